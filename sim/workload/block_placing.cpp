@@ -103,7 +103,7 @@ class LegPlacer {
     std::int64_t cells = 0;
     for (const BlockLeg& leg : spec.legs) {
       cells += length(leg.kind);
-      if (leg.kind == PassKind::input_grad && !has_own_w[leg.chunk])
+      if (leg.kind == PassKind::input_grad && !has_weight_grad_leg[leg.chunk])
         cells += length(PassKind::weight_grad);
     }
     if (cells > spec.interval)

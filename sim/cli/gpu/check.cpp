@@ -64,7 +64,7 @@ const analysis::ReportColumns<CheckedKernel>& kernel_columns() {
 std::vector<CheckedKernel> checked(const workload::KernelTable& table, const config::Gpu& gpu) {
   std::vector<CheckedKernel> rows;
   for (const workload::MeasuredKernel& row : table.rows)
-    if (workload::is_of_gpu_file(row))
+    if (workload::depends_on_gpu_file(row))
       rows.push_back({&row, workload::predicted_seconds(row, gpu), workload::error_of(row, gpu)});
   return rows;
 }

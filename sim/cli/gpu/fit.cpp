@@ -158,10 +158,10 @@ int fit_gpu_file(const Arguments& arguments) {
                                               {"gpu", base.gpu.name},
                                               {"keys", json_rows(key_columns(), keys)},
                                               {"groups", json_rows(error_columns(), errors)},
-                                              {"not_fitted", fit.kept}}));
+                                              {"not_fitted", fit.notes}}));
   } else {
     fmt::print("{}\n{}", table_text(key_columns(), keys), table_text(error_columns(), errors));
-    for (const std::string& kept : fit.kept) fmt::print("not fitted: {}\n", kept);
+    for (const std::string& note : fit.notes) fmt::print("not fitted: {}\n", note);
   }
   if (!output) return exit_ok;
   trace::write_file(*output, gpu_file(fit, base, table.file));

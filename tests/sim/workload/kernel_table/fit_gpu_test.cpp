@@ -12,8 +12,8 @@
 using namespace pipewright;
 using config::DataType;
 using workload::Kernel;
-using workload::Measured;
 using workload::MeasuredKernel;
+using workload::MeasuredKind;
 
 namespace {
 
@@ -30,7 +30,7 @@ MeasuredKernel product(DataType type, double rows, double columns, double inner,
 
 MeasuredKernel grouped(DataType type, double rows, double columns, double inner, double count) {
   MeasuredKernel row = product(type, rows, columns, inner, false);
-  row.kind = Measured::grouped;
+  row.kind = MeasuredKind::grouped;
   row.kernel.work = Kernel::Work::grouped;
   row.kernel.count = count;
   row.kernel.bytes = count * 2 * (inner * (rows + columns) + rows * columns);
@@ -39,7 +39,7 @@ MeasuredKernel grouped(DataType type, double rows, double columns, double inner,
 
 MeasuredKernel attention(double tokens, bool backward) {
   MeasuredKernel row;
-  row.kind = Measured::attention;
+  row.kind = MeasuredKind::attention;
   row.kernel = {.work = Kernel::Work::attention,
                 .flops = 1e4 * tokens * tokens,
                 .keys = tokens,
@@ -74,7 +74,7 @@ workload::KernelTable table_of(const config::Gpu& gpu) {
     for (const bool backward : {false, true}) table.rows.push_back(attention(tokens, backward));
   for (int power = 20; power < 30; ++power) {
     MeasuredKernel row;
-    row.kind = Measured::memory;
+    row.kind = MeasuredKind::memory;
     row.kernel.bytes = std::ldexp(1, power);
     table.rows.push_back(row);
   }
@@ -135,7 +135,7 @@ TEST_CASE("a table of kernels gives back the numbers that it was made from", "[m
     CHECK(group.fitted.largest < 0.01);
     CHECK(group.left_out.median < 0.01);
   }
-  CHECK(fit.kept.empty());
+  CHECK(fit.notes.empty());
 }
 
 TEST_CASE("rows that are far off do a fit little harm", "[model]") {
@@ -154,29 +154,29 @@ TEST_CASE("what a table has too few rows of stays as the file has it", "[model]"
   const config::Gpu base = config::find_gpu("h100-sxm");
   const workload::GpuFit fit = workload::fit_gpu(table, base);
   CHECK(fit.gpu.attention.forward == base.attention.forward);
-  REQUIRE(fit.kept.size() == 2);
-  CHECK(fit.kept[0] == "attention forward: 2 rows; 6 are needed to fit it");
+  REQUIRE(fit.notes.size() == 2);
+  CHECK(fit.notes[0] == "attention forward: 2 rows; 6 are needed to fit it");
 }
 
 TEST_CASE("launches are fitted to nothing, and that is said", "[model]") {
   workload::KernelTable table = table_of(measured_gpu());
   MeasuredKernel launch;
-  launch.kind = Measured::launch;
+  launch.kind = MeasuredKind::launch;
   launch.seconds = 7.5e-6;
   table.rows.push_back(launch);
   const config::Gpu base = config::find_gpu("h100-sxm");
   const workload::GpuFit fit = workload::fit_gpu(table, base);
   CHECK(fit.gpu.launch == base.launch);
   for (const auto& [key, value] : fit.keys) CHECK(key != "launch");
-  REQUIRE(fit.kept.size() == 1);
-  CHECK_THAT(fit.kept[0], Catch::StartsWith("launch: the key is the host's time for each kernel"));
+  REQUIRE(fit.notes.size() == 1);
+  CHECK_THAT(fit.notes[0], Catch::StartsWith("launch: the key is the host's time for each kernel"));
 }
 
 TEST_CASE("casts that are too few are left alone, and those within enough products are not",
           "[model]") {
   const auto cast = [] {
     MeasuredKernel row = product(DataType::fp8, 4096, 1, 4096, true);
-    row.kind = Measured::cast;
+    row.kind = MeasuredKind::cast;
     row.kernel = {.type = DataType::fp8};
     return row;
   };
@@ -197,19 +197,19 @@ TEST_CASE("casts that are too few are left alone, and those within enough produc
   CHECK_FALSE(has_cast(few));
   CHECK(few.gpu.products.fp8->cast == base.products.fp8->cast);
   CHECK(few.gpu.products.fp8->efficiency == Approx(0.6).epsilon(0.02));
-  REQUIRE(few.kept.size() == 1);
-  CHECK(few.kept[0] == "cast fp8: 5 rows; 6 are needed to fit it");
+  REQUIRE(few.notes.size() == 1);
+  CHECK(few.notes[0] == "cast fp8: 5 rows; 6 are needed to fit it");
 
   table.rows.push_back(cast());
   table.rows.back().seconds = table.rows[table.rows.size() - 2].seconds;
   const workload::GpuFit enough = workload::fit_gpu(table, base);
   CHECK(has_cast(enough));
-  CHECK(enough.kept.empty());
+  CHECK(enough.notes.empty());
 
   workload::KernelTable one;
   one.rows.push_back(cast());
   one.rows.back().seconds = 1e-5;
-  CHECK(workload::fit_gpu(one, base).kept.at(0) == "cast fp8: 1 row; 6 are needed to fit it");
+  CHECK(workload::fit_gpu(one, base).notes.at(0) == "cast fp8: 1 row; 6 are needed to fit it");
 }
 
 TEST_CASE("a type that the GPU lacks has no peak to fit", "[model]") {

@@ -55,8 +55,8 @@ TEST_CASE("a table of kernels is read by the names of its columns", "[model]") {
   CHECK(rows[4].kernel.bytes == 1000);
   CHECK(group_of(rows[0]) == "product fp8");
   CHECK(group_of(rows[3]) == "attention backward");
-  CHECK(is_of_gpu_file(rows[4]));
-  CHECK_FALSE(is_of_gpu_file(rows[5]));  // the host takes more for a kernel than one launch
+  CHECK(depends_on_gpu_file(rows[4]));
+  CHECK_FALSE(depends_on_gpu_file(rows[5]));  // the host takes more for a kernel than one launch
 }
 
 TEST_CASE("a row of a layer's experts holds all that one of its GPUs does", "[model]") {
@@ -73,20 +73,20 @@ TEST_CASE("a row of a layer's experts holds all that one of its GPUs does", "[mo
   CHECK(group_of(row) == "experts bf16");
   CHECK(row.kernel.flops == 4 * 2.0 * 500 * 10 * 40);
   CHECK(row.kernel.bytes == 4 * 2.0 * (10 * 500 + 10 * 40 + 500 * 40));
-  REQUIRE(row.others.size() == 4);
-  CHECK(row.others[0].work == workload::Kernel::Work::grouped);
-  CHECK(row.others[0].flops == 4 * 2.0 * 500 * 20 * 10);
-  CHECK(row.others[1].bytes == 2 * 2.0 * 2000 * 10);                // sorted
-  CHECK(row.others[2].bytes == 2.0 * 2000 * (20 + 20 + 20));        // activation
-  CHECK(row.others[3].bytes == 2.0 * 2000 * 10 + 2.0 * 1000 * 10);  // added up
+  REQUIRE(row.extra_kernels.size() == 4);
+  CHECK(row.extra_kernels[0].work == workload::Kernel::Work::grouped);
+  CHECK(row.extra_kernels[0].flops == 4 * 2.0 * 500 * 20 * 10);
+  CHECK(row.extra_kernels[1].bytes == 2 * 2.0 * 2000 * 10);                // sorted
+  CHECK(row.extra_kernels[2].bytes == 2.0 * 2000 * (20 + 20 + 20));        // activation
+  CHECK(row.extra_kernels[3].bytes == 2.0 * 2000 * 10 + 2.0 * 1000 * 10);  // added up
   CHECK(row.casts == 0);
   // With one scale a tensor all tokens are cast before they are sorted, and here nothing is gated.
-  CHECK(rows[1].others.size() == 5);
-  CHECK(rows[1].others[1].bytes == 2.0 * 4000 * 10);
-  CHECK(rows[1].others[2].bytes == 3.0 * 4000 * 20);
-  CHECK(rows[1].others[4].bytes == 3.0 * 1000 * 10);
+  CHECK(rows[1].extra_kernels.size() == 5);
+  CHECK(rows[1].extra_kernels[1].bytes == 2.0 * 4000 * 10);
+  CHECK(rows[1].extra_kernels[2].bytes == 3.0 * 4000 * 20);
+  CHECK(rows[1].extra_kernels[4].bytes == 3.0 * 1000 * 10);
   CHECK(rows[1].casts == 4000 * 10);
-  CHECK(rows[2].others[1].bytes == 4.0 * 4000 * 10);
+  CHECK(rows[2].extra_kernels[1].bytes == 4.0 * 4000 * 10);
 
   config::Gpu gpu{.name = "made up", .flops = 1e12, .memory = 1, .memory_bandwidth = 1e300};
   gpu.processors = 1;
