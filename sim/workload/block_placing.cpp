@@ -24,8 +24,8 @@ using schedules::Routes;
 
 Routes block_routes(const config::BuildingBlock& spec, std::uint32_t devices) {
   using Placement = config::BuildingBlock::Placement;
-  const auto refuse = [&](std::string_view what) {
-    throw config::Error(config::locate(spec.placement_origin, what));
+  const auto refuse = [&](std::string_view message) {
+    throw config::Error(config::locate(spec.placement_origin, message));
   };
   const std::uint64_t stages = std::uint64_t{devices} * spec.chunks;
   if (devices == 0) refuse("at least 1 device is needed");
@@ -42,8 +42,8 @@ Routes block_routes(const config::BuildingBlock& spec, std::uint32_t devices) {
   return Routes({spec.device_of_stage});
 }
 
-[[noreturn]] void leg_error(const BlockLeg& leg, std::string_view what) {
-  throw config::Error(config::locate(leg.origin, fmt::format("{} {}", name_of(leg), what)));
+[[noreturn]] void leg_error(const BlockLeg& leg, std::string_view message) {
+  throw config::Error(config::locate(leg.origin, fmt::format("{} {}", name_of(leg), message)));
 }
 
 // Puts the passes of a block on its devices, leg by leg.

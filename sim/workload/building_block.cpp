@@ -18,8 +18,8 @@ using config::BlockLeg;
 using schedules::BuildingBlock;
 using schedules::Pass;
 
-config::Origin origin_of(const config::BuildingBlock& spec, const BuildingBlock& block,
-                         const Pass& pass) {
+config::Origin pass_origin(const config::BuildingBlock& spec, const BuildingBlock& block,
+                           const Pass& pass) {
   for (const BlockLeg& leg : spec.legs)
     if (leg.kind == pass.kind && leg.microbatch == pass.microbatch &&
         leg.chunk == block.routes.chunk(pass.stage, pass.microbatch))
@@ -71,7 +71,7 @@ BuildingBlock to_block(const config::BuildingBlock& spec, std::uint32_t devices)
     std::string_view text = error.what();
     if (const std::string name = block.name + ": "; text.starts_with(name))
       text.remove_prefix(name.size());
-    throw config::Error(config::locate(origin_of(spec, block, error.pass), text));
+    throw config::Error(config::locate(pass_origin(spec, block, error.pass), text));
   }
   const std::uint32_t blocks = overlapping_blocks(spec, block);
   if (spec.memory) set_block_peak(spec, block, blocks);

@@ -49,7 +49,7 @@ std::vector<double> stage_times(const config::PassTimes& times, std::string_view
   if (result) return *result;
   std::string allowed = fmt::format("1 or {} (one per device)", schedule.devices);
   if (schedule.chunks > 1)
-    allowed = fmt::format("1, {} (one per device) or {} (one per stage of {} chunks a device)",
+    allowed = fmt::format("1, {} (one per device) or {} (one per stage of {} chunks per device)",
                           schedule.devices, schedule.stages(), schedule.chunks);
   throw config::Error(
       config::locate(times.origin, fmt::format("{} has {} values; {} takes {}", name,

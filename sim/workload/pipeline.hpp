@@ -10,7 +10,7 @@ namespace pipewright::workload {
 
 // Memory limit of every device.
 struct MemoryLimit {
-  // In flight on a whole device; a chunk counts 1/chunks until the end of its W.
+  // Microbatches in flight on a whole device; a chunk counts 1/chunks until the end of its W.
   enum class Unit : std::uint8_t {
     microbatches,  // in flight, of a whole device: a chunk counts 1/chunks until the end of its W
     bytes,         // activations, weights, gradients and optimizer state together

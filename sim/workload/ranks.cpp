@@ -17,7 +17,7 @@ using config::Axis;
 
 constexpr std::uint32_t axis_bit(Axis axis) { return 1U << static_cast<std::uint32_t>(axis); }
 
-// Whether a group belongs to the experts' grid, whose `dp` is edp.
+// Returns whether a group belongs to the experts' grid, whose `dp` is edp.
 constexpr bool is_expert_group(Group kind) {
   return kind == Group::ep || kind == Group::etp || kind == Group::edp ||
          kind == Group::expert_shard || kind == Group::expert_replicate;

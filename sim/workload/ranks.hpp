@@ -87,7 +87,7 @@ class Ranks {
   static constexpr auto ring = static_cast<config::Axis>(config::axes + 1);
   static constexpr int grid_axes = config::axes + 2;
   static std::uint32_t axes_of(Group kind);
-  // Whether groups of a kind span several devices of the pipeline.
+  // Returns whether groups of a kind span several devices of the pipeline.
   static bool spans_devices(Group kind);
   using Sizes = std::array<std::uint32_t, grid_axes>;
   // Grid of ranks: rank = sum over the axes of stride * coordinate. Strides grow along the order of

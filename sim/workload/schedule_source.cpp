@@ -23,13 +23,13 @@ using schedules::Schedule;
 
 void check_parameters_agree(const Schedule& schedule, const Parameters& parameters,
                             const std::string& file) {
-  const auto agree = [&](std::uint32_t requested, std::uint32_t actual, std::string_view what,
+  const auto agree = [&](std::uint32_t requested, std::uint32_t actual, std::string_view unit,
                          std::string_view key) {
     if (requested != 0 && requested != actual)
       throw schedules::Error(
           fmt::format("{}: the file is a schedule of {} {}, but {} are "
                       "requested; set {} to {}",
-                      file, actual, what, requested, key, actual));
+                      file, actual, unit, requested, key, actual));
   };
   agree(parameters.devices, schedule.devices, "devices", "devices (-s)");
   agree(parameters.microbatches, schedule.microbatches, "microbatches", "microbatches (-b)");

@@ -30,7 +30,8 @@ struct CannotRead : schedules::Error {
 // Throws schedules::Error, and CannotRead if the file cannot be read.
 schedules::TorchFile read_torch_file(const std::string& file, bool legacy = false);
 
-// Whether a readable PyTorch file contains SEND and RECV actions, which load_schedule drops.
+// Returns whether a readable PyTorch file contains SEND and RECV actions, which load_schedule
+// drops.
 bool places_transfers(const std::string& file);
 
 // Cache of the schedules that were used last, since many scenarios share one. Its keys are the

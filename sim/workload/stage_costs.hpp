@@ -63,7 +63,7 @@ struct StageCosts {
 
   // Seconds that the host needs to launch a pass's kernels, even if the kernels take longer.
   ByKindAndStage launch_seconds;
-  // For microbatches that differ: shares of the kernels whose work is proportional to the pairs of
+  // Shares of the kernels, for microbatches that differ, whose work is proportional to the pairs of
   // queries and keys, and to the tokens of the busiest rank's experts. The rest is proportional to
   // tokens.
   ByKindAndStage attention_share;

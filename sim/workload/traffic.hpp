@@ -94,7 +94,8 @@ struct Call {
   double overlappable_compute = 0;
   bool combines = false;  // a dispatch that brings tokens back from their experts
 
-  // Whether the call sends tokens to experts or back. These calls have a stream of their own.
+  // Returns whether the call sends tokens to experts or back. These calls have a stream of their
+  // own.
   bool is_dispatch() const { return group == Group::ep; }
   // Name such as "all-gather". Calls that send tokens are named "dispatch" or "combine", whatever
   // their collective.
@@ -130,7 +131,7 @@ struct Conditions {
   bool reshards = true;
   // ZeRO-3: gradients are reduced layer by layer, like weights are gathered, instead of by buckets.
   bool by_layer = false;
-  // Whether each rank of tp sends only its part of a boundary tensor instead of all of it.
+  // True if each rank of tp sends only its part of a boundary tensor instead of all of it.
   bool cuts_boundary = false;
 
   // ZeRO-3: whether weights are gathered for a pass of this kind, and whether they are dropped

@@ -79,7 +79,8 @@ class Dealer {
     microbatch.documents.push_back(tokens);
   }
 
-  // At most `limit` tokens, of the document that was cut last or of the next one.
+  // Takes at most `limit` tokens from the document that was cut last or, if none is left of it,
+  // from the next one.
   std::uint32_t take(std::uint32_t limit) {
     if (left_ == 0) left_ = documents_.next();
     const std::uint32_t tokens = std::min(left_, limit);

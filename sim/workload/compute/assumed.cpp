@@ -13,7 +13,7 @@ namespace {
 
 using Work = Kernel::Work;
 
-// Whether the keys are equal or one contains the other, as products.fp8 contains
+// Returns whether the keys are equal or one contains the other, as products.fp8 contains
 // products.fp8.overhead.
 bool keys_overlap(std::string_view left, std::string_view right) {
   const auto holds = [](std::string_view outer, std::string_view inner) {
@@ -99,7 +99,7 @@ std::vector<std::string> assumed_for(const ModelSetting& setting, const config::
         for (std::string& key : kernel_keys(kernel, gpu))
           if (std::ranges::find(used, key) == used.end()) used.push_back(std::move(key));
       }
-      // Without the host's time in the file, launching may take longer than the kernels.
+      // Launching may take longer than the kernels if the file lacks the host's time.
       if (gpu.launch == 0 ||
           launch_seconds(setting.training, static_cast<double>(kernels->size()), gpu) > busy)
         used.emplace_back("launch");

@@ -19,11 +19,11 @@ void add_collective(Kernels& kernels, Part part, std::string_view name) {
   kernels.push_back({.name = name, .part = part, .work = Work::collective});
 }
 
-// Whether ranks hold different tokens of a product's input, which are gathered before the product,
-// and whose results are reduced and scattered after it. Sequence parallelism splits the all-reduce
-// of tensor parallelism (arXiv 1909.08053) into these halves (arXiv 2205.05198, figure 5) and
-// gathers the input once more for the weight gradient. Ranks that share an expert gather each
-// other's tokens and sum the results.
+// Returns whether ranks hold different tokens of a product's input, which are gathered before the
+// product, and whose results are reduced and scattered after it. Sequence parallelism splits the
+// all-reduce of tensor parallelism (arXiv 1909.08053) into these halves (arXiv 2205.05198, figure
+// 5) and gathers the input once more for the weight gradient. Ranks that share an expert gather
+// each other's tokens and sum the results.
 bool is_cut_by_tokens(const ModelSetting& setting, const Linear& linear) {
   if (is_expert_part(linear.part)) return setting.sizes.etp > 1;
   return setting.sizes.sequence_parallel && linear.part != Part::head;
@@ -68,13 +68,13 @@ void add_sums(const ModelSetting& setting, const Linear& linear, PassKernels& ke
   add_collective(kernels.input_grad, linear.part, sum);
 }
 
-struct Shape {
+struct ProductShape {
   double rows = 0;
   double columns = 0;
   double inner = 0;
 };
 
-Kernel product_kernel(const Linear& linear, DataType type, const Shape& shape,
+Kernel product_kernel(const Linear& linear, DataType type, const ProductShape& shape,
                       double result_bytes) {
   const double element_bytes = config::element_bytes(type);
   const bool is_grouped = linear.count > 1;
@@ -109,13 +109,13 @@ bool follows_norm(const Linear& linear) {
          linear.part == Part::recurrence_in || linear.part == Part::mlp_in;
 }
 
-void add_norm(const ModelSetting& setting, Part part, PassKernels& kernels) {
+void add_norm_kernels(const ModelSetting& setting, Part part, PassKernels& kernels) {
   const double elements = setting.sizes.spread_tokens * setting.model.hidden;
   add_memory(kernels.forward, part, "norm", 4 * elements);
   add_memory(kernels.input_grad, part, "norm", 8 * elements);
 }
 
-void add_residual(const ModelSetting& setting, PassKernels& kernels) {
+void add_residual_kernels(const ModelSetting& setting, PassKernels& kernels) {
   const double elements = setting.sizes.spread_tokens * setting.model.hidden;
   const bool dropout = setting.model.dropout > 0;
   add_memory(kernels.forward, Part::residual, "add", (dropout ? 7 : 6) * elements);
@@ -123,11 +123,11 @@ void add_residual(const ModelSetting& setting, PassKernels& kernels) {
 }
 
 // Norm of the result of attention or of an MLP, before the residual addition.
-void add_post_norm(const ModelSetting& setting, PassKernels& kernels) {
-  if (setting.model.post_norms) add_norm(setting, Part::post_norm, kernels);
+void add_post_norm_kernels(const ModelSetting& setting, PassKernels& kernels) {
+  if (setting.model.post_norms) add_norm_kernels(setting, Part::post_norm, kernels);
 }
 
-void add_activation(Part part, const Activation& activation, PassKernels& kernels) {
+void add_activation_kernels(Part part, const Activation& activation, PassKernels& kernels) {
   add_memory(kernels.forward, part, "activation", 4 * activation.outputs + 2 * activation.gates);
   add_memory(kernels.input_grad, part, "activation", 6 * activation.outputs + 4 * activation.gates);
 }
@@ -141,8 +141,8 @@ void append_passes(const PassKernels& addition, PassKernels& kernels) {
   append(addition.weight_grad, kernels.weight_grad);
 }
 
-void add_linears(const ModelSetting& setting, const std::vector<Linear>& linears, Part first,
-                 Part last, PassKernels& kernels) {
+void add_linear_kernels(const ModelSetting& setting, const std::vector<Linear>& linears, Part first,
+                        Part last, PassKernels& kernels) {
   for (const Linear& linear : linears)
     if (first <= linear.part && linear.part <= last)
       append_passes(linear_kernels(setting, linear), kernels);
@@ -185,8 +185,8 @@ void add_router_scores(const Layer& layer, PassKernels& kernels) {
 // Adds the permutation of the experts' tokens and their dispatch or combination. The dispatcher
 // alltoall makes the copies of tokens before it sends them; a dispatcher that sends tokens once
 // writes what it receives.
-void add_permutation(const ModelSetting& setting, Part part, std::string_view name,
-                     const Layer& layer, Kernels& kernels) {
+void add_permutation_kernels(const ModelSetting& setting, Part part, std::string_view name,
+                             const Layer& layer, Kernels& kernels) {
   using config::Dispatcher;
   const Dispatcher dispatcher = setting.training.experts.dispatcher;
   const bool copies = dispatcher == Dispatcher::alltoall || setting.sizes.ep == 1;
@@ -246,9 +246,9 @@ PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear) {
 
 namespace {
 
-void add_attention(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
+void add_attention_kernels(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
   const Attention& a = layer.attention;
-  add_linears(setting, layer.attention_linears, Part::qkv, Part::mla_up, kernels);
+  add_linear_kernels(setting, layer.attention_linears, Part::qkv, Part::mla_up, kernels);
   const double normed = setting.model.qk_layernorm ? a.query_size() + a.key_size() : 0;
   add_memory(kernels.forward, Part::qk_norm, "norm", 4 * normed);
   add_memory(kernels.input_grad, Part::qk_norm, "norm", 8 * normed);
@@ -259,23 +259,23 @@ void add_attention(const ModelSetting& setting, const Layer& layer, PassKernels&
   const double gated = setting.model.output_gate ? a.result_size() : 0;
   add_memory(kernels.forward, Part::projection, "gate", 6 * gated);
   add_memory(kernels.input_grad, Part::projection, "gate", 10 * gated);
-  add_linears(setting, layer.attention_linears, Part::projection, Part::projection, kernels);
+  add_linear_kernels(setting, layer.attention_linears, Part::projection, Part::projection, kernels);
 }
 
-void add_mixer(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
-  add_norm(setting, attention_norm_part(layer.mixer), kernels);
+void add_mixer_kernels(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
+  add_norm_kernels(setting, attention_norm_part(layer.mixer), kernels);
   if (layer.has_attention()) {
-    add_attention(setting, layer, kernels);
+    add_attention_kernels(setting, layer, kernels);
   } else {
     const auto add_linear = [&](Part part) {
-      add_linears(setting, layer.attention_linears, part, part, kernels);
+      add_linear_kernels(setting, layer.attention_linears, part, part, kernels);
     };
     add_linear(Part::recurrence_in);
     append_passes(recurrence_kernels(layer), kernels);
     add_linear(Part::recurrence_out);
   }
-  add_post_norm(setting, kernels);
-  add_residual(setting, kernels);
+  add_post_norm_kernels(setting, kernels);
+  add_residual_kernels(setting, kernels);
 }
 
 // Megatron-Core adds the bias of the experts' second product, times the probability of each copy,
@@ -295,11 +295,11 @@ void add_expert_biases(const ModelSetting& setting, const Layer& layer, PassKern
 // Transformer Engine's fused operations (use_transformer_engine_op_fuser) apply the activation
 // function, the cast for the next product and the biases at the end of a product: of the first one
 // in the forward pass, of the second one in the backward pass.
-void add_experts(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
+void add_expert_kernels(const ModelSetting& setting, const Layer& layer, PassKernels& kernels) {
   PassKernels experts;
-  add_linears(setting, layer.expert_linears, Part::expert_in, Part::expert_in, experts);
-  add_activation(Part::expert_activation, layer.experts, experts);
-  add_linears(setting, layer.expert_linears, Part::expert_out, Part::expert_out, experts);
+  add_linear_kernels(setting, layer.expert_linears, Part::expert_in, Part::expert_in, experts);
+  add_activation_kernels(Part::expert_activation, layer.experts, experts);
+  add_linear_kernels(setting, layer.expert_linears, Part::expert_out, Part::expert_out, experts);
   if (setting.training.experts.op_fuser) {
     const auto drop = [](Kernels& pass, Part cast) {
       std::erase_if(pass, [&](const Kernel& kernel) {
@@ -316,26 +316,26 @@ void add_experts(const ModelSetting& setting, const Layer& layer, PassKernels& k
 }
 
 // Adds an MLP, or a router with its experts.
-void add_feed_forward(const ModelSetting& setting, LayerKind kind, const Layer& layer,
-                      PassKernels& kernels) {
-  add_norm(setting, mlp_norm_part(kind), kernels);
-  add_linears(setting, layer.mlp_linears, Part::mlp_in, Part::mlp_in, kernels);
-  add_activation(Part::activation, layer.mlp, kernels);
-  add_linears(setting, layer.mlp_linears, Part::mlp_out, Part::mlp_out, kernels);
-  add_linears(setting, layer.latent_linears, Part::latent_in, Part::latent_in, kernels);
-  add_linears(setting, layer.router, Part::router, Part::router, kernels);
+void add_feed_forward_kernels(const ModelSetting& setting, LayerKind kind, const Layer& layer,
+                              PassKernels& kernels) {
+  add_norm_kernels(setting, mlp_norm_part(kind), kernels);
+  add_linear_kernels(setting, layer.mlp_linears, Part::mlp_in, Part::mlp_in, kernels);
+  add_activation_kernels(Part::activation, layer.mlp, kernels);
+  add_linear_kernels(setting, layer.mlp_linears, Part::mlp_out, Part::mlp_out, kernels);
+  add_linear_kernels(setting, layer.latent_linears, Part::latent_in, Part::latent_in, kernels);
+  add_linear_kernels(setting, layer.router, Part::router, Part::router, kernels);
   add_router_scores(layer, kernels);
   for (Kernels* const pass : {&kernels.forward, &kernels.input_grad})
-    add_permutation(setting, Part::permute, "permute", layer, *pass);
-  add_experts(setting, layer, kernels);
+    add_permutation_kernels(setting, Part::permute, "permute", layer, *pass);
+  add_expert_kernels(setting, layer, kernels);
   for (Kernels* const pass : {&kernels.forward, &kernels.input_grad})
-    add_permutation(setting, Part::unpermute, "unpermute", layer, *pass);
-  add_linears(setting, layer.latent_linears, Part::latent_out, Part::latent_out, kernels);
-  add_linears(setting, layer.mlp_linears, Part::shared_in, Part::shared_in, kernels);
-  add_activation(Part::shared_activation, layer.shared, kernels);
-  add_linears(setting, layer.mlp_linears, Part::shared_out, Part::shared_out, kernels);
-  add_post_norm(setting, kernels);
-  add_residual(setting, kernels);
+    add_permutation_kernels(setting, Part::unpermute, "unpermute", layer, *pass);
+  add_linear_kernels(setting, layer.latent_linears, Part::latent_out, Part::latent_out, kernels);
+  add_linear_kernels(setting, layer.mlp_linears, Part::shared_in, Part::shared_in, kernels);
+  add_activation_kernels(Part::shared_activation, layer.shared, kernels);
+  add_linear_kernels(setting, layer.mlp_linears, Part::shared_out, Part::shared_out, kernels);
+  add_post_norm_kernels(setting, kernels);
+  add_residual_kernels(setting, kernels);
 }
 
 // The host waits to read how many tokens its experts get, so that it launches nothing ahead. In
@@ -357,8 +357,9 @@ void add_stall(const ModelSetting& setting, Kernels& forward) {
 PassKernels layer_kernels(const ModelSetting& setting, LayerKind kind) {
   const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
   PassKernels kernels;
-  if (layer.mixer != Mixer::none) add_mixer(setting, layer, kernels);
-  if (feed_forward_of(kind) != FeedForward::none) add_feed_forward(setting, kind, layer, kernels);
+  if (layer.mixer != Mixer::none) add_mixer_kernels(setting, layer, kernels);
+  if (feed_forward_of(kind) != FeedForward::none)
+    add_feed_forward_kernels(setting, kind, layer, kernels);
   if (!layer.router.empty()) add_stall(setting, kernels.forward);
   return kernels;
 }
@@ -378,7 +379,7 @@ PassKernels embedding_kernels(const ModelSetting& setting) {
 
 PassKernels mtp_kernels(const ModelSetting& setting) {
   PassKernels kernels = embedding_kernels(setting);
-  for (int norm = 0; norm < 2; ++norm) add_norm(setting, Part::mtp_norm, kernels);
+  for (int norm = 0; norm < 2; ++norm) add_norm_kernels(setting, Part::mtp_norm, kernels);
   // Reads both tensors and writes them side by side.
   add_memory(kernels.forward, Part::mtp_projection, "concat",
              2 * 4 * setting.sizes.spread_tokens * setting.model.hidden);
@@ -393,7 +394,7 @@ PassKernels head_kernels(const ModelSetting& setting) {
   const Sizes& sizes = setting.sizes;
   const std::uint64_t vocabulary = sizes.vocabulary / sizes.tp;
   PassKernels kernels;
-  add_norm(setting, Part::head_norm, kernels);
+  add_norm_kernels(setting, Part::head_norm, kernels);
   append_passes(linear_kernels(setting, {.part = Part::head,
                                          .tokens = sizes.tokens,
                                          .inputs = setting.model.hidden,

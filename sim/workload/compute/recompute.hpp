@@ -11,7 +11,7 @@ namespace pipewright::workload {
 // the products if every second result is kept (torchtitan's `op`, which keeps attention too).
 double share_recomputed(const config::Recompute& recompute, Part part, Kernel::Work work);
 
-// Whether a layer is recomputed in a stage that has the layers `stage`.
+// Returns whether a layer is recomputed in a stage that has the layers `stage`.
 bool is_recomputed(const config::Recompute& recompute, LayerRange stage, std::uint32_t layer);
 
 // Number of times that a recomputed layer saves, sets or restores random number states; we assume

@@ -85,8 +85,8 @@ RowGroups group_rows(std::span<const MeasuredKernel* const> rows) {
 
 bool is_cast(const MeasuredKernel* row) { return row->kind == MeasuredKind::cast; }
 
-// Whether the numbers of casts can be fitted: from casts within products, or from enough casts
-// alone.
+// Returns whether the numbers of casts can be fitted: from casts within products, or from enough
+// casts alone.
 bool can_fit_casts(const Rows& rows, std::size_t min_rows) {
   const auto holds_cast = [](const MeasuredKernel* row) { return row->casts > 0; };
   const auto casts = static_cast<std::size_t>(std::ranges::count_if(rows, holds_cast));

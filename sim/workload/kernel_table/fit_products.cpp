@@ -91,8 +91,8 @@ FitRow terms_of_grouped(const MeasuredKernel& row, const Gpu& gpu, const Product
 
 }  // namespace
 
-// If every product includes a cast, the overheads of the two cannot be told apart, and the
-// product's overhead keeps its value.
+// The overheads of a product and of its cast cannot be told apart if every product includes a cast.
+// In that case the product's overhead keeps its value.
 void fit_products(const Rows& rows, Gpu& gpu, DataType type) {
   constexpr std::size_t min_rows = 3;
   Products& products = products_in(gpu, type);

@@ -13,8 +13,8 @@
 // the columns, and examples/measure_gpu.py writes such tables.
 namespace pipewright::workload {
 
-// Whether a GPU file determines the time of the kernel. It does not determine all-reduces, nor
-// single launches: its key `launch` is the host's time per kernel of a layer.
+// Returns whether a GPU file determines the time of the kernel. It does not determine all-reduces,
+// nor single launches: its key `launch` is the host's time per kernel of a layer.
 bool depends_on_gpu_file(const MeasuredKernel& row);
 
 // Name of the group of rows that are fitted and judged together, such as "product bf16", "attention

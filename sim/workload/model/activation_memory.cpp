@@ -44,7 +44,7 @@ double input_element(const ModelSetting& setting) {
   return config::element_bytes(setting.training.precision);
 }
 
-// In latent attention with a scaled type, both down-projections save a scaled copy of the norm's
+// Both down-projections of latent attention save a scaled copy of the norm's
 // result.
 double attention_norm_bytes(const ModelSetting& setting, Mixer mixer) {
   const bool has_two_copies =
@@ -316,7 +316,7 @@ double logits_grad_bytes(const ModelSetting& setting) { return 2 * logits_on_gpu
 namespace {
 
 // Attention of a layer that has attention; an attention without heads if the model has none.
-Attention attention_of(const ModelSetting& setting) {
+Attention model_attention(const ModelSetting& setting) {
   for (const LayerKind kind : kinds_of(setting.model)) {
     const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
     if (layer.has_attention()) return layer.attention;
@@ -328,13 +328,13 @@ Attention attention_of(const ModelSetting& setting) {
 
 double score_buffer_bytes(const ModelSetting& setting) {
   if (setting.training.flash_attention) return 0;
-  return 2 * attention_of(setting).scores();
+  return 2 * model_attention(setting).scores();
 }
 
 double context_buffer_bytes(const ModelSetting& setting) {
   using config::ContextComm;
   if (setting.sizes.cp == 1) return 0;
-  const Attention attention = attention_of(setting);
+  const Attention attention = model_attention(setting);
   const double keys = 2 * (attention.key_size() + attention.value_size());
   const double ring = 2 * 2 * keys;
   const double exchanged = 2 * (attention.query_size() + attention.result_size()) + keys;

@@ -23,7 +23,7 @@ struct ActivationBytes {  // from the start of F
 ActivationBytes layer_bytes(const ModelSetting& setting, LayerKind kind);
 // Activations of one layer of a stage, which may be recomputed or not, alone or in a group.
 ActivationBytes layer_bytes(const ModelSetting& setting, LayerRange stage, std::uint32_t layer);
-// Whether the recomputation frees no memory, as with attention that stores no scores.
+// Returns whether the recomputation frees no memory, as with attention that stores no scores.
 bool frees_nothing(const ModelSetting& setting);
 // Explains why the recomputation frees no memory and names modules that would; empty if it frees
 // memory.

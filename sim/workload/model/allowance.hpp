@@ -6,7 +6,7 @@
 
 namespace pipewright::workload {
 
-// Whether a device needs more memory the more microbatches a schedule has in flight.
+// Returns whether a device needs more memory the more microbatches a schedule has in flight.
 bool needs_allowance(const config::Training& training);
 
 // Adds the part of each device's allowance that depends on the schedule: training.fragmentation, a

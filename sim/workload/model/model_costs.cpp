@@ -58,7 +58,7 @@ void check_gpus(const ModelJob& job, const Routes& routes) {
 
 std::vector<StageParts> partition_stages_of(const ModelJob& job, const Routes& routes,
                                             const std::vector<StageSums>& seconds) {
-  // With a split vocabulary, each stage has a part of the embedding and of the head, and is tied to
+  // Each stage has a part of the embedding and of the head, and is tied to
   // no other stage.
   const auto take_vocabulary = [&](StageParts& parts) {
     if (job.parallel.cuts_vocabulary()) parts.embedding = parts.head = true;

@@ -44,9 +44,9 @@ class DeviceSettings {
   const ModelSetting& operator[](std::size_t device) const {
     return settings_[index_of_device_.empty() ? 0 : index_of_device_[device]];
   }
-  // For members that all devices share.
+  // Setting of an arbitrary device, for members that all devices share.
   const ModelSetting& any() const { return settings_.front(); }
-  // Whether a device has the same setting as the device before it.
+  // Returns whether a device has the same setting as the device before it.
   bool repeats(std::size_t device) const {
     return device > 0 &&
            (index_of_device_.empty() || index_of_device_[device] == index_of_device_[device - 1]);

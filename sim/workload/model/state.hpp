@@ -51,14 +51,14 @@ std::uint64_t gathered_bytes(const ModelSetting& setting, const StageParts& stag
 std::uint32_t gradient_parts(std::uint64_t dense_parameters,
                              const config::Communication& communication, std::uint32_t copies);
 
-// Whether gradients are reduced by the layers whose weights are gathered, as in FSDP, instead of by
-// buckets.
+// Returns whether gradients are reduced by the layers whose weights are gathered, as in FSDP,
+// instead of by buckets.
 inline bool reduced_by_layer(const config::Parallel& parallel,
                              const config::Communication& communication) {
   return parallel.shard && parallel.zero == 3 && !parallel.keeps_weights() && !communication.bucket;
 }
 
-// Whether the ranks of tp each send a part of a boundary tensor.
+// Returns whether the ranks of tp each send a part of a boundary tensor.
 inline bool cuts_boundary(const config::Parallel& parallel,
                           const config::Communication& communication) {
   return communication.scatter_gather || parallel.sequence;

@@ -15,7 +15,7 @@ double windowed_share(const Model& model) {
   return 1 - full / model.layers;
 }
 
-Attention attention_of(const Model& model, Mixer mixer, const Sizes& sizes) {
+Attention layer_attention(const Model& model, Mixer mixer, const Sizes& sizes) {
   Attention attention{.samples = sizes.samples,
                       .queries = sizes.queries,
                       .keys = sizes.document,
@@ -70,7 +70,7 @@ void add_latent(const Model& model, const Sizes& sizes, Layer& layer) {
 }
 
 void add_attention(const Model& model, const Sizes& sizes, Layer& layer) {
-  layer.attention = attention_of(model, layer.mixer, sizes);
+  layer.attention = layer_attention(model, layer.mixer, sizes);
   const Attention& a = layer.attention;
   if (layer.mixer == Mixer::latent)
     add_latent(model, sizes, layer);
@@ -164,7 +164,7 @@ std::uint64_t mlp_parameters(const Model& model, std::uint64_t width, std::uint6
 }
 
 std::uint64_t attention_parameters(const Model& model, Mixer mixer, const Sizes& sizes) {
-  const Attention a = attention_of(model, mixer, sizes);
+  const Attention a = layer_attention(model, mixer, sizes);
   const bool biased = model.biases == Biases::all || model.biases == Biases::attention;
   const std::uint64_t out =
       matrix_parameters(biased, std::uint64_t{a.heads} * a.value_dim, model.hidden);

@@ -140,14 +140,14 @@ std::vector<DivisorRule> rules_of(const config::Model& model, const config::Trai
   return rules;
 }
 
-// Whether the ranks of tp would send the same tokens to the experts, which happens without sequence
-// parallelism. Megatron-Core's training rejects such a layout.
+// Returns whether the ranks of tp would send the same tokens to the experts, which happens without
+// sequence parallelism. Megatron-Core's training rejects such a layout.
 bool duplicates_tokens(const config::Model& model, const Parallel& parallel) {
   return model.experts && parallel.tp.value > 1 && !parallel.sequence;
 }
 
-// Whether `changed`, a layout with another value of `size`, breaks no rule on `size` and no rule
-// that the current layout obeys.
+// Returns whether `changed`, a layout with another value of `size`, breaks no rule on `size` and no
+// rule that the current layout obeys.
 bool fixes_layout(const config::Model& model, const config::Training& training,
                   const Parallel& current, const std::vector<DivisorRule>& rules,
                   const LayoutSize& size, const Parallel& changed) {

@@ -34,7 +34,7 @@ std::vector<std::uint32_t> nearest(std::uint32_t value, std::uint64_t limit,
 // model's other keys imply.
 void check_parameters(const config::Model& model);
 
-// Whether every size of the layout divides the part of the model that it splits.
+// Returns whether every size of the layout divides the part of the model that it splits.
 bool layout_fits(const config::Model& model, const config::Training& training,
                  const config::Parallel& parallel);
 

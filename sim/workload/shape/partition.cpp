@@ -40,9 +40,11 @@ config::Error partition_error(const config::Model& model, const config::Partitio
 // even".
 std::string list_suggestion(const config::Partition& partition, const config::Model& model,
                             std::uint32_t stages) {
-  const std::vector<std::string_view> others = other_partitions(partition, model.layers, stages);
+  const std::vector<std::string_view> alternatives =
+      other_partitions(partition, model.layers, stages);
   return fmt::format("; allowed: a list of {} that adds up to {} layers{}{}", stages, model.layers,
-                     others.empty() ? "" : ", or partition ", fmt::join(others, " or "));
+                     alternatives.empty() ? "" : ", or partition ",
+                     fmt::join(alternatives, " or "));
 }
 
 // Checks that a pipeline layout has the stages of the schedule and names every layer of the model.
@@ -109,9 +111,11 @@ void check_partition(const config::Model& model, const config::Partition& partit
   if (partition.rule == Rule::layout)
     return check_pipeline_layout(model, partition, devices, stages);
   if (can_deal_out(partition, model.layers, devices, stages)) return;
-  const std::vector<std::string_view> others = other_partitions(partition, model.layers, stages);
+  const std::vector<std::string_view> alternatives =
+      other_partitions(partition, model.layers, stages);
   std::string allowed = stages_allowed(partition, model.layers, stages);
-  if (!others.empty()) allowed += fmt::format(", or partition {}", fmt::join(others, " or "));
+  if (!alternatives.empty())
+    allowed += fmt::format(", or partition {}", fmt::join(alternatives, " or "));
   throw partition_error(
       model, partition,
       fmt::format("{} {} cannot be divided into {}: {}; allowed: {}", model.layers,

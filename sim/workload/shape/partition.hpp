@@ -36,8 +36,8 @@ struct StageParts {
 // them.
 using StageSeconds = std::function<double(std::uint32_t stage, LayerRange layers)>;
 
-// Whether a partition rule (or list) can deal `layers` layers out to `stages` stages. Only the
-// first stage, which has the embedding, and the last, which has the head, may be left without
+// Returns whether a partition rule (or list) can deal `layers` layers out to `stages` stages. Only
+// the first stage, which has the embedding, and the last, which has the head, may be left without
 // layers; a pipeline layout may leave any stage empty.
 bool can_deal_out(const config::Partition& partition, std::uint32_t layers, std::uint32_t devices,
                   std::uint32_t stages);

@@ -14,7 +14,7 @@ using workload::PassSeconds;
 
 namespace {
 
-// One that reaches its peak in everything and starts kernels in no time.
+// A GPU that reaches its peak in everything and starts kernels in no time.
 config::Gpu ideal() {
   config::Gpu gpu{.name = "ideal",
                   .flops = 1e15,
@@ -45,7 +45,7 @@ TEST_CASE("on an ideal GPU I and W of a layer take twice the forward's products"
     const auto seconds = layer_seconds(own.setting, LayerKind::dense, gpu).kernels;
     const auto attention = attention_seconds(
         own.setting, layer_on_gpu(model, LayerKind::dense, own.setting.sizes).attention, gpu);
-    // Fused attention makes its scores again, one product in two.
+    // Fused attention recomputes its scores, one product for two.
     REQUIRE(attention.input_grad == Approx(2.5 * attention.forward));
     REQUIRE(seconds.input_grad + seconds.weight_grad ==
             Approx(2 * seconds.forward + 0.5 * attention.forward));
@@ -56,7 +56,8 @@ TEST_CASE("on an ideal GPU I and W of a layer take twice the forward's products"
   }
 }
 
-TEST_CASE("recomputation takes the forward, or its attention, once more", "[model]") {
+TEST_CASE("recomputation takes the time of the forward pass, or of its attention, once more",
+          "[model]") {
   const config::Gpu gpu = config::find_gpu("a100-80gb");
   const config::Model model = library_model("megatron-22b");
   const auto seconds = [&](const std::string& recompute, bool flash) {
@@ -71,7 +72,7 @@ TEST_CASE("recomputation takes the forward, or its attention, once more", "[mode
   const double selective = seconds("selective", false).recomputed;
   CHECK(selective > 0);
   CHECK(selective < 0.5 * seconds("none", false).forward);
-  // Flash attention is made again too, though it keeps no scores: only its time is spent.
+  // Flash attention stores no scores and is still recomputed, which only costs time.
   CHECK(seconds("selective", true).recomputed > 0);
   CHECK(seconds("full", true).recomputed == Approx(seconds("none", true).forward));
 }
@@ -90,21 +91,23 @@ TEST_CASE("causal flash attention takes half the time of the whole square", "[mo
   CHECK(seconds("{}").input_grad == Approx(2.5 * seconds("{}").forward));
 }
 
-TEST_CASE("accumulating gradients after W costs a pass through them", "[model]") {
+TEST_CASE("accumulating gradients after W costs reading and writing them", "[model]") {
   const config::Gpu gpu = config::find_gpu("a100-80gb");
   const config::Model model = library_model("megatron-22b");
   const OwnSetting fused(model, "{}", {.tp = 8});
   const OwnSetting apart(model, "{fused_accumulation: false}", {.tp = 8});
-  const double more = layer_seconds(apart.setting, LayerKind::dense, gpu).kernels.weight_grad -
-                      layer_seconds(fused.setting, LayerKind::dense, gpu).kernels.weight_grad;
+  const double extra_seconds =
+      layer_seconds(apart.setting, LayerKind::dense, gpu).kernels.weight_grad -
+      layer_seconds(fused.setting, LayerKind::dense, gpu).kernels.weight_grad;
   const double bytes = 12.0 * 6144 * 6144 / 8 * 10;
-  CHECK(more == Approx(4 * gpu.kernel_overhead +
-                       bytes / (gpu.memory_bandwidth * gpu.memory_efficiency * gpu.clock.memory)));
+  CHECK(extra_seconds ==
+        Approx(4 * gpu.kernel_overhead +
+               bytes / (gpu.memory_bandwidth * gpu.memory_efficiency * gpu.clock.memory)));
 }
 
-TEST_CASE("a 22B layer on an A100 takes what was measured", "[model]") {
-  // arXiv 2205.05198, table 4, with TP 8: forward 7.7 ms and backward 11.9 ms, of which the
-  // all-reduces of 100 MB, two in each, take about 0.87 ms each.
+TEST_CASE("a 22B layer on an A100 takes the measured time", "[model]") {
+  // arXiv 2205.05198, table 4, with tp 8: 7.7 ms forward and 11.9 ms backward, including two
+  // all-reduces of 100 MB each, which take about 0.87 ms per all-reduce.
   const config::Gpu gpu = config::find_gpu("a100-80gb");
   const OwnSetting own(library_model("megatron-22b"),
                        "{microbatch_size: 4, flash_attention: false}", {.tp = 8});
@@ -120,19 +123,20 @@ TEST_CASE("the host launches each kernel of a layer, or its graph", "[model]") {
     const OwnSetting own(library_model("llama-3-8b"), "{cuda_graphs: " + graphs + "}", {});
     return layer_seconds(own.setting, LayerKind::dense, gpu).launches;
   };
-  // Two norms, four matrices, rotation, attention, two residuals, the activation function.
+  // The layer has two norms, four matrices, rotation, attention, two residuals and the activation
+  // function.
   CHECK(launches("none").forward == 11);
   CHECK(launches("none").weight_grad == 4);
   CHECK(launches("layer").forward == 1);
   CHECK(launches("iteration").forward == 0);
-  // What the GPU does takes as long.
+  // The kernels of the GPU keep their time.
   const OwnSetting own(library_model("llama-3-8b"), "{}", {});
   const double kernels = layer_seconds(own.setting, LayerKind::dense, gpu).kernels.forward;
   CHECK(kernels > 0);
   CHECK(kernels < 1);
 }
 
-TEST_CASE("a recipe speeds the layers' products up and nothing else", "[model]") {
+TEST_CASE("a recipe speeds up the products of layers and nothing else", "[model]") {
   const config::Gpu gpu = ideal();
   const auto seconds = [&](const std::string& precision) {
     const OwnSetting own(library_model("llama-3-8b"), "{precision: " + precision + "}", {});
@@ -150,11 +154,12 @@ TEST_CASE("a recipe speeds the layers' products up and nothing else", "[model]")
   CHECK_THROWS_WITH(seconds("nvfp4"), Catch::Contains("multiplies no nvfp4"));
 }
 
-TEST_CASE("the optimizer's step takes its bytes over memory bandwidth", "[model]") {
+TEST_CASE("the optimizer step takes its bytes over the memory bandwidth", "[model]") {
   config::Gpu gpu = ideal();
   gpu.memory_bandwidth = 1e9;
   CHECK(workload::optimizer_seconds(training_of("{}"), 1e6, gpu) == Approx(30e6 / 1e9));
-  // Gradients in bf16, moments in bf16 and fp8, the lower half of each weight beside the upper one.
+  // Gradients are in bf16, moments in bf16 and fp8, and the lower half of each weight is stored
+  // beside the upper one.
   const config::Training aware = training_of(
       "{optimizer: {exp_avg: bf16, exp_avg_sq: fp8, main_params: remainders, main_grads: bf16}}");
   CHECK(workload::optimizer_seconds(aware, 1e6, gpu) ==
