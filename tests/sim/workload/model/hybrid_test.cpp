@@ -34,7 +34,9 @@ config::Model hybrid(const std::string& pattern, const std::string& extra_keys =
 constexpr std::uint64_t vocabulary = 2ULL * 1000 * 64 + 64;  // both matrices and the final norm
 // Projections from 64 to [gates, x, B, C, steps] and back; a convolution over 4 tokens of 64 + 2 x
 // 16 channels with its bias; decay, skip and step of each head; norms before the mixer and of its
-// result. Projections from 64 to [queries, keys, values, gates, decay, strength] and back.
+// result.
+constexpr std::uint64_t mamba = 64 * (2 * 64 + 2 * 16 + 4) + 64 * 64 + 96 * 5 + 3 * 4 + 64 + 64;
+// Projections from 64 to [queries, keys, values, gates, decay, strength] and back.
 constexpr std::uint64_t delta = 64 * (2 * 16 + 2 * 64 + 2 * 4) + 64 * 64 + 96 * 4 + 2 * 4 + 16 + 64;
 constexpr std::uint64_t attention = 64 * (8 + 2 * 2) * 8 + 64 * 64 + 64;
 constexpr std::uint64_t mlp = 2 * 64 * 128 + 64;
