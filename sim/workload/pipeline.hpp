@@ -20,8 +20,8 @@ struct MemoryLimit {
 };
 
 // Costs of a scenario on one placement of its stages, for the search for an order. A hop takes
-// `hop` seconds. Returns nothing if a list of times has one value per stage of another number of
-// stages. Throws config::Error if the limit is in bytes but the scenario does not give the size of
+// `hop` seconds. Returns nothing if a list with one time per stage is for another number of stages.
+// Throws config::Error if the limit is in bytes but the scenario does not give the size of
 // activations, or if it gives the time of whole backward passes only.
 std::optional<schedules::Pipeline> make_pipeline(const config::Scenario& scenario,
                                                  const schedules::Routes& routes,

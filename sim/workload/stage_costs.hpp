@@ -48,8 +48,8 @@ struct StageCosts {
   // Layers with two halves, attention and experts: seconds of the collectives that send tokens from
   // one half to the other, and their part of `collective_waits`. In a fused pair these collectives
   // run beside the other pass; with weight_grads_apart, none of them waits for weight gradients.
-  // `second_half` is the time of the experts' kernels; if it is empty, all kernels belong to the
-  // first half.
+  // `second_half` is the experts' share of the kernel time; if it is empty, all kernels belong to
+  // the first half.
   std::array<ByKindAndStage, 2> dispatch;
   std::array<ByKindAndStage, 2> dispatch_waits;
   ByKindAndStage second_half;
@@ -63,9 +63,9 @@ struct StageCosts {
 
   // Seconds that the host needs to launch a pass's kernels, even if the kernels take longer.
   ByKindAndStage launch_seconds;
-  // Shares of the kernels, for microbatches that differ, whose work is proportional to the pairs of
-  // queries and keys, and to the tokens of the busiest rank's experts. The rest is proportional to
-  // tokens.
+  // Shares of the kernels whose work is proportional to the pairs of queries and keys, and to the
+  // tokens of the busiest rank's experts. The rest is proportional to tokens. Empty if microbatches
+  // do not differ.
   ByKindAndStage attention_share;
   ByKindAndStage experts_share;
   std::vector<std::vector<std::uint32_t>> expert_layers;  // per virtual stage
@@ -85,7 +85,7 @@ struct StageCosts {
   // Factor by which compute slows down while collectives run beside it, whose kernels occupy SMs;
   // by kind and stage. Empty: no slowdown.
   ByKindAndStage overlap_slowdown;
-  ByKindAndStage dispatch_slowdown;  // the same for dispatch; empty: no other factor
+  ByKindAndStage dispatch_slowdown;  // factor for dispatch; empty: overlap_slowdown
 
   static double of(const ByKindAndStage& seconds, const schedules::Pass& pass) {
     const auto& stage_seconds = seconds[static_cast<std::size_t>(pass.kind)];
@@ -121,7 +121,7 @@ struct StageCosts {
   // a causal mask leaves, the second all of them.
   double model_flops_per_microbatch = 0;
   double full_attention_flops_per_microbatch = 0;
-  // Includes the recomputation in passes of every schedule.
+  // Includes the recomputation inside passes, which all schedules have.
   double hardware_flops_per_microbatch = 0;
   std::vector<double> forward_flops;  // F of one microbatch, per virtual stage
   // Kernels of F, I and W of a stage's layers, per virtual stage.

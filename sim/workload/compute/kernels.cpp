@@ -6,8 +6,8 @@
 
 #include "sim/workload/compute/flops.hpp"
 
-// Factors of bytes count, per element of a tensor, what a kernel reads and writes: 2 per access to
-// 16 bits, 1 per access to a mask.
+// Byte factors in this file are bytes that a kernel reads and writes per element of a tensor: 2 for
+// each access to 16 bits, 1 for each access to a mask.
 namespace pipewright::workload {
 namespace {
 
@@ -30,7 +30,7 @@ bool is_cut_by_tokens(const ModelSetting& setting, const Linear& linear) {
 }
 
 // Adds the copy at a collective along a sequence that is not the first dimension. One copy
-// assembles a gathered tensor, another takes a tensor apart that is to be summed (PyTorch's
+// assembles a gathered tensor, another splits a tensor that is to be summed (PyTorch's
 // all_gather_tensor and reduce_scatter_tensor, torch/distributed/_functional_collectives.py).
 // Collectives that overlap with products deliver parts in place and sum over the parts of all ranks
 // (torch/distributed/_symmetric_memory), except for the gradient of an input of several products.

@@ -44,8 +44,7 @@ double input_element(const ModelSetting& setting) {
   return config::element_bytes(setting.training.precision);
 }
 
-// Both down-projections of latent attention save a scaled copy of the norm's
-// result.
+// Both down-projections of latent attention save a copy of the norm's result if its type is scaled.
 double attention_norm_bytes(const ModelSetting& setting, Mixer mixer) {
   const bool has_two_copies =
       mixer == Mixer::latent && config::is_scaled(setting.training.precision);

@@ -58,8 +58,8 @@ void check_gpus(const ModelJob& job, const Routes& routes) {
 
 std::vector<StageParts> partition_stages_of(const ModelJob& job, const Routes& routes,
                                             const std::vector<StageSums>& seconds) {
-  // Each stage has a part of the embedding and of the head, and is tied to
-  // no other stage.
+  // Each stage has a part of a split vocabulary's embedding and head, and is tied to no other
+  // stage.
   const auto take_vocabulary = [&](StageParts& parts) {
     if (job.parallel.cuts_vocabulary()) parts.embedding = parts.head = true;
   };

@@ -120,7 +120,7 @@ void Planner::check_pairs(const config::ScheduleSpec& spec, const Schedule* sche
                     schedule->name)));
   }
   const auto& fused_choice = spec[&schedules::Parameters::fused];
-  // There are too few microbatches to pair passes.
+  // The schedule could pair passes but has too few microbatches.
   if (supports_fused_pairs(spec.name) && (!fused_choice || fused_choice->value != 0)) return;
   std::vector<std::string_view> names;
   for (const schedules::Entry& entry : schedules::catalog())
