@@ -116,7 +116,7 @@ TEST_CASE("a busier expert costs time but adds no model FLOPs", "[model]") {
   const double even = workload::forward_flops(m, 1, 1024);
   m.experts->capacity_factor = 1.5;
   CHECK(workload::forward_flops(m, 1, 1024) == even);
-  const OwnSetting busy(m, "{}", {});
+  const SettingFixture busy(m, "{}", {});
   CHECK(
       layer_on_gpu(m, workload::LayerKind::experts, busy.setting.sizes).expert_linears[0].tokens ==
       Approx(1.5 * 2 * m.sequence / 8));

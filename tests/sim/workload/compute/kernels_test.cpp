@@ -23,8 +23,8 @@ const std::string mixture =
     "sequence: 1024, experts: {count: 8, top_k: 2, ffn: 96}}";
 
 std::vector<Kernel> forward_of(std::uint32_t ep) {
-  const OwnSetting own(model_of(mixture), "{}", {.ep = ep, .dp = ep});
-  return layer_kernels(own.setting, workload::LayerKind::experts).forward;
+  const SettingFixture fixture(model_of(mixture), "{}", {.ep = ep, .dp = ep});
+  return layer_kernels(fixture.setting, workload::LayerKind::experts).forward;
 }
 
 Kernel only_kernel(const std::vector<Kernel>& kernels, Part part, std::string_view name) {
@@ -74,9 +74,9 @@ TEST_CASE("tensors that tp gathers and sums along a second dimension are copied 
     return bytes;
   };
   const double once = 4.0 * 64 * 32;
-  const OwnSetting first(model_of(dense), "{}", layout);
+  const SettingFixture first(model_of(dense), "{}", layout);
   CHECK(copies(first.setting) == std::array<double, 2>{});
-  OwnSetting second(model_of(dense), "{tensor_format: bshd}", layout);
+  SettingFixture second(model_of(dense), "{tensor_format: bshd}", layout);
   CHECK(copies(second.setting) == std::array{4 * once, 4 * once});
   // Overlapped with products, only sums cost memory traffic: 2 bytes for the parts of both ranks
   // and 1 for their sum. The gradient of an input of several products is still copied.
@@ -84,7 +84,7 @@ TEST_CASE("tensors that tp gathers and sums along a second dimension are copied 
   second.setting.sizes =
       workload::sizes_of(second.model, second.training, parallel_of(layout), parts);
   CHECK(copies(second.setting) == std::array{2 * once * 3 / 4, 2 * once});
-  const OwnSetting whole(model_of(dense), "{tensor_format: bshd}", {.tp = 2});
+  const SettingFixture whole(model_of(dense), "{tensor_format: bshd}", {.tp = 2});
   CHECK(copies(whole.setting) == std::array<double, 2>{});
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("the GPU waits for launches when the host reads how many tokens expert
   CHECK(kernel_time(copy, gpu).bound == workload::Bound::host);
   gpu.launch = 0;
   CHECK(waited - kernel_time(copy, gpu).seconds == Approx(2 * 125e-6));
-  const OwnSetting graphs(model_of(mixture), "{cuda_graphs: iteration}", {.ep = 2, .dp = 2});
+  const SettingFixture graphs(model_of(mixture), "{cuda_graphs: iteration}", {.ep = 2, .dp = 2});
   CHECK(only_kernel(layer_kernels(graphs.setting, workload::LayerKind::experts).forward,
                     Part::router, "copy to host")
             .stalls == 0);
@@ -108,9 +108,9 @@ TEST_CASE("the GPU waits for launches when the host reads how many tokens expert
 TEST_CASE("fused operations include activation, casts and biases in the experts' products",
           "[model]") {
   const auto kernels = [](const std::string& experts) {
-    const OwnSetting own(model_of(mixture), "{precision: fp8, experts: {" + experts + "}}",
-                         {.ep = 2, .dp = 2});
-    return layer_kernels(own.setting, workload::LayerKind::experts);
+    const SettingFixture fixture(model_of(mixture), "{precision: fp8, experts: {" + experts + "}}",
+                                 {.ep = 2, .dp = 2});
+    return layer_kernels(fixture.setting, workload::LayerKind::experts);
   };
   const auto moved = [](const std::vector<Kernel>& pass) {
     double bytes = 0;
@@ -151,10 +151,10 @@ TEST_CASE("without load balance, all ranks of cp wait for the attention of the l
   using config::ContextBalance;
   using config::ContextComm;
   const auto attention = [](ContextComm comm, ContextBalance balance, std::uint32_t a2a = 0) {
-    const OwnSetting own(library_model("llama-3-8b"), "{}",
-                         {.cp = 4, .cp_comm = comm, .cp_a2a = a2a, .cp_balance = balance});
+    const SettingFixture fixture(library_model("llama-3-8b"), "{}",
+                                 {.cp = 4, .cp_comm = comm, .cp_a2a = a2a, .cp_balance = balance});
     double flops = 0;
-    for (const Kernel& kernel : layer_kernels(own.setting, workload::LayerKind::dense).forward)
+    for (const Kernel& kernel : layer_kernels(fixture.setting, workload::LayerKind::dense).forward)
       if (kernel.work == Kernel::Work::attention) flops += kernel.times * kernel.flops;
     return flops;
   };

@@ -67,8 +67,8 @@ TEST_CASE("layers of a stage are recomputed by block and by distance", "[recompu
 TEST_CASE("recomputation takes the time of its forward kernels", "[recompute]") {
   const config::Gpu gpu = config::find_gpu("a100-80gb");
   const auto seconds = [&](const std::string& yaml) {
-    const OwnSetting own(library_model("llama-3-8b"), "{recompute: " + yaml + "}", {});
-    return layer_seconds(own.setting, workload::LayerKind::dense, gpu).kernels;
+    const SettingFixture fixture(library_model("llama-3-8b"), "{recompute: " + yaml + "}", {});
+    return layer_seconds(fixture.setting, workload::LayerKind::dense, gpu).kernels;
   };
   const double forward = seconds("none").forward;
   CHECK(seconds("full").recomputed == Approx(forward));
@@ -82,8 +82,8 @@ TEST_CASE("recomputation takes the time of its forward kernels", "[recompute]") 
 TEST_CASE("each checkpoint of a layer handles random number states", "[recompute]") {
   using workload::LayerKind;
   const auto checkpoints = [](const char* model, const std::string& yaml, LayerKind kind) {
-    const OwnSetting own(library_model(model), "{recompute: " + yaml + "}", {});
-    return workload::random_states(own.setting, kind) / 4;
+    const SettingFixture fixture(library_model(model), "{recompute: " + yaml + "}", {});
+    return workload::random_states(fixture.setting, kind) / 4;
   };
   CHECK(checkpoints("llama-3-8b", "none", LayerKind::dense) == 0);
   CHECK(checkpoints("llama-3-8b", "full", LayerKind::dense) == 1);
@@ -98,17 +98,17 @@ TEST_CASE("each checkpoint of a layer handles random number states", "[recompute
 }
 
 TEST_CASE("selective recomputation frees no memory if attention stores no scores", "[recompute]") {
-  const OwnSetting flash(library_model("llama-3-8b"), "{recompute: selective}", {});
+  const SettingFixture flash(library_model("llama-3-8b"), "{recompute: selective}", {});
   CHECK(frees_nothing(flash.setting));
-  const OwnSetting scores(library_model("llama-3-8b"),
-                          "{recompute: selective, flash_attention: false}", {});
+  const SettingFixture scores(library_model("llama-3-8b"),
+                              "{recompute: selective, flash_attention: false}", {});
   CHECK(!frees_nothing(scores.setting));
 }
 
 TEST_CASE("a note explains recomputation that frees no memory and names modules that would",
           "[recompute]") {
   const auto note = [](const char* model, const char* training) {
-    return idle_recompute_note(OwnSetting(library_model(model), training, {}).setting);
+    return idle_recompute_note(SettingFixture(library_model(model), training, {}).setting);
   };
   CHECK(note("llama-3-8b", "{recompute: selective}") ==
         "recompute selective frees no memory in this model, and costs time: flash attention stores "

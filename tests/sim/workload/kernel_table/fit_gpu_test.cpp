@@ -192,12 +192,12 @@ TEST_CASE("too few casts are not fitted, while enough casts are", "[model]") {
     return std::ranges::any_of(fit.keys,
                                [](const auto& key) { return key.first == "products.fp8.cast"; });
   };
-  const workload::GpuFit few = workload::fit_gpu(table, base);
-  CHECK_FALSE(has_cast(few));
-  CHECK(few.gpu.products.fp8->cast == base.products.fp8->cast);
-  CHECK(few.gpu.products.fp8->efficiency == Approx(0.6).epsilon(0.02));
-  REQUIRE(few.notes.size() == 1);
-  CHECK(few.notes[0] == "cast fp8: 5 rows; a fit needs 6");
+  const workload::GpuFit few_casts = workload::fit_gpu(table, base);
+  CHECK_FALSE(has_cast(few_casts));
+  CHECK(few_casts.gpu.products.fp8->cast == base.products.fp8->cast);
+  CHECK(few_casts.gpu.products.fp8->efficiency == Approx(0.6).epsilon(0.02));
+  REQUIRE(few_casts.notes.size() == 1);
+  CHECK(few_casts.notes[0] == "cast fp8: 5 rows; a fit needs 6");
 
   table.rows.push_back(cast());
   table.rows.back().seconds = table.rows[table.rows.size() - 2].seconds;

@@ -19,10 +19,10 @@ constexpr double a = 32;
 constexpr double sbh = s * b * h;
 
 workload::ActivationBytes gpt(const std::string& extra_training, const Layout& layout = {}) {
-  const OwnSetting own(library_model("zero-bubble-6.2b"),
-                       "{microbatch_size: 3, flash_attention: false" + extra_training + "}",
-                       layout);
-  return layer_bytes(own.setting, LayerKind::dense);
+  const SettingFixture fixture(library_model("zero-bubble-6.2b"),
+                               "{microbatch_size: 3, flash_attention: false" + extra_training + "}",
+                               layout);
+  return layer_bytes(fixture.setting, LayerKind::dense);
 }
 
 // Bytes of a router: its scores in fp32 for top-k and for the balance loss and in a map, and per
@@ -67,13 +67,13 @@ TEST_CASE("memory that recomputation saves is needed while the backward pass is 
 TEST_CASE("the first and the last stage hold the bytes of section 4.3 of arXiv 2205.05198",
           "[model]") {
   for (const std::uint32_t t : {1U, 4U}) {
-    const OwnSetting own(library_model("zero-bubble-6.2b"),
-                         "{microbatch_size: 3, flash_attention: false, fused_loss: false}",
-                         {.tp = t, .sequence = true});
-    CHECK(embedding_bytes(own.setting).held == Approx(sbh / t));  // per microbatch
+    const SettingFixture fixture(library_model("zero-bubble-6.2b"),
+                                 "{microbatch_size: 3, flash_attention: false, fused_loss: false}",
+                                 {.tp = t, .sequence = true});
+    CHECK(embedding_bytes(fixture.setting).held == Approx(sbh / t));  // per microbatch
     const std::uint32_t v = t == 1 ? 32000 : 32256;  // padded to 128 t: 32,000 or 32,256
-    CHECK(own.setting.sizes.vocabulary == v);
-    CHECK(head_bytes(own.setting).held + logits_bytes(own.setting) ==
+    CHECK(fixture.setting.sizes.vocabulary == v);
+    CHECK(head_bytes(fixture.setting).held + logits_bytes(fixture.setting) ==
           Approx(4 * sbh / t * (1 + v / h)));
   }
 }
@@ -82,29 +82,29 @@ TEST_CASE("the gradient of fp32 logits is stored separately and stays until W", 
   for (const char* const fused : {"true", "false"}) {
     INFO("fused loss " << fused);
     const bool in_place = fused == std::string("true");
-    const OwnSetting own(library_model("llama-3-8b"),
-                         "{sequence: 1024, fused_loss: " + std::string(fused) + "}", {});
+    const SettingFixture fixture(library_model("llama-3-8b"),
+                                 "{sequence: 1024, fused_loss: " + std::string(fused) + "}", {});
     const double logits = 1024.0 * 128'256;
-    CHECK(logits_bytes(own.setting) == (in_place ? 2 : 4) * logits);
-    CHECK(logits_grad_bytes(own.setting) == 2 * logits);
+    CHECK(logits_bytes(fixture.setting) == (in_place ? 2 : 4) * logits);
+    CHECK(logits_grad_bytes(fixture.setting) == 2 * logits);
     // B or I holds at least what I leaves for W.
-    const double during = logits_bytes(own.setting) + head_bytes(own.setting).working;
+    const double during = logits_bytes(fixture.setting) + head_bytes(fixture.setting).working;
     CHECK(during == (in_place ? 2 : 6) * logits);
   }
 }
 
 TEST_CASE("flash attention stores the sum of each row instead of scores", "[model]") {
-  const OwnSetting own(library_model("zero-bubble-6.2b"), "{microbatch_size: 3}", {});
-  CHECK(layer_bytes(own.setting, LayerKind::dense).held == Approx(34 * sbh + 4 * s * b * a));
-  CHECK(score_buffer_bytes(own.setting) == 0);
+  const SettingFixture fixture(library_model("zero-bubble-6.2b"), "{microbatch_size: 3}", {});
+  CHECK(layer_bytes(fixture.setting, LayerKind::dense).held == Approx(34 * sbh + 4 * s * b * a));
+  CHECK(score_buffer_bytes(fixture.setting) == 0);
 }
 
 TEST_CASE("without dropout there are no masks", "[model]") {
   config::Model model = library_model("zero-bubble-6.2b");
   model.dropout = 0;
-  const OwnSetting own(model, "{microbatch_size: 3, flash_attention: false}", {});
-  CHECK(layer_bytes(own.setting, LayerKind::dense).held == Approx(sbh * (32 + 2 * a * s / h)));
-  CHECK(embedding_bytes(own.setting).held == 0);
+  const SettingFixture fixture(model, "{microbatch_size: 3, flash_attention: false}", {});
+  CHECK(layer_bytes(fixture.setting, LayerKind::dense).held == Approx(sbh * (32 + 2 * a * s / h)));
+  CHECK(embedding_bytes(fixture.setting).held == 0);
 }
 
 TEST_CASE("context parallelism divides the activations of a GPU", "[model]") {
@@ -113,21 +113,21 @@ TEST_CASE("context parallelism divides the activations of a GPU", "[model]") {
 }
 
 TEST_CASE("grouped heads and gated MLPs hold bytes by their shapes", "[model]") {
-  const OwnSetting own(library_model("llama-3-8b"), "{sequence: 1024}", {});
+  const SettingFixture fixture(library_model("llama-3-8b"), "{sequence: 1024}", {});
   const double tokens = 1024;
   // Inputs and outputs of two norms, Q, K, V and the result, gate, up and their product.
   const double elements = 4 * 4096 + (4096 + 2 * 1024 + 4096) + 3 * 14336;
-  CHECK(layer_bytes(own.setting, LayerKind::dense).held ==
+  CHECK(layer_bytes(fixture.setting, LayerKind::dense).held ==
         Approx(2 * tokens * elements + 4 * tokens * 32));
 }
 
 TEST_CASE("experts hold the tokens that they receive", "[model]") {
   const config::Model model = library_model("mixtral-8x7b");
-  const OwnSetting own(model, "{sequence: 1024}", {});
+  const SettingFixture fixture(model, "{sequence: 1024}", {});
   const double tokens = 1024;
   const double visits = 2 * tokens;
   const double dense = 4 * 4096 + (4096 + 2 * 1024 + 4096);
-  CHECK(layer_bytes(own.setting, LayerKind::experts).held ==
+  CHECK(layer_bytes(fixture.setting, LayerKind::experts).held ==
         Approx(2 * tokens * dense + 4 * tokens * 32 + router(tokens, 8) +
                visits * (2 * (4096 + 3 * 14336) + 4)));
 }
@@ -140,9 +140,9 @@ constexpr double t = 1024;
 constexpr double copies = 8 * t;
 
 workload::ActivationBytes v3(const std::string& extra_training) {
-  const OwnSetting own(library_model("deepseek-v3"), "{sequence: 1024" + extra_training + "}",
-                       {.ep = 64});
-  return layer_bytes(own.setting, LayerKind::experts);
+  const SettingFixture fixture(library_model("deepseek-v3"),
+                               "{sequence: 1024" + extra_training + "}", {.ep = 64});
+  return layer_bytes(fixture.setting, LayerKind::experts);
 }
 
 }  // namespace
@@ -190,9 +190,10 @@ TEST_CASE("inputs of activation functions can be saved in one byte", "[model][pr
 
 TEST_CASE("shared experts that overlap with the dispatch save their gathered tokens", "[model]") {
   const auto held = [](const std::string& extra_training, std::uint32_t tp) {
-    const OwnSetting own(library_model("deepseek-v3"), "{sequence: 1024" + extra_training + "}",
-                         {.tp = tp, .sequence = true, .ep = 8, .etp = 1});
-    return layer_bytes(own.setting, LayerKind::experts).held;
+    const SettingFixture fixture(library_model("deepseek-v3"),
+                                 "{sequence: 1024" + extra_training + "}",
+                                 {.tp = tp, .sequence = true, .ep = 8, .etp = 1});
+    return layer_bytes(fixture.setting, LayerKind::experts).held;
   };
   const std::string overlap = ", experts: {shared_overlap: true}";
   CHECK(held(overlap, 4) - held("", 4) == Approx(2 * t * 7168));
@@ -217,11 +218,12 @@ TEST_CASE("the backward pass of experts holds gradients of their tokens as sent 
 TEST_CASE("experts without gates save the function's result before and after it is weighted",
           "[model]") {
   const auto held = [](const char* mlp) {
-    const OwnSetting own(model_of("{layers: 1, hidden: 64, heads: 8, vocabulary: 1000, sequence: "
-                                  "32, ffn: 64, experts: {count: 8, top_k: 2, ffn: 128}, mlp: " +
-                                  std::string(mlp) + "}"),
-                         "{}", {});
-    return layer_bytes(own.setting, LayerKind::experts).held;
+    const SettingFixture fixture(
+        model_of("{layers: 1, hidden: 64, heads: 8, vocabulary: 1000, sequence: "
+                 "32, ffn: 64, experts: {count: 8, top_k: 2, ffn: 128}, mlp: " +
+                 std::string(mlp) + "}"),
+        "{}", {});
+    return layer_bytes(fixture.setting, LayerKind::experts).held;
   };
   // 64 copies of 128 elements: input, result and weighted result; or gate, up and their weighted
   // product.
@@ -230,9 +232,9 @@ TEST_CASE("experts without gates save the function's result before and after it 
 
 TEST_CASE("norms of queries and keys save their inputs", "[model]") {
   config::Model model = library_model("qwen3-30b-a3b");
-  const OwnSetting with(model, "{sequence: 1024}", {});
+  const SettingFixture with(model, "{sequence: 1024}", {});
   model.qk_layernorm = false;
-  const OwnSetting without(model, "{sequence: 1024}", {});
+  const SettingFixture without(model, "{sequence: 1024}", {});
   CHECK(layer_bytes(with.setting, LayerKind::experts).held -
             layer_bytes(without.setting, LayerKind::experts).held ==
         Approx(2 * t * (32 + 4) * 128));
@@ -253,15 +255,15 @@ TEST_CASE("sequence parallelism divides the bytes of a layer equally, for random
                                  ", microbatch_size: " + std::to_string(pick(random, 4)) +
                                  ", flash_attention: " + (random() % 2 == 0 ? "true" : "false") +
                                  ", recompute: " + (random() % 2 == 0 ? "none" : "selective") + "}";
-    const OwnSetting whole(model, training, {});
-    const OwnSetting cut(model, training, {.tp = tp, .sequence = true});
+    const SettingFixture whole(model, training, {});
+    const SettingFixture cut(model, training, {.tp = tp, .sequence = true});
     const auto whole_bytes = layer_bytes(whole.setting, LayerKind::dense);
     const auto cut_bytes = layer_bytes(cut.setting, LayerKind::dense);
     INFO(training << " tp " << tp);
     REQUIRE(cut_bytes.held * tp == Approx(whole_bytes.held));
     REQUIRE(cut_bytes.for_w * tp == Approx(whole_bytes.for_w));
     REQUIRE(cut_bytes.working * tp == Approx(whole_bytes.working));
-    const OwnSetting plain(model, training, {.tp = tp});
+    const SettingFixture plain(model, training, {.tp = tp});
     REQUIRE(layer_bytes(plain.setting, LayerKind::dense).held >= cut_bytes.held * (1 - 1e-12));
   }
 }
@@ -269,8 +271,8 @@ TEST_CASE("sequence parallelism divides the bytes of a layer equally, for random
 TEST_CASE("recomputation of a module frees exactly its results", "[model][recompute]") {
   const auto held = [](const std::string& model, const std::string& training,
                        LayerKind kind = LayerKind::dense) {
-    const OwnSetting own(library_model(model), "{sequence: 1024" + training + "}", {});
-    return layer_bytes(own.setting, kind);
+    const SettingFixture fixture(library_model(model), "{sequence: 1024" + training + "}", {});
+    return layer_bytes(fixture.setting, kind);
   };
   const auto freed = [&](const std::string& model, const std::string& modules, LayerKind kind) {
     const auto without = held(model, "", kind);
@@ -304,9 +306,9 @@ TEST_CASE("recomputation of a module frees exactly its results", "[model][recomp
 
 TEST_CASE("a scaled recipe saves the inputs of products in its own type", "[model][precision]") {
   const auto held = [](const std::string& precision) {
-    const OwnSetting own(library_model("llama-3-8b"),
-                         "{sequence: 1024, precision: " + precision + "}", {});
-    return layer_bytes(own.setting, LayerKind::dense);
+    const SettingFixture fixture(library_model("llama-3-8b"),
+                                 "{sequence: 1024, precision: " + precision + "}", {});
+    return layer_bytes(fixture.setting, LayerKind::dense);
   };
   // The results of both norms and of the activation function are saved in 8 bits, that of attention
   // in 16 bits only.

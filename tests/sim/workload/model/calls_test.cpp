@@ -24,8 +24,8 @@ const config::Communication parts_of_tp{.async_tensor_model_parallel_allreduce =
 workload::StageTraffic traffic(const std::string& model, const std::string& training,
                                const Layout& layout, const StageParts& parts,
                                const config::Communication& communication = apart) {
-  const OwnSetting own(library_model(model), training, layout);
-  return stage_calls(own.setting, parts, config::find_gpu("a100-80gb"), communication);
+  const SettingFixture fixture(library_model(model), training, layout);
+  return stage_calls(fixture.setting, parts, config::find_gpu("a100-80gb"), communication);
 }
 
 // Number of such calls; only those that overlap with compute if `hidden`, else only the others.
@@ -102,11 +102,11 @@ TEST_CASE("tp_comm_overlap overlaps all collectives of a layer with its products
   CHECK(times(t, PassKind::backward, Group::tp, Collective::all_gather, gpt_bytes, true) == 12);
   // Each collective overlaps with seven eighths of its own product, so all with those of four
   // matrices.
-  const OwnSetting own(library_model("megatron-22b"), "{}", layout);
-  const auto layer = layer_on_gpu(own.model, workload::LayerKind::dense, own.setting.sizes);
+  const SettingFixture fixture(library_model("megatron-22b"), "{}", layout);
+  const auto layer = layer_on_gpu(fixture.model, workload::LayerKind::dense, fixture.setting.sizes);
   double products = 0;
   for (const workload::Linear& linear : linears_of(layer))
-    products += product_seconds(own.setting, linear, config::find_gpu("a100-80gb")).forward;
+    products += product_seconds(fixture.setting, linear, config::find_gpu("a100-80gb")).forward;
   double overlappable_compute = 0;
   for (const Call& call : t.inside[0]) overlappable_compute += call.overlappable_compute;
   CHECK(overlappable_compute == Approx(3 * 7.0 / 8 * products));
@@ -146,10 +146,11 @@ TEST_CASE("ring attention overlaps its exchange with attention", "[model]") {
   const std::uint64_t bytes = 2ULL * 8192 * 2 * 8 * 128;
   CHECK(times(t, PassKind::forward, Group::cp, Collective::ring_exchange, bytes, true) == 3);
   CHECK(times(t, PassKind::input_grad, Group::cp, Collective::ring_exchange, bytes, true) == 6);
-  const OwnSetting own(library_model("llama-3-8b"), "{}", {.cp = 4});
+  const SettingFixture fixture(library_model("llama-3-8b"), "{}", {.cp = 4});
   const config::Gpu gpu = config::find_gpu("a100-80gb");
   const auto attention = attention_seconds(
-      own.setting, layer_on_gpu(own.model, workload::LayerKind::dense, own.setting.sizes).attention,
+      fixture.setting,
+      layer_on_gpu(fixture.model, workload::LayerKind::dense, fixture.setting.sizes).attention,
       gpu);
   CHECK(t.inside[0][0].overlappable_compute == Approx(3 * attention.forward));
 }
@@ -253,9 +254,9 @@ TEST_CASE("dispatch overlaps with the shared experts of its layer, or with nothi
 
   const auto t =
       traffic("deepseek-v3", "{experts: {shared_overlap: true}}", layout, three_expert_layers);
-  const OwnSetting own(library_model("deepseek-v3"), "{}", layout);
+  const SettingFixture fixture(library_model("deepseek-v3"), "{}", layout);
   const auto seconds = [&](bool (*includes)(workload::Part)) {
-    return workload::layer_seconds(own.setting, workload::LayerKind::experts,
+    return workload::layer_seconds(fixture.setting, workload::LayerKind::experts,
                                    config::find_gpu("a100-80gb"), includes);
   };
   const auto first = seconds([](workload::Part part) {

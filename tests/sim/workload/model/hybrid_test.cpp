@@ -103,8 +103,8 @@ TEST_CASE("a sliding window applies to the layers that have one", "[model][hybri
 }
 
 TEST_CASE("kernels of a recurrence move the bytes of their tensors", "[model][hybrid]") {
-  const OwnSetting own(hybrid("MG"), "{}", {});
-  const workload::PassKernels kernels = layer_kernels(own.setting, LayerKind::mamba);
+  const SettingFixture fixture(hybrid("MG"), "{}", {});
+  const workload::PassKernels kernels = layer_kernels(fixture.setting, LayerKind::mamba);
   // 96 channels are read and written in 16 bits; the gated norm reads the result and its gates.
   CHECK(bytes_of(kernels.forward, Part::convolution) == 256.0 * 96 * 4);
   CHECK(bytes_of(kernels.forward, Part::recurrence_norm) == 256.0 * 64 * 6);
@@ -120,19 +120,20 @@ TEST_CASE("kernels of a recurrence move the bytes of their tensors", "[model][hy
 }
 
 TEST_CASE("a recurrence saves the output of its input projection", "[model][hybrid]") {
-  const OwnSetting own(hybrid("MG*-"), "{}", {});
+  const SettingFixture fixture(hybrid("MG*-"), "{}", {});
   const double tokens = 256;
   // The layer saves its input, the norm's result, gates with x, B, C and steps, and the result
   // before and after gating.
-  CHECK(layer_bytes(own.setting, LayerKind::mamba).held == tokens * 2 * (64 + 64 + 164 + 64 + 64));
+  CHECK(layer_bytes(fixture.setting, LayerKind::mamba).held ==
+        tokens * 2 * (64 + 64 + 164 + 64 + 64));
   // A gated delta net also saves the convolution's output, normed queries and keys, and 64 scores
   // per head.
-  CHECK(layer_bytes(own.setting, LayerKind::linear_attention).held ==
+  CHECK(layer_bytes(fixture.setting, LayerKind::linear_attention).held ==
         tokens * 2 * (64 + 64 + 168 + 64 + 64 + 96 + 32 + 4 * 64));
   // Both halves of a transformer layer together.
-  const double halves = layer_bytes(own.setting, LayerKind::attention).held +
-                        layer_bytes(own.setting, LayerKind::mlp).held;
-  CHECK(layer_bytes(own.setting, LayerKind::dense).held == halves);
+  const double halves = layer_bytes(fixture.setting, LayerKind::attention).held +
+                        layer_bytes(fixture.setting, LayerKind::mlp).held;
+  CHECK(layer_bytes(fixture.setting, LayerKind::dense).held == halves);
 }
 
 TEST_CASE("ranks of cp exchange tokens of a recurrence for a part of its heads",

@@ -52,16 +52,16 @@ const StageParts five_layers{
 
 struct Job {
   explicit Job(const std::string& training)
-      : own(library_model("deepseek-v3"), training, {.tp = 4, .sequence = true, .ep = 8, .dp = 8}) {
-  }
+      : fixture(library_model("deepseek-v3"), training,
+                {.tp = 4, .sequence = true, .ep = 8, .dp = 8}) {}
   StageTraffic all_calls(const StageParts& parts) const {
-    return stage_calls(own.setting, parts, gpu, communication);
+    return stage_calls(fixture.setting, parts, gpu, communication);
   }
   StageTraffic unmeasured(const LayerTimes& times) const {
-    return unmeasured_calls(own.setting, five_layers, gpu, communication, times);
+    return unmeasured_calls(fixture.setting, five_layers, gpu, communication, times);
   }
 
-  OwnSetting own;
+  SettingFixture fixture;
   config::Gpu gpu = config::find_gpu("h100-sxm");
   config::Communication communication;
 };

@@ -77,27 +77,28 @@ TEST_CASE("FLOPs of multi-token prediction are those of a layer, the projection 
 }
 
 TEST_CASE("multi-token prediction takes the time of its kernels and of another head", "[model]") {
-  const OwnSetting own(gpt(1), "{}", {});
+  const SettingFixture fixture(gpt(1), "{}", {});
   const config::Gpu gpu = config::find_gpu("a100-80gb");
-  const workload::StageSums sums(own.setting, gpu, std::nullopt);
+  const workload::StageSums sums(fixture.setting, gpu, std::nullopt);
   const auto stage_seconds = sums.seconds_of({.layers = {4, 0}, .mtp = 1, .head = true});
-  const auto layer = layer_seconds(own.setting, workload::LayerKind::dense, gpu);
-  const auto head = head_seconds(own.setting, gpu);
-  const auto module = mtp_seconds(own.setting, gpu);
+  const auto layer = layer_seconds(fixture.setting, workload::LayerKind::dense, gpu);
+  const auto head = head_seconds(fixture.setting, gpu);
+  const auto module = mtp_seconds(fixture.setting, gpu);
   CHECK(stage_seconds.kernels.forward == Approx(module.kernels.forward + 2 * head.kernels.forward));
   CHECK(stage_seconds.kernels.backward() ==
         Approx(module.kernels.backward() + 2 * head.kernels.backward()));
   CHECK(module.kernels.forward > layer.kernels.forward);
   // Lookup, two norms, concatenation, projection.
-  CHECK(workload::mtp_kernels(own.setting).forward.size() ==
-        workload::layer_kernels(own.setting, workload::LayerKind::dense).forward.size() + 5);
+  CHECK(workload::mtp_kernels(fixture.setting).forward.size() ==
+        workload::layer_kernels(fixture.setting, workload::LayerKind::dense).forward.size() + 5);
 }
 
 TEST_CASE("multi-token prediction saves its input, the embedding and their concatenation",
           "[model]") {
   const auto module_bytes = [](const std::string& training) {
-    const OwnSetting own(gpt(1), training, {});
-    return mtp_bytes(own.setting).held - layer_bytes(own.setting, workload::LayerKind::dense).held;
+    const SettingFixture fixture(gpt(1), training, {});
+    return mtp_bytes(fixture.setting).held -
+           layer_bytes(fixture.setting, workload::LayerKind::dense).held;
   };
   CHECK(module_bytes("{}") == Approx((2 + 2 + 4) * elements));
   // If a whole module is recomputed, its layer saves no input either.
@@ -142,10 +143,10 @@ TEST_CASE("a layout places multi-token prediction and the loss separately", "[mo
 }
 
 TEST_CASE("tensor parallelism gathers the projection's input and its result", "[traffic]") {
-  const OwnSetting own(gpt(1), "{}", {.tp = 2, .sequence = true});
+  const SettingFixture fixture(gpt(1), "{}", {.tp = 2, .sequence = true});
   const config::Gpu gpu = config::find_gpu("a100-80gb");
   const auto calls_of = [&](const workload::StageParts& parts) {
-    return stage_calls(own.setting, parts, gpu, {});
+    return stage_calls(fixture.setting, parts, gpu, {});
   };
   const auto module = calls_of({.layers = {4, 0}, .mtp = 1});
   const auto layer = calls_of({.layers = {3, 1}});
@@ -153,7 +154,7 @@ TEST_CASE("tensor parallelism gathers the projection's input and its result", "[
     return (bytes_of(module[pass], kind) - bytes_of(layer[pass], kind)) / (2 * elements);
   };
   CHECK(added_tensors(PassKind::forward, Collective::all_gather) == Approx(2 + 1));
-  // Of the embedding.
+  // One more for the embedding.
   CHECK(added_tensors(PassKind::forward, Collective::reduce_scatter) == Approx(1));
   CHECK(added_tensors(PassKind::input_grad, Collective::all_gather) == Approx(2 + 1));
   CHECK(added_tensors(PassKind::input_grad, Collective::reduce_scatter) == Approx(2));

@@ -80,18 +80,18 @@ TEST_CASE("biases count where a model has them", "[model]") {
 }
 
 TEST_CASE("norms after attention and MLP add parameters, kernels and memory", "[model]") {
-  const OwnSetting without(small_model(", biases: false"), "{}", {});
-  const OwnSetting own(small_model(", biases: false, post_norms: true"), "{}", {});
-  CHECK(workload::parameter_count(own.model) - workload::parameter_count(without.model) ==
+  const SettingFixture without(small_model(", biases: false"), "{}", {});
+  const SettingFixture fixture(small_model(", biases: false, post_norms: true"), "{}", {});
+  CHECK(workload::parameter_count(fixture.model) - workload::parameter_count(without.model) ==
         2 * 2 * 64);
-  const workload::PassKernels kernels = layer_kernels(own.setting, LayerKind::dense);
+  const workload::PassKernels kernels = layer_kernels(fixture.setting, LayerKind::dense);
   // Each norm reads and writes 256 tokens of 64 elements in 16 bits; the backward pass moves twice
   // as many bytes.
   CHECK(bytes_of(kernels.forward, Part::post_norm) == 2 * 4.0 * 256 * 64);
   CHECK(bytes_of(kernels.input_grad, Part::post_norm) == 2 * 8.0 * 256 * 64);
   CHECK(kernels.forward.size() ==
         layer_kernels(without.setting, LayerKind::dense).forward.size() + 2);
-  CHECK(layer_bytes(own.setting, LayerKind::dense).held -
+  CHECK(layer_bytes(fixture.setting, LayerKind::dense).held -
             layer_bytes(without.setting, LayerKind::dense).held ==
         2 * 2.0 * 256 * 64);
 }
@@ -107,8 +107,8 @@ TEST_CASE("two symbols in parentheses are one layer with both", "[model][hybrid]
   CHECK(whole.layers == 4);
   CHECK(workload::parameter_count(whole) == workload::parameter_count(halves));
   CHECK(workload::forward_flops(whole, 2, 256) == Approx(workload::forward_flops(halves, 2, 256)));
-  const OwnSetting half_layers(halves, "{}", {});
-  const OwnSetting whole_layers(whole, "{}", {});
+  const SettingFixture half_layers(halves, "{}", {});
+  const SettingFixture whole_layers(whole, "{}", {});
   CHECK(layer_bytes(whole_layers.setting, LayerKind::mamba_dense).held ==
         layer_bytes(half_layers.setting, LayerKind::mamba).held +
             layer_bytes(half_layers.setting, LayerKind::mlp).held);
@@ -131,8 +131,8 @@ TEST_CASE("latent experts receive and process smaller vectors", "[model]") {
         Approx(2.0 * 256 * (2 * 3 * (64 - 16) * 96 - 2 * 64 * 16)));
   CHECK(workload::parameter_count(plain) - workload::parameter_count(latent) ==
         2 * (4 * 3 * (64 - 16) * 96 - 2 * 64 * 16));
-  const OwnSetting own(latent, "{}", {});
-  const workload::PassKernels kernels = layer_kernels(own.setting, LayerKind::experts);
+  const SettingFixture fixture(latent, "{}", {});
+  const workload::PassKernels kernels = layer_kernels(fixture.setting, LayerKind::experts);
   CHECK(bytes_of(kernels.forward, Part::permute) == 4.0 * (512 + 512) * 16);
   const auto is_latent = [](const workload::Kernel& kernel) {
     return kernel.part == Part::latent_in || kernel.part == Part::latent_out;
@@ -168,8 +168,8 @@ TEST_CASE("a model without attention needs no heads", "[model][hybrid]") {
   const config::Model m =
       model_of("{pattern: MM" + sizes + "mamba: {heads: 4, head_dim: 16, groups: 2}}");
   CHECK(m.heads == 4);
-  const OwnSetting own(m, "{flash_attention: false}", {});
-  CHECK(score_buffer_bytes(own.setting) == 0);
-  const OwnSetting cut(m, "{}", {.cp = 2});
+  const SettingFixture fixture(m, "{flash_attention: false}", {});
+  CHECK(score_buffer_bytes(fixture.setting) == 0);
+  const SettingFixture cut(m, "{}", {.cp = 2});
   CHECK(context_buffer_bytes(cut.setting) == 0);
 }

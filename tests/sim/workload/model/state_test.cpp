@@ -86,64 +86,65 @@ TEST_CASE("experts are sharded over the ranks that have the same experts", "[mod
 TEST_CASE("the stages of a pipeline together hold the model", "[model]") {
   for (const char* const name : {"gpt3-175b", "deepseek-v3", "llama-3-8b"}) {
     INFO(name);
-    const OwnSetting own(library_model(name), "{vocabulary_multiple: 1}", {});
-    const std::uint32_t layers = own.model.layers;
+    const SettingFixture fixture(library_model(name), "{vocabulary_multiple: 1}", {});
+    const std::uint32_t layers = fixture.model.layers;
     Parameters total_parameters;
-    total_parameters += stage_parameters(own.setting, {.layers = {0, 1}, .embedding = true});
-    total_parameters += stage_parameters(own.setting, {.layers = {1, layers - 2}});
-    total_parameters += stage_parameters(own.setting, {.layers = {layers - 1, 1}, .head = true});
-    CHECK(total_parameters.total() == workload::parameter_count(own.model));
+    total_parameters += stage_parameters(fixture.setting, {.layers = {0, 1}, .embedding = true});
+    total_parameters += stage_parameters(fixture.setting, {.layers = {1, layers - 2}});
+    total_parameters +=
+        stage_parameters(fixture.setting, {.layers = {layers - 1, 1}, .head = true});
+    CHECK(total_parameters.total() == workload::parameter_count(fixture.model));
   }
 }
 
 TEST_CASE("a tied head on another device than its embedding has a copy", "[model]") {
-  const OwnSetting own(library_model("gpt3-175b"), "{}", {.tp = 8});
-  const auto with_copy = stage_parameters(own.setting, {.head = true, .embedding_copy = true});
-  const auto without_copy = stage_parameters(own.setting, {.head = true});
+  const SettingFixture fixture(library_model("gpt3-175b"), "{}", {.tp = 8});
+  const auto with_copy = stage_parameters(fixture.setting, {.head = true, .embedding_copy = true});
+  const auto without_copy = stage_parameters(fixture.setting, {.head = true});
   CHECK(with_copy.dense - without_copy.dense == 51200U / 8 * 12288);
 }
 
 TEST_CASE("buffers hold gradients in flight, gathered inputs and scores", "[model]") {
   const config::Model model = library_model("llama-3-8b");
   const std::uint64_t hidden = 2ULL * 8192 * 4096;
-  CHECK(buffer_bytes(OwnSetting(model, "{}", {}).setting, 1) == 0);
-  CHECK(buffer_bytes(OwnSetting(model, "{}", {}).setting, 2) == 2 * hidden);
-  CHECK(buffer_bytes(OwnSetting(model, "{}", {.tp = 4, .sequence = true}).setting, 2) ==
+  CHECK(buffer_bytes(SettingFixture(model, "{}", {}).setting, 1) == 0);
+  CHECK(buffer_bytes(SettingFixture(model, "{}", {}).setting, 2) == 2 * hidden);
+  CHECK(buffer_bytes(SettingFixture(model, "{}", {.tp = 4, .sequence = true}).setting, 2) ==
         2 * hidden / 4 + hidden);
-  CHECK(buffer_bytes(OwnSetting(model, "{flash_attention: false}", {.tp = 4}).setting, 1) ==
+  CHECK(buffer_bytes(SettingFixture(model, "{flash_attention: false}", {.tp = 4}).setting, 1) ==
         2ULL * 8192 * 8192 * 8);
-  CHECK(buffer_bytes(OwnSetting(model, "{}", {}).setting, 2, 4) == 2 * hidden / 4);
+  CHECK(buffer_bytes(SettingFixture(model, "{}", {}).setting, 2, 4) == 2 * hidden / 4);
 }
 
 TEST_CASE("ring attention has two blocks of K and V, and of their gradients", "[model]") {
   const config::Model model = library_model("llama-3-8b");
   // A block has 4,096 tokens in 8 heads of 128 elements.
   const std::uint64_t block = 2ULL * 2 * 4096 * 8 * 128;
-  CHECK(buffer_bytes(OwnSetting(model, "{}", {.cp = 2}).setting, 1) == 4 * block);
-  CHECK(buffer_bytes(OwnSetting(model, "{}", {.tp = 2, .cp = 2}).setting, 1) == 2 * block);
+  CHECK(buffer_bytes(SettingFixture(model, "{}", {.cp = 2}).setting, 1) == 4 * block);
+  CHECK(buffer_bytes(SettingFixture(model, "{}", {.tp = 2, .cp = 2}).setting, 1) == 2 * block);
 }
 
 TEST_CASE("ZeRO-3 gathers two neighbouring parts of a stage", "[zero]") {
   // A layer of Llama 3 8B has 2 h h + 2 h h / 4 + 3 h f + 2 h parameters; the embedding has v h.
-  const OwnSetting own(library_model("llama-3-8b"), "{}", {.dp = 8});
+  const SettingFixture fixture(library_model("llama-3-8b"), "{}", {.dp = 8});
   const std::uint64_t h = 4096;
   const std::uint64_t layer = 2 * h * h + 2 * h * h / 4 + 3 * h * 14336 + 2 * h;
   const std::uint64_t embedding = 128'256 * h;
   const auto whole = zero({.dp = 8, .zero = 3});
-  CHECK(gathered_bytes(own.setting, {.layers = {8, 8}}, whole) == 2 * 2 * layer);
-  CHECK(gathered_bytes(own.setting, {.layers = {8, 1}}, whole) == 2 * layer);
-  CHECK(gathered_bytes(own.setting, {.layers = {0, 8}, .embedding = true}, whole) ==
+  CHECK(gathered_bytes(fixture.setting, {.layers = {8, 8}}, whole) == 2 * 2 * layer);
+  CHECK(gathered_bytes(fixture.setting, {.layers = {8, 1}}, whole) == 2 * layer);
+  CHECK(gathered_bytes(fixture.setting, {.layers = {0, 8}, .embedding = true}, whole) ==
         2 * (embedding + layer));
-  CHECK(gathered_bytes(own.setting, {.layers = {31, 1}, .head = true}, whole) ==
+  CHECK(gathered_bytes(fixture.setting, {.layers = {31, 1}, .head = true}, whole) ==
         2 * (layer + h + embedding));
-  CHECK(gathered_bytes(own.setting, {.layers = {8, 8}}, zero({.dp = 8, .zero = 2})) == 0);
+  CHECK(gathered_bytes(fixture.setting, {.layers = {8, 8}}, zero({.dp = 8, .zero = 2})) == 0);
 }
 
 TEST_CASE("a head gathers the matrix that it is tied to, wherever it is stored", "[zero]") {
-  const OwnSetting own(library_model("gpt3-175b"), "{}", {.tp = 8, .dp = 2});
+  const SettingFixture fixture(library_model("gpt3-175b"), "{}", {.tp = 8, .dp = 2});
   const auto three = zero({.dp = 2, .zero = 3});
-  CHECK(gathered_bytes(own.setting, {.layers = {95, 1}, .head = true}, three) ==
-        gathered_bytes(own.setting, {.layers = {95, 1}, .head = true, .embedding_copy = true},
+  CHECK(gathered_bytes(fixture.setting, {.layers = {95, 1}, .head = true}, three) ==
+        gathered_bytes(fixture.setting, {.layers = {95, 1}, .head = true, .embedding_copy = true},
                        three));
 }
 
@@ -158,10 +159,10 @@ TEST_CASE("the vocabulary's weights have no scaled copies", "[model][precision]"
 TEST_CASE("shards may have a wider type than gathered weights", "[zero]") {
   // FSDP2's mixed precision has fp32 shards and bf16 layers.
   const auto bytes = [](const std::string& training) {
-    const OwnSetting own(library_model("llama-3-8b"), training, {.dp = 8});
+    const SettingFixture fixture(library_model("llama-3-8b"), training, {.dp = 8});
     return std::pair{
-        gathered_bytes(own.setting, {.layers = {8, 8}}, zero({.dp = 8, .zero = 3})),
-        workload::state_of({800, 0}, own.training, zero({.dp = 8, .zero = 3})).weights};
+        gathered_bytes(fixture.setting, {.layers = {8, 8}}, zero({.dp = 8, .zero = 3})),
+        workload::state_of({800, 0}, fixture.training, zero({.dp = 8, .zero = 3})).weights};
   };
   const auto [plain, plain_shard] = bytes("{}");
   const auto [mixed, mixed_shard] = bytes("{bytes: {weights: 4}}");

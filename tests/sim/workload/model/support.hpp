@@ -61,13 +61,13 @@ inline std::uint32_t pick(std::mt19937& random, std::uint32_t limit) {
 }
 
 // A ModelSetting with the objects that it refers to.
-struct OwnSetting {
-  OwnSetting(config::Model own_model, const std::string& training_yaml, const Layout& layout)
+struct SettingFixture {
+  SettingFixture(config::Model own_model, const std::string& training_yaml, const Layout& layout)
       : model(std::move(own_model)),
         training(training_of(training_yaml)),
         setting{model, training, workload::sizes_of(model, training, parallel_of(layout))} {}
-  OwnSetting(const OwnSetting&) = delete;
-  OwnSetting& operator=(const OwnSetting&) = delete;
+  SettingFixture(const SettingFixture&) = delete;
+  SettingFixture& operator=(const SettingFixture&) = delete;
 
   config::Model model;
   config::Training training;

@@ -68,10 +68,10 @@ TEST_CASE("parameters on the ranks of tp and ep add up to the layer", "[model]")
   for (const char* const name : {"llama-3-8b", "deepseek-v3", "mixtral-8x7b", "gpt3-175b"}) {
     const config::Model m = library_model(name);
     const LayerKind kind = m.experts ? LayerKind::experts : LayerKind::dense;
-    const OwnSetting whole(m, "{}", {});
+    const SettingFixture whole(m, "{}", {});
     const auto total = layer_parameters(m, kind, whole.setting.sizes);
     for (const std::uint32_t tp : {2U, 4U, 8U}) {
-      const OwnSetting cut(m, "{}", {.tp = tp, .ep = m.experts ? 4U : 1U, .dp = 4});
+      const SettingFixture cut(m, "{}", {.tp = tp, .ep = m.experts ? 4U : 1U, .dp = 4});
       const auto part = layer_parameters(m, kind, cut.setting.sizes);
       // Norms, routers, down-projections and biases of rows are on every rank of tp.
       INFO(name << " tp " << tp);
