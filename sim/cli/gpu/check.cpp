@@ -18,7 +18,7 @@ struct CheckedKernel {
   double error = 0;
 };
 
-po::options_description check_options() {
+po::options_description gpu_check_options() {
   po::options_description options("options of 'check'", 100);
   add_kernel_options(options);
   auto add = options.add_options();
@@ -46,7 +46,7 @@ int print_check_help() {
       "  pipewright gpu check my-gpu.csv --gpu-file h100-sxm\n"
       "  pipewright gpu check my-gpu.csv --gpu-file my-gpu.yaml --worst 20\n"
       "  pipewright gpu check kernels.csv --system b200_sxm --gpu-file b200 --max-error 5%\n\n{}",
-      describe(check_options()));
+      describe(gpu_check_options()));
   return exit_ok;
 }
 
@@ -93,7 +93,7 @@ std::vector<GroupErrors> errors_by_group(const std::vector<CheckedKernel>& rows)
 }  // namespace
 
 int check_gpu(const Arguments& arguments) {
-  const po::variables_map options = parse(arguments, check_options(), "table");
+  const po::variables_map options = parse(arguments, gpu_check_options(), "table");
   if (options.count("help") != 0) return print_check_help();
   const std::size_t max_rows = options.count("worst") != 0 ? read_count(options, "worst") : 5;
   std::optional<double> limit;

@@ -17,7 +17,7 @@ using analysis::Json;
 using analysis::Quantity;
 using workload::GpuFit;
 
-po::options_description fit_options() {
+po::options_description gpu_fit_options() {
   po::options_description options("options of 'fit'", 100);
   add_kernel_options(options);
   options.add_options()("out,o", one_word("FILE.yaml"),
@@ -40,7 +40,7 @@ int print_fit_help() {
       "  pipewright gpu fit my-gpu.csv --gpu-file h100-sxm -o my-gpu.yaml\n"
       "  pipewright gpu fit kernels.csv --system b200_sxm --gpu-file b200 --json\n"
       "  pipewright run -c scenario.yaml --set gpu=my-gpu.yaml\n\n{}",
-      describe(fit_options()));
+      describe(gpu_fit_options()));
   return exit_ok;
 }
 
@@ -135,7 +135,7 @@ std::string fitted_gpu_file(const GpuFit& fit, const GpuFile& base, const std::s
 }  // namespace
 
 int fit_gpu_file(const Arguments& arguments) {
-  const po::variables_map options = parse(arguments, fit_options(), "table");
+  const po::variables_map options = parse(arguments, gpu_fit_options(), "table");
   if (options.count("help") != 0) return print_fit_help();
   std::optional<std::filesystem::path> output;
   if (options.count("out") != 0) {
