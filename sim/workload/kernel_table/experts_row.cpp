@@ -34,7 +34,7 @@ MeasuredKernel experts_row(const ExpertsTiming& timing) {
   // afterwards.
   const bool cast_first = timing.type == DataType::fp8;
   MeasuredKernel row;
-  row.kind = Measured::experts;
+  row.kind = MeasuredKind::experts;
   row.kernel = grouped_kernel(timing, outputs * timing.inter, timing.hidden);
   row.extra_kernels = {grouped_kernel(timing, timing.hidden, timing.inter),
                        moving(2 * sorted * (cast_first ? element_bytes : 2)),
@@ -43,7 +43,7 @@ MeasuredKernel experts_row(const ExpertsTiming& timing) {
   if (cast_first) row.extra_kernels.push_back(moving(token_elements * (2 + element_bytes)));
   row.casts = config::is_scaled(timing.type) ? sorted : 0;
   row.seconds = timing.seconds;
-  row.words = fmt::format("{} tokens, {} x {}, {} of {} experts, ep {}", timing.tokens,
+  row.description = fmt::format("{} tokens, {} x {}, {} of {} experts, ep {}", timing.tokens,
                           timing.hidden, timing.inter, timing.top_k, timing.experts, timing.ep);
   return row;
 }

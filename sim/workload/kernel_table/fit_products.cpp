@@ -55,7 +55,7 @@ bool is_memory_bound(const MeasuredKernel& row, const Gpu& gpu) {
 
 FitRow terms_of_product(const MeasuredKernel& row, const Gpu& gpu, const Products& products,
                         bool fits_overhead) {
-  const bool is_cast = row.kind == Measured::cast;
+  const bool is_cast = row.kind == MeasuredKind::cast;
   const ComputeTerms compute =
       is_cast ? ComputeTerms{} : compute_terms(row.kernel, gpu, products.flops);
   const double kernels = is_cast ? 0 : 1;
