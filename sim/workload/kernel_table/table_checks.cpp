@@ -36,7 +36,7 @@ void check_row(const std::string& location, const MeasuredKernel& row, const Gpu
   if (!fast && row.seconds <= max_slowdown * peak + max_overhead) return;
   throw config::Error(
       fmt::format("{}: {} of {} in {:.4g} us is {}; is time_us in microseconds, and is {} the GPU?",
-                  location, group_of(row), row.words, 1e6 * row.seconds,
+                  location, group_of(row), row.description, 1e6 * row.seconds,
                   fast ? fmt::format("faster than the GPU's peak allows ({:.4g} us)", 1e6 * peak)
                        : fmt::format("{:.2g} times the time at the GPU's peak", row.seconds / peak),
                   gpu.name.empty() ? "this" : gpu.name));
