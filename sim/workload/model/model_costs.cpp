@@ -74,7 +74,7 @@ std::vector<StageParts> partition_stages_of(const ModelJob& job, const Routes& r
     take_vocabulary(parts);
     double slowest = 0;
     for (const std::uint32_t device : devices_of_stage[stage])
-      slowest = std::max(slowest, seconds[device].longest(parts));
+      slowest = std::max(slowest, seconds[device].total_seconds(parts));
     return slowest;
   };
   std::vector<StageParts> stages =
@@ -107,7 +107,7 @@ StagePassTimes pass_times(const ModelJob& job, const DeviceSettings& settings, c
     const StageParts& parts = stages[stage];
     for (const std::uint32_t device : devices_of(routes, stage)) {
       const double to_host = offloaded(settings[device], parts).bytes;
-      const auto [kernels, launches] = seconds[device].of(parts);
+      const auto [kernels, launches] = seconds[device].seconds_of(parts);
       const double overhead = job.gpus[device].pass_overhead;
       const double copy = copy_seconds(job.training, job.gpus[device], to_host);
       const auto set = [&](PassKind kind, double busy, double host) {

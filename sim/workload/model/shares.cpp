@@ -34,8 +34,8 @@ void add_share(bool (*includes)(Part part), const DeviceSettings& settings,
   };
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
     const Sums& sums = sums_by_device[routes.device(stage, 0)];
-    const PassSeconds total = sums.total.of(stages[stage]).kernels;
-    const PassSeconds part = sums.part.of(stages[stage]).kernels;
+    const PassSeconds total = sums.total.seconds_of(stages[stage]).kernels;
+    const PassSeconds part = sums.part.seconds_of(stages[stage]).kernels;
     add(PassKind::forward, part.forward, total.forward);
     add(PassKind::recompute, part.forward, total.forward);
     add(PassKind::input_grad, part.before_weight_grad(), total.before_weight_grad());

@@ -90,7 +90,7 @@ DeviceSettings::DeviceSettings(const config::Model& model, const config::Trainin
   for (std::uint32_t device = 0; device < parallel.tp_by_device.size(); ++device) {
     const auto [entry, is_new] = index_of_tp.try_emplace(parallel.tp_of(device), settings_.size());
     if (is_new) add(parallel.on(device));
-    of_device_.push_back(entry->second);
+    index_of_device_.push_back(entry->second);
   }
 }
 

@@ -78,7 +78,7 @@ DeviceState state_of(const Parameters& parameters, const config::Training& train
   const double whole_weights =
       zero.keeps_weights ? (dense + experts) * config::gathered_bytes(training) : 0;
   state.weights = whole(sharded(weight_bytes(training), 3) +
-                        (zero.level >= 3 ? plain / zero.dense : plain) + beside);
+                        (zero.level >= 3 ? plain / zero.dense : plain) + whole_weights);
   return state;
 }
 
