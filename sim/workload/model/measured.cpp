@@ -67,7 +67,7 @@ std::vector<MeasuredPart> measured_parts(const ModelSetting& setting, const Stag
 PartTimes times_of_layers(const config::LayerTimes& times, LayerKind kind) {
   if (!has_experts(kind)) return times.layers;
   PartTimes result = times.experts;
-  const bool has_both_kinds = !result.input_grad.empty() || !result.weight_grad.empty();
+  const bool has_half_times = !result.input_grad.empty() || !result.weight_grad.empty();
   const auto fill = [](std::vector<double>& target, const std::vector<double>& source) {
     if (target.empty()) target = source;
   };
@@ -75,7 +75,7 @@ PartTimes times_of_layers(const config::LayerTimes& times, LayerKind kind) {
   if (!result.backward.empty()) return result;
   fill(result.input_grad, times.layers.input_grad);
   fill(result.weight_grad, times.layers.weight_grad);
-  if (!has_both_kinds) fill(result.backward, times.layers.backward);
+  if (!has_half_times) fill(result.backward, times.layers.backward);
   return result;
 }
 

@@ -68,8 +68,8 @@ DeviceState state_of(const Parameters& parameters, const config::Training& train
     return held_parameters * bytes_per_parameter;
   };
   const auto whole = [](double bytes) { return static_cast<std::uint64_t>(std::llround(bytes)); };
-  const double plain = static_cast<double>(parameters.vocabulary) *
-                       (training.bytes.weights.value_or(2) - weight_bytes(training));
+  const double unscaled_extra = static_cast<double>(parameters.vocabulary) *
+                                (training.bytes.weights.value_or(2) - weight_bytes(training));
   DeviceState state;
   state.optimizer = whole(sharded(config::optimizer_bytes(training), 1));
   constexpr std::uint32_t no_level = 4;
@@ -77,8 +77,9 @@ DeviceState state_of(const Parameters& parameters, const config::Training& train
       whole(sharded(config::gradient_bytes(training), zero.keeps_weights ? no_level : 2));
   const double whole_weights =
       zero.keeps_weights ? (dense + experts) * config::gathered_bytes(training) : 0;
-  state.weights = whole(sharded(weight_bytes(training), 3) +
-                        (zero.level >= 3 ? plain / zero.dense : plain) + whole_weights);
+  state.weights =
+      whole(sharded(weight_bytes(training), 3) +
+            (zero.level >= 3 ? unscaled_extra / zero.dense : unscaled_extra) + whole_weights);
   return state;
 }
 
