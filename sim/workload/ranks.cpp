@@ -255,7 +255,7 @@ std::vector<Ranks::Part> Ranks::hop(ReplicaDevice source, std::uint32_t destinat
       const auto rank_with = [&](ReplicaDevice copy, std::uint32_t tp) {
         return rank_of(copy, cp * tp + static_cast<std::uint32_t>(std::uint64_t{i} * tp / pieces));
       };
-      const Part part{of(source, from), of(target, to), piece};
+      const Part part{rank_with(source, source_tp), rank_with(target, target_tp), piece};
       if (!parts.empty() && parts.back().source == part.source &&
           parts.back().destination == part.destination)
         parts.back().parts += piece;
