@@ -109,7 +109,7 @@ PartSeconds with_measured_times(const PartSeconds& model, const PartTimes& times
   PartSeconds seconds{with_measured_times(model.kernels, times, layer), model.launches};
   const auto clear_if_measured = [](double& launches,
                                     std::initializer_list<const std::vector<double>*> part_times) {
-    if (std::ranges::any_of(part_times, [](const auto* seconds) { return !seconds->empty(); }))
+    if (std::ranges::any_of(part_times, [](const auto* list) { return !list->empty(); }))
       launches = 0;
   };
   clear_if_measured(seconds.launches.forward, {&times.forward});
