@@ -61,9 +61,9 @@ TEST_CASE("a module of multi-token prediction has a projection, a layer and thre
         2 * module_parameters);
   // The released checkpoint's README_WEIGHTS.md states 11.5 billion parameters of the module.
   config::Model v3 = library_model("deepseek-v3");
-  const auto without = static_cast<double>(workload::parameter_count(v3));
+  const auto without_module = static_cast<double>(workload::parameter_count(v3));
   v3.mtp_layers = 1;
-  CHECK(static_cast<double>(workload::parameter_count(v3)) - without ==
+  CHECK(static_cast<double>(workload::parameter_count(v3)) - without_module ==
         Approx(11.5e9).epsilon(0.01));
 }
 
