@@ -241,11 +241,11 @@ void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes
                std::uint32_t slices, const std::vector<Parameters>& parameters, StageCosts& costs) {
   const auto devices = static_cast<std::uint32_t>(job.gpus.size());
   const config::Communication& communication = job.communication;
-  std::vector<Parameters> of_device(devices);
+  std::vector<Parameters> device_parameters(devices);
   std::vector<std::uint64_t> unsharded(devices);
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
     for (const std::uint32_t device : devices_of(routes, stage)) {
-      of_device[device] += parameters[stage];
+      device_parameters[device] += parameters[stage];
       unsharded[device] = std::max(
           unsharded[device], reduced_by_layer(job.parallel, job.communication)
                                  ? unsharded_layers(costs.gathered[stage], job)
@@ -254,7 +254,7 @@ void set_state(const ModelJob& job, const DeviceSettings& settings, const Routes
     }
   for (std::uint32_t device = 0; device < devices; ++device) {
     const ZeroGroups zero = zero_groups(job.parallel, device);
-    DeviceState state = state_of(of_device[device], job.training, zero);
+    DeviceState state = state_of(device_parameters[device], job.training, zero);
     state.buffers =
         buffer_bytes(settings[device], devices, slices) + workspace_bytes + unsharded[device];
     state.allowance = job.training.reserved;
