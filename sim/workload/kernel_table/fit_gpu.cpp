@@ -209,8 +209,7 @@ GpuFit fit_gpu(const KernelTable& table, const Gpu& base) {
   std::vector<std::string> order;
   for (const MeasuredKernel& row : table.rows) {
     if (!depends_on_gpu_file(row)) continue;
-    using Work = Kernel::Work;
-    if (row.kernel.work == Work::product || row.kernel.work == Work::grouped)
+    if (row.kernel.work == Kernel::Work::product || row.kernel.work == Kernel::Work::grouped)
       products_of(base, row.kernel.type);
     Rows& group = by_group[group_of(row)];
     if (group.empty()) order.push_back(group_of(row));

@@ -16,6 +16,8 @@
 namespace pipewright::workload {
 namespace {
 
+using Work = Kernel::Work;
+
 double hidden_bytes(const ModelSetting& setting, double bytes) {
   return bytes * setting.sizes.spread_tokens * setting.model.hidden;
 }
@@ -70,7 +72,6 @@ double row_map_bytes(const ModelSetting& setting, const Layer& layer) {
 // part and the work that made it.
 template <class Add>
 void add_saved_attention(const ModelSetting& setting, const Layer& layer, const Add& add) {
-  using Work = Kernel::Work;
   const Attention& a = layer.attention;
   add(Part::mla_down, Work::product, 2 * layer.compressed);
   add(Part::mla_up, Work::memory, input_element(setting) * layer.compressed_norms);
@@ -93,7 +94,6 @@ void add_saved_attention(const ModelSetting& setting, const Layer& layer, const 
 // (chunk_gated_delta_rule of flash-linear-attention).
 template <class Add>
 void add_saved_recurrence(const ModelSetting& setting, const Layer& layer, const Add& add) {
-  using Work = Kernel::Work;
   const Recurrence& r = layer.recurrence;
   add(Part::recurrence_in, Work::product, 2 * r.elements(r.projected));
   add(Part::recurrence, Work::memory, 2 * r.elements(r.values));
@@ -109,7 +109,6 @@ void add_saved_recurrence(const ModelSetting& setting, const Layer& layer, const
 // probability of each copy in fp32. Dispatch, combination and permutations save no tokens.
 template <class Add>
 void add_saved_feed_forward(const ModelSetting& setting, const Layer& layer, const Add& add) {
-  using Work = Kernel::Work;
   const double element = input_element(setting);
   const double input_bytes = setting.training.activation_func_fp8_input_store ? 1 : 2;
   const auto add_mlp = [&](Part in, Part activation, const Activation& activation_size) {
@@ -153,7 +152,6 @@ void add_result(const ModelSetting& setting, const Add& add) {
 
 template <class Add>
 void add_saved(const ModelSetting& setting, LayerKind kind, const Layer& layer, const Add& add) {
-  using Work = Kernel::Work;
   const bool has_mixer = layer.mixer != Mixer::none;
   if (has_mixer) {
     add(attention_norm_part(layer.mixer), Work::memory, attention_norm_bytes(setting, layer.mixer));

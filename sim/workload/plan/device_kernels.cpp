@@ -9,10 +9,11 @@
 namespace pipewright::workload {
 namespace {
 
+using Work = Kernel::Work;
+
 void add_kernel(const Kernel& kernel, const config::Gpu& gpu, double times, DeviceKernels& sums) {
   times *= kernel.times;
-  if (times == 0 || kernel.work == Kernel::Work::collective) return;
-  using Work = Kernel::Work;
+  if (times == 0 || kernel.work == Work::collective) return;
   const bool is_memory_bound = kernel.work == Work::memory || kernel.work == Work::recurrence;
   KernelTotal& total = is_memory_bound                  ? sums.memory
                        : kernel.work == Work::attention ? sums.attention

@@ -109,8 +109,8 @@ void Planner::check_pairs(const config::ScheduleSpec& spec, const Schedule* sche
   const config::ExpertTraining& experts = scenario_.training.experts;
   if (!experts.overlap) return;
   if (schedule != nullptr && has_fused_pairs(*schedule)) {
-    using Granularity = config::Recompute::Granularity;
-    if (scenario_.training.recompute.granularity != Granularity::full || splits_backward(*schedule))
+    if (scenario_.training.recompute.granularity != config::Recompute::Granularity::full ||
+        splits_backward(*schedule))
       return;
     throw config::Error(config::locate(
         config::origin_of(scenario_.tree, "training.recompute"),
