@@ -18,10 +18,9 @@
 namespace pipewright::workload {
 namespace {
 
-using schedules::Parameters;
 using schedules::Schedule;
 
-void check_parameters_agree(const Schedule& schedule, const Parameters& parameters,
+void check_parameters_agree(const Schedule& schedule, const schedules::Parameters& parameters,
                             const std::string& file) {
   const auto agree = [&](std::uint32_t requested, std::uint32_t actual, std::string_view unit,
                          std::string_view key) {
@@ -43,9 +42,9 @@ void check_parameters_agree(const Schedule& schedule, const Parameters& paramete
 }
 
 // Rejects choices of catalog families, which a file makes itself.
-void check_no_choices(const Parameters& parameters, const std::string& file) {
+void check_no_choices(const schedules::Parameters& parameters, const std::string& file) {
   const bool has_choice = std::ranges::any_of(schedules::choices, [&](const auto& info) {
-    return info.choice != &Parameters::chunks && is_chosen(info, parameters);
+    return info.choice != &schedules::Parameters::chunks && is_chosen(info, parameters);
   });
   if (has_choice)
     throw schedules::Error(
@@ -54,14 +53,14 @@ void check_no_choices(const Parameters& parameters, const std::string& file) {
                     file));
 }
 
-Schedule schedule_from_torch(const std::string& file, const Parameters& parameters) {
+Schedule schedule_from_torch(const std::string& file, const schedules::Parameters& parameters) {
   Schedule schedule = read_torch_file(file, parameters.legacy).schedule;
   check_parameters_agree(schedule, parameters, file);
   schedules::set_iterations(schedule, parameters.iterations);
   return schedule;
 }
 
-Schedule schedule_from_block(const std::string& file, const Parameters& parameters) {
+Schedule schedule_from_block(const std::string& file, const schedules::Parameters& parameters) {
   const config::BuildingBlock block = config::read_building_block_file(file);
   if (const std::uint32_t chunks = parameters.chunks.value_or(block.chunks); chunks != block.chunks)
     throw schedules::Error(
@@ -131,7 +130,7 @@ std::optional<schedules::Routes> planned_placement(const std::string& name, std:
   return entry->placement({.devices = devices});
 }
 
-Schedule load_schedule(const std::string& name, const Parameters& parameters) {
+Schedule load_schedule(const std::string& name, const schedules::Parameters& parameters) {
   const config::ScheduleSource source = config::schedule_source(name);
   if (parameters.legacy && source != config::ScheduleSource::torch_file)
     throw schedules::Error(fmt::format("--legacy is for a .csv file, not '{}'", name));

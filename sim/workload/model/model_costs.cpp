@@ -97,9 +97,10 @@ struct StagePassTimes {
 
 // Pass times of all stages. A stage on several devices takes the time of the slowest. A slice of a
 // microbatch has a part of its work, but as many launches.
-StagePassTimes pass_times(const ModelJob& job, const DeviceSettings& settings, const Routes& routes,
-                          std::uint32_t slices, const std::vector<StageParts>& stages,
-                          const std::vector<StageSums>& seconds) {
+StagePassTimes stage_pass_times(const ModelJob& job, const DeviceSettings& settings,
+                                const Routes& routes, std::uint32_t slices,
+                                const std::vector<StageParts>& stages,
+                                const std::vector<StageSums>& seconds) {
   StagePassTimes times;
   for (auto* const pass_times : {&times.kernels, &times.total, &times.launches})
     for (auto& stage_seconds : pass_times->of_stage) stage_seconds.assign(routes.stages(), 0);
@@ -151,8 +152,8 @@ StageCosts::ByKindAndStage kernel_slowdown(
   for (const config::Gpu& gpu : job.gpus)
     smaller.push_back(config::with_processors(gpu, processors_left(gpu)));
   const auto kernels_on = [&](const std::vector<config::Gpu>& gpus) {
-    return pass_times(job, settings, routes, slices, stages,
-                      stage_sums(settings, gpus, std::nullopt))
+    return stage_pass_times(job, settings, routes, slices, stages,
+                            stage_sums(settings, gpus, std::nullopt))
         .kernels;
   };
   const schedules::PassTimes plain = job.measured ? kernels_on(job.gpus) : times.kernels;
@@ -373,7 +374,7 @@ StageCosts model_costs(const ModelJob& job, const Routes& routes, std::uint32_t 
   const DeviceSettings settings(job.model, job.training, job.parallel, job.communication);
   const std::vector<StageSums> seconds = stage_sums(settings, job.gpus, job.measured);
   const std::vector<StageParts> stages = partition_stages_of(job, routes, seconds);
-  const StagePassTimes times = pass_times(job, settings, routes, slices, stages, seconds);
+  const StagePassTimes times = stage_pass_times(job, settings, routes, slices, stages, seconds);
 
   const bool has_copies = std::ranges::any_of(stages, &StageParts::embedding_copy);
   StageCosts costs;
