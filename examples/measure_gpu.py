@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Measures what kernels reach on the GPU of this machine, for a GPU file of pipewright.
+"""Measures kernels on the GPU of this machine, for a GPU file of pipewright.
 
 usage: measure_gpu.py -o TABLE.csv [--gpu-file FILE.yaml] [--quick] [--only KIND..]
 
-    examples/measure_gpu.py -o my-gpu.csv --gpu-file my-gpu.yaml   # all of it: ten minutes or so
+    examples/measure_gpu.py -o my-gpu.csv --gpu-file my-gpu.yaml   # everything: about ten minutes
     examples/measure_gpu.py --quick --only product attention -o my-gpu.csv
-    examples/measure_gpu.py --plan                                 # what it would measure
+    examples/measure_gpu.py --plan                                 # list the measurements
     pipewright gpu check my-gpu.csv --gpu-file h100-sxm
 
-The table has a kernel a row: matrix products by data type, casts, grouped products of experts,
+The table has one row per kernel: matrix products by data type, casts, grouped products of experts,
 fused attention forward and backward, kernels bound by memory, all-reduces within the node. Launches
 with and without a CUDA graph are comments above it: the key launch of a GPU file is the host's time
-for each kernel that a layer counts, with Python and further launches between, which 'pipewright
-profile --calibrate' finds in a real run. The GPU shall have nothing else to do meanwhile. PyTorch
-is all that it needs; what an installation or a GPU lacks is left out, with a word.
+per kernel of a layer, with Python and further launches in between, which 'pipewright profile
+--calibrate' determines from a real run. Nothing else should run on the GPU during measurements. The
+script needs only PyTorch; kernels that an installation or a GPU lacks are left out with a message.
 """
 
 import argparse
@@ -25,7 +25,8 @@ import subprocess
 import sys
 from time import perf_counter
 
-# A case is a row of the table without its times: a dict of these. Products are m x k times k x n.
+# A case is a row of the table without times: a dict of these columns. Products are m x k times
+# k x n.
 COLUMNS = ("kernel", "dtype", "m", "n", "k", "count", "bytes", "batch", "heads", "kv_heads",
            "head_dim", "sequence", "causal", "pass", "cast", "time_us", "least_us", "most_us",
            "repeats", "note")
@@ -33,9 +34,9 @@ KINDS = ("product", "cast", "grouped", "attention", "memory", "launch", "all-red
 TYPES = ("bf16", "fp16", "tf32", "fp8", "fp8-block", "mxfp8", "nvfp4")
 MIB = 2**20
 
-# What is measured: six rows of a kind at least, as 'pipewright gpu fit' needs. Sizes are those that
-# training meets: layers of 1B to 405B parameters, whole and cut by tensor parallelism, which leaves
-# few columns or a short inner dimension.
+# Measured cases: at least six rows per kind of kernel, as 'pipewright gpu fit' needs. Sizes are
+# those of training: layers of models with 1B to 405B parameters, whole and split by tensor
+# parallelism, which leaves few columns or a short inner dimension.
 
 
 def product_cases(quick):
@@ -47,7 +48,7 @@ def product_cases(quick):
     square = [(4096, 4096), (8192, 8192), (16384, 16384)]
     shapes = whole[:3] + cut[:3] + square[:2] if quick else whole + cut + square
     sizes = [(m, n, k) for m in tokens for n, k in shapes]
-    # Gradients of weights: the tokens are what is summed over.
+    # Weight gradients sum over the tokens.
     sizes += [(n, k, m) for n, k in whole[:3] for m in tokens[-2:]]
     return [{"kernel": "product", "dtype": kind, "m": m, "n": n, "k": k, "cast": 0}
             for kind in TYPES for m, n, k in sizes]
@@ -78,29 +79,30 @@ def attention_cases(quick):
     if not quick:
         sizes.append((8192, 32, 8, 128, 0))
     return [{"kernel": "attention", "dtype": "bf16", "batch": max(1, 8192 // length),
-             "heads": many, "kv_heads": kv, "head_dim": dim, "sequence": length,
-             "causal": causal, "pass": way}
-            for length, many, kv, dim, causal in sizes for way in ("forward", "backward")]
+             "heads": query_heads, "kv_heads": kv, "head_dim": dim, "sequence": length,
+             "causal": causal, "pass": direction}
+            for length, query_heads, kv, dim, causal in sizes
+            for direction in ("forward", "backward")]
 
 
 def plan(only=KINDS, gpus=1, quick=False):
-    """All cases, in the order in which they are measured."""
+    """All cases in the order of measurement."""
     sizes = (16, 256) if quick else (1, 4, 16, 64, 256, 1024)
     cases = product_cases(quick) + cast_cases(quick) + grouped_cases(quick)
     cases += attention_cases(quick)
-    cases += [{"kernel": "memory", "bytes": size * MIB, "note": what}
-              for what in ("copy", "add", "norm") for size in sizes]
-    cases += [{"kernel": "launch", "note": how} for how in ("eager", "graph")]
+    cases += [{"kernel": "memory", "bytes": size * MIB, "note": operation}
+              for operation in ("copy", "add", "norm") for size in sizes]
+    cases += [{"kernel": "launch", "note": mode} for mode in ("eager", "graph")]
     cases += [{"kernel": "all-reduce", "bytes": size * MIB, "count": gpus}
               for size in sizes if gpus > 1]
     return [case for case in cases if case["kernel"] in only]
 
 
 def tiny(case):
-    """The same on sizes that a CPU does at once, to try the script out."""
-    most = {"m": 256, "n": 256, "k": 256, "count": 2, "bytes": 4096, "batch": 1, "heads": 4,
+    """The case with sizes that a CPU runs at once, to try out the script."""
+    limits = {"m": 256, "n": 256, "k": 256, "count": 2, "bytes": 4096, "batch": 1, "heads": 4,
             "kv_heads": 2, "head_dim": 32, "sequence": 64}
-    return {key: min(value, most[key]) if key in most else value for key, value in case.items()}
+    return {key: min(value, limits[key]) if key in limits else value for key, value in case.items()}
 
 
 def text_of(case):
@@ -108,18 +110,18 @@ def text_of(case):
                     for key, value in case.items())
 
 
-# What came out.
+# Output: the table and the GPU file.
 
 def row_of(case, seconds):
-    """The table's row: the median of the repetitions, the shortest and the longest."""
-    micro = [1e6 * one for one in seconds]
+    """Row of the table: median, shortest and longest time of the repetitions."""
+    micro = [1e6 * second for second in seconds]
     return {**case, "time_us": f"{statistics.median(micro):.3f}", "least_us": f"{min(micro):.3f}",
             "most_us": f"{max(micro):.3f}", "repeats": len(micro)}
 
 
 def write_table(rows, about, stream):
-    # Launches alone are comments, no rows: what the host takes in a run, which launches several
-    # kernels for each that is counted and has Python between them, 'profile --calibrate' tells.
+    # Single launches are comments instead of rows: a run launches several kernels per counted
+    # kernel, with Python in between, so that 'profile --calibrate' determines the host's time.
     launches = [row for row in rows if row["kernel"] == "launch"]
     for line in [*about, *(f"a kernel is launched every {row['time_us']} us ({row['note']})"
                            for row in launches)]:
@@ -142,19 +144,19 @@ def best_rates(rows):
     return flops, bandwidth
 
 
-# What no kernel that was measured alone tells; and what does, once it is fitted to the table.
+# Keys that no single kernel determines, and keys that a fit to the table determines.
 UNKNOWN = ("attention.materialized", "clock", "launch", "pass_overhead")
 FITTED = ("attention.forward", "attention.backward", "attention.half_length", "memory_efficiency",
           "kernel_overhead")
 
 
 def gpu_file(rows, gpu):
-    """A GPU file to fit: where no data sheet is at hand, peaks are the best rates measured. What
-    it does not say is as if nothing were lost, so it is among its assumed keys."""
+    """A GPU file to fit. Without a data sheet, its peaks are the best measured rates. Keys that it
+    does not contain keep ideal values, and are listed as assumed."""
     flops, bandwidth = best_rates(rows)
     lines = [f"# {gpu['name']}: peaks and bandwidth are the best that examples/measure_gpu.py",
-             "# measured; put the maker's in their place if you know them.",
-             "source: peaks and bandwidth are the best that was measured",
+             "# measured; replace them by the maker's numbers if you know them.",
+             "source: peaks and bandwidth are the best measured rates",
              f"flops: {flops['bf16'] / 1e12:.4g} TFLOP/s",
              f"memory: {gpu['memory'] / 2**30:.2f} GiB",
              f"free_memory: {gpu['memory'] / 2**30:.2f} GiB",
@@ -169,36 +171,36 @@ def gpu_file(rows, gpu):
 
 
 class Unsupported(Exception):
-    """The installation or the GPU cannot do a case."""
+    """The installation or the GPU does not support a case."""
 
 
 def measure(cases, machine, report):
-    """Times each case; what the machine cannot do is told of once a kernel and type."""
-    rows, told = [], set()
+    """Times each case; an unsupported kernel and type is reported once."""
+    rows, reported = [], set()
     for number, case in enumerate(cases, 1):
         try:
             seconds, note = machine.time(case)
         except Unsupported as reason:
-            what = f"{case['kernel']} {case.get('dtype', case.get('note'))}"
-            if what not in told:
-                report(f"left out: {what}: {reason}")
-            told.add(what)
+            name = f"{case['kernel']} {case.get('dtype', case.get('note'))}"
+            if name not in reported:
+                report(f"left out: {name}: {reason}")
+            reported.add(name)
             continue
         rows.append(row_of({**case, "note": note or case.get("note", "")}, seconds))
         report(f"{number}/{len(cases)} {text_of(case)}: {rows[-1]['time_us']} us")
     return rows
 
 
-# How PyTorch runs a case. All below needs it, nothing above.
+# Machine: runs a case with PyTorch. Only the code below needs PyTorch.
 
 class Machine:
-    """A GPU, or the CPU in its place. `time` gives the seconds of each repetition, and a note."""
+    """A GPU, or the CPU as a substitute. `time` returns the seconds per repetition and a note."""
 
     def __init__(self, torch, device, repeats):
         self.torch, self.device, self.repeats = torch, device, repeats
         self.on_gpu = device.startswith("cuda")
         self.wait = torch.cuda.synchronize if self.on_gpu else lambda: None
-        # What is written between repetitions, so that none finds its input in the L2 cache.
+        # Buffer that is written between repetitions, so that the L2 cache never holds the input.
         self.flush = torch.empty(512 * MIB if self.on_gpu else MIB, dtype=torch.int8,
                                  device=device)
         self.makers = {"product": self.product, "cast": self.cast, "grouped": self.grouped,
@@ -211,15 +213,15 @@ class Machine:
                         "processors": gpu.multi_processor_count}
 
     def about(self):
-        """Comments for the table: what was measured, with what."""
+        """Comments for the table: the GPU and the versions of the software."""
         version = self.torch.version
         lines = [", ".join(f"{key} {value}" for key, value in self.gpu.items()),
                  f"PyTorch {self.torch.__version__}, CUDA {version.cuda}, HIP {version.hip}"]
         if self.on_gpu and shutil.which("nvidia-smi"):
             query = "power.limit,clocks.max.sm,driver_version"
-            asked = subprocess.run(["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader"],
-                                   capture_output=True, text=True, check=False)
-            lines += [f"{query}: {line}" for line in asked.stdout.splitlines()[:1]]
+            result = subprocess.run(["nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader"],
+                                    capture_output=True, text=True, check=False)
+            lines += [f"{query}: {line}" for line in result.stdout.splitlines()[:1]]
         return lines
 
     def time(self, case):
@@ -249,7 +251,8 @@ class Machine:
         return 1e-3 * start.elapsed_time(end)
 
     def normal(self, *shape, dtype=None):
-        # As weights and activations are: of zeros a GPU makes products at less power, so faster.
+        # Normal numbers resemble weights and activations. Products of zeros take less power and run
+        # faster.
         numbers = self.torch.randn(*shape, device=self.device)
         return numbers.to(dtype or self.torch.bfloat16)
 
@@ -274,8 +277,8 @@ class Machine:
                                         **scales), "scaled_mm"
 
     def scales(self, kind, rows, k, block_rows):
-        """Of a matrix: one; one for 1 x 128 or 128 x 128 elements; or one for 32 or 16, in the
-        tiles of 128 x 4 that cuBLAS takes."""
+        """Scales of a matrix: one; one per 1 x 128 or 128 x 128 elements; or one per 32 or 16, in
+        the tiles of 128 x 4 that cuBLAS expects."""
         if kind == "fp8":
             return self.ones()
         if kind == "fp8-block":
@@ -286,7 +289,7 @@ class Machine:
         return self.ones(tiles * 128 * 4, dtype=getattr(self.torch, name))
 
     def cast(self, case):
-        """To FP8 with a scale a tensor: its largest number, then all of it, scaled."""
+        """Cast to FP8 with a scale per tensor: finds the maximum, then scales all elements."""
         torch, source = self.torch, self.normal(case["m"], case["k"])
 
         def run():
@@ -303,7 +306,7 @@ class Machine:
             scales = self.ones(count * m), self.ones(count, n)
             return lambda: torch._scaled_grouped_mm(
                 tokens, weights, *scales, offs=ends,
-                out_dtype=torch.bfloat16), "scaled_grouped_mm, a scale a row"
+                out_dtype=torch.bfloat16), "scaled_grouped_mm, a scale per row"
         if self.on_gpu and hasattr(torch, "_grouped_mm"):
             return lambda: torch._grouped_mm(tokens, weights, offs=ends), "grouped_mm"
         parts = tokens.split(m)
@@ -325,19 +328,19 @@ class Machine:
                                                 retain_graph=True), "sdpa"
 
     def memory(self, case):
-        torch, what, width = self.torch, case["note"], 64 if case["bytes"] < MIB else 4096
-        arrays = 3 if what == "add" else 2  # read or written
-        one, other, target = (self.normal(case["bytes"] // (arrays * 2 * width), width)
+        torch, operation, width = self.torch, case["note"], 64 if case["bytes"] < MIB else 4096
+        arrays = 3 if operation == "add" else 2  # read or written
+        left, right, target = (self.normal(case["bytes"] // (arrays * 2 * width), width)
                               for _ in range(3))
-        if what == "copy":
-            return lambda: target.copy_(one), what
-        if what == "add":
-            return lambda: torch.add(one, other, out=target), what
+        if operation == "copy":
+            return lambda: target.copy_(left), operation
+        if operation == "add":
+            return lambda: torch.add(left, right, out=target), operation
         norm = getattr(torch.nn.functional, "rms_norm", torch.nn.functional.layer_norm)
-        return lambda: norm(one, (width,)), norm.__name__
+        return lambda: norm(left, (width,)), norm.__name__
 
     def launches(self, in_graph, count=1000):
-        """Seconds for each of many kernels in a row that do next to nothing."""
+        """Seconds per kernel of a sequence of kernels that do almost nothing."""
         number = self.torch.zeros(1, device=self.device)
 
         def go():
@@ -360,14 +363,14 @@ class Machine:
 
 
 def all_reduces_of_rank(rank, cases, device, repeats, results):
-    """One process of the all-reduces within the node; the first tells what they took."""
+    """One process of the all-reduces within the node; the first one returns the seconds."""
     import torch
     import torch.distributed as dist
     on_gpu = device == "cuda"
     dist.init_process_group("nccl" if on_gpu else "gloo", rank=rank, world_size=cases[0]["count"])
     if on_gpu:
         torch.cuda.set_device(rank)
-    wait, found = torch.cuda.synchronize if on_gpu else lambda: None, []
+    wait, measured = torch.cuda.synchronize if on_gpu else lambda: None, []
     for case in cases:
         buffer = torch.zeros(case["bytes"] // 4, device=f"cuda:{rank}" if on_gpu else "cpu")
         seconds = []
@@ -378,9 +381,9 @@ def all_reduces_of_rank(rank, cases, device, repeats, results):
             dist.all_reduce(buffer)
             wait()
             seconds.append(perf_counter() - start)
-        found.append(seconds[3:])
+        measured.append(seconds[3:])
     if rank == 0:
-        results.put(found)
+        results.put(measured)
     dist.destroy_process_group()
 
 
@@ -398,19 +401,21 @@ def read_options(words):
                                      description=__doc__.split("\n\n", 2)[2],
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("-o", "--output", metavar="TABLE.csv", help="where the table goes; else standard output")
-    add("--gpu-file", metavar="FILE.yaml", help="a GPU file with what was measured, to which "
-        "'pipewright gpu fit' fits the table, if that program is on the PATH")
-    add("--base", metavar="GPU", help="start that file from this one, such as h100-sxm, for the "
-        "maker's peaks; else peaks are the best rates measured")
-    add("--quick", action="store_true", help="a few sizes: a minute or two")
+    add("-o", "--output", metavar="TABLE.csv", help="table to write (default: standard output)")
+    add("--gpu-file", metavar="FILE.yaml", help="GPU file to write from the measured rates; "
+        "'pipewright gpu fit' then fits it to the table, if pipewright is on the PATH")
+    add("--base", metavar="GPU", help="GPU file to start from, such as h100-sxm, for the "
+        "maker's peaks (default: peaks are the best measured rates)")
+    add("--quick", action="store_true", help="measure fewer sizes, in one or two minutes")
     add("--only", nargs="+", choices=KINDS, default=KINDS, metavar="KIND", help=", ".join(KINDS))
-    add("--repeats", type=int, default=20, metavar="N", help="of which the median counts; 20")
-    add("--device", choices=("cuda", "cpu"), default="cuda", help="cpu: a trial on tiny sizes")
-    add("--plan", action="store_true", help="print what would be measured; needs no PyTorch")
+    add("--repeats", type=int, default=20, metavar="N",
+        help="repetitions per case, of which the median counts (20)")
+    add("--device", choices=("cuda", "cpu"), default="cuda",
+        help="device to measure; cpu tries out the script on tiny sizes")
+    add("--plan", action="store_true", help="print the cases without measuring; needs no PyTorch")
     options = parser.parse_args(words)
     if options.repeats < 1:
-        parser.error(f"--repeats {options.repeats}: one at least, such as 20")
+        parser.error(f"--repeats {options.repeats}: at least 1, such as 20")
     if options.gpu_file and not options.output:
         parser.error("--gpu-file needs the table in a file: -o my-gpu.csv")
     if options.gpu_file and not options.base and not {"product", "memory"} <= set(options.only):
@@ -423,20 +428,20 @@ def find_torch(device):
         import torch
     except ModuleNotFoundError:
         sys.exit(f"measure_gpu.py: PyTorch is not installed for {sys.executable}; "
-                 "--plan alone does without")
+                 "only --plan works without it")
     if device == "cuda" and not torch.cuda.is_available():
         sys.exit(f"measure_gpu.py: PyTorch {torch.__version__} sees no GPU (nvidia-smi or rocm-smi "
-                 "lists them); --device cpu tries the script out")
+                 "lists them); --device cpu tries out the script")
     return torch
 
 
 def fit(options, report):
-    """Has pipewright fit a GPU file to the table."""
+    """Runs pipewright to fit a GPU file to the table."""
     command = ["pipewright", "gpu", "fit", options.output, "--gpu-file",
                options.base or options.gpu_file, "--out", options.gpu_file]
     if shutil.which(command[0]):
         return subprocess.run(command, check=False).returncode
-    report(f"no pipewright on the PATH; where it is: {' '.join(command)}")
+    report(f"pipewright is not on the PATH; run where it is installed: {' '.join(command)}")
     return 0
 
 
@@ -452,18 +457,18 @@ def main(words=None):
     on_gpu = options.device == "cuda"
     gpus = torch.cuda.device_count() if on_gpu else 2
     if "all-reduce" in options.only and gpus == 1:
-        report("left out: all-reduce: there is one GPU")
+        report("left out: all-reduce: there is only one GPU")
     cases = plan(options.only, gpus, options.quick)
     if not on_gpu:
         cases = [dict(case) for case in {tuple(tiny(case).items()): 0 for case in cases}]
     machine = Machine(torch, "cuda:0" if on_gpu else "cpu", options.repeats)
     about, device = machine.about(), machine.gpu
     rows = measure([case for case in cases if case["kernel"] != "all-reduce"], machine, report)
-    together = [case for case in cases if case["kernel"] == "all-reduce"]
-    if together:
+    all_reduces = [case for case in cases if case["kernel"] == "all-reduce"]
+    if all_reduces:
         report(f"all-reduces over {gpus}")
         try:
-            rows += measure_all_reduces(torch, together, options.device, options.repeats)
+            rows += measure_all_reduces(torch, all_reduces, options.device, options.repeats)
         except torch.multiprocessing.ProcessException as error:
             report(f"left out: all-reduce: {str(error).strip().splitlines()[-1]}")
     if not options.output:

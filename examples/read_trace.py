@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads a trace of pipewright with h5py and pandas, and works out what analysis/metrics.md defines.
+"""Reads a trace of pipewright with h5py and pandas and computes metrics of analysis/metrics.md.
 
 usage: read_trace.py TRACE.h5
 
@@ -22,7 +22,7 @@ GIB = 2**30
 
 
 def read_table(trace, name):
-    """A table as a DataFrame; enums become their names, texts become str."""
+    """A table as a DataFrame; enumerations become names, texts become str."""
     rows = trace[name][:]
     table = pandas.DataFrame({column: rows[column] for column in rows.dtype.names})
     for column in rows.dtype.names:
@@ -35,7 +35,7 @@ def read_table(trace, name):
 
 
 def bubble_ratio(passes, steps, devices):
-    """1 - busy / (devices x makespan). Two passes that run as one count once."""
+    """1 - busy / (devices x makespan). A fused pair of passes counts once."""
     runs = passes.drop_duplicates(["device", "start", "end"])
     makespan = max(passes["end"].max(), steps["end"].max() if len(steps) else 0)
     return 1 - (runs["end"] - runs["start"]).sum() / (devices * makespan), makespan
@@ -48,10 +48,10 @@ def mean_times(passes):
 
 
 def memory_peak(memory):
-    """The fullest device, when it is fullest, and the bytes of each component then."""
+    """The device with the highest memory peak, its time, and the bytes of each component then."""
     peak = None
     for device, rows in memory.groupby("device", sort=True):
-        # A row says what one category holds from its time on: the last row of a kind counts.
+        # A row holds the bytes of one category from its time on: the last row of a category counts.
         held = rows.pivot_table(index=rows.index, columns="category", values="bytes",
                                 aggfunc="last").ffill().fillna(0)
         total = held.sum(axis=1)
@@ -62,7 +62,7 @@ def memory_peak(memory):
 
 
 def busiest_link(links, use, makespan):
-    """The link that had most of its bandwidth in use over the whole run, and the share."""
+    """The link with the highest utilization over the whole run, and that utilization."""
     carried = use.groupby("link")["bytes"].sum()
     share = carried / (links.set_index("link")["bandwidth"].reindex(carried.index) * makespan)
     return links.set_index("link")["name"][share.idxmax()], share.max()

@@ -224,14 +224,14 @@ void check_stages(const config::Scenario& scenario, const ScheduleSpec& spec,
   if (!others.empty()) offers.push_back(fmt::format("partition {}", fmt::join(others, " or ")));
 
   const bool by_rule = partition.rule == Rule::ends_less || partition.rule == Rule::ends;
-  throw config::Error(
-      config::locate(by_rule        ? partition.origin
-                     : chunks_given ? chunks_given->origin
-                                    : scenario.devices.origin,
-                     fmt::format("the {} layers of {} do not go into {}: {}; allowed: {}",
-                                 model.layers, model.name.empty() ? "the model" : model.name,
-                                 stages_text(devices, *stages), workload::what_it_needs(partition),
-                                 offers.empty() ? "another layout" : or_list(offers))));
+  throw config::Error(config::locate(
+      by_rule        ? partition.origin
+      : chunks_given ? chunks_given->origin
+                     : scenario.devices.origin,
+      fmt::format("the {} layers of {} do not go into {}: {}; allowed: {}", model.layers,
+                  model.name.empty() ? "the model" : model.name, stages_text(devices, *stages),
+                  workload::partition_requirement(partition),
+                  offers.empty() ? "another layout" : or_list(offers))));
 }
 
 }  // namespace pipewright::evaluation

@@ -94,7 +94,7 @@ PassRatios met_ratios(const Job& job, const ReplicaGroups& replica_groups, Repli
   for_those_met(job, replica_groups, who, pass, [&](std::uint32_t replica) {
     const PassRatios other = ratios_on(job, replica, pass);
     ratios.dispatch = std::max(ratios.dispatch, other.dispatch);
-    ratios.others = std::max(ratios.others, other.others);
+    ratios.collectives = std::max(ratios.collectives, other.collectives);
   });
   return ratios;
 }

@@ -22,50 +22,50 @@ using schedules::Pass;
 using schedules::PassKind;
 using schedules::Routes;
 
-Routes routes_of(const config::BuildingBlock& given, std::uint32_t devices) {
+Routes block_routes(const config::BuildingBlock& spec, std::uint32_t devices) {
   using Placement = config::BuildingBlock::Placement;
-  const auto refuse = [&](std::string_view what) {
-    throw config::Error(config::locate(given.placement_origin, what));
+  const auto refuse = [&](std::string_view message) {
+    throw config::Error(config::locate(spec.placement_origin, message));
   };
-  const std::uint64_t stages = std::uint64_t{devices} * given.chunks;
+  const std::uint64_t stages = std::uint64_t{devices} * spec.chunks;
   if (devices == 0) refuse("at least 1 device is needed");
   if (devices > 16384 || stages > std::numeric_limits<std::uint16_t>::max())
     refuse(
-        fmt::format("{} devices with {} stages each are more than the 16384 devices and 65535 "
-                    "stages that are supported",
-                    devices, given.chunks));
-  if (given.placement == Placement::v) return Routes::v_shape(devices);
-  if (given.placement == Placement::looped) return Routes::looped(devices, given.chunks);
-  if (stages != given.device_of_stage.size())
-    refuse(fmt::format("placement is for {} devices, and {} are asked for",
-                       given.device_of_stage.size() / given.chunks, devices));
-  return Routes({given.device_of_stage});
+        fmt::format("{} devices with {} stages each exceed the limits of 16384 devices and 65535 "
+                    "stages",
+                    devices, spec.chunks));
+  if (spec.placement == Placement::v) return Routes::v_shape(devices);
+  if (spec.placement == Placement::looped) return Routes::looped(devices, spec.chunks);
+  if (stages != spec.device_of_stage.size())
+    refuse(fmt::format("placement is for {} devices, but {} are requested",
+                       spec.device_of_stage.size() / spec.chunks, devices));
+  return Routes({spec.device_of_stage});
 }
 
-[[noreturn]] void fail(const BlockLeg& leg, std::string_view what) {
-  throw config::Error(config::locate(leg.origin, fmt::format("{} {}", name_of(leg), what)));
+[[noreturn]] void leg_error(const BlockLeg& leg, std::string_view message) {
+  throw config::Error(config::locate(leg.origin, fmt::format("{} {}", name_of(leg), message)));
 }
 
 // Puts the passes of a block on its devices, leg by leg.
-class Placing {
+class LegPlacer {
  public:
-  Placing(const config::BuildingBlock& given, std::uint32_t devices)
-      : block_{.name = given.name,
+  LegPlacer(const config::BuildingBlock& spec, std::uint32_t devices)
+      : block_{.name = spec.name,
                .devices = devices,
-               .routes = routes_of(given, devices),
-               .microbatches = given.microbatches,
-               .interval = given.interval,
-               .lengths = given.lengths,
+               .routes = block_routes(spec, devices),
+               .microbatches = spec.microbatches,
+               .interval = spec.interval,
+               .lengths = spec.lengths,
                .recomputed = {},
                .passes = {}},
-        stages_of_chunk_(given.chunks),
-        taken_(std::size_t{devices} * given.interval, none) {
-    check_room(given);
+        stages_of_chunk_(spec.chunks),
+        occupants_(std::size_t{devices} * spec.interval, none) {
+    check_interval(spec);
     const std::uint32_t stages = block_.routes.stages();
     for (std::uint32_t stage = 0; stage < stages; ++stage)
       stages_of_chunk_[block_.routes.chunk(stage, 0)].push_back(stage);
-    for (auto& of_kind : placed_) of_kind.resize(std::size_t{stages} * given.microbatches, none);
-    for (const BlockLeg& leg : given.legs) {
+    for (auto& indices : placed_) indices.resize(std::size_t{stages} * spec.microbatches, none);
+    for (const BlockLeg& leg : spec.legs) {
       if (leg.kind != PassKind::recompute) continue;
       block_.recomputed.resize(stages);
       for (const std::uint32_t stage : stages_of_chunk_[leg.chunk]) block_.recomputed[stage] = true;
@@ -85,7 +85,7 @@ class Placing {
 
  private:
   static constexpr std::int32_t none = -1;
-  struct Wanted {
+  struct Candidate {
     Pass pass;
     std::int64_t cell;
   };
@@ -94,22 +94,23 @@ class Placing {
     return block_.lengths[static_cast<std::size_t>(kind)];
   }
 
-  // An interval that cannot hold a device's passes is the commonest fault; it is told as such.
-  void check_room(const config::BuildingBlock& given) const {
-    std::vector<bool> has_own_w(given.chunks);
-    for (const BlockLeg& leg : given.legs)
-      if (leg.kind == PassKind::weight_grad) has_own_w[leg.chunk] = true;
+  // Reports an interval that cannot hold a device's passes, the most common fault, before legs are
+  // placed.
+  void check_interval(const config::BuildingBlock& spec) const {
+    std::vector<bool> has_weight_grad_leg(spec.chunks);
+    for (const BlockLeg& leg : spec.legs)
+      if (leg.kind == PassKind::weight_grad) has_weight_grad_leg[leg.chunk] = true;
     std::int64_t cells = 0;
-    for (const BlockLeg& leg : given.legs) {
+    for (const BlockLeg& leg : spec.legs) {
       cells += length(leg.kind);
-      if (leg.kind == PassKind::input_grad && !has_own_w[leg.chunk])
+      if (leg.kind == PassKind::input_grad && !has_weight_grad_leg[leg.chunk])
         cells += length(PassKind::weight_grad);
     }
-    if (cells > given.interval)
+    if (cells > spec.interval)
       throw config::Error(config::locate(
-          given.legs_origin, fmt::format("cells: the passes of a block take {} cells of every "
-                                         "device, and interval is {}; at least {} is needed",
-                                         cells, given.interval, cells)));
+          spec.legs_origin, fmt::format("cells: the passes of a block take {} cells on every "
+                                        "device, but interval is {}; allowed: at least {}",
+                                        cells, spec.interval, cells)));
   }
 
   Pass pass_of(const BlockLeg& leg, std::uint32_t stage) const {
@@ -121,135 +122,143 @@ class Placing {
   std::int32_t& occupant(const Pass& pass, std::int64_t cell) {
     const std::int64_t interval = block_.interval;
     const std::int64_t residue = (cell % interval + interval) % interval;
-    return taken_[static_cast<std::size_t>(device_of(pass) * interval + residue)];
+    return occupants_[static_cast<std::size_t>(device_of(pass) * interval + residue)];
   }
-  // The pass, if any, that the wanted one would collide with in some repetition.
-  const schedules::BlockPass* obstacle(const Wanted& wanted) {
-    for (std::int64_t i = 0; i < length(wanted.pass.kind); ++i)
-      if (const std::int32_t found = occupant(wanted.pass, wanted.cell + i); found != none)
-        return &block_.passes[static_cast<std::size_t>(found)];
+  // The pass, if any, that the candidate would collide with in some repetition.
+  const schedules::BlockPass* obstacle(const Candidate& candidate) {
+    for (std::int64_t i = 0; i < length(candidate.pass.kind); ++i)
+      if (const std::int32_t index = occupant(candidate.pass, candidate.cell + i); index != none)
+        return &block_.passes[static_cast<std::size_t>(index)];
     return nullptr;
   }
-  void put(const Wanted& wanted) {
+  void put(const Candidate& candidate) {
     const auto index = static_cast<std::int32_t>(block_.passes.size());
-    for (std::int64_t i = 0; i < length(wanted.pass.kind); ++i)
-      occupant(wanted.pass, wanted.cell + i) = index;
-    index_of(wanted.pass) = index;
-    block_.passes.push_back({wanted.pass, wanted.cell});
+    for (std::int64_t i = 0; i < length(candidate.pass.kind); ++i)
+      occupant(candidate.pass, candidate.cell + i) = index;
+    index_of(candidate.pass) = index;
+    block_.passes.push_back({candidate.pass, candidate.cell});
   }
   std::int32_t& index_of(const Pass& pass) {
     return placed_[static_cast<std::size_t>(pass.kind)]
                   [std::size_t{pass.microbatch} * block_.routes.stages() + pass.stage];
   }
-  // The pass if it stands already. I and B of a stage exclude each other.
+  // The pass if it is placed already. A stage has either I or B.
   const schedules::BlockPass* find(Pass pass) {
     if (pass.kind == PassKind::input_grad && index_of(pass) == none) pass.kind = PassKind::backward;
     const std::int32_t index = index_of(pass);
     return index == none ? nullptr : &block_.passes[static_cast<std::size_t>(index)];
   }
 
-  void put_all(const BlockLeg& leg, const std::vector<Wanted>& all) {
-    for (const Wanted& wanted : all) {
-      if (const schedules::BlockPass* other = obstacle(wanted))
-        fail(leg, fmt::format("collides: on device {} it stands at cell {} and {} at cell {}, and "
-                              "blocks come every {} cells",
-                              device_of(wanted.pass), wanted.cell, describe(other->pass),
-                              other->cell, block_.interval));
-      put(wanted);
+  void put_candidates(const BlockLeg& leg, const std::vector<Candidate>& candidates) {
+    for (const Candidate& candidate : candidates) {
+      if (const schedules::BlockPass* blocker = obstacle(candidate))
+        leg_error(leg,
+                  fmt::format("collides on device {}: it is at cell {}, {} is at cell {}, and the "
+                              "block repeats every {} cells",
+                              device_of(candidate.pass), candidate.cell, describe(blocker->pass),
+                              blocker->cell, block_.interval));
+      put(candidate);
     }
   }
 
   void place_listed(const BlockLeg& leg) {
     if (leg.cells.size() != block_.devices)
-      fail(leg, fmt::format("has {} cells, and {} devices are asked for; a map such as {{gap: 0, "
-                            "step: 1}} fits any number",
-                            leg.cells.size(), block_.devices));
-    std::vector<Wanted> all;
+      leg_error(leg, fmt::format("has {} cells for {} devices; a map such as {{gap: 0, "
+                                 "step: 1}} fits any number of devices",
+                                 leg.cells.size(), block_.devices));
+    std::vector<Candidate> candidates;
     for (const std::uint32_t stage : stages_of_chunk_[leg.chunk]) {
       const Pass pass = pass_of(leg, stage);
-      all.push_back({pass, leg.cells[device_of(pass)]});
+      candidates.push_back({pass, leg.cells[device_of(pass)]});
     }
-    put_all(leg, all);
+    put_candidates(leg, candidates);
   }
 
-  // From its first pass on by steps; where it starts, if not said, as early as nothing collides.
+  // Places the passes of a leg at equal steps. If the leg has no start, it starts at the earliest
+  // cell without collisions.
   void place_along(const BlockLeg& leg) {
     std::vector<std::uint32_t> stages = stages_of_chunk_[leg.chunk];
     if (leg.kind != PassKind::forward) std::ranges::reverse(stages);
     const std::int64_t step = leg.step.value_or(length(leg.kind));
-    const auto from = [&](std::int64_t start) {
-      std::vector<Wanted> all;
+    const auto starting_at = [&](std::int64_t start) {
+      std::vector<Candidate> candidates;
       for (const std::uint32_t stage : stages) {
-        all.push_back({pass_of(leg, stage), start});
+        candidates.push_back({pass_of(leg, stage), start});
         start += step;
       }
-      return all;
+      return candidates;
     };
-    if (leg.at) return put_all(leg, from(*leg.at));
-    const std::int64_t first = first_chance(leg, stages.front());
-    if (leg.gap) return put_all(leg, from(first + *leg.gap));
+    if (leg.at) return put_candidates(leg, starting_at(*leg.at));
+    const std::int64_t first = earliest_cell(leg, stages.front());
+    if (leg.gap) return put_candidates(leg, starting_at(first + *leg.gap));
     for (std::int64_t gap = 0; gap < block_.interval; ++gap) {
-      const std::vector<Wanted> all = from(first + gap);
-      if (std::ranges::none_of(all, [&](const Wanted& w) { return obstacle(w) != nullptr; }))
-        return put_all(leg, all);
+      const std::vector<Candidate> candidates = starting_at(first + gap);
+      if (std::ranges::none_of(candidates, [&](const Candidate& candidate) {
+            return obstacle(candidate) != nullptr;
+          }))
+        return put_candidates(leg, candidates);
     }
-    fail(leg, fmt::format("collides with the passes before it wherever it starts, with a step of "
-                          "{} and blocks every {} cells; another step or interval may fit",
-                          step, block_.interval));
+    leg_error(leg, fmt::format("collides with earlier passes wherever it starts, with step {} and "
+                               "interval {}; try another step or interval",
+                               step, block_.interval));
   }
 
-  // The end of what the first pass of a leg needs.
-  std::int64_t first_chance(const BlockLeg& leg, std::uint32_t stage) {
+  // Cell at which the pass that the first pass of a leg depends on ends.
+  std::int64_t earliest_cell(const BlockLeg& leg, std::uint32_t stage) {
     const bool last = stage + 1 == block_.routes.stages();
     Pass needed = pass_of(leg, stage);
-    std::int64_t more = 0;
+    std::int64_t recompute_cells = 0;
     if (leg.kind == PassKind::forward) {
       if (stage == 0) return 0;
       --needed.stage;
     } else if (last) {
       needed.kind = PassKind::forward;
       if (!block_.recomputed.empty() && block_.recomputed[stage])
-        more = length(PassKind::recompute);
+        recompute_cells = length(PassKind::recompute);
     } else {
       needed.kind = PassKind::input_grad;
       ++needed.stage;
     }
-    const schedules::BlockPass* found = find(needed);
-    if (found == nullptr)
-      fail(leg, fmt::format("would follow {}, which comes later in the block; give it by at",
-                            describe(needed)));
-    return found->cell + length(found->pass.kind) + more;
+    const schedules::BlockPass* predecessor = find(needed);
+    if (predecessor == nullptr)
+      leg_error(leg, fmt::format("depends on {}, which is placed later; give its cell with `at`",
+                                 describe(needed)));
+    return predecessor->cell + length(predecessor->pass.kind) + recompute_cells;
   }
 
-  // W behind its I, R before its I or B: so many cells, or the nearest that are free.
+  // Places each W after its I, and each R before its I or B, with the gap of the leg or with the
+  // smallest gap that is free.
   void place_beside_gradient(const BlockLeg& leg) {
     for (const std::uint32_t stage : stages_of_chunk_[leg.chunk]) {
       const Pass pass = pass_of(leg, stage);
       const schedules::BlockPass* gradient =
           find({PassKind::input_grad, pass.stage, leg.microbatch});
-      if (gradient == nullptr) throw std::logic_error("W and R are placed behind I and B");
-      const bool behind = leg.kind == PassKind::weight_grad;
-      const std::int64_t nearest = behind ? gradient->cell + length(gradient->pass.kind)
-                                          : gradient->cell - length(pass.kind);
+      if (gradient == nullptr) throw std::logic_error("W and R are placed after I and B");
+      const bool is_after = leg.kind == PassKind::weight_grad;
+      const std::int64_t nearest_cell = is_after ? gradient->cell + length(gradient->pass.kind)
+                                                 : gradient->cell - length(pass.kind);
       const auto at_gap = [&](std::int64_t gap) {
-        return Wanted{pass, behind ? nearest + gap : nearest - gap};
+        return Candidate{pass, is_after ? nearest_cell + gap : nearest_cell - gap};
       };
       std::int64_t gap = leg.gap.value_or(0);
       if (!leg.gap)
         while (gap < block_.interval && obstacle(at_gap(gap)) != nullptr) ++gap;
-      put_all(leg, {at_gap(gap)});
+      put_candidates(leg, {at_gap(gap)});
     }
   }
 
   BuildingBlock block_;
   std::vector<std::vector<std::uint32_t>> stages_of_chunk_;
-  std::vector<std::int32_t> taken_;  // [device * interval + cell modulo interval]: index of a pass
+  std::vector<std::int32_t>
+      occupants_;  // [device * interval + cell modulo interval]: index of a pass
   std::array<std::vector<std::int32_t>, schedules::pass_kinds> placed_;
 };
 
-// Each after what it is measured from: listed cells are measured from nothing; forwards go down
-// the chunks and gradients up; W and R stand beside their gradient.
-std::tuple<int, std::uint32_t, std::uint32_t> turn(const BlockLeg& leg, std::uint32_t chunks) {
+// Sort key of a leg, so that it is placed after the legs that it is measured from. Listed cells
+// depend on nothing; forward passes go down the chunks, gradients up; W and R are placed relative
+// to their gradient.
+std::tuple<int, std::uint32_t, std::uint32_t> placing_order(const BlockLeg& leg,
+                                                            std::uint32_t chunks) {
   if (!leg.cells.empty()) return {0, 0, 0};
   const std::uint32_t up = chunks - leg.chunk;
   if (leg.kind == PassKind::forward) return {1, leg.chunk, leg.microbatch};
@@ -261,12 +270,13 @@ std::tuple<int, std::uint32_t, std::uint32_t> turn(const BlockLeg& leg, std::uin
 
 }  // namespace
 
-BuildingBlock place_legs(const config::BuildingBlock& given, std::uint32_t devices) {
-  Placing placing(given, devices);
-  std::vector<BlockLeg> legs = given.legs;
-  std::ranges::stable_sort(legs, {}, [&](const BlockLeg& leg) { return turn(leg, given.chunks); });
-  for (const BlockLeg& leg : legs) placing.place(leg);
-  return placing.take();
+BuildingBlock place_legs(const config::BuildingBlock& spec, std::uint32_t devices) {
+  LegPlacer placer(spec, devices);
+  std::vector<BlockLeg> legs = spec.legs;
+  std::ranges::stable_sort(legs, {},
+                           [&](const BlockLeg& leg) { return placing_order(leg, spec.chunks); });
+  for (const BlockLeg& leg : legs) placer.place(leg);
+  return placer.take();
 }
 
 }  // namespace pipewright::workload

@@ -7,8 +7,9 @@
 
 namespace pipewright::workload {
 
-// The legs of a written block as passes on devices, but for the Ws that are left to their finding a
-// place. Throws config::Error, at the leg, where two passes would ever meet in a cell.
-schedules::BuildingBlock place_legs(const config::BuildingBlock& given, std::uint32_t devices);
+// Places the legs of a user's building block as passes on devices, except W passes without a leg,
+// for which place_weight_grads finds a place. Throws config::Error at the leg if two passes would
+// collide in any repetition of the block.
+schedules::BuildingBlock place_legs(const config::BuildingBlock& spec, std::uint32_t devices);
 
 }  // namespace pipewright::workload

@@ -18,74 +18,74 @@ using config::BlockLeg;
 using schedules::BuildingBlock;
 using schedules::Pass;
 
-config::Origin origin_of(const config::BuildingBlock& given, const BuildingBlock& block,
-                         const Pass& pass) {
-  for (const BlockLeg& leg : given.legs)
+config::Origin pass_origin(const config::BuildingBlock& spec, const BuildingBlock& block,
+                           const Pass& pass) {
+  for (const BlockLeg& leg : spec.legs)
     if (leg.kind == pass.kind && leg.microbatch == pass.microbatch &&
         leg.chunk == block.routes.chunk(pass.stage, pass.microbatch))
       return leg.origin;
-  return given.legs_origin;
+  return spec.legs_origin;
 }
 
-// How many blocks are under way at once in the steady state.
-std::uint32_t blocks_under_way(const config::BuildingBlock& given, const BuildingBlock& block) {
+// Number of blocks that overlap in the steady state.
+std::uint32_t overlapping_blocks(const config::BuildingBlock& spec, const BuildingBlock& block) {
   const auto [first, last] = std::ranges::minmax(block.passes, {}, &schedules::BlockPass::cell);
   const std::int64_t blocks = (last.cell - first.cell) / block.interval + 2;
   const double passes = static_cast<double>(blocks) * static_cast<double>(block.passes.size());
-  constexpr double most_passes = 1e8;
-  if (passes > most_passes)
-    throw config::Error(config::locate(
-        given.legs_origin,
-        fmt::format("cells: a block spans {} cells, so that {} of them are under way at once, with "
-                    "{:.0f} passes; {:.0f} are the most that is supported",
-                    last.cell - first.cell, blocks, passes, most_passes)));
+  constexpr double max_passes = 1e8;
+  if (passes > max_passes)
+    throw config::Error(
+        config::locate(spec.legs_origin,
+                       fmt::format("cells: a block spans {} cells, so {} blocks overlap and have "
+                                   "{:.0f} passes; allowed: at most {:.0f}",
+                                   last.cell - first.cell, blocks, passes, max_passes)));
   return static_cast<std::uint32_t>(blocks);
 }
 
-void set_peak(const config::BuildingBlock& given, BuildingBlock& block, std::uint32_t blocks) {
+void set_block_peak(const config::BuildingBlock& spec, BuildingBlock& block, std::uint32_t blocks) {
   const std::vector<std::int64_t> held =
       schedules::peaks_of(schedules::repeat(block, blocks * block.microbatches));
   const double share = static_cast<double>(block.devices) / block.routes.stages();
-  const double least = static_cast<double>(std::ranges::max(held)) * share;
+  const double block_peak = static_cast<double>(std::ranges::max(held)) * share;
   constexpr double rounding = 1e-9;
-  if (given.memory->value + rounding < least)
+  if (spec.memory->value + rounding < block_peak)
     throw config::Error(config::locate(
-        given.memory->origin, fmt::format("memory is {} microbatches, and the block itself holds "
-                                          "{}; reordering does not lower that",
-                                          given.memory->value, least)));
-  constexpr double most = 4294967295.0;
+        spec.memory->origin, fmt::format("memory is {} microbatches, but the block itself holds "
+                                         "{}; reordering cannot reduce that",
+                                         spec.memory->value, block_peak)));
+  constexpr double max_peak = 4294967295.0;
   block.peak = static_cast<std::uint32_t>(
-      std::min(std::floor(given.memory->value / share + rounding), most));
+      std::min(std::floor(spec.memory->value / share + rounding), max_peak));
 }
 
 }  // namespace
 
-BuildingBlock to_block(const config::BuildingBlock& given, std::uint32_t devices) {
-  BuildingBlock block = place_legs(given, devices);
-  block.reordered = given.reorder;
+BuildingBlock to_block(const config::BuildingBlock& spec, std::uint32_t devices) {
+  BuildingBlock block = place_legs(spec, devices);
+  block.reordered = spec.reorder;
   try {
     schedules::place_weight_grads(block);
     schedules::check_block(block);
   } catch (const schedules::BlockError& error) {
-    // The place names the file already.
+    // The location names the file already.
     std::string_view text = error.what();
     if (const std::string name = block.name + ": "; text.starts_with(name))
       text.remove_prefix(name.size());
-    throw config::Error(config::locate(origin_of(given, block, error.pass), text));
+    throw config::Error(config::locate(pass_origin(spec, block, error.pass), text));
   }
-  const std::uint32_t blocks = blocks_under_way(given, block);
-  if (given.memory) set_peak(given, block, blocks);
+  const std::uint32_t blocks = overlapping_blocks(spec, block);
+  if (spec.memory) set_block_peak(spec, block, blocks);
   return block;
 }
 
-schedules::Schedule make_schedule(const config::BuildingBlock& given, std::uint32_t devices,
+schedules::Schedule make_schedule(const config::BuildingBlock& spec, std::uint32_t devices,
                                   std::uint32_t microbatches, std::uint32_t iterations) {
-  const double passes = 3.0 * devices * given.chunks * microbatches * iterations;
-  constexpr double most_passes = 2147483648.0;
-  if (passes > most_passes)
-    throw config::Error(fmt::format("{}: {:.0f} passes are more than the {:.0f} that are supported",
-                                    given.name, passes, most_passes));
-  return schedules::build(to_block(given, devices), microbatches, iterations);
+  const double passes = 3.0 * devices * spec.chunks * microbatches * iterations;
+  constexpr double max_passes = 2147483648.0;
+  if (passes > max_passes)
+    throw config::Error(fmt::format("{}: the schedule has {:.0f} passes; allowed: at most {:.0f}",
+                                    spec.name, passes, max_passes));
+  return schedules::build(to_block(spec, devices), microbatches, iterations);
 }
 
 }  // namespace pipewright::workload

@@ -7,13 +7,13 @@
 
 namespace pipewright::workload {
 
-// A building block as a user wrote it, for so many devices. Throws config::Error, at the place in
-// the file, for passes that are missing, or too early, or where no W fits, and for less memory than
-// the repeated block takes.
-schedules::BuildingBlock to_block(const config::BuildingBlock& given, std::uint32_t devices);
+// Expands a user's building block for `devices` devices. Throws config::Error at the location in
+// the file if passes are missing or too early, if a W fits nowhere, or if the block needs more
+// memory than the file allows.
+schedules::BuildingBlock to_block(const config::BuildingBlock& spec, std::uint32_t devices);
 
-// Repeated, squeezed and, unless the file forbids it, reordered.
-schedules::Schedule make_schedule(const config::BuildingBlock& given, std::uint32_t devices,
+// Builds a schedule from the block: repeated, squeezed and, unless the file forbids it, reordered.
+schedules::Schedule make_schedule(const config::BuildingBlock& spec, std::uint32_t devices,
                                   std::uint32_t microbatches, std::uint32_t iterations);
 
 }  // namespace pipewright::workload

@@ -13,8 +13,8 @@ namespace {
 
 using schedules::Routes;
 
-// A chunk's share of its device's bytes; the shares add up to them exactly.
-std::uint64_t share(std::uint64_t bytes, std::uint32_t chunk, std::uint32_t chunks) {
+// Share of a chunk in its device's bytes. The shares of all chunks add up exactly.
+std::uint64_t chunk_share(std::uint64_t bytes, std::uint32_t chunk, std::uint32_t chunks) {
   return bytes / chunks + (chunk < bytes % chunks ? 1 : 0);
 }
 
@@ -27,33 +27,33 @@ std::vector<std::uint32_t> devices_of(const Routes& routes, std::uint32_t stage)
   return {devices.begin(), devices.end()};
 }
 
-std::optional<std::vector<double>> stage_times(const std::vector<double>& given,
+std::optional<std::vector<double>> stage_times(const std::vector<double>& values,
                                                const Routes& routes, std::uint32_t devices,
                                                std::uint32_t slices) {
   const std::uint32_t stages = routes.stages();
   std::vector<double> result;
-  if (given.size() == stages && given.size() != devices) {
-    for (const double seconds : given) result.push_back(seconds / slices);
+  if (values.size() == stages && values.size() != devices) {
+    for (const double seconds : values) result.push_back(seconds / slices);
     return result;
   }
-  if (given.size() != 1 && given.size() != devices) return std::nullopt;
+  if (values.size() != 1 && values.size() != devices) return std::nullopt;
   const double part = static_cast<double>(devices) / stages / slices;
   for (std::uint32_t stage = 0; stage < stages; ++stage)
-    result.push_back(given[given.size() == 1 ? 0 : routes.device(stage, 0)] * part);
+    result.push_back(values[values.size() == 1 ? 0 : routes.device(stage, 0)] * part);
   return result;
 }
 
-std::vector<double> stage_times(const config::PassTimes& given, std::string_view name,
+std::vector<double> stage_times(const config::PassTimes& times, std::string_view name,
                                 const schedules::Schedule& schedule) {
-  const auto found = stage_times(given.value, schedule.routes, schedule.devices, schedule.slices);
-  if (found) return *found;
+  const auto result = stage_times(times.value, schedule.routes, schedule.devices, schedule.slices);
+  if (result) return *result;
   std::string allowed = fmt::format("1 or {} (one per device)", schedule.devices);
   if (schedule.chunks > 1)
-    allowed = fmt::format("1, {} (one per device) or {} (one per stage of {} chunks a device)",
+    allowed = fmt::format("1, {} (one per device) or {} (one per stage of {} chunks per device)",
                           schedule.devices, schedule.stages(), schedule.chunks);
   throw config::Error(
-      config::locate(given.origin, fmt::format("{} has {} values; {} takes {}", name,
-                                               given.value.size(), schedule.name, allowed)));
+      config::locate(times.origin, fmt::format("{} has {} values; {} takes {}", name,
+                                               times.value.size(), schedule.name, allowed)));
 }
 
 void add_overhead(double seconds, std::vector<double>& times) {
@@ -61,7 +61,7 @@ void add_overhead(double seconds, std::vector<double>& times) {
 }
 
 void add_overhead(double seconds, schedules::PassTimes& times) {
-  for (std::vector<double>& of_stage : times.of_stage) add_overhead(seconds, of_stage);
+  for (std::vector<double>& stage_seconds : times.of_stage) add_overhead(seconds, stage_seconds);
   add_overhead(seconds, times.fused);
 }
 
@@ -75,7 +75,7 @@ void complete_times(schedules::PassTimes& times) {
   std::ranges::transform(input, weight, backward.begin(), std::plus<>());
 }
 
-std::vector<Activations> stage_activations(const config::Activation& given, const Routes& routes,
+std::vector<Activations> stage_activations(const config::Activation& options, const Routes& routes,
                                            std::uint32_t devices, std::uint32_t slices) {
   std::vector<Activations> result;
   const std::uint32_t chunks_of_part = routes.stages() / devices;
@@ -83,27 +83,28 @@ std::vector<Activations> stage_activations(const config::Activation& given, cons
     const std::uint32_t device = routes.device(stage, 0);
     const std::uint32_t chunk = chunks_of_part == 1 ? 0 : routes.chunk(stage, 0);
     const auto part = [&](const config::DeviceBytes& bytes) {
-      return share(bytes.at(device), chunk, chunks_of_part) / slices;
+      return chunk_share(bytes.at(device), chunk, chunks_of_part) / slices;
     };
-    const std::uint64_t by_input = part(given.released_by_input_grad);
-    const std::uint64_t by_weight = part(given.released_by_weight_grad);
+    const std::uint64_t by_input = part(options.released_by_input_grad);
+    const std::uint64_t by_weight = part(options.released_by_weight_grad);
     result.push_back({.held = by_input + by_weight, .released_by_input_grad = by_input});
   }
   return result;
 }
 
-std::vector<DeviceState> device_states(const config::State& given, const Routes& routes,
+std::vector<DeviceState> device_states(const config::State& options, const Routes& routes,
                                        std::uint32_t devices) {
   std::vector<DeviceState> states(devices);
-  std::set<std::pair<std::uint32_t, std::uint32_t>> counted;  // (holder, part of this device)
+  // (holder, device of the first route).
+  std::set<std::pair<std::uint32_t, std::uint32_t>> counted;
   for (std::uint32_t route = 0; route < routes.count(); ++route)
     for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
       const std::uint32_t holder = routes.device(stage, route);
       const std::uint32_t part = routes.device(stage, 0);
       if (!counted.insert({holder, part}).second) continue;
-      states[holder].weights += given.weights.at(part);
-      states[holder].gradients += given.gradients.at(part);
-      states[holder].optimizer += given.optimizer.at(part);
+      states[holder].weights += options.weights.at(part);
+      states[holder].gradients += options.gradients.at(part);
+      states[holder].optimizer += options.optimizer.at(part);
     }
   return states;
 }

@@ -8,32 +8,32 @@
 #include "sim/config/scenario.hpp"
 #include "sim/workload/stage_costs.hpp"
 
-// From what a scenario says of devices to the stages of a placement. Where every stage lives on
-// several devices, a device's part is what the first route gives it.
+// Values per device of a scenario as values per stage of a placement. If a stage runs on several
+// devices, the device of the first route determines its share.
 namespace pipewright::workload {
 
-// The devices that hold a stage, ascending: one, or one on each route.
+// Devices that hold a stage, in ascending order: one device, or one on each route.
 std::vector<std::uint32_t> devices_of(const schedules::Routes& routes, std::uint32_t stage);
 
-// One time, or one per device, is shared by a device's chunks, one per stage is taken as it is;
-// empty where there are other numbers of times.
-std::optional<std::vector<double>> stage_times(const std::vector<double>& given,
+// Times of the stages. A single value, or one value per device, is divided among the device's
+// chunks; one value per stage is used as it is. Returns nothing for any other number of values.
+std::optional<std::vector<double>> stage_times(const std::vector<double>& values,
                                                const schedules::Routes& routes,
                                                std::uint32_t devices, std::uint32_t slices);
-// The same for a schedule; throws config::Error, which calls the list `name`, where there are
-// others.
-std::vector<double> stage_times(const config::PassTimes& given, std::string_view name,
+// Times of a schedule's stages. Throws config::Error, which calls the list `name`, for an
+// unsupported number of values.
+std::vector<double> stage_times(const config::PassTimes& times, std::string_view name,
                                 const schedules::Schedule& schedule);
-// What lies between passes, which given times do not hold.
+// Adds the time between passes, which the times of a scenario do not include.
 void add_overhead(double seconds, std::vector<double>& times);
-void add_overhead(double seconds, schedules::PassTimes& times);  // of each kind
-// R takes as long as F, and B as long as I and W.
+void add_overhead(double seconds, schedules::PassTimes& times);  // to every kind of pass
+// Derives the times of R, which takes as long as F, and of B, which takes as long as I and W.
 void complete_times(schedules::PassTimes& times);
 
-std::vector<Activations> stage_activations(const config::Activation& given,
+std::vector<Activations> stage_activations(const config::Activation& options,
                                            const schedules::Routes& routes, std::uint32_t devices,
                                            std::uint32_t slices);
-std::vector<DeviceState> device_states(const config::State& given, const schedules::Routes& routes,
-                                       std::uint32_t devices);
+std::vector<DeviceState> device_states(const config::State& options,
+                                       const schedules::Routes& routes, std::uint32_t devices);
 
 }  // namespace pipewright::workload

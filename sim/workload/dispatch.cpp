@@ -6,30 +6,34 @@
 namespace pipewright::workload {
 namespace {
 
-// That none of `drawn` out of `all` is among `some` of them.
-double missed(double all, double some, double drawn) {
-  if (drawn > all - some) return 0;
+// Probability that `draws` draws from `population`, without replacement, hit none of `targets`.
+double miss_probability(double population, double targets, double draws) {
+  if (draws > population - targets) return 0;
   double product = 1;
-  for (double i = 0; i < drawn; ++i) product *= (all - some - i) / (all - i);
+  for (double i = 0; i < draws; ++i) product *= (population - targets - i) / (population - i);
   return product;
 }
 
-double choose(double all, double some) {
+double choose(double n, double k) {
   double product = 1;
-  for (double i = 0; i < some; ++i) product *= (all - i) / (some - i);
+  for (double i = 0; i < k; ++i) product *= (n - i) / (k - i);
   return product;
 }
 
 }  // namespace
 
-// Measured with 4,096 tokens and more of 7,168 elements, top 8 of 256 experts, on H100: DeepEP
-// writes 15 GB/s over NVLink for each of its SMs (20 of them dispatch and combine in 491 and 973
-// us within a node), and takes 40 us with a single token, 90 us with its notification over nodes
-// (AIConfigurator's tables). HybridEP is as fast as links with 16 SMs and takes 130 us besides
-// (DeepEP, docs/README_Hybrid-EP.md: with and without its preparation on GB200).
-Dispatch dispatch_of(const config::Model::Experts& of, const config::ExpertTraining& experts) {
-  Dispatch dispatch{
-      .experts = of.count, .top_k = of.top_k, .groups = of.groups, .top_groups = of.top_groups};
+// The library's limits are measurements with at least 4,096 tokens of 7,168 elements, top 8 of 256
+// experts, on H100. DeepEP writes 15 GB/s over NVLink per SM that it uses (with 20 SMs, dispatch
+// and combine take 491 and 973 us within a node). It takes 40 us with a single token, and 90 us
+// with its notification across nodes (AIConfigurator's tables). HybridEP reaches the speed of the
+// links with 16 SMs and takes 130 us in addition (DeepEP, docs/README_Hybrid-EP.md: with and
+// without its preparation on GB200).
+Dispatch dispatch_of(const config::Model::Experts& model_experts,
+                     const config::ExpertTraining& experts) {
+  Dispatch dispatch{.experts = model_experts.count,
+                    .top_k = model_experts.top_k,
+                    .groups = model_experts.groups,
+                    .top_groups = model_experts.top_groups};
   if (experts.dispatcher == config::Dispatcher::deepep) {
     dispatch.inside_rate = 15e9 * config::dispatch_sms(experts);
     dispatch.inside_latency = 40e-6;
@@ -41,21 +45,23 @@ Dispatch dispatch_of(const config::Model::Experts& of, const config::ExpertTrain
 }
 
 double parts_visited(const Dispatch& dispatch, std::uint32_t parts) {
-  const double all = dispatch.experts;
-  const double each = all / parts;
+  const double experts = dispatch.experts;
+  const double experts_per_part = experts / parts;
   const double drawn = dispatch.top_k;
   const double groups = dispatch.groups;
-  const double chosen = dispatch.top_groups;
-  if (chosen >= groups) return parts * (1 - missed(all, each, drawn));
-  const double open = all * chosen / groups;  // experts to draw from
-  // A part is within a group, or of several.
+  const double top_groups = dispatch.top_groups;
+  if (top_groups >= groups) return parts * (1 - miss_probability(experts, experts_per_part, drawn));
+  const double open_experts = experts * top_groups / groups;  // experts to draw from
+  // A part is within a group or consists of several groups.
   if (parts >= dispatch.groups)
-    return parts * chosen / groups * (1 - missed(open, std::min(each, open), drawn));
-  const double own = groups / parts;
+    return parts * top_groups / groups *
+           (1 - miss_probability(open_experts, std::min(experts_per_part, open_experts), drawn));
+  const double groups_per_part = groups / parts;
   double hit = 0;
-  for (double here = 0; here <= std::min(own, chosen); ++here)
-    hit += choose(own, here) * choose(groups - own, chosen - here) / choose(groups, chosen) *
-           (1 - missed(open, here * all / groups, drawn));
+  for (double drawn_here = 0; drawn_here <= std::min(groups_per_part, top_groups); ++drawn_here)
+    hit += choose(groups_per_part, drawn_here) *
+           choose(groups - groups_per_part, top_groups - drawn_here) / choose(groups, top_groups) *
+           (1 - miss_probability(open_experts, drawn_here * experts / groups, drawn));
   return parts * hit;
 }
 

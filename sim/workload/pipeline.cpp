@@ -14,7 +14,7 @@ using schedules::PassKind;
 using schedules::Routes;
 using Unit = MemoryLimit::Unit;
 
-constexpr double most = 4e18;  // sums of two stay below 2^63
+constexpr double max_bytes = 4e18;  // the sum of two stays below 2^63
 
 std::vector<double> state_bytes(const config::Scenario& scenario, const Routes& routes) {
   std::vector<double> bytes;
@@ -24,7 +24,7 @@ std::vector<double> state_bytes(const config::Scenario& scenario, const Routes& 
   return bytes;
 }
 
-// Counted in chunks, or in bytes.
+// Activation memory and its limits, counted in chunks or in bytes.
 ActivationMemory memory_of(const config::Scenario& scenario, const Routes& routes,
                            const MemoryLimit& limit) {
   const std::uint32_t devices = scenario.devices.value;
@@ -39,15 +39,15 @@ ActivationMemory memory_of(const config::Scenario& scenario, const Routes& route
     return memory;
   }
   for (const Activations& stage : stage_activations(scenario.activation, routes, devices, 1)) {
-    if (static_cast<double>(stage.held) > most)
-      throw config::Error("activation: a microbatch's bytes are too many to be counted");
+    if (static_cast<double>(stage.held) > max_bytes)
+      throw config::Error("activation: the bytes of a microbatch are too large to count");
     memory.held.push_back(static_cast<std::int64_t>(stage.held));
     memory.released_by_input_grad.push_back(
         static_cast<std::int64_t>(stage.released_by_input_grad));
   }
   for (const double state : state_bytes(scenario, routes))
     memory.limit.push_back(
-        static_cast<std::int64_t>(std::clamp(std::floor(limit.value - state), 0.0, most)));
+        static_cast<std::int64_t>(std::clamp(std::floor(limit.value - state), 0.0, max_bytes)));
   return memory;
 }
 
@@ -56,8 +56,9 @@ void check_activation(const config::Scenario& scenario) {
   if (!bytes.given() ||
       std::ranges::any_of(bytes.values, [](std::uint64_t count) { return count == 0; }))
     throw config::Error(
-        "a memory limit in bytes needs to know what a microbatch's activations take on a device: "
-        "give activation.per_microbatch (--set activation.per_microbatch=\"2 GiB\"), or a limit in "
+        "a memory limit in bytes needs the size of a microbatch's activations on a device: "
+        "give activation.per_microbatch (--set activation.per_microbatch=\"2 GiB\"), or set a "
+        "limit in "
         "microbatches");
 }
 
@@ -70,8 +71,8 @@ std::optional<schedules::Pipeline> make_pipeline(const config::Scenario& scenari
   if (!scenario.input_grad_times || !scenario.weight_grad_times)
     throw config::Error(config::locate(
         scenario.backward_times ? scenario.backward_times->origin : config::Origin{},
-        "backward_times is for the two halves of a backward pass at once, and the search runs them "
-        "apart; give input_grad_times and weight_grad_times (--input-grad-times and "
+        "backward_times covers both halves of a backward pass, but the search runs them "
+        "separately; give input_grad_times and weight_grad_times (--input-grad-times and "
         "--weight-grad-times) instead"));
   const std::uint32_t devices = scenario.devices.value;
   const auto forward = stage_times(scenario.forward_times.value, routes, devices, 1);
@@ -100,7 +101,7 @@ std::optional<schedules::Pipeline> make_pipeline(const config::Scenario& scenari
 double least_limit(const config::Scenario& scenario, Unit unit) {
   if (unit == Unit::microbatches) return 1;
   check_activation(scenario);
-  // Each device holds the same on every placement.
+  // A device holds the same state on every placement.
   const Routes routes = Routes::looped(scenario.devices.value, 1);
   const std::vector<std::int64_t> activations =
       schedules::least_memory({.routes = routes,
@@ -110,10 +111,10 @@ double least_limit(const config::Scenario& scenario, Unit unit) {
                                .memory = memory_of(scenario, routes, {.unit = unit, .value = 0}),
                                .recomputed = {}});
   const std::vector<double> state = state_bytes(scenario, routes);
-  double least = 0;
+  double limit = 0;
   for (std::size_t device = 0; device < state.size(); ++device)
-    least = std::max(least, state[device] + static_cast<double>(activations[device]));
-  return least;
+    limit = std::max(limit, state[device] + static_cast<double>(activations[device]));
+  return limit;
 }
 
 }  // namespace pipewright::workload

@@ -8,25 +8,26 @@
 
 namespace pipewright::workload {
 
-// What every device may hold at the most.
+// Memory limit of every device.
 struct MemoryLimit {
+  // Microbatches in flight on a whole device; a chunk counts 1/chunks until the end of its W.
   enum class Unit : std::uint8_t {
     microbatches,  // in flight, of a whole device: a chunk counts 1/chunks until the end of its W
-    bytes,         // of activations, weights, gradients and the optimizer's state together
+    bytes,         // activations, weights, gradients and optimizer state together
   };
   Unit unit = Unit::microbatches;
   double value = 0;
 };
 
-// A scenario's costs on one placement of its stages, for a search; none where a list of one time
-// per stage is for another number of stages. A hop takes `hop` seconds. Throws config::Error if the
-// limit is in bytes and the scenario does not say what activations take, or if it has the time of
-// whole backwards only.
+// Costs of a scenario on one placement of its stages, for the search for an order. A hop takes
+// `hop` seconds. Returns nothing if a list with one time per stage is for another number of stages.
+// Throws config::Error if the limit is in bytes but the scenario does not give the size of
+// activations, or if it gives the time of whole backward passes only.
 std::optional<schedules::Pipeline> make_pipeline(const config::Scenario& scenario,
                                                  const schedules::Routes& routes,
                                                  const MemoryLimit& limit, double hop);
 
-// The least limit, in its unit, within which any order can run: one microbatch at a time.
+// Smallest limit, in `unit`, under which any order can run: one microbatch at a time.
 double least_limit(const config::Scenario& scenario, MemoryLimit::Unit unit);
 
 }  // namespace pipewright::workload

@@ -15,35 +15,36 @@ namespace {
 
 using config::Axis;
 
-constexpr std::uint32_t bit(Axis axis) { return 1U << static_cast<std::uint32_t>(axis); }
+constexpr std::uint32_t axis_bit(Axis axis) { return 1U << static_cast<std::uint32_t>(axis); }
 
-// Of the experts' grid, whose `dp` is edp.
-constexpr bool is_of_experts(Group kind) {
+// Returns whether a group belongs to the experts' grid, whose `dp` is edp.
+constexpr bool is_expert_group(Group kind) {
   return kind == Group::ep || kind == Group::etp || kind == Group::edp ||
          kind == Group::expert_shard || kind == Group::expert_replicate;
 }
 
 std::uint32_t count_ranks(const config::Parallel& parallel) {
-  constexpr std::uint64_t most = 1U << 24U;
+  constexpr std::uint64_t max_ranks = 1U << 24U;
   std::uint64_t size = 1;
   for (const auto* factor : {&parallel.tp, &parallel.cp, &parallel.dp, &parallel.pp}) {
     size *= factor->value;
-    if (size > most)
+    if (size > max_ranks)
       throw config::Error(config::locate(
           factor->origin,
-          fmt::format("tp x cp x dp x pp is {} x {} x {} x {} GPUs; allowed: {} at the most",
+          fmt::format("tp x cp x dp x pp is {} x {} x {} x {} GPUs; allowed: at most {}",
                       parallel.tp.value, parallel.cp.value, parallel.dp.value, parallel.pp.value,
-                      most)));
+                      max_ranks)));
   }
   return static_cast<std::uint32_t>(parallel.gpus());
 }
 
-std::string nearest_divisors(std::uint64_t ranks, std::uint32_t wanted) {
-  const auto divides = [&](std::uint32_t size) { return ranks % size == 0; };
-  return fmt::format("{}", fmt::join(nearest(wanted, ranks, divides), " or "));
+std::string nearest_divisors(std::uint64_t ranks, std::uint32_t size) {
+  const auto divides = [&](std::uint32_t candidate) { return ranks % candidate == 0; };
+  return fmt::format("{}", fmt::join(nearest(size, ranks, divides), " or "));
 }
 
-// Experts are spread over the ranks of a stage, those of all replicas.
+// Number of replicas of each expert. Experts are spread over the ranks of a stage, across all
+// replicas.
 std::uint32_t expert_replicas(const config::Parallel& parallel) {
   const std::uint64_t ranks = parallel.ranks_of_stage();
   const std::uint32_t etp = parallel.expert_tp();
@@ -56,17 +57,19 @@ std::uint32_t expert_replicas(const config::Parallel& parallel) {
                     sizes, nearest_divisors(ranks, etp))));
   const std::uint32_t ep = parallel.ep.value;
   if (ranks / etp % ep == 0) return static_cast<std::uint32_t>(parallel.expert_replicas());
-  // Its default is tp.
-  const bool folds = !parallel.etp && etp > 1 && ranks % ep == 0;
+  // etp defaults to tp, which may be why ep does not fit.
+  const bool suggests_etp = !parallel.etp && etp > 1 && ranks % ep == 0;
   throw config::Error(config::locate(
       parallel.ep.origin,
-      fmt::format("ep is {}, which does not divide the {} ranks of {} / etp ({}); allowed: {}{}",
-                  ep, ranks / etp, sizes, etp, nearest_divisors(ranks / etp, ep),
-                  folds ? ", or etp 1, with which experts are spread over ranks of tp too" : "")));
+      fmt::format(
+          "ep is {}, which does not divide the {} ranks of {} / etp ({}); allowed: {}{}", ep,
+          ranks / etp, sizes, etp, nearest_divisors(ranks / etp, ep),
+          suggests_etp ? ", or etp 1, which spreads experts over the ranks of tp too" : "")));
 }
 
-// Of cp: how many ranks pass keys on to each other, with the same part of the heads.
-std::uint32_t rings(const config::Parallel& parallel) {
+// Number of cp ranks that form a ring: they pass keys on to each other and have the same part of
+// the heads.
+std::uint32_t ring_size(const config::Parallel& parallel) {
   const std::uint32_t cp = parallel.cp.value;
   if (parallel.cp_sizes.empty()) return cp / parallel.cp_a2a();
   const std::uint64_t product =
@@ -74,51 +77,53 @@ std::uint32_t rings(const config::Parallel& parallel) {
   if (product == cp) return parallel.cp_sizes[1].value;
   throw config::Error(config::locate(
       parallel.cp_sizes.front().origin,
-      fmt::format("parallel.hierarchical_context_parallel_sizes are {} x {} = {}, and cp is {}; "
+      fmt::format("parallel.hierarchical_context_parallel_sizes are {} x {} = {}, but cp is {}; "
                   "allowed: two sizes whose product is cp",
                   parallel.cp_sizes[0].value, parallel.cp_sizes[1].value, product, cp)));
 }
 
-// What of `ranks` with the same parameters lies in shards, of which there are copies.
-std::uint32_t shards(const config::Parallel& parallel, std::uint32_t ranks, std::string_view name) {
-  const std::uint32_t copies = parallel.replicates();
-  if (ranks % copies == 0) return ranks / copies;
+// Number of shards on `ranks` ranks with the same parameters, given the number of copies of each
+// shard.
+std::uint32_t shard_count(const config::Parallel& parallel, std::uint32_t ranks,
+                          std::string_view name) {
+  const std::uint32_t shard_copies = parallel.replicates();
+  if (ranks % shard_copies == 0) return ranks / shard_copies;
   throw config::Error(config::locate(
       parallel.replicate->origin,
-      fmt::format("parallel.replicate is {}, which does not divide {} ({}); allowed: {}", copies,
-                  name, ranks, nearest_divisors(ranks, copies))));
+      fmt::format("parallel.replicate is {}, which does not divide {} ({}); allowed: {}",
+                  shard_copies, name, ranks, nearest_divisors(ranks, shard_copies))));
 }
 
 }  // namespace
 
-// The axes along which the ranks of a group differ.
+// Bit mask of the axes along which the ranks of a group differ.
 std::uint32_t Ranks::axes_of(Group kind) {
   switch (kind) {
     case Group::tp:
     case Group::etp:
-      return bit(Axis::tp);
+      return axis_bit(Axis::tp);
     case Group::cp:
-      return bit(Axis::cp) | bit(ring);
+      return axis_bit(Axis::cp) | axis_bit(ring);
     case Group::cp_a2a:
-      return bit(Axis::cp);
+      return axis_bit(Axis::cp);
     case Group::cp_p2p:
-      return bit(ring);
+      return axis_bit(ring);
     case Group::ep:
-      return bit(Axis::ep);
+      return axis_bit(Axis::ep);
     case Group::dp:
-      return bit(Axis::dp) | bit(copies) | bit(Axis::cp) | bit(ring);
+      return axis_bit(Axis::dp) | axis_bit(copies) | axis_bit(Axis::cp) | axis_bit(ring);
     case Group::edp:
-      return bit(Axis::dp) | bit(copies);
+      return axis_bit(Axis::dp) | axis_bit(copies);
     case Group::shard:
-      return bit(Axis::dp) | bit(Axis::cp) | bit(ring);
+      return axis_bit(Axis::dp) | axis_bit(Axis::cp) | axis_bit(ring);
     case Group::expert_shard:
-      return bit(Axis::dp);
+      return axis_bit(Axis::dp);
     case Group::replicate:
     case Group::expert_replicate:
-      return bit(copies);
+      return axis_bit(copies);
     case Group::pp:
     case Group::embedding:
-      return bit(Axis::pp);
+      return axis_bit(Axis::pp);
     case Group::world:
       break;
   }
@@ -126,11 +131,11 @@ std::uint32_t Ranks::axes_of(Group kind) {
 }
 
 Ranks::Grid::Grid(const std::array<Axis, config::axes>& order, const Sizes& sizes) : sizes_(sizes) {
-  std::size_t place = 0;
+  std::size_t position = 0;
   for (const Axis axis : order) {
-    order_[place++] = axis;
-    if (axis == Axis::dp) order_[place++] = copies;
-    if (axis == Axis::cp) order_[place++] = ring;
+    order_[position++] = axis;
+    if (axis == Axis::dp) order_[position++] = copies;
+    if (axis == Axis::cp) order_[position++] = ring;
   }
   std::uint32_t stride = 1;
   for (const Axis axis : order_) {
@@ -139,15 +144,15 @@ Ranks::Grid::Grid(const std::array<Axis, config::axes>& order, const Sizes& size
   }
 }
 
-std::uint32_t Ranks::Grid::all_of(Axis axis) const {
+std::uint32_t Ranks::Grid::full_size(Axis axis) const {
   if (axis == Axis::dp) return size(axis) * size(copies);
   return size(axis) * (axis == Axis::cp ? size(ring) : 1);
 }
 
-std::vector<std::uint32_t> Ranks::Grid::offsets(std::uint32_t along, bool inside) const {
+std::vector<std::uint32_t> Ranks::Grid::offsets(std::uint32_t along, bool along_axes) const {
   std::vector<std::uint32_t> result{0};
   for (const Axis axis : order_) {
-    if (((along & bit(axis)) != 0) != inside) continue;
+    if (((along & axis_bit(axis)) != 0) != along_axes) continue;
     const std::size_t faster = result.size();
     for (std::uint32_t i = 1; i < size(axis); ++i)
       for (std::size_t k = 0; k < faster; ++k) result.push_back(result[k] + i * stride(axis));
@@ -155,27 +160,28 @@ std::vector<std::uint32_t> Ranks::Grid::offsets(std::uint32_t along, bool inside
   return result;
 }
 
-bool Ranks::lies_across(Group kind) { return (axes_of(kind) & bit(Axis::pp)) != 0; }
+bool Ranks::spans_devices(Group kind) { return (axes_of(kind) & axis_bit(Axis::pp)) != 0; }
 
-const Ranks::Grid& Ranks::Stage::grid(Group kind) const {
-  return is_of_experts(kind) ? expert : dense;
+const Ranks::Grid& Ranks::DeviceRanks::grid(Group kind) const {
+  return is_expert_group(kind) ? expert : dense;
 }
 
-Ranks::Stage Ranks::stage_of(const config::Parallel& parallel, std::uint32_t first) {
-  Stage stage{.first = first,
-              .dense = {parallel.order,
-                        {parallel.tp.value, parallel.cp.value / rings(parallel), 1,
-                         shards(parallel, parallel.dp.value, "parallel.dp"), parallel.pp.value,
-                         parallel.replicates(), rings(parallel)}},
-              .expert = {parallel.order,
-                         {parallel.expert_tp(), 1, parallel.ep.value,
-                          shards(parallel, expert_replicas(parallel), "tp x cp x dp / (etp x ep)"),
-                          parallel.pp.value, parallel.replicates(), 1}}};
+Ranks::DeviceRanks Ranks::stage_of(const config::Parallel& parallel, std::uint32_t first) {
+  DeviceRanks stage{
+      .first = first,
+      .dense = {parallel.order,
+                {parallel.tp.value, parallel.cp.value / ring_size(parallel), 1,
+                 shard_count(parallel, parallel.dp.value, "parallel.dp"), parallel.pp.value,
+                 parallel.replicates(), ring_size(parallel)}},
+      .expert = {parallel.order,
+                 {parallel.expert_tp(), 1, parallel.ep.value,
+                  shard_count(parallel, expert_replicas(parallel), "tp x cp x dp / (etp x ep)"),
+                  parallel.pp.value, parallel.replicates(), 1}}};
   if (parallel.pp.value > 1 && stage.dense.stride(Axis::pp) != stage.expert.stride(Axis::pp))
     throw config::Error(config::locate(
         parallel.ep.origin,
-        fmt::format("etp x ep is {} x {} and tp x cp {} x {}, and in this order of ranks the "
-                    "experts of a stage would be on ranks of another; allowed: pp last in "
+        fmt::format("with etp x ep = {} x {} and tp x cp = {} x {}, this order of ranks puts "
+                    "experts of a stage on ranks of another; allowed: pp last in "
                     "parallel.order",
                     parallel.expert_tp(), parallel.ep.value, parallel.tp.value,
                     parallel.cp.value)));
@@ -202,32 +208,32 @@ std::uint32_t Ranks::ranks_per_stage() const { return ranks_per_stage(largest_);
 
 std::uint32_t Ranks::ranks_per_stage(std::uint32_t device) const {
   const Grid& dense = stage(device).dense;
-  return dense.size(Axis::tp) * dense.all_of(Axis::cp);
+  return dense.size(Axis::tp) * dense.full_size(Axis::cp);
 }
 
 std::uint32_t Ranks::device_of(std::uint32_t rank) const {
-  const auto behind = std::ranges::upper_bound(stages_, rank, {}, &Stage::first);
-  return static_cast<std::uint32_t>(behind - stages_.begin()) - 1;
+  const auto next = std::ranges::upper_bound(stages_, rank, {}, &DeviceRanks::first);
+  return static_cast<std::uint32_t>(next - stages_.begin()) - 1;
 }
 
 Coordinates Ranks::of(std::uint32_t rank) const {
-  const std::uint32_t place = are_uneven() ? device_of(rank) : 0;
-  const auto& [first, dense, expert] = stages_[place];
+  const std::uint32_t index = are_uneven() ? device_of(rank) : 0;
+  const auto& [first, dense, expert] = stages_[index];
   rank -= first;
-  return {.tp = dense.at(rank, Axis::tp),
-          .cp = dense.at(rank, Axis::cp),
-          .dp = dense.at(rank, Axis::dp),
-          .pp = are_uneven() ? place : dense.at(rank, Axis::pp),
-          .ep = expert.at(rank, Axis::ep),
-          .etp = expert.at(rank, Axis::tp),
-          .edp = expert.at(rank, Axis::dp)};
+  return {.tp = dense.coordinate(rank, Axis::tp),
+          .cp = dense.coordinate(rank, Axis::cp),
+          .dp = dense.coordinate(rank, Axis::dp),
+          .pp = are_uneven() ? index : dense.coordinate(rank, Axis::pp),
+          .ep = expert.coordinate(rank, Axis::ep),
+          .etp = expert.coordinate(rank, Axis::tp),
+          .edp = expert.coordinate(rank, Axis::dp)};
 }
 
 std::uint32_t Ranks::rank(const Coordinates& place) const {
-  const Stage& own = stage(place.pp);
-  return own.first + place.tp * own.dense.stride(Axis::tp) + place.cp * own.dense.stride(Axis::cp) +
-         place.dp * own.dense.stride(Axis::dp) +
-         (are_uneven() ? 0 : place.pp * own.dense.stride(Axis::pp));
+  const DeviceRanks& device = stage(place.pp);
+  return device.first + place.tp * device.dense.stride(Axis::tp) +
+         place.cp * device.dense.stride(Axis::cp) + place.dp * device.dense.stride(Axis::dp) +
+         (are_uneven() ? 0 : place.pp * device.dense.stride(Axis::pp));
 }
 
 std::uint32_t Ranks::rank_of(ReplicaDevice copy, std::uint32_t member) const {
@@ -235,21 +241,21 @@ std::uint32_t Ranks::rank_of(ReplicaDevice copy, std::uint32_t member) const {
   return rank({.tp = member % tp, .cp = member / tp, .dp = copy.replica, .pp = copy.device});
 }
 
-// Of equal parts of the tensor, as many as both devices have whole numbers of.
+// Splits the tensor into the fewest equal pieces of which both devices hold whole numbers.
 std::vector<Ranks::Part> Ranks::hop(ReplicaDevice source, std::uint32_t destination,
                                     bool cut) const {
   const ReplicaDevice target{source.replica, destination};
-  const std::uint32_t from = stage(source.device).dense.size(Axis::tp);
-  const std::uint32_t to = stage(destination).dense.size(Axis::tp);
-  const std::uint32_t pieces = cut ? std::lcm(from, to) : to;
+  const std::uint32_t source_tp = stage(source.device).dense.size(Axis::tp);
+  const std::uint32_t target_tp = stage(destination).dense.size(Axis::tp);
+  const std::uint32_t pieces = cut ? std::lcm(source_tp, target_tp) : target_tp;
   const double piece = cut ? static_cast<double>(stage(largest_).dense.size(Axis::tp)) / pieces : 1;
   std::vector<Part> parts;
-  for (std::uint32_t cp = 0; cp < stage(destination).dense.all_of(Axis::cp); ++cp)
+  for (std::uint32_t cp = 0; cp < stage(destination).dense.full_size(Axis::cp); ++cp)
     for (std::uint32_t i = 0; i < pieces; ++i) {
-      const auto of = [&](ReplicaDevice copy, std::uint32_t tp) {
+      const auto rank_with = [&](ReplicaDevice copy, std::uint32_t tp) {
         return rank_of(copy, cp * tp + static_cast<std::uint32_t>(std::uint64_t{i} * tp / pieces));
       };
-      const Part part{of(source, from), of(target, to), piece};
+      const Part part{rank_with(source, source_tp), rank_with(target, target_tp), piece};
       if (!parts.empty() && parts.back().source == part.source &&
           parts.back().destination == part.destination)
         parts.back().parts += piece;
@@ -260,41 +266,42 @@ std::vector<Ranks::Part> Ranks::hop(ReplicaDevice source, std::uint32_t destinat
 }
 
 std::vector<std::vector<std::uint32_t>> Ranks::groups(Group kind) const {
-  if (are_uneven() && lies_across(kind)) return groups_across(kind);
+  if (are_uneven() && spans_devices(kind)) return groups_across(kind);
   std::vector<std::vector<std::uint32_t>> groups;
-  for (const Stage& own : stages_) {
-    const Grid& grid = own.grid(kind);
+  for (const DeviceRanks& device_ranks : stages_) {
+    const Grid& grid = device_ranks.grid(kind);
     std::vector<std::uint32_t> members = grid.offsets(axes_of(kind), true);
-    // The devices of a pipeline are as many groups; the outer two share the embedding.
+    // The offsets along pp are the devices of a pipeline; the first and the last share the
+    // embedding.
     if (kind == Group::embedding && members.size() > 2) members = {members.front(), members.back()};
     for (const std::uint32_t first : grid.offsets(axes_of(kind), false)) {
       groups.emplace_back(members);
-      for (std::uint32_t& rank : groups.back()) rank += own.first + first;
+      for (std::uint32_t& rank : groups.back()) rank += device_ranks.first + first;
     }
   }
   return groups;
 }
 
-// Of pipelines whose devices have other numbers of ranks: as many as the largest has.
+// Groups of pipelines whose devices differ in size: as many as the largest device has ranks.
 std::vector<std::vector<std::uint32_t>> Ranks::groups_across(Group kind) const {
   if (kind == Group::world) {
-    std::vector<std::uint32_t> all(size_);
-    std::iota(all.begin(), all.end(), 0U);
-    return {all};
+    std::vector<std::uint32_t> ranks(size_);
+    std::iota(ranks.begin(), ranks.end(), 0U);
+    return {ranks};
   }
   std::vector<std::uint32_t> devices(devices_);
   std::iota(devices.begin(), devices.end(), 0U);
   if (kind == Group::embedding) devices = {devices.front(), devices.back()};
-  std::uint32_t most = 0;
-  for (const std::uint32_t device : devices) most = std::max(most, ranks_per_stage(device));
+  std::uint32_t largest = 0;
+  for (const std::uint32_t device : devices) largest = std::max(largest, ranks_per_stage(device));
   std::vector<std::vector<std::uint32_t>> groups;
   for (std::uint32_t replica = 0; replica < replicas(); ++replica)
-    for (std::uint32_t member = 0; member < most; ++member) {
+    for (std::uint32_t member = 0; member < largest; ++member) {
       std::vector<std::uint32_t>& group = groups.emplace_back();
       for (const std::uint32_t device : devices)
         group.push_back(rank_of(
             {replica, device},
-            static_cast<std::uint32_t>(std::uint64_t{member} * ranks_per_stage(device) / most)));
+            static_cast<std::uint32_t>(std::uint64_t{member} * ranks_per_stage(device) / largest)));
     }
   return groups;
 }
@@ -304,9 +311,9 @@ std::uint32_t Ranks::group_size(Group kind) const { return group_size(kind, larg
 std::uint32_t Ranks::group_size(Group kind, std::uint32_t device) const {
   if (kind == Group::world) return size_;
   const Grid& grid = stage(device).grid(kind);
-  std::uint32_t size = are_uneven() && lies_across(kind) ? devices_ : 1;
+  std::uint32_t size = are_uneven() && spans_devices(kind) ? devices_ : 1;
   for (int i = 0; i < grid_axes; ++i)
-    if (const auto axis = static_cast<Axis>(i); (axes_of(kind) & bit(axis)) != 0)
+    if (const auto axis = static_cast<Axis>(i); (axes_of(kind) & axis_bit(axis)) != 0)
       size *= grid.size(axis);
   return kind == Group::embedding ? std::min(size, 2U) : size;
 }
@@ -318,7 +325,7 @@ std::uint32_t Ranks::run(Group kind, std::uint32_t device) const {
   std::uint32_t run = 1;
   for (int i = 0; i < grid_axes; ++i)
     if (const auto axis = static_cast<Axis>(i);
-        (axes_of(kind) & bit(axis)) != 0 && grid.size(axis) > 1)
+        (axes_of(kind) & axis_bit(axis)) != 0 && grid.size(axis) > 1)
       run = std::max(run, grid.stride(axis) * grid.size(axis));
   return run;
 }

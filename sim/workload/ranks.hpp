@@ -18,7 +18,7 @@ struct ReplicaDevice {
   auto operator<=>(const ReplicaDevice&) const = default;
 };
 
-// Where a rank stands in the dense model's layout; `ep`, `etp` and `edp`: in the experts'.
+// Position of a rank in the dense model's grid and, in `ep`, `etp` and `edp`, in the experts' grid.
 struct Coordinates {
   std::uint32_t tp = 0;
   std::uint32_t cp = 0;
@@ -29,72 +29,82 @@ struct Coordinates {
   std::uint32_t edp = 0;
 };
 
-// The ranks of a job and their groups, in the order of Megatron-core (parallel_state.py,
-// RankGenerator): two grids over the same ranks, one of tp, cp, dp and pp, and one for experts,
-// where etp, ep and what is left of tp * cp * dp take the places of tp, cp and dp.
+// Ranks of a job and their process groups, in the order of Megatron-Core (parallel_state.py,
+// RankGenerator). Two grids cover the same ranks: one with the axes tp, cp, dp and pp, and one for
+// experts with etp, ep and edp in place of tp, cp and dp.
 class Ranks {
  public:
-  // Throws config::Error if etp * ep does not divide tp * cp * dp, if copies of shards do not
-  // divide dp and the replicas of experts, or if the two grids disagree on which device of the
-  // pipeline a rank belongs to.
+  // Throws config::Error if etp * ep does not divide tp * cp * dp, if the copies of shards do not
+  // divide dp and the replicas of experts, or if the two grids put a rank on different devices of
+  // the pipeline.
   explicit Ranks(const config::Parallel& parallel);
 
   std::uint32_t size() const { return size_; }
-  std::uint32_t replicas() const { return stages_.front().dense.all_of(config::Axis::dp); }
+  std::uint32_t replicas() const { return stages_.front().dense.full_size(config::Axis::dp); }
   std::uint32_t devices() const { return devices_; }
-  std::uint32_t ranks_per_stage() const;                      // GPUs of one device of one replica
-  std::uint32_t ranks_per_stage(std::uint32_t device) const;  // where those of devices differ
+  // GPUs of one device of one replica; of the largest device, if devices differ.
+  std::uint32_t ranks_per_stage() const;
+  // GPUs of `device` in one replica.
+  std::uint32_t ranks_per_stage(std::uint32_t device) const;
   bool are_uneven() const { return stages_.size() > 1; }
 
   Coordinates of(std::uint32_t rank) const;
-  std::uint32_t rank(const Coordinates& place) const;  // by tp, cp, dp and pp
-  // Of the GPUs of a device's copy: they count along tp first, then along cp.
+  // Rank at `place`, of which tp, cp, dp and pp matter.
+  std::uint32_t rank(const Coordinates& place) const;
+  // Rank of GPU `member` of a device's copy. GPUs are numbered along tp first, then along cp.
   std::uint32_t rank_of(ReplicaDevice copy, std::uint32_t member) const;
 
-  // What the ranks of a device send those of another in the same replica, in parts of what a rank
-  // of the largest device sends.
+  // Transfer between ranks of two devices in one replica. `parts` is relative to the transfer of a
+  // rank of the largest device.
   struct Part {
     std::uint32_t source = 0;
     std::uint32_t destination = 0;
     double parts = 1;
   };
-  // A tensor that is `cut` lies in equal parts on the ranks of tp, else each has the whole.
+  // Transfers of a boundary tensor. If it is `cut`, it lies in equal parts on the ranks of tp;
+  // otherwise every rank holds all of it.
   std::vector<Part> hop(ReplicaDevice source, std::uint32_t destination, bool cut) const;
 
-  // Together they hold every rank once; those of `embedding` hold the first and the last device's
-  // ranks only. A group's ranks ascend along the order of the axes. Where devices have other
-  // numbers of ranks, a rank of a small one is in the groups of several of a large one.
+  // Groups of a kind. Together they contain every rank once, except that `embedding` groups contain
+  // ranks of the first and the last device only. The ranks of a group ascend along the order of the
+  // axes. If devices differ in size, a rank of a small device belongs to the groups of several
+  // ranks of a large one.
   std::vector<std::vector<std::uint32_t>> groups(Group kind) const;
-  std::uint32_t group_size(Group kind) const;  // of the largest device
+  // Size of a group on the largest device.
+  std::uint32_t group_size(Group kind) const;
   std::uint32_t group_size(Group kind, std::uint32_t device) const;
-  // Of how many ranks, counted from rank 0, or from a device's first, each run holds whole groups
-  // of a kind.
+  // Length of runs of consecutive ranks, counted from rank 0 or from a device's first rank, that
+  // contain whole groups of a kind.
   std::uint32_t run(Group kind) const;
   std::uint32_t run(Group kind, std::uint32_t device) const;
 
  private:
-  // Right after dp, whose index is that of both: copies of what dp's ranks hold in shards.
+  // Axis of the copies of what dp's ranks hold in shards. It follows dp directly, and both share
+  // one coordinate.
   static constexpr auto copies = static_cast<config::Axis>(config::axes);
-  // Right after cp, likewise: ranks that pass keys on, where those of cp deal out heads.
+  // Axis of the ranks that pass keys on in a ring, where the ranks of cp exchange heads. It follows
+  // cp in the same way.
   static constexpr auto ring = static_cast<config::Axis>(config::axes + 1);
   static constexpr int grid_axes = config::axes + 2;
   static std::uint32_t axes_of(Group kind);
-  static bool lies_across(Group kind);  // devices of the pipeline
+  // Returns whether groups of a kind span several devices of the pipeline.
+  static bool spans_devices(Group kind);
   using Sizes = std::array<std::uint32_t, grid_axes>;
-  // rank = sum over the axes of stride * index; strides grow along the order of the axes.
+  // Grid of ranks: rank = sum over the axes of stride * coordinate. Strides grow along the order of
+  // the axes.
   class Grid {
    public:
     Grid(const std::array<config::Axis, config::axes>& order, const Sizes& sizes);
     std::uint32_t size(config::Axis axis) const { return sizes_[index(axis)]; }
     std::uint32_t stride(config::Axis axis) const { return strides_[index(axis)]; }
-    // Of an axis and what goes right after it.
-    std::uint32_t all_of(config::Axis axis) const;
-    std::uint32_t at(std::uint32_t rank, config::Axis axis) const {
-      return rank / stride(axis) % all_of(axis);
+    // Size of an axis together with the axis that follows it directly.
+    std::uint32_t full_size(config::Axis axis) const;
+    std::uint32_t coordinate(std::uint32_t rank, config::Axis axis) const {
+      return rank / stride(axis) % full_size(axis);
     }
-    // What rank 0 plus each of these makes: the offsets of all ranks that differ along the axes
-    // that are `along`, or not.
-    std::vector<std::uint32_t> offsets(std::uint32_t along, bool inside) const;
+    // Offsets, from rank 0, of the ranks that differ along the axes in the bit mask `along` (or, if
+    // not along_axes, along the remaining axes).
+    std::vector<std::uint32_t> offsets(std::uint32_t along, bool along_axes) const;
 
    private:
     static std::size_t index(config::Axis axis) { return static_cast<std::size_t>(axis); }
@@ -103,23 +113,25 @@ class Ranks {
     Sizes strides_{};
   };
 
-  // The ranks of some devices, all of them or, where devices differ, of one.
-  struct Stage {
-    std::uint32_t first = 0;  // rank
+  // Ranks of all devices or, if devices differ in size, of one device.
+  struct DeviceRanks {
+    std::uint32_t first = 0;  // first rank
     Grid dense;
     Grid expert;
 
     const Grid& grid(Group kind) const;
   };
-  static Stage stage_of(const config::Parallel& parallel, std::uint32_t first);
-  const Stage& stage(std::uint32_t device) const { return stages_[are_uneven() ? device : 0]; }
+  static DeviceRanks stage_of(const config::Parallel& parallel, std::uint32_t first);
+  const DeviceRanks& stage(std::uint32_t device) const {
+    return stages_[are_uneven() ? device : 0];
+  }
   std::uint32_t device_of(std::uint32_t rank) const;
   std::vector<std::vector<std::uint32_t>> groups_across(Group kind) const;
 
   std::uint32_t size_;
   std::uint32_t devices_;
-  std::vector<Stage> stages_;
-  std::uint32_t largest_ = 0;  // of the stages
+  std::vector<DeviceRanks> stages_;
+  std::uint32_t largest_ = 0;  // device with the most ranks
 };
 
 }  // namespace pipewright::workload

@@ -18,53 +18,54 @@
 namespace pipewright::workload {
 namespace {
 
-using schedules::Parameters;
 using schedules::Schedule;
 
-void check_agreement(const Schedule& schedule, const Parameters& given, const std::string& file) {
-  const auto agree = [&](std::uint32_t asked, std::uint32_t held, std::string_view what,
+void check_parameters_agree(const Schedule& schedule, const schedules::Parameters& parameters,
+                            const std::string& file) {
+  const auto agree = [&](std::uint32_t requested, std::uint32_t actual, std::string_view unit,
                          std::string_view key) {
-    if (asked != 0 && asked != held)
+    if (requested != 0 && requested != actual)
       throw schedules::Error(
-          fmt::format("{}: the file is a schedule of {} {}, and {} are asked "
-                      "for; set {} to {}",
-                      file, held, what, asked, key, held));
+          fmt::format("{}: the file is a schedule of {} {}, but {} are "
+                      "requested; set {} to {}",
+                      file, actual, unit, requested, key, actual));
   };
-  agree(given.devices, schedule.devices, "devices", "devices (-s)");
-  agree(given.microbatches, schedule.microbatches, "microbatches", "microbatches (-b)");
-  agree(given.chunks.value_or(0), schedule.chunks, "chunks a device", "chunks");
-  constexpr std::uint64_t most_passes = 1ULL << 31U;
-  if (schedule.size() > most_passes / given.iterations)
+  agree(parameters.devices, schedule.devices, "devices", "devices (-s)");
+  agree(parameters.microbatches, schedule.microbatches, "microbatches", "microbatches (-b)");
+  agree(parameters.chunks.value_or(0), schedule.chunks, "chunks per device", "chunks");
+  constexpr std::uint64_t max_passes = 1ULL << 31U;
+  if (schedule.size() > max_passes / parameters.iterations)
     throw schedules::Error(
-        fmt::format("{}: {} passes, {} times, are more than the {} that are "
-                    "supported",
-                    file, schedule.size(), given.iterations, most_passes));
+        fmt::format("{}: the schedule has {} passes in each of {} iterations; allowed: "
+                    "at most {} in total",
+                    file, schedule.size(), parameters.iterations, max_passes));
 }
 
-// What the families of the catalog take, and files decide.
-void check_takes_no(const Parameters& given, const std::string& file) {
-  const bool chosen = std::ranges::any_of(schedules::choices, [&](const auto& info) {
-    return info.choice != &Parameters::chunks && is_chosen(info, given);
+// Rejects choices of catalog families, which a file makes itself.
+void check_no_choices(const schedules::Parameters& parameters, const std::string& file) {
+  const bool has_choice = std::ranges::any_of(schedules::choices, [&](const auto& info) {
+    return info.choice != &schedules::Parameters::chunks && is_chosen(info, parameters);
   });
-  if (chosen)
+  if (has_choice)
     throw schedules::Error(
         fmt::format("{}: a schedule from a file takes no group size, slices, "
-                    "recomputed chunks or fused pairs: it says itself what runs",
+                    "recomputed chunks or fused pairs: the file determines what runs",
                     file));
 }
 
-Schedule from_torch_file(const std::string& file, const Parameters& parameters) {
+Schedule schedule_from_torch(const std::string& file, const schedules::Parameters& parameters) {
   Schedule schedule = read_torch_file(file, parameters.legacy).schedule;
-  check_agreement(schedule, parameters, file);
+  check_parameters_agree(schedule, parameters, file);
   schedules::set_iterations(schedule, parameters.iterations);
   return schedule;
 }
 
-Schedule from_block_file(const std::string& file, const Parameters& parameters) {
+Schedule schedule_from_block(const std::string& file, const schedules::Parameters& parameters) {
   const config::BuildingBlock block = config::read_building_block_file(file);
   if (const std::uint32_t chunks = parameters.chunks.value_or(block.chunks); chunks != block.chunks)
-    throw schedules::Error(fmt::format("{}: the block has {} chunks a device, and {} are asked for",
-                                       file, block.chunks, chunks));
+    throw schedules::Error(
+        fmt::format("{}: the block has {} chunks per device, but {} are requested", file,
+                    block.chunks, chunks));
   return make_schedule(block, parameters.devices, parameters.microbatches, parameters.iterations);
 }
 
@@ -87,7 +88,7 @@ std::string read_text(const std::string& file) {
   return text;
 }
 
-std::string key_of(const std::string& name, const schedules::Parameters& parameters) {
+std::string schedule_key(const std::string& name, const schedules::Parameters& parameters) {
   std::string key =
       fmt::format("{} {} {} {} {} {}", name, parameters.devices, parameters.microbatches,
                   parameters.iterations, parameters.ahead, parameters.legacy);
@@ -97,12 +98,12 @@ std::string key_of(const std::string& name, const schedules::Parameters& paramet
   }
   if (!planned_placement(name, parameters.devices)) return key;
   key += fmt::format(" {} {}", parameters.hop, parameters.input_grad_releases);
-  for (const auto& of_device : parameters.device_times.of_stage)
-    key.append(reinterpret_cast<const char*>(of_device.data()), of_device.size() * sizeof(double));
+  for (const auto& seconds : parameters.device_times.of_stage)
+    key.append(reinterpret_cast<const char*>(seconds.data()), seconds.size() * sizeof(double));
   return key;
 }
 
-std::size_t bytes_of(const schedules::Schedule& schedule) {
+std::size_t schedule_bytes(const schedules::Schedule& schedule) {
   std::size_t bytes = sizeof(schedule) + schedule.stages() * sizeof(std::uint32_t);
   for (const schedules::Program& program : schedule.programs) {
     bytes += sizeof(program);
@@ -129,21 +130,21 @@ std::optional<schedules::Routes> planned_placement(const std::string& name, std:
   return entry->placement({.devices = devices});
 }
 
-Schedule load_schedule(const std::string& name, const Parameters& parameters) {
+Schedule load_schedule(const std::string& name, const schedules::Parameters& parameters) {
   const config::ScheduleSource source = config::schedule_source(name);
   if (parameters.legacy && source != config::ScheduleSource::torch_file)
     throw schedules::Error(fmt::format("--legacy is for a .csv file, not '{}'", name));
-  if (config::is_file(source)) check_takes_no(parameters, name);
+  if (config::is_file(source)) check_no_choices(parameters, name);
   Schedule schedule = [&] {
     switch (source) {
       case config::ScheduleSource::torch_file:
-        return from_torch_file(name, parameters);
+        return schedule_from_torch(name, parameters);
       case config::ScheduleSource::building_block:
-        return from_block_file(name, parameters);
+        return schedule_from_block(name, parameters);
       case config::ScheduleSource::search:
         throw schedules::Error(
-            "searched is an order searched for a scenario's own costs ('run', 'search'); 'schedule "
-            "search' finds one for given times");
+            "'searched' is an order for the costs of a scenario ('run', 'search'); use 'schedule "
+            "search' to find an order for given times");
       case config::ScheduleSource::catalog:
         break;
     }
@@ -155,17 +156,17 @@ Schedule load_schedule(const std::string& name, const Parameters& parameters) {
 
 ScheduleCache::Shared ScheduleCache::load(const std::string& name,
                                           const schedules::Parameters& parameters) {
-  std::string key = key_of(name, parameters);
-  if (const auto known = by_key_.find(key); known != by_key_.end()) {
-    entries_.splice(entries_.begin(), entries_, known->second);
-    return known->second->schedule;
+  std::string key = schedule_key(name, parameters);
+  if (const auto match = by_key_.find(key); match != by_key_.end()) {
+    entries_.splice(entries_.begin(), entries_, match->second);
+    return match->second->schedule;
   }
   auto schedule = std::make_shared<const schedules::Schedule>(load_schedule(name, parameters));
-  const std::size_t bytes = bytes_of(*schedule) + key.size();
-  if (bytes > most_) return schedule;
+  const std::size_t bytes = schedule_bytes(*schedule) + key.size();
+  if (bytes > capacity_) return schedule;
   entries_.push_front({std::move(key), schedule, bytes});
   by_key_.emplace(entries_.front().key, entries_.begin());
-  for (bytes_ += bytes; bytes_ > most_; entries_.pop_back()) {
+  for (bytes_ += bytes; bytes_ > capacity_; entries_.pop_back()) {
     bytes_ -= entries_.back().bytes;
     by_key_.erase(entries_.back().key);
   }

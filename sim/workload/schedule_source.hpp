@@ -12,35 +12,37 @@
 
 namespace pipewright::workload {
 
-// The schedule of a name: of a PyTorch schedule file (.csv), of a building block (.yaml, .yml), or
-// else of the catalog; complete, by check_complete. A file of PyTorch says by itself how many
-// devices, chunks and microbatches there are; parameters must agree, and 0 devices or microbatches
-// say nothing. Throws schedules::Error or config::Error.
+// Loads the schedule `name`: a PyTorch schedule file (.csv), a building block (.yaml, .yml) or an
+// entry of the catalog. check_complete has accepted it. A PyTorch file determines the numbers of
+// devices, chunks and microbatches, with which `parameters` must agree; 0 devices or microbatches
+// agree with any number. Throws schedules::Error or config::Error.
 schedules::Schedule load_schedule(const std::string& name, const schedules::Parameters& parameters);
 
-// Whether the schedule of that name is planned with the times in its parameters.
+// Placement of a catalog schedule that is planned with the times in its parameters; empty for any
+// other schedule.
 std::optional<schedules::Routes> planned_placement(const std::string& name, std::uint32_t devices);
 
-// A file of which nothing can be said, as it cannot be read.
+// Error of a schedule file that cannot be read.
 struct CannotRead : schedules::Error {
   using schedules::Error::Error;
 };
 
-// Throws schedules::Error, of it CannotRead.
+// Throws schedules::Error, and CannotRead if the file cannot be read.
 schedules::TorchFile read_torch_file(const std::string& file, bool legacy = false);
 
-// Whether a file of PyTorch that has been read places SEND and RECV, which load_schedule drops.
+// Returns whether a readable PyTorch file contains SEND and RECV actions, which load_schedule
+// drops.
 bool places_transfers(const std::string& file);
 
-// Schedules by what they are made of, the last used ones: many scenarios have the same. Schedules
-// that are planned for given times are made of these as well.
+// Cache of the schedules that were used last, since many scenarios share one. Its keys are the
+// parameters that a schedule depends on, including times for a schedule that is planned with them.
 class ScheduleCache {
  public:
   using Shared = std::shared_ptr<const schedules::Schedule>;
 
-  explicit ScheduleCache(std::size_t most_bytes = std::size_t{128} << 20U) : most_(most_bytes) {}
+  explicit ScheduleCache(std::size_t capacity = std::size_t{128} << 20U) : capacity_(capacity) {}
 
-  // As load_schedule.
+  // Returns the schedule that load_schedule returns.
   Shared load(const std::string& name, const schedules::Parameters& parameters);
 
   std::size_t bytes() const { return bytes_; }
@@ -51,9 +53,9 @@ class ScheduleCache {
     Shared schedule;
     std::size_t bytes = 0;
   };
-  std::size_t most_;
+  std::size_t capacity_;
   std::size_t bytes_ = 0;
-  std::list<Entry> entries_;  // the last used first
+  std::list<Entry> entries_;  // most recently used first
   std::unordered_map<std::string_view, std::list<Entry>::iterator> by_key_;
 };
 

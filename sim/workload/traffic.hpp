@@ -11,26 +11,26 @@
 #include "sim/config/variation.hpp"
 #include "sim/workload/dispatch.hpp"
 
-// What the ranks of a hybrid-parallel job say to each other.
+// Communication between the ranks of a hybrid-parallel job.
 namespace pipewright::workload {
 
-// Who takes part. A rank is in one group of each kind.
+// Process groups. Every rank is in one group of each kind.
 enum class Group : std::uint8_t {
   tp,
   cp,
-  cp_a2a,  // of cp: ranks that deal out heads among themselves
-  cp_p2p,  // of cp: ranks with the same heads
+  cp_a2a,  // subset of cp: ranks that exchange heads by all-to-all
+  cp_p2p,  // subset of cp: ranks in a ring, with the same heads
   ep,
   etp,        // ranks that share each expert
   dp,         // ranks with the same part of the dense model: dp * cp
   edp,        // ranks with the same experts: tp * cp * dp / (etp * ep)
-  embedding,  // the first and the last stage, where both hold the same embedding
-  pp,         // ranks of a pipeline, one of each device
+  embedding,  // first and last stage, if both hold the same embedding
+  pp,         // ranks of a pipeline, one per device
   world,
-  shard,             // of dp: ranks that share a part of the dense model in shards
-  replicate,         // of dp: ranks with the same shard
-  expert_shard,      // of edp, likewise
-  expert_replicate,  // likewise
+  shard,             // subset of dp: ranks whose shards form a part of the dense model
+  replicate,         // subset of dp: ranks with the same shard
+  expert_shard,      // subset of edp: ranks whose shards form the same experts
+  expert_replicate,  // subset of edp: ranks with the same shard
 };
 inline constexpr std::array<std::string_view, 15> group_names{
     "tp",    "cp",    "cp-a2a",    "cp-p2p",       "ep",
@@ -46,15 +46,16 @@ enum class Collective : std::uint8_t {
   reduce_scatter,
   all_gather,
   all_to_all,
-  ring_exchange,  // every rank sees every other's part, one after the other (ring attention)
+  ring_exchange,  // every rank gets the parts of all ranks in turn (ring attention)
   broadcast,      // from the first rank
   reduce,         // to the first rank
   gather,         // a part from each rank, to the first
   scatter,        // a part to each rank, from the first
-  send_recv,      // from each rank to the next, and from the last to the first
+  send_recv,      // each rank to the next, the last one to the first
   pairwise,       // between rank i and rank i + n/2
-  dispatch,  // tokens to the nodes that have their experts, once each, and there to their ranks; or
-             // back, summed up on the way
+  // Sends tokens once to each node that has experts of theirs, and there on to the ranks; or sends
+  // them back, summed up on the way.
+  dispatch,
 };
 inline constexpr std::array<std::string_view, 12> collective_names{
     "all-reduce", "reduce-scatter", "all-gather", "all-to-all", "ring exchange", "broadcast",
@@ -64,37 +65,40 @@ inline std::string_view name_of(Collective collective) {
   return collective_names.at(static_cast<std::size_t>(collective));
 }
 
-// A collective, whatever its bytes.
+// Kind of a collective with the shares of its ranks, independent of the number of bytes.
 struct Operation {
   // NOLINTNEXTLINE(google-explicit-constructor)
   Operation(Collective collective, const Dispatch& tokens = {})
       : kind(collective), dispatch(tokens) {}
 
   Collective kind;
-  Dispatch dispatch;  // of Collective::dispatch
-  // Of all_to_all: the part of the bytes that each rank has for each, row by row of the senders;
-  // empty: equal parts.
+  Dispatch dispatch;  // used by Collective::dispatch
+  // Share of the bytes that each rank sends to each rank in an all_to_all, row by row of the
+  // senders. Empty: equal shares.
   std::vector<double> parts;
 
   auto operator<=>(const Operation&) const = default;
 };
 
-// `bytes` as nccl-tests counts them: all_reduce: of the buffer; all_gather, reduce_scatter,
-// ring_exchange, gather, scatter: of all ranks' parts together; all_to_all: of what one rank has,
-// of which each rank, itself included, gets an equal part, or what `parts` say; broadcast, reduce,
-// send_recv, pairwise: of a message; dispatch: of one rank's tokens.
+// Collective that a pass calls. `bytes` is what nccl-tests counts. all_reduce: the buffer.
+// all_gather, reduce_scatter, ring_exchange, gather, scatter: the parts of all ranks together.
+// all_to_all: what one rank has, of which every rank including itself gets an equal part or the
+// share in `parts`. broadcast, reduce, send_recv, pairwise: one message. dispatch: the tokens of
+// one rank.
 struct Call {
   Group group = Group::tp;
   Operation collective = Collective::all_reduce;
   std::uint64_t bytes = 0;
-  std::uint32_t times = 1;  // in one pass
-  double overlappable_compute =
-      0;                  // seconds of the pass's compute, all calls, beside which they can run
-  bool combines = false;  // of dispatch: tokens come back from their experts
+  std::uint32_t times = 1;  // calls in one pass
+  // Seconds of the pass's compute beside which the calls can run, for all calls together.
+  double overlappable_compute = 0;
+  bool combines = false;  // a dispatch that brings tokens back from their experts
 
-  // Whether it sends tokens to experts or back, which has a stream of its own.
+  // Returns whether the call sends tokens to experts or back. These calls have a stream of their
+  // own.
   bool is_dispatch() const { return group == Group::ep; }
-  // "all-gather"; of tokens "dispatch" or "combine", however they are sent.
+  // Name such as "all-gather". Calls that send tokens are named "dispatch" or "combine", whatever
+  // their collective.
   std::string_view name() const {
     return is_dispatch() ? combines ? "combine" : "dispatch" : name_of(collective.kind);
   }
@@ -102,7 +106,7 @@ struct Call {
   bool operator==(const Call&) const = default;
 };
 
-// Of one virtual stage, on one GPU.
+// Communication of one virtual stage, on one GPU.
 struct StageTraffic {
   std::array<std::vector<Call>, schedules::pass_kinds> inside;  // a pass waits for them
   std::vector<Call>& operator[](schedules::PassKind kind) {
@@ -111,24 +115,27 @@ struct StageTraffic {
   const std::vector<Call>& operator[](schedules::PassKind kind) const {
     return inside[static_cast<std::size_t>(kind)];
   }
-  std::uint64_t parameters = 0;            // dense ones, whose gradients go over Group::dp
-  std::uint64_t expert_parameters = 0;     // and over Group::edp
-  std::uint64_t embedding_parameters = 0;  // of the dense ones: tied, so over Group::embedding too
+  std::uint64_t parameters = 0;         // dense parameters, whose gradients go over Group::dp
+  std::uint64_t expert_parameters = 0;  // gradients go over Group::edp
+  // Part of the dense parameters that is tied: gradients also go over Group::embedding.
+  std::uint64_t embedding_parameters = 0;
 };
 
-// Under which a schedule's passes and its traffic run.
+// Settings under which a schedule's passes and communication run.
 struct Conditions {
   config::Communication communication;
   config::Variation variation;
   std::uint32_t zero = 0;  // ZeRO level
-  // ZeRO-3: whether weights are gathered for a backward pass anew, else they are whole from a
+  // ZeRO-3: whether a backward pass gathers weights anew. Otherwise weights stay whole from a
   // microbatch's forward pass on.
   bool reshards = true;
-  bool by_layer = false;  // ZeRO-3: gradients are reduced as weights are gathered, not by buckets
-  // Whether each rank of tp sends its part of a boundary tensor on, else the whole.
+  // ZeRO-3: gradients are reduced layer by layer, like weights are gathered, instead of by buckets.
+  bool by_layer = false;
+  // True if each rank of tp sends only its part of a boundary tensor instead of all of it.
   bool cuts_boundary = false;
 
-  // ZeRO-3: which passes have weights gathered, and after which these go.
+  // ZeRO-3: whether weights are gathered for a pass of this kind, and whether they are dropped
+  // after it.
   bool gathers_for(schedules::PassKind kind) const {
     return reshards ? kind != schedules::PassKind::weight_grad
                     : kind == schedules::PassKind::forward;
@@ -137,8 +144,8 @@ struct Conditions {
     return reshards ? gathers_for(kind) : schedules::sends_gradient(kind);
   }
 
-  // ZeRO-1 and 2: an iteration's weights are updated in shards, which are gathered once, before the
-  // first forwards of the next or at its own end.
+  // ZeRO-1 and ZeRO-2: an iteration updates weights in shards, which are gathered once, before the
+  // first forward passes of the next iteration or at the end of this one.
   bool gathers_before() const { return gathers_once() && communication.overlap_param_gather; }
   bool gathers_after() const { return gathers_once() && !communication.overlap_param_gather; }
   bool gathers_once() const { return zero == 1 || zero == 2; }

@@ -8,40 +8,46 @@
 
 namespace pipewright::workload {
 
-// By how much the work of microbatches differs from that of the mean one, which costs are of.
+// Ratios by which the work of microbatches differs from the mean microbatch, to which StageCosts
+// applies.
 struct Uneven {
-  // Over the mean microbatch's.
+  // Work of a microbatch relative to the mean microbatch.
   struct Work {
     double tokens = 1;
-    double attention = 1;  // pairs of a query and a key that are computed
+    double attention = 1;  // computed pairs of a query and a key
   };
 
-  std::uint32_t microbatches = 1;  // of a replica, of all iterations
-  std::uint32_t slices = 1;        // of each, which passes count one by one
-  std::vector<Work> works;         // by replica and microbatch; empty: all alike
-  bool tokens_differ = false;      // not attention's pairs alone
-  std::vector<double> experts;     // by stage and microbatch: of the busiest rank; empty: likewise
+  std::uint32_t microbatches = 1;  // per replica, over all iterations
+  std::uint32_t slices = 1;        // per microbatch; a pass counts slices individually
+  std::vector<Work> work_ratios;   // by replica and microbatch; empty: all equal
+  bool tokens_differ = false;      // false if only the pairs of attention differ
+  // Load of the busiest rank, by stage and microbatch; empty: all equal.
+  std::vector<double> experts;
 
-  bool replicas_differ() const { return !works.empty(); }
+  bool replicas_differ() const { return !work_ratios.empty(); }
   Work work(std::uint32_t replica, std::uint32_t microbatch) const {
-    return works.empty() ? Work{} : works[std::size_t{replica} * microbatches + place(microbatch)];
+    return work_ratios.empty()
+               ? Work{}
+               : work_ratios[std::size_t{replica} * microbatches + index_of(microbatch)];
   }
-  double of_experts(std::uint32_t stage, std::uint32_t microbatch) const {
-    return experts.empty() ? 1 : experts[std::size_t{stage} * microbatches + place(microbatch)];
+  double experts_ratio(std::uint32_t stage, std::uint32_t microbatch) const {
+    return experts.empty() ? 1 : experts[std::size_t{stage} * microbatches + index_of(microbatch)];
   }
 
  private:
-  std::uint32_t place(std::uint32_t microbatch) const { return microbatch / slices % microbatches; }
+  std::uint32_t index_of(std::uint32_t microbatch) const {
+    return microbatch / slices % microbatches;
+  }
 };
 
-// How many times as long a pass's kernels, and the bytes of its collectives, are as planned.
+// Ratios of a pass's kernels, and of the bytes of its collectives, to the planned ones.
 struct PassRatios {
   double kernels = 1;
-  double dispatch = 1;  // of tokens on their way to experts and back
-  double others = 1;
+  double dispatch = 1;  // collectives that send tokens to experts and back
+  double collectives = 1;
 
   double of(Group group) const {
-    return group == Group::ep || group == Group::etp ? dispatch : others;
+    return group == Group::ep || group == Group::etp ? dispatch : collectives;
   }
 };
 PassRatios ratios_of(const Uneven& uneven, const StageCosts& costs, std::uint32_t replica,

@@ -1,4 +1,4 @@
-"""What examples/measure_gpu.py does without a GPU: what it would measure, and what it writes."""
+"""Tests of examples/measure_gpu.py without a GPU: its plan and its output."""
 
 import collections
 import csv
@@ -17,7 +17,8 @@ spec.loader.exec_module(measure_gpu)
 
 
 class RoundMachine:
-    """Multiplies at 100 TFLOP/s and moves 1 TB/s, has no FP4, and stutters every third time."""
+    """Multiplies at 100 TFLOP/s and moves 1 TB/s, has no FP4, and is slow in every second
+    repetition."""
 
     def time(self, case):
         if case.get("dtype") == "nvfp4":
@@ -35,7 +36,7 @@ def run(*words):
 
 
 class Plan(unittest.TestCase):
-    def test_covers_what_training_meets(self):
+    def test_covers_sizes_of_training(self):
         cases = measure_gpu.plan(gpus=8)
         products = [case for case in cases if case["kernel"] == "product"]
         self.assertEqual({case["dtype"] for case in products}, set(measure_gpu.TYPES))
@@ -51,7 +52,7 @@ class Plan(unittest.TestCase):
         self.assertGreaterEqual({case["count"] for case in grouped}, {2, 8, 32})
         self.assertEqual({case["kernel"] for case in cases}, set(measure_gpu.KINDS))
 
-    def test_one_gpu_reduces_nothing(self):
+    def test_has_no_all_reduces_on_one_gpu(self):
         self.assertFalse([case for case in measure_gpu.plan(gpus=1)
                           if case["kernel"] == "all-reduce"])
 
@@ -60,7 +61,7 @@ class Plan(unittest.TestCase):
         self.assertEqual({case["kernel"] for case in quick}, {"memory"})
         self.assertLess(len(quick), len(measure_gpu.plan(["memory"])))
 
-    def test_has_rows_enough_to_fit_each_kind(self):
+    def test_has_enough_rows_to_fit_each_kind(self):
         for quick in (False, True):
             groups = collections.Counter(
                 (case["kernel"], case.get("dtype"), case.get("pass"))
@@ -78,9 +79,9 @@ class Plan(unittest.TestCase):
 
 class Table(unittest.TestCase):
     def setUp(self):
-        self.told = []
+        self.reported = []
         cases = measure_gpu.plan(["product", "memory"], quick=True)
-        self.rows = measure_gpu.measure(cases, RoundMachine(), self.told.append)
+        self.rows = measure_gpu.measure(cases, RoundMachine(), self.reported.append)
 
     def test_has_medians_in_microseconds(self):
         out = io.StringIO()
@@ -90,7 +91,8 @@ class Table(unittest.TestCase):
         table = list(csv.DictReader(lines[1:]))
         first = table[0]
         self.assertEqual(first["kernel"], "product")
-        # 2 x 2048 x 6144 x 4096 FLOP at 100 TFLOP/s: 1030.792 us, of which one took three times.
+        # 2 x 2048 x 6144 x 4096 FLOP at 100 TFLOP/s: 1030.792 us; one repetition took three times
+        # as long.
         self.assertEqual((first["m"], first["n"], first["k"]), ("2048", "6144", "4096"))
         self.assertEqual(first["time_us"], "1030.792")
         self.assertEqual(first["most_us"], "3092.376")
@@ -108,12 +110,12 @@ class Table(unittest.TestCase):
                                      "# a kernel is launched every 2.000 us (graph)"])
         self.assertEqual(list(csv.DictReader(lines[3:])), [])
 
-    def test_leaves_out_what_the_machine_lacks_and_says_so_once(self):
+    def test_leaves_out_unsupported_cases_with_one_message(self):
         self.assertNotIn("nvfp4", {row.get("dtype") for row in self.rows})
-        self.assertEqual([line for line in self.told if "nvfp4" in line],
+        self.assertEqual([line for line in self.reported if "nvfp4" in line],
                          ["left out: product nvfp4: no such type"])
 
-    def test_gives_a_gpu_file_its_best_rates(self):
+    def test_writes_the_best_rates_to_a_gpu_file(self):
         text = measure_gpu.gpu_file(self.rows, {"name": "Round 1", "memory": 64 * 2**30,
                                                 "processors": 100})
         self.assertIn("# Round 1: peaks", text)
@@ -121,7 +123,7 @@ class Table(unittest.TestCase):
                      "processors: 100", "  fp8: {flops: 100 TFLOP/s}"):
             self.assertIn(f"{line}\n", text)
         self.assertNotIn("nvfp4", text)
-        # What a kernel alone does not tell, and what the table is fitted to afterwards.
+        # Keys that no single kernel determines, and keys that the fit determines afterwards.
         assumed = text.splitlines()[-1]
         self.assertTrue(assumed.startswith("assumed: [products.bf16.efficiency, "), assumed)
         for key in ("clock", "launch", "pass_overhead", "attention.forward", "kernel_overhead"):
@@ -129,14 +131,14 @@ class Table(unittest.TestCase):
 
 
 class Errors(unittest.TestCase):
-    def test_options_that_cannot_be_name_what_would_do(self):
-        self.assertIn("one at least, such as 20", run("--repeats", "0").stderr)
+    def test_errors_of_options_name_what_is_allowed(self):
+        self.assertIn("at least 1, such as 20", run("--repeats", "0").stderr)
         self.assertIn("-o my-gpu.csv", run("--gpu-file", "x.yaml").stderr)
         refused = run("--only", "launch", "-o", "t.csv", "--gpu-file", "x.yaml")
         self.assertIn("or --base", refused.stderr)
         self.assertEqual(refused.returncode, 2)
 
-    def test_without_pytorch_it_says_so(self):
+    def test_reports_missing_pytorch(self):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "torch.py").write_text("raise ModuleNotFoundError('torch')")
             shown = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True,
@@ -144,7 +146,7 @@ class Errors(unittest.TestCase):
         self.assertEqual(shown.returncode, 1)
         self.assertIn("PyTorch is not installed", shown.stderr)
 
-    def test_without_a_gpu_it_says_so(self):
+    def test_reports_a_missing_gpu(self):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "torch.py").write_text(
                 "__version__ = '9'\nclass cuda:\n    is_available = staticmethod(lambda: False)\n")

@@ -17,28 +17,28 @@ using analysis::Json;
 using analysis::Quantity;
 using workload::GpuFit;
 
-po::options_description fit_options() {
+po::options_description gpu_fit_options() {
   po::options_description options("options of 'fit'", 100);
   add_kernel_options(options);
   options.add_options()("out,o", one_word("FILE.yaml"),
-                        "the GPU file with the fitted numbers, and how well they fit");
+                        "GPU file to write, with the fitted numbers and their errors");
   return options;
 }
 
-int print_help() {
+int print_fit_help() {
   fmt::print(
       "usage: pipewright gpu fit TABLE.csv --gpu-file FILE|NAME [-o FILE.yaml] [OPTIONS]\n"
       "\n"
-      "Fits a GPU file to a table of kernels that were measured alone, as examples/measure_gpu.py\n"
-      "writes it: efficiency, waves and overhead of products by data type, attention and\n"
-      "memory. Peaks, memory and what the table says nothing about stay as in --gpu-file. "
-      "Errors\n"
-      "are shown of the rows that were fitted, and of each half as the other half predicts it.\n"
+      "Fits a GPU file to a table of kernels that were measured alone, as\n"
+      "examples/measure_gpu.py writes it: efficiency, waves and overhead of products by data\n"
+      "type, attention and memory. Peaks, memory and numbers that the table does not determine\n"
+      "keep their values in --gpu-file. Errors are shown for the rows that were fitted and, as\n"
+      "'left out', for each half of the rows with numbers that are fitted to the other half.\n"
       "\n"
       "  pipewright gpu fit my-gpu.csv --gpu-file h100-sxm -o my-gpu.yaml\n"
       "  pipewright gpu fit kernels.csv --system b200_sxm --gpu-file b200 --json\n"
       "  pipewright run -c scenario.yaml --set gpu=my-gpu.yaml\n\n{}",
-      describe(fit_options()));
+      describe(gpu_fit_options()));
   return exit_ok;
 }
 
@@ -48,14 +48,14 @@ struct FittedKey {
   std::string value;
 };
 
-// What stands at a dotted path of a file, or else what the key is by default.
-std::string text_at(const config::Value& tree, std::string_view path) {
+// Text at a dotted path of a file or, if it is absent, the default value of that key.
+std::string key_text(const config::Value& tree, std::string_view path) {
   const std::string_view key = path;
-  const config::Value* at = &tree;
-  while (at != nullptr && at->kind == config::Value::Kind::map) {
+  const config::Value* node = &tree;
+  while (node != nullptr && node->kind == config::Value::Kind::map) {
     const std::size_t dot = path.find('.');
-    at = config::find(*at, path.substr(0, dot));
-    if (dot == std::string_view::npos && at != nullptr) return at->text;
+    node = config::find(*node, path.substr(0, dot));
+    if (dot == std::string_view::npos && node != nullptr) return node->text;
     if (dot == std::string_view::npos) break;
     path.remove_prefix(dot + 1);
   }
@@ -66,7 +66,7 @@ std::string text_at(const config::Value& tree, std::string_view path) {
 
 std::vector<FittedKey> fitted_keys(const GpuFit& fit, const config::Value& tree) {
   std::vector<FittedKey> keys;
-  for (const auto& [key, value] : fit.keys) keys.push_back({key, text_at(tree, key), value});
+  for (const auto& [key, value] : fit.keys) keys.push_back({key, key_text(tree, key), value});
   return keys;
 }
 
@@ -75,7 +75,7 @@ struct FittedErrors {
   GroupErrors left_out;
 };
 
-analysis::ReportColumns<FittedErrors> error_columns() {
+analysis::ReportColumns<FittedErrors> fitted_error_columns() {
   using Row = FittedErrors;
   const auto median = [](const Row& row) { return row.left_out.errors.median; };
   const auto p90 = [](const Row& row) { return row.left_out.errors.p90; };
@@ -86,7 +86,7 @@ analysis::ReportColumns<FittedErrors> error_columns() {
   return columns;
 }
 
-const analysis::ReportColumns<FittedKey>& key_columns() {
+const analysis::ReportColumns<FittedKey>& fitted_key_columns() {
   using Row = FittedKey;
   static const analysis::ReportColumns<Row> columns{
       {"key", {"key"}, Quantity::name(), &Row::key},
@@ -98,8 +98,8 @@ const analysis::ReportColumns<FittedKey>& key_columns() {
   return columns;
 }
 
-// Keys that the table measured are assumed no longer.
-void drop_measured(const GpuFit& fit, config::Value& tree) {
+// Removes keys that the table has measured from the list of assumed keys.
+void drop_measured_keys(const GpuFit& fit, config::Value& tree) {
   config::Value* const assumed = config::find(tree, "assumed");
   if (assumed == nullptr) return;
   std::erase_if(assumed->items, [&](const config::Value& item) {
@@ -111,14 +111,14 @@ void drop_measured(const GpuFit& fit, config::Value& tree) {
     std::erase_if(tree.entries, [](const config::Entry& entry) { return entry.key == "assumed"; });
 }
 
-std::string gpu_file(const GpuFit& fit, const GpuFile& base, const std::string& table) {
+std::string fitted_gpu_file(const GpuFit& fit, const GpuFile& base, const std::string& table) {
   config::Value tree = base.tree;
   for (const auto& [key, value] : fit.keys)
     config::set_value(tree, key, config::make_text(value, {}));
-  drop_measured(fit, tree);
+  drop_measured_keys(fit, tree);
   std::string text = fmt::format(
-      "# Fitted by {} to {}, from {}.\n# Median error and p90, and of rows "
-      "left out:\n",
+      "# Fitted by {} to {}, from {}.\n# Median error and p90 of fitted rows, "
+      "then of rows left out:\n",
       evaluation::versions(), analysis::printable(table),
       analysis::printable(base.path.filename().string()));
   for (const workload::FittedGroup& group : fit.groups)
@@ -133,38 +133,39 @@ std::string gpu_file(const GpuFit& fit, const GpuFile& base, const std::string& 
 }  // namespace
 
 int fit_gpu_file(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, fit_options(), "table");
-  if (given.count("help") != 0) return print_help();
+  const po::variables_map options = parse(arguments, gpu_fit_options(), "table");
+  if (options.count("help") != 0) return print_fit_help();
   std::optional<std::filesystem::path> output;
-  if (given.count("out") != 0) {
-    output = given["out"].as<std::string>();
+  if (options.count("out") != 0) {
+    output = options["out"].as<std::string>();
     if (output->extension() != ".yaml")
       throw UsageError(fmt::format("-o {}: a GPU file ends in .yaml", output->string()));
-    check_files(std::array<std::filesystem::path, 1>{values(given, "table").empty()
+    check_files(std::array<std::filesystem::path, 1>{values(options, "table").empty()
                                                          ? ""
-                                                         : values(given, "table").front()},
+                                                         : values(options, "table").front()},
                 std::array{*output});
   }
-  const GpuFile base = read_gpu_file(given, "fit");
-  const workload::KernelTable table = read_table(given, "fit", base.gpu);
+  const GpuFile base = read_gpu_file(options, "fit");
+  const workload::KernelTable table = read_table(options, "fit", base.gpu);
   const GpuFit fit = workload::fit_gpu(table, base.gpu);
   const std::vector<FittedKey> keys = fitted_keys(fit, base.tree);
   std::vector<FittedErrors> errors;
   for (const workload::FittedGroup& group : fit.groups)
     errors.push_back({{group.name, group.fitted}, {group.name, group.left_out}});
-  const bool json = given.count("json") != 0;
+  const bool json = options.count("json") != 0;
   if (json) {
     fmt::print("{}", analysis::json_document({{"table", table.file},
                                               {"gpu", base.gpu.name},
-                                              {"keys", json_rows(key_columns(), keys)},
-                                              {"groups", json_rows(error_columns(), errors)},
-                                              {"not_fitted", fit.kept}}));
+                                              {"keys", json_rows(fitted_key_columns(), keys)},
+                                              {"groups", json_rows(fitted_error_columns(), errors)},
+                                              {"not_fitted", fit.notes}}));
   } else {
-    fmt::print("{}\n{}", table_text(key_columns(), keys), table_text(error_columns(), errors));
-    for (const std::string& kept : fit.kept) fmt::print("not fitted: {}\n", kept);
+    fmt::print("{}\n{}", table_text(fitted_key_columns(), keys),
+               table_text(fitted_error_columns(), errors));
+    for (const std::string& note : fit.notes) fmt::print("not fitted: {}\n", note);
   }
   if (!output) return exit_ok;
-  trace::write_file(*output, gpu_file(fit, base, table.file));
+  trace::write_file(*output, fitted_gpu_file(fit, base, table.file));
   if (!json) fmt::print("\nwrote   {}\n", output->string());
   return exit_ok;
 }

@@ -9,34 +9,36 @@ namespace pipewright::cli {
 
 void add_kernel_options(po::options_description& options) {
   auto add = options.add_options();
-  add("gpu-file", one_word("FILE|NAME"), "the GPU: a file, or a name of platforms/gpus");
-  add("system", one_word("NAME"), "only rows of the table whose column 'system' says so");
+  add("gpu-file", one_word("FILE|NAME"), "GPU file, or a name in platforms/gpus");
+  add("system", one_word("NAME"), "only rows of the table with this value in column 'system'");
   add("json", "print the result as JSON and nothing else");
   add("help,h", "this text");
 }
 
-GpuFile read_gpu_file(const po::variables_map& given, const std::string& verb) {
-  if (given.count("gpu-file") == 0)
+GpuFile read_gpu_file(const po::variables_map& options, const std::string& verb) {
+  if (options.count("gpu-file") == 0)
     throw UsageError(fmt::format(
-        "gpu {}: which GPU? Give its file, or a name of the library: --gpu-file h100-sxm", verb));
-  const std::string word = given["gpu-file"].as<std::string>();
-  const bool is_name = config::is_library_name(word, ".yaml");
+        "gpu {}: --gpu-file is missing; give a file or a library name, such as h100-sxm", verb));
+  const std::string file_name = options["gpu-file"].as<std::string>();
+  const bool is_name = config::is_library_name(file_name, ".yaml");
   constexpr config::Document document{"a GPU", "flops, memory, memory_bandwidth and processors",
                                       "flops: 312 TFLOP/s"};
   GpuFile file{
-      is_name ? config::library_file("gpus", word, ".yaml") : std::filesystem::path(word), {}, {}};
+      is_name ? config::library_file("gpus", file_name, ".yaml") : std::filesystem::path(file_name),
+      {},
+      {}};
   file.tree = config::read_yaml_file(file.path.string(), document);
   file.gpu = config::read_gpu({file.tree, "gpu"});
   if (file.gpu.name.empty()) file.gpu.name = file.path.stem().string();
   return file;
 }
 
-workload::KernelTable read_table(const po::variables_map& given, const std::string& verb,
+workload::KernelTable read_table(const po::variables_map& options, const std::string& verb,
                                  const config::Gpu& gpu) {
-  const std::vector<std::string> words = values(given, "table");
-  const std::string& file = single(words, fmt::format("gpu {}: the table", verb));
+  const std::vector<std::string> tables = values(options, "table");
+  const std::string& file = single(tables, fmt::format("gpu {}: the table", verb));
   std::optional<std::string> system;
-  if (given.count("system") != 0) system = given["system"].as<std::string>();
+  if (options.count("system") != 0) system = options["system"].as<std::string>();
   workload::KernelTable table = workload::read_kernel_table(file, system);
   check_table(table, gpu);
   return table;

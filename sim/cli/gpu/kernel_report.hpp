@@ -9,22 +9,24 @@
 #include "sim/config/text/value.hpp"
 #include "sim/workload/kernel_table/fit_gpu.hpp"
 
-// What `gpu fit` and `gpu check` share: a GPU file and a table, and how errors are shown.
+// Parts that `gpu fit` and `gpu check` share: reading a GPU file and a table, and showing errors.
 namespace pipewright::cli {
 
-// A GPU file as it is written, and what it says.
+// A GPU file as it is written (tree) and as it is read (gpu).
 struct GpuFile {
   std::filesystem::path path;
   config::Value tree;
   config::Gpu gpu;
 };
 
-void add_kernel_options(po::options_description& options);  // --gpu-file, --system, --json, --help
+// Adds --gpu-file, --system, --json and --help.
+void add_kernel_options(po::options_description& options);
 
-// The file of --gpu-file: a path, or a name of the library. Throws UsageError where it is missing.
-GpuFile read_gpu_file(const po::variables_map& given, const std::string& verb);
-// The table, each row of which that GPU may have taken. Throws config::Error with the line.
-workload::KernelTable read_table(const po::variables_map& given, const std::string& verb,
+// Reads the file of --gpu-file, a path or a library name. Throws UsageError if it is missing.
+GpuFile read_gpu_file(const po::variables_map& options, const std::string& verb);
+// Reads the table and checks that the GPU can have measured its rows. Throws config::Error with the
+// line of a fault.
+workload::KernelTable read_table(const po::variables_map& options, const std::string& verb,
                                  const config::Gpu& gpu);
 
 struct GroupErrors {

@@ -25,7 +25,7 @@ constexpr const char* mtp_name = "multi-token prediction";
 void set_state(const workload::Parameters& parameters, const ModelSetting& setting,
                PartBytes& part) {
   const workload::DeviceState state = state_of(parameters, setting.training, {});
-  part.parameters = parameters.all();
+  part.parameters = parameters.total();
   part.weights = static_cast<double>(state.weights);
   part.gradients = static_cast<double>(state.gradients);
   part.optimizer = static_cast<double>(state.optimizer);

@@ -8,7 +8,8 @@
 
 namespace pipewright::workload {
 
-// What attention and all else depend on: tokens, and the sum of the squares of documents' lengths.
+// Counts that the work of a microbatch depends on. Attention is proportional to the sum of the
+// squared document lengths, all other work to the tokens.
 struct TokenCounts {
   double tokens = 0;
   double squares = 0;
@@ -17,51 +18,54 @@ struct TokenCounts {
     tokens += length;
     squares += length * length;
   }
-  // The length of documents that are all as long, of as many tokens and squares.
+  // Length of equally long documents with the same tokens and squares.
   double document() const { return tokens > 0 ? squares / tokens : 0; }
-  TokenCounts& operator+=(const TokenCounts& other) {
-    tokens += other.tokens;
-    squares += other.squares;
+  TokenCounts& operator+=(const TokenCounts& rhs) {
+    tokens += rhs.tokens;
+    squares += rhs.squares;
     return *this;
   }
 };
 
-// A microbatch of documents: what its passes work on, padding included, and what there is to learn
-// from.
+// A microbatch of documents. `computed` counts what its passes work on, with padding; `real` counts
+// the tokens that are trained on.
 struct Microbatch {
   TokenCounts computed;
   TokenCounts real;
-  std::vector<std::uint32_t> documents;  // as computed, tokens each
+  std::vector<std::uint32_t> documents;  // tokens of each document, with padding
 };
 
-// The documents of a run, dealt out to the microbatches of all replicas. Packed, they fill samples
-// of `sequence` tokens to the last one, and what is longer than is left goes on in another, where
-// it attends to none of what came before. Else a sample is a document of at most `sequence` tokens,
-// padded.
+// Documents of a run, dealt out to the microbatches of all replicas.
 //
-// As they come, samples go to microbatches as Megatron-LM's sampler deals them: in turn to the
-// replicas' first microbatches, to their second. By length, packed documents go, the longest first,
-// to the microbatch of the iteration with the least sum of squares, where they do not fit to that
-// with most room, and are cut where they fit nowhere: the greedy rule of WLB-LLM (arXiv 2503.17924,
-// algorithm 1), of microbatches of as many tokens. Samples of one document go by length to
-// microbatches, and these, the longest first, to the replica with the fewest tokens so far.
+// Packed documents fill samples of `sequence` tokens completely. A document longer than the
+// remaining space continues in another sample, where it does not attend to its earlier part.
+// Without packing, a sample is one document of at most `sequence` tokens, padded.
 //
-// Replicas are counted by their work in an iteration: the first has most.
+// Without balancing, samples go to microbatches in the order of Megatron-LM's sampler: in turn to
+// the first microbatches of the replicas, then to the second ones. Balancing by length works within
+// an iteration. Packed documents go, the longest first, to the microbatch with the smallest sum of
+// squares; those that do not fit go to the microbatch with the most room, and are cut if they fit
+// nowhere. This is the greedy rule of WLB-LLM (arXiv 2503.17924, algorithm 1) for microbatches with
+// equally many tokens. Samples of one document are sorted by length and grouped into microbatches,
+// which go, the longest first, to the replica with the fewest tokens so far.
+//
+// Replicas are numbered by falling work in each iteration: replica 0 has the most.
 struct Batch {
   std::uint32_t replicas = 1;
-  std::uint32_t microbatches = 1;  // of a replica, of all iterations
-  std::vector<Microbatch> all;     // by replica and microbatch
-  TokenCounts computed;            // of the mean microbatch
+  std::uint32_t microbatches = 1;            // per replica, over all iterations
+  std::vector<Microbatch> all_microbatches;  // by replica and microbatch
+  TokenCounts computed;                      // mean of the microbatches
   TokenCounts real;
 
-  const Microbatch& of(std::uint32_t replica, std::uint32_t microbatch) const {
-    return all[std::size_t{replica} * microbatches + microbatch];
+  const Microbatch& at(std::uint32_t replica, std::uint32_t microbatch) const {
+    return all_microbatches[std::size_t{replica} * microbatches + microbatch];
   }
 };
 
+// Draws the documents of a run and deals them out.
 Batch deal(const config::Lengths& lengths, std::uint32_t sequence, std::uint32_t microbatch_size);
 
-// The same, once for all that ask for it in turn. Of training that has lengths.
+// Batch of `training`, which must have lengths. Each thread caches recent batches.
 std::shared_ptr<const Batch> batch_of(const config::Training& training, std::uint32_t sequence);
 
 }  // namespace pipewright::workload

@@ -9,37 +9,38 @@
 
 namespace pipewright::workload {
 
-// Routing that is not balanced: how many tokens an expert gets is drawn from a density of x^-alpha
-// between one and 0.8 of all tokens, and scaled so that all together get theirs, as AIConfigurator
-// draws it (ai-dynamo/aiconfigurator, power_law_logits); none gets a token twice. Nobody's tokens
-// are dropped, but where capacity_factor fills all experts' buffers as full.
+// Power law of unbalanced routing. The tokens of each expert are drawn from a density proportional
+// to x^-alpha between one and 0.8 of all tokens, and scaled to the total, like power_law_logits of
+// AIConfigurator (ai-dynamo/aiconfigurator). No expert gets a token twice, and no token is dropped.
+// The law does not apply with capacity_factor, which fills the buffers of all experts equally.
 struct PowerLaw {
   double alpha = 0;
   std::uint32_t experts = 1;
   std::uint32_t top_k = 1;
-  std::uint32_t ranks = 1;   // that have as many experts each
-  std::uint64_t tokens = 1;  // of all of these ranks
+  std::uint32_t ranks = 1;   // ranks, each with the same number of experts
+  std::uint64_t tokens = 1;  // tokens of all these ranks together
 
   bool operator==(const PowerLaw&) const = default;
 
-  // Tokens of the busiest rank over the mean: one draw, a function of these bits.
+  // Tokens of the busiest rank over the mean of the ranks, in one draw that is determined by
+  // `bits`.
   double busiest(std::uint64_t bits) const;
 };
 
-// Of many draws: what time follows, and what memory has to hold.
+// Statistics of many draws: the mean determines time, the 95th percentile memory.
 struct Imbalance {
   double mean = 1;
   double p95 = 1;
 };
 Imbalance imbalance_of(const PowerLaw& law);
 
-// A draw for each layer and microbatch.
+// One draw of PowerLaw::busiest per layer and microbatch.
 struct ExpertLoads {
   std::uint32_t microbatches = 1;
-  std::vector<double> all;  // by layer and microbatch
+  std::vector<double> values;  // by layer and microbatch
 
-  double of(std::uint32_t layer, std::uint32_t microbatch) const {
-    return all[std::size_t{layer} * microbatches + microbatch];
+  double at(std::uint32_t layer, std::uint32_t microbatch) const {
+    return values[std::size_t{layer} * microbatches + microbatch];
   }
 };
 std::shared_ptr<const ExpertLoads> expert_loads(const PowerLaw& law, std::uint32_t layers,

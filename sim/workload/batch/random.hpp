@@ -6,15 +6,15 @@
 
 #include "sim/config/mix.hpp"
 
-// Random numbers that are functions of what they are for: of a seed and a place, whoever asks when.
+// Random numbers as functions of a seed and a position, independent of the order of evaluation.
 namespace pipewright::workload {
 
-// In (0, 1).
+// Uniform random number in (0, 1).
 inline double uniform(std::uint64_t bits) {
   return (static_cast<double>(bits >> 11U) + 0.5) * 0x1p-53;
 }
 
-// Box and Muller 1958.
+// Standard normal random number (Box and Muller, 1958).
 inline double normal(std::uint64_t bits) {
   return std::sqrt(-2 * std::log(uniform(bits))) *
          std::cos(2 * std::numbers::pi * uniform(mix(bits)));

@@ -13,22 +13,24 @@ namespace {
 
 using Work = Kernel::Work;
 
-// Whether one of the keys is the other or holds it, as products.fp8 holds products.fp8.overhead.
-bool overlap(std::string_view one, std::string_view other) {
+// Returns whether the keys are equal or one contains the other, as products.fp8 contains
+// products.fp8.overhead.
+bool keys_overlap(std::string_view left, std::string_view right) {
   const auto holds = [](std::string_view outer, std::string_view inner) {
     return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '.');
   };
-  return holds(one, other) || holds(other, one);
+  return holds(left, right) || holds(right, left);
 }
 
-// As kernel_time() reads them. What hides behind multiplying does not matter.
-std::vector<std::string> keys_of(const Kernel& kernel, const config::Gpu& gpu) {
+// Keys of a GPU file that kernel_time() reads for the kernel, without those whose effect other work
+// hides.
+std::vector<std::string> kernel_keys(const Kernel& kernel, const config::Gpu& gpu) {
   std::vector<std::string> keys;
   if (kernel.work == Work::memory || kernel_time(kernel, gpu).bound == Bound::memory)
     keys = {"memory_bandwidth", "memory_efficiency", "clock.memory"};
   const std::string products = fmt::format("products.{}", config::name_of(kernel.type));
-  const auto add = [&](std::initializer_list<std::string> more) {
-    keys.insert(keys.end(), more.begin(), more.end());
+  const auto add = [&](std::initializer_list<std::string> added) {
+    keys.insert(keys.end(), added.begin(), added.end());
   };
   const auto add_single = [&] {
     add({products + ".efficiency", products + ".wave", products + ".overhead"});
@@ -64,19 +66,20 @@ std::vector<std::string> keys_of(const Kernel& kernel, const config::Gpu& gpu) {
   return keys;
 }
 
-std::vector<std::string> assumed_among(const std::vector<std::string>& used,
+std::vector<std::string> assumed_among(const std::vector<std::string>& used_keys,
                                        const config::Gpu& gpu) {
-  std::vector<std::string> found;
+  std::vector<std::string> keys;
   for (const std::string& key : gpu.assumed)
-    if (std::ranges::any_of(used, [&](const std::string& one) { return overlap(one, key); }))
-      found.push_back(key);
-  return found;
+    if (std::ranges::any_of(
+            used_keys, [&](const std::string& used_key) { return keys_overlap(used_key, key); }))
+      keys.push_back(key);
+  return keys;
 }
 
 }  // namespace
 
 std::vector<std::string> assumed_for(const Kernel& kernel, const config::Gpu& gpu) {
-  return assumed_among(keys_of(kernel, gpu), gpu);
+  return assumed_among(kernel_keys(kernel, gpu), gpu);
 }
 
 std::vector<std::string> assumed_for(const ModelSetting& setting, const config::Gpu& gpu) {
@@ -93,10 +96,10 @@ std::vector<std::string> assumed_for(const ModelSetting& setting, const config::
       double busy = 0;
       for (const Kernel& kernel : *kernels) {
         busy += kernel_time(kernel, gpu).seconds;
-        for (std::string& key : keys_of(kernel, gpu))
+        for (std::string& key : kernel_keys(kernel, gpu))
           if (std::ranges::find(used, key) == used.end()) used.push_back(std::move(key));
       }
-      // A file without the host's time does not tell whether it is long enough.
+      // Launching may take longer than the kernels if the file lacks the host's time.
       if (gpu.launch == 0 ||
           launch_seconds(setting.training, static_cast<double>(kernels->size()), gpu) > busy)
         used.emplace_back("launch");

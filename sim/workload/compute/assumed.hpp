@@ -6,12 +6,14 @@
 #include "sim/config/gpu.hpp"
 #include "sim/workload/compute/kernels.hpp"
 
-// Which of the numbers of a GPU's file that no source has (config::Gpu::assumed) a time rests on.
+// Numbers of a GPU file that have no source (config::Gpu::assumed) and that a predicted time
+// depends on.
 namespace pipewright::workload {
 
-// Keys of the file: of one kernel, and of the passes of a model's parts, with what the host, copies
-// to its memory and a pass as such take.
+// Keys of the numbers that the time of a kernel depends on.
 std::vector<std::string> assumed_for(const Kernel& kernel, const config::Gpu& gpu);
+// Keys of the numbers that the passes of a model's parts depend on, including the host's launches,
+// copies to host memory and the overhead of a pass.
 std::vector<std::string> assumed_for(const ModelSetting& setting, const config::Gpu& gpu);
 
 }  // namespace pipewright::workload

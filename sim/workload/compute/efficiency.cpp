@@ -13,19 +13,20 @@ double stream_seconds(const Gpu& gpu, double bytes) {
   return bytes / (gpu.memory_bandwidth * gpu.memory_efficiency * gpu.clock.memory);
 }
 
-constexpr double side = 128;  // of a tile
+constexpr double tile_side = 128;  // elements
 
 double tiles_of(const Kernel& kernel) {
-  return kernel.count * std::ceil(kernel.rows / side) * std::ceil(kernel.columns / side);
+  return kernel.count * std::ceil(kernel.rows / tile_side) * std::ceil(kernel.columns / tile_side);
 }
 
 double product_compute(const Kernel& kernel, const Gpu& gpu, const config::Products& products) {
-  constexpr double shortest = 512;  // steps of the inner dimension that are not cut again
-  const double full = tiles_of(kernel) / gpu.processors;
-  const double waves = std::max(1.0, (full + std::ceil(full)) / 2);
-  const double steps =
-      full < 1 ? std::max(kernel.inner * full, std::min(kernel.inner, shortest)) : kernel.inner;
-  const double tile = 2 * side * side * steps * gpu.processors;
+  constexpr double min_steps = 512;  // of the inner dimension that one processor takes
+  const double tiles_per_processor = tiles_of(kernel) / gpu.processors;
+  const double waves = std::max(1.0, (tiles_per_processor + std::ceil(tiles_per_processor)) / 2);
+  const double steps = tiles_per_processor < 1 ? std::max(kernel.inner * tiles_per_processor,
+                                                          std::min(kernel.inner, min_steps))
+                                               : kernel.inner;
+  const double tile = 2 * tile_side * tile_side * steps * gpu.processors;
   return waves * (tile / (products.flops * products.efficiency) + products.wave) /
          products.clock.value_or(gpu.clock.products);
 }
@@ -39,20 +40,21 @@ config::Products as_grouped(config::Products products) {
 }
 
 double scores_compute(const Kernel& kernel, const Gpu& gpu, const config::Products& products) {
-  constexpr double fill = 64;  // steps that starting a tile takes
+  constexpr double fill = 64;  // inner steps that starting a tile costs
   const double waves = std::ceil(tiles_of(kernel) / gpu.processors);
-  return waves * gpu.processors * 2 * side * side * (kernel.inner + fill) /
+  return waves * gpu.processors * 2 * tile_side * tile_side * (kernel.inner + fill) /
          (products.flops * gpu.attention.materialized * gpu.clock.products);
 }
 
 double attention_compute(const Kernel& kernel, const Gpu& gpu, const config::Products& products) {
   const config::AttentionRates& rates = gpu.attention;
-  const double longest = kernel.backward ? rates.backward : rates.forward;
-  // Exponentials take as long as products with so many elements more; rates are of heads of 128.
+  const double long_efficiency = kernel.backward ? rates.backward : rates.forward;
+  // The exponential of a score takes as long as the products of this many more elements per head.
+  // Rates are of heads of 128.
   constexpr double exponentials = 60;
   const double by_head = kernel.head / (kernel.head + exponentials) * (128 + exponentials) / 128;
   const double efficiency =
-      std::min(1.0, longest * by_head) * kernel.keys / (kernel.keys + rates.half_length);
+      std::min(1.0, long_efficiency * by_head) * kernel.keys / (kernel.keys + rates.half_length);
   return kernel.flops / (products.flops * efficiency * gpu.clock.attention);
 }
 

@@ -6,8 +6,8 @@
 namespace pipewright::workload {
 namespace {
 
-// Of one layer: two products, Q K' and that of the scores with V.
-double scores_of(const Layer& layer, double sequence, AttentionPairs pairs) {
+// FLOP of a layer's two attention products: Q K', and the scores times V.
+double layer_score_flops(const Layer& layer, double sequence, AttentionPairs pairs) {
   const Attention& a = layer.attention;
   return 2 * a.samples * a.heads * attention_pairs(a, sequence, pairs) * (a.key_dim + a.value_dim);
 }
@@ -30,36 +30,36 @@ double attention_pairs(double sequence, AttentionPairs pairs) {
 
 namespace {
 
-// Of chunks of `window` tokens, one after the other, of which the last may be shorter.
+// Pairs in consecutive chunks of `window` tokens, of which the last may be shorter.
 double chunked_pairs(double window, double sequence, AttentionPairs pairs) {
   const double whole = std::floor(sequence / window);
-  const double rest = sequence - whole * window;
-  return whole * attention_pairs(window, pairs) + attention_pairs(rest, pairs);
+  const double last = sequence - whole * window;
+  return whole * attention_pairs(window, pairs) + attention_pairs(last, pairs);
 }
 
 }  // namespace
 
 double attention_pairs(const Attention& attention, double sequence, AttentionPairs pairs) {
-  const double all = attention_pairs(sequence, pairs);
-  const double part = attention.windowed;
-  if (part == 0) return all;
+  const double unwindowed = attention_pairs(sequence, pairs);
+  const double share = attention.windowed_share;
+  if (share == 0) return unwindowed;
   const double window = std::min(attention.window, sequence);
   const double sliding =
       pairs == AttentionPairs::causal ? window * sequence - window * window / 2 : window * sequence;
-  const double seen = attention.chunked ? chunked_pairs(window, sequence, pairs) : sliding;
-  return (1 - part) * all + part * seen;
+  const double windowed = attention.chunked ? chunked_pairs(window, sequence, pairs) : sliding;
+  return (1 - share) * unwindowed + share * windowed;
 }
 
 double attention_pairs(const config::Model& model, double sequence, AttentionPairs pairs) {
-  double all = 0;
+  double sum = 0;
   std::uint32_t layers = 0;
   for (const LayerKind kind : kinds_of(model)) {
     const Layer layer = uncut_layer(model, kind, 1, sequence);
     if (!layer.has_attention()) continue;
-    all += layers_of(model, kind) * attention_pairs(layer.attention, sequence, pairs);
+    sum += layers_of(model, kind) * attention_pairs(layer.attention, sequence, pairs);
     layers += layers_of(model, kind);
   }
-  return layers > 0 ? all / layers : attention_pairs(sequence, pairs);
+  return layers > 0 ? sum / layers : attention_pairs(sequence, pairs);
 }
 
 double last_rank_pairs(const Attention& attention, double sequence, AttentionPairs pairs,
@@ -67,23 +67,24 @@ double last_rank_pairs(const Attention& attention, double sequence, AttentionPai
   if (pairs == AttentionPairs::full || ranks == 1)
     return attention_pairs(attention, sequence, pairs);
   const double begin = sequence * (ranks - 1) / ranks;
-  // The query at x sees x keys, or as many as its window has.
-  const auto seen = [&](double window) {
+  // Causal pairs of the last rank's queries, times the ranks: the query at position x sees x keys,
+  // or as many as its window has.
+  const auto causal_pairs = [&](double window) {
     const double growing = std::max(0.0, window * window - begin * begin) / 2;
     return ranks * (growing + window * (sequence - std::max(begin, window)));
   };
-  const double part = attention.windowed;
+  const double share = attention.windowed_share;
   const double window = std::min(attention.window, sequence);
-  // Of chunks no part of the sequence has more than another, if it has whole ones.
-  const double of_windows = attention.chunked && window < sequence
-                                ? chunked_pairs(window, sequence, pairs)
-                                : seen(window);
-  return (1 - part) * seen(sequence) + part * of_windows;
+  // Chunks give all parts of a sequence equally many pairs, if the parts contain whole chunks.
+  const double windowed = attention.chunked && window < sequence
+                              ? chunked_pairs(window, sequence, pairs)
+                              : causal_pairs(window);
+  return (1 - share) * causal_pairs(sequence) + share * windowed;
 }
 
 double attention_keys(const Attention& attention, double sequence) {
-  const double part = attention.windowed;
-  return (1 - part) * sequence + part * std::min(attention.window, sequence);
+  const double share = attention.windowed_share;
+  return (1 - share) * sequence + share * std::min(attention.window, sequence);
 }
 
 std::uint32_t layers_of(const config::Model& model, LayerKind kind) {
@@ -101,7 +102,7 @@ double layer_flops(const config::Model& model, LayerKind kind, double samples, d
                    AttentionPairs pairs) {
   const Layer layer = uncut_layer(model, kind, samples, sequence);
   double flops =
-      scores_of(layer, sequence, pairs) + layer.recurrence.elements(layer.recurrence.flops);
+      layer_score_flops(layer, sequence, pairs) + layer.recurrence.elements(layer.recurrence.flops);
   for (const auto* linears :
        {&layer.attention_linears, &layer.mlp_linears, &layer.latent_linears, &layer.expert_linears})
     for (const Linear& linear : *linears) flops += linear.flops();
@@ -116,11 +117,11 @@ double mtp_flops(const config::Model& model, double samples, double sequence,
 
 double score_flops(const config::Model& model, double samples, double sequence,
                    AttentionPairs pairs) {
-  const auto of_kind = [&](LayerKind kind) {
-    return scores_of(uncut_layer(model, kind, samples, sequence), sequence, pairs);
+  const auto kind_flops = [&](LayerKind kind) {
+    return layer_score_flops(uncut_layer(model, kind, samples, sequence), sequence, pairs);
   };
-  double flops = model.mtp_layers > 0 ? model.mtp_layers * of_kind(kind_of_mtp(model)) : 0;
-  for (const LayerKind kind : kinds_of(model)) flops += layers_of(model, kind) * of_kind(kind);
+  double flops = model.mtp_layers > 0 ? model.mtp_layers * kind_flops(kind_of_mtp(model)) : 0;
+  for (const LayerKind kind : kinds_of(model)) flops += layers_of(model, kind) * kind_flops(kind);
   return flops;
 }
 

@@ -6,41 +6,43 @@
 #include "sim/config/data_type.hpp"
 #include "sim/workload/shape/shape.hpp"
 
-// The kernels that a GPU runs in the passes of a model's parts, as Megatron-LM with Transformer
-// Engine launches them.
+// Kernels that a GPU runs in the passes of a model's parts, as Megatron-LM with Transformer Engine
+// launches them.
 namespace pipewright::workload {
 
 struct Kernel {
   enum class Work : std::uint8_t {
-    product,     // of matrices
-    grouped,     // products of `count` pairs of matrices in one kernel, as of experts
-    scores,      // one of attention's products where scores are kept
-    attention,   // fused
-    memory,      // nothing but bytes
-    recurrence,  // states of a sequence's chunks, one of the few kernels that wait for each other
-    collective,  // among GPUs, which a cluster times: here it is launched alone
+    product,     // matrix product
+    grouped,     // `count` matrix products in one kernel, such as those of experts
+    scores,      // product of attention that is not fused, and stores its scores
+    attention,   // fused attention
+    memory,      // only moves bytes
+    recurrence,  // kernel on the chunks of a sequence, which wait for each other
+    collective,  // launched here, but timed by a cluster
   };
 
-  std::string_view name;    // within its part, "product", "cast"
-  std::uint32_t times = 1;  // one after the other, as alike as the blocks of ring attention
+  std::string_view name;  // name within its part, such as "product" or "cast"
+  // Equal launches one after the other, such as the blocks of ring attention.
+  std::uint32_t times = 1;
   Part part = Part::head;
   Work work = Work::memory;
   config::DataType type = config::DataType::bf16;
-  // Products of rows x inner times inner x columns, `count` of them at once.
+  // Shape of a product: (rows x inner) times (inner x columns), `count` times.
   double rows = 0;
   double columns = 0;
   double inner = 0;
   double count = 1;
-  double flops = 0;       // of attention: those that are computed
-  double keys = 0;        // of attention: that each query sees at the most
-  double head = 128;      // of attention: elements of a head, the mean of keys' and values'
-  bool backward = false;  // of attention
-  double bytes = 0;       // that it reads and writes
-  double stalls = 0;      // launches that the GPU waits for, as the host waited for it before them
+  double flops = 0;       // attention counts only the pairs that are computed
+  double keys = 0;        // attention: largest number of keys that a query sees
+  double head = 128;      // attention: mean size of a head's keys and values
+  bool backward = false;  // attention: backward pass
+  double bytes = 0;       // read and written
+  // Launches after this kernel that the GPU waits for, because the host waits for the kernel.
+  double stalls = 0;
 };
 
-// What a part's work goes by: a microbatch's tokens, the pairs of queries and keys in its
-// documents, or the tokens of the busiest rank's experts.
+// Quantity to which the work of a part is proportional: tokens of a microbatch, pairs of queries
+// and keys in its documents, or tokens of the busiest rank's experts.
 enum class Scaling : std::uint8_t { tokens, pairs, experts };
 constexpr Scaling scaling_of(Part part) {
   if (part == Part::core_attention) return Scaling::pairs;
@@ -48,6 +50,7 @@ constexpr Scaling scaling_of(Part part) {
   return routed ? Scaling::experts : Scaling::tokens;
 }
 
+// Number of launches, with repetitions.
 std::uint32_t launches(const std::vector<Kernel>& kernels);
 
 struct PassKernels {
@@ -56,25 +59,26 @@ struct PassKernels {
   std::vector<Kernel> weight_grad;
 };
 
-// Adds one that moves so many bytes, if any.
+// Adds a kernel that moves `bytes` bytes, unless there are none.
 void add_memory(std::vector<Kernel>& kernels, Part part, std::string_view name, double bytes);
 
 PassKernels layer_kernels(const ModelSetting& setting, LayerKind kind);
-// Of a module of multi-token prediction all but the head, as Megatron-LM's
-// MultiTokenPredictionLayer: embedding, two norms, projection, and a layer.
+// Kernels of a multi-token prediction module without its head, like Megatron-LM's
+// MultiTokenPredictionLayer: embedding, two norms, projection and a layer.
 PassKernels mtp_kernels(const ModelSetting& setting);
 PassKernels embedding_kernels(const ModelSetting& setting);
-PassKernels head_kernels(const ModelSetting& setting);  // last norm, output matrix and loss
+PassKernels head_kernels(const ModelSetting& setting);  // final norm, output matrix and loss
 
-// Of a matrix alone: its products with its input, with its output's gradient, with both.
+// Kernels of one matrix: its product with the input, and the gradients of the input and of the
+// weights.
 PassKernels linear_kernels(const ModelSetting& setting, const Linear& linear);
-// Between a recurrence's two products: those of mamba_ssm's chunk scan for Mamba-2 (github.com/
-// state-spaces/mamba, ssd_combined.py), of flash-linear-attention's chunk_gated_delta_rule
-// (github.com/fla-org/flash-linear-attention) for a gated delta net. Each reads and writes more
-// than it multiplies: states in 32 bits as they are made and 16 as they are read, scores of a chunk
-// in 32, all else in 16. Backward passes make states and scores again.
+// Kernels between the two projections of a recurrence: those of mamba_ssm's chunk scan for Mamba-2
+// (github.com/state-spaces/mamba, ssd_combined.py), and those of flash-linear-attention's
+// chunk_gated_delta_rule (github.com/fla-org/flash-linear-attention) for a gated delta net. Memory
+// traffic outweighs their products: states are written in 32 bits and read in 16, the scores of a
+// chunk take 32, everything else 16. Backward passes recompute states and scores.
 PassKernels recurrence_kernels(const Layer& layer);
-// Of softmax(Q K') V alone.
+// Kernels of softmax(Q K') V alone.
 PassKernels attention_kernels(const ModelSetting& setting, const Attention& attention);
 
 }  // namespace pipewright::workload

@@ -11,7 +11,7 @@ namespace {
 using config::Gpu;
 using Kernels = std::vector<Kernel>;
 
-// `share` of each kernel's work.
+// Seconds of share(kernel) of each kernel's work.
 template <class Share>
 double kernel_seconds(const Kernels& kernels, const Gpu& gpu, const Share& share) {
   double seconds = 0;
@@ -21,17 +21,17 @@ double kernel_seconds(const Kernels& kernels, const Gpu& gpu, const Share& share
   return seconds;
 }
 
-double all_of(const Kernel&) { return 1; }
+double whole_kernel(const Kernel&) { return 1; }
 
 PassSeconds kernel_seconds(const PassKernels& kernels, const Gpu& gpu) {
-  return {.forward = kernel_seconds(kernels.forward, gpu, all_of),
-          .input_grad = kernel_seconds(kernels.input_grad, gpu, all_of),
-          .weight_grad = kernel_seconds(kernels.weight_grad, gpu, all_of)};
+  return {.forward = kernel_seconds(kernels.forward, gpu, whole_kernel),
+          .input_grad = kernel_seconds(kernels.input_grad, gpu, whole_kernel),
+          .weight_grad = kernel_seconds(kernels.weight_grad, gpu, whole_kernel)};
 }
 
 PartSeconds part_seconds(const ModelSetting& setting, const PassKernels& kernels, const Gpu& gpu) {
-  const auto launches = [&](const Kernels& of_pass) {
-    return launch_seconds(setting.training, workload::launches(of_pass), gpu);
+  const auto launches = [&](const Kernels& pass_kernels) {
+    return launch_seconds(setting.training, workload::launches(pass_kernels), gpu);
   };
   return {.kernels = kernel_seconds(kernels, gpu),
           .launches = {.forward = launches(kernels.forward),
@@ -39,36 +39,36 @@ PartSeconds part_seconds(const ModelSetting& setting, const PassKernels& kernels
                        .weight_grad = launches(kernels.weight_grad)}};
 }
 
-// With what backward passes make again.
+// Adds the recomputation of backward passes.
 PartSeconds recomputed_seconds(const ModelSetting& setting, LayerKind kind,
                                const PassKernels& kernels, const Gpu& gpu) {
   PartSeconds seconds = part_seconds(setting, kernels, gpu);
-  double again = random_states(setting, kind);
+  double launches = random_states(setting, kind);
   seconds.kernels.recomputed = kernel_seconds(kernels.forward, gpu, [&](const Kernel& kernel) {
     const double share = share_recomputed(setting.training.recompute, kernel.part, kernel.work);
-    again += share * kernel.times;
+    launches += share * kernel.times;
     return share;
   });
-  seconds.launches.recomputed = launch_seconds(setting.training, again, gpu);
+  seconds.launches.recomputed = launch_seconds(setting.training, launches, gpu);
   return seconds;
 }
 
 PassSeconds seconds_of(const ModelSetting& setting, LayerKind kind, PassKernels kernels,
-                       const Gpu& gpu, bool (*wanted)(Part part)) {
-  for (Kernels* const of_pass : {&kernels.forward, &kernels.input_grad, &kernels.weight_grad})
-    std::erase_if(*of_pass, [&](const Kernel& kernel) { return !wanted(kernel.part); });
+                       const Gpu& gpu, bool (*includes)(Part part)) {
+  for (Kernels* const pass_kernels : {&kernels.forward, &kernels.input_grad, &kernels.weight_grad})
+    std::erase_if(*pass_kernels, [&](const Kernel& kernel) { return !includes(kernel.part); });
   return recomputed_seconds(setting, kind, kernels, gpu).kernels;
 }
 
 }  // namespace
 
 PassSeconds layer_seconds(const ModelSetting& setting, LayerKind kind, const Gpu& gpu,
-                          bool (*wanted)(Part part)) {
-  return seconds_of(setting, kind, layer_kernels(setting, kind), gpu, wanted);
+                          bool (*includes)(Part part)) {
+  return seconds_of(setting, kind, layer_kernels(setting, kind), gpu, includes);
 }
 
-PassSeconds mtp_seconds(const ModelSetting& setting, const Gpu& gpu, bool (*wanted)(Part part)) {
-  return seconds_of(setting, kind_of_mtp(setting.model), mtp_kernels(setting), gpu, wanted);
+PassSeconds mtp_seconds(const ModelSetting& setting, const Gpu& gpu, bool (*includes)(Part part)) {
+  return seconds_of(setting, kind_of_mtp(setting.model), mtp_kernels(setting), gpu, includes);
 }
 
 PassSeconds product_seconds(const ModelSetting& setting, const Linear& linear, const Gpu& gpu) {
@@ -97,13 +97,14 @@ PartSeconds head_seconds(const ModelSetting& setting, const Gpu& gpu) {
 }
 
 double optimizer_seconds(const config::Training& training, double parameters, const Gpu& gpu) {
-  // Scaled weights are cast once an iteration.
+  // Scaled weights are cast once per iteration.
   const config::DataType type = training.precision;
   const double cast = config::is_scaled(type) ? 2 + 2 * config::element_bytes(type) : 0;
   using MainParams = config::Optimizer::MainParams;
   const bool joined =
       !training.bytes.optimizer && training.optimizer.main_params == MainParams::remainders;
-  const double upper_half = joined ? 2 : 0;  // of the weights, read
+  // Upper halves of the main parameters are read from the weights.
+  const double upper_half = joined ? 2 : 0;
   return memory_seconds(
       gpu, parameters * (config::gradient_bytes(training) + 2 * config::optimizer_bytes(training) +
                          weight_bytes(training) + upper_half + cast));

@@ -10,7 +10,7 @@ using config::Recompute;
 using config::RecomputeModule;
 using Granularity = Recompute::Granularity;
 
-bool is_of_module(Part part, const Recompute& recompute) {
+bool is_in_recomputed_module(Part part, const Recompute& recompute) {
   switch (part) {
     case Part::core_attention:
       return recompute.has(RecomputeModule::core_attn);
@@ -50,7 +50,7 @@ double share_recomputed(const Recompute& recompute, Part part, Kernel::Work work
     case Granularity::none:
       break;
     case Granularity::selective:
-      return is_of_module(part, recompute) ? 1 : 0;
+      return is_in_recomputed_module(part, recompute) ? 1 : 0;
     case Granularity::full:
       return 1;
     case Granularity::op:
@@ -67,9 +67,9 @@ bool is_recomputed(const Recompute& recompute, LayerRange stage, std::uint32_t l
 }
 
 double random_states(const ModelSetting& setting, LayerKind kind) {
-  constexpr double of_checkpoint = 4;
+  constexpr double states_per_checkpoint = 4;
   const config::Recompute& recompute = setting.training.recompute;
-  if (recompute.granularity == Granularity::full) return of_checkpoint / recompute.uniform;
+  if (recompute.granularity == Granularity::full) return states_per_checkpoint / recompute.uniform;
   if (recompute.granularity != Granularity::selective) return 0;
   const config::Model& model = setting.model;
   const Mixer mixer = mixer_of(model, kind);
@@ -86,7 +86,7 @@ double random_states(const ModelSetting& setting, LayerKind kind) {
        {RecomputeModule::shared_experts, experts && model.experts->shared > 0 ? 1 : 0}}};
   double count = 0;
   for (const auto& [module, times] : checkpoints)
-    if (recompute.has(module)) count += of_checkpoint * times;
+    if (recompute.has(module)) count += states_per_checkpoint * times;
   return count;
 }
 
@@ -95,22 +95,24 @@ double recomputed_flops(const ModelSetting& setting, const std::vector<StagePart
   if (recompute == config::Recompute{}) return 0;
   const ModelSetting whole{setting.model, setting.training,
                            sizes_of(setting.model, setting.training, config::Parallel{})};
-  const auto of_kernels = [&](const PassKernels& kernels) {
+  const auto recomputed_kernel_flops = [&](const PassKernels& kernels) {
     double flops = 0;
     for (const Kernel& kernel : kernels.forward)
       flops += kernel.times * kernel.flops * share_recomputed(recompute, kernel.part, kernel.work);
     return flops;
   };
-  const auto of_kind = [&](LayerKind kind) { return of_kernels(layer_kernels(whole, kind)); };
-  const auto again = by_kind(setting.model, of_kind);
+  const auto recomputed_layer_flops = [&](LayerKind kind) {
+    return recomputed_kernel_flops(layer_kernels(whole, kind));
+  };
+  const auto layer_flops_by_kind = by_kind(setting.model, recomputed_layer_flops);
   double flops = 0;
   if (setting.model.mtp_layers > 0)
-    flops += setting.model.mtp_layers * of_kernels(mtp_kernels(whole));
+    flops += setting.model.mtp_layers * recomputed_kernel_flops(mtp_kernels(whole));
   for (const StageParts& stage : stages)
     for (std::uint32_t layer = stage.layers.first; layer < stage.layers.first + stage.layers.count;
          ++layer)
       if (is_recomputed(recompute, stage.layers, layer))
-        flops += again[static_cast<std::size_t>(kind_of_layer(setting.model, layer))];
+        flops += layer_flops_by_kind[static_cast<std::size_t>(kind_of_layer(setting.model, layer))];
   return flops;
 }
 

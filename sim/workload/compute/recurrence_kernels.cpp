@@ -9,42 +9,43 @@ namespace {
 
 using Kernels = std::vector<Kernel>;
 
-// Kernels of a layer, by the bytes that each moves for a token.
-class List {
+// List of a recurrence's kernels, which are added by the bytes that they move per token.
+class KernelList {
  public:
-  explicit List(const Recurrence& of) : of_(&of) {}
-  void add(Part part, std::string_view name, double bytes_of_token) {
+  explicit KernelList(const Recurrence& recurrence) : recurrence_(&recurrence) {}
+  void add(Part part, std::string_view name, double bytes_per_token) {
     kernels_.push_back(
         {.name = name,
          .part = part,
          .work = part == Part::recurrence ? Kernel::Work::recurrence : Kernel::Work::memory,
-         .bytes = of_->elements(bytes_of_token)});
+         .bytes = recurrence_->elements(bytes_per_token)});
   }
-  void add(std::string_view name, double bytes_of_token) {
-    add(Part::recurrence, name, bytes_of_token);
+  void add(std::string_view name, double bytes_per_token) {
+    add(Part::recurrence, name, bytes_per_token);
   }
-  // Products along the sequence are the last kernel's in the list.
+  // Counts the products along the sequence as FLOP of the last kernel.
   Kernels with_flops(double flops) && {
     kernels_.back().flops = flops;
     return std::move(kernels_);
   }
 
  private:
-  const Recurrence* of_;
+  const Recurrence* recurrence_;
   Kernels kernels_;
 };
 
-// x, B and C read, and written.
-void add_convolution(const Recurrence& r, List& list) {
+// Reads and writes x, B and C.
+void add_convolution(const Recurrence& r, KernelList& list) {
   list.add(Part::convolution, "convolution", 4 * r.channels);
 }
-// With gates that come from the first product.
-void add_norm(const Recurrence& r, bool backward, List& list) {
+// The gates of the norm come from the input projection.
+void add_gated_norm(const Recurrence& r, bool backward, KernelList& list) {
   list.add(Part::recurrence_norm, "gated norm", (backward ? 10 : 6) * r.values);
 }
 
-// What each chunk adds to the state, the state at each chunk's start, and C B' in each chunk.
-void add_mamba_states(const Recurrence& r, List& list) {
+// Adds the kernels of each chunk's contribution to the state, of the state at the start of each
+// chunk, and of C B' in each chunk.
+void add_mamba_states(const Recurrence& r, KernelList& list) {
   list.add("chunk states", 2 * r.values + 2 * r.keys + 4 * r.states);
   list.add("state passing", 6 * r.states);
   list.add("chunk scores", 4 * r.keys + 4 * r.scores);
@@ -52,60 +53,60 @@ void add_mamba_states(const Recurrence& r, List& list) {
 
 PassKernels mamba_kernels(const Recurrence& r) {
   const double flops = r.elements(r.flops);
-  List forward(r);
+  KernelList forward(r);
   add_convolution(r, forward);
   add_mamba_states(r, forward);
-  add_norm(r, false, forward);
-  // x and gates read, the result written before its gates and after.
+  add_gated_norm(r, false, forward);
+  // Reads x and gates; writes the result before and after gating.
   forward.add("chunk scan", 8 * r.values + 2 * r.keys + 4 * r.scores + 2 * r.states);
 
-  List backward(r);
-  add_norm(r, true, backward);
+  KernelList backward(r);
+  add_gated_norm(r, true, backward);
   add_convolution(r, backward);
   add_mamba_states(r, backward);
   backward.add("gates", 10 * r.values);
-  backward.add("of states", 2 * r.values + 2 * r.keys + 4 * r.states);
+  backward.add("gradient of states", 2 * r.values + 2 * r.keys + 4 * r.states);
   backward.add("state passing", 12 * r.states);
-  backward.add("of x", 6 * r.values + 2 * r.keys + 4 * r.scores + 2 * r.states);
-  backward.add("of B", 2 * r.values + 6 * r.keys + 2 * r.states);
-  backward.add("of C", 2 * r.values + 6 * r.keys + 2 * r.states);
-  backward.add("of scores", 4 * r.values + 4 * r.scores);
-  backward.add("of B", 4 * r.keys + 4 * r.scores);
+  backward.add("gradient of x", 6 * r.values + 2 * r.keys + 4 * r.scores + 2 * r.states);
+  backward.add("gradient of B", 2 * r.values + 6 * r.keys + 2 * r.states);
+  backward.add("gradient of C", 2 * r.values + 6 * r.keys + 2 * r.states);
+  backward.add("gradient of scores", 4 * r.values + 4 * r.scores);
+  backward.add("gradient of B", 4 * r.keys + 4 * r.scores);
   backward.add(Part::convolution, "convolution", 6 * r.channels);
-  backward.add("of C", 4 * r.keys + 4 * r.scores);
+  backward.add("gradient of C", 4 * r.keys + 4 * r.scores);
   return {.forward = std::move(forward).with_flops(flops),
           .input_grad = std::move(backward).with_flops(2 * flops)};
 }
 
-// The rule's products of a chunk, W and U of its WY form (arXiv 2412.06464, section 3.3), and the
-// states.
-void add_delta_states(const Recurrence& r, List& list) {
+// Adds the kernels of the delta rule's products in a chunk, W and U of its WY form (arXiv
+// 2412.06464, section 3.3), and of the states.
+void add_delta_states(const Recurrence& r, KernelList& list) {
   list.add("W and U", 4 * r.keys + 4 * r.values + 2 * r.scores);
   list.add("states", 4 * r.keys + 4 * r.values + 2 * r.states);
 }
 
 PassKernels delta_kernels(const Recurrence& r) {
   const double flops = r.elements(r.flops);
-  const double normed = 4 * (r.channels - r.values);  // queries and keys, before they are repeated
-  List forward(r);
+  const double normed = 4 * (r.channels - r.values);  // queries and keys before they are repeated
+  KernelList forward(r);
   add_convolution(r, forward);
   forward.add("norm of queries and keys", normed);
   forward.add("scores of keys", 2 * r.keys + 4 * r.scores);
   forward.add("inverse", 6 * r.scores);
   add_delta_states(r, forward);
-  add_norm(r, false, forward);
+  add_gated_norm(r, false, forward);
   forward.add("result", 4 * r.keys + 4 * r.values + 2 * r.states);
 
-  List backward(r);
-  add_norm(r, true, backward);
+  KernelList backward(r);
+  add_gated_norm(r, true, backward);
   add_delta_states(r, backward);
-  backward.add("of values in a chunk", 4 * r.keys + 4 * r.values);
-  backward.add("of states", 6 * r.keys + 6 * r.values + 2 * r.states);
-  backward.add("of queries and keys", 12 * r.keys + 6 * r.values + 4 * r.states);
-  backward.add("of W and U", 10 * r.keys + 8 * r.values + 2 * r.scores);
+  backward.add("gradient of values in a chunk", 4 * r.keys + 4 * r.values);
+  backward.add("gradient of states", 6 * r.keys + 6 * r.values + 2 * r.states);
+  backward.add("gradient of queries and keys", 12 * r.keys + 6 * r.values + 4 * r.states);
+  backward.add("gradient of W and U", 10 * r.keys + 8 * r.values + 2 * r.scores);
   backward.add("norm of queries and keys", 2 * normed);
   backward.add(Part::convolution, "convolution", 6 * r.channels);
-  backward.add("of decay", 4 * r.scores);
+  backward.add("gradient of decay", 4 * r.scores);
   return {.forward = std::move(forward).with_flops(flops),
           .input_grad = std::move(backward).with_flops(2 * flops)};
 }

@@ -4,19 +4,19 @@
 
 namespace pipewright::workload {
 
-// A forward pass through a layer's experts on one of `ep` GPUs, as inference times it
-// (TensorRT-LLM in AIConfigurator's tables, collector/trtllm/collect_moe.py): every GPU has all
-// tokens and works on those that its own experts get, as many each. Timed are sorting them, both
-// grouped products, the activation, and weighing and adding up what comes out.
+// Measured forward pass through a layer's experts on one of `ep` GPUs, as inference benchmarks time
+// it (TensorRT-LLM in AIConfigurator's tables, collector/trtllm/collect_moe.py). Every GPU has all
+// tokens and processes those of its own experts, equally many each. The time includes sorting the
+// tokens, both grouped products, the activation, and the weighted sum of the results.
 struct ExpertsTiming {
   config::DataType type = config::DataType::bf16;
   double tokens = 0;
   double hidden = 0;
   double inter = 0;
   double top_k = 1;
-  double experts = 1;  // of the layer
+  double experts = 1;  // in the whole layer
   double ep = 1;
-  bool gated = true;  // the first product makes gates too
+  bool gated = true;  // the first product computes gates too
   double seconds = 0;
 };
 

@@ -17,23 +17,24 @@ using config::DataType;
 using config::Gpu;
 using config::Products;
 
-constexpr std::size_t fewest = 6;  // rows that anything is fitted to
+constexpr std::size_t min_fit_rows = 6;  // rows that a fit needs
 
-double quantile(std::vector<double> sorted, double part) {
+double quantile(std::vector<double> sorted, double share) {
   std::ranges::sort(sorted);
-  const double at = part * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
+  const double position = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+  return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-// The pass with more rows says how efficiency grows with length; the other follows.
+// Fits the attention rate of one direction. The direction with more rows also determines how
+// efficiency grows with length; the other uses that result.
 void fit_attention(const Rows& rows, Gpu& gpu, bool backward, bool fits_length) {
   config::AttentionRates& rates = gpu.attention;
   double& rate = backward ? rates.backward : rates.forward;
   std::vector<FitRow> terms;
   for (const MeasuredKernel* const row : rows) {
-    Gpu at_half = gpu;  // of the peak
+    Gpu at_half = gpu;  // with half of the peak rate
     at_half.attention = {.forward = 0.5, .backward = 0.5, .half_length = 0};
     at_half.kernel_overhead = 0;
     const double ideal = 0.5 * predicted_seconds(*row, at_half);
@@ -44,8 +45,8 @@ void fit_attention(const Rows& rows, Gpu& gpu, bool backward, bool fits_length) 
     else
       terms.push_back({{ideal * (1 + rates.half_length / row->kernel.keys)}, seconds});
   }
-  const std::vector<double> least(fits_length ? 2 : 1, 0.0);
-  const std::vector<double> x = fit_terms(terms, least);
+  const std::vector<double> lower_bounds(fits_length ? 2 : 1, 0.0);
+  const std::vector<double> x = fit_terms(terms, lower_bounds);
   rate = std::min(1.0, 1 / x[0]);
   if (fits_length) rates.half_length = x[1] / x[0];
 }
@@ -59,20 +60,20 @@ void fit_memory(const Rows& rows, Gpu& gpu) {
   gpu.kernel_overhead = x[1];
 }
 
-struct Groups {
+struct RowGroups {
   Rows memory;
   std::array<Rows, 2> attention;  // forward, backward
   std::array<Rows, config::data_types.size()> products;
-  std::array<Rows, config::data_types.size()> grouped;  // products
+  std::array<Rows, config::data_types.size()> grouped;  // grouped products
 };
 
-Groups groups_of(std::span<const MeasuredKernel* const> rows) {
-  Groups groups;
+RowGroups group_rows(std::span<const MeasuredKernel* const> rows) {
+  RowGroups groups;
   for (const MeasuredKernel* const row : rows) {
     const auto type = static_cast<std::size_t>(row->kernel.type);
-    if (row->kind == Measured::memory)
+    if (row->kind == MeasuredKind::memory)
       groups.memory.push_back(row);
-    else if (row->kind == Measured::attention)
+    else if (row->kind == MeasuredKind::attention)
       groups.attention.at(row->kernel.backward ? 1 : 0).push_back(row);
     else if (row->kernel.work == Kernel::Work::grouped)
       groups.grouped.at(type).push_back(row);
@@ -82,116 +83,120 @@ Groups groups_of(std::span<const MeasuredKernel* const> rows) {
   return groups;
 }
 
-bool is_cast(const MeasuredKernel* row) { return row->kind == Measured::cast; }
+bool is_cast(const MeasuredKernel* row) { return row->kind == MeasuredKind::cast; }
 
-// Whether casts are fitted: within products, or alone where there are enough of them.
-bool tells_of_casts(const Rows& rows, std::size_t least) {
+// Returns whether the numbers of casts can be fitted: from casts within products, or from enough
+// casts alone.
+bool can_fit_casts(const Rows& rows, std::size_t min_rows) {
   const auto holds_cast = [](const MeasuredKernel* row) { return row->casts > 0; };
   const auto casts = static_cast<std::size_t>(std::ranges::count_if(rows, holds_cast));
-  return casts >= least || static_cast<std::size_t>(std::ranges::count_if(rows, is_cast)) < casts;
+  return casts >= min_rows ||
+         static_cast<std::size_t>(std::ranges::count_if(rows, is_cast)) < casts;
 }
 
-// Rows of products and casts of a type without casts that are too few.
-Rows told_products(Rows rows, std::size_t least) {
-  if (!tells_of_casts(rows, least)) std::erase_if(rows, is_cast);
+// Rows of a type's products and casts, without casts that are too few to fit.
+Rows fittable_products(Rows rows, std::size_t min_rows) {
+  if (!can_fit_casts(rows, min_rows)) std::erase_if(rows, is_cast);
   return rows;
 }
 
-// Memory comes first, as what others wait for.
-Gpu fitted(const Groups& groups, Gpu gpu, std::size_t least) {
-  if (groups.memory.size() >= least) fit_memory(groups.memory, gpu);
+// Fits all groups that have enough rows. Memory comes first, because the other fits use its result.
+Gpu fit_groups(const RowGroups& groups, Gpu gpu, std::size_t min_rows) {
+  if (groups.memory.size() >= min_rows) fit_memory(groups.memory, gpu);
   for (std::size_t type = 0; type < groups.products.size(); ++type) {
-    const Rows rows = told_products(groups.products[type], least);
-    if (rows.size() >= least) fit_products(rows, gpu, static_cast<DataType>(type));
+    const Rows rows = fittable_products(groups.products[type], min_rows);
+    if (rows.size() >= min_rows) fit_products(rows, gpu, static_cast<DataType>(type));
   }
   for (std::size_t type = 0; type < groups.grouped.size(); ++type)
-    if (groups.grouped[type].size() >= least)
+    if (groups.grouped[type].size() >= min_rows)
       fit_grouped(groups.grouped[type], gpu, static_cast<DataType>(type));
   const bool backward_first = groups.attention[1].size() > groups.attention[0].size();
   bool fits_length = true;
   for (const bool backward : {backward_first, !backward_first}) {
     const Rows& rows = groups.attention.at(backward ? 1 : 0);
-    if (rows.size() < least) continue;
+    if (rows.size() < min_rows) continue;
     fit_attention(rows, gpu, backward, fits_length);
     fits_length = false;
   }
   return gpu;
 }
 
-std::string share(double value) {
+std::string share_text(double value) {
   return value < 0.001 ? fmt::format("{:.3g}", value) : fmt::format("{:.3f}", value);
 }
 std::string microseconds(double value) {
   return fmt::format("{:.3g} us", std::round(value * 1e8) / 1e2);
 }
 
-using Keys = std::vector<std::pair<std::string, std::string>>;
+using FittedKeys = std::vector<std::pair<std::string, std::string>>;
 
-void list_products(const Rows& rows, const Gpu& gpu, DataType type, Keys& keys) {
+void list_products(const Rows& rows, const Gpu& gpu, DataType type, FittedKeys& keys) {
   const Products& products = products_of(gpu, type);
   const std::string key = fmt::format("products.{}.", config::name_of(type));
   const auto holds_cast = [](const MeasuredKernel* row) { return row->casts > 0; };
   const bool fits_overhead = !std::ranges::all_of(rows, holds_cast);
-  keys.emplace_back(key + "efficiency", share(products.efficiency));
+  keys.emplace_back(key + "efficiency", share_text(products.efficiency));
   keys.emplace_back(key + "wave", microseconds(products.wave));
   if (fits_overhead) keys.emplace_back(key + "overhead", microseconds(products.overhead));
-  if (!tells_of_casts(rows, fewest)) return;
+  if (!can_fit_casts(rows, min_fit_rows)) return;
   keys.emplace_back(key + "cast", fmt::format("{:.1f}", products.cast));
   keys.emplace_back(key + "cast_overhead", microseconds(products.cast_overhead));
 }
 
-void list_grouped(const Rows& rows, const Gpu& gpu, DataType type, Keys& keys) {
+void list_grouped(const Rows& rows, const Gpu& gpu, DataType type, FittedKeys& keys) {
   const config::GroupedProducts& grouped = products_of(gpu, type).grouped.value();
   const std::string key = fmt::format("products.{}.grouped.", config::name_of(type));
-  keys.emplace_back(key + "efficiency", share(grouped.efficiency));
+  keys.emplace_back(key + "efficiency", share_text(grouped.efficiency));
   keys.emplace_back(key + "wave", microseconds(grouped.wave));
   keys.emplace_back(key + "overhead", microseconds(grouped.overhead));
   if (std::ranges::any_of(rows, [](const MeasuredKernel* row) { return row->casts > 0; }))
     keys.emplace_back(key + "cast", fmt::format("{:.1f}", grouped.cast));
 }
 
-Keys keys_of(const Groups& groups, const Gpu& gpu) {
-  Keys keys;
+FittedKeys fitted_keys(const RowGroups& groups, const Gpu& gpu) {
+  FittedKeys keys;
   for (std::size_t type = 0; type < groups.products.size(); ++type)
-    if (const Rows rows = told_products(groups.products[type], fewest); rows.size() >= fewest)
+    if (const Rows rows = fittable_products(groups.products[type], min_fit_rows);
+        rows.size() >= min_fit_rows)
       list_products(rows, gpu, static_cast<DataType>(type), keys);
   for (std::size_t type = 0; type < groups.grouped.size(); ++type)
-    if (groups.grouped[type].size() >= fewest)
+    if (groups.grouped[type].size() >= min_fit_rows)
       list_grouped(groups.grouped[type], gpu, static_cast<DataType>(type), keys);
-  const bool forward = groups.attention[0].size() >= fewest;
-  const bool backward = groups.attention[1].size() >= fewest;
-  if (forward) keys.emplace_back("attention.forward", share(gpu.attention.forward));
-  if (backward) keys.emplace_back("attention.backward", share(gpu.attention.backward));
+  const bool forward = groups.attention[0].size() >= min_fit_rows;
+  const bool backward = groups.attention[1].size() >= min_fit_rows;
+  if (forward) keys.emplace_back("attention.forward", share_text(gpu.attention.forward));
+  if (backward) keys.emplace_back("attention.backward", share_text(gpu.attention.backward));
   if (forward || backward)
     keys.emplace_back("attention.half_length", fmt::format("{:.0f}", gpu.attention.half_length));
-  if (groups.memory.size() >= fewest) {
-    keys.emplace_back("memory_efficiency", share(gpu.memory_efficiency));
+  if (groups.memory.size() >= min_fit_rows) {
+    keys.emplace_back("memory_efficiency", share_text(gpu.memory_efficiency));
     keys.emplace_back("kernel_overhead", microseconds(gpu.kernel_overhead));
   }
   return keys;
 }
 
-// Casts are terms of the products of their type.
-bool is_fitted_with_products(const Rows& rows, const Groups& groups) {
+// Casts of a type are fitted as terms of its products.
+bool is_fitted_with_products(const Rows& rows, const RowGroups& groups) {
   const Rows& products = groups.products.at(static_cast<std::size_t>(rows.front()->kernel.type));
-  return is_cast(rows.front()) && products.size() >= fewest && tells_of_casts(products, fewest);
+  return is_cast(rows.front()) && products.size() >= min_fit_rows &&
+         can_fit_casts(products, min_fit_rows);
 }
 
 }  // namespace
 
 KernelErrors errors_of(std::span<const double> errors) {
   if (errors.empty()) return {};
-  std::vector<double> sizes;
+  std::vector<double> magnitudes;
   double sum = 0;
   for (const double error : errors) {
-    sizes.push_back(std::abs(error));
+    magnitudes.push_back(std::abs(error));
     sum += std::abs(error);
   }
   return {.rows = errors.size(),
-          .median = quantile(sizes, 0.5),
+          .median = quantile(magnitudes, 0.5),
           .mean = sum / static_cast<double>(errors.size()),
-          .p90 = quantile(sizes, 0.9),
-          .largest = *std::ranges::max_element(sizes),
+          .p90 = quantile(magnitudes, 0.9),
+          .largest = *std::ranges::max_element(magnitudes),
           .bias = quantile({errors.begin(), errors.end()}, 0.5)};
 }
 
@@ -203,45 +208,45 @@ GpuFit fit_gpu(const KernelTable& table, const Gpu& base) {
   std::map<std::string, Rows> by_group;
   std::vector<std::string> order;
   for (const MeasuredKernel& row : table.rows) {
-    if (!is_of_gpu_file(row)) continue;
-    using Work = Kernel::Work;
-    if (row.kernel.work == Work::product || row.kernel.work == Work::grouped)
+    if (!depends_on_gpu_file(row)) continue;
+    if (row.kernel.work == Kernel::Work::product || row.kernel.work == Kernel::Work::grouped)
       products_of(base, row.kernel.type);
     Rows& group = by_group[group_of(row)];
     if (group.empty()) order.push_back(group_of(row));
     group.push_back(&row);
   }
-  Rows all;
+  Rows all_rows;
   std::array<Rows, 2> halves;
   for (const auto& [name, rows] : by_group)
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      all.push_back(rows[i]);
+      all_rows.push_back(rows[i]);
       halves.at(i % 2).push_back(rows[i]);
     }
   GpuFit fit;
-  const Groups groups = groups_of(all);
-  fit.gpu = fitted(groups, base, fewest);
-  fit.keys = keys_of(groups, fit.gpu);
-  const std::array<Gpu, 2> by_half{fitted(groups_of(halves[0]), base, fewest / 2),
-                                   fitted(groups_of(halves[1]), base, fewest / 2)};
+  const RowGroups groups = group_rows(all_rows);
+  fit.gpu = fit_groups(groups, base, min_fit_rows);
+  fit.keys = fitted_keys(groups, fit.gpu);
+  const std::array<Gpu, 2> by_half{fit_groups(group_rows(halves[0]), base, min_fit_rows / 2),
+                                   fit_groups(group_rows(halves[1]), base, min_fit_rows / 2)};
   for (const std::string& name : order) {
     const Rows& rows = by_group[name];
-    if (rows.size() < fewest && !is_fitted_with_products(rows, groups))
-      fit.kept.push_back(fmt::format("{}: {} {}; {} are needed to fit it", name, rows.size(),
-                                     rows.size() == 1 ? "row" : "rows", fewest));
-    std::vector<double> seen;
-    std::vector<double> left_out;
+    if (rows.size() < min_fit_rows && !is_fitted_with_products(rows, groups))
+      fit.notes.push_back(fmt::format("{}: {} {}; a fit needs {}", name, rows.size(),
+                                      rows.size() == 1 ? "row" : "rows", min_fit_rows));
+    std::vector<double> fitted_errors;
+    std::vector<double> left_out_errors;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      seen.push_back(error_of(*rows[i], fit.gpu));
-      left_out.push_back(error_of(*rows[i], by_half.at(1 - i % 2)));
+      fitted_errors.push_back(error_of(*rows[i], fit.gpu));
+      left_out_errors.push_back(error_of(*rows[i], by_half.at(1 - i % 2)));
     }
-    fit.groups.push_back({name, errors_of(seen), errors_of(left_out)});
+    fit.groups.push_back({name, errors_of(fitted_errors), errors_of(left_out_errors)});
   }
-  if (std::ranges::any_of(table.rows, [](const auto& row) { return row.kind == Measured::launch; }))
-    fit.kept.emplace_back(
-        "launch: the key is the host's time for each kernel that a layer counts, with the Python "
-        "and the launches between, some 20 times one launch; 'pipewright profile --calibrate' "
-        "finds it");
+  if (std::ranges::any_of(table.rows,
+                          [](const auto& row) { return row.kind == MeasuredKind::launch; }))
+    fit.notes.emplace_back(
+        "launch: this key is the host's time per kernel of a layer, with the Python code and "
+        "launches in between, about 20 times one launch; 'pipewright profile --calibrate' "
+        "determines it");
   return fit;
 }
 

@@ -9,35 +9,37 @@
 
 namespace pipewright::workload {
 
-// Predicted over measured time, less 1: 0.1 for 10 % too slow.
+// Statistics of relative errors, predicted over measured time minus 1: 0.1 means 10 % too slow.
 struct KernelErrors {
   std::size_t rows = 0;
-  double median = 0;  // of their sizes, as are
+  double median = 0;  // of absolute values, like the next three
   double mean = 0;
   double p90 = 0;
   double largest = 0;
-  double bias = 0;  // median with signs
+  double bias = 0;  // median of signed values
 };
 KernelErrors errors_of(std::span<const double> errors);
 
 double error_of(const MeasuredKernel& row, const config::Gpu& gpu);
 
 struct FittedGroup {
-  std::string name;       // group_of()
-  KernelErrors fitted;    // of rows that the fit saw
-  KernelErrors left_out;  // of each half by what the other half gives, row by row alternately
+  std::string name;     // as group_of() names it
+  KernelErrors fitted;  // errors of the rows that were fitted
+  // Errors of each half of the rows with numbers that are fitted to the other half.
+  KernelErrors left_out;
 };
 
 struct GpuFit {
   config::Gpu gpu;
-  // Keys of the GPU file and what they are now, "products.fp8.efficiency" and "0.803".
+  // Keys of the GPU file with their fitted values, such as "products.fp8.efficiency" and "0.803".
   std::vector<std::pair<std::string, std::string>> keys;
   std::vector<FittedGroup> groups;
-  std::vector<std::string> kept;  // "attention: 2 rows; 6 are needed", for a person
+  std::vector<std::string> notes;  // reasons for keys that were not fitted
 };
 
-// The numbers of a GPU file with which kernel_time() comes nearest to the table. What the table has
-// too few rows of stays as `base` has it. Throws config::Error where `base` lacks a type's peak.
+// Fits the numbers of a GPU file so that kernel_time() comes closest to the table. Numbers for
+// which the table has too few rows keep the value of `base`. Throws config::Error if `base` lacks
+// the peak of a data type.
 GpuFit fit_gpu(const KernelTable& table, const config::Gpu& base);
 
 }  // namespace pipewright::workload

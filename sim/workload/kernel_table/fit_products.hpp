@@ -8,8 +8,8 @@ namespace pipewright::workload {
 
 using Rows = std::vector<const MeasuredKernel*>;
 
-// The numbers of one type's products with which kernel_time() comes nearest to rows of its products
-// and casts, and those of its grouped products to rows of these. Memory's stay as they are.
+// Fit the numbers of a data type's products so that kernel_time() comes closest to the rows:
+// products and casts, or grouped products. The numbers of memory keep their values.
 void fit_products(const Rows& rows, config::Gpu& gpu, config::DataType type);
 void fit_grouped(const Rows& rows, config::Gpu& gpu, config::DataType type);
 

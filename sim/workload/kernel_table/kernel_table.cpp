@@ -21,14 +21,14 @@ namespace {
 using config::DataType;
 using config::Error;
 
-constexpr std::array<std::string_view, 8> kinds{"product",   "grouped", "experts", "cast",
-                                                "attention", "memory",  "launch",  "all-reduce"};
-constexpr std::array<std::string_view, 22> known_columns{
+constexpr std::array<std::string_view, 8> kernel_kinds{
+    "product", "grouped", "experts", "cast", "attention", "memory", "launch", "all-reduce"};
+constexpr std::array<std::string_view, 22> table_columns{
     "kernel",   "dtype",    "m",      "n",       "k",      "count",  "bytes", "tokens",
     "hidden",   "inter",    "topk",   "experts", "moe_ep", "gated",  "batch", "heads",
     "head_dim", "sequence", "causal", "pass",    "cast",   "time_us"};
 
-std::vector<std::string> cells_of(const std::string& line) {
+std::vector<std::string> csv_cells(const std::string& line) {
   std::vector<std::string> cells(1);
   bool quoted = false;
   for (const char c : line) {
@@ -42,19 +42,19 @@ std::vector<std::string> cells_of(const std::string& line) {
   return cells;
 }
 
-// A line of the table, by the names of its columns.
-class Line {
+// Line of the table whose cells are found by the names of their columns.
+class TableLine {
  public:
-  Line(std::string place, const std::vector<std::string>& columns,
-       const std::vector<std::string>& cells)
-      : place_(std::move(place)) {
+  TableLine(std::string location, const std::vector<std::string>& columns,
+            const std::vector<std::string>& cells)
+      : location_(std::move(location)) {
     if (cells.size() > columns.size())
       fail(fmt::format("{} cells under {} columns", cells.size(), columns.size()));
     for (std::size_t i = 0; i < cells.size(); ++i) cells_[columns[i]] = cells[i];
   }
 
   [[noreturn]] void fail(const std::string& message) const {
-    throw Error(fmt::format("{}: {}", place_, message));
+    throw Error(fmt::format("{}: {}", location_, message));
   }
   std::string text(const std::string& column) const {
     const auto cell = cells_.find(column);
@@ -62,17 +62,15 @@ class Line {
   }
   bool has(const std::string& column) const { return !text(column).empty(); }
 
-  // A number above zero.
+  // A number above 0.
   double number(const std::string& column) const {
-    const std::string words = text(column);
-    if (words.empty())
-      fail(fmt::format("{} is missing{}", column, has_kinds() ? "" : without_kinds));
+    const std::string cell = text(column);
+    if (cell.empty()) fail(fmt::format("{} is missing{}", column, has_kinds() ? "" : kind_hint));
     double value = 0;
-    const auto [end, fault] = std::from_chars(words.data(), words.data() + words.size(), value);
-    if (fault != std::errc() || end != words.data() + words.size() || !std::isfinite(value) ||
+    const auto [end, fault] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    if (fault != std::errc() || end != cell.data() + cell.size() || !std::isfinite(value) ||
         value <= 0)
-      fail(
-          fmt::format("{} is {}; allowed: a number above 0", column, config::describe_text(words)));
+      fail(fmt::format("{} is {}; allowed: a number above 0", column, config::describe_text(cell)));
     return value;
   }
   double whole(const std::string& column) const {
@@ -81,74 +79,74 @@ class Line {
       fail(fmt::format("{} is {}; allowed: a whole number", column, text(column)));
     return value;
   }
-  double number_or(const std::string& column, double otherwise) const {
-    return has(column) ? number(column) : otherwise;
+  double number_or(const std::string& column, double default_value) const {
+    return has(column) ? number(column) : default_value;
   }
-  bool flag(const std::string& column, bool otherwise) const {
-    const std::string words = text(column);
-    if (words.empty()) return otherwise;
-    if (words == "1" || words == "true") return true;
-    if (words != "0" && words != "false")
-      fail(fmt::format("{} is {}; allowed: 0 or 1", column, config::describe_text(words)));
+  bool flag(const std::string& column, bool default_value) const {
+    const std::string cell = text(column);
+    if (cell.empty()) return default_value;
+    if (cell == "1" || cell == "true") return true;
+    if (cell != "0" && cell != "false")
+      fail(fmt::format("{} is {}; allowed: 0 or 1", column, config::describe_text(cell)));
     return false;
   }
   std::size_t choice(const std::string& column, std::span<const std::string_view> names) const {
-    const std::string words = text(column);
-    const auto name = std::ranges::find(names, words);
-    if (words.empty() && !has_kinds()) fail(fmt::format("{} is missing{}", column, without_kinds));
+    const std::string cell = text(column);
+    const auto name = std::ranges::find(names, cell);
+    if (cell.empty() && !has_kinds()) fail(fmt::format("{} is missing{}", column, kind_hint));
     if (name == names.end())
-      fail(fmt::format("{} is {}{}allowed: {}", column, config::describe_text(words),
-                       config::did_you_mean(words, names), fmt::join(names, ", ")));
+      fail(fmt::format("{} is {}{}allowed: {}", column, config::describe_text(cell),
+                       config::did_you_mean(cell, names), fmt::join(names, ", ")));
     return static_cast<std::size_t>(name - names.begin());
   }
 
  private:
-  static constexpr std::string_view without_kinds =
-      ": all rows are products, unless a column kernel says what else they are";
+  static constexpr std::string_view kind_hint = ": without a column kernel, all rows are products";
   bool has_kinds() const { return cells_.contains("kernel"); }
 
-  std::string place_;
+  std::string location_;
   std::map<std::string, std::string> cells_;
 };
 
-// Also as PyTorch and TensorRT-LLM write them.
-DataType read_type(const Line& line) {
-  const std::string words = line.text("dtype");
-  if (words == "bfloat16") return DataType::bf16;
-  if (words == "float16") return DataType::fp16;
-  if (words == "fp8_block") return DataType::fp8_block;
+// Accepts the names of PyTorch and TensorRT-LLM too.
+DataType read_dtype(const TableLine& line) {
+  const std::string cell = line.text("dtype");
+  if (cell == "bfloat16") return DataType::bf16;
+  if (cell == "float16") return DataType::fp16;
+  if (cell == "fp8_block") return DataType::fp8_block;
   return static_cast<DataType>(line.choice("dtype", config::data_types));
 }
 
-MeasuredKernel read_product(const Line& line, Measured kind) {
+MeasuredKernel read_product(const TableLine& line, MeasuredKind kind) {
   MeasuredKernel row;
   Kernel& kernel = row.kernel;
-  kernel.type = read_type(line);
+  kernel.type = read_dtype(line);
   kernel.rows = line.whole("m");
   kernel.inner = line.whole("k");
   const bool is_scaled = config::is_scaled(kernel.type);
-  if (kind == Measured::cast) {
-    if (!is_scaled) line.fail("nothing is cast to 16 bits or more; allowed: fp8, nvfp4, ...");
+  if (kind == MeasuredKind::cast) {
+    if (!is_scaled) line.fail("a cast cannot be to 16 bits or more; allowed: fp8, nvfp4, ...");
     row.casts = kernel.rows * kernel.inner;
-    row.words = fmt::format("{} x {}", kernel.rows, kernel.inner);
+    row.description = fmt::format("{} x {}", kernel.rows, kernel.inner);
     return row;
   }
-  kernel.work = kind == Measured::grouped ? Kernel::Work::grouped : Kernel::Work::product;
+  kernel.work = kind == MeasuredKind::grouped ? Kernel::Work::grouped : Kernel::Work::product;
   kernel.columns = line.whole("n");
-  kernel.count = kind == Measured::grouped ? line.whole("count") : 1;
+  kernel.count = kind == MeasuredKind::grouped ? line.whole("count") : 1;
   kernel.flops = 2 * kernel.rows * kernel.columns * kernel.inner * kernel.count;
   kernel.bytes = kernel.count * (config::element_bytes(kernel.type) * kernel.inner *
                                      (kernel.rows + kernel.columns) +
                                  2 * kernel.rows * kernel.columns);
   if (is_scaled && line.flag("cast", !line.has("kernel")))
     row.casts = kernel.count * kernel.rows * kernel.inner;
-  row.words = fmt::format("{} x {} x {}", kernel.rows, kernel.columns, kernel.inner);
-  if (kind == Measured::grouped) row.words = fmt::format("{} of {}", kernel.count, row.words);
+  row.description = fmt::format("{} x {} x {}", kernel.rows, kernel.columns, kernel.inner);
+  if (kind == MeasuredKind::grouped)
+    row.description = fmt::format("{} of {}", kernel.count, row.description);
   return row;
 }
 
-MeasuredKernel read_experts(const Line& line) {
-  const ExpertsTiming timing{.type = read_type(line),
+MeasuredKernel read_experts(const TableLine& line) {
+  const ExpertsTiming timing{.type = read_dtype(line),
                              .tokens = line.whole("tokens"),
                              .hidden = line.whole("hidden"),
                              .inter = line.whole("inter"),
@@ -162,7 +160,7 @@ MeasuredKernel read_experts(const Line& line) {
   return experts_row(timing);
 }
 
-MeasuredKernel read_attention(const Line& line) {
+MeasuredKernel read_attention(const TableLine& line) {
   constexpr std::array<std::string_view, 2> passes{"forward", "backward"};
   const double sequence = line.whole("sequence");
   const double heads = line.whole("heads");
@@ -170,40 +168,41 @@ MeasuredKernel read_attention(const Line& line) {
   const bool causal = line.flag("causal", true);
   MeasuredKernel row;
   row.kernel.work = Kernel::Work::attention;
-  row.kernel.type = line.has("dtype") ? read_type(line) : DataType::bf16;
+  row.kernel.type = line.has("dtype") ? read_dtype(line) : DataType::bf16;
   row.kernel.backward = line.choice("pass", passes) == 1;
   row.kernel.keys = sequence;
   row.kernel.head = size;
-  // Two products forward, five backward, which makes the scores again.
+  // Two products forward; five backward, which recomputes the scores.
   row.kernel.flops = (row.kernel.backward ? 10 : 4) * line.number_or("batch", 1) * heads * size *
                      sequence * sequence * (causal ? 0.5 : 1);
-  row.words =
+  row.description =
       fmt::format("{} tokens, {} heads of {}{}", sequence, heads, size, causal ? ", causal" : "");
   return row;
 }
 
-MeasuredKernel read_row(const Line& line) {
-  const Measured kind =
-      line.has("kernel") ? static_cast<Measured>(line.choice("kernel", kinds)) : Measured::product;
+MeasuredKernel read_row(const TableLine& line) {
+  const MeasuredKind kind = line.has("kernel")
+                                ? static_cast<MeasuredKind>(line.choice("kernel", kernel_kinds))
+                                : MeasuredKind::product;
   MeasuredKernel row;
   switch (kind) {
-    case Measured::product:
-    case Measured::grouped:
-    case Measured::cast:
+    case MeasuredKind::product:
+    case MeasuredKind::grouped:
+    case MeasuredKind::cast:
       row = read_product(line, kind);
       break;
-    case Measured::experts:
+    case MeasuredKind::experts:
       row = read_experts(line);
       break;
-    case Measured::attention:
+    case MeasuredKind::attention:
       row = read_attention(line);
       break;
-    case Measured::memory:
+    case MeasuredKind::memory:
       row.kernel.bytes = line.number("bytes");
-      row.words = fmt::format("{:.4g} MB", row.kernel.bytes / 1e6);
+      row.description = fmt::format("{:.4g} MB", row.kernel.bytes / 1e6);
       break;
-    case Measured::launch:
-    case Measured::all_reduce:
+    case MeasuredKind::launch:
+    case MeasuredKind::all_reduce:
       break;
   }
   row.kind = kind;
@@ -211,47 +210,47 @@ MeasuredKernel read_row(const Line& line) {
   return row;
 }
 
-void check_columns(const std::string& place, const std::vector<std::string>& columns) {
+void check_table_columns(const std::string& location, const std::vector<std::string>& columns) {
   const auto has = [&](std::string_view name) {
     return std::ranges::find(columns, name) != columns.end();
   };
-  const auto need = [&](std::string_view name) {
+  const auto require_column = [&](std::string_view name) {
     if (!has(name))
       throw Error(
-          fmt::format("{}: no column {}; the table has {}; allowed: {}, of which a kind of "
+          fmt::format("{}: no column {}; the table has {}; allowed: {}, of which each kind of "
                       "kernel needs some",
-                      place, name, fmt::join(columns, ", "), fmt::join(known_columns, ", ")));
+                      location, name, fmt::join(columns, ", "), fmt::join(table_columns, ", ")));
   };
-  // A column that is nearly called as one that there is not.
+  // Rejects a column whose name is close to that of an absent column.
   for (const std::string& column : columns) {
     std::vector<std::string_view> absent;
-    std::ranges::copy_if(known_columns, std::back_inserter(absent),
+    std::ranges::copy_if(table_columns, std::back_inserter(absent),
                          [&](std::string_view name) { return !has(name); });
-    const std::string meant = config::did_you_mean(column, absent);
-    if (std::ranges::find(known_columns, column) == known_columns.end() && meant != "; ")
-      throw Error(fmt::format("{}: no kernel has a column {}{}", place, config::in_quotes(column),
-                              meant.substr(0, meant.find_last_not_of(' ') + 1)));
+    const std::string suggestion = config::did_you_mean(column, absent);
+    if (std::ranges::find(table_columns, column) == table_columns.end() && suggestion != "; ")
+      throw Error(fmt::format("{}: unknown column {}{}", location, config::in_quotes(column),
+                              suggestion.substr(0, suggestion.find_last_not_of(' ') + 1)));
   }
-  need("time_us");
+  require_column("time_us");
   if (has("kernel")) return;
-  for (const std::string_view name : {"dtype", "m", "n", "k"}) need(name);
+  for (const std::string_view name : {"dtype", "m", "n", "k"}) require_column(name);
 }
 
 }  // namespace
 
-bool is_of_gpu_file(const MeasuredKernel& row) {
-  return row.kind != Measured::all_reduce && row.kind != Measured::launch;
+bool depends_on_gpu_file(const MeasuredKernel& row) {
+  return row.kind != MeasuredKind::all_reduce && row.kind != MeasuredKind::launch;
 }
 
 std::string group_of(const MeasuredKernel& row) {
-  const std::string_view kind = kinds[static_cast<std::size_t>(row.kind)];
+  const std::string_view kind = kernel_kinds[static_cast<std::size_t>(row.kind)];
   switch (row.kind) {
-    case Measured::product:
-    case Measured::grouped:
-    case Measured::experts:
-    case Measured::cast:
+    case MeasuredKind::product:
+    case MeasuredKind::grouped:
+    case MeasuredKind::experts:
+    case MeasuredKind::cast:
       return fmt::format("{} {}", kind, config::name_of(row.kernel.type));
-    case Measured::attention:
+    case MeasuredKind::attention:
       return fmt::format("{} {}", kind, row.kernel.backward ? "backward" : "forward");
     default:
       return std::string(kind);
@@ -268,13 +267,13 @@ KernelTable read_kernel_table(const std::filesystem::path& file,
   std::string text;
   for (std::size_t number = 1; std::getline(stream, text); ++number) {
     if (text.empty() || text == "\r" || text.front() == '#') continue;
-    const std::string place = fmt::format("{}:{}", table.file, number);
+    const std::string location = fmt::format("{}:{}", table.file, number);
     if (columns.empty()) {
-      columns = cells_of(text);
-      check_columns(place, columns);
+      columns = csv_cells(text);
+      check_table_columns(location, columns);
       continue;
     }
-    const Line line(place, columns, cells_of(text));
+    const TableLine line(location, columns, csv_cells(text));
     systems.insert(line.text("system"));
     if (system && line.text("system") != *system) continue;
     table.rows.push_back(read_row(line));
@@ -283,19 +282,20 @@ KernelTable read_kernel_table(const std::filesystem::path& file,
   if (columns.empty()) throw Error(fmt::format("{}: no line of column names", table.file));
   const bool has_systems = std::ranges::find(columns, "system") != columns.end();
   if (system && !has_systems)
-    throw Error(fmt::format("{}: no column system, which --system {} picks rows by; leave it out",
-                            table.file, *system));
-  if (system ? !systems.contains(*system) : systems.size() > 1)
     throw Error(
-        fmt::format("{}: rows of {}; pick one by --system", table.file, fmt::join(systems, ", ")));
+        fmt::format("{}: no column system, by which --system {} selects rows; omit the option",
+                    table.file, *system));
+  if (system ? !systems.contains(*system) : systems.size() > 1)
+    throw Error(fmt::format("{}: the rows are of several systems, {}; select one with --system",
+                            table.file, fmt::join(systems, ", ")));
   if (table.rows.empty()) throw Error(fmt::format("{}: no rows", table.file));
   return table;
 }
 
 double predicted_seconds(const MeasuredKernel& row, const config::Gpu& gpu) {
-  const config::Gpu alone = config::at_full_clock(gpu);
-  double seconds = row.kind == Measured::cast ? 0 : kernel_time(row.kernel, alone).seconds;
-  for (const Kernel& other : row.others) seconds += kernel_time(other, alone).seconds;
+  const config::Gpu full_clock = config::at_full_clock(gpu);
+  double seconds = row.kind == MeasuredKind::cast ? 0 : kernel_time(row.kernel, full_clock).seconds;
+  for (const Kernel& extra : row.extra_kernels) seconds += kernel_time(extra, full_clock).seconds;
   if (row.casts == 0) return seconds;
   const config::Products& products = products_of(gpu, row.kernel.type);
   if (row.kernel.work == Kernel::Work::grouped && products.grouped)

@@ -13,11 +13,12 @@
 // the columns, and examples/measure_gpu.py writes such tables.
 namespace pipewright::workload {
 
-// Whether a GPU file says how long it takes: not so all-reduces and launches, which
-// are not what the key `launch` is: the host's time for each kernel that a layer counts.
-bool is_of_gpu_file(const MeasuredKernel& row);
+// Returns whether a GPU file determines the time of the kernel. It does not determine all-reduces,
+// nor single launches: its key `launch` is the host's time per kernel of a layer.
+bool depends_on_gpu_file(const MeasuredKernel& row);
 
-// "product bf16", "attention forward", "memory": what is fitted and judged together.
+// Name of the group of rows that are fitted and judged together, such as "product bf16", "attention
+// forward" or "memory".
 std::string group_of(const MeasuredKernel& row);
 
 struct KernelTable {
@@ -25,12 +26,13 @@ struct KernelTable {
   std::vector<MeasuredKernel> rows;
 };
 
-// Only rows of this `system`, where the table has a column of that name. Throws config::Error with
-// the line of what is wrong.
+// Reads a table, or only its rows of `system` if the table has a column of that name. Throws
+// config::Error with the line of the fault.
 KernelTable read_kernel_table(const std::filesystem::path& file,
                               const std::optional<std::string>& system = {});
 
-// On a GPU at the clock of kernels alone. Throws config::Error where the GPU lacks the type.
+// Seconds of a row that kernel_time() predicts at the clock of kernels that run alone. Throws
+// config::Error if the GPU lacks the data type.
 double predicted_seconds(const MeasuredKernel& row, const config::Gpu& gpu);
 
 }  // namespace pipewright::workload

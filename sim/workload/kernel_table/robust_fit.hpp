@@ -5,17 +5,16 @@
 
 namespace pipewright::workload {
 
-// What a row's time is made of, and the time.
+// Measured time as a sum: seconds = fixed + sum of coefficients * terms.
 struct FitRow {
   std::vector<double> terms;
   double seconds = 0;
-  double known = 0;  // of them, what no term stands for
+  double fixed = 0;  // seconds that no term stands for
 };
 
-// The coefficients, none below its `least`, with which the sums of terms come nearest to the times:
-// the sum of relative errors is least, so that rows far off do little harm. Found by weighted least
-// squares again and again (Holland and Welsch 1977), each within the bounds (Gauss-Seidel,
-// projected).
-std::vector<double> fit_terms(std::span<const FitRow> rows, std::span<const double> least);
+// Returns the coefficients, none below its lower bound, that minimize the sum of relative errors of
+// the rows. Outliers therefore have little influence. The method is iteratively reweighted least
+// squares (Holland and Welsch 1977), with projected Gauss-Seidel for the bounds.
+std::vector<double> fit_terms(std::span<const FitRow> rows, std::span<const double> lower_bounds);
 
 }  // namespace pipewright::workload

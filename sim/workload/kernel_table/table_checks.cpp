@@ -11,48 +11,48 @@ namespace {
 using config::Gpu;
 using Work = Kernel::Work;
 
-// What a kernel takes at the peak of its data type, or at the bandwidth where that is longer. Where
-// it has nothing to do but move bytes, these may come from a cache, which is faster.
-double least_seconds(const Kernel& kernel, const Gpu& gpu) {
-  constexpr double of_cache = 4;  // times the bandwidth
-  if (kernel.work == Work::memory) return kernel.bytes / (of_cache * gpu.memory_bandwidth);
+// Seconds of a kernel at the peak rate of its data type or, if it only moves bytes, at the
+// bandwidth of a cache that may hold them.
+double peak_seconds(const Kernel& kernel, const Gpu& gpu) {
+  constexpr double cache_speedup = 4;  // over the memory bandwidth
+  if (kernel.work == Work::memory) return kernel.bytes / (cache_speedup * gpu.memory_bandwidth);
   const bool own_peak = config::has_type(gpu, kernel.type);
   return kernel.flops / (own_peak ? products_of(gpu, kernel.type).flops : gpu.flops);
 }
 
-void check_row(const std::string& place, const MeasuredKernel& row, const Gpu& gpu) {
+void check_row(const std::string& location, const MeasuredKernel& row, const Gpu& gpu) {
   const bool attends = row.kernel.work == Work::attention;
-  if (row.kind != Measured::memory && !attends && !config::has_type(gpu, row.kernel.type)) try {
+  if (row.kind != MeasuredKind::memory && !attends && !config::has_type(gpu, row.kernel.type)) try {
       products_of(gpu, row.kernel.type);
     } catch (const config::Error& error) {
-      throw config::Error(
-          fmt::format("{}: {}; pick another --gpu-file or leave the row out", place, error.what()));
+      throw config::Error(fmt::format("{}: {}; select another --gpu-file or remove the row",
+                                      location, error.what()));
     }
-  constexpr double most = 1.5;       // of what the maker says, as its clock may be a low one
-  constexpr double slowest = 1000;   // times as long,
-  constexpr double overhead = 1e-3;  // and seconds that no kernel needs to start
-  const double least = least_seconds(row.kernel, gpu);
-  const bool fast = most * row.seconds < least;
-  if (!fast && row.seconds <= slowest * least + overhead) return;
-  throw config::Error(fmt::format(
-      "{}: {} of {} in {:.4g} us is {}; is time_us in microseconds, and {} the GPU?", place,
-      group_of(row), row.words, 1e6 * row.seconds,
-      fast ? fmt::format("faster than the GPU's peak allows ({:.4g} us)", 1e6 * least)
-           : fmt::format("{:.2g} times what it takes at the GPU's peak", row.seconds / least),
-      gpu.name.empty() ? "this" : gpu.name));
+  constexpr double max_speedup = 1.5;    // over the maker's peak, which may be given at a low clock
+  constexpr double max_slowdown = 1000;  // over the time at the peak,
+  constexpr double max_overhead = 1e-3;  // plus seconds in which every kernel starts
+  const double peak = peak_seconds(row.kernel, gpu);
+  const bool fast = max_speedup * row.seconds < peak;
+  if (!fast && row.seconds <= max_slowdown * peak + max_overhead) return;
+  throw config::Error(
+      fmt::format("{}: {} of {} in {:.4g} us is {}; is time_us in microseconds, and is {} the GPU?",
+                  location, group_of(row), row.description, 1e6 * row.seconds,
+                  fast ? fmt::format("faster than the GPU's peak allows ({:.4g} us)", 1e6 * peak)
+                       : fmt::format("{:.2g} times the time at the GPU's peak", row.seconds / peak),
+                  gpu.name.empty() ? "this" : gpu.name));
 }
 
 }  // namespace
 
 void check_table(const KernelTable& table, const Gpu& gpu) {
-  if (std::ranges::none_of(table.rows, is_of_gpu_file))
-    throw config::Error(
-        fmt::format("{}: no row tells of what a GPU file has; allowed: product, grouped, experts, "
-                    "cast, attention and memory (all-reduces are for 'pipewright comm fit', and "
-                    "the host's launches for 'pipewright profile --calibrate')",
-                    table.file));
+  if (std::ranges::none_of(table.rows, depends_on_gpu_file))
+    throw config::Error(fmt::format(
+        "{}: no row of a kind that a GPU file describes; allowed: product, grouped, experts, "
+        "cast, attention and memory (use 'pipewright comm fit' for all-reduces, and "
+        "'pipewright profile --calibrate' for the host's launches)",
+        table.file));
   for (const MeasuredKernel& row : table.rows)
-    if (is_of_gpu_file(row) && row.kind != Measured::cast)
+    if (depends_on_gpu_file(row) && row.kind != MeasuredKind::cast)
       check_row(fmt::format("{}:{}", table.file, row.line), row, gpu);
 }
 

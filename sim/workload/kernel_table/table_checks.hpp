@@ -4,9 +4,9 @@
 
 namespace pipewright::workload {
 
-// Throws config::Error, with the line of the table, where a GPU cannot have measured it: it lacks
-// the data type, would be half as fast again as its peak or bandwidth, or a thousand times slower;
-// and where no row tells of what a GPU file has.
+// Throws config::Error, with the line of the table, if the GPU cannot have measured a row: it lacks
+// the data type, or the row is more than 1.5 times as fast as its peak or bandwidth allows, or a
+// thousand times slower. Also throws if no row is of a kind that a GPU file describes.
 void check_table(const KernelTable& table, const config::Gpu& gpu);
 
 }  // namespace pipewright::workload

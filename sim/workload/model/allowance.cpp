@@ -7,7 +7,7 @@
 namespace pipewright::workload {
 namespace {
 
-constexpr double bytes_of_launch = 20e3;
+constexpr double bytes_per_launch = 20e3;
 
 }  // namespace
 
@@ -18,7 +18,8 @@ bool needs_allowance(const config::Training& training) {
 void add_allowance(const config::Training& training, const schedules::Schedule& schedule,
                    StageCosts& costs) {
   if (!needs_allowance(training)) return;
-  // Microbatches of a whole device, and what one leaves there at the most.
+  // Microbatches in flight on a whole device, and the bytes that one microbatch holds there at
+  // most.
   const std::vector<double> peaks = schedules::peak_in_flight(schedule);
   std::vector<double> held(schedule.devices);
   std::vector<double> launches(schedule.devices);
@@ -34,7 +35,7 @@ void add_allowance(const config::Training& training, const schedules::Schedule& 
     if (training.cuda_graphs == config::CudaGraphs::layer) graphs = std::ceil(peaks[device]);
     if (training.cuda_graphs == config::CudaGraphs::iteration) graphs = schedule.microbatches;
     const double bytes = training.fragmentation * peaks[device] * held[device] +
-                         graphs * launches[device] * bytes_of_launch;
+                         graphs * launches[device] * bytes_per_launch;
     costs.state[device].allowance += static_cast<std::uint64_t>(std::llround(bytes));
   }
 }

@@ -10,8 +10,8 @@ namespace {
 
 using schedules::PassKind;
 
-// The calls of one pass, alike ones together. `overlappable_compute` is of each of them.
-class Calls {
+// Calls of one pass, where equal calls are merged. overlappable_compute is per call.
+class CallList {
  public:
   void add(Group group, const Operation& collective, double bytes, std::uint32_t times = 1,
            double overlappable_compute = 0) {
@@ -19,21 +19,20 @@ class Calls {
     add({group, collective, static_cast<std::uint64_t>(std::llround(bytes)), times,
          overlappable_compute});
   }
-  void add(const Calls& others) {
-    for (const Call& call : others.list_) add(call);
+  void add(const CallList& addition) {
+    for (const Call& call : addition.list_) add(call);
   }
   void add(const Call& call) {
-    const auto same = std::ranges::find_if(list_, [&](const Call& other) {
-      return call.group == other.group && call.collective == other.collective &&
-             call.bytes == other.bytes && call.combines == other.combines &&
-             call.overlappable_compute == other.overlappable_compute;
+    const auto match = std::ranges::find_if(list_, [&](const Call& entry) {
+      return call.group == entry.group && call.collective == entry.collective &&
+             call.bytes == entry.bytes && call.combines == entry.combines &&
+             call.overlappable_compute == entry.overlappable_compute;
     });
-    if (same == list_.end())
+    if (match == list_.end())
       list_.push_back(call);
     else
-      same->times += call.times;
+      match->times += call.times;
   }
-  const std::vector<Call>& each() const { return list_; }
   std::vector<Call> list() const {
     std::vector<Call> calls = list_;
     for (Call& call : calls) call.overlappable_compute *= call.times;
@@ -45,18 +44,18 @@ class Calls {
 };
 
 struct PassCalls {
-  Calls forward;
-  Calls input_grad;
-  Calls weight_grad;
-  Calls backward;  // I and W as one pass, where what I sends can go beside products of W
-  Calls repeated;  // of the forward's, before I in a layer that is recomputed
+  CallList forward;
+  CallList input_grad;
+  CallList weight_grad;
+  CallList backward;    // I and W as one pass, where calls of I can run beside products of W
+  CallList recomputed;  // calls of the forward pass that a recomputed layer repeats before I
 
   void add_to_forward(const ModelSetting& setting, Part part, Group group, Collective collective,
                       double bytes, std::uint32_t times = 1, double overlappable_compute = 0) {
     forward.add(group, collective, bytes, times, overlappable_compute);
-    // torchtitan's `op` keeps what collectives give.
+    // torchtitan's `op` keeps the results of collectives.
     if (share_recomputed(setting.training.recompute, part, Kernel::Work::product) == 1)
-      repeated.add(group, collective, bytes, times, overlappable_compute);
+      recomputed.add(group, collective, bytes, times, overlappable_compute);
   }
   void add_to_input_grad(Group group, Collective collective, double bytes, std::uint32_t times = 1,
                          double overlappable_compute = 0) {
@@ -69,23 +68,24 @@ struct PassCalls {
   }
 };
 
-double bytes_of(double tokens, std::uint64_t width) {
+double tensor_bytes(double tokens, std::uint64_t width) {
   return 2 * tokens * static_cast<double>(width);
 }
 
 // Seconds of a matrix's products beside which its collectives run. Transformer Engine exchanges
-// parts while products of other parts go on; Megatron-LM starts one whole collective beside the
-// product of the other gradient.
-PassSeconds beside(const Linear& linear, const ModelSetting& setting, const config::Gpu& gpu,
-                   const config::Communication& communication) {
+// parts of a tensor while products of other parts run; Megatron-LM runs a whole collective beside
+// the product for the other gradient.
+PassSeconds overlapped_seconds(const Linear& linear, const ModelSetting& setting,
+                               const config::Gpu& gpu, const config::Communication& communication) {
   const PassSeconds product = product_seconds(setting, linear, gpu);
   const double parts = communication.tp_comm_overlap ? 1 - 1.0 / setting.sizes.tp : 0;
   PassSeconds seconds{.forward = parts * product.forward};
   if (linear.scatters_output) seconds.input_grad = parts * product.input_grad;
   if (!linear.gathers_input) return seconds;
-  // PyTorch takes a product with what is gathered for it or sums its result alone (Inductor's
-  // micro_pipeline_tp.py), so what is gathered again goes beside products that are made again, and
-  // gradients of what several products took, which are summed on the GPU first, beside none.
+  // PyTorch pairs a product only with the gather of its own input or the sum of its own result
+  // (Inductor's micro_pipeline_tp.py). A repeated gather therefore runs beside products that are
+  // recomputed. The gradient of an input of several products is summed on the GPU first, and its
+  // collective runs beside none.
   if (communication.tp_comm_overlap &&
       setting.training.tensor_format == config::TensorFormat::bshd) {
     seconds.input_grad =
@@ -100,40 +100,41 @@ PassSeconds beside(const Linear& linear, const ModelSetting& setting, const conf
   return seconds;
 }
 
-// Of the matrices of a layer that every token goes through.
-void add_linears(const ModelSetting& setting, const std::vector<Linear>& linears,
-                 const config::Gpu& gpu, const config::Communication& communication,
-                 PassCalls& calls) {
+// Adds the tensor-parallel calls of matrices that every token goes through.
+void add_linear_calls(const ModelSetting& setting, const std::vector<Linear>& linears,
+                      const config::Gpu& gpu, const config::Communication& communication,
+                      PassCalls& calls) {
   const Sizes& sizes = setting.sizes;
   if (sizes.tp == 1) return;
   for (const Linear& linear : linears) {
-    const double in = bytes_of(linear.tokens, linear.inputs);
-    const double out = bytes_of(linear.tokens, linear.outputs);
-    const PassSeconds room = beside(linear, setting, gpu, communication);
+    const double in = tensor_bytes(linear.tokens, linear.inputs);
+    const double out = tensor_bytes(linear.tokens, linear.outputs);
+    const PassSeconds overlap = overlapped_seconds(linear, setting, gpu, communication);
     const bool cut = sizes.sequence_parallel;
-    const auto forward = [&](Collective collective, double bytes, double beside_it) {
-      calls.add_to_forward(setting, linear.part, Group::tp, collective, bytes, 1, beside_it);
+    const auto forward = [&](Collective collective, double bytes, double overlapped) {
+      calls.add_to_forward(setting, linear.part, Group::tp, collective, bytes, 1, overlapped);
     };
     if (linear.gathers_input) {
       const Collective sum = cut ? Collective::reduce_scatter : Collective::all_reduce;
       if (cut) {
-        forward(Collective::all_gather, in, room.forward);
-        calls.add_to_input_grad(Group::tp, Collective::all_gather, in, 1, room.input_grad);
+        forward(Collective::all_gather, in, overlap.forward);
+        calls.add_to_input_grad(Group::tp, Collective::all_gather, in, 1, overlap.input_grad);
       }
       calls.input_grad.add(Group::tp, sum, in);
-      calls.backward.add(Group::tp, sum, in, 1, room.weight_grad);
+      calls.backward.add(Group::tp, sum, in, 1, overlap.weight_grad);
     }
     if (linear.scatters_output && cut) {
-      forward(Collective::reduce_scatter, out, room.forward);
-      calls.add_to_input_grad(Group::tp, Collective::all_gather, out, 1, room.input_grad);
+      forward(Collective::reduce_scatter, out, overlap.forward);
+      calls.add_to_input_grad(Group::tp, Collective::all_gather, out, 1, overlap.input_grad);
     } else if (linear.scatters_output) {
       forward(Collective::all_reduce, out, 0);
     }
   }
 }
 
-// Tokens to the ranks of their experts, in `element` bytes, or back in 16 bits.
-Call routing_call(const ModelSetting& setting, const Layer& layer, double element, bool back) {
+// Call that sends tokens to the ranks of their experts with `element` bytes per element, or back in
+// 16 bits.
+Call routing_call(const ModelSetting& setting, const Layer& layer, double element, bool combines) {
   using config::Dispatcher;
   const Sizes& sizes = setting.sizes;
   const config::ExpertTraining& experts = setting.training.experts;
@@ -147,7 +148,7 @@ Call routing_call(const ModelSetting& setting, const Layer& layer, double elemen
     case Dispatcher::alltoall:
       break;
     case Dispatcher::allgather:
-      return call(back ? Collective::reduce_scatter : Collective::all_gather,
+      return call(combines ? Collective::reduce_scatter : Collective::all_gather,
                   element * sizes.spread_tokens * sizes.ep * hidden);
     case Dispatcher::deepep:
     case Dispatcher::hybridep:
@@ -157,43 +158,43 @@ Call routing_call(const ModelSetting& setting, const Layer& layer, double elemen
   return call(Collective::all_to_all, element * layer.routing.sent * hidden * sizes.imbalance);
 }
 
-// With moe_shared_expert_overlap tokens go to their experts beside the first half of the shared
-// ones, and come back beside the second; gradients likewise, the other way round (Megatron-LM,
-// shared_experts.py).
+// Seconds of shared experts beside which tokens are sent. With moe_shared_expert_overlap, tokens go
+// to their experts beside the first half of the shared experts and return beside the second half;
+// gradients go the other way round (Megatron-LM, shared_experts.py).
 PassSeconds shared_seconds(const ModelSetting& setting, LayerKind kind, const config::Gpu& gpu,
-                           bool back) {
+                           bool combines) {
   if (!setting.training.experts.shared_overlap) return {};
-  if (back)
+  if (combines)
     return layer_seconds(setting, kind, gpu, [](Part part) { return part == Part::shared_out; });
   return layer_seconds(setting, kind, gpu, [](Part part) {
     return part == Part::shared_in || part == Part::shared_activation;
   });
 }
 
-void add_routing(const ModelSetting& setting, const Layer& layer, LayerKind kind,
-                 const config::Gpu& gpu, PassCalls& calls) {
+void add_routing_calls(const ModelSetting& setting, const Layer& layer, LayerKind kind,
+                       const config::Gpu& gpu, PassCalls& calls) {
   const Sizes& sizes = setting.sizes;
-  const double received = bytes_of(layer.routing.received, setting.model.expert_width());
-  const bool again =
+  const double received = tensor_bytes(layer.routing.received, setting.model.expert_width());
+  const bool recomputes =
       share_recomputed(setting.training.recompute, Part::permute, Kernel::Work::memory) == 1;
   const double element = config::element_bytes(setting.training.experts.dispatched);
-  Calls none;
-  const PassSeconds there = shared_seconds(setting, kind, gpu, false);
-  const PassSeconds and_back = shared_seconds(setting, kind, gpu, true);
-  const auto beside_each = [&](const Calls& pass, bool back) {
-    const PassSeconds& shared = back ? and_back : there;
+  CallList discarded;
+  const PassSeconds dispatch_compute = shared_seconds(setting, kind, gpu, false);
+  const PassSeconds combine_compute = shared_seconds(setting, kind, gpu, true);
+  const auto overlapped = [&](const CallList& pass, bool combines) {
+    const PassSeconds& shared = combines ? combine_compute : dispatch_compute;
     if (&pass == &calls.input_grad) return shared.input_grad;
     return &pass == &calls.backward ? shared.input_grad + shared.weight_grad : shared.forward;
   };
-  for (Calls* const pass :
-       {&calls.forward, &calls.input_grad, &calls.backward, again ? &calls.repeated : &none}) {
-    // Gradients go the ways of their tensors back, in 16 bits.
-    const bool forward = pass == &calls.forward || pass == &calls.repeated;
+  for (CallList* const pass : {&calls.forward, &calls.input_grad, &calls.backward,
+                               recomputes ? &calls.recomputed : &discarded}) {
+    // Gradients take the reverse paths of their tensors, in 16 bits.
+    const bool forward = pass == &calls.forward || pass == &calls.recomputed;
     if (sizes.ep > 1)
-      for (const bool back : {false, true}) {
-        Call call = routing_call(setting, layer, forward && !back ? element : 2, back);
-        call.overlappable_compute = beside_each(*pass, back);
-        call.combines = back;
+      for (const bool combines : {false, true}) {
+        Call call = routing_call(setting, layer, forward && !combines ? element : 2, combines);
+        call.overlappable_compute = overlapped(*pass, combines);
+        call.combines = combines;
         pass->add(call);
       }
     if (sizes.etp == 1) continue;
@@ -202,84 +203,90 @@ void add_routing(const ModelSetting& setting, const Layer& layer, LayerKind kind
   }
 }
 
-// Keys and values go round forward, and once more with their gradients backward.
-void add_ring(const ModelSetting& setting, const Attention& attention, const config::Gpu& gpu,
-              Group group, double bytes, PassCalls& calls) {
+// Keys and values go around the ring in the forward pass, and again with their gradients in the
+// backward pass.
+void add_ring_calls(const ModelSetting& setting, const Attention& attention, const config::Gpu& gpu,
+                    Group group, double bytes, PassCalls& calls) {
   const PassSeconds seconds = attention_seconds(setting, attention, gpu);
   calls.add_to_forward(setting, Part::core_attention, group, Collective::ring_exchange, bytes, 1,
                        seconds.forward);
   calls.add_to_input_grad(group, Collective::ring_exchange, bytes, 2, seconds.input_grad / 2);
 }
 
-// Q, K and V for a part of the heads, and the result for all of them; backward their gradients.
-void add_exchange(const ModelSetting& setting, const Attention& attention, Group group,
-                  PassCalls& calls) {
-  const double given = 2 * attention.result_size();
-  const double taken = 2 * (attention.query_size() + attention.key_size() + attention.value_size());
-  for (const double bytes : {taken, given})
+// Exchanges Q, K and V for a part of the heads, then the result for all heads; the backward pass
+// exchanges their gradients.
+void add_head_exchange(const ModelSetting& setting, const Attention& attention, Group group,
+                       PassCalls& calls) {
+  const double result_bytes = 2 * attention.result_size();
+  const double input_bytes =
+      2 * (attention.query_size() + attention.key_size() + attention.value_size());
+  for (const double bytes : {input_bytes, result_bytes})
     calls.add_to_forward(setting, Part::core_attention, group, Collective::all_to_all, bytes);
-  for (const double bytes : {given, taken})
+  for (const double bytes : {result_bytes, input_bytes})
     calls.add_to_input_grad(group, Collective::all_to_all, bytes);
 }
 
-void add_context(const ModelSetting& setting, const Attention& attention, const config::Gpu& gpu,
-                 PassCalls& calls) {
+void add_context_calls(const ModelSetting& setting, const Attention& attention,
+                       const config::Gpu& gpu, PassCalls& calls) {
   using config::ContextComm;
   const std::uint32_t cp = setting.sizes.cp;
   if (cp == 1) return;
   const double keys = 2 * (attention.key_size() + attention.value_size());
   switch (setting.sizes.cp_comm) {
     case ContextComm::p2p:
-      add_ring(setting, attention, gpu, Group::cp, cp * keys, calls);
+      add_ring_calls(setting, attention, gpu, Group::cp, cp * keys, calls);
       break;
-    case ContextComm::all_gather:  // once more backward, where gradients are summed
+    // Gathered again in the backward pass, where gradients are summed.
+    case ContextComm::all_gather:
       calls.add_to_forward(setting, Part::core_attention, Group::cp, Collective::all_gather,
                            cp * keys);
       calls.add_to_input_grad(Group::cp, Collective::all_gather, cp * keys);
       calls.add_to_input_grad(Group::cp, Collective::reduce_scatter, cp * keys);
       break;
     case ContextComm::a2a:
-      add_exchange(setting, attention, Group::cp, calls);
+      add_head_exchange(setting, attention, Group::cp, calls);
       break;
-    case ContextComm::a2a_p2p:  // what a rank has of the heads left it is as large as before
-      if (setting.sizes.cp_a2a > 1) add_exchange(setting, attention, Group::cp_a2a, calls);
+    case ContextComm::a2a_p2p:  // each rank's part of the heads and keys stays as large as before
+      if (setting.sizes.cp_a2a > 1) add_head_exchange(setting, attention, Group::cp_a2a, calls);
       if (setting.sizes.cp_ring() > 1)
-        add_ring(setting, attention, gpu, Group::cp_p2p, setting.sizes.cp_ring() * keys, calls);
+        add_ring_calls(setting, attention, gpu, Group::cp_p2p, setting.sizes.cp_ring() * keys,
+                       calls);
       break;
   }
 }
 
-// A state goes along the whole sequence: ranks of cp exchange their tokens for a part of the heads,
-// and back (Megatron-LM's MambaContextParallel).
-void add_recurrence(const ModelSetting& setting, const Recurrence& recurrence, PassCalls& calls) {
+// A state passes along the whole sequence, so the ranks of cp exchange their tokens for a part of
+// the heads, and back (Megatron-LM's MambaContextParallel).
+void add_recurrence_calls(const ModelSetting& setting, const Recurrence& recurrence,
+                          PassCalls& calls) {
   if (setting.sizes.cp == 1) return;
-  const double taken = 2 * recurrence.elements(recurrence.taken);
-  const double given = 2 * recurrence.elements(recurrence.values);
-  calls.add_to_forward(setting, Part::recurrence, Group::cp, Collective::all_to_all, taken);
-  calls.add_to_forward(setting, Part::recurrence, Group::cp, Collective::all_to_all, given);
-  calls.add_to_input_grad(Group::cp, Collective::all_to_all, given);
-  calls.add_to_input_grad(Group::cp, Collective::all_to_all, taken);
+  const double input_bytes = 2 * recurrence.elements(recurrence.projected);
+  const double result_bytes = 2 * recurrence.elements(recurrence.values);
+  calls.add_to_forward(setting, Part::recurrence, Group::cp, Collective::all_to_all, input_bytes);
+  calls.add_to_forward(setting, Part::recurrence, Group::cp, Collective::all_to_all, result_bytes);
+  calls.add_to_input_grad(Group::cp, Collective::all_to_all, result_bytes);
+  calls.add_to_input_grad(Group::cp, Collective::all_to_all, input_bytes);
 }
 
 PassCalls layer_calls(const ModelSetting& setting, LayerKind kind, const config::Gpu& gpu,
                       const config::Communication& communication) {
   PassCalls calls;
   const Layer layer = layer_on_gpu(setting.model, kind, setting.sizes);
-  add_linears(setting, layer.attention_linears, gpu, communication, calls);
-  if (layer.has_attention()) add_context(setting, layer.attention, gpu, calls);
-  if (layer.has_recurrence()) add_recurrence(setting, layer.recurrence, calls);
-  add_linears(setting, layer.mlp_linears, gpu, communication, calls);
-  if (has_experts(kind)) add_routing(setting, layer, kind, gpu, calls);
+  add_linear_calls(setting, layer.attention_linears, gpu, communication, calls);
+  if (layer.has_attention()) add_context_calls(setting, layer.attention, gpu, calls);
+  if (layer.has_recurrence()) add_recurrence_calls(setting, layer.recurrence, calls);
+  add_linear_calls(setting, layer.mlp_linears, gpu, communication, calls);
+  if (has_experts(kind)) add_routing_calls(setting, layer, kind, gpu, calls);
   return calls;
 }
 
-double hidden_bytes(const ModelSetting& setting) {
-  return bytes_of(setting.sizes.tokens, setting.model.hidden);
+double hidden_state_bytes(const ModelSetting& setting) {
+  return tensor_bytes(setting.sizes.tokens, setting.model.hidden);
 }
 
 // Each rank looks up its part of the vocabulary.
-void add_embedding(const ModelSetting& setting, PassCalls& calls) {
-  const double bytes = hidden_bytes(setting);
+void add_embedding_calls(const ModelSetting& setting, PassCalls& calls) {
+  const double bytes = hidden_state_bytes(setting);
   if (setting.sizes.sequence_parallel) {
     calls.forward.add(Group::tp, Collective::reduce_scatter, bytes);
     calls.add_to_weight_grad(Group::tp, Collective::all_gather, bytes);
@@ -288,9 +295,9 @@ void add_embedding(const ModelSetting& setting, PassCalls& calls) {
   }
 }
 
-// The loss needs of each token the greatest logit, that of its target and the sum, in fp32.
-void add_head(const ModelSetting& setting, PassCalls& calls) {
-  const double bytes = hidden_bytes(setting);
+// The loss needs each token's maximum logit, target logit and sum, in fp32.
+void add_head_calls(const ModelSetting& setting, PassCalls& calls) {
+  const double bytes = hidden_state_bytes(setting);
   calls.forward.add(Group::tp, Collective::all_reduce, 4 * setting.sizes.tokens, 3);
   if (setting.sizes.sequence_parallel) {
     calls.forward.add(Group::tp, Collective::all_gather, bytes);
@@ -301,28 +308,29 @@ void add_head(const ModelSetting& setting, PassCalls& calls) {
   }
 }
 
-// The projection's result is gathered, and with sequence parallelism each rank goes on with its
+// The result of the projection is gathered. With sequence parallelism each rank continues with its
 // part of it, whose gradients are gathered in turn.
 PassCalls mtp_calls(const ModelSetting& setting, const config::Gpu& gpu,
                     const config::Communication& communication) {
   PassCalls calls = layer_calls(setting, kind_of_mtp(setting.model), gpu, communication);
   if (setting.sizes.tp == 1) return calls;
-  add_embedding(setting, calls);
-  add_linears(setting, {mtp_projection(setting.model, setting.sizes)}, gpu, communication, calls);
-  const double bytes = hidden_bytes(setting);
+  add_embedding_calls(setting, calls);
+  add_linear_calls(setting, {mtp_projection(setting.model, setting.sizes)}, gpu, communication,
+                   calls);
+  const double bytes = hidden_state_bytes(setting);
   calls.add_to_forward(setting, Part::mtp_projection, Group::tp, Collective::all_gather, bytes);
   if (setting.sizes.sequence_parallel)
     calls.add_to_input_grad(Group::tp, Collective::all_gather, bytes);
   return calls;
 }
 
-// Of a vocabulary that is cut over the pipeline (arXiv 2411.05288, algorithms 1 and 2), as the
-// authors' program has them: hidden states go to all devices in fp32, each token's greatest logit,
-// that of its target and the sum are found together, and the parts of the gradient are summed up;
-// so are those of the embeddings, whose gradient goes to all. They go beside the layers' passes of
-// other microbatches.
-void add_vocabulary(const ModelSetting& setting, double forward, double backward,
-                    PassCalls& calls) {
+// Calls of a vocabulary that is split over the pipeline (arXiv 2411.05288, algorithms 1 and 2), as
+// in the authors' program. Hidden states are broadcast to all devices in fp32; maximum logit,
+// target logit and sum of each token are reduced together; the parts of the gradient are summed.
+// The embeddings are summed likewise, and their gradient is broadcast. The calls run beside the
+// layers' passes of other microbatches. other microbatches.
+void add_vocabulary_calls(const ModelSetting& setting, double forward, double backward,
+                          PassCalls& calls) {
   const double tokens = setting.sizes.spread_tokens;
   const double hidden = 2 * tokens * setting.model.hidden;
   calls.forward.add(Group::pp, Collective::broadcast, 2 * hidden, 1, forward / 3);
@@ -337,14 +345,14 @@ void add_vocabulary(const ModelSetting& setting, double forward, double backward
 StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
                          const config::Gpu& gpu, const config::Communication& communication) {
   PassCalls calls;
-  const auto add = [&](const PassCalls& layer, bool again) {
+  const auto add = [&](const PassCalls& layer, bool recomputes) {
     calls.forward.add(layer.forward);
     calls.input_grad.add(layer.input_grad);
     calls.weight_grad.add(layer.weight_grad);
     calls.backward.add(layer.backward);
-    if (!again) return;
-    calls.input_grad.add(layer.repeated);
-    calls.backward.add(layer.repeated);
+    if (!recomputes) return;
+    calls.input_grad.add(layer.recomputed);
+    calls.backward.add(layer.recomputed);
   };
   const LayerRange& layers = stage.layers;
   for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
@@ -356,15 +364,15 @@ StageTraffic stage_calls(const ModelSetting& setting, const StageParts& stage,
     PassSeconds seconds;
     for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer)
       seconds += layer_seconds(setting, kind_of_layer(setting.model, layer), gpu).kernels;
-    add_vocabulary(setting, seconds.forward, seconds.before_weight_grad(), calls);
+    add_vocabulary_calls(setting, seconds.forward, seconds.before_weight_grad(), calls);
   }
   StageTraffic traffic;
   if (setting.sizes.tp > 1) {
-    if (stage.embedding) add_embedding(setting, calls);
+    if (stage.embedding) add_embedding_calls(setting, calls);
     for (std::uint32_t run = 0; stage.head && run <= setting.model.mtp_layers; ++run)
-      add_head(setting, calls);
+      add_head_calls(setting, calls);
     if (communication.scatter_gather && !setting.sizes.sequence_parallel) {
-      const double bytes = hidden_bytes(setting);
+      const double bytes = hidden_state_bytes(setting);
       if (stage.receives) calls.forward.add(Group::tp, Collective::all_gather, bytes);
       if (stage.sends) calls.add_to_input_grad(Group::tp, Collective::all_gather, bytes);
     }

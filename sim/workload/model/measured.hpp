@@ -6,23 +6,23 @@
 #include "sim/workload/shape/partition.hpp"
 #include "sim/workload/traffic.hpp"
 
-// Times that were measured of a model's parts stand above what the model says, and hold the
+// Times of a model's parts that were measured. They replace the modelled times, and include the
 // collectives within their passes.
 namespace pipewright::workload {
 
-// Those of a layer of that kind: its own, or those of all layers.
+// Measured times of a layer of this kind: its own or, where there are none, those of all layers.
 config::PartTimes times_of_layers(const config::LayerTimes& times, LayerKind kind);
 
-// Seconds of a part, or of that layer where there is a time for each. A whole backward goes to I
-// and W as the model shares it; what is recomputed takes as many times longer as F, unless it was
-// measured with them.
-PassSeconds measured(const PassSeconds& model, const config::PartTimes& times,
-                     std::uint32_t layer = 0);
-// And what the host needs for it is in what was measured.
-PartSeconds measured(const PartSeconds& model, const config::PartTimes& times,
-                     std::uint32_t layer = 0);
+// Replaces the modelled seconds of a part by measured ones; `layer` selects the time if there is
+// one per layer. A measured whole backward pass is divided into I and W in the modelled ratio.
+// Recomputation scales with F, unless it was measured with the backward pass.
+PassSeconds with_measured_times(const PassSeconds& model, const config::PartTimes& times,
+                                std::uint32_t layer = 0);
+// Measured times also include the host's launches.
+PartSeconds with_measured_times(const PartSeconds& model, const config::PartTimes& times,
+                                std::uint32_t layer = 0);
 
-// The calls of a stage that are within no pass that was measured.
+// Calls of a stage outside of the passes that were measured.
 StageTraffic unmeasured_calls(const ModelSetting& setting, const StageParts& stage,
                               const config::Gpu& gpu, const config::Communication& communication,
                               const config::LayerTimes& times);

@@ -16,7 +16,7 @@
 #include "sim/workload/shape/partition.hpp"
 #include "sim/workload/stage_costs.hpp"
 
-// From a model's shape, a layout and GPUs to what the passes of a schedule cost.
+// Costs of a schedule's passes, from a model's shape, a layout and GPUs.
 namespace pipewright::workload {
 
 struct ModelJob {
@@ -29,16 +29,17 @@ struct ModelJob {
   std::optional<config::LayerTimes> measured = {};
 };
 
-// Everything of StageCosts, for any placement of stages on the devices. Throws config::Error where
-// the layout or the partition does not fit the model.
+// Costs for any placement of stages on the devices, with all members of StageCosts that a model
+// determines. Throws config::Error if the layout or the partition does not fit the model.
 StageCosts model_costs(const ModelJob& job, const schedules::Routes& routes,
                        std::uint32_t slices = 1);
 
-// What collectives leave to compute beside them; `communication.sms` are fewer than there are.
+// Processors that collectives leave to compute beside them. `communication.sms` must be less than
+// the GPU has.
 std::uint32_t processors_beside_collectives(const config::Gpu& gpu,
                                             const config::Communication& communication);
 
-// What each virtual stage has.
+// Parts of the model in each virtual stage.
 std::vector<StageParts> model_partition(const ModelJob& job, const schedules::Routes& routes);
 
 }  // namespace pipewright::workload

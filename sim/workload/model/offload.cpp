@@ -9,24 +9,24 @@ namespace pipewright::workload {
 Offloaded offloaded(const ModelSetting& setting, const StageParts& stage) {
   if (!setting.training.offload) return {};
   const config::Offload& offload = *setting.training.offload;
-  // The first layers are those that wait the longest.
+  // The first layers wait the longest for their backward pass.
   const std::uint32_t layers =
       std::min(offload.layers.value_or(stage.layers.count), stage.layers.count);
-  Offloaded all;
+  Offloaded offloaded_bytes;
   double largest = 0;
   const auto add = [&](const ActivationBytes& layer) {
     const double bytes = offload.share * layer.held;
-    all.bytes += bytes;
+    offloaded_bytes.bytes += bytes;
     largest = std::max(largest, bytes);
   };
   for (std::uint32_t index = 0; index < layers; ++index)
     add(layer_bytes(setting, stage.layers, stage.layers.first + index));
-  // A number of layers is one of the model's own.
+  // A number of layers counts the model's own layers only.
   if (!offload.layers)
     for (std::uint32_t module = 0; module < stage.mtp; ++module)
       add(layer_bytes(setting, kind_of_mtp(setting.model)));
-  all.buffers = std::min(all.bytes, 2 * largest);
-  return all;
+  offloaded_bytes.buffers = std::min(offloaded_bytes.bytes, 2 * largest);
+  return offloaded_bytes;
 }
 
 double copy_seconds(const config::Training& training, const config::Gpu& gpu, double bytes) {
@@ -34,9 +34,9 @@ double copy_seconds(const config::Training& training, const config::Gpu& gpu, do
   const double bandwidth = training.offload->bandwidth.value_or(gpu.host_bandwidth);
   if (bandwidth <= 0)
     throw config::Error(
-        "training.offload needs to know how fast a GPU reads and writes its host's memory, which "
+        "training.offload needs the bandwidth between a GPU and its host's memory, which "
         "the file of the GPU '" +
-        gpu.name + "' does not say; give training.offload.bandwidth, such as 55 GB/s");
+        gpu.name + "' does not have; give training.offload.bandwidth, such as 55 GB/s");
   return bytes / bandwidth;
 }
 

@@ -7,40 +7,40 @@ namespace {
 
 using schedules::PassKind;
 
-bool goes_by_pairs(Part part) { return scaling_of(part) == Scaling::pairs; }
-bool goes_by_experts(Part part) { return scaling_of(part) == Scaling::experts; }
-// As Megatron-LM has it: shared experts are run with the others.
+bool scales_with_pairs(Part part) { return scaling_of(part) == Scaling::pairs; }
+bool scales_with_experts(Part part) { return scaling_of(part) == Scaling::experts; }
+// Shared experts run with the routed experts, as in Megatron-LM.
 bool is_second_half(Part part) {
-  return is_of_experts(part) || (Part::shared_in <= part && part <= Part::shared_out);
+  return is_expert_part(part) || (Part::shared_in <= part && part <= Part::shared_out);
 }
 
-// Of the kernels of all parts, those that are `wanted`.
-void add_share(bool (*wanted)(Part part), const DeviceSettings& settings,
+// Adds the share of each stage's kernel time that belongs to parts for which includes(part) holds.
+void add_share(bool (*includes)(Part part), const DeviceSettings& settings,
                const std::vector<config::Gpu>& gpus, const schedules::Routes& routes,
                const std::vector<StageParts>& stages, StageCosts::ByKindAndStage& shares) {
   struct Sums {
-    StageSums all;
+    StageSums total;
     StageSums part;
   };
-  std::vector<Sums> of_device;
+  std::vector<Sums> sums_by_device;
   for (std::size_t device = 0; device < gpus.size(); ++device)
     if (settings.repeats(device) && gpus[device] == gpus[device - 1])
-      of_device.push_back(of_device.back());
+      sums_by_device.push_back(sums_by_device.back());
     else
-      of_device.push_back({{settings[device], gpus[device], std::nullopt},
-                           {settings[device], gpus[device], wanted}});
+      sums_by_device.push_back({{settings[device], gpus[device], std::nullopt},
+                                {settings[device], gpus[device], includes}});
   const auto add = [&](PassKind kind, double seconds, double whole) {
     shares[static_cast<std::size_t>(kind)].push_back(whole > 0 ? seconds / whole : 0);
   };
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
-    const Sums& sums = of_device[routes.device(stage, 0)];
-    const PassSeconds all = sums.all.of(stages[stage]).kernels;
-    const PassSeconds part = sums.part.of(stages[stage]).kernels;
-    add(PassKind::forward, part.forward, all.forward);
-    add(PassKind::recompute, part.forward, all.forward);
-    add(PassKind::input_grad, part.before_weight_grad(), all.before_weight_grad());
-    add(PassKind::weight_grad, part.weight_grad, all.weight_grad);
-    add(PassKind::backward, part.backward(), all.backward());
+    const Sums& sums = sums_by_device[routes.device(stage, 0)];
+    const PassSeconds total = sums.total.seconds_of(stages[stage]).kernels;
+    const PassSeconds part = sums.part.seconds_of(stages[stage]).kernels;
+    add(PassKind::forward, part.forward, total.forward);
+    add(PassKind::recompute, part.forward, total.forward);
+    add(PassKind::input_grad, part.before_weight_grad(), total.before_weight_grad());
+    add(PassKind::weight_grad, part.weight_grad, total.weight_grad);
+    add(PassKind::backward, part.backward(), total.backward());
   }
 }
 
@@ -63,8 +63,8 @@ void set_shares(const DeviceSettings& settings, const std::vector<config::Gpu>& 
   if (setting.model.experts && setting.sizes.ep > 1)
     add_share(is_second_half, settings, gpus, routes, stages, costs.second_half);
   if (!setting.training.lengths && !setting.training.experts.power_law) return;
-  add_share(goes_by_pairs, settings, gpus, routes, stages, costs.attention_share);
-  add_share(goes_by_experts, settings, gpus, routes, stages, costs.experts_share);
+  add_share(scales_with_pairs, settings, gpus, routes, stages, costs.attention_share);
+  add_share(scales_with_experts, settings, gpus, routes, stages, costs.experts_share);
   for (const StageParts& parts : stages) add_routed_layers(setting.model, parts, costs);
 }
 

@@ -10,10 +10,10 @@
 
 namespace pipewright::workload {
 
-// Which parts of each stage's kernels are what, as the model has them on the GPU of the stage's
-// first device: where microbatches differ, those that go by pairs of queries and keys or by the
-// tokens of the busiest experts, with the layers whose routing is drawn; where tokens are sent to
-// experts, those between that and their way back.
+// Sets shares of each stage's kernel time, as modelled for the GPU of the stage's first device. If
+// microbatches differ: the shares that scale with pairs of queries and keys and with the tokens of
+// the busiest experts, and the layers with drawn routing. If tokens are sent to experts: the share
+// of the kernels between dispatch and combination.
 void set_shares(const DeviceSettings& settings, const std::vector<config::Gpu>& gpus,
                 const schedules::Routes& routes, const std::vector<StageParts>& stages,
                 StageCosts& costs);

@@ -10,51 +10,54 @@
 
 namespace pipewright::workload {
 
-// Seconds of the parts of any stage on one type of GPU.
+// Seconds of any stage on one type of GPU, from sums over the model's layers.
 class StageSums {
  public:
   StageSums(const ModelSetting& setting, const config::Gpu& gpu,
             const std::optional<config::LayerTimes>& times);
 
-  // Of the kernels of those parts alone that are `wanted`, as the model has them.
-  StageSums(const ModelSetting& setting, const config::Gpu& gpu, bool (*wanted)(Part part));
+  // Counts only the modelled kernels of parts for which includes(part) holds.
+  StageSums(const ModelSetting& setting, const config::Gpu& gpu, bool (*includes)(Part part));
 
-  PartSeconds of(const StageParts& stage) const;
-  // Of all its passes, each as long as its kernels or its host.
-  double longest(const StageParts& stage) const;
+  PartSeconds seconds_of(const StageParts& stage) const;
+  // Seconds of F and of the backward pass of a stage, each limited by its kernels or by its host.
+  double total_seconds(const StageParts& stage) const;
 
  private:
-  template <class OfKind, class Settle>
-  void add_layers(const ModelSetting& setting, const OfKind& of_kind, const Settle& settle);
+  template <class KindSeconds, class Adjust>
+  void add_layers(const ModelSetting& setting, const KindSeconds& kind_seconds,
+                  const Adjust& adjust);
 
-  std::vector<PartSeconds> before_;  // of all layers before this one
+  std::vector<PartSeconds> before_;  // sum over all layers before this one
   std::uint32_t block_ = 0;          // layers at the start of a stage that are recomputed; 0: all
   PartSeconds embedding_;
   PartSeconds mtp_;
-  PartSeconds head_;  // as often as it runs
+  PartSeconds head_;  // all runs of the head
 };
 
-// What of the model one GPU of each device has, of which most have the same.
+// Settings of one GPU per device. Most devices share one.
 class DeviceSettings {
  public:
   DeviceSettings(const config::Model& model, const config::Training& training,
                  const config::Parallel& parallel, const config::Communication& communication);
 
   const ModelSetting& operator[](std::size_t device) const {
-    return settings_[of_device_.empty() ? 0 : of_device_[device]];
+    return settings_[index_of_device_.empty() ? 0 : index_of_device_[device]];
   }
-  const ModelSetting& any() const { return settings_.front(); }  // for what all have alike
-  // Whether a device has what the one before it has.
+  // Setting of an arbitrary device, for members that all devices share.
+  const ModelSetting& any() const { return settings_.front(); }
+  // Returns whether a device has the same setting as the device before it.
   bool repeats(std::size_t device) const {
-    return device > 0 && (of_device_.empty() || of_device_[device] == of_device_[device - 1]);
+    return device > 0 &&
+           (index_of_device_.empty() || index_of_device_[device] == index_of_device_[device - 1]);
   }
 
  private:
   std::vector<ModelSetting> settings_;
-  std::vector<std::size_t> of_device_;  // empty: all have the one
+  std::vector<std::size_t> index_of_device_;  // empty: one setting for all
 };
 
-// By device, of which most have the same GPU.
+// Sums per device. Devices with the same GPU share them.
 std::vector<StageSums> stage_sums(const DeviceSettings& settings,
                                   const std::vector<config::Gpu>& gpus,
                                   const std::optional<config::LayerTimes>& times);

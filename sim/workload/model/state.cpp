@@ -8,8 +8,8 @@
 namespace pipewright::workload {
 namespace {
 
-// What of a stage is at work one after the other: embedding, layers, head. The head's has the
-// matrix that it is tied to, wherever that is kept.
+// Parameters of the parts of a stage that run one after the other: embedding, layers, head. A tied
+// head counts the matrix that it is tied to, wherever that is stored.
 std::vector<Parameters> part_parameters(const ModelSetting& setting, const StageParts& stage) {
   const config::Model& model = setting.model;
   const std::uint64_t embedding = embedding_parameters(model, setting.sizes);
@@ -24,8 +24,8 @@ std::vector<Parameters> part_parameters(const ModelSetting& setting, const Stage
         layer_parameters(model, kind_of_layer(model, stage.layers.first + index), setting.sizes));
   for (std::uint32_t module = 0; module < stage.mtp; ++module)
     parts.push_back(mtp_parameters(model, setting.sizes));
-  const bool is_of_head = stage.head && model.tied_embeddings;
-  if (stage.embedding_copy && !is_of_head)
+  const bool head_has_embedding = stage.head && model.tied_embeddings;
+  if (stage.embedding_copy && !head_has_embedding)
     parts.push_back({.dense = embedding, .vocabulary = embedding});
   if (stage.head)
     parts.push_back(
@@ -50,10 +50,10 @@ ZeroGroups zero_groups(const config::Parallel& parallel, std::uint32_t device) {
   const double copies = parallel.replicates();
   const double ranks = static_cast<double>(parallel.dp.value) * parallel.cp.value;
   const double tp = parallel.tp_of(device);
-  const double of_experts = (parallel.etp ? parallel.etp->value : tp) * parallel.ep.value;
+  const double expert_ranks = (parallel.etp ? parallel.etp->value : tp) * parallel.ep.value;
   return {.level = parallel.zero,
           .dense = ranks / copies,
-          .experts = tp * ranks / of_experts / copies,
+          .experts = tp * ranks / expert_ranks / copies,
           .keeps_weights = parallel.keeps_weights()};
 }
 
@@ -61,29 +61,32 @@ DeviceState state_of(const Parameters& parameters, const config::Training& train
                      const ZeroGroups& zero) {
   const auto dense = static_cast<double>(parameters.dense);
   const auto experts = static_cast<double>(parameters.experts);
-  const auto part = [&](double each, std::uint32_t from_level) {
-    const bool cut = zero.level >= from_level;
-    const double kept = cut ? dense / zero.dense + experts / zero.experts : dense + experts;
-    return kept * each;
+  const auto sharded = [&](double bytes_per_parameter, std::uint32_t from_level) {
+    const bool is_sharded = zero.level >= from_level;
+    const double held_parameters =
+        is_sharded ? dense / zero.dense + experts / zero.experts : dense + experts;
+    return held_parameters * bytes_per_parameter;
   };
   const auto whole = [](double bytes) { return static_cast<std::uint64_t>(std::llround(bytes)); };
-  const double plain = static_cast<double>(parameters.vocabulary) *
-                       (training.bytes.weights.value_or(2) - weight_bytes(training));
+  const double unscaled_extra = static_cast<double>(parameters.vocabulary) *
+                                (training.bytes.weights.value_or(2) - weight_bytes(training));
   DeviceState state;
-  state.optimizer = whole(part(config::optimizer_bytes(training), 1));
-  constexpr std::uint32_t never = 4;
-  state.gradients = whole(part(config::gradient_bytes(training), zero.keeps_weights ? never : 2));
-  const double beside =
+  state.optimizer = whole(sharded(config::optimizer_bytes(training), 1));
+  constexpr std::uint32_t no_level = 4;
+  state.gradients =
+      whole(sharded(config::gradient_bytes(training), zero.keeps_weights ? no_level : 2));
+  const double whole_weights =
       zero.keeps_weights ? (dense + experts) * config::gathered_bytes(training) : 0;
-  state.weights = whole(part(weight_bytes(training), 3) +
-                        (zero.level >= 3 ? plain / zero.dense : plain) + beside);
+  state.weights =
+      whole(sharded(weight_bytes(training), 3) +
+            (zero.level >= 3 ? unscaled_extra / zero.dense : unscaled_extra) + whole_weights);
   return state;
 }
 
 double updated_parameters(const Parameters& parameters, const ZeroGroups& zero) {
-  const bool cut = zero.level >= 1;
-  return static_cast<double>(parameters.dense) / (cut ? zero.dense : 1) +
-         static_cast<double>(parameters.experts) / (cut ? zero.experts : 1);
+  const bool is_sharded = zero.level >= 1;
+  return static_cast<double>(parameters.dense) / (is_sharded ? zero.dense : 1) +
+         static_cast<double>(parameters.experts) / (is_sharded ? zero.experts : 1);
 }
 
 std::uint64_t buffer_bytes(const ModelSetting& setting, std::uint32_t devices,
@@ -97,33 +100,34 @@ std::uint64_t buffer_bytes(const ModelSetting& setting, std::uint32_t devices,
 std::uint64_t gathered_bytes(const ModelSetting& setting, const StageParts& stage,
                              const ZeroGroups& zero) {
   if (zero.level < 3 || zero.keeps_weights) return 0;
-  std::uint64_t before = 0;
-  std::uint64_t most = 0;
+  std::uint64_t previous = 0;
+  std::uint64_t largest_pair = 0;
   for (const Parameters& part : part_parameters(setting, stage)) {
-    most = std::max(most, before + part.all());
-    before = part.all();
+    largest_pair = std::max(largest_pair, previous + part.total());
+    previous = part.total();
   }
   return static_cast<std::uint64_t>(
-      std::llround(static_cast<double>(most) * config::gathered_bytes(setting.training)));
+      std::llround(static_cast<double>(largest_pair) * config::gathered_bytes(setting.training)));
 }
 
-std::uint32_t gradient_parts(std::uint64_t dense_parameters, const config::Communication& talk,
-                             std::uint32_t copies) {
-  const std::uint64_t bytes = dense_parameters * talk.gradient_bytes;
-  const std::uint64_t bucket = config::bucket_bytes(talk, copies);
+std::uint32_t gradient_parts(std::uint64_t dense_parameters,
+                             const config::Communication& communication, std::uint32_t copies) {
+  const std::uint64_t bytes = dense_parameters * communication.gradient_bytes;
+  const std::uint64_t bucket = config::bucket_bytes(communication, copies);
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (bytes + bucket - 1) / bucket));
 }
 
-std::uint64_t unsharded_gradient_bytes(const Parameters& stage, const config::Communication& talk,
+std::uint64_t unsharded_gradient_bytes(const Parameters& stage,
+                                       const config::Communication& communication,
                                        const ZeroGroups& zero) {
   if (zero.level < 2 || zero.keeps_weights) return 0;
-  // What no other rank has is summed where it is.
-  const std::uint64_t cut =
+  // Gradients that no other rank shares are summed where they are.
+  const std::uint64_t reduced =
       (zero.dense > 1 ? stage.dense : 0) + (zero.experts > 1 ? stage.experts : 0);
-  const std::uint64_t whole = cut * talk.gradient_bytes;
-  if (!talk.overlap_grad_reduce) return whole;
+  const std::uint64_t whole = reduced * communication.gradient_bytes;
+  if (!communication.overlap_grad_reduce) return whole;
   const std::uint32_t parts =
-      gradient_parts(stage.dense, talk, static_cast<std::uint32_t>(zero.dense));
+      gradient_parts(stage.dense, communication, static_cast<std::uint32_t>(zero.dense));
   return parts < 2 ? whole : 2 * (whole / parts);
 }
 

@@ -9,21 +9,22 @@
 namespace pipewright::workload {
 namespace {
 
-void add(const Kernel& kernel, const config::Gpu& gpu, double times, DeviceKernels& sums) {
+using Work = Kernel::Work;
+
+void add_kernel(const Kernel& kernel, const config::Gpu& gpu, double times, DeviceKernels& sums) {
   times *= kernel.times;
-  if (times == 0 || kernel.work == Kernel::Work::collective) return;
-  using Work = Kernel::Work;
-  const bool moves = kernel.work == Work::memory || kernel.work == Work::recurrence;
-  KernelTotal& sum = moves                            ? sums.memory
-                     : kernel.work == Work::attention ? sums.attention
-                                                      : sums.products;
-  sum.kernels += times;
-  sum.seconds += times * kernel_time(kernel, gpu).seconds;
+  if (times == 0 || kernel.work == Work::collective) return;
+  const bool is_memory_bound = kernel.work == Work::memory || kernel.work == Work::recurrence;
+  KernelTotal& total = is_memory_bound                  ? sums.memory
+                       : kernel.work == Work::attention ? sums.attention
+                                                        : sums.products;
+  total.kernels += times;
+  total.seconds += times * kernel_time(kernel, gpu).seconds;
 }
 
-void add(const PassKernels& passes, const config::Gpu& gpu, DeviceKernels& sums) {
+void add_kernels(const PassKernels& passes, const config::Gpu& gpu, DeviceKernels& sums) {
   for (const auto* const kernels : {&passes.forward, &passes.input_grad, &passes.weight_grad})
-    for (const Kernel& kernel : *kernels) add(kernel, gpu, 1, sums);
+    for (const Kernel& kernel : *kernels) add_kernel(kernel, gpu, 1, sums);
 }
 
 }  // namespace
@@ -42,20 +43,22 @@ std::vector<DeviceKernels> device_kernels(const config::Scenario& scenario,
     const LayerRange& layers = stages[stage].layers;
     for (std::uint32_t layer = layers.first; layer < layers.first + layers.count; ++layer) {
       const PassKernels kernels = layer_kernels(setting, kind_of_layer(job.model, layer));
-      add(kernels, gpu, sums[device]);
+      add_kernels(kernels, gpu, sums[device]);
       if (!is_recomputed(recompute, layers, layer)) continue;
       for (const Kernel& kernel : kernels.forward)
-        add(kernel, gpu, share_recomputed(recompute, kernel.part, kernel.work), sums[device]);
+        add_kernel(kernel, gpu, share_recomputed(recompute, kernel.part, kernel.work),
+                   sums[device]);
     }
-    if (stages[stage].embedding) add(embedding_kernels(setting), gpu, sums[device]);
+    if (stages[stage].embedding) add_kernels(embedding_kernels(setting), gpu, sums[device]);
     for (std::uint32_t module = 0; module < stages[stage].mtp; ++module) {
       const PassKernels kernels = mtp_kernels(setting);
-      add(kernels, gpu, sums[device]);
+      add_kernels(kernels, gpu, sums[device]);
       for (const Kernel& kernel : kernels.forward)
-        add(kernel, gpu, share_recomputed(recompute, kernel.part, kernel.work), sums[device]);
+        add_kernel(kernel, gpu, share_recomputed(recompute, kernel.part, kernel.work),
+                   sums[device]);
     }
     for (std::uint32_t run = 0; stages[stage].head && run <= job.model.mtp_layers; ++run)
-      add(head_kernels(setting), gpu, sums[device]);
+      add_kernels(head_kernels(setting), gpu, sums[device]);
   }
   return sums;
 }

@@ -6,7 +6,7 @@
 #include "sim/config/scenario.hpp"
 #include "sim/workload/plan/modelled.hpp"
 
-// The kernels that the model says a GPU runs, in sums: what a measured run's are held against.
+// Sums of the kernels that the model predicts for a GPU, to compare a measured run with.
 namespace pipewright::workload {
 
 struct KernelTotal {
@@ -14,14 +14,15 @@ struct KernelTotal {
   double seconds = 0;
 };
 
-// Of one microbatch: F, I and W of all stages of a device, and what backward passes make again.
+// Kernels of one microbatch: F, I and W of all stages of a device, and the recomputation of
+// backward passes.
 struct DeviceKernels {
-  KernelTotal products;  // attention's too, where scores are kept
+  KernelTotal products;  // including those of attention that is not fused
   KernelTotal attention;
   KernelTotal memory;
 };
 
-// One for each pipeline device. Throws config::Error where the layout does not fit the model.
+// Sums per pipeline device. Throws config::Error if the layout does not fit the model.
 std::vector<DeviceKernels> device_kernels(const config::Scenario& scenario,
                                           const schedules::Schedule& schedule, const Gpus& gpus);
 

@@ -13,88 +13,90 @@ namespace {
 using schedules::PassKind;
 using schedules::Schedule;
 
-// What was measured holds the collectives within passes of those kinds.
+// Removes the collectives within passes of these kinds, whose measured times include them.
 void drop_calls(StageCosts& costs, std::initializer_list<PassKind> kinds) {
   for (StageTraffic& stage : costs.traffic)
     for (const PassKind kind : kinds) stage[kind].clear();
 }
 
-// The part of F that backward passes make again takes as many times longer as F does, and holds its
-// collectives as F does.
-void recompute_as_measured(const ModelJob& job, const Schedule& schedule,
-                           const std::vector<double>& measured, StageCosts& costs) {
+// Scales the recomputed part of F in backward passes like F itself, and removes its collectives,
+// which are in the measured time of F.
+void scale_recomputation(const ModelJob& job, const Schedule& schedule,
+                         const std::vector<double>& measured_seconds, StageCosts& costs) {
   if (job.training.recompute == config::Recompute{}) return;
-  config::Partition same{.rule = config::Partition::Rule::layout};
+  config::Partition same_partition{.rule = config::Partition::Rule::layout};
   for (const StageParts& stage : model_partition(job, schedule.routes)) {
-    same.layers.push_back(stage.layers.count);
-    same.mtp.push_back(stage.mtp);
+    same_partition.layers.push_back(stage.layers.count);
+    same_partition.mtp.push_back(stage.mtp);
   }
-  config::Training keeps_all = job.training;
-  keeps_all.recompute = {};
-  StageCosts without = model_costs({.model = job.model,
-                                    .training = keeps_all,
-                                    .parallel = job.parallel,
-                                    .partition = same,
-                                    .gpus = job.gpus,
-                                    .communication = job.communication,
-                                    .measured = job.measured},
-                                   schedule.routes, schedule.slices);
+  config::Training no_recompute = job.training;
+  no_recompute.recompute = {};
+  StageCosts without_recompute = model_costs({.model = job.model,
+                                              .training = no_recompute,
+                                              .parallel = job.parallel,
+                                              .partition = same_partition,
+                                              .gpus = job.gpus,
+                                              .communication = job.communication,
+                                              .measured = job.measured},
+                                             schedule.routes, schedule.slices);
   for (const PassKind kind : {PassKind::input_grad, PassKind::backward})
     for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage) {
       double& seconds = costs.times[kind][stage];
-      const double plain = without.times[kind][stage];
-      const double longer = measured[stage] / costs.times[PassKind::forward][stage];
-      seconds = plain + (seconds - plain) * longer;
-      costs.traffic[stage][kind] = std::move(without.traffic[stage][kind]);
+      const double plain = without_recompute.times[kind][stage];
+      const double factor = measured_seconds[stage] / costs.times[PassKind::forward][stage];
+      seconds = plain + (seconds - plain) * factor;
+      costs.traffic[stage][kind] = std::move(without_recompute.traffic[stage][kind]);
     }
 }
 
-void take_forward(const config::Scenario& scenario, const ModelJob& job, const Schedule& schedule,
-                  StageCosts& costs) {
+void apply_forward_times(const config::Scenario& scenario, const ModelJob& job,
+                         const Schedule& schedule, StageCosts& costs) {
   if (scenario.forward_times.value.empty()) return;
-  const std::vector<double> measured =
+  const std::vector<double> measured_seconds =
       stage_times(scenario.forward_times, "forward_times", schedule);
   if (!scenario.backward_times && !scenario.input_grad_times)
-    recompute_as_measured(job, schedule, measured, costs);
-  costs.times[PassKind::forward] = measured;
+    scale_recomputation(job, schedule, measured_seconds, costs);
+  costs.times[PassKind::forward] = measured_seconds;
   add_overhead(scenario.pass_overhead, costs.times[PassKind::forward]);
   costs.times[PassKind::recompute] = costs.times[PassKind::forward];
   drop_calls(costs, {PassKind::forward, PassKind::recompute});
 }
 
-// A whole backward goes to I and W as the model shares it.
-void take_backward(const config::Scenario& scenario, const Schedule& schedule, StageCosts& costs) {
+// Divides a measured whole backward pass into I and W in the modelled ratio.
+void apply_backward_times(const config::Scenario& scenario, const Schedule& schedule,
+                          StageCosts& costs) {
   auto& input = costs.times[PassKind::input_grad];
   auto& weight = costs.times[PassKind::weight_grad];
-  auto& whole = costs.times[PassKind::backward];
+  auto& backward = costs.times[PassKind::backward];
   if (!scenario.backward_times && !scenario.input_grad_times) return;
-  const auto plain = whole;
+  const auto modelled = backward;
   if (scenario.backward_times)
-    whole = stage_times(*scenario.backward_times, "backward_times", schedule);
+    backward = stage_times(*scenario.backward_times, "backward_times", schedule);
   if (scenario.input_grad_times) {
     input = stage_times(*scenario.input_grad_times, "input_grad_times", schedule);
     weight = stage_times(scenario.weight_grad_times.value(), "weight_grad_times", schedule);
   }
   for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage) {
-    if (!scenario.backward_times) whole[stage] = input[stage] + weight[stage];
+    if (!scenario.backward_times) backward[stage] = input[stage] + weight[stage];
     if (scenario.input_grad_times) continue;
-    input[stage] *= whole[stage] / plain[stage];
-    weight[stage] *= whole[stage] / plain[stage];
+    input[stage] *= backward[stage] / modelled[stage];
+    weight[stage] *= backward[stage] / modelled[stage];
   }
-  for (std::vector<double>* const times : {&input, &weight, &whole})
+  for (std::vector<double>* const times : {&input, &weight, &backward})
     add_overhead(scenario.pass_overhead, *times);
   drop_calls(costs, {PassKind::input_grad, PassKind::weight_grad, PassKind::backward});
 }
 
-// What a microbatch is said to leave on a device is all that it leaves there, logits included.
-void take_memory(const config::Scenario& scenario, const Schedule& schedule, StageCosts& costs) {
+// Replaces the modelled memory by what the scenario gives. The given size of activations includes
+// the logits.
+void apply_memory(const config::Scenario& scenario, const Schedule& schedule, StageCosts& costs) {
   const config::State& state = scenario.state;
-  const auto given = device_states(state, schedule.routes, schedule.devices);
+  const auto given_states = device_states(state, schedule.routes, schedule.devices);
   for (std::uint32_t device = 0; device < schedule.devices; ++device) {
-    DeviceState& held = costs.state[device];
-    if (state.weights.given()) held.weights = given[device].weights;
-    if (state.gradients.given()) held.gradients = given[device].gradients;
-    if (state.optimizer.given()) held.optimizer = given[device].optimizer;
+    DeviceState& device_state = costs.state[device];
+    if (state.weights.given()) device_state.weights = given_states[device].weights;
+    if (state.gradients.given()) device_state.gradients = given_states[device].gradients;
+    if (state.optimizer.given()) device_state.optimizer = given_states[device].optimizer;
   }
   if (!scenario.activation.per_microbatch.given()) return;
   const auto stages =
@@ -105,8 +107,9 @@ void take_memory(const config::Scenario& scenario, const Schedule& schedule, Sta
                                 .working = costs.activations[stage].working};
 }
 
-// A stage that recomputes keeps its input, of which what one GPU is sent may be a part.
-void take_boundary(std::uint64_t bytes, StageCosts& costs) {
+// Replaces the size of boundary tensors. A stage that recomputes keeps its whole input, of which
+// one GPU may receive only a part.
+void apply_boundary_tensor(std::uint64_t bytes, StageCosts& costs) {
   if (costs.boundary_bytes > 0)
     for (std::uint64_t& input : costs.input_bytes) input = input / costs.boundary_bytes * bytes;
   costs.boundary_bytes = bytes;
@@ -136,15 +139,16 @@ StageCosts modelled_costs(const config::Scenario& scenario, const Schedule& sche
                           const Gpus& gpus) {
   const ModelJob job = model_job(scenario, gpus);
   StageCosts costs = model_costs(job, schedule.routes, schedule.slices);
-  take_forward(scenario, job, schedule, costs);
-  take_backward(scenario, schedule, costs);
+  apply_forward_times(scenario, job, schedule, costs);
+  apply_backward_times(scenario, schedule, costs);
   costs.times.overlap = scenario.overlap;
   if (scenario.fused_times) {
     costs.times.fused = stage_times(*scenario.fused_times, "fused_times", schedule);
     add_overhead(scenario.pass_overhead, costs.times.fused);
   }
-  take_memory(scenario, schedule, costs);
-  if (scenario.boundary_tensor) take_boundary(*scenario.boundary_tensor / schedule.slices, costs);
+  apply_memory(scenario, schedule, costs);
+  if (scenario.boundary_tensor)
+    apply_boundary_tensor(*scenario.boundary_tensor / schedule.slices, costs);
   return costs;
 }
 

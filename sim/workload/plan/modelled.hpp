@@ -9,16 +9,17 @@
 
 namespace pipewright::workload {
 
-using Gpus = std::vector<config::Gpu>;  // one per device, where a scenario has a model
+using Gpus = std::vector<config::Gpu>;  // one per device if the scenario has a model
 
-// The scenario's model as it is trained on these GPUs. Holds references into both.
+// Describes the training of the scenario's model on these GPUs. The result refers to both
+// arguments.
 ModelJob model_job(const config::Scenario& scenario, const Gpus& gpus);
 
-// Whether the scenario recomputes what makes nothing free, which only costs time.
+// Returns whether the recomputation of the scenario frees no memory and only costs time.
 bool recomputes_for_nothing(const config::Scenario& scenario);
 
-// What a schedule's passes cost by the scenario's model. What the scenario says itself, of times,
-// boundary tensors, activations and state, stands in place of what the model says.
+// Costs of a schedule's passes by the scenario's model. Times, boundary tensors, activations and
+// state that the scenario gives replace the modelled ones.
 StageCosts modelled_costs(const config::Scenario& scenario, const schedules::Schedule& schedule,
                           const Gpus& gpus);
 

@@ -11,41 +11,43 @@
 
 namespace pipewright::workload {
 
-// What those who plan an order for given times are told of the network; without it, nothing waits.
+// Network times for planning an order with given pass times. Without them, no pass waits for the
+// network.
 struct NetworkEstimate {
-  // Adds the collectives within passes to a placement's times, as add_exposed_time() does.
+  // Adds the collectives within passes to the times of a placement, like add_exposed_time().
   std::function<void(const schedules::Routes&, StageCosts&)> add_waits;
-  // Seconds that a boundary tensor of so many bytes takes from stage to stage, at the most.
+  // Longest time in seconds of a boundary tensor of `bytes` bytes from one stage to the next.
   std::function<double(const schedules::Routes&, std::uint64_t bytes)> hop;
-  std::vector<std::uint64_t> memory;  // of each device, bytes; none: what its GPU's type has
+  // Bytes per device; empty: the memory of each device's GPU type.
+  std::vector<std::uint64_t> memory;
 };
 
-// The costs that all schedules with the same routes and slices share.
+// Costs that all schedules with the same routes and slices share.
 StageCosts shared_costs(const config::Scenario& scenario, const schedules::Schedule& schedule,
                         const Gpus& gpus);
-// Throws config::Error where a schedule's bytes are more than can be counted.
+// Throws config::Error if the memory of a schedule exceeds what 63 bits can count.
 void check_memory_can_be_counted(const schedules::Schedule& schedule, const StageCosts& costs);
 
-// Throws config::Error where costs are beyond what can be simulated: passes and steps of more than
-// 1e9 s, which is what a scenario may give, and more than 1e5 buckets of gradients a stage.
+// Throws config::Error if costs exceed what can be simulated: passes and optimizer steps of 1e9 s,
+// the limit for times in a scenario, and 1e5 buckets of gradients per stage.
 void check_limits(const config::Scenario& scenario, const StageCosts& costs);
 
-// A schedule without passes, for what a placement's stages cost.
+// A schedule without passes, which stands for a placement where costs of its stages are computed.
 schedules::Schedule on_placement(const config::Scenario& scenario, const schedules::Routes& routes,
                                  const std::string& name = "placement");
 
-// What the stages of a placement cost, as in a plan, but for the allowance for fragmentation.
-// Errors are about the schedule called `name`.
+// Costs of a placement's stages as in a plan, but without the allowance for fragmentation. Errors
+// name the schedule `name`.
 StageCosts placement_costs(const config::Scenario& scenario, const schedules::Routes& routes,
                            const Gpus& gpus, const std::string& name);
 
-// The order that `searched` stands for, as a request of a search.
+// Search request for the order that `searched` stands for.
 schedules::SearchRequest search_request(const config::Scenario& scenario,
                                         const config::ScheduleSpec& spec, const Gpus& gpus,
                                         const NetworkEstimate& estimate);
 
-// The times of a scenario's passes as given there, with what lies between passes: one time, or one
-// per device, is shared by a device's chunks.
+// Pass times that a scenario gives, with the time between passes. A single time, or one time per
+// device, is divided among a device's chunks.
 schedules::PassTimes pass_times(const config::Scenario& scenario,
                                 const schedules::Schedule& schedule);
 

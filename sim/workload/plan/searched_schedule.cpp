@@ -17,17 +17,17 @@ using schedules::Pipeline;
 using schedules::Routes;
 using Bytes = std::int64_t;
 
-Bytes bytes(double count) { return static_cast<Bytes>(std::min(count, 4e18)); }
+Bytes to_bytes(double count) { return static_cast<Bytes>(std::min(count, 4e18)); }
 
-// What is there before and between all passes.
-double resting(const DeviceState& state) {
+// Memory that a device uses before, during and between all passes.
+double static_bytes(const DeviceState& state) {
   return static_cast<double>(state.weights) + static_cast<double>(state.gradients) +
          static_cast<double>(state.optimizer) + static_cast<double>(state.buffers) +
          static_cast<double>(state.allowance);
 }
 
-// The search knows one number from F to I and another from I to W: the larger ones that a stage
-// holds in those times, with what its allocator wastes.
+// The search has one number for the memory from F to I and another for that from I to W. They are
+// the largest that a stage holds in these times, including what its allocator wastes.
 void add_stage(const Activations& stage, double fragmentation, ActivationMemory& memory) {
   const double factor = 1 + fragmentation;
   const double after = static_cast<double>(stage.held) -
@@ -35,30 +35,32 @@ void add_stage(const Activations& stage, double fragmentation, ActivationMemory&
                        static_cast<double>(stage.made_by_input_grad);
   const double before = static_cast<double>(stage.held) + static_cast<double>(stage.logits);
   const double held = std::max(before, after) * factor;
-  memory.held.push_back(bytes(held));
-  memory.released_by_input_grad.push_back(bytes(held - after * factor));
+  memory.held.push_back(to_bytes(held));
+  memory.released_by_input_grad.push_back(to_bytes(held - after * factor));
 }
 
-ActivationMemory in_bytes(const config::Scenario& scenario, const StageCosts& costs,
-                          const Routes& routes, const std::vector<std::uint64_t>& limits) {
+ActivationMemory memory_in_bytes(const config::Scenario& scenario, const StageCosts& costs,
+                                 const Routes& routes, const std::vector<std::uint64_t>& limits) {
   ActivationMemory memory;
-  std::vector<double> left(limits.begin(), limits.end());
+  std::vector<double> available(limits.begin(), limits.end());
   std::vector<double> working(limits.size());
   for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
     add_stage(costs.activations[stage], scenario.model ? scenario.training.fragmentation : 0,
               memory);
-    double& most = working[routes.device(stage, 0)];
+    double& device_working = working[routes.device(stage, 0)];
     const double gathered = costs.gathered.empty() ? 0 : static_cast<double>(costs.gathered[stage]);
-    most = std::max(most, static_cast<double>(costs.activations[stage].working) + gathered);
+    device_working =
+        std::max(device_working, static_cast<double>(costs.activations[stage].working) + gathered);
   }
-  for (std::size_t device = 0; device < left.size(); ++device)
-    memory.limit.push_back(bytes(left[device] - resting(costs.state[device]) - working[device]));
+  for (std::size_t device = 0; device < available.size(); ++device)
+    memory.limit.push_back(
+        to_bytes(available[device] - static_bytes(costs.state[device]) - working[device]));
   return memory;
 }
 
-// Counted in chunks: as many as 1F1B has.
-ActivationMemory in_microbatches(std::uint32_t devices, std::uint32_t microbatches,
-                                 const Routes& routes) {
+// Counts memory in chunks, with as many microbatches as 1F1B has in flight.
+ActivationMemory memory_in_microbatches(std::uint32_t devices, std::uint32_t microbatches,
+                                        const Routes& routes) {
   ActivationMemory memory;
   memory.held.assign(routes.stages(), 1);
   memory.released_by_input_grad.assign(routes.stages(), 0);
@@ -76,8 +78,9 @@ schedules::SearchRequest search_request(const config::Scenario& scenario,
   const std::uint32_t devices = scenario.devices.value;
   std::vector<std::uint64_t> limits = capacity;
   if (spec.memory_limit) limits.assign(devices, spec.memory_limit->value);
-  const bool known = limits.size() == devices &&
-                     std::ranges::all_of(limits, [](std::uint64_t limit) { return limit > 0; });
+  const bool has_limits =
+      limits.size() == devices &&
+      std::ranges::all_of(limits, [](std::uint64_t limit) { return limit > 0; });
   const std::uint32_t microbatches = scenario.microbatches.value;
   const auto pipeline = [=, &scenario](const Routes& routes) -> std::optional<Pipeline> {
     StageCosts costs;
@@ -93,9 +96,9 @@ schedules::SearchRequest search_request(const config::Scenario& scenario,
                     .microbatches = microbatches,
                     .times = costs.times,
                     .hop = hop ? hop(routes, costs.boundary_bytes) : scenario.p2p_time,
-                    .memory = known && takes_memory
-                                  ? in_bytes(scenario, costs, routes, limits)
-                                  : in_microbatches(devices, microbatches, routes),
+                    .memory = has_limits && takes_memory
+                                  ? memory_in_bytes(scenario, costs, routes, limits)
+                                  : memory_in_microbatches(devices, microbatches, routes),
                     .recomputed = {}};
     return result;
   };
@@ -120,25 +123,27 @@ std::optional<LeastMemory> least_memory(const schedules::SearchRequest& request,
   if (capacity.size() != request.devices || std::ranges::find(capacity, 0U) != capacity.end())
     return std::nullopt;
   std::optional<LeastMemory> roomiest;
-  double most_spare = -std::numeric_limits<double>::infinity();
+  double best_spare = -std::numeric_limits<double>::infinity();
   for (const Routes& routes : schedules::searched_placements(request.devices)) {
     const std::optional<Pipeline> pipeline = request.pipeline(routes);
     if (!pipeline) continue;
-    // What is there all the time is what the limit lacks to the capacity.
-    const std::vector<Bytes> one = schedules::least_memory(*pipeline);
+    // The memory that is always in use is the difference between the capacity and the limit.
+    const std::vector<Bytes> single_microbatch = schedules::least_memory(*pipeline);
     LeastMemory tightest;
-    double least_spare = std::numeric_limits<double>::infinity();
+    double smallest_spare = std::numeric_limits<double>::infinity();
     for (std::uint32_t device = 0; device < request.devices; ++device) {
-      const double spare = static_cast<double>(pipeline->memory.limit[device] - one[device]) /
-                           static_cast<double>(capacity[device]);
-      if (spare >= least_spare) continue;
-      least_spare = spare;
-      tightest = {.bytes = capacity[device] -
-                           static_cast<std::uint64_t>(pipeline->memory.limit[device] - one[device]),
-                  .capacity = capacity[device]};
+      const double spare =
+          static_cast<double>(pipeline->memory.limit[device] - single_microbatch[device]) /
+          static_cast<double>(capacity[device]);
+      if (spare >= smallest_spare) continue;
+      smallest_spare = spare;
+      tightest = {
+          .bytes = capacity[device] - static_cast<std::uint64_t>(pipeline->memory.limit[device] -
+                                                                 single_microbatch[device]),
+          .capacity = capacity[device]};
     }
-    if (least_spare <= most_spare) continue;
-    most_spare = least_spare;
+    if (smallest_spare <= best_spare) continue;
+    best_spare = smallest_spare;
     roomiest = tightest;
   }
   return roomiest;

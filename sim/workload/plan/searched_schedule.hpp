@@ -7,17 +7,18 @@
 #include "sim/config/scenario.hpp"
 #include "sim/workload/stage_costs.hpp"
 
-// The schedule `searched`: the best order of passes that can be found for a scenario's own costs
+// The schedule `searched`: the best order of passes that a search finds for a scenario's own costs,
 // within the memory that each device has for activations.
 namespace pipewright::workload {
 
 using CostsOfPlacement = std::function<StageCosts(const schedules::Routes&)>;
 using HopOnPlacement = std::function<double(const schedules::Routes&, std::uint64_t bytes)>;
 
-// What is searched. The limit is the spec's, else `capacity`, bytes of each device; where that is 0
-// or activations take nothing, 1F1B's number of microbatches. `hop`: seconds of a boundary tensor;
-// empty: those of the ideal network.
-// `costs_of` may throw config::Error for a placement that the scenario cannot have.
+// Search request for a scenario. The memory limit is that of the spec or else `capacity`, in bytes
+// per device. If a capacity is 0 or activations take no memory, the limit is the number of
+// microbatches in flight of 1F1B. `hop` gives the seconds of a boundary tensor; if it is empty,
+// those of the ideal network hold. `costs_of` may throw config::Error for a placement that the
+// scenario does not allow.
 schedules::SearchRequest search_request(const config::Scenario& scenario,
                                         const config::ScheduleSpec& spec,
                                         const CostsOfPlacement& costs_of,
@@ -28,8 +29,9 @@ schedules::SearchRequest search_request(const config::Scenario& scenario,
 schedules::Schedule searched_schedule(const config::ScheduleSpec& spec,
                                       const schedules::SearchRequest& request);
 
-// Bytes of the device that has least to spare, whatever the order, on the placement where that is
-// most; and what it may hold. None where memory does not limit the search.
+// Smallest memory that any order needs on the device with the least to spare, on the placement
+// where that device has the most to spare, and the capacity of that device. Empty if memory does
+// not limit the search.
 struct LeastMemory {
   std::uint64_t bytes = 0;
   std::uint64_t capacity = 0;

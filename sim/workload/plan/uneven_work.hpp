@@ -9,8 +9,8 @@
 
 namespace pipewright::workload {
 
-// What a scenario says of its documents and of its experts' routing, for passes that cost this.
-// Null where all microbatches are alike.
+// Differences in the work of microbatches that follow from the scenario's documents and from the
+// routing of its experts, for passes with these costs. Null if all microbatches are equal.
 std::shared_ptr<const Uneven> uneven_work(const config::Scenario& scenario,
                                           const schedules::Schedule& schedule,
                                           const StageCosts& costs);

@@ -1,21 +1,21 @@
 #include "sim/workload/shape/recurrence.hpp"
 #include "sim/workload/shape/shape.hpp"
 
-// Layers on one GPU: their matrices, and their parameters.
+// Matrices and parameters of a layer on one GPU.
 namespace pipewright::workload {
 namespace {
 
 using config::Model;
 
-// The layers of a transformer that have a sliding window, as a part of all.
-double windowed(const Model& model) {
+// Share of a transformer's layers whose attention uses a sliding window.
+double windowed_share(const Model& model) {
   if (model.sliding_window == 0) return 0;
   const double full =
       model.full_attention_every == 0 ? 0 : model.layers / model.full_attention_every;
   return 1 - full / model.layers;
 }
 
-Attention attention_of(const Model& model, Mixer mixer, const Sizes& sizes) {
+Attention layer_attention(const Model& model, Mixer mixer, const Sizes& sizes) {
   Attention attention{.samples = sizes.samples,
                       .queries = sizes.queries,
                       .keys = sizes.document,
@@ -26,9 +26,9 @@ Attention attention_of(const Model& model, Mixer mixer, const Sizes& sizes) {
                       .window = static_cast<double>(model.sliding_window),
                       .chunked = model.chunked};
   if (mixer == Mixer::sliding)
-    attention.windowed = 1;
+    attention.windowed_share = 1;
   else if (model.pattern.empty())
-    attention.windowed = windowed(model);
+    attention.windowed_share = windowed_share(model);
   if (mixer == Mixer::latent) {
     attention.kv_heads = attention.heads;
     attention.key_dim = model.latent->nope_head_dim + model.latent->rope_head_dim;
@@ -37,13 +37,13 @@ Attention attention_of(const Model& model, Mixer mixer, const Sizes& sizes) {
   return attention;
 }
 
-// Of queries, keys and values, and gates.
+// Heads in the output of the QKV product: queries, keys, values and, with an output gate, gates.
 std::uint32_t attention_heads(const Model& model, const Attention& a) {
   return (model.output_gate ? 2 : 1) * a.heads + 2 * a.kv_heads;
 }
 
-// Each rank of tp has its heads of the matrices; compressing is done by all of them, on the tokens
-// that they have anyway.
+// Adds the products of latent attention (MLA). Each tp rank computes the up-projections of its own
+// heads and the whole down-projections, on the tokens that it holds anyway.
 void add_latent(const Model& model, const Sizes& sizes, Layer& layer) {
   const Model::Latent& latent = *model.latent;
   const Attention& a = layer.attention;
@@ -70,7 +70,7 @@ void add_latent(const Model& model, const Sizes& sizes, Layer& layer) {
 }
 
 void add_attention(const Model& model, const Sizes& sizes, Layer& layer) {
-  layer.attention = attention_of(model, layer.mixer, sizes);
+  layer.attention = layer_attention(model, layer.mixer, sizes);
   const Attention& a = layer.attention;
   if (layer.mixer == Mixer::latent)
     add_latent(model, sizes, layer);
@@ -91,10 +91,10 @@ void add_attention(const Model& model, const Sizes& sizes, Layer& layer) {
 struct Mlp {
   Part in = Part::mlp_in;
   Part out = Part::mlp_out;
-  std::uint64_t width = 0;  // that it takes and gives
+  std::uint64_t width = 0;  // width of the input and of the output
   std::uint64_t ffn = 0;
   double tokens = 0;
-  std::uint32_t count = 1;  // so many side by side, with `tokens` tokens each
+  std::uint32_t count = 1;  // MLPs of this shape, each with `tokens` tokens
 };
 
 Activation add_mlp(const Model& model, const Mlp& mlp, std::vector<Linear>& linears) {
@@ -110,8 +110,8 @@ Activation add_mlp(const Model& model, const Mlp& mlp, std::vector<Linear>& line
                      .outputs = mlp.width,
                      .count = mlp.count,
                      .scatters_output = true});
-  const double made = mlp.tokens * static_cast<double>(mlp.ffn) * mlp.count;
-  return {.made = made, .gates = model.gated ? made : 0};
+  const double outputs = mlp.tokens * static_cast<double>(mlp.ffn) * mlp.count;
+  return {.outputs = outputs, .gates = model.gated ? outputs : 0};
 }
 
 void add_experts(const Model& model, const Sizes& sizes, Layer& layer) {
@@ -120,9 +120,9 @@ void add_experts(const Model& model, const Sizes& sizes, Layer& layer) {
   const double visits = experts.top_k * experts.capacity_factor;
   layer.routing = {.sent = sizes.spread_tokens * visits,
                    .received = sizes.spread_tokens * sizes.etp * visits * sizes.imbalance};
-  const std::uint32_t here = experts.count / sizes.ep;
-  // Latent experts take a smaller vector, which is made before tokens are sent and made large again
-  // when they are back; like a router's, these matrices are whole on every rank of tp.
+  const std::uint32_t local_experts = experts.count / sizes.ep;
+  // Latent experts work on a smaller vector: tokens are projected down before they are dispatched
+  // and up again when they return. Like the router, these matrices are whole on every tp rank.
   if (experts.latent > 0) {
     auto& linears = layer.latent_linears;
     linears.push_back({Part::latent_in, sizes.spread_tokens, model.hidden, experts.latent});
@@ -133,8 +133,8 @@ void add_experts(const Model& model, const Sizes& sizes, Layer& layer) {
                            .out = Part::expert_out,
                            .width = model.expert_width(),
                            .ffn = experts.ffn / sizes.etp,
-                           .tokens = layer.routing.received / here,
-                           .count = here},
+                           .tokens = layer.routing.received / local_experts,
+                           .count = local_experts},
                           layer.expert_linears);
   if (experts.shared > 0)
     layer.shared = add_mlp(model,
@@ -148,8 +148,8 @@ void add_experts(const Model& model, const Sizes& sizes, Layer& layer) {
 
 using Biases = Model::Biases;
 
-// Of a matrix and, if it has one, its bias.
-std::uint64_t weights(bool biased, std::uint64_t inputs, std::uint64_t outputs) {
+// Parameters of a matrix and, if it has one, of its bias.
+std::uint64_t matrix_parameters(bool biased, std::uint64_t inputs, std::uint64_t outputs) {
   return inputs * outputs + (biased ? outputs : 0);
 }
 
@@ -159,29 +159,32 @@ std::uint64_t norm_parameters(const Model& model, std::uint64_t size) {
 
 std::uint64_t mlp_parameters(const Model& model, std::uint64_t width, std::uint64_t ffn) {
   const bool biased = model.biases == Biases::all;
-  return weights(biased, width, (model.gated ? 2 : 1) * ffn) + weights(biased, ffn, width);
+  return matrix_parameters(biased, width, (model.gated ? 2 : 1) * ffn) +
+         matrix_parameters(biased, ffn, width);
 }
 
 std::uint64_t attention_parameters(const Model& model, Mixer mixer, const Sizes& sizes) {
-  const Attention a = attention_of(model, mixer, sizes);
+  const Attention a = layer_attention(model, mixer, sizes);
   const bool biased = model.biases == Biases::all || model.biases == Biases::attention;
-  const std::uint64_t out = weights(biased, std::uint64_t{a.heads} * a.value_dim, model.hidden);
+  const std::uint64_t out =
+      matrix_parameters(biased, std::uint64_t{a.heads} * a.value_dim, model.hidden);
   if (mixer != Mixer::latent)
     return out +
-           weights(model.biases != Biases::none, model.hidden,
-                   std::uint64_t{attention_heads(model, a)} * model.head_dim) +
+           matrix_parameters(model.biases != Biases::none, model.hidden,
+                             std::uint64_t{attention_heads(model, a)} * model.head_dim) +
            (model.qk_layernorm ? 2 * norm_parameters(model, model.head_dim) : 0);
   const Model::Latent& latent = *model.latent;
   const std::uint64_t queries = std::uint64_t{a.heads} * a.key_dim;
-  const std::uint64_t from_query = latent.query_rank == 0
-                                       ? weights(biased, model.hidden, queries)
-                                       : weights(biased, model.hidden, latent.query_rank) +
-                                             norm_parameters(model, latent.query_rank) +
-                                             weights(biased, latent.query_rank, queries);
-  return out + from_query + weights(biased, model.hidden, latent.kv_rank + latent.rope_head_dim) +
+  const std::uint64_t from_query =
+      latent.query_rank == 0 ? matrix_parameters(biased, model.hidden, queries)
+                             : matrix_parameters(biased, model.hidden, latent.query_rank) +
+                                   norm_parameters(model, latent.query_rank) +
+                                   matrix_parameters(biased, latent.query_rank, queries);
+  return out + from_query +
+         matrix_parameters(biased, model.hidden, latent.kv_rank + latent.rope_head_dim) +
          norm_parameters(model, latent.kv_rank) +
-         weights(biased, latent.kv_rank,
-                 std::uint64_t{a.heads} * (latent.nope_head_dim + latent.value_head_dim));
+         matrix_parameters(biased, latent.kv_rank,
+                           std::uint64_t{a.heads} * (latent.nope_head_dim + latent.value_head_dim));
 }
 
 void add_mixer(const Model& model, const Sizes& sizes, Layer& layer) {
@@ -241,11 +244,11 @@ Layer layer_on_gpu(const Model& model, LayerKind kind, const Sizes& sizes) {
 }
 
 std::vector<Linear> linears_of(const Layer& layer) {
-  std::vector<Linear> all = layer.attention_linears;
+  std::vector<Linear> products = layer.attention_linears;
   for (const auto* linears :
        {&layer.router, &layer.mlp_linears, &layer.latent_linears, &layer.expert_linears})
-    all.insert(all.end(), linears->begin(), linears->end());
-  return all;
+    products.insert(products.end(), linears->begin(), linears->end());
+  return products;
 }
 
 Parameters layer_parameters(const Model& model, LayerKind kind, const Sizes& sizes) {
@@ -291,23 +294,23 @@ std::uint64_t head_parameters(const Model& model, const Sizes& sizes) {
          (model.tied_embeddings ? 0 : embedding_parameters(model, sizes));
 }
 
-Parameters all_parameters(const Model& model) {
+Parameters model_parameters(const Model& model) {
   const Sizes sizes = uncut_sizes(model, 1, model.sequence);
-  Parameters all{.dense = embedding_parameters(model, sizes) + position_parameters(model, sizes) +
-                          head_parameters(model, sizes)};
+  Parameters total{.dense = embedding_parameters(model, sizes) + position_parameters(model, sizes) +
+                            head_parameters(model, sizes)};
   for (std::uint32_t layer = 0; layer < model.layers; ++layer)
-    all += layer_parameters(model, kind_of_layer(model, layer), sizes);
+    total += layer_parameters(model, kind_of_layer(model, layer), sizes);
   for (std::uint32_t module = 0; module < model.mtp_layers; ++module)
-    all += mtp_parameters(model, sizes);
-  return all;
+    total += mtp_parameters(model, sizes);
+  return total;
 }
 
-std::uint64_t parameter_count(const Model& model) { return all_parameters(model).all(); }
+std::uint64_t parameter_count(const Model& model) { return model_parameters(model).total(); }
 
 std::uint64_t active_parameter_count(const Model& model) {
-  const Parameters all = all_parameters(model);
-  if (!model.experts) return all.all();
-  return all.dense + all.experts / model.experts->count * model.experts->top_k;
+  const Parameters total = model_parameters(model);
+  if (!model.experts) return total.total();
+  return total.dense + total.experts / model.experts->count * model.experts->top_k;
 }
 
 }  // namespace pipewright::workload

@@ -11,13 +11,13 @@ using config::Model;
 namespace symbols = config::layer_symbols;
 
 struct KindRow {
-  std::string_view symbols;  // in a pattern
+  std::string_view symbols;  // symbols of the layer in config::Model::pattern
   std::string_view name;
   Mixer mixer;
   FeedForward feed_forward;
 };
-// In the order of the enumeration.
-constexpr std::array<KindRow, layer_kinds> rows{{
+// Rows in the order of LayerKind.
+constexpr std::array<KindRow, layer_kinds> layer_kind_rows{{
     {"*-", "dense layer", Mixer::attention, FeedForward::dense},
     {"*E", "layer of experts", Mixer::attention, FeedForward::experts},
     {"S-", "dense sliding-window layer", Mixer::sliding, FeedForward::dense},
@@ -37,31 +37,33 @@ constexpr std::array<KindRow, layer_kinds> rows{{
     {"E", "layer of experts", Mixer::none, FeedForward::experts},
 }};
 
-const KindRow& row_of(LayerKind kind) { return rows[static_cast<std::size_t>(kind)]; }
+const KindRow& layer_kind_row(LayerKind kind) {
+  return layer_kind_rows[static_cast<std::size_t>(kind)];
+}
 
 LayerKind kind_of_symbols(std::string_view layer) {
-  const auto* const row = std::ranges::find(rows, layer, &KindRow::symbols);
-  return static_cast<LayerKind>(row - rows.begin());
+  const auto* const row = std::ranges::find(layer_kind_rows, layer, &KindRow::symbols);
+  return static_cast<LayerKind>(row - layer_kind_rows.begin());
 }
 
 }  // namespace
 
-std::string_view name_of(LayerKind kind) { return row_of(kind).name; }
+std::string_view name_of(LayerKind kind) { return layer_kind_row(kind).name; }
 
-// Without a pattern all layers have the model's attention.
+// A model without a pattern has the same kind of attention in every layer.
 Mixer mixer_of(const Model& model, LayerKind kind) {
-  const Mixer mixer = row_of(kind).mixer;
+  const Mixer mixer = layer_kind_row(kind).mixer;
   const bool is_latent = model.latent && model.pattern.empty();
   return mixer == Mixer::attention && is_latent ? Mixer::latent : mixer;
 }
 
-FeedForward feed_forward_of(LayerKind kind) { return row_of(kind).feed_forward; }
+FeedForward feed_forward_of(LayerKind kind) { return layer_kind_row(kind).feed_forward; }
 
 LayerKind kind_of_layer(const Model& model, std::uint32_t layer) {
   if (!model.pattern.empty()) return kind_of_symbols(model.pattern[layer]);
   if (!model.experts || layer < model.experts->first_dense) return LayerKind::dense;
-  const std::uint32_t place = layer - model.experts->first_dense;
-  return (place + 1) % model.experts->every == 0 ? LayerKind::experts : LayerKind::dense;
+  const std::uint32_t position = layer - model.experts->first_dense;
+  return (position + 1) % model.experts->every == 0 ? LayerKind::experts : LayerKind::dense;
 }
 
 LayerKind kind_of_mtp(const Model& model) {

@@ -8,11 +8,11 @@
 
 #include "sim/config/model.hpp"
 
-// What the layers of a model are.
+// Kinds of layers: how they mix tokens, and their feed-forward part.
 namespace pipewright::workload {
 
-// A transformer's layers mix tokens by attention and go through an MLP or experts; a hybrid's do
-// one or the other, or mix tokens in their own way.
+// Kind of a layer, by its token mixer and its feed-forward part. A transformer layer has attention
+// and an MLP or experts. A layer of a hybrid model may have only one of the two, or another mixer.
 enum class LayerKind : std::uint8_t {
   dense,
   experts,
@@ -41,11 +41,14 @@ Mixer mixer_of(const config::Model& model, LayerKind kind);
 FeedForward feed_forward_of(LayerKind kind);
 inline bool has_experts(LayerKind kind) { return feed_forward_of(kind) == FeedForward::experts; }
 LayerKind kind_of_layer(const config::Model& model, std::uint32_t layer);
-// As the last layer; of a hybrid a whole layer of attention and experts, or an MLP.
+// Kind of the layer in a multi-token prediction module: the kind of the model's last layer, or
+// attention with experts (or an MLP) in a hybrid model.
 LayerKind kind_of_mtp(const config::Model& model);
-std::vector<LayerKind> kinds_of(const config::Model& model);  // of its layers, each once
+// Kinds of layers that the model has, each kind once.
+std::vector<LayerKind> kinds_of(const config::Model& model);
 
-// What `of_kind` says of each kind of layer that the model has.
+// Returns of_kind(kind) for each kind of layer that the model has, indexed by kind. Kinds that the
+// model does not have get a default value.
 template <class OfKind>
 auto by_kind(const config::Model& model, const OfKind& of_kind) {
   std::array<decltype(of_kind(LayerKind::dense)), layer_kinds> kinds{};

@@ -19,78 +19,81 @@ using config::Axis;
 using config::Parallel;
 using Located = config::Located<std::uint32_t>;
 
-// In the order of config::Axis.
-constexpr std::array<Located Parallel::*, config::axes> sizes{
+// Sizes of a layout in the order of config::Axis.
+constexpr std::array<Located Parallel::*, config::axes> axis_sizes{
     &Parallel::tp, &Parallel::cp, &Parallel::ep, &Parallel::dp, &Parallel::pp};
 
-// A number of a layout by its key.
-struct Size {
+// Number of a layout that a divisor rule restricts, with its key.
+struct LayoutSize {
   std::string_view key;
-  const Located& (*of)(const Parallel&);
+  const Located& (*get)(const Parallel&);
   void (*set)(Parallel&, std::uint32_t);
 
-  bool operator==(const Size& other) const { return key == other.key; }
+  bool operator==(const LayoutSize& rhs) const { return key == rhs.key; }
 };
 
 template <Located Parallel::*member>
-constexpr Size size_of(std::string_view key) {
+constexpr LayoutSize layout_size(std::string_view key) {
   return {key, [](const Parallel& parallel) -> const Located& { return parallel.*member; },
           [](Parallel& parallel, std::uint32_t size) { (parallel.*member).value = size; }};
 }
-constexpr Size tp = size_of<&Parallel::tp>("parallel.tp");
-constexpr Size cp = size_of<&Parallel::cp>("parallel.cp");
-constexpr Size ep = size_of<&Parallel::ep>("parallel.ep");
-// Where it is not given it is tp.
-constexpr Size etp{"parallel.etp",
-                   [](const Parallel& parallel) -> const Located& {
-                     return parallel.etp ? *parallel.etp : parallel.tp;
-                   },
-                   [](Parallel& parallel, std::uint32_t size) { parallel.etp->value = size; }};
+constexpr LayoutSize tp_size = layout_size<&Parallel::tp>("parallel.tp");
+constexpr LayoutSize cp_size = layout_size<&Parallel::cp>("parallel.cp");
+constexpr LayoutSize ep_size = layout_size<&Parallel::ep>("parallel.ep");
+// parallel.etp defaults to parallel.tp.
+constexpr LayoutSize etp_size{
+    "parallel.etp",
+    [](const Parallel& parallel) -> const Located& {
+      return parallel.etp ? *parallel.etp : parallel.tp;
+    },
+    [](Parallel& parallel, std::uint32_t size) { parallel.etp->value = size; }};
 
-// Ranks of cp that deal out heads, of a2a+p2p; the others stay in a ring.
-constexpr Size cp_a2a{"the first of parallel.hierarchical_context_parallel_sizes",
-                      [](const Parallel& parallel) -> const Located& {
-                        return parallel.cp_sizes.empty() ? parallel.cp : parallel.cp_sizes.front();
-                      },
-                      [](Parallel& parallel, std::uint32_t size) {
-                        if (parallel.cp_sizes.empty()) return;
-                        parallel.cp_sizes.front().value = size;
-                        parallel.cp_sizes.back().value = parallel.cp.value / size;
-                      }};
+// Ranks of cp that exchange heads by all-to-all with cp_comm a2a+p2p; the other factor of cp is the
+// ring.
+constexpr LayoutSize cp_a2a_size{"the first of parallel.hierarchical_context_parallel_sizes",
+                                 [](const Parallel& parallel) -> const Located& {
+                                   return parallel.cp_sizes.empty() ? parallel.cp
+                                                                    : parallel.cp_sizes.front();
+                                 },
+                                 [](Parallel& parallel, std::uint32_t size) {
+                                   if (parallel.cp_sizes.empty()) return;
+                                   parallel.cp_sizes.front().value = size;
+                                   parallel.cp_sizes.back().value = parallel.cp.value / size;
+                                 }};
 
-// One number of a layout has to divide something. All layouts of a model have the same rules, in
-// the same order.
-struct Rule {
-  Size size;
+// Rule that a number of the layout divides `whole`, a number of the model or of the layout. Layouts
+// of a model that differ only in sizes have the same rules in the same order.
+struct DivisorRule {
+  LayoutSize size;
   std::uint64_t whole;
-  std::string_view of;  // what that is
+  std::string_view whole_name;  // describes `whole` in error messages
 
-  bool holds(const Parallel& parallel) const { return whole % size.of(parallel).value == 0; }
-  Parallel with(Parallel parallel, std::uint32_t other) const {
-    size.set(parallel, other);
+  bool holds(const Parallel& parallel) const { return whole % size.get(parallel).value == 0; }
+  Parallel with(Parallel parallel, std::uint32_t new_size) const {
+    size.set(parallel, new_size);
     return parallel;
   }
 };
 
-// "8.03 billion"
+// Formats a parameter count, such as "8.03 billion".
 std::string in_billions(double parameters) {
   return fmt::format("{:.4g} billion", parameters / 1e9);
 }
 
-void add_tp_rules(const config::Model& model, std::vector<Rule>& rules) {
-  const auto add = [&](std::uint64_t whole, std::string_view of) {
-    rules.push_back({tp, whole, of});
+void add_tp_rules(const config::Model& model, std::vector<DivisorRule>& rules) {
+  const auto add = [&](std::uint64_t whole, std::string_view whole_name) {
+    rules.push_back({tp_size, whole, whole_name});
   };
   add(model.heads, "the model's heads");
-  bool dense = false;
-  bool grouped = false;  // keys and values, in heads of their own
+  bool has_dense_mlp = false;
+  bool has_kv_heads = false;  // keys and values have heads of their own
   for (const LayerKind kind : kinds_of(model)) {
     const Mixer mixer = mixer_of(model, kind);
-    grouped = grouped || mixer == Mixer::attention || mixer == Mixer::sliding;
-    dense = dense || feed_forward_of(kind) == FeedForward::dense;
+    has_kv_heads = has_kv_heads || mixer == Mixer::attention || mixer == Mixer::sliding;
+    has_dense_mlp = has_dense_mlp || feed_forward_of(kind) == FeedForward::dense;
   }
-  if (grouped) add(model.kv_heads, "the model's kv_heads");
-  if (dense) add(model.ffn, "the model's ffn");
+  if (has_kv_heads) add(model.kv_heads, "the model's kv_heads");
+  if (has_dense_mlp) add(model.ffn, "the model's ffn");
   if (model.mamba) add(model.mamba->groups, "the groups of the model's Mamba-2 layers");
   if (model.linear_attention)
     add(model.linear_attention->key_heads, "the heads of the model's gated delta nets");
@@ -99,78 +102,85 @@ void add_tp_rules(const config::Model& model, std::vector<Rule>& rules) {
         "the ffn of the model's shared experts");
 }
 
-// Experts lay the ranks of a stage out by themselves.
+// Rules for the experts, which lay out the ranks of a stage independently of tp and cp.
 void add_expert_rules(const config::Model& model, const Parallel& parallel,
-                      std::vector<Rule>& rules) {
+                      std::vector<DivisorRule>& rules) {
   const std::uint64_t ranks = parallel.ranks_of_stage();
-  if (parallel.etp) rules.push_back({etp, model.experts ? ranks : 1, "the ranks of tp x cp x dp"});
-  if (model.experts) rules.push_back({etp, model.experts->ffn, "the ffn of the model's experts"});
-  rules.push_back({ep, model.experts ? model.experts->count : 1, "the model's experts"});
-  rules.push_back({ep, std::max<std::uint64_t>(1, ranks / parallel.expert_tp()),
-                   parallel.etp ? "tp x cp x dp / etp, the ranks that share them"
-                                : "parallel.dp x parallel.cp, the ranks that share them"});
+  if (parallel.etp)
+    rules.push_back({etp_size, model.experts ? ranks : 1, "the ranks of tp x cp x dp"});
+  if (model.experts)
+    rules.push_back({etp_size, model.experts->ffn, "the ffn of the model's experts"});
+  rules.push_back({ep_size, model.experts ? model.experts->count : 1, "the model's experts"});
+  rules.push_back({ep_size, std::max<std::uint64_t>(1, ranks / parallel.expert_tp()),
+                   parallel.etp ? "the ranks that share the experts, tp x cp x dp / etp"
+                                : "the ranks that share the experts, parallel.dp x parallel.cp"});
 }
 
-std::vector<Rule> rules_of(const config::Model& model, const config::Training& training,
-                           const Parallel& parallel) {
-  std::vector<Rule> rules;
+std::vector<DivisorRule> rules_of(const config::Model& model, const config::Training& training,
+                                  const Parallel& parallel) {
+  std::vector<DivisorRule> rules;
   add_tp_rules(model, rules);
   const std::uint32_t sequence = training.sequence.value_or(model.sequence);
-  rules.push_back({cp, sequence, "the sequence"});
-  // As Megatron-LM asks for.
+  rules.push_back({cp_size, sequence, "the sequence"});
+  // Megatron-LM has the same rule.
   if (parallel.cp_balance == config::ContextBalance::head_tail)
-    rules.push_back({cp, sequence / 2,
-                     "half of the sequence, of whose ends cp_load_balance head_tail gives a rank "
-                     "a part each"});
+    rules.push_back({cp_size, sequence / 2,
+                     "half of the sequence, since cp_load_balance head_tail gives each rank a "
+                     "part of both ends"});
   const std::uint64_t heads =
       std::max<std::uint64_t>(1, (model.latent ? model.heads : model.kv_heads) / parallel.tp.value);
   if (parallel.cp_comm == config::ContextComm::a2a)
-    rules.push_back({cp, heads, "a rank's heads of keys and values, which a2a deals out"});
+    rules.push_back({cp_size, heads, "a rank's key and value heads, which a2a distributes"});
   if (parallel.cp_comm == config::ContextComm::a2a_p2p)
-    rules.push_back({cp_a2a, heads, "a rank's heads of keys and values, which a2a deals out"});
+    rules.push_back({cp_a2a_size, heads, "a rank's key and value heads, which a2a distributes"});
   if (parallel.sequence)
-    rules.push_back({tp, sequence / parallel.cp.value,
-                     "a rank's part of the sequence, which parallel.sp cuts"});
+    rules.push_back({tp_size, sequence / parallel.cp.value,
+                     "a rank's part of the sequence, which parallel.sp splits"});
   add_expert_rules(model, parallel, rules);
   return rules;
 }
 
-// Megatron-Core's training refuses it: without sequence parallelism the ranks of tp would hand out
-// the same tokens.
-bool repeats_tokens(const config::Model& model, const Parallel& parallel) {
+// Returns whether the ranks of tp would send the same tokens to the experts, which happens without
+// sequence parallelism. Megatron-Core's training rejects such a layout.
+bool duplicates_tokens(const config::Model& model, const Parallel& parallel) {
   return model.experts && parallel.tp.value > 1 && !parallel.sequence;
 }
 
-// Whether another number breaks no rule that holds now, nor any of its own.
-bool mends(const config::Model& model, const config::Training& training, const Parallel& now,
-           const std::vector<Rule>& rules, const Size& size, const Parallel& changed) {
-  const std::vector<Rule> then = rules_of(model, training, changed);
-  for (std::size_t i = 0; i < then.size(); ++i)
-    if (!then[i].holds(changed) && (then[i].size == size || rules[i].holds(now))) return false;
+// Returns whether `changed`, a layout with another value of `size`, breaks no rule on `size` and no
+// rule that the current layout obeys.
+bool fixes_layout(const config::Model& model, const config::Training& training,
+                  const Parallel& current, const std::vector<DivisorRule>& rules,
+                  const LayoutSize& size, const Parallel& changed) {
+  const std::vector<DivisorRule> changed_rules = rules_of(model, training, changed);
+  for (std::size_t i = 0; i < changed_rules.size(); ++i)
+    if (!changed_rules[i].holds(changed) &&
+        (changed_rules[i].size == size || rules[i].holds(current)))
+      return false;
   return true;
 }
 
 }  // namespace
 
 void check_parameters(const config::Model& model) {
-  constexpr double most = 0.005;
-  const double given = model.published.value;
-  const auto count = static_cast<double>(parameter_count(model));
-  if (given <= 0 || std::abs(given / count - 1) <= most) return;
+  constexpr double tolerance = 0.005;
+  const double published = model.published.value;
+  const auto derived = static_cast<double>(parameter_count(model));
+  if (published <= 0 || std::abs(published / derived - 1) <= tolerance) return;
   throw config::Error(config::locate(
       model.published.origin,
-      fmt::format("model.parameters is {}, and the other keys come to {}, {:.1f} % {}; allowed: "
-                  "within 0.5 %; mend the key that is wrong, or leave parameters out",
-                  in_billions(given), in_billions(count), 100 * std::abs(count / given - 1),
-                  count > given ? "more" : "fewer")));
+      fmt::format("model.parameters is {}, but the other keys imply {}, {:.1f} % {}; allowed: "
+                  "within 0.5 %; correct the wrong key, or omit parameters",
+                  in_billions(published), in_billions(derived),
+                  100 * std::abs(derived / published - 1),
+                  derived > published ? "more" : "fewer")));
 }
 
 bool layout_fits(const config::Model& model, const config::Training& training,
                  const Parallel& parallel) {
-  const auto fits = [&](const Parallel& one) {
-    return !repeats_tokens(model, one) &&
-           std::ranges::all_of(rules_of(model, training, one),
-                               [&](const Rule& rule) { return rule.holds(one); });
+  const auto fits = [&](const Parallel& layout) {
+    return !duplicates_tokens(model, layout) &&
+           std::ranges::all_of(rules_of(model, training, layout),
+                               [&](const DivisorRule& rule) { return rule.holds(layout); });
   };
   if (parallel.tp_by_device.empty()) return fits(parallel);
   for (std::uint32_t device = 0; device < parallel.pp.value; ++device)
@@ -179,53 +189,58 @@ bool layout_fits(const config::Model& model, const config::Training& training,
 }
 
 Parallel with_size(Parallel parallel, Axis axis, std::uint32_t size) {
-  (parallel.*sizes[static_cast<std::size_t>(axis)]).value = size;
+  (parallel.*axis_sizes[static_cast<std::size_t>(axis)]).value = size;
   return parallel;
 }
 
 void check_layout(const config::Model& model, const config::Training& training,
-                  const Parallel& parallel, const LayoutFits& also) {
+                  const Parallel& parallel, const LayoutFits& accepts) {
   if (!parallel.tp_by_device.empty()) {
     for (std::uint32_t device = 0; device < parallel.pp.value; ++device)
       check_layout(model, training, parallel.on(device), {});
     return;
   }
-  if (repeats_tokens(model, parallel))
+  if (duplicates_tokens(model, parallel))
     throw config::Error(config::locate(
         parallel.tp.origin,
-        fmt::format("parallel.tp is {} without parallel.sp, and experts would get the tokens of "
-                    "all {} ranks alike; allowed, as in Megatron-Core: sp true, or tp 1",
-                    parallel.tp.value, parallel.tp.value)));
-  const std::vector<Rule> rules = rules_of(model, training, parallel);
-  for (const Rule& rule : rules) {
+        fmt::format(
+            "parallel.tp is {} without parallel.sp, so that all {} ranks would send the same "
+            "tokens to the experts; allowed, as in Megatron-Core: sp true, or tp 1",
+            parallel.tp.value, parallel.tp.value)));
+  const std::vector<DivisorRule> rules = rules_of(model, training, parallel);
+  for (const DivisorRule& rule : rules) {
     if (rule.holds(parallel)) continue;
-    const Located& size = rule.size.of(parallel);
-    if (!model.experts && (rule.size == ep || rule.size == etp))
+    const Located& size = rule.size.get(parallel);
+    if (!model.experts && (rule.size == ep_size || rule.size == etp_size))
       throw config::Error(config::locate(
           size.origin, fmt::format("{} is {}, and the model has no experts; allowed: 1",
                                    rule.size.key, size.value)));
     const auto offers = [&](const LayoutFits& fits) {
-      return nearest(size.value, rule.whole, [&](std::uint32_t other) {
-        return rule.whole % other == 0 && fits(rule.with(parallel, other));
+      return nearest(size.value, rule.whole, [&](std::uint32_t candidate) {
+        return rule.whole % candidate == 0 && fits(rule.with(parallel, candidate));
       });
     };
-    // Where no number suits all, what is amiss besides is said when this one is mended.
-    const auto holds_its_own = [&](const Parallel& other) {
-      return std::ranges::all_of(rules_of(model, training, other), [&](const Rule& each) {
-        return !(each.size == rule.size) || each.holds(other);
-      });
+    // If no number satisfies every rule, offer one that satisfies the rules on this size; the other
+    // rules are reported once it is corrected.
+    const auto satisfies_own_rules = [&](const Parallel& candidate) {
+      return std::ranges::all_of(
+          rules_of(model, training, candidate), [&](const DivisorRule& candidate_rule) {
+            return !(candidate_rule.size == rule.size) || candidate_rule.holds(candidate);
+          });
     };
-    const auto breaks_nothing = [&](const Parallel& other) {
-      return mends(model, training, parallel, rules, rule.size, other);
+    const auto breaks_no_rule = [&](const Parallel& candidate) {
+      return fixes_layout(model, training, parallel, rules, rule.size, candidate);
     };
-    std::vector<std::uint32_t> offered = offers(
-        [&](const Parallel& other) { return breaks_nothing(other) && (!also || also(other)); });
-    if (offered.empty()) offered = offers(breaks_nothing);
-    if (offered.empty()) offered = offers(holds_its_own);
+    std::vector<std::uint32_t> offered = offers([&](const Parallel& candidate) {
+      return breaks_no_rule(candidate) && (!accepts || accepts(candidate));
+    });
+    if (offered.empty()) offered = offers(breaks_no_rule);
+    if (offered.empty()) offered = offers(satisfies_own_rules);
     throw config::Error(config::locate(
         size.origin,
         fmt::format("{} is {}, which does not divide {} ({}); allowed: a divisor, such as {}",
-                    rule.size.key, size.value, rule.of, rule.whole, fmt::join(offered, " or "))));
+                    rule.size.key, size.value, rule.whole_name, rule.whole,
+                    fmt::join(offered, " or "))));
   }
 }
 

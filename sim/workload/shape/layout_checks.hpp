@@ -10,43 +10,43 @@
 
 namespace pipewright::workload {
 
-// What an error offers in place of `wanted`: the nearest number below and the nearest above it,
-// from 1 to `most`, that `is_legal` lets through. None, one or two.
+// Alternatives to `value` for an error message: the nearest number below it and the nearest above
+// it, between 1 and `limit`, for which is_legal(number) holds. Returns at most two numbers.
 template <class IsLegal>
-std::vector<std::uint32_t> nearest(std::uint32_t wanted, std::uint64_t most,
+std::vector<std::uint32_t> nearest(std::uint32_t value, std::uint64_t limit,
                                    const IsLegal& is_legal) {
-  std::vector<std::uint32_t> found;
-  const std::uint64_t top = most < wanted ? most + 1 : wanted;
+  std::vector<std::uint32_t> offers;
+  const std::uint64_t top = limit < value ? limit + 1 : value;
   for (auto below = static_cast<std::uint32_t>(top); below-- > 1;)
     if (is_legal(below)) {
-      found.push_back(below);
+      offers.push_back(below);
       break;
     }
-  for (std::uint64_t above = std::uint64_t{wanted} + 1; above <= most; ++above)
+  for (std::uint64_t above = std::uint64_t{value} + 1; above <= limit; ++above)
     if (is_legal(static_cast<std::uint32_t>(above))) {
-      found.push_back(static_cast<std::uint32_t>(above));
+      offers.push_back(static_cast<std::uint32_t>(above));
       break;
     }
-  return found;
+  return offers;
 }
 
-// Throws config::Error where the number of parameters that a model's file gives is off by more than
-// 0.5 % of what its other keys come to.
+// Throws config::Error if model.parameters differs by more than 0.5 % from the count that the
+// model's other keys imply.
 void check_parameters(const config::Model& model);
 
-// Whether each number of a layout divides what of the model it cuts.
+// Returns whether every size of the layout divides the part of the model that it splits.
 bool layout_fits(const config::Model& model, const config::Training& training,
                  const config::Parallel& parallel);
 
-// What else a layout has to suit before an error offers it: a cluster, a batch.
+// Further condition on layouts that an error message offers, such as fitting a cluster or a batch.
 using LayoutFits = std::function<bool(const config::Parallel&)>;
 
-// Throws config::Error, at the first number that does not: with both numbers and the nearest that
-// would do by all rules, and `also` if there are such.
+// Throws config::Error for the first size of the layout that breaks a rule. The message has both
+// numbers and the nearest sizes that satisfy all rules and, if possible, `accepts`.
 void check_layout(const config::Model& model, const config::Training& training,
-                  const config::Parallel& parallel, const LayoutFits& also = {});
+                  const config::Parallel& parallel, const LayoutFits& accepts = {});
 
-// A layout with another size of one axis.
+// Returns the layout with another size of one axis.
 config::Parallel with_size(config::Parallel parallel, config::Axis axis, std::uint32_t size);
 
 }  // namespace pipewright::workload

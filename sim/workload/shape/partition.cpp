@@ -15,14 +15,14 @@
 namespace pipewright::workload {
 namespace {
 
-using Counts = std::vector<std::uint32_t>;
+using LayerCounts = std::vector<std::uint32_t>;
 
 using Rule = config::Partition::Rule;
 
-constexpr std::array<std::pair<Rule, std::string_view>, 3> rules{
+constexpr std::array<std::pair<Rule, std::string_view>, 3> partition_rules{
     {{Rule::even, "even"}, {Rule::ends_less, "ends_less"}, {Rule::by_cost, "by_cost"}}};
 
-// "12 stages (4 devices with 3 chunks each)"
+// Describes a number of stages, such as "12 stages (4 devices with 3 chunks each)".
 std::string stages_text(std::uint32_t devices, std::uint32_t stages) {
   std::string count = stages == 1 ? "1 stage" : fmt::format("{} stages", stages);
   if (devices == 0 || stages == devices || stages % devices != 0) return count;
@@ -30,67 +30,73 @@ std::string stages_text(std::uint32_t devices, std::uint32_t stages) {
                      devices == 1 ? "device" : "devices", stages / devices);
 }
 
-config::Error refuse(const config::Model& model, const config::Partition& partition,
-                     std::string_view text) {
+config::Error partition_error(const config::Model& model, const config::Partition& partition,
+                              std::string_view text) {
   const bool placed = partition.origin.line > 0 || !partition.origin.source.empty();
   return config::Error(config::locate(placed ? partition.origin : model.origin, text));
 }
 
-// "; allowed: a list of 4, or partition even"
-std::string or_rule(const config::Partition& partition, const config::Model& model,
-                    std::uint32_t stages) {
-  const std::vector<std::string_view> others = other_partitions(partition, model.layers, stages);
-  return fmt::format("; allowed: a list of {} that come to {} layers{}{}", stages, model.layers,
-                     others.empty() ? "" : ", or partition ", fmt::join(others, " or "));
+// Last part of an error, such as "; allowed: a list of 4 that adds up to 24 layers, or partition
+// even".
+std::string list_suggestion(const config::Partition& partition, const config::Model& model,
+                            std::uint32_t stages) {
+  const std::vector<std::string_view> alternatives =
+      other_partitions(partition, model.layers, stages);
+  return fmt::format("; allowed: a list of {} that adds up to {} layers{}{}", stages, model.layers,
+                     alternatives.empty() ? "" : ", or partition ",
+                     fmt::join(alternatives, " or "));
 }
 
-// A layout names every layer of the model.
-void check_layout(const config::Model& model, const config::Partition& partition,
-                  std::uint32_t devices, std::uint32_t stages) {
-  const auto require = [&](std::uint64_t has, const std::string& what, std::uint64_t needs,
-                           std::string_view who) {
-    if (has != needs)
-      throw refuse(model, partition,
-                   fmt::format("partition {} has {} {}; {} {}; allowed: as many", partition.text,
-                               has, what, who, needs));
+// Checks that a pipeline layout has the stages of the schedule and names every layer of the model.
+void check_pipeline_layout(const config::Model& model, const config::Partition& partition,
+                           std::uint32_t devices, std::uint32_t stages) {
+  const auto require = [&](std::uint64_t count, const std::string& layers, std::uint64_t required,
+                           std::string_view owner) {
+    if (count != required)
+      throw partition_error(model, partition,
+                            fmt::format("partition {} has {} {}; {} {}; allowed: the same number",
+                                        partition.text, count, layers, owner, required));
   };
   if (partition.layers.size() != stages)
-    throw refuse(
+    throw partition_error(
         model, partition,
-        fmt::format("partition {} has {} stages; this schedule has {}; allowed: as many, "
-                    "by | between them",
+        fmt::format("partition {} has {} stages; this schedule has {}; allowed: the same "
+                    "number, separated by |",
                     partition.text, partition.layers.size(), stages_text(devices, stages)));
-  const auto sum = [](const Counts& counts) {
+  const auto sum = [](const LayerCounts& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   };
-  require(sum(partition.layers), "t, layers of the transformer", model.layers, "the model has");
-  require(sum(partition.mtp), "m, layers of multi-token prediction", model.mtp_layers,
+  require(sum(partition.layers), "transformer layers (t)", model.layers, "the model has");
+  require(sum(partition.mtp), "multi-token prediction layers (m)", model.mtp_layers,
           "model.mtp_layers is");
 }
 
-// The layers of a list go where it says.
-void check_listed(const config::Model& model, const config::Partition& partition,
-                  std::uint32_t devices, std::uint32_t stages) {
-  const Counts& counts = partition.layers;
+// Checks that a list has one entry per stage, adds up to the model's layers and leaves no stage but
+// the first and the last empty.
+void check_listed_counts(const config::Model& model, const config::Partition& partition,
+                         std::uint32_t devices, std::uint32_t stages) {
+  const LayerCounts& counts = partition.layers;
   if (counts.size() != stages)
-    throw refuse(model, partition,
-                 fmt::format("partition lists {} {}; this schedule has {}{}", counts.size(),
-                             counts.size() == 1 ? "stage" : "stages", stages_text(devices, stages),
-                             or_rule(partition, model, stages)));
+    throw partition_error(
+        model, partition,
+        fmt::format("partition lists {} {}; this schedule has {}{}", counts.size(),
+                    counts.size() == 1 ? "stage" : "stages", stages_text(devices, stages),
+                    list_suggestion(partition, model, stages)));
   const auto sum = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   if (sum != model.layers)
-    throw refuse(
+    throw partition_error(
         model, partition,
-        fmt::format("partition lists {} layers in all; the model has {}", sum, model.layers));
+        fmt::format("partition lists {} layers; the model has {}", sum, model.layers));
   for (std::uint32_t stage = 1; stage + 1 < stages; ++stage)
     if (counts[stage] == 0)
-      throw refuse(model, partition,
-                   fmt::format("partition gives stage {} no layer; only the first and the last "
-                               "stage may have none",
-                               stage));
+      throw partition_error(
+          model, partition,
+          fmt::format("partition gives stage {} no layer; only the first and last "
+                      "stages may be empty",
+                      stage));
 }
 
-// "2 or 13 stages"
+// Nearest numbers of stages that the partition allows, such as "2 or 13 stages".
 std::string stages_allowed(const config::Partition& partition, std::uint32_t layers,
                            std::uint32_t stages) {
   const std::vector<std::uint32_t> counts = nearest(stages, layers + 2, [&](std::uint32_t count) {
@@ -99,63 +105,68 @@ std::string stages_allowed(const config::Partition& partition, std::uint32_t lay
   return fmt::format("{} stages", fmt::join(counts, " or "));
 }
 
-void check(const config::Model& model, const config::Partition& partition, std::uint32_t devices,
-           std::uint32_t stages) {
-  if (partition.rule == Rule::listed) return check_listed(model, partition, devices, stages);
-  if (partition.rule == Rule::layout) return check_layout(model, partition, devices, stages);
+void check_partition(const config::Model& model, const config::Partition& partition,
+                     std::uint32_t devices, std::uint32_t stages) {
+  if (partition.rule == Rule::listed) return check_listed_counts(model, partition, devices, stages);
+  if (partition.rule == Rule::layout)
+    return check_pipeline_layout(model, partition, devices, stages);
   if (can_deal_out(partition, model.layers, devices, stages)) return;
-  const std::vector<std::string_view> others = other_partitions(partition, model.layers, stages);
+  const std::vector<std::string_view> alternatives =
+      other_partitions(partition, model.layers, stages);
   std::string allowed = stages_allowed(partition, model.layers, stages);
-  if (!others.empty()) allowed += fmt::format(", or partition {}", fmt::join(others, " or "));
-  throw refuse(model, partition,
-               fmt::format("{} {} do not go into {}: {}; allowed: {}", model.layers,
-                           model.layers == 1 ? "layer" : "layers", stages_text(devices, stages),
-                           what_it_needs(partition), allowed));
+  if (!alternatives.empty())
+    allowed += fmt::format(", or partition {}", fmt::join(alternatives, " or "));
+  throw partition_error(
+      model, partition,
+      fmt::format("{} {} cannot be divided into {}: {}; allowed: {}", model.layers,
+                  model.layers == 1 ? "layer" : "layers", stages_text(devices, stages),
+                  partition_requirement(partition), allowed));
 }
 
-Counts even(std::uint32_t layers, std::uint32_t stages) {
-  Counts counts(stages, layers / stages);
+LayerCounts deal_evenly(std::uint32_t layers, std::uint32_t stages) {
+  LayerCounts counts(stages, layers / stages);
   std::fill_n(counts.begin(), layers % stages, layers / stages + 1);
   return counts;
 }
 
-// What counts as a layer beside those of the model.
-std::uint32_t layers_more(const config::Partition& partition) {
+// Number of ends, embedding and loss, that count as a layer.
+std::uint32_t counted_ends(const config::Partition& partition) {
   return (partition.embedding_counts ? 1 : 0) + (partition.loss_counts ? 1 : 0);
 }
 
-Counts ends_less(const config::Partition& partition, std::uint32_t layers, std::uint32_t stages) {
-  Counts counts(stages, (layers + layers_more(partition)) / stages);
+LayerCounts deal_ends_less(const config::Partition& partition, std::uint32_t layers,
+                           std::uint32_t stages) {
+  LayerCounts counts(stages, (layers + counted_ends(partition)) / stages);
   if (partition.embedding_counts) --counts.front();
   if (partition.loss_counts) --counts.back();
   return counts;
 }
 
-// What is dealt out evenly between the ends, and on how many devices.
-struct Between {
+// Layers that are dealt out evenly between the ends, and the number of devices that share them.
+struct Middle {
   std::int64_t layers;
   std::uint32_t devices;
 };
-Between between(const config::Partition& partition, std::uint32_t layers, std::uint32_t devices) {
-  const std::uint32_t given = (partition.first ? 1 : 0) + (partition.last ? 1 : 0);
+Middle middle_of(const config::Partition& partition, std::uint32_t layers, std::uint32_t devices) {
+  const std::uint32_t fixed_ends = (partition.first ? 1 : 0) + (partition.last ? 1 : 0);
   return {std::int64_t{layers} - partition.first.value_or(0) - partition.last.value_or(0),
-          devices < given ? 0 : devices - given};
+          devices < fixed_ends ? 0 : devices - fixed_ends};
 }
 
-// As Megatron-LM does, each device shares its layers out to its chunks in equal parts.
-Counts with_ends(const config::Partition& partition, std::uint32_t layers,
-                 const std::vector<std::uint32_t>& device_of) {
+// Like Megatron-LM, gives each chunk of a device the same number of layers.
+LayerCounts deal_with_ends(const config::Partition& partition, std::uint32_t layers,
+                           const std::vector<std::uint32_t>& device_of) {
   const std::uint32_t devices = std::ranges::max(device_of) + 1;
   const std::uint32_t chunks = static_cast<std::uint32_t>(device_of.size()) / devices;
-  const Between rest = between(partition, layers, devices);
-  Counts counts;
+  const Middle middle = middle_of(partition, layers, devices);
+  LayerCounts counts;
   for (const std::uint32_t device : device_of) {
     if (device == 0 && partition.first)
       counts.push_back(*partition.first / chunks);
     else if (device + 1 == devices && partition.last)
       counts.push_back(*partition.last / chunks);
     else
-      counts.push_back(static_cast<std::uint32_t>(rest.layers) / rest.devices / chunks);
+      counts.push_back(static_cast<std::uint32_t>(middle.layers) / middle.devices / chunks);
   }
   return counts;
 }
@@ -166,25 +177,26 @@ bool can_have_ends(const config::Partition& partition, std::uint32_t layers, std
   const bool whole = stages % devices == 0 && partition.first.value_or(0) % chunks == 0 &&
                      partition.last.value_or(0) % chunks == 0;
   if (!whole || (partition.first && partition.last && devices < 2)) return false;
-  const Between rest = between(partition, layers, devices);
-  if (rest.devices == 0) return rest.layers == 0;
-  return rest.layers > 0 && rest.layers % (std::int64_t{rest.devices} * chunks) == 0;
+  const Middle middle = middle_of(partition, layers, devices);
+  if (middle.devices == 0) return middle.layers == 0;
+  return middle.layers > 0 && middle.layers % (std::int64_t{middle.devices} * chunks) == 0;
 }
 
-// The least greatest time of a stage; among those, the times as equal as may be.
+// Partition with the shortest longest stage time and, among those, the smallest sum of squared
+// stage times.
 class ByCost {
  public:
   ByCost(std::uint32_t layers, std::uint32_t stages, const StageSeconds& seconds)
       : layers_(layers), stages_(stages), seconds_(seconds) {}
 
-  Counts solve() {
-    const double limit = best([](double sum, double next) { return std::max(sum, next); },
-                              std::numeric_limits<double>::infinity());
-    best([](double sum, double next) { return sum + next * next; }, limit * (1 + 1e-12));
-    Counts counts(stages_);
+  LayerCounts solve() {
+    const double limit = minimize([](double sum, double next) { return std::max(sum, next); },
+                                  std::numeric_limits<double>::infinity());
+    minimize([](double sum, double next) { return sum + next * next; }, limit * (1 + 1e-12));
+    LayerCounts counts(stages_);
     std::uint32_t end = layers_;
     for (std::uint32_t stage = stages_; stage-- > 0;) {
-      const std::uint32_t begin = from_[place(stage, end)];
+      const std::uint32_t begin = begins_[cell_of(stage, end)];
       counts[stage] = end - begin;
       end = begin;
     }
@@ -192,62 +204,62 @@ class ByCost {
   }
 
  private:
-  std::size_t place(std::uint32_t stage, std::uint32_t end) const {
+  std::size_t cell_of(std::uint32_t stage, std::uint32_t end) const {
     return std::size_t{stage} * (layers_ + 1) + end;
   }
 
-  // Dynamic programming over the stages and the layers that they have taken so far; no stage may
-  // take more than `limit`.
+  // Minimizes the joined stage times by dynamic programming over the stages and the number of
+  // layers that they have taken so far. No stage may take longer than `limit`.
   template <class Join>
-  double best(const Join& join, double limit) {
-    constexpr double never = std::numeric_limits<double>::infinity();
-    from_.assign(std::size_t{stages_} * (layers_ + 1), 0);
-    std::vector<double> before(layers_ + 1, never);
-    before[0] = 0;
+  double minimize(const Join& join, double limit) {
+    constexpr double infeasible = std::numeric_limits<double>::infinity();
+    begins_.assign(std::size_t{stages_} * (layers_ + 1), 0);
+    std::vector<double> costs(layers_ + 1, infeasible);
+    costs[0] = 0;
     for (std::uint32_t stage = 0; stage < stages_; ++stage) {
-      std::vector<double> after(layers_ + 1, never);
-      const std::uint32_t least = stage == 0 || stage + 1 == stages_ ? 0 : 1;
-      for (std::uint32_t end = least; end <= layers_; ++end)
-        for (std::uint32_t begin = 0; begin + least <= end; ++begin) {
-          if (before[begin] == never) continue;
-          const double own = seconds_(stage, {begin, end - begin});
-          if (own > limit) continue;
-          const double joined = join(before[begin], own);
-          if (joined >= after[end]) continue;
-          after[end] = joined;
-          from_[place(stage, end)] = begin;
+      std::vector<double> next_costs(layers_ + 1, infeasible);
+      const std::uint32_t min_layers = stage == 0 || stage + 1 == stages_ ? 0 : 1;
+      for (std::uint32_t end = min_layers; end <= layers_; ++end)
+        for (std::uint32_t begin = 0; begin + min_layers <= end; ++begin) {
+          if (costs[begin] == infeasible) continue;
+          const double stage_seconds = seconds_(stage, {begin, end - begin});
+          if (stage_seconds > limit) continue;
+          const double joined = join(costs[begin], stage_seconds);
+          if (joined >= next_costs[end]) continue;
+          next_costs[end] = joined;
+          begins_[cell_of(stage, end)] = begin;
         }
-      before = std::move(after);
+      costs = std::move(next_costs);
     }
-    return before[layers_];
+    return costs[layers_];
   }
 
   std::uint32_t layers_;
   std::uint32_t stages_;
   const StageSeconds& seconds_;
-  Counts from_;  // by stage and the layers dealt out after it: before it
+  LayerCounts begins_;  // first layer of a stage, by stage and by the end of its layers
 };
 
 }  // namespace
 
 bool can_deal_out(const config::Partition& partition, std::uint32_t layers, std::uint32_t devices,
                   std::uint32_t stages) {
-  const std::uint64_t most = layers;
+  const std::uint64_t layer_count = layers;
   switch (partition.rule) {
-    case Rule::even:  // the last stage alone may go without
-      return stages <= 2 || stages <= most + 1;
+    case Rule::even:  // only the last stage may be empty
+      return stages <= 2 || stages <= layer_count + 1;
     case Rule::ends_less:
-      return stages >= 2 && most + layers_more(partition) >= stages &&
-             (most + layers_more(partition)) % stages == 0;
+      return stages >= 2 && layer_count + counted_ends(partition) >= stages &&
+             (layer_count + counted_ends(partition)) % stages == 0;
     case Rule::by_cost:
-      return stages <= most + 2;
+      return stages <= layer_count + 2;
     case Rule::ends:
       return can_have_ends(partition, layers, devices, stages);
     case Rule::listed:
     case Rule::layout:
       break;
   }
-  const Counts& counts = partition.layers;
+  const LayerCounts& counts = partition.layers;
   return counts.size() == stages &&
          std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}) == layers &&
          (stages <= 2 || partition.rule == Rule::layout ||
@@ -257,34 +269,36 @@ bool can_deal_out(const config::Partition& partition, std::uint32_t layers, std:
 std::vector<std::string_view> other_partitions(const config::Partition& partition,
                                                std::uint32_t layers, std::uint32_t stages) {
   std::vector<std::string_view> names;
-  for (const auto& [rule, name] : rules)
+  for (const auto& [rule, name] : partition_rules)
     if (rule != partition.rule && can_deal_out({rule, {}, {}}, layers, stages, stages))
       names.push_back(name);
   return names;
 }
 
-std::string what_it_needs(const config::Partition& partition) {
+std::string partition_requirement(const config::Partition& partition) {
   switch (partition.rule) {
     case Rule::even:
-      return "partition even gives every stage but the last at least one";
+      return "partition even needs at least one layer for every stage but the last";
     case Rule::ends_less:
       if (!partition.loss_counts || !partition.embedding_counts)
-        return fmt::format("partition {} gives all stages the same number, the {} one fewer",
-                           to_string(partition), partition.loss_counts ? "last" : "first");
-      return "partition ends_less gives all stages the same number, the first and the last one "
-             "fewer";
+        return fmt::format(
+            "partition {} needs equally many layers on all stages, one fewer on the {}",
+            to_string(partition), partition.loss_counts ? "last" : "first");
+      return "partition ends_less needs equally many layers on all stages, one fewer on the first "
+             "and the last";
     case Rule::ends:
       return fmt::format(
-          "partition {} gives the devices between the ends the same number, and "
-          "each device its chunks in equal parts",
+          "partition {} needs equally many layers on all devices between the ends, and "
+          "on all chunks of a device",
           to_string(partition));
     case Rule::by_cost:
-      return "partition by_cost gives every stage but the first and the last at least one";
+      return "partition by_cost needs at least one layer for every stage but the first and the "
+             "last";
     case Rule::listed:
     case Rule::layout:
       break;
   }
-  return "partition lists other numbers";
+  return "partition lists different numbers";
 }
 
 StageParts stage_with(const config::Model& model, const config::Partition& partition,
@@ -302,20 +316,20 @@ std::vector<StageParts> partition_stages(const config::Model& model,
                                          const std::vector<std::uint32_t>& device_of,
                                          const StageSeconds& seconds) {
   const auto stages = static_cast<std::uint32_t>(device_of.size());
-  check(model, partition, std::ranges::max(device_of) + 1, stages);
-  Counts counts;
+  check_partition(model, partition, std::ranges::max(device_of) + 1, stages);
+  LayerCounts counts;
   switch (partition.rule) {
     case Rule::even:
-      counts = even(model.layers, stages);
+      counts = deal_evenly(model.layers, stages);
       break;
     case Rule::ends_less:
-      counts = ends_less(partition, model.layers, stages);
+      counts = deal_ends_less(partition, model.layers, stages);
       break;
     case Rule::by_cost:
       counts = ByCost(model.layers, stages, seconds).solve();
       break;
     case Rule::ends:
-      counts = with_ends(partition, model.layers, device_of);
+      counts = deal_with_ends(partition, model.layers, device_of);
       break;
     case Rule::listed:
     case Rule::layout:

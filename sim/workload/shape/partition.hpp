@@ -19,38 +19,43 @@ struct LayerRange {
   bool operator==(const LayerRange&) const = default;
 };
 
-// What a virtual stage is made of.
+// Parts of the model that a virtual stage holds.
 struct StageParts {
   LayerRange layers;
-  std::uint32_t mtp = 0;  // modules of multi-token prediction
+  std::uint32_t mtp = 0;  // multi-token prediction modules
   bool embedding = false;
-  bool head = false;  // the last norm, the output matrix and the loss
-  // Of an embedding that is on another device: a head is tied to it, or tokens to come need it.
+  bool head = false;  // final norm, output matrix and loss
+  // Copy of an embedding that lives on another device, for a head that is tied to it or for
+  // multi-token prediction.
   bool embedding_copy = false;
-  bool receives = false;  // a boundary tensor from another device, forward
-  bool sends = false;     // one to another device
+  bool receives = false;  // the forward input comes from another device
+  bool sends = false;     // the forward output goes to another device
 };
 
-// Seconds of a stage with those layers, embedding and loss included where it has them.
+// Seconds of a stage with the given layers, including the embedding and the loss if the stage has
+// them.
 using StageSeconds = std::function<double(std::uint32_t stage, LayerRange layers)>;
 
-// Whether a rule (or a list) deals so many layers out to so many stages, and leaves only the first
-// and the last without any: they have the embedding and the output layer. A layout may leave any.
+// Returns whether a partition rule (or list) can deal `layers` layers out to `stages` stages. Only
+// the first stage, which has the embedding, and the last, which has the head, may be left without
+// layers; a pipeline layout may leave any stage empty.
 bool can_deal_out(const config::Partition& partition, std::uint32_t layers, std::uint32_t devices,
                   std::uint32_t stages);
-// The other rules that do, by name; and what a rule asks for, as part of a sentence.
+// Names of the other rules that can deal out the layers.
 std::vector<std::string_view> other_partitions(const config::Partition& partition,
                                                std::uint32_t layers, std::uint32_t stages);
-std::string what_it_needs(const config::Partition& partition);
+// Requirement of a partition rule, as a clause of an error message.
+std::string partition_requirement(const config::Partition& partition);
 
-// A virtual stage of those layers, wherever its neighbours are: the first one has the embedding and
-// the last one the head, and what a layout does not place of multi-token prediction.
+// Contents of virtual stage `stage`, regardless of where its neighbours are. The first stage has
+// the embedding; the last has the head and the multi-token prediction modules, unless a pipeline
+// layout places those.
 StageParts stage_with(const config::Model& model, const config::Partition& partition,
                       std::uint32_t stages, std::uint32_t stage, LayerRange layers);
 
-// Deals the layers out to the stages, in order, whose devices are `device_of`. `seconds` is asked
-// by Rule::by_cost alone. Throws config::Error at the partition's place, with both numbers and the
-// nearest that would do.
+// Deals the model's layers out to the stages, in order; device_of[stage] is the device of a stage.
+// Only Rule::by_cost calls `seconds`. Throws config::Error at the location of the partition, with
+// both numbers and the nearest that would work.
 std::vector<StageParts> partition_stages(const config::Model& model,
                                          const config::Partition& partition,
                                          const std::vector<std::uint32_t>& device_of,

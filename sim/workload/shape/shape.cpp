@@ -10,7 +10,7 @@ namespace {
 
 using config::Model;
 
-// In the order of the enumeration.
+// Names in the order of Part.
 constexpr std::array<std::string_view, part_count> part_names{"embedding",
                                                               "attention norm",
                                                               "qkv",
@@ -114,12 +114,12 @@ Sizes sizes_of(const config::Model& model, const config::Training& training,
       padded_vocabulary(model.vocabulary, training.vocabulary_multiple, sizes.tp * parts) / parts;
   if (sizes.ep > 1) {
     sizes.imbalance = std::min<double>(training.experts.imbalance, sizes.ep);
-    sizes.most_imbalance = sizes.imbalance;
+    sizes.peak_imbalance = sizes.imbalance;
   }
   if (const auto law = power_law(model, training, sizes)) {
     const Imbalance drawn = imbalance_of(*law);
     sizes.imbalance = drawn.mean;
-    sizes.most_imbalance = drawn.p95;
+    sizes.peak_imbalance = drawn.p95;
   }
   return sizes;
 }

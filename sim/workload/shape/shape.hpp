@@ -14,63 +14,67 @@
 #include "sim/workload/batch/expert_loads.hpp"
 #include "sim/workload/shape/layer_kind.hpp"
 
-// The parts of a transformer's layers on one GPU: matrices, attention, parameters.
+// Layers of a model on one GPU: matrices, attention, parameters.
 namespace pipewright::workload {
 
-// What of a microbatch, and of each layer, one GPU has after the cuts of a layout.
+// Sizes of a microbatch and of each layer on one GPU, after a layout has split them.
 struct Sizes {
   double samples = 1;
-  double sequence = 0;       // tokens of a sample
-  double document = 0;       // of which so many at a time attend to each other
-  double queries = 0;        // of them on this GPU: sequence / cp
-  double tokens = 0;         // of the microbatch where ranks of tp work on all of each other's
-  double spread_tokens = 0;  // in norms, dropouts and residuals: with sequence parallelism over tp
+  double sequence = 0;  // tokens per sample
+  double document = 0;  // tokens per document; attention stays within a document
+  double queries = 0;   // tokens of a sample on this GPU: sequence / cp
+  // Tokens of a microbatch in tensor-parallel products, where all tp ranks work on the same tokens.
+  double tokens = 0;
+  // Tokens in norms, dropouts and residuals, which sequence parallelism splits over tp.
+  double spread_tokens = 0;
   std::uint32_t tp = 1;
   std::uint32_t cp = 1;
   config::ContextComm cp_comm = config::ContextComm::p2p;
-  std::uint32_t cp_a2a = 1;  // ranks of cp that deal out heads
+  std::uint32_t cp_a2a = 1;  // ranks of cp that exchange heads by all-to-all
   config::ContextBalance cp_balance = config::ContextBalance::head_tail;
   std::uint32_t cp_ring() const { return cp / cp_a2a; }
   std::uint32_t ep = 1;
   std::uint32_t etp = 1;
-  double imbalance = 1;       // tokens of the busiest rank of ep over the mean
-  double most_imbalance = 1;  // for which it has memory
+  double imbalance = 1;       // tokens of the busiest ep rank over the mean, which determines time
+  double peak_imbalance = 1;  // the same ratio for memory
   bool sequence_parallel = false;
-  // Bytes moved on a GPU besides for each element that sequence parallelism gathers, or sums up: a
-  // result, or the gradient of what was gathered.
+  // Bytes that a GPU copies in addition, per element that sequence parallelism gathers or reduces:
+  // of a gathered input, a reduced result, and the reduced gradient of a gathered input.
   double gathered_copy = 0;
   double summed_copy = 0;
   double summed_gradient_copy = 0;
-  std::uint64_t vocabulary = 0;  // padded, over all ranks of tp, of one device where it is cut
-  bool cuts_vocabulary = false;  // over the pipeline's devices
+  // Padded, over all tp ranks; the part of one device if cuts_vocabulary.
+  std::uint64_t vocabulary = 0;
+  bool cuts_vocabulary = false;  // the vocabulary is split over the pipeline's devices
 };
 
 Sizes sizes_of(const config::Model& model, const config::Training& training,
                const config::Parallel& parallel, const config::Communication& communication = {});
 
-// Tokens of a sample.
+// Tokens per sample.
 std::uint32_t sequence_of(const config::Model& model, const config::Training& training);
 
-// By what the busiest rank of ep is drawn; none where all ranks' experts have as many tokens, or
-// all of their buffers are filled.
+// Distribution of the load of the experts. Empty if the experts of all ranks get equally many
+// tokens or if capacity_factor fills all of their buffers.
 std::optional<PowerLaw> power_law(const config::Model& model, const config::Training& training,
                                   const Sizes& sizes);
 
-// Of a model that nothing is cut of.
+// Sizes of a model that is not split.
 Sizes uncut_sizes(const config::Model& model, double samples, double sequence);
 
-// A model, how it is trained, and what of it one GPU has.
+// A model, its training, and the sizes of its parts on one GPU.
 struct ModelSetting {
   const config::Model& model;
   const config::Training& training;
   Sizes sizes;
 };
 
-// The vocabulary padded so that each rank of tp has as much of it, a multiple of `multiple`.
+// Vocabulary padded so that every tp rank gets the same number of entries, a multiple of
+// `multiple`.
 std::uint64_t padded_vocabulary(std::uint32_t vocabulary, std::uint32_t multiple, std::uint32_t tp);
 
-// What a kernel is a part of, in the order of a forward pass. Recomputation names some of them, as
-// Megatron-LM's modules.
+// Part of the model that a kernel belongs to, in the order of a forward pass. Recomputation selects
+// parts by the names of Megatron-LM's modules.
 enum class Part : std::uint8_t {
   embedding,
   attention_norm,
@@ -81,13 +85,13 @@ enum class Part : std::uint8_t {
   rotary,
   core_attention,
   projection,
-  recurrence_in,  // of a Mamba-2 layer or a gated delta net
+  recurrence_in,  // input projection of a Mamba-2 layer or a gated delta net
   convolution,
   recurrence,
   recurrence_norm,
   recurrence_out,
-  post_norm,  // of what attention gives, or an MLP
-  residual,   // each, with its dropout
+  post_norm,  // norm after attention or after the MLP
+  residual,   // residual addition with its dropout
   mlp_norm,
   mlp_in,
   activation,
@@ -103,7 +107,7 @@ enum class Part : std::uint8_t {
   shared_in,
   shared_activation,
   shared_out,
-  mtp_norm,  // of multi-token prediction: of the embedding, and of what comes in
+  mtp_norm,  // norms of multi-token prediction: of the embedding and of the hidden state
   mtp_projection,
   head_norm,
   head,
@@ -111,25 +115,27 @@ enum class Part : std::uint8_t {
 };
 inline constexpr std::size_t part_count = 36;
 std::string_view name_of(Part part);
-// Where a product alone takes a norm's result, both are one module (Transformer Engine's
-// LayerNormLinear): these norms are a part of it. Latent attention compresses twice, and a
-// mixture's router, experts and shared experts take the same, so that theirs are parts of their
+// Part that the norm before the mixer, or before the MLP, belongs to. If only one product consumes
+// the result, norm and product are one module (Transformer Engine's LayerNormLinear), and the norm
+// belongs to the part of the product. Latent attention consumes it in two down-projections, and a
+// mixture of experts in its router, experts and shared experts, so those norms are parts of their
 // own.
 Part attention_norm_part(Mixer mixer);
 Part mlp_norm_part(LayerKind kind);
-constexpr bool is_of_experts(Part part) {
+constexpr bool is_expert_part(Part part) {
   return Part::expert_in <= part && part <= Part::expert_out;
 }
 
-// A matrix that all of the tokens go through: tokens x inputs times inputs x outputs.
+// Matrix product that all of the tokens go through: (tokens x inputs) times (inputs x outputs).
 struct Linear {
   Part part = Part::head;
   double tokens = 0;
   std::uint64_t inputs = 0;
   std::uint64_t outputs = 0;
-  std::uint32_t count = 1;  // so many such at once, on as many tokens each: experts
-  // Sequence parallelism keeps what goes in (or what comes out) cut over tp, so that it is
-  // gathered (or reduced and scattered) around the product.
+  // Products of this shape that run side by side, each with `tokens` tokens: experts.
+  std::uint32_t count = 1;
+  // Sequence parallelism keeps the input (or output) split over tp, so it is gathered before (or
+  // reduced and scattered after) the product.
   bool gathers_input = false;
   bool scatters_output = false;
 
@@ -138,74 +144,77 @@ struct Linear {
   }
 };
 
-// Attention of `heads` heads: softmax(Q K') V.
+// Attention of `heads` heads on one GPU: softmax(Q K') V.
 struct Attention {
   double samples = 0;
   double queries = 0;
   double keys = 0;
-  std::uint32_t heads = 0;     // on this GPU
-  std::uint32_t kv_heads = 0;  // likewise
+  std::uint32_t heads = 0;
+  std::uint32_t kv_heads = 0;
   std::uint32_t key_dim = 0;
   std::uint32_t value_dim = 0;
-  double window = 0;     // keys that a query sees of a sliding window,
-  double windowed = 0;   // which so large a part of the layers has
-  bool chunked = false;  // windows that begin together, one after the other, in place of sliding
+  double window = 0;          // keys in the sliding window of a query
+  double windowed_share = 0;  // share of the layers that have the window
+  bool chunked = false;       // windows follow each other in chunks instead of sliding
 
   double scores() const { return samples * heads * queries * keys; }
-  double flops() const { return 2 * scores() * (key_dim + value_dim); }  // of the whole square
+  // FLOP of the full score matrix, without a causal mask.
+  double flops() const { return 2 * scores() * (key_dim + value_dim); }
   double tokens() const { return samples * queries; }
-  // Elements of Q, K, V and of the result.
+  // Elements of Q, K, V and the result.
   double query_size() const { return tokens() * heads * key_dim; }
   double key_size() const { return tokens() * kv_heads * key_dim; }
   double value_size() const { return tokens() * kv_heads * value_dim; }
   double result_size() const { return tokens() * heads * value_dim; }
 };
 
-// Tokens' ways through experts. Ranks of tp hand out a part each of theirs; those that share an
-// expert gather all that they got.
+// Tokens that pass through experts. Each tp rank sends a part of its tokens; the ranks that share
+// an expert gather all tokens that they received.
 struct Routing {
-  double sent = 0;      // tokens that one GPU hands out, each as often as it has experts
-  double received = 0;  // tokens that the busiest GPU's experts work on, likewise
+  double sent = 0;  // tokens that one GPU sends, counted once per chosen expert
+  // Tokens that the experts of the busiest GPU process, counted in the same way.
+  double received = 0;
 };
 
-// Elements that an MLP's activation function makes and, of a gated one, the other half of what it
-// takes.
+// Elements that the activation function of an MLP writes (`outputs`), and the extra inputs that it
+// reads if it is gated (`gates`).
 struct Activation {
-  double made = 0;
+  double outputs = 0;
   double gates = 0;
 
-  double all() const { return 2 * made + gates; }  // taken and made
+  double inputs_and_outputs() const { return 2 * outputs + gates; }
 };
 
-// A layer that hands states on along the sequence, chunk by chunk of tokens, on one GPU: elements
-// that a token has of each.
+// Layer that carries states along the sequence in chunks of tokens, on one GPU. All members but
+// `tokens` are per token.
 struct Recurrence {
   double tokens = 0;
-  double taken = 0;     // what the first product gives
-  double channels = 0;  // of them through the convolution
-  double values = 0;    // of all heads, in and out
-  double keys = 0;      // as the chunks' kernels read them: B, or keys
-  double scores = 0;    // of a token with those of its chunk, of all groups or heads
-  double states = 0;    // of a chunk, over its tokens
-  double flops = 0;     // of products along the sequence
+  double projected = 0;  // elements of the input projection's output
+  double channels = 0;   // projected elements that go through the convolution
+  double values = 0;     // elements of all heads' values, which the layer reads and writes
+  double keys = 0;       // elements that the chunk kernels read: B of Mamba-2, keys of a delta net
+  double scores = 0;     // scores of a token with the tokens of its chunk, over all groups or heads
+  double states = 0;     // elements of a chunk's state, divided by the tokens of the chunk
+  double flops = 0;      // FLOP of the products along the sequence
 
-  double elements(double of_token) const { return tokens * of_token; }
+  double elements(double per_token) const { return tokens * per_token; }
 };
 
 struct Layer {
   Mixer mixer = Mixer::attention;
-  Attention attention;    // without heads where the mixer is another
-  Recurrence recurrence;  // likewise
+  Attention attention;    // has no heads if the mixer is not attention
+  Recurrence recurrence;  // all zero if the mixer is not a recurrence
   std::vector<Linear> attention_linears;
-  std::vector<Linear> mlp_linears;     // dense or shared
-  std::vector<Linear> expert_linears;  // and of experts, without the router
-  std::vector<Linear> router;          // none or one
-  std::vector<Linear> latent_linears;  // to what latent experts take, and back
+  std::vector<Linear> mlp_linears;     // dense MLP or shared experts
+  std::vector<Linear> expert_linears;  // routed experts, without the router
+  std::vector<Linear> router;          // at most one matrix
+  std::vector<Linear> latent_linears;  // projections to and from the width of latent experts
   Routing routing;
-  Activation mlp;  // of dense MLPs
+  Activation mlp;  // activation of a dense MLP
   Activation shared;
   Activation experts;
-  // Elements of latent attention's compressed vectors, and of those that norms go over.
+  // Elements of latent attention's compressed vectors, and of those among them that go through a
+  // norm.
   double compressed = 0;
   double compressed_norms = 0;
 
@@ -215,42 +224,42 @@ struct Layer {
 
 Layer layer_on_gpu(const config::Model& model, LayerKind kind, const Sizes& sizes);
 
-// What a module of multi-token prediction makes its layer's input with: the hidden state and the
-// embedding of the token to come, side by side, go to one hidden state (DeepSeek-V3, arXiv
+// Projection that makes the input of a multi-token prediction module: the hidden state and the
+// embedding of the next token, side by side, become one hidden state (DeepSeek-V3, arXiv
 // 2412.19437, equation 21).
 Linear mtp_projection(const config::Model& model, const Sizes& sizes);
 
-// All products of a layer.
+// Matrix products of a layer.
 std::vector<Linear> linears_of(const Layer& layer);
 
-// Parameters of one GPU.
+// Parameters on one GPU.
 struct Parameters {
   std::uint64_t dense = 0;
   std::uint64_t experts = 0;
-  std::uint64_t vocabulary = 0;  // of the dense ones, which no recipe scales
+  std::uint64_t vocabulary = 0;  // part of `dense` to which no precision recipe applies
 
-  std::uint64_t all() const { return dense + experts; }
-  Parameters& operator+=(const Parameters& other) {
-    dense += other.dense;
-    experts += other.experts;
-    vocabulary += other.vocabulary;
+  std::uint64_t total() const { return dense + experts; }
+  Parameters& operator+=(const Parameters& rhs) {
+    dense += rhs.dense;
+    experts += rhs.experts;
+    vocabulary += rhs.vocabulary;
     return *this;
   }
   bool operator==(const Parameters&) const = default;
 };
 
-// `sizes` gives tp, ep, etp and the padded vocabulary.
+// Parameters of one layer. Only tp, ep, etp and the padded vocabulary of `sizes` matter.
 Parameters layer_parameters(const config::Model& model, LayerKind kind, const Sizes& sizes);
-// Of a module of multi-token prediction: its projection, layer and three norms. Embedding and
-// output matrix are the model's.
+// Parameters of a multi-token prediction module: its projection, its layer and three norms.
+// Embedding and output matrix are shared with the model.
 Parameters mtp_parameters(const config::Model& model, const Sizes& sizes);
 std::uint64_t embedding_parameters(const config::Model& model, const Sizes& sizes);
 std::uint64_t position_parameters(const config::Model& model, const Sizes& sizes);
-// The last norm and, unless it is the embedding's own, the output matrix.
+// Parameters of the final norm and, unless it is tied to the embedding, of the output matrix.
 std::uint64_t head_parameters(const config::Model& model, const Sizes& sizes);
 
-// Parameters of a model, as papers count them, nothing padded and nothing twice: all, and those
-// that work on one token, of the experts top_k.
+// Parameters of a model as papers count them, without padding or copies: all of them, and those
+// that are active for one token (top_k of the experts).
 std::uint64_t parameter_count(const config::Model& model);
 std::uint64_t active_parameter_count(const config::Model& model);
 

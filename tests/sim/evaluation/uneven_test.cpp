@@ -156,13 +156,13 @@ TEST_CASE("the busiest rank of each layer and microbatch sets the time of its ex
   const auto sizes =
       workload::sizes_of(run.scenario.model->value, run.scenario.training, run.scenario.parallel);
   CHECK(sizes.imbalance > 1.2);
-  CHECK(sizes.most_imbalance > sizes.imbalance);
+  CHECK(sizes.peak_imbalance > sizes.imbalance);
   const trace::Trace trace = run.trace();
   const double planned = run.plan.costs.times[PassKind::forward][0];
   const double experts = run.plan.costs.experts_share[0][0] * planned;
   for (std::uint32_t microbatch = 0; microbatch < 4; ++microbatch)
     CHECK(forward(trace, microbatch) ==
-          Approx(planned + (run.job.uneven->of_experts(0, microbatch) - 1) * experts));
+          Approx(planned + (run.job.uneven->experts_ratio(0, microbatch) - 1) * experts));
   // More than evenly spread tokens take, and less memory.
   const Run balanced(scenario("imbalance: 1", "mixtral-8x7b"));
   CHECK(run.seconds() > balanced.seconds());

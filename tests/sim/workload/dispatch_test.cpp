@@ -11,9 +11,10 @@ using workload::parts_visited;
 
 namespace {
 
-// Every set of `top_k` experts of `top_groups` groups as often as the groups can be chosen for it.
-double by_counting(const Dispatch& dispatch, std::uint32_t parts) {
-  const std::uint32_t of_group = dispatch.experts / dispatch.groups;
+// Counts every set of `top_k` experts of `top_groups` groups as often as groups can be chosen for
+// it.
+double counted_visits(const Dispatch& dispatch, std::uint32_t parts) {
+  const std::uint32_t experts_per_group = dispatch.experts / dispatch.groups;
   double visits = 0;
   double draws = 0;
   for (std::uint32_t groups = 0; groups < 1U << dispatch.groups; ++groups) {
@@ -22,10 +23,10 @@ double by_counting(const Dispatch& dispatch, std::uint32_t parts) {
       if (std::popcount(experts) != static_cast<int>(dispatch.top_k)) continue;
       std::set<std::uint32_t> visited;
       bool open = true;
-      for (std::uint32_t one = 0; one < dispatch.experts; ++one) {
-        if ((experts >> one & 1U) == 0) continue;
-        open = open && (groups >> (one / of_group) & 1U) != 0;
-        visited.insert(one * parts / dispatch.experts);
+      for (std::uint32_t expert = 0; expert < dispatch.experts; ++expert) {
+        if ((experts >> expert & 1U) == 0) continue;
+        open = open && (groups >> (expert / experts_per_group) & 1U) != 0;
+        visited.insert(expert * parts / dispatch.experts);
       }
       if (!open) continue;
       ++draws;
@@ -37,7 +38,7 @@ double by_counting(const Dispatch& dispatch, std::uint32_t parts) {
 
 }  // namespace
 
-TEST_CASE("tokens visit as many ranks and nodes as counting says", "[dispatch]") {
+TEST_CASE("tokens visit as many ranks and nodes as enumeration gives", "[dispatch]") {
   const auto [experts, top_k, groups, top_groups] =
       GENERATE(table<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>({{8, 1, 1, 1},
                                                                                   {8, 2, 1, 1},
@@ -49,10 +50,10 @@ TEST_CASE("tokens visit as many ranks and nodes as counting says", "[dispatch]")
   const Dispatch dispatch{
       .experts = experts, .top_k = top_k, .groups = groups, .top_groups = top_groups};
   for (const std::uint32_t parts : {1U, 2U, 4U, experts})
-    CHECK(parts_visited(dispatch, parts) == Approx(by_counting(dispatch, parts)));
+    CHECK(parts_visited(dispatch, parts) == Approx(counted_visits(dispatch, parts)));
 }
 
-TEST_CASE("DeepSeek-V3's tokens go to four of eight nodes at the most", "[dispatch]") {
+TEST_CASE("DeepSeek-V3's tokens go to at most four of eight nodes", "[dispatch]") {
   const Dispatch limited{.experts = 256, .top_k = 8, .groups = 8, .top_groups = 4};
   const Dispatch free{.experts = 256, .top_k = 8};
   CHECK(parts_visited(limited, 8) < 4);

@@ -29,13 +29,13 @@ Pipeline v_shape(const std::string& yaml, const MemoryLimit& limit) {
 
 }  // namespace
 
-TEST_CASE("a pipeline's stages share their device's times, and B is I and W", "[pipeline]") {
+TEST_CASE("stages share the times of their device, and B takes as long as I and W", "[pipeline]") {
   const Pipeline pipeline = v_shape(sizes + times, {Unit::microbatches, 2});
-  const auto of = [&](PassKind kind) {
+  const auto times_of = [&](PassKind kind) {
     return pipeline.times.of_stage[static_cast<std::size_t>(kind)];
   };
-  CHECK(of(PassKind::forward) == std::vector<double>{1, 1, 1, 1});
-  CHECK(of(PassKind::backward) == std::vector<double>{5, 5, 5, 5});
+  CHECK(times_of(PassKind::forward) == std::vector<double>{1, 1, 1, 1});
+  CHECK(times_of(PassKind::backward) == std::vector<double>{5, 5, 5, 5});
   CHECK(pipeline.hop == 0.5);
   CHECK(pipeline.microbatches == 6);
 }
@@ -45,12 +45,13 @@ TEST_CASE("a limit in microbatches is counted in chunks, until the end of W", "[
   CHECK(pipeline.memory.held == std::vector<std::int64_t>{1, 1, 1, 1});
   CHECK(pipeline.memory.released_by_input_grad == std::vector<std::int64_t>{0, 0, 0, 0});
   CHECK(pipeline.memory.limit == std::vector<std::int64_t>{5, 5});
-  // No more than all of them are ever in flight.
+  // All microbatches together are the most that can be in flight.
   CHECK(v_shape(sizes + times, {Unit::microbatches, 1e300}).memory.limit ==
         std::vector<std::int64_t>{12, 12});
 }
 
-TEST_CASE("a limit in bytes leaves to activations what the state does not take", "[pipeline]") {
+TEST_CASE("a limit in bytes leaves activations the memory that the state does not take",
+          "[pipeline]") {
   const Pipeline pipeline = v_shape(sizes + times + bytes, {Unit::bytes, 200});
   CHECK(pipeline.memory.held == std::vector<std::int64_t>{51, 30, 30, 50});
   CHECK(pipeline.memory.released_by_input_grad == std::vector<std::int64_t>{20, 0, 0, 20});
@@ -59,12 +60,12 @@ TEST_CASE("a limit in bytes leaves to activations what the state does not take",
   CHECK(workload::least_limit(scenario(sizes + times + bytes), Unit::microbatches) == 1);
 }
 
-TEST_CASE("times of each stage are for placements with as many stages", "[pipeline]") {
-  const config::Scenario four =
+TEST_CASE("one time per stage needs a placement with as many stages", "[pipeline]") {
+  const config::Scenario four_times =
       scenario(sizes + "forward_times: [1, 2, 3, 4], input_grad_times: 1, weight_grad_times: 1");
   const MemoryLimit limit{Unit::microbatches, 2};
-  CHECK(workload::make_pipeline(four, Routes::v_shape(2), limit, 0).has_value());
-  CHECK(!workload::make_pipeline(four, Routes::looped(2, 1), limit, 0).has_value());
+  CHECK(workload::make_pipeline(four_times, Routes::v_shape(2), limit, 0).has_value());
+  CHECK(!workload::make_pipeline(four_times, Routes::looped(2, 1), limit, 0).has_value());
 }
 
 TEST_CASE("a pipeline needs the times of both halves, and bytes for a limit in bytes",

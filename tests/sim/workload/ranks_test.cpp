@@ -74,8 +74,8 @@ TEST_CASE("other orders are laid out as Megatron-core's documentation shows", "[
 }
 
 TEST_CASE("context and data parallel groups are those of Megatron-core's golden test", "[ranks]") {
-  // tests/unit_tests/test_parallel_state.py, golden_rank_result_from_past_code(), some of its rows:
-  // ranks of a stage follow each other, tp innermost, then cp.
+  // Some rows of golden_rank_result_from_past_code() in tests/unit_tests/test_parallel_state.py.
+  // Ranks of a stage follow each other, tp innermost, then cp.
   const auto [nodes, tp, pp, cp, ep] = GENERATE(table<int, int, int, int, int>({{1, 2, 4, 1, 1},
                                                                                 {3, 8, 3, 1, 1},
                                                                                 {8, 2, 2, 2, 4},
@@ -90,57 +90,57 @@ TEST_CASE("context and data parallel groups are those of Megatron-core's golden 
   const Ranks ranks(layout({u(tp), u(cp), u(ep), dp, u(pp)}));
   const std::uint32_t stage = world / u(pp);
 
-  Groups with_cp;
-  Groups of_cp;
-  Groups of_experts;
-  Groups of_expert_replicas;
+  Groups dp_groups;
+  Groups cp_groups;
+  Groups ep_groups;
+  Groups edp_groups;
   for (std::uint32_t p = 0; p < u(pp); ++p) {
     for (std::uint32_t j = 0; j < u(tp); ++j) {
-      with_cp.emplace_back();
+      dp_groups.emplace_back();
       for (std::uint32_t r = p * stage + j; r < (p + 1) * stage; r += u(tp))
-        with_cp.back().push_back(r);
+        dp_groups.back().push_back(r);
     }
     for (std::uint32_t d = 0; d < dp; ++d)
       for (std::uint32_t k = 0; k < u(tp); ++k) {
-        of_cp.emplace_back();
+        cp_groups.emplace_back();
         for (std::uint32_t c = 0; c < u(cp); ++c)
-          of_cp.back().push_back(p * stage + (d * u(cp) + c) * u(tp) + k);
+          cp_groups.back().push_back(p * stage + (d * u(cp) + c) * u(tp) + k);
       }
     // arange(world).reshape(pp, edp, ep, tp)
     for (std::uint32_t d = 0; d < edp; ++d)
       for (std::uint32_t k = 0; k < u(tp); ++k) {
-        of_experts.emplace_back();
+        ep_groups.emplace_back();
         for (std::uint32_t e = 0; e < u(ep); ++e)
-          of_experts.back().push_back(p * stage + (d * u(ep) + e) * u(tp) + k);
+          ep_groups.back().push_back(p * stage + (d * u(ep) + e) * u(tp) + k);
       }
     for (std::uint32_t e = 0; e < u(ep); ++e)
       for (std::uint32_t k = 0; k < u(tp); ++k) {
-        of_expert_replicas.emplace_back();
+        edp_groups.emplace_back();
         for (std::uint32_t d = 0; d < edp; ++d)
-          of_expert_replicas.back().push_back(p * stage + (d * u(ep) + e) * u(tp) + k);
+          edp_groups.back().push_back(p * stage + (d * u(ep) + e) * u(tp) + k);
       }
   }
-  CHECK(ranks.groups(Group::dp) == with_cp);
-  CHECK(ranks.groups(Group::cp) == of_cp);
-  CHECK(ranks.groups(Group::ep) == of_experts);
-  CHECK(ranks.groups(Group::edp) == of_expert_replicas);
+  CHECK(ranks.groups(Group::dp) == dp_groups);
+  CHECK(ranks.groups(Group::cp) == cp_groups);
+  CHECK(ranks.groups(Group::ep) == ep_groups);
+  CHECK(ranks.groups(Group::edp) == edp_groups);
 }
 
-TEST_CASE("in any order the groups of a kind hold every rank once", "[ranks]") {
+TEST_CASE("the groups of a kind contain every rank once, in any order of axes", "[ranks]") {
   std::mt19937 random(11);
-  const auto one_of = [&](std::vector<std::uint32_t> values) {
+  const auto pick_one = [&](std::vector<std::uint32_t> values) {
     return values[random() % values.size()];
   };
   int laid_out = 0;
   for (int i = 0; i < 400; ++i) {
-    Sizes sizes{.tp = one_of({1, 2, 3, 8}),
-                .cp = one_of({1, 2, 4}),
-                .dp = one_of({1, 2, 5, 8}),
-                .pp = one_of({1, 2, 6})};
+    Sizes sizes{.tp = pick_one({1, 2, 3, 8}),
+                .cp = pick_one({1, 2, 4}),
+                .dp = pick_one({1, 2, 5, 8}),
+                .pp = pick_one({1, 2, 6})};
     std::vector<std::uint32_t> divisors;
     for (std::uint32_t ep = 1; ep <= sizes.cp * sizes.dp; ++ep)
       if (sizes.cp * sizes.dp % ep == 0) divisors.push_back(ep);
-    sizes.ep = one_of(divisors);
+    sizes.ep = pick_one(divisors);
     Order order = config::Parallel{}.order;
     std::shuffle(order.begin(), order.end(), random);
     const config::Parallel parallel = layout(sizes, order);
@@ -166,7 +166,7 @@ TEST_CASE("in any order the groups of a kind hold every rank once", "[ranks]") {
       for (const auto& group : ranks.groups(kind)) {
         REQUIRE(group.size() == size);
         seen.insert(seen.end(), group.begin(), group.end());
-        // A group stays on one device of the pipeline, unless it is about devices.
+        // A group stays on one device of the pipeline, unless its kind spans devices.
         if (kind == Group::embedding) {
           CHECK(ranks.of(group.front()).pp == 0);
           CHECK(ranks.of(group.back()).pp == sizes.pp - 1);
@@ -181,16 +181,16 @@ TEST_CASE("in any order the groups of a kind hold every rank once", "[ranks]") {
         REQUIRE(seen.size() == 2 * ranks.size() / sizes.pp);
         continue;
       }
-      std::vector<std::uint32_t> all(ranks.size());
-      std::iota(all.begin(), all.end(), 0U);
-      REQUIRE(seen == all);
+      std::vector<std::uint32_t> ranks_in_order(ranks.size());
+      std::iota(ranks_in_order.begin(), ranks_in_order.end(), 0U);
+      REQUIRE(seen == ranks_in_order);
     }
   }
   CHECK(laid_out > 100);
 }
 
 TEST_CASE("experts folded over tp have groups of their own", "[ranks]") {
-  // Eight ranks of one stage: tp 4 x dp 2, experts etp 2 x ep 2 x edp 2, the innermost first.
+  // Eight ranks of one stage: tp 4 x dp 2; experts have etp 2 x ep 2 x edp 2, the innermost first.
   config::Parallel folded = layout({.tp = 4, .ep = 2, .dp = 2});
   folded.etp = {2, {}};
   const Ranks ranks(folded);
@@ -199,16 +199,17 @@ TEST_CASE("experts folded over tp have groups of their own", "[ranks]") {
   CHECK(ranks.groups(Group::etp) == Groups{{0, 1}, {2, 3}, {4, 5}, {6, 7}});
   CHECK(ranks.groups(Group::ep) == Groups{{0, 2}, {1, 3}, {4, 6}, {5, 7}});
   CHECK(ranks.groups(Group::edp) == Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
-  // Within a single replica ranks of tp may hold the same experts.
+  // Ranks of tp may hold the same experts within a single replica.
   folded = layout({.tp = 4, .ep = 2});
   folded.etp = {1, {}};
   CHECK(Ranks(folded).groups(Group::ep) == Groups{{0, 1}, {2, 3}});
   CHECK(Ranks(folded).groups(Group::edp) == Groups{{0, 2}, {1, 3}});
 }
 
-TEST_CASE("hierarchical context parallelism deals heads out to neighbours", "[ranks]") {
-  // As Megatron-Core's create_hierarchical_groups(): of 8 ranks in groups of 4 x 2 the first four
-  // are one, and those with the same place in theirs another.
+TEST_CASE("hierarchical context parallelism exchanges heads between neighbours", "[ranks]") {
+  // Groups are those of Megatron-Core's create_hierarchical_groups(): with 8 ranks in 4 x 2, the
+  // first four ranks form a group, and so do the ranks with the same position in different groups
+  // of four.
   config::Parallel parallel = layout({.tp = 2, .cp = 8});
   parallel.cp_comm = config::ContextComm::a2a_p2p;
   parallel.cp_sizes = {{4, {}}, {2, {}}};
@@ -224,10 +225,10 @@ TEST_CASE("hierarchical context parallelism deals heads out to neighbours", "[ra
   CHECK(ranks.ranks_per_stage() == 16);
   parallel.cp_sizes.back().value = 4;
   CHECK_THAT(error_of(parallel),
-             Catch::Contains("4 x 4 = 16, and cp is 8; allowed: two sizes whose product is cp"));
+             Catch::Contains("4 x 4 = 16, but cp is 8; allowed: two sizes whose product is cp"));
 }
 
-TEST_CASE("runs of ranks hold groups whole", "[ranks]") {
+TEST_CASE("runs of ranks contain whole groups", "[ranks]") {
   config::Parallel parallel = layout({.tp = 2, .cp = 4, .ep = 16, .dp = 8, .pp = 2});
   parallel.etp = {1, {}};
   const Ranks ranks(parallel);
@@ -239,21 +240,21 @@ TEST_CASE("runs of ranks hold groups whole", "[ranks]") {
   CHECK(ranks.run(Group::pp) == 128);
 }
 
-TEST_CASE("coordinates and ranks are each other's inverse", "[ranks]") {
+TEST_CASE("coordinates and ranks are inverse to each other", "[ranks]") {
   const Ranks ranks(layout({.tp = 2, .cp = 3, .ep = 6, .dp = 4, .pp = 5},
                            {Axis::dp, Axis::tp, Axis::ep, Axis::cp, Axis::pp}));
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
     REQUIRE(ranks.rank(ranks.of(rank)) == rank);
-  // The members of a device: tp first, then cp.
+  // Members of a device are numbered along tp first, then along cp.
   CHECK(ranks.ranks_per_stage() == 6);
-  const workload::Coordinates place = ranks.of(ranks.rank_of({2, 3}, 5));
-  CHECK(place.pp == 3);
-  CHECK(place.dp == 2);
-  CHECK(place.tp == 1);
-  CHECK(place.cp == 2);
+  const workload::Coordinates coordinates = ranks.of(ranks.rank_of({2, 3}, 5));
+  CHECK(coordinates.pp == 3);
+  CHECK(coordinates.dp == 2);
+  CHECK(coordinates.tp == 1);
+  CHECK(coordinates.cp == 2);
 }
 
-TEST_CASE("layouts that cannot be say what would do", "[ranks]") {
+TEST_CASE("errors of impossible layouts name what is allowed", "[ranks]") {
   CHECK(
       error_of(layout({.ep = 3, .dp = 8})) ==
       "ep is 3, which does not divide the 8 ranks of tp x cp x dp (1 x 1 x 8) / etp (1); allowed: "
@@ -263,7 +264,7 @@ TEST_CASE("layouts that cannot be say what would do", "[ranks]") {
       "ep is 16, which does not divide the 8 ranks of tp x cp x dp (1 x 2 x 4) / etp (1); allowed: "
       "8");
   CHECK_THAT(error_of(layout({.tp = 2, .ep = 8, .dp = 4})),
-             Catch::EndsWith("/ etp (2); allowed: 4, or etp 1, with which experts are spread over "
+             Catch::EndsWith("/ etp (2); allowed: 4, or etp 1, which spreads experts over the "
                              "ranks of tp too"));
   config::Parallel shared = layout({.tp = 2, .dp = 4});
   shared.etp = {3, {"s.yaml", 2, 5}};
@@ -271,17 +272,17 @@ TEST_CASE("layouts that cannot be say what would do", "[ranks]") {
         "s.yaml:2:5: etp is 3, which does not divide the 8 ranks of tp x cp x dp (2 x 1 x 4); "
         "allowed: 2 or 4");
   CHECK(error_of(layout({.tp = 4096, .dp = 2048, .pp = 4})) ==
-        "tp x cp x dp x pp is 4096 x 1 x 2048 x 4 GPUs; allowed: 16777216 at the most");
+        "tp x cp x dp x pp is 4096 x 1 x 2048 x 4 GPUs; allowed: at most 16777216");
   CHECK(error_of(layout({.tp = 1U << 31U, .cp = 1U << 31U, .dp = 1U << 31U})) != "");
   CHECK_THAT(error_of(layout({.tp = 2, .ep = 4, .dp = 4, .pp = 2}, tp_pp_dp)), Catch::Equals(""));
   CHECK_THAT(error_of(layout({.ep = 2, .dp = 4, .pp = 2},
                              {Axis::tp, Axis::cp, Axis::ep, Axis::pp, Axis::dp})),
-             Catch::StartsWith("etp x ep is 1 x 2 and tp x cp 1 x 1, and in this order of ranks"));
+             Catch::StartsWith("with etp x ep = 1 x 2 and tp x cp = 1 x 1, this order of ranks"));
 }
 
-TEST_CASE("shards lie on neighbours, and their copies beyond", "[ranks]") {
-  // Sixteen GPUs: tp 2, and dp 8 of shard 4 x replicate 2, as torchtitan's mesh
-  // (dp_replicate, dp_shard, tp) counts them.
+TEST_CASE("shards are on neighbouring ranks, and their copies further apart", "[ranks]") {
+  // Sixteen GPUs with tp 2 and dp 8, which is shard 4 x replicate 2, numbered like torchtitan's
+  // mesh (dp_replicate, dp_shard, tp).
   config::Parallel parallel = layout({.tp = 2, .dp = 8});
   parallel.replicate = {2, {}};
   const Ranks ranks(parallel);
@@ -301,7 +302,7 @@ TEST_CASE("shards lie on neighbours, and their copies beyond", "[ranks]") {
   CHECK(Ranks(parallel).groups(Group::replicate) == Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
 }
 
-TEST_CASE("shards of experts lie within a replica of all shards", "[ranks]") {
+TEST_CASE("shards of experts are within one copy of all shards", "[ranks]") {
   config::Parallel parallel = layout({.ep = 2, .dp = 8});
   parallel.replicate = {2, {}};
   const Ranks ranks(parallel);
@@ -321,14 +322,14 @@ config::Parallel by_device(const std::vector<std::uint32_t>& tp, std::uint32_t d
                            std::uint32_t cp = 1) {
   config::Parallel parallel =
       layout({.tp = std::ranges::max(tp), .cp = cp, .dp = dp, .pp = std::uint32_t(tp.size())});
-  for (const std::uint32_t one : tp) parallel.tp_by_device.push_back({one, {}});
+  for (const std::uint32_t size : tp) parallel.tp_by_device.push_back({size, {}});
   return parallel;
 }
 
 }  // namespace
 
-TEST_CASE("devices with a tp of their own follow each other", "[ranks]") {
-  // Of two replicas: ranks 0 to 7 are the first device's, 8 to 11 the second's.
+TEST_CASE("ranks of devices with different tp follow each other", "[ranks]") {
+  // With two replicas, ranks 0 to 7 belong to the first device and 8 to 11 to the second.
   const Ranks ranks(by_device({4, 2}, 2));
   CHECK(ranks.size() == 12);
   CHECK(ranks.are_uneven());
@@ -339,14 +340,14 @@ TEST_CASE("devices with a tp of their own follow each other", "[ranks]") {
   CHECK(ranks.group_size(Group::tp) == 4);
   CHECK(ranks.group_size(Group::tp, 1) == 2);
   CHECK(ranks.run(Group::dp, 1) == 4);
-  // Two ranks of the first device share what one of the second has.
+  // Two ranks of the first device share the part of one rank of the second.
   CHECK(ranks.groups(Group::embedding) ==
         Groups{{0, 8}, {1, 8}, {2, 9}, {3, 9}, {4, 10}, {5, 10}, {6, 11}, {7, 11}});
   CHECK(ranks.groups(Group::pp) == ranks.groups(Group::embedding));
   CHECK(ranks.groups(Group::world).size() == 1);
 }
 
-TEST_CASE("every rank of devices that differ has one place, and coordinates lead back to it",
+TEST_CASE("every rank of uneven devices has one position, and its coordinates lead back to it",
           "[ranks]") {
   const Ranks ranks(by_device({1, 6, 4}, 3, 2));
   CHECK(ranks.size() == 11 * 3 * 2);
@@ -356,15 +357,15 @@ TEST_CASE("every rank of devices that differ has one place, and coordinates lead
       for (std::uint32_t member = 0; member < ranks.ranks_per_stage(device); ++member) {
         const std::uint32_t rank = ranks.rank_of({replica, device}, member);
         seen.push_back(rank);
-        const workload::Coordinates at = ranks.of(rank);
-        CHECK(at.pp == device);
-        CHECK(at.dp == replica);
-        CHECK(ranks.rank(at) == rank);
+        const workload::Coordinates coordinates = ranks.of(rank);
+        CHECK(coordinates.pp == device);
+        CHECK(coordinates.dp == replica);
+        CHECK(ranks.rank(coordinates) == rank);
       }
   std::ranges::sort(seen);
-  std::vector<std::uint32_t> all(ranks.size());
-  std::iota(all.begin(), all.end(), 0U);
-  CHECK(seen == all);
+  std::vector<std::uint32_t> ranks_in_order(ranks.size());
+  std::iota(ranks_in_order.begin(), ranks_in_order.end(), 0U);
+  CHECK(seen == ranks_in_order);
   for (const Group kind : {Group::tp, Group::cp, Group::dp, Group::world}) {
     std::uint32_t members = 0;
     for (const auto& group : ranks.groups(kind)) members += std::uint32_t(group.size());
@@ -372,7 +373,7 @@ TEST_CASE("every rank of devices that differ has one place, and coordinates lead
   }
 }
 
-TEST_CASE("a device of one tp each is laid out as all devices of that tp", "[ranks]") {
+TEST_CASE("one tp per device with equal values lays ranks out like a common tp", "[ranks]") {
   const Ranks uneven(by_device({2, 2, 2}, 2, 2));
   const Ranks even(layout({.tp = 2, .cp = 2, .dp = 2, .pp = 3}));
   for (std::uint32_t rank = 0; rank < even.size(); ++rank) {
@@ -382,14 +383,14 @@ TEST_CASE("a device of one tp each is laid out as all devices of that tp", "[ran
   }
   for (const Group kind : {Group::tp, Group::cp, Group::dp, Group::pp, Group::embedding}) {
     auto groups = even.groups(kind);
-    auto others = uneven.groups(kind);
+    auto uneven_groups = uneven.groups(kind);
     std::ranges::sort(groups);
-    std::ranges::sort(others);
-    CHECK(groups == others);
+    std::ranges::sort(uneven_groups);
+    CHECK(groups == uneven_groups);
   }
 }
 
-TEST_CASE("a cut tensor goes once to where its parts are, a whole one to each rank", "[ranks]") {
+TEST_CASE("each part of a cut tensor is sent once, a whole tensor to each rank", "[ranks]") {
   const Ranks ranks(by_device({4, 2, 3}));
   using Flow = std::array<double, 3>;
   const auto hop = [&](std::uint32_t from, std::uint32_t to, bool cut) {
@@ -398,10 +399,10 @@ TEST_CASE("a cut tensor goes once to where its parts are, a whole one to each ra
       flows.push_back({double(source), double(destination), parts});
     return flows;
   };
-  // In parts of a quarter of the tensor, which is what the largest device's ranks have of it.
+  // Amounts are in quarters of the tensor, the part of a rank of the largest device.
   CHECK(hop(0, 1, true) == std::vector<Flow>{{0, 4, 1}, {1, 4, 1}, {2, 5, 1}, {3, 5, 1}});
   CHECK(hop(1, 0, true) == std::vector<Flow>{{4, 0, 1}, {4, 1, 1}, {5, 2, 1}, {5, 3, 1}});
-  // Halves and thirds have sixths in common.
+  // Halves and thirds are both made of sixths.
   const double sixth = 4. / 6;
   CHECK(hop(1, 2, true) ==
         std::vector<Flow>{{4, 6, 2 * sixth}, {4, 7, sixth}, {5, 7, sixth}, {5, 8, 2 * sixth}});

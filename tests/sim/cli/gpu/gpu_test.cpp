@@ -29,27 +29,27 @@ std::string table() {
 }  // namespace
 
 TEST_CASE("gpu fit writes a file with which gpu check finds no error", "[cli]") {
-  const Workplace place;
-  place.write("t.csv", table());
-  const Ran fit = place.run("gpu fit t.csv --gpu-file h100-sxm --out mine.yaml --json");
+  const Workplace folder;
+  folder.write("t.csv", table());
+  const Ran fit = folder.run("gpu fit t.csv --gpu-file h100-sxm --out mine.yaml --json");
   INFO(fit.err);
   REQUIRE(fit.status == 0);
   const Json report = Json::parse(fit.out);
   CHECK(report["keys"][0]["key"] == "products.bf16.efficiency");
   CHECK(report["groups"][0]["left_out_median_error"] < 0.01);
-  const std::string file = place.read("mine.yaml");
+  const std::string file = folder.read("mine.yaml");
   CHECK_THAT(file, Catch::StartsWith("# Fitted by pipewright ") &&
                        Catch::Contains("product bf16, 12 rows") &&
                        Catch::Contains("free_memory: 79.1 GiB"));
-  const Ran check = place.run("gpu check t.csv --gpu-file ./mine.yaml --json");
+  const Ran check = folder.run("gpu check t.csv --gpu-file ./mine.yaml --json");
   INFO(check.err);
   REQUIRE(check.status == 0);
   CHECK(Json::parse(check.out)["groups"][0]["largest_error"] < 0.02);
   CHECK(Json::parse(check.out)["worst"].size() == 5);
 }
 
-TEST_CASE("gpu fit finds what grouped products reach, which is assumed no more", "[cli]") {
-  const Workplace place;
+TEST_CASE("gpu fit determines the rates of grouped products, which are no longer assumed", "[cli]") {
+  const Workplace folder;
   // 4 x 33 tiles of 128 columns are one for each of 132 SMs, so 128 rows a wave: half of 989.5
   // TFLOP/s, 2 us for a wave, 10 us for the kernel.
   std::string table = "kernel,dtype,m,n,k,count,time_us\n";
@@ -57,42 +57,43 @@ TEST_CASE("gpu fit finds what grouped products reach, which is assumed no more",
     for (const int inner : {1024, 4096, 8192})
       table += fmt::format("grouped,bf16,{},4224,{},4,{}\n", 128 * waves, inner,
                            10 + waves * (2.0 * 128 * 128 * inner * 132 / 494.75e6 + 2));
-  place.write("t.csv", table);
-  place.write("base.yaml",
-              "flops: 989.5 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 3350 GB/s\n"
-              "processors: 132\nassumed: [products.bf16.grouped]\n");
-  const Ran fit = place.run("gpu fit t.csv --gpu-file ./base.yaml -o mine.yaml --json");
+  folder.write("t.csv", table);
+  folder.write("base.yaml",
+               "flops: 989.5 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 3350 GB/s\n"
+               "processors: 132\nassumed: [products.bf16.grouped]\n");
+  const Ran fit = folder.run("gpu fit t.csv --gpu-file ./base.yaml -o mine.yaml --json");
   INFO(fit.err);
   REQUIRE(fit.status == 0);
   CHECK(Json::parse(fit.out)["groups"][0]["kernels"] == "grouped bf16");
-  CHECK_THAT(place.read("mine.yaml"),
+  CHECK_THAT(folder.read("mine.yaml"),
              Catch::Contains("grouped:\n") && Catch::Contains("efficiency: 0.500") &&
                  Catch::Contains("wave: 2 us") && Catch::Contains("overhead: 10 us") &&
                  !Catch::Contains("assumed"));
-  const Ran check = place.run("gpu check t.csv --gpu-file ./mine.yaml --json");
+  const Ran check = folder.run("gpu check t.csv --gpu-file ./mine.yaml --json");
   CHECK(Json::parse(check.out)["groups"][0]["largest_error"] < 1e-3);
 }
 
-TEST_CASE("gpu check shows errors by kind and the rows farthest off", "[cli]") {
-  const Workplace place;
-  place.write("t.csv", table());
-  const Ran ran = place.run("gpu check t.csv --gpu-file h100-sxm --worst 2 --max-error 1%");
+TEST_CASE("gpu check shows errors by kind and the rows with the largest errors", "[cli]") {
+  const Workplace folder;
+  folder.write("t.csv", table());
+  const Ran ran = folder.run("gpu check t.csv --gpu-file h100-sxm --worst 2 --max-error 1%");
   CHECK(ran.status == 1);
   CHECK_THAT(ran.out, Catch::Contains("t.csv against h100-sxm") &&
-                          Catch::Contains("product bf16    12") && Catch::Contains("farthest off"));
+                          Catch::Contains("product bf16    12") &&
+                          Catch::Contains("largest errors"));
   CHECK_THAT(ran.err, Catch::Contains("the median error of product bf16 is"));
 }
 
-TEST_CASE("gpu commands say what is wrong and where", "[cli]") {
-  const Workplace place;
-  place.write("t.csv", "dtype,m,n,k,time_us\nbf16,1,2,3,-4\n");
-  const Ran negative = place.run("gpu fit t.csv --gpu-file h100-sxm");
+TEST_CASE("errors of gpu commands name the fault and its location", "[cli]") {
+  const Workplace folder;
+  folder.write("t.csv", "dtype,m,n,k,time_us\nbf16,1,2,3,-4\n");
+  const Ran negative = folder.run("gpu fit t.csv --gpu-file h100-sxm");
   CHECK(negative.status == 2);
   CHECK_THAT(negative.err, Catch::Contains("t.csv:2: time_us is -4; allowed: a number above 0"));
-  CHECK_THAT(place.run("gpu check t.csv").err, Catch::Contains("--gpu-file h100-sxm"));
-  CHECK_THAT(place.run("gpu check t.csv --gpu-file h10").err, Catch::Contains("h100-sxm"));
-  CHECK_THAT(place.run("gpu fit t.csv --gpu-file b200 -o t.txt").err,
+  CHECK_THAT(folder.run("gpu check t.csv").err, Catch::Contains("--gpu-file is missing"));
+  CHECK_THAT(folder.run("gpu check t.csv --gpu-file h10").err, Catch::Contains("h100-sxm"));
+  CHECK_THAT(folder.run("gpu fit t.csv --gpu-file b200 -o t.txt").err,
              Catch::Contains("a GPU file ends in .yaml"));
-  CHECK_THAT(place.run("gpu fit --help").out, Catch::Contains("pipewright gpu fit my-gpu.csv"));
-  CHECK(place.files() == "t.csv");
+  CHECK_THAT(folder.run("gpu fit --help").out, Catch::Contains("pipewright gpu fit my-gpu.csv"));
+  CHECK(folder.files() == "t.csv");
 }

@@ -179,8 +179,8 @@ TEST_CASE("a model that cannot be is refused where it stands", "[cli][model]") {
               "layers: 4\nhidden: 64\nheads: 4\nvocabulary: 100\nsequence: 64\nparameters: 5B\n");
   const tests::Ran off = place.run("model m.yaml");
   CHECK(off.status == 2);
-  CHECK_THAT(off.err, Catch::Contains("m.yaml:6:13: model.parameters is 5 billion, and the other "
-                                      "keys come to "));
+  CHECK_THAT(off.err, Catch::Contains("m.yaml:6:13: model.parameters is 5 billion, but the other "
+                                      "keys imply "));
   const tests::Ran cut = place.run("model llama-3-8b --tp 3");
   CHECK(cut.status == 2);
   CHECK_THAT(cut.err, Catch::Contains("parallel.tp is 3, which does not divide"));

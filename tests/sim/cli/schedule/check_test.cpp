@@ -198,7 +198,7 @@ TEST_CASE("schedule show writes both forms, and reads what it wrote", "[cli][tor
   CHECK(place.run("schedule show old.csv --legacy --format csv").out == "0F0,0F1,0I0,0W0,0B1\r\n");
   CHECK_THAT(
       place.run("schedule show mine.csv -s 4").err,
-      Catch::Contains("a schedule of 2 devices, and 4 are asked for; set devices (-s) to 2"));
+      Catch::Contains("a schedule of 2 devices, but 4 are requested; set devices (-s) to 2"));
   CHECK_THAT(place.run("schedule show mine.csv --late-receives").err,
              Catch::Contains("--late-receives goes with --format comms"));
   CHECK_THAT(place.run("schedule show 1f1b --legacy").err, Catch::Contains("--legacy is for"));
@@ -222,7 +222,7 @@ TEST_CASE("a schedule from a file runs as one of the catalog", "[cli][torch]") {
 
   CHECK_THAT(place.run("run deep/run.yaml --set microbatches=9").err,
              Catch::Contains("deep/run.yaml:1:") &&
-                 Catch::Contains("a schedule of 8 microbatches, and 9 are asked for"));
+                 Catch::Contains("a schedule of 8 microbatches, but 9 are requested"));
   CHECK_THAT(place.run("run deep/run.yaml -o deep/mine.csv").err,
              Catch::Contains("deep/mine.csv: is read by this run and cannot be written too"));
   CHECK_THAT(place.run("run deep/run.yaml --set schedule=mine.csv").err,

@@ -15,9 +15,9 @@ double mean(const PowerLaw& law) { return workload::imbalance_of(law).mean; }
 
 }  // namespace
 
-// Shares u and v of their sum, with both uniform: the larger is 1 / (1 + r) of it, where r, the
-// smaller over the larger, is uniform as well, so the mean of twice that is 2 ln 2.
-TEST_CASE("of two ranks whose tokens are uniform the busier has 2 ln 2 of the mean", "[experts]") {
+// Two ranks have shares u and v of their sum, with u and v uniform. The larger share is 1 / (1 +
+// r), where r, the smaller over the larger, is uniform as well. The mean of twice that is 2 ln 2.
+TEST_CASE("the busier of two ranks with uniform tokens has 2 ln 2 times the mean", "[experts]") {
   const PowerLaw law{.alpha = 1e-6, .experts = 2, .top_k = 1, .ranks = 2, .tokens = 1'000'000'000};
   double sum = 0;
   constexpr int draws = 100'000;
@@ -26,18 +26,18 @@ TEST_CASE("of two ranks whose tokens are uniform the busier has 2 ln 2 of the me
 }
 
 TEST_CASE("no expert gets a token twice", "[experts]") {
-  // Each token goes to all: all have the same.
+  // Each token goes to all experts, so all have the same.
   CHECK(mean({.alpha = 2, .experts = 8, .top_k = 8, .ranks = 4, .tokens = 4096}) == Approx(1));
-  // One has at most one part in top_k.
+  // No expert has more than one part in top_k of the tokens.
   const PowerLaw law{.alpha = 1.5, .experts = 8, .top_k = 2, .ranks = 8, .tokens = 4096};
   for (std::uint64_t draw = 0; draw < 1000; ++draw)
     CHECK(law.busiest(mix(draw)) <= 8.0 / 2 * (1 + 1e-12));
   CHECK(mean({.alpha = 1, .experts = 8, .top_k = 1, .ranks = 1, .tokens = 4096}) == Approx(1));
 }
 
-// Medians over 8,192 tokens and more of the slowest rank's grouped products, over those of balanced
-// routing, top 8, on H100 (AIConfigurator's tables): with more ranks, of which each has few
-// experts' weights to read, times grow less than tokens.
+// Expected values are medians, over 8,192 tokens and more, of the time of the slowest rank's
+// grouped products over that of balanced routing, top 8, on H100 (AIConfigurator's tables). With
+// more ranks, each has few experts' weights to read, and times grow less than tokens.
 TEST_CASE("a power law's busiest rank is as slow as measured up to 16 ranks", "[experts]") {
   const auto drawn = [](double alpha, std::uint32_t experts, std::uint32_t ranks) {
     return mean({.alpha = alpha, .experts = experts, .top_k = 8, .ranks = ranks, .tokens = 8192});
@@ -52,9 +52,10 @@ TEST_CASE("a power law's busiest rank is as slow as measured up to 16 ranks", "[
   CHECK(drawn(1.2, 128, 8) == Approx(1.79).epsilon(0.18));
 }
 
-// Tokens a GPU of Mixtral-like models in training on 32 A100 without balance loss, over the mean
-// (artifact of LAER-MoE, arXiv 2602.11686): mean 1.66 and 95th percentile 2.12 with 8 experts, top
-// 2, and 1.73 and 2.52 with 16, top 4, on 4 ranks each. No exponent is right for both.
+// Expected values are tokens per GPU of Mixtral-like models in training on 32 A100 without balance
+// loss, over the mean (artifact of LAER-MoE, arXiv 2602.11686): mean 1.66 and 95th percentile 2.12
+// with 8 experts, top 2, and 1.73 and 2.52 with 16 experts, top 4, on 4 ranks each. No exponent
+// fits both.
 TEST_CASE("training without balance loss has exponents below those of inference", "[experts]") {
   const auto drawn = [](double alpha, std::uint32_t experts, std::uint32_t top_k) {
     return workload::imbalance_of(
@@ -66,12 +67,12 @@ TEST_CASE("training without balance loss has exponents below those of inference"
   CHECK(drawn(0.8, 16, 4).p95 == Approx(2.52).epsilon(0.1));
 }
 
-TEST_CASE("a draw is of its layer, microbatch and seed", "[experts]") {
+TEST_CASE("a draw depends on its layer, microbatch and seed", "[experts]") {
   const PowerLaw law{.alpha = 1, .experts = 16, .top_k = 2, .ranks = 4, .tokens = 8192};
   const auto loads = workload::expert_loads(law, 3, 5, 1);
-  CHECK(loads->all.size() == 15);
-  CHECK(loads->of(2, 4) == loads->all.back());
-  CHECK(loads->of(0, 1) != loads->of(1, 0));
+  CHECK(loads->values.size() == 15);
+  CHECK(loads->at(2, 4) == loads->values.back());
+  CHECK(loads->at(0, 1) != loads->at(1, 0));
   CHECK(workload::expert_loads(law, 3, 5, 1) == loads);
-  CHECK(workload::expert_loads(law, 3, 5, 2)->all != loads->all);
+  CHECK(workload::expert_loads(law, 3, 5, 2)->values != loads->values);
 }

@@ -9,7 +9,7 @@ using workload::Kernel;
 
 namespace {
 
-// 1 PFLOP/s on 8 processors that nothing holds up.
+// 1 PFLOP/s on 8 processors, without any overhead.
 config::Gpu ideal() {
   config::Gpu gpu{.name = "ideal", .flops = 1e15, .memory = 1, .memory_bandwidth = 1e30};
   gpu.processors = 8;
@@ -35,7 +35,7 @@ double seconds(const config::Gpu& gpu, const Kernel& kernel) {
 
 }  // namespace
 
-TEST_CASE("a product takes its FLOPs where tiles fill the processors", "[model]") {
+TEST_CASE("a product runs at the peak rate if its tiles fill the processors", "[model]") {
   config::Gpu gpu = ideal();
   CHECK(seconds(gpu, product(2048, 4096, 1024)) == Approx(2.0 * 2048 * 4096 * 1024 / 1e15));
   gpu.products.bf16->efficiency = 0.5;
@@ -50,7 +50,7 @@ TEST_CASE("a last wave that is not full costs half of what it leaves idle", "[mo
   CHECK(tiles(16) == Approx(2 * wave));
   CHECK(tiles(12) == Approx(1.75 * wave));
   CHECK(tiles(9) == Approx((2 + 9.0 / 8) / 2 * wave));
-  // A part of a tile is as long as a whole one.
+  // A partial tile takes as long as a whole one.
   CHECK(seconds(gpu, product(1, 128 * 8, 512)) == Approx(wave));
 }
 
@@ -62,18 +62,18 @@ TEST_CASE("few tiles are cut along the inner dimension, down to 512 steps", "[mo
   CHECK(seconds(gpu, product(128, 128, 256)) == Approx(256 * step));
 }
 
-TEST_CASE("waves and products take their starts, products of experts one for all", "[model]") {
+TEST_CASE("each wave and each kernel has an overhead, grouped products one per kernel", "[model]") {
   config::Gpu gpu = ideal();
   gpu.products.bf16->wave = 1e-6;
   gpu.products.bf16->overhead = 1e-3;
   const double wave = 8 * 2.0 * 128 * 128 * 512 / 1e15;
   CHECK(seconds(gpu, product(128, 1024, 512, 4)) == Approx(1e-3 + 4 * (wave + 1e-6)));
-  // At half the clock everything that the processors do takes twice as long.
+  // Half the clock doubles the time of everything that the processors do.
   gpu.clock.products = 0.5;
   CHECK(seconds(gpu, product(128, 1024, 512, 4)) == Approx(1e-3 + 8 * (wave + 1e-6)));
 }
 
-TEST_CASE("grouped products have numbers of their own, or those of single ones", "[model]") {
+TEST_CASE("grouped products use their own numbers or else those of single products", "[model]") {
   config::Gpu gpu = ideal();
   const double wave = 8 * 2.0 * 128 * 128 * 512 / 1e15;
   CHECK(seconds(gpu, product(128, 1024, 512, 4)) == Approx(4 * wave));
@@ -81,7 +81,7 @@ TEST_CASE("grouped products have numbers of their own, or those of single ones",
       config::GroupedProducts{.efficiency = 0.5, .wave = 2e-6, .overhead = 1e-3};
   CHECK(seconds(gpu, product(128, 1024, 512, 4)) == Approx(1e-3 + 4 * (2 * wave + 2e-6)));
   CHECK(seconds(gpu, product(128, 1024, 512)) == Approx(wave));
-  // Few rows an expert: weights come from memory in any case.
+  // With few rows per expert, weights are still read from memory.
   gpu.memory_bandwidth = 1e12;
   const Kernel thin = product(1, 1024, 512, 4);
   CHECK(kernel_time(thin, gpu).bound == workload::Bound::overhead);
@@ -91,7 +91,7 @@ TEST_CASE("grouped products have numbers of their own, or those of single ones",
   CHECK(seconds(gpu, thin) == Approx(4 * 2.0 * (512 + 512 * 1024 + 1024) / 1e11));
 }
 
-TEST_CASE("a product is never faster than memory, and says what bounds it", "[model]") {
+TEST_CASE("a product is never faster than memory allows, and reports its bound", "[model]") {
   config::Gpu gpu = ideal();
   CHECK(kernel_time(product(1024, 1024, 1024), gpu).bound == workload::Bound::compute);
   gpu.memory_bandwidth = 1e9;
@@ -103,25 +103,29 @@ TEST_CASE("a product is never faster than memory, and says what bounds it", "[mo
   CHECK(kernel_time(product(128, 256, 64), gpu).bound == workload::Bound::overhead);
 }
 
-TEST_CASE("larger products take no less, and none beats its peak", "[model]") {
+TEST_CASE("larger products take no less time, and none exceeds the peak", "[model]") {
   std::mt19937 random(5);
   std::uniform_int_distribution<int> size(1, 9000);
   for (const char* const name : {"a100-80gb", "h100-sxm", "b200", "gb300"}) {
     const config::Gpu gpu = config::find_gpu(name);
     for (int i = 0; i < 500; ++i) {
-      const Kernel one = product(size(random), size(random), size(random));
-      const double time = seconds(gpu, one);
-      CAPTURE(name, one.rows, one.columns, one.inner);
-      CHECK(time > 2 * one.rows * one.columns * one.inner / gpu.flops);
-      CHECK(time > one.bytes / gpu.memory_bandwidth);
-      CHECK(seconds(gpu, product(one.rows + size(random), one.columns, one.inner)) >= time);
-      CHECK(seconds(gpu, product(one.rows, one.columns + size(random), one.inner)) >= time);
-      CHECK(seconds(gpu, product(one.rows, one.columns, one.inner + size(random))) >= time);
+      const Kernel kernel = product(size(random), size(random), size(random));
+      const double time = seconds(gpu, kernel);
+      CAPTURE(name, kernel.rows, kernel.columns, kernel.inner);
+      CHECK(time > 2 * kernel.rows * kernel.columns * kernel.inner / gpu.flops);
+      CHECK(time > kernel.bytes / gpu.memory_bandwidth);
+      CHECK(seconds(gpu, product(kernel.rows + size(random), kernel.columns, kernel.inner)) >=
+            time);
+      CHECK(seconds(gpu, product(kernel.rows, kernel.columns + size(random), kernel.inner)) >=
+            time);
+      CHECK(seconds(gpu, product(kernel.rows, kernel.columns, kernel.inner + size(random))) >=
+            time);
     }
   }
 }
 
-TEST_CASE("fused attention nears its rate with length, and by the head's size", "[model]") {
+TEST_CASE("fused attention approaches its rate with length and with the size of a head",
+          "[model]") {
   config::Gpu gpu = ideal();
   gpu.attention = {.forward = 0.5, .backward = 0.25, .half_length = 1000};
   Kernel kernel{.work = Kernel::Work::attention, .flops = 1e12, .keys = 1000};
@@ -130,7 +134,7 @@ TEST_CASE("fused attention nears its rate with length, and by the head's size", 
   CHECK(seconds(gpu, kernel) == Approx(1e-3 / 0.375));
   kernel.backward = true;
   CHECK(seconds(gpu, kernel) == Approx(2e-3 / 0.375));
-  // Exponentials count as 60 elements: (64 + 60) / 64 for each (128 + 60) / 128.
+  // Exponentials count as 60 elements: (64 + 60) / 64 instead of (128 + 60) / 128.
   kernel.head = 64;
   CHECK(seconds(gpu, kernel) == Approx(2e-3 / 0.375 * (124.0 / 64) / (188.0 / 128)));
 }

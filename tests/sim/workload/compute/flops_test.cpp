@@ -9,8 +9,9 @@ using namespace pipewright::test;
 using workload::AttentionPairs;
 
 TEST_CASE("with full attention, a GPT's FLOPs follow the formula of Narayanan et al.", "[model]") {
-  // 96 B s l h^2 (1 + s/(6h) + V/(16 l h)) with the forward twice, arXiv 2104.04473, equation 3:
-  // the forward of layers four times and that of the output matrix three times.
+  // The formula 96 B s l h^2 (1 + s/(6h) + V/(16 l h)) counts the forward pass of layers four times
+  // and that of the output matrix three times, since it includes recomputation (arXiv 2104.04473,
+  // equation 3).
   for (const char* const name : {"megatron-3.6b", "megatron-145.6b", "megatron-529.6b"}) {
     const config::Model m = library_model(name);
     const double b = 8;
@@ -24,33 +25,34 @@ TEST_CASE("with full attention, a GPT's FLOPs follow the formula of Narayanan et
 }
 
 TEST_CASE("a sliding window limits the pairs that count", "[model]") {
-  workload::Attention attention{.window = 128, .windowed = 1};
+  workload::Attention attention{.window = 128, .windowed_share = 1};
   const auto pairs = [&](double sequence) {
     return workload::attention_pairs(attention, sequence, AttentionPairs::causal);
   };
-  // Query i sees min(i, 128) keys: 128 s less the triangle before the window is full.
+  // Query i sees min(i, 128) keys: 128 s minus the triangle before the window is full.
   CHECK(pairs(1000) == 128.0 * 1000 - 128 * 128 / 2);
   CHECK(workload::attention_keys(attention, 1000) == 128);
   CHECK(pairs(100) == 5e3);
-  attention.windowed = 0.5;  // as the mean layer of GPT-OSS
+  attention.windowed_share = 0.5;  // like the mean layer of GPT-OSS
   CHECK(pairs(1000) == (5e5 + 128.0 * 1000 - 128 * 128 / 2) / 2);
   CHECK(workload::attention_keys(attention, 1000) == 564);
 }
 
-TEST_CASE("in order, the last of several ranks sees the most", "[model]") {
+TEST_CASE("the last of several ranks in order sees the most keys", "[model]") {
   workload::Attention attention;
   const auto pairs = [&](AttentionPairs kind, std::uint32_t ranks) {
     return workload::last_rank_pairs(attention, 1000, kind, ranks);
   };
-  // Of four quarters the last has 1/4 x 7/8 of the square, where the mean has 1/8: 7/4 times.
+  // The last of four quarters has 1/4 x 7/8 of the square and the mean quarter 1/4 x 1/2, a ratio
+  // of 7/4.
   CHECK(pairs(AttentionPairs::causal, 4) == Approx(1e6 * 7 / 8));
   CHECK(pairs(AttentionPairs::causal, 1) == 5e5);
   CHECK(pairs(AttentionPairs::full, 4) == 1e6);
-  // With a window that is shorter than a part all of its queries see as many keys.
-  attention = {.window = 100, .windowed = 1};
+  // All queries of a part see equally many keys if the window is shorter than the part.
+  attention = {.window = 100, .windowed_share = 1};
   CHECK(pairs(AttentionPairs::causal, 4) == Approx(1e5));
-  // One that is longer begins within the last part: queries from 750 to 900 see 825 in the mean,
-  // those from 900 on 900.
+  // A longer window begins within the last part: queries from 750 to 900 see 825 keys on average,
+  // and those from 900 on see 900.
   attention.window = 900;
   CHECK(pairs(AttentionPairs::causal, 4) == Approx(4 * (150 * 825 + 100 * 900)));
 }
@@ -58,7 +60,7 @@ TEST_CASE("in order, the last of several ranks sees the most", "[model]") {
 TEST_CASE("causal attention counts half of the scores", "[model]") {
   CHECK(workload::attention_pairs(1000, AttentionPairs::full) == 1e6);
   CHECK(workload::attention_pairs(1000, AttentionPairs::causal) == 5e5);
-  // Llama 3 405B: 126 layers of 128 heads of 128, 2 x 2 FLOP for each pair and element of a head.
+  // Llama 3 405B has 126 layers of 128 heads of 128 elements, with 2 x 2 FLOP per pair and element.
   const config::Model m = library_model("llama-3-405b");
   for (const double s : {8192.0, 131072.0}) {
     const double scores = 126.0 * 4 * 128 * 128 * s * s;
@@ -74,24 +76,24 @@ TEST_CASE("causal attention counts half of the scores", "[model]") {
   CHECK(workload::pairs_of(training) == AttentionPairs::full);
 }
 
-TEST_CASE("FLOPs are 6 N a token, and attention's on top", "[model]") {
+TEST_CASE("FLOP per token are 6 N plus those of attention", "[model]") {
   const config::Model m = library_model("llama-3-70b");
   const double matrices = static_cast<double>(workload::parameter_count(m)) -
-                          1.0 * m.vocabulary * m.hidden;  // a look-up is no product
+                          1.0 * m.vocabulary * m.hidden;  // a lookup is no product
   const double tokens = m.sequence;
   CHECK(3 * (workload::forward_flops(m, 1, tokens) - workload::score_flops(m, 1, tokens)) ==
         Approx(6 * matrices * tokens).epsilon(1e-4));
 }
 
-TEST_CASE("of experts, FLOPs count those that a token visits", "[model]") {
-  // 37 billion of DeepSeek-V3's parameters are active for a token, arXiv 2412.19437: with the
-  // output matrix and without the embedding.
+TEST_CASE("FLOPs count the experts that a token visits", "[model]") {
+  // DeepSeek-V3 has 37 billion active parameters per token (arXiv 2412.19437), with the output
+  // matrix and without the embedding.
   const config::Model v3 = library_model("deepseek-v3");
   const double s = v3.sequence;
   const double active =
       (workload::forward_flops(v3, 1, s) - workload::score_flops(v3, 1, s)) / (2 * s);
   CHECK(active == Approx(37e9).epsilon(0.02));
-  // 12.9 billion of Mixtral's, arXiv 2401.04088 rounds to 13.
+  // Mixtral has 12.9 billion, which arXiv 2401.04088 rounds to 13.
   const config::Model mixtral = library_model("mixtral-8x7b");
   const double t = mixtral.sequence;
   const double visited =
@@ -100,21 +102,21 @@ TEST_CASE("of experts, FLOPs count those that a token visits", "[model]") {
 }
 
 TEST_CASE("a router's products are not counted", "[model]") {
-  // An expert is 3 x 4,096 x 14,336 of which a token visits 2; attention is 4,096 x (4,096 + 2 x
-  // 1,024) and 4,096 x 4,096.
+  // An expert has 3 x 4,096 x 14,336 parameters, of which a token visits 2; attention has 4,096 x
+  // (4,096 + 2 x 1,024) and 4,096 x 4,096.
   const config::Model m = library_model("mixtral-8x7b");
   const double matrices = 2.0 * 3 * 4096 * 14336 + 4096.0 * (4096 + 2 * 1024) + 4096.0 * 4096;
-  const double scores = 4.0 * 32 * 128 / 2;  // for each token, of each token before it
+  const double scores = 4.0 * 32 * 128 / 2;  // per pair of a token and an earlier token
   CHECK(workload::layer_flops(m, workload::LayerKind::experts, 1, 1024) ==
         Approx(1024 * (2 * matrices + 1024 * scores)));
 }
 
-TEST_CASE("a busier expert costs time but no model FLOPs", "[model]") {
+TEST_CASE("a busier expert costs time but adds no model FLOPs", "[model]") {
   config::Model m = library_model("mixtral-8x7b");
   const double even = workload::forward_flops(m, 1, 1024);
   m.experts->capacity_factor = 1.5;
   CHECK(workload::forward_flops(m, 1, 1024) == even);
-  const OwnSetting busy(m, "{}", {});
+  const SettingFixture busy(m, "{}", {});
   CHECK(
       layer_on_gpu(m, workload::LayerKind::experts, busy.setting.sizes).expert_linears[0].tokens ==
       Approx(1.5 * 2 * m.sequence / 8));

@@ -17,48 +17,50 @@ using workload::Part;
 
 namespace {
 
-// Eight experts of 64 x 96, of which each token visits two; 1,024 tokens.
+// A layer of eight experts of 64 x 96, of which each of 1,024 tokens visits two.
 const std::string mixture =
     "{name: m, layers: 1, hidden: 64, heads: 1, ffn: 96, mlp: swiglu, vocabulary: 100, "
     "sequence: 1024, experts: {count: 8, top_k: 2, ffn: 96}}";
 
 std::vector<Kernel> forward_of(std::uint32_t ep) {
-  const OwnSetting own(model_of(mixture), "{}", {.ep = ep, .dp = ep});
-  return layer_kernels(own.setting, workload::LayerKind::experts).forward;
+  const SettingFixture fixture(model_of(mixture), "{}", {.ep = ep, .dp = ep});
+  return layer_kernels(fixture.setting, workload::LayerKind::experts).forward;
 }
 
-Kernel found(const std::vector<Kernel>& kernels, Part part, std::string_view name) {
-  const auto is_it = [&](const Kernel& kernel) {
+Kernel only_kernel(const std::vector<Kernel>& kernels, Part part, std::string_view name) {
+  const auto matches = [&](const Kernel& kernel) {
     return kernel.part == part && kernel.name == name;
   };
-  REQUIRE(std::ranges::count_if(kernels, is_it) == 1);
-  return *std::ranges::find_if(kernels, is_it);
+  REQUIRE(std::ranges::count_if(kernels, matches) == 1);
+  return *std::ranges::find_if(kernels, matches);
 }
 
 }  // namespace
 
-TEST_CASE("a GPU's experts are one grouped product, a single one is a product", "[model]") {
+TEST_CASE("several experts on a GPU are one grouped product, a single expert is a product",
+          "[model]") {
   const std::vector<Kernel> kernels = forward_of(2);
-  // As many tokens come as go: 2 x 1,024 visits on 4 experts.
-  const Kernel in = found(kernels, Part::expert_in, "grouped");
+  // As many tokens arrive as leave: 2 x 1,024 visits on 4 experts.
+  const Kernel in = only_kernel(kernels, Part::expert_in, "grouped");
   CHECK(in.work == Kernel::Work::grouped);
   CHECK(in.count == 4);
   CHECK(in.rows == 512);
   CHECK(in.columns == 2 * 96);
   CHECK(in.inner == 64);
-  CHECK(found(kernels, Part::expert_out, "grouped").flops == 2.0 * 4 * 512 * 96 * 64);
-  // Sorted, activated, put back: what is read and written in 16 bits.
-  CHECK(found(kernels, Part::permute, "permute").bytes == 4.0 * (2048 + 2048) * 64);
-  CHECK(found(kernels, Part::expert_activation, "activation").bytes == 6.0 * 2048 * 96);
-  CHECK(found(kernels, Part::unpermute, "unpermute").bytes == 4.0 * (2048 + 2048) * 64);
-  const Kernel alone = found(forward_of(8), Part::expert_in, "product");
+  CHECK(only_kernel(kernels, Part::expert_out, "grouped").flops == 2.0 * 4 * 512 * 96 * 64);
+  // Bytes that permutation, activation and unpermutation read and write in 16 bits.
+  CHECK(only_kernel(kernels, Part::permute, "permute").bytes == 4.0 * (2048 + 2048) * 64);
+  CHECK(only_kernel(kernels, Part::expert_activation, "activation").bytes == 6.0 * 2048 * 96);
+  CHECK(only_kernel(kernels, Part::unpermute, "unpermute").bytes == 4.0 * (2048 + 2048) * 64);
+  const Kernel alone = only_kernel(forward_of(8), Part::expert_in, "product");
   CHECK(alone.work == Kernel::Work::product);
   CHECK(alone.rows == 2048);
 }
 
-TEST_CASE("along a second dimension what tp gathers and sums is copied once more", "[model]") {
-  // 64 tokens of 32 in 16 bits, read and written: before both first products, after both last ones,
-  // and the other way round for gradients.
+TEST_CASE("tensors that tp gathers and sums along a second dimension are copied once more",
+          "[model]") {
+  // 64 tokens of 32 elements in 16 bits are read and written: before both first products and after
+  // both last ones in the forward pass, and the other way round for gradients.
   const std::string dense =
       "{name: m, layers: 1, hidden: 32, heads: 2, ffn: 48, vocabulary: 100, sequence: 64}";
   const Layout layout{.tp = 2, .sequence = true};
@@ -72,63 +74,65 @@ TEST_CASE("along a second dimension what tp gathers and sums is copied once more
     return bytes;
   };
   const double once = 4.0 * 64 * 32;
-  const OwnSetting first(model_of(dense), "{}", layout);
+  const SettingFixture first(model_of(dense), "{}", layout);
   CHECK(copies(first.setting) == std::array<double, 2>{});
-  OwnSetting second(model_of(dense), "{tensor_format: bshd}", layout);
+  SettingFixture second(model_of(dense), "{tensor_format: bshd}", layout);
   CHECK(copies(second.setting) == std::array{4 * once, 4 * once});
-  // In parts beside products nothing but sums: 2 bytes of the parts of both ranks, and 1 of their
-  // sum; gradients of what several products took are copied as ever.
+  // Overlapped with products, only sums cost memory traffic: 2 bytes for the parts of both ranks
+  // and 1 for their sum. The gradient of an input of several products is still copied.
   const config::Communication parts{.tp_comm_overlap = true};
   second.setting.sizes =
       workload::sizes_of(second.model, second.training, parallel_of(layout), parts);
   CHECK(copies(second.setting) == std::array{2 * once * 3 / 4, 2 * once});
-  const OwnSetting whole(model_of(dense), "{tensor_format: bshd}", {.tp = 2});
+  const SettingFixture whole(model_of(dense), "{tensor_format: bshd}", {.tp = 2});
   CHECK(copies(whole.setting) == std::array<double, 2>{});
 }
 
-TEST_CASE("the GPU waits for launches where the host reads how many tokens experts get",
-          "[model]") {
-  // Until tokens have been put in order and sent, or with all experts here until the first product.
-  CHECK(found(forward_of(2), Part::router, "copy to host").stalls == 2);
-  const Kernel copy = found(forward_of(1), Part::router, "copy to host");
+TEST_CASE("the GPU waits for launches when the host reads how many tokens experts get", "[model]") {
+  // The GPU waits until tokens are permuted and sent or, with all experts on it, until the first
+  // product.
+  CHECK(only_kernel(forward_of(2), Part::router, "copy to host").stalls == 2);
+  const Kernel copy = only_kernel(forward_of(1), Part::router, "copy to host");
   CHECK(copy.stalls == 2);
   config::Gpu gpu = config::find_gpu("h100-sxm");
   const double waited = kernel_time(copy, gpu).seconds;
   CHECK(kernel_time(copy, gpu).bound == workload::Bound::host);
   gpu.launch = 0;
   CHECK(waited - kernel_time(copy, gpu).seconds == Approx(2 * 125e-6));
-  const OwnSetting graphs(model_of(mixture), "{cuda_graphs: iteration}", {.ep = 2, .dp = 2});
-  CHECK(found(layer_kernels(graphs.setting, workload::LayerKind::experts).forward, Part::router,
-              "copy to host")
+  const SettingFixture graphs(model_of(mixture), "{cuda_graphs: iteration}", {.ep = 2, .dp = 2});
+  CHECK(only_kernel(layer_kernels(graphs.setting, workload::LayerKind::experts).forward,
+                    Part::router, "copy to host")
             .stalls == 0);
 }
 
-TEST_CASE("fused operations make experts' activation, casts and biases in their products",
+TEST_CASE("fused operations include activation, casts and biases in the experts' products",
           "[model]") {
   const auto kernels = [](const std::string& experts) {
-    const OwnSetting own(model_of(mixture), "{precision: fp8, experts: {" + experts + "}}",
-                         {.ep = 2, .dp = 2});
-    return layer_kernels(own.setting, workload::LayerKind::experts);
+    const SettingFixture fixture(model_of(mixture), "{precision: fp8, experts: {" + experts + "}}",
+                                 {.ep = 2, .dp = 2});
+    return layer_kernels(fixture.setting, workload::LayerKind::experts);
   };
   const auto moved = [](const std::vector<Kernel>& pass) {
     double bytes = 0;
     for (const Kernel& kernel : pass)
-      if (is_of_experts(kernel.part) && kernel.work == Kernel::Work::memory) bytes += kernel.bytes;
+      if (is_expert_part(kernel.part) && kernel.work == Kernel::Work::memory) bytes += kernel.bytes;
     return bytes;
   };
   const workload::PassKernels apart = kernels("");
   const workload::PassKernels fused = kernels("op_fuser: true");
-  // 2,048 copies of 64 and 96 elements. A cast is 2 + 2 bytes an element, the activation 6 of each
-  // that it makes and 10 backward; the second product's bias 28 and 36, as it goes through fp32.
+  // 2,048 copies have 64 and 96 elements. A cast takes 2 + 2 bytes per element, the activation 6
+  // per output element and 10 in the backward pass, and the bias of the second product 28 and 36,
+  // as it goes through fp32.
   CHECK(moved(apart.forward) == 2048.0 * (4 * 64 + 6 * 96 + 4 * 96 + 28 * 64));
   CHECK(moved(fused.forward) == 2048.0 * 4 * 64);
   CHECK(moved(apart.input_grad) == 2048.0 * (4 * 2 * 96 + 10 * 96 + 4 * 64 + 36 * 64));
   CHECK(moved(fused.input_grad) == 2048.0 * 4 * 64);
 }
 
-TEST_CASE("grouped products rest on numbers of theirs, or on those of single ones", "[model]") {
-  const Kernel in = found(forward_of(2), Part::expert_in, "grouped");
-  const Kernel router = found(forward_of(2), Part::router, "product");
+TEST_CASE("grouped products depend on their own numbers or on those of single products",
+          "[model]") {
+  const Kernel in = only_kernel(forward_of(2), Part::expert_in, "grouped");
+  const Kernel router = only_kernel(forward_of(2), Part::router, "product");
   config::Gpu gpu = config::find_gpu("h100-sxm");
   gpu.memory_bandwidth = 1e30;
   gpu.assumed = {"products.bf16.wave", "products.bf16.grouped"};
@@ -142,24 +146,27 @@ TEST_CASE("grouped products rest on numbers of theirs, or on those of single one
   CHECK(assumed_for(router, gpu) == gpu.assumed);
 }
 
-TEST_CASE("without load balance all ranks of cp wait for the last one's attention", "[model]") {
+TEST_CASE("without load balance, all ranks of cp wait for the attention of the last rank",
+          "[model]") {
   using config::ContextBalance;
   using config::ContextComm;
   const auto attention = [](ContextComm comm, ContextBalance balance, std::uint32_t a2a = 0) {
-    const OwnSetting own(library_model("llama-3-8b"), "{}",
-                         {.cp = 4, .cp_comm = comm, .cp_a2a = a2a, .cp_balance = balance});
+    const SettingFixture fixture(library_model("llama-3-8b"), "{}",
+                                 {.cp = 4, .cp_comm = comm, .cp_a2a = a2a, .cp_balance = balance});
     double flops = 0;
-    for (const Kernel& kernel : layer_kernels(own.setting, workload::LayerKind::dense).forward)
+    for (const Kernel& kernel : layer_kernels(fixture.setting, workload::LayerKind::dense).forward)
       if (kernel.work == Kernel::Work::attention) flops += kernel.times * kernel.flops;
     return flops;
   };
-  // Of a quarter of 8,192 queries each, 32 heads of 128: half of the keys count, or 7/8.
+  // Each rank has a quarter of 8,192 queries and 32 heads of 128 elements; half of the keys count,
+  // or 7/8 on the last rank.
   const double square = 4.0 * 8192 / 4 * 8192 * 32 * 128;
   for (const ContextComm comm : {ContextComm::p2p, ContextComm::all_gather}) {
     CHECK(attention(comm, ContextBalance::head_tail) == Approx(square / 2));
     CHECK(attention(comm, ContextBalance::none) == Approx(square * 7 / 8));
   }
-  // Who has a part of the heads has the whole sequence; of two groups in a ring the last has 3/4.
+  // A rank with a part of the heads has the whole sequence; the last of two groups in a ring has
+  // 3/4.
   CHECK(attention(ContextComm::a2a, ContextBalance::none) == Approx(square / 2));
   CHECK(attention(ContextComm::a2a_p2p, ContextBalance::none, 2) == Approx(square * 3 / 4));
 }

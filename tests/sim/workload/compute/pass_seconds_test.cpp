@@ -14,7 +14,7 @@ using workload::PassSeconds;
 
 namespace {
 
-// One that reaches its peak in everything and starts kernels in no time.
+// A GPU that reaches its peak in everything and starts kernels in no time.
 config::Gpu ideal() {
   config::Gpu gpu{.name = "ideal",
                   .flops = 1e15,
@@ -41,11 +41,12 @@ TEST_CASE("on an ideal GPU I and W of a layer take twice the forward's products"
     model.heads = model.kv_heads = model.hidden / 128;
     model.head_dim = 128;
     model.ffn = 256 * pick(random, 16);
-    const OwnSetting own(model, "{causal: false, sequence: 1024}", {});
-    const auto seconds = layer_seconds(own.setting, LayerKind::dense, gpu).kernels;
+    const SettingFixture fixture(model, "{causal: false, sequence: 1024}", {});
+    const auto seconds = layer_seconds(fixture.setting, LayerKind::dense, gpu).kernels;
     const auto attention = attention_seconds(
-        own.setting, layer_on_gpu(model, LayerKind::dense, own.setting.sizes).attention, gpu);
-    // Fused attention makes its scores again, one product in two.
+        fixture.setting, layer_on_gpu(model, LayerKind::dense, fixture.setting.sizes).attention,
+        gpu);
+    // Fused attention recomputes its scores, one product for two.
     REQUIRE(attention.input_grad == Approx(2.5 * attention.forward));
     REQUIRE(seconds.input_grad + seconds.weight_grad ==
             Approx(2 * seconds.forward + 0.5 * attention.forward));
@@ -56,22 +57,23 @@ TEST_CASE("on an ideal GPU I and W of a layer take twice the forward's products"
   }
 }
 
-TEST_CASE("recomputation takes the forward, or its attention, once more", "[model]") {
+TEST_CASE("recomputation takes the time of the forward pass, or of its attention, once more",
+          "[model]") {
   const config::Gpu gpu = config::find_gpu("a100-80gb");
   const config::Model model = library_model("megatron-22b");
   const auto seconds = [&](const std::string& recompute, bool flash) {
-    const OwnSetting own(
+    const SettingFixture fixture(
         model,
         "{recompute: " + recompute + ", flash_attention: " + (flash ? "true" : "false") + "}",
         {.tp = 8});
-    return layer_seconds(own.setting, LayerKind::dense, gpu).kernels;
+    return layer_seconds(fixture.setting, LayerKind::dense, gpu).kernels;
   };
   CHECK(seconds("none", false).recomputed == 0);
   CHECK(seconds("full", false).recomputed == Approx(seconds("none", false).forward));
   const double selective = seconds("selective", false).recomputed;
   CHECK(selective > 0);
   CHECK(selective < 0.5 * seconds("none", false).forward);
-  // Flash attention is made again too, though it keeps no scores: only its time is spent.
+  // Flash attention stores no scores and is still recomputed, which only costs time.
   CHECK(seconds("selective", true).recomputed > 0);
   CHECK(seconds("full", true).recomputed == Approx(seconds("none", true).forward));
 }
@@ -82,33 +84,36 @@ TEST_CASE("causal flash attention takes half the time of the whole square", "[mo
   gpu.attention = {.forward = 0.5, .backward = 0.5};
   const config::Model model = library_model("llama-3-8b");
   const auto seconds = [&](const std::string& training) {
-    const OwnSetting own(model, training, {});
-    return attention_seconds(
-        own.setting, layer_on_gpu(model, LayerKind::dense, own.setting.sizes).attention, gpu);
+    const SettingFixture fixture(model, training, {});
+    return attention_seconds(fixture.setting,
+                             layer_on_gpu(model, LayerKind::dense, fixture.setting.sizes).attention,
+                             gpu);
   };
   CHECK(seconds("{causal: false}").forward == Approx(2 * seconds("{}").forward));
   CHECK(seconds("{}").input_grad == Approx(2.5 * seconds("{}").forward));
 }
 
-TEST_CASE("accumulating gradients after W costs a pass through them", "[model]") {
+TEST_CASE("accumulating gradients after W costs reading and writing them", "[model]") {
   const config::Gpu gpu = config::find_gpu("a100-80gb");
   const config::Model model = library_model("megatron-22b");
-  const OwnSetting fused(model, "{}", {.tp = 8});
-  const OwnSetting apart(model, "{fused_accumulation: false}", {.tp = 8});
-  const double more = layer_seconds(apart.setting, LayerKind::dense, gpu).kernels.weight_grad -
-                      layer_seconds(fused.setting, LayerKind::dense, gpu).kernels.weight_grad;
+  const SettingFixture fused(model, "{}", {.tp = 8});
+  const SettingFixture apart(model, "{fused_accumulation: false}", {.tp = 8});
+  const double extra_seconds =
+      layer_seconds(apart.setting, LayerKind::dense, gpu).kernels.weight_grad -
+      layer_seconds(fused.setting, LayerKind::dense, gpu).kernels.weight_grad;
   const double bytes = 12.0 * 6144 * 6144 / 8 * 10;
-  CHECK(more == Approx(4 * gpu.kernel_overhead +
-                       bytes / (gpu.memory_bandwidth * gpu.memory_efficiency * gpu.clock.memory)));
+  CHECK(extra_seconds ==
+        Approx(4 * gpu.kernel_overhead +
+               bytes / (gpu.memory_bandwidth * gpu.memory_efficiency * gpu.clock.memory)));
 }
 
-TEST_CASE("a 22B layer on an A100 takes what was measured", "[model]") {
-  // arXiv 2205.05198, table 4, with TP 8: forward 7.7 ms and backward 11.9 ms, of which the
-  // all-reduces of 100 MB, two in each, take about 0.87 ms each.
+TEST_CASE("a 22B layer on an A100 takes the measured time", "[model]") {
+  // arXiv 2205.05198, table 4, with tp 8: 7.7 ms forward and 11.9 ms backward, including two
+  // all-reduces of 100 MB each, which take about 0.87 ms per all-reduce.
   const config::Gpu gpu = config::find_gpu("a100-80gb");
-  const OwnSetting own(library_model("megatron-22b"),
-                       "{microbatch_size: 4, flash_attention: false}", {.tp = 8});
-  const auto seconds = layer_seconds(own.setting, LayerKind::dense, gpu).kernels;
+  const SettingFixture fixture(library_model("megatron-22b"),
+                               "{microbatch_size: 4, flash_attention: false}", {.tp = 8});
+  const auto seconds = layer_seconds(fixture.setting, LayerKind::dense, gpu).kernels;
   CHECK(seconds.forward + 2 * 0.87e-3 == Approx(7.7e-3).epsilon(0.06));
   CHECK(seconds.input_grad + seconds.weight_grad + 2 * 0.87e-3 == Approx(11.9e-3).epsilon(0.08));
 }
@@ -117,44 +122,47 @@ TEST_CASE("the host launches each kernel of a layer, or its graph", "[model]") {
   config::Gpu gpu = ideal();
   gpu.launch = 1;
   const auto launches = [&](const std::string& graphs) {
-    const OwnSetting own(library_model("llama-3-8b"), "{cuda_graphs: " + graphs + "}", {});
-    return layer_seconds(own.setting, LayerKind::dense, gpu).launches;
+    const SettingFixture fixture(library_model("llama-3-8b"), "{cuda_graphs: " + graphs + "}", {});
+    return layer_seconds(fixture.setting, LayerKind::dense, gpu).launches;
   };
-  // Two norms, four matrices, rotation, attention, two residuals, the activation function.
+  // The layer has two norms, four matrices, rotation, attention, two residuals and the activation
+  // function.
   CHECK(launches("none").forward == 11);
   CHECK(launches("none").weight_grad == 4);
   CHECK(launches("layer").forward == 1);
   CHECK(launches("iteration").forward == 0);
-  // What the GPU does takes as long.
-  const OwnSetting own(library_model("llama-3-8b"), "{}", {});
-  const double kernels = layer_seconds(own.setting, LayerKind::dense, gpu).kernels.forward;
+  // The kernels of the GPU keep their time.
+  const SettingFixture fixture(library_model("llama-3-8b"), "{}", {});
+  const double kernels = layer_seconds(fixture.setting, LayerKind::dense, gpu).kernels.forward;
   CHECK(kernels > 0);
   CHECK(kernels < 1);
 }
 
-TEST_CASE("a recipe speeds the layers' products up and nothing else", "[model]") {
+TEST_CASE("a recipe speeds up the products of layers and nothing else", "[model]") {
   const config::Gpu gpu = ideal();
   const auto seconds = [&](const std::string& precision) {
-    const OwnSetting own(library_model("llama-3-8b"), "{precision: " + precision + "}", {});
-    return layer_seconds(own.setting, LayerKind::dense, gpu).kernels;
+    const SettingFixture fixture(library_model("llama-3-8b"), "{precision: " + precision + "}", {});
+    return layer_seconds(fixture.setting, LayerKind::dense, gpu).kernels;
   };
   const PassSeconds wide = seconds("bf16");
   const PassSeconds narrow = seconds("fp8");
   CHECK(narrow.weight_grad == Approx(wide.weight_grad / 2));
-  const OwnSetting own(library_model("llama-3-8b"), "{}", {});
+  const SettingFixture fixture(library_model("llama-3-8b"), "{}", {});
   const PassSeconds attention = attention_seconds(
-      own.setting, layer_on_gpu(own.model, LayerKind::dense, own.setting.sizes).attention, gpu);
+      fixture.setting,
+      layer_on_gpu(fixture.model, LayerKind::dense, fixture.setting.sizes).attention, gpu);
   CHECK(narrow.forward - attention.forward == Approx((wide.forward - attention.forward) / 2));
   CHECK(narrow.input_grad - attention.input_grad ==
         Approx((wide.input_grad - attention.input_grad) / 2));
   CHECK_THROWS_WITH(seconds("nvfp4"), Catch::Contains("multiplies no nvfp4"));
 }
 
-TEST_CASE("the optimizer's step takes its bytes over memory bandwidth", "[model]") {
+TEST_CASE("the optimizer step takes its bytes over the memory bandwidth", "[model]") {
   config::Gpu gpu = ideal();
   gpu.memory_bandwidth = 1e9;
   CHECK(workload::optimizer_seconds(training_of("{}"), 1e6, gpu) == Approx(30e6 / 1e9));
-  // Gradients in bf16, moments in bf16 and fp8, the lower half of each weight beside the upper one.
+  // Gradients are in bf16, moments in bf16 and fp8, and the lower half of each weight is stored
+  // beside the upper one.
   const config::Training aware = training_of(
       "{optimizer: {exp_avg: bf16, exp_avg_sq: fp8, main_params: remainders, main_grads: bf16}}");
   CHECK(workload::optimizer_seconds(aware, 1e6, gpu) ==

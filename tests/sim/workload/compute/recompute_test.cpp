@@ -29,7 +29,7 @@ std::string fault(const std::string& yaml) {
 
 }  // namespace
 
-TEST_CASE("recomputation is read in Megatron-LM's words", "[recompute]") {
+TEST_CASE("recomputation is configured with Megatron-LM's terms", "[recompute]") {
   using Granularity = config::Recompute::Granularity;
   CHECK(recompute("full").granularity == Granularity::full);
   CHECK(recompute("{granularity: full, method: block, num_layers: 3}").block == 3);
@@ -49,7 +49,7 @@ TEST_CASE("recomputation is read in Megatron-LM's words", "[recompute]") {
   CHECK_THAT(fault("some"), Catch::Contains("allowed: one of none, selective, full"));
 }
 
-TEST_CASE("which layers of a stage are recomputed", "[recompute]") {
+TEST_CASE("layers of a stage are recomputed by block and by distance", "[recompute]") {
   const workload::LayerRange stage{8, 4};
   const auto layers = [&](const std::string& yaml) {
     std::string text;
@@ -64,11 +64,11 @@ TEST_CASE("which layers of a stage are recomputed", "[recompute]") {
   CHECK(layers("{granularity: full, every: 2}") == "-R-R");
 }
 
-TEST_CASE("time of what is recomputed is that of its forward kernels", "[recompute]") {
+TEST_CASE("recomputation takes the time of its forward kernels", "[recompute]") {
   const config::Gpu gpu = config::find_gpu("a100-80gb");
   const auto seconds = [&](const std::string& yaml) {
-    const OwnSetting own(library_model("llama-3-8b"), "{recompute: " + yaml + "}", {});
-    return layer_seconds(own.setting, workload::LayerKind::dense, gpu).kernels;
+    const SettingFixture fixture(library_model("llama-3-8b"), "{recompute: " + yaml + "}", {});
+    return layer_seconds(fixture.setting, workload::LayerKind::dense, gpu).kernels;
   };
   const double forward = seconds("none").forward;
   CHECK(seconds("full").recomputed == Approx(forward));
@@ -79,42 +79,44 @@ TEST_CASE("time of what is recomputed is that of its forward kernels", "[recompu
   CHECK(seconds("{granularity: op}").recomputed < 0.6 * forward);
 }
 
-TEST_CASE("each checkpoint of a layer handles states of random numbers", "[recompute]") {
+TEST_CASE("each checkpoint of a layer handles random number states", "[recompute]") {
   using workload::LayerKind;
   const auto checkpoints = [](const char* model, const std::string& yaml, LayerKind kind) {
-    const OwnSetting own(library_model(model), "{recompute: " + yaml + "}", {});
-    return workload::random_states(own.setting, kind) / 4;
+    const SettingFixture fixture(library_model(model), "{recompute: " + yaml + "}", {});
+    return workload::random_states(fixture.setting, kind) / 4;
   };
   CHECK(checkpoints("llama-3-8b", "none", LayerKind::dense) == 0);
   CHECK(checkpoints("llama-3-8b", "full", LayerKind::dense) == 1);
   CHECK(checkpoints("llama-3-8b", "{method: uniform, num_layers: 4}", LayerKind::dense) == 0.25);
   CHECK(checkpoints("llama-3-8b", "{modules: [mlp, layernorm]}", LayerKind::dense) == 1);
   CHECK(checkpoints("llama-3-8b", "{granularity: op}", LayerKind::dense) == 0);
-  // Two norms of their own and the activation function; of a dense layer one norm.
+  // A layer of experts has two norms that are parts of their own and the activation function; a
+  // dense layer has one such norm.
   const std::string modules = "{modules: [layernorm, moe_act]}";
   CHECK(checkpoints("deepseek-v3", modules, LayerKind::experts) == 3);
   CHECK(checkpoints("deepseek-v3", modules, LayerKind::dense) == 1);
 }
 
-TEST_CASE("selective recomputation frees nothing where attention keeps no scores", "[recompute]") {
-  const OwnSetting flash(library_model("llama-3-8b"), "{recompute: selective}", {});
+TEST_CASE("selective recomputation frees no memory if attention stores no scores", "[recompute]") {
+  const SettingFixture flash(library_model("llama-3-8b"), "{recompute: selective}", {});
   CHECK(frees_nothing(flash.setting));
-  const OwnSetting scores(library_model("llama-3-8b"),
-                          "{recompute: selective, flash_attention: false}", {});
+  const SettingFixture scores(library_model("llama-3-8b"),
+                              "{recompute: selective, flash_attention: false}", {});
   CHECK(!frees_nothing(scores.setting));
 }
 
-TEST_CASE("recomputation that frees nothing says why, and what of the model would", "[recompute]") {
+TEST_CASE("a note explains recomputation that frees no memory and names modules that would",
+          "[recompute]") {
   const auto note = [](const char* model, const char* training) {
-    return idle_recompute_note(OwnSetting(library_model(model), training, {}).setting);
+    return idle_recompute_note(SettingFixture(library_model(model), training, {}).setting);
   };
   CHECK(note("llama-3-8b", "{recompute: selective}") ==
-        "recompute selective frees nothing of this model and takes time: flash attention keeps no "
-        "scores; what frees memory of it: recompute: {modules: [..]} with mlp");
+        "recompute selective frees no memory in this model, and costs time: flash attention stores "
+        "no scores; modules that free memory: recompute: {modules: [..]} with mlp");
   CHECK(note("llama-3-8b", "{recompute: {modules: [layernorm]}}") ==
-        "recompute layernorm frees nothing of this model: its norms are a part of the products "
-        "that take them; what frees memory of it: recompute: {modules: [..]} with mlp");
-  // Of which no layer has a dense MLP.
+        "recompute layernorm frees no memory in this model: its norms are part of the products "
+        "that use them; modules that free memory: recompute: {modules: [..]} with mlp");
+  // No layer of the model has a dense MLP.
   CHECK_THAT(note("mixtral-8x7b", "{recompute: selective}"),
              Catch::EndsWith("with layernorm, moe_act, moe"));
   CHECK(note("mixtral-8x7b", "{recompute: {modules: [moe_act]}}").empty());

@@ -12,8 +12,8 @@
 using namespace pipewright;
 using config::DataType;
 using workload::Kernel;
-using workload::Measured;
 using workload::MeasuredKernel;
+using workload::MeasuredKind;
 
 namespace {
 
@@ -30,7 +30,7 @@ MeasuredKernel product(DataType type, double rows, double columns, double inner,
 
 MeasuredKernel grouped(DataType type, double rows, double columns, double inner, double count) {
   MeasuredKernel row = product(type, rows, columns, inner, false);
-  row.kind = Measured::grouped;
+  row.kind = MeasuredKind::grouped;
   row.kernel.work = Kernel::Work::grouped;
   row.kernel.count = count;
   row.kernel.bytes = count * 2 * (inner * (rows + columns) + rows * columns);
@@ -39,7 +39,7 @@ MeasuredKernel grouped(DataType type, double rows, double columns, double inner,
 
 MeasuredKernel attention(double tokens, bool backward) {
   MeasuredKernel row;
-  row.kind = Measured::attention;
+  row.kind = MeasuredKind::attention;
   row.kernel = {.work = Kernel::Work::attention,
                 .flops = 1e4 * tokens * tokens,
                 .keys = tokens,
@@ -47,7 +47,7 @@ MeasuredKernel attention(double tokens, bool backward) {
   return row;
 }
 
-// A table of kernels that take exactly what the GPU's file says.
+// A table of kernels that take exactly the time that the GPU file predicts.
 workload::KernelTable table_of(const config::Gpu& gpu) {
   workload::KernelTable table{"made up", {}};
   for (const double rows : {256.0, 1024.0, 4096.0, 16384.0})
@@ -74,7 +74,7 @@ workload::KernelTable table_of(const config::Gpu& gpu) {
     for (const bool backward : {false, true}) table.rows.push_back(attention(tokens, backward));
   for (int power = 20; power < 30; ++power) {
     MeasuredKernel row;
-    row.kind = Measured::memory;
+    row.kind = MeasuredKind::memory;
     row.kernel.bytes = std::ldexp(1, power);
     table.rows.push_back(row);
   }
@@ -98,13 +98,13 @@ config::Gpu measured_gpu() {
   gpu.attention = {.forward = 0.5, .backward = 0.4, .half_length = 900};
   gpu.memory_efficiency = 0.9;
   gpu.kernel_overhead = 3.5e-6;
-  gpu.clock.products = 0.8;  // of long runs, not of kernels alone
+  gpu.clock.products = 0.8;  // for long runs, not for kernels that run alone
   return gpu;
 }
 
 }  // namespace
 
-TEST_CASE("a table of kernels gives back the numbers that it was made from", "[model]") {
+TEST_CASE("a fit recovers the numbers from which a table of kernels was made", "[model]") {
   const config::Gpu gpu = measured_gpu();
   const workload::GpuFit fit = workload::fit_gpu(table_of(gpu), config::find_gpu("h100-sxm"));
   const config::Products& bf16 = *fit.gpu.products.bf16;
@@ -135,10 +135,10 @@ TEST_CASE("a table of kernels gives back the numbers that it was made from", "[m
     CHECK(group.fitted.largest < 0.01);
     CHECK(group.left_out.median < 0.01);
   }
-  CHECK(fit.kept.empty());
+  CHECK(fit.notes.empty());
 }
 
-TEST_CASE("rows that are far off do a fit little harm", "[model]") {
+TEST_CASE("outliers have little influence on a fit", "[model]") {
   workload::KernelTable table = table_of(measured_gpu());
   for (std::size_t i = 0; i < table.rows.size(); i += 9) table.rows[i].seconds *= 1.5;
   const workload::GpuFit fit = workload::fit_gpu(table, config::find_gpu("h100-sxm"));
@@ -146,7 +146,7 @@ TEST_CASE("rows that are far off do a fit little harm", "[model]") {
   CHECK(fit.gpu.products.fp8->efficiency == Approx(0.6).epsilon(0.03));
 }
 
-TEST_CASE("what a table has too few rows of stays as the file has it", "[model]") {
+TEST_CASE("numbers with too few rows in the table keep the value of the file", "[model]") {
   workload::KernelTable table = table_of(measured_gpu());
   std::erase_if(table.rows, [](const MeasuredKernel& row) {
     return row.kernel.work == Kernel::Work::attention && row.kernel.keys > 2048;
@@ -154,29 +154,28 @@ TEST_CASE("what a table has too few rows of stays as the file has it", "[model]"
   const config::Gpu base = config::find_gpu("h100-sxm");
   const workload::GpuFit fit = workload::fit_gpu(table, base);
   CHECK(fit.gpu.attention.forward == base.attention.forward);
-  REQUIRE(fit.kept.size() == 2);
-  CHECK(fit.kept[0] == "attention forward: 2 rows; 6 are needed to fit it");
+  REQUIRE(fit.notes.size() == 2);
+  CHECK(fit.notes[0] == "attention forward: 2 rows; a fit needs 6");
 }
 
-TEST_CASE("launches are fitted to nothing, and that is said", "[model]") {
+TEST_CASE("launches are not fitted, and a note explains why", "[model]") {
   workload::KernelTable table = table_of(measured_gpu());
   MeasuredKernel launch;
-  launch.kind = Measured::launch;
+  launch.kind = MeasuredKind::launch;
   launch.seconds = 7.5e-6;
   table.rows.push_back(launch);
   const config::Gpu base = config::find_gpu("h100-sxm");
   const workload::GpuFit fit = workload::fit_gpu(table, base);
   CHECK(fit.gpu.launch == base.launch);
   for (const auto& [key, value] : fit.keys) CHECK(key != "launch");
-  REQUIRE(fit.kept.size() == 1);
-  CHECK_THAT(fit.kept[0], Catch::StartsWith("launch: the key is the host's time for each kernel"));
+  REQUIRE(fit.notes.size() == 1);
+  CHECK_THAT(fit.notes[0], Catch::StartsWith("launch: this key is the host's time per kernel"));
 }
 
-TEST_CASE("casts that are too few are left alone, and those within enough products are not",
-          "[model]") {
+TEST_CASE("too few casts are not fitted, while enough casts are", "[model]") {
   const auto cast = [] {
     MeasuredKernel row = product(DataType::fp8, 4096, 1, 4096, true);
-    row.kind = Measured::cast;
+    row.kind = MeasuredKind::cast;
     row.kernel = {.type = DataType::fp8};
     return row;
   };
@@ -193,26 +192,26 @@ TEST_CASE("casts that are too few are left alone, and those within enough produc
     return std::ranges::any_of(fit.keys,
                                [](const auto& key) { return key.first == "products.fp8.cast"; });
   };
-  const workload::GpuFit few = workload::fit_gpu(table, base);
-  CHECK_FALSE(has_cast(few));
-  CHECK(few.gpu.products.fp8->cast == base.products.fp8->cast);
-  CHECK(few.gpu.products.fp8->efficiency == Approx(0.6).epsilon(0.02));
-  REQUIRE(few.kept.size() == 1);
-  CHECK(few.kept[0] == "cast fp8: 5 rows; 6 are needed to fit it");
+  const workload::GpuFit few_casts = workload::fit_gpu(table, base);
+  CHECK_FALSE(has_cast(few_casts));
+  CHECK(few_casts.gpu.products.fp8->cast == base.products.fp8->cast);
+  CHECK(few_casts.gpu.products.fp8->efficiency == Approx(0.6).epsilon(0.02));
+  REQUIRE(few_casts.notes.size() == 1);
+  CHECK(few_casts.notes[0] == "cast fp8: 5 rows; a fit needs 6");
 
   table.rows.push_back(cast());
   table.rows.back().seconds = table.rows[table.rows.size() - 2].seconds;
   const workload::GpuFit enough = workload::fit_gpu(table, base);
   CHECK(has_cast(enough));
-  CHECK(enough.kept.empty());
+  CHECK(enough.notes.empty());
 
-  workload::KernelTable one;
-  one.rows.push_back(cast());
-  one.rows.back().seconds = 1e-5;
-  CHECK(workload::fit_gpu(one, base).kept.at(0) == "cast fp8: 1 row; 6 are needed to fit it");
+  workload::KernelTable single_row;
+  single_row.rows.push_back(cast());
+  single_row.rows.back().seconds = 1e-5;
+  CHECK(workload::fit_gpu(single_row, base).notes.at(0) == "cast fp8: 1 row; a fit needs 6");
 }
 
-TEST_CASE("a type that the GPU lacks has no peak to fit", "[model]") {
+TEST_CASE("a data type that the GPU lacks cannot be fitted", "[model]") {
   workload::KernelTable table;
   for (int i = 1; i < 9; ++i) {
     table.rows.push_back(product(DataType::nvfp4, 1024 * i, 1024, 1024, true));
@@ -222,8 +221,8 @@ TEST_CASE("a type that the GPU lacks has no peak to fit", "[model]") {
                     Catch::Contains("multiplies no nvfp4"));
 }
 
-TEST_CASE("terms are found within their bounds", "[model]") {
-  // 2 a + 3 b; then a time that only a negative coefficient of b would meet.
+TEST_CASE("coefficients stay within their bounds", "[model]") {
+  // 2 a + 3 b, then a time that only a negative coefficient of b would reach.
   const std::vector<workload::FitRow> rows{{{1, 0}, 2}, {{0, 1}, 3}, {{1, 1}, 5}, {{2, 1}, 7}};
   const std::vector<double> x = workload::fit_terms(rows, std::vector<double>{0, 0});
   CHECK(x[0] == Approx(2));
@@ -232,16 +231,16 @@ TEST_CASE("terms are found within their bounds", "[model]") {
   CHECK(workload::fit_terms(falling, std::vector<double>{0, 0.5})[1] == Approx(0.5));
 }
 
-TEST_CASE("what is known of a row's time is taken off before terms are found", "[model]") {
+TEST_CASE("the fixed part of a row's time is subtracted before the fit", "[model]") {
   const std::vector<workload::FitRow> rows{{{1}, 5, 3}, {{2}, 5, 1}, {{3}, 6, 0}};
   CHECK(workload::fit_terms(rows, std::vector<double>{0})[0] == Approx(2));
 }
 
-// A layer's experts on one of 1 to 256 H100, 936 forward passes in TensorRT-LLM. A tenth of the
-// rows in bf16 and fp8 is a third and more off: there the same experts are three times slower on
-// one number of GPUs than on its neighbours, or each token has 22 experts to be sorted to. Experts
-// of Nemotron-3 are not gated.
-TEST_CASE("the products of experts on H100 are those that were measured", "[model]") {
+// The table has 936 forward passes through a layer's experts on one of 1 to 256 H100, measured with
+// TensorRT-LLM. A tenth of the rows in bf16 and fp8 is off by a third or more: the same experts are
+// three times slower on one number of GPUs than on its neighbours, or each token has 22 experts.
+// Experts of Nemotron-3 are not gated.
+TEST_CASE("predicted products of experts on H100 agree with measurements", "[model]") {
   const std::filesystem::path file =
       tests::reference_folder() / "2026" / "aic_moe_grouped_gemm_imbalance_h100.csv";
   if (!std::filesystem::exists(file)) {
@@ -270,30 +269,30 @@ TEST_CASE("the products of experts on H100 are those that were measured", "[mode
   const config::Gpu gpu = config::find_gpu("h100-sxm");
   std::map<std::string, std::vector<double>> errors;
   for (const MeasuredKernel& row : table.rows) errors[group_of(row)].push_back(error_of(row, gpu));
-  const std::map<std::string, double> bars{
+  const std::map<std::string, double> limits{
       {"experts bf16", 0.055}, {"experts fp8", 0.05}, {"experts fp8-block", 0.045}};
-  for (const auto& [group, bar] : bars) {
+  for (const auto& [group, limit] : limits) {
     INFO(group);
-    CHECK(workload::errors_of(errors[group]).median < bar);
+    CHECK(workload::errors_of(errors[group]).median < limit);
     CHECK(std::abs(workload::errors_of(errors[group]).bias) < 0.01);
   }
   const workload::GpuFit fit = workload::fit_gpu(table, gpu);
   REQUIRE(fit.groups.size() == 3);
   for (const workload::FittedGroup& group : fit.groups) {
     INFO(group.name);
-    CHECK(group.left_out.median < bars.at(group.name));
+    CHECK(group.left_out.median < limits.at(group.name));
   }
-  // The file's numbers are those that the table gives.
+  // The numbers in the file are the result of fitting this table.
   CHECK(fit.gpu.products.bf16->grouped->efficiency ==
         Approx(gpu.products.bf16->grouped->efficiency).epsilon(0.01));
   CHECK(fit.gpu.products.fp8_block->grouped->wave ==
         Approx(gpu.products.fp8_block->grouped->wave).epsilon(0.01));
 }
 
-// The files of platforms/gpus against 4,114 products that were measured on seven GPUs. The bars
-// are 5 %, and more where the measurements of a type scatter: shapes next to each other differ by
-// 10 % and more there, and a shape that is slow on one of two GPUs of a kind is not on the other.
-TEST_CASE("the products of GPU files are those that were measured", "[model]") {
+// Compares the files of platforms/gpus with 4,114 products that were measured on seven GPUs. The
+// limit is 5 %, and more where the measurements of a type scatter: neighbouring shapes differ by 10
+// % and more, and a shape that is slow on one of two GPUs of a kind is fast on the other.
+TEST_CASE("predicted products of GPU files agree with measurements", "[model]") {
   const std::filesystem::path file =
       tests::reference_folder() / "2026" / "aic_gemm_training_shapes.csv";
   if (!std::filesystem::exists(file)) {
@@ -315,11 +314,12 @@ TEST_CASE("the products of GPU files are those that were measured", "[model]") {
     std::map<std::string, std::vector<double>> errors;
     for (const MeasuredKernel& row : workload::read_kernel_table(file, system).rows)
       errors[name + " " + group_of(row)].push_back(error_of(row, gpu));
-    for (const auto& [group, of_group] : errors) {
-      const auto bar = scattered.find(group);
+    for (const auto& [group, group_errors] : errors) {
+      const auto limit = scattered.find(group);
       INFO(group);
-      CHECK(workload::errors_of(of_group).median < (bar == scattered.end() ? 0.05 : bar->second));
-      rows += of_group.size();
+      CHECK(workload::errors_of(group_errors).median <
+            (limit == scattered.end() ? 0.05 : limit->second));
+      rows += group_errors.size();
     }
   }
   CHECK(rows == 4114);

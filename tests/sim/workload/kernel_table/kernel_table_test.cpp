@@ -18,8 +18,8 @@ std::string fault_of(const std::string& text, const std::optional<std::string>& 
   try {
     read_kernel_table(place.folder() / "t.csv", system);
   } catch (const config::Error& error) {
-    const std::string what = error.what();
-    return what.substr(what.find("t.csv"));
+    const std::string message = error.what();
+    return message.substr(message.find("t.csv"));
   }
   return "";
 }
@@ -50,16 +50,17 @@ TEST_CASE("a table of kernels is read by the names of its columns", "[model]") {
   CHECK(rows[1].kernel.flops == 4 * 2.0 * 10 * 20 * 30);
   CHECK(rows[1].casts == 0);
   CHECK(rows[2].casts == 64 * 32);
-  CHECK(rows[3].kernel.flops == 10.0 * 8 * 128 * 1000 * 1000);  // five products, the whole square
+  // Five products on the full square.
+  CHECK(rows[3].kernel.flops == 10.0 * 8 * 128 * 1000 * 1000);
   CHECK(rows[3].kernel.keys == 1000);
   CHECK(rows[4].kernel.bytes == 1000);
   CHECK(group_of(rows[0]) == "product fp8");
   CHECK(group_of(rows[3]) == "attention backward");
-  CHECK(is_of_gpu_file(rows[4]));
-  CHECK_FALSE(is_of_gpu_file(rows[5]));  // the host takes more for a kernel than one launch
+  CHECK(depends_on_gpu_file(rows[4]));
+  CHECK_FALSE(depends_on_gpu_file(rows[5]));  // the key `launch` is more than a single launch
 }
 
-TEST_CASE("a row of a layer's experts holds all that one of its GPUs does", "[model]") {
+TEST_CASE("a row of a layer's experts contains all kernels of one GPU", "[model]") {
   const Workplace place;
   place.write("t.csv",
               "kernel,dtype,tokens,hidden,inter,topk,experts,moe_ep,gated,time_us\n"
@@ -68,25 +69,25 @@ TEST_CASE("a row of a layer's experts holds all that one of its GPUs does", "[mo
               "experts,fp8_block,1000,10,20,4,8,,,50\n");
   const auto rows = read_kernel_table(place.folder() / "t.csv").rows;
   REQUIRE(rows.size() == 3);
-  // 2,000 of 4,000 visits on 4 of 8 experts: 500 each, through 10 x 40 and 20 x 10.
+  // One GPU has 2,000 of 4,000 visits on 4 of 8 experts: 500 each, through 10 x 40 and 20 x 10.
   const workload::MeasuredKernel& row = rows[0];
   CHECK(group_of(row) == "experts bf16");
   CHECK(row.kernel.flops == 4 * 2.0 * 500 * 10 * 40);
   CHECK(row.kernel.bytes == 4 * 2.0 * (10 * 500 + 10 * 40 + 500 * 40));
-  REQUIRE(row.others.size() == 4);
-  CHECK(row.others[0].work == workload::Kernel::Work::grouped);
-  CHECK(row.others[0].flops == 4 * 2.0 * 500 * 20 * 10);
-  CHECK(row.others[1].bytes == 2 * 2.0 * 2000 * 10);                // sorted
-  CHECK(row.others[2].bytes == 2.0 * 2000 * (20 + 20 + 20));        // activation
-  CHECK(row.others[3].bytes == 2.0 * 2000 * 10 + 2.0 * 1000 * 10);  // added up
+  REQUIRE(row.extra_kernels.size() == 4);
+  CHECK(row.extra_kernels[0].work == workload::Kernel::Work::grouped);
+  CHECK(row.extra_kernels[0].flops == 4 * 2.0 * 500 * 20 * 10);
+  CHECK(row.extra_kernels[1].bytes == 2 * 2.0 * 2000 * 10);                // sorted
+  CHECK(row.extra_kernels[2].bytes == 2.0 * 2000 * (20 + 20 + 20));        // activation
+  CHECK(row.extra_kernels[3].bytes == 2.0 * 2000 * 10 + 2.0 * 1000 * 10);  // added up
   CHECK(row.casts == 0);
-  // With one scale a tensor all tokens are cast before they are sorted, and here nothing is gated.
-  CHECK(rows[1].others.size() == 5);
-  CHECK(rows[1].others[1].bytes == 2.0 * 4000 * 10);
-  CHECK(rows[1].others[2].bytes == 3.0 * 4000 * 20);
-  CHECK(rows[1].others[4].bytes == 3.0 * 1000 * 10);
+  // With a scale per tensor, all tokens are cast before they are sorted; this row has no gates.
+  CHECK(rows[1].extra_kernels.size() == 5);
+  CHECK(rows[1].extra_kernels[1].bytes == 2.0 * 4000 * 10);
+  CHECK(rows[1].extra_kernels[2].bytes == 3.0 * 4000 * 20);
+  CHECK(rows[1].extra_kernels[4].bytes == 3.0 * 1000 * 10);
   CHECK(rows[1].casts == 4000 * 10);
-  CHECK(rows[2].others[1].bytes == 4.0 * 4000 * 10);
+  CHECK(rows[2].extra_kernels[1].bytes == 4.0 * 4000 * 10);
 
   config::Gpu gpu{.name = "made up", .flops = 1e12, .memory = 1, .memory_bandwidth = 1e300};
   gpu.processors = 1;
@@ -105,7 +106,7 @@ TEST_CASE("a row of a layer's experts holds all that one of its GPUs does", "[mo
   CHECK(predicted_seconds(rows[1], gpu) == Approx((moved + products + 2 * 4000 * 10) / 1e6));
 }
 
-TEST_CASE("a table without kinds holds products, those in 8 bits with their casts", "[model]") {
+TEST_CASE("a table without a column kernel has products, in 8 bits with their casts", "[model]") {
   const Workplace place;
   place.write("t.csv",
               "system,dtype,m,n,k,time_us\n"
@@ -117,7 +118,7 @@ TEST_CASE("a table without kinds holds products, those in 8 bits with their cast
   CHECK(rows[0].kernel.type == config::DataType::fp8_block);
 }
 
-TEST_CASE("a bad table gets its line and what would be right", "[model]") {
+TEST_CASE("an error in a table names its line and what is allowed", "[model]") {
   CHECK(fault_of("kernel,dtype,m,n,k\n").starts_with("t.csv:1: no column time_us; the table has"));
   CHECK(fault_of("dtype,m,n,time_us\n").starts_with("t.csv:1: no column k"));
   CHECK(fault_of(products + "product,bf16,1,2,3,-4\n") ==
@@ -126,26 +127,27 @@ TEST_CASE("a bad table gets its line and what would be right", "[model]") {
         "t.csv:3: k is missing");
   CHECK(fault_of(products + "product,bf16,4096.5,2,3,4\n") ==
         "t.csv:2: m is 4096.5; allowed: a whole number");
-  CHECK_THAT(
-      fault_of("kind,dtype,m,n,k,time_us\nmemory,,,,,5\n"),
-      Catch::Contains("t.csv:2: dtype is missing: all rows are products, unless a column kernel "
-                      "says what else they are"));
+  CHECK_THAT(fault_of("kind,dtype,m,n,k,time_us\nmemory,,,,,5\n"),
+             Catch::Contains("t.csv:2: dtype is missing: without a column kernel, all rows are "
+                             "products"));
   CHECK(fault_of("kernel,dtypes,m,n,k,time_us\n") ==
-        "t.csv:1: no kernel has a column 'dtypes'; did you mean 'dtype'?");
+        "t.csv:1: unknown column 'dtypes'; did you mean 'dtype'?");
   CHECK(fault_of("dtype,m,n,k,time_us\nbf16,1,2,3,4\n", "a") ==
-        "t.csv: no column system, which --system a picks rows by; leave it out");
+        "t.csv: no column system, by which --system a selects rows; omit the option");
   CHECK_THAT(fault_of(products + "product,fp9,1,2,3,4\n"),
              Catch::StartsWith("t.csv:2: dtype is the text 'fp9'") && Catch::Contains("fp8-block"));
   CHECK_THAT(fault_of(products + "prodct,bf16,1,2,3,4\n"),
              Catch::Contains("did you mean 'product'?"));
-  CHECK_THAT(fault_of(products + "cast,bf16,1,,3,4\n"), Catch::Contains("nothing is cast to 16"));
+  CHECK_THAT(fault_of(products + "cast,bf16,1,,3,4\n"), Catch::Contains("a cast cannot be to 16"));
   CHECK_THAT(fault_of(products + "product,bf16,1,2,3,4,5\n"), Catch::Contains("7 cells under 6"));
   CHECK(fault_of("kernel,dtype,tokens,hidden,inter,topk,experts,moe_ep,time_us\n"
                  "experts,bf16,64,8,8,2,8,16,5\n") ==
         "t.csv:2: moe_ep is 16; allowed: at most the 8 experts");
   CHECK(fault_of(products) == "t.csv: no rows");
   CHECK(fault_of("# nothing\n") == "t.csv: no line of column names");
-  const std::string two = "system,dtype,m,n,k,time_us\na,bf16,1,2,3,4\nb,bf16,1,2,3,4\n";
-  CHECK(fault_of(two) == "t.csv: rows of a, b; pick one by --system");
-  CHECK(fault_of(two, "c") == "t.csv: rows of a, b; pick one by --system");
+  const std::string two_systems = "system,dtype,m,n,k,time_us\na,bf16,1,2,3,4\nb,bf16,1,2,3,4\n";
+  CHECK(fault_of(two_systems) ==
+        "t.csv: the rows are of several systems, a, b; select one with --system");
+  CHECK(fault_of(two_systems, "c") ==
+        "t.csv: the rows are of several systems, a, b; select one with --system");
 }

@@ -8,7 +8,8 @@ using namespace pipewright;
 
 namespace {
 
-// An H100 multiplies 989.5 TFLOP/s, in fp8 twice as much, and moves 3.35 TB/s.
+// Checks a table against an H100, which multiplies at 989.5 TFLOP/s, twice as fast in fp8, and
+// moves 3.35 TB/s.
 std::string fault_of(const std::string& text) {
   const tests::Workplace place;
   place.write("t.csv", "kernel,dtype,m,n,k,bytes,pass,heads,head_dim,sequence,time_us\n" + text);
@@ -16,8 +17,8 @@ std::string fault_of(const std::string& text) {
     check_table(workload::read_kernel_table(place.folder() / "t.csv"),
                 config::find_gpu("h100-sxm"));
   } catch (const config::Error& error) {
-    const std::string what = error.what();
-    return what.substr(what.find("t.csv"));
+    const std::string message = error.what();
+    return message.substr(message.find("t.csv"));
   }
   return "";
 }
@@ -27,31 +28,32 @@ std::string fault_of(const std::string& text) {
 TEST_CASE("a row is not faster than the GPU, nor a thousand times slower", "[model]") {
   // 2 x 8192^3 FLOP at the peak: 1,111 us.
   CHECK(fault_of("product,bf16,8192,8192,8192,,,,,,1400\n").empty());
-  CHECK(fault_of("product,bf16,8192,8192,8192,,,,,,1000\n").empty());  // by a boosted clock
+  CHECK(fault_of("product,bf16,8192,8192,8192,,,,,,1000\n").empty());  // with a boosted clock
   CHECK(fault_of("product,bf16,8192,8192,8192,,,,,,1400\nproduct,bf16,8192,8192,8192,,,,,,1.4\n") ==
         "t.csv:3: product bf16 of 8192 x 8192 x 8192 in 1.4 us is faster than the GPU's peak "
-        "allows (1111 us); is time_us in microseconds, and h100-sxm the GPU?");
+        "allows (1111 us); is time_us in microseconds, and is h100-sxm the GPU?");
   CHECK(fault_of("product,fp8,8192,8192,8192,,,,,,600\n").empty());
   CHECK_THAT(fault_of("product,fp8,8192,8192,8192,,,,,,300\n"), Catch::Contains("t.csv:2: "));
   CHECK_THAT(fault_of("product,bf16,8192,8192,8192,,,,,,1e12\n"),
-             Catch::Contains("t.csv:2: ") && Catch::Contains("times what it takes"));
-  CHECK(fault_of("product,bf16,16,16,16,,,,,,900\n").empty());  // it may be all overhead
+             Catch::Contains("t.csv:2: ") && Catch::Contains("times the time at"));
+  CHECK(fault_of("product,bf16,16,16,16,,,,,,900\n").empty());  // it may consist of overhead
   // Half of 4 x 32 heads x 128 x 8192^2 FLOP: 1,111 us.
   CHECK(fault_of("attention,bf16,,,,,forward,32,128,8192,2500\n").empty());
   CHECK_THAT(fault_of("attention,bf16,,,,,forward,32,128,8192,2.5\n"),
              Catch::Contains("attention forward of 8192 tokens"));
-  // 32 MB, which a cache may hold: 10 us.
+  // A cache may hold 32 MB: 10 us.
   CHECK(fault_of("memory,,,,,33554432,,,,,5\n").empty());
   CHECK_THAT(fault_of("memory,,,,,33554432,,,,,0.01\n"), Catch::Contains("memory of 33.55 MB"));
 }
 
-TEST_CASE("a type that the GPU lacks has its line", "[model]") {
+TEST_CASE("a data type that the GPU lacks is reported with its line", "[model]") {
   CHECK_THAT(fault_of("product,bf16,8192,8192,8192,,,,,,1400\nproduct,nvfp4,8,8,8,,,,,,9\n"),
              Catch::StartsWith("t.csv:3: the GPU 'h100-sxm' multiplies no nvfp4; allowed: bf16") &&
-                 Catch::EndsWith("pick another --gpu-file or leave the row out"));
+                 Catch::EndsWith("select another --gpu-file or remove the row"));
 }
 
-TEST_CASE("a table of what no GPU file has is refused", "[model]") {
-  CHECK_THAT(fault_of("all-reduce,,,,,1024,,,,,30\nlaunch,,,,,,,,,,7\n"),
-             Catch::StartsWith("t.csv: no row tells of what a GPU file has; allowed: product"));
+TEST_CASE("a table without any kernel that a GPU file describes is rejected", "[model]") {
+  CHECK_THAT(
+      fault_of("all-reduce,,,,,1024,,,,,30\nlaunch,,,,,,,,,,7\n"),
+      Catch::StartsWith("t.csv: no row of a kind that a GPU file describes; allowed: product"));
 }

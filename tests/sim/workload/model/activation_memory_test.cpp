@@ -18,21 +18,22 @@ constexpr double h = 4096;
 constexpr double a = 32;
 constexpr double sbh = s * b * h;
 
-workload::ActivationBytes gpt(const std::string& more, const Layout& layout = {}) {
-  const OwnSetting own(library_model("zero-bubble-6.2b"),
-                       "{microbatch_size: 3, flash_attention: false" + more + "}", layout);
-  return layer_bytes(own.setting, LayerKind::dense);
+workload::ActivationBytes gpt(const std::string& extra_training, const Layout& layout = {}) {
+  const SettingFixture fixture(library_model("zero-bubble-6.2b"),
+                               "{microbatch_size: 3, flash_attention: false" + extra_training + "}",
+                               layout);
+  return layer_bytes(fixture.setting, LayerKind::dense);
 }
 
-// Each of a router's numbers in fp32 for top-k and for the balance loss, and in a map; and for each
-// token two integers an expert and one more.
+// Bytes of a router: its scores in fp32 for top-k and for the balance loss and in a map, and per
+// token two integers per expert and one more.
 double router(double tokens, double experts) {
   return tokens * experts * 9 + 4 * tokens * (2 * experts + 1);
 }
 
 }  // namespace
 
-TEST_CASE("a GPT layer holds what table 2 of arXiv 2205.05198 says", "[model]") {
+TEST_CASE("a GPT layer holds the bytes of table 2 of arXiv 2205.05198", "[model]") {
   for (const std::uint32_t t : {1U, 2U, 4U, 8U}) {
     INFO("tp " << t);
     const Layout tp{.tp = t};
@@ -53,7 +54,7 @@ TEST_CASE("between I and W a GPT layer holds 32 sbh", "[model]") {
   CHECK(gpt(", recompute: full").for_w == Approx(32 * sbh));
 }
 
-TEST_CASE("what recomputation spares comes back while the backward pass is in the layer",
+TEST_CASE("memory that recomputation saves is needed while the backward pass is in the layer",
           "[model]") {
   const auto none = gpt("");
   const auto selective = gpt(", recompute: selective");
@@ -63,107 +64,110 @@ TEST_CASE("what recomputation spares comes back while the backward pass is in th
   CHECK(none.working > 0);
 }
 
-TEST_CASE("the first and the last stage hold what section 4.3 of arXiv 2205.05198 says",
+TEST_CASE("the first and the last stage hold the bytes of section 4.3 of arXiv 2205.05198",
           "[model]") {
   for (const std::uint32_t t : {1U, 4U}) {
-    const OwnSetting own(library_model("zero-bubble-6.2b"),
-                         "{microbatch_size: 3, flash_attention: false, fused_loss: false}",
-                         {.tp = t, .sequence = true});
-    CHECK(embedding_bytes(own.setting).held == Approx(sbh / t));  // of one microbatch
+    const SettingFixture fixture(library_model("zero-bubble-6.2b"),
+                                 "{microbatch_size: 3, flash_attention: false, fused_loss: false}",
+                                 {.tp = t, .sequence = true});
+    CHECK(embedding_bytes(fixture.setting).held == Approx(sbh / t));  // per microbatch
     const std::uint32_t v = t == 1 ? 32000 : 32256;  // padded to 128 t: 32,000 or 32,256
-    CHECK(own.setting.sizes.vocabulary == v);
-    CHECK(head_bytes(own.setting).held + logits_bytes(own.setting) ==
+    CHECK(fixture.setting.sizes.vocabulary == v);
+    CHECK(head_bytes(fixture.setting).held + logits_bytes(fixture.setting) ==
           Approx(4 * sbh / t * (1 + v / h)));
   }
 }
 
-TEST_CASE("the gradient of fp32 logits is beside them, and stays for W", "[model]") {
+TEST_CASE("the gradient of fp32 logits is stored separately and stays until W", "[model]") {
   for (const char* const fused : {"true", "false"}) {
     INFO("fused loss " << fused);
     const bool in_place = fused == std::string("true");
-    const OwnSetting own(library_model("llama-3-8b"),
-                         "{sequence: 1024, fused_loss: " + std::string(fused) + "}", {});
+    const SettingFixture fixture(library_model("llama-3-8b"),
+                                 "{sequence: 1024, fused_loss: " + std::string(fused) + "}", {});
     const double logits = 1024.0 * 128'256;
-    CHECK(logits_bytes(own.setting) == (in_place ? 2 : 4) * logits);
-    CHECK(logits_grad_bytes(own.setting) == 2 * logits);
-    // While B or I runs there is no less than what I leaves for W.
-    const double during = logits_bytes(own.setting) + head_bytes(own.setting).working;
+    CHECK(logits_bytes(fixture.setting) == (in_place ? 2 : 4) * logits);
+    CHECK(logits_grad_bytes(fixture.setting) == 2 * logits);
+    // B or I holds at least what I leaves for W.
+    const double during = logits_bytes(fixture.setting) + head_bytes(fixture.setting).working;
     CHECK(during == (in_place ? 2 : 6) * logits);
   }
 }
 
-TEST_CASE("flash attention keeps no scores, but a sum of each row", "[model]") {
-  const OwnSetting own(library_model("zero-bubble-6.2b"), "{microbatch_size: 3}", {});
-  CHECK(layer_bytes(own.setting, LayerKind::dense).held == Approx(34 * sbh + 4 * s * b * a));
-  CHECK(score_buffer_bytes(own.setting) == 0);
+TEST_CASE("flash attention stores the sum of each row instead of scores", "[model]") {
+  const SettingFixture fixture(library_model("zero-bubble-6.2b"), "{microbatch_size: 3}", {});
+  CHECK(layer_bytes(fixture.setting, LayerKind::dense).held == Approx(34 * sbh + 4 * s * b * a));
+  CHECK(score_buffer_bytes(fixture.setting) == 0);
 }
 
 TEST_CASE("without dropout there are no masks", "[model]") {
   config::Model model = library_model("zero-bubble-6.2b");
   model.dropout = 0;
-  const OwnSetting own(model, "{microbatch_size: 3, flash_attention: false}", {});
-  CHECK(layer_bytes(own.setting, LayerKind::dense).held == Approx(sbh * (32 + 2 * a * s / h)));
-  CHECK(embedding_bytes(own.setting).held == 0);
+  const SettingFixture fixture(model, "{microbatch_size: 3, flash_attention: false}", {});
+  CHECK(layer_bytes(fixture.setting, LayerKind::dense).held == Approx(sbh * (32 + 2 * a * s / h)));
+  CHECK(embedding_bytes(fixture.setting).held == 0);
 }
 
-TEST_CASE("context parallelism divides what a GPU holds of the sequence", "[model]") {
+TEST_CASE("context parallelism divides the activations of a GPU", "[model]") {
   for (const std::uint32_t cp : {2U, 4U, 8U})
     CHECK(gpt("", {.cp = cp}).held == Approx(gpt("").held / cp));
 }
 
-TEST_CASE("grouped heads and gated MLPs hold what their shapes say", "[model]") {
-  const OwnSetting own(library_model("llama-3-8b"), "{sequence: 1024}", {});
+TEST_CASE("grouped heads and gated MLPs hold bytes by their shapes", "[model]") {
+  const SettingFixture fixture(library_model("llama-3-8b"), "{sequence: 1024}", {});
   const double tokens = 1024;
-  // Two norms' inputs and outputs, Q, K, V and the result, gate, up and their product.
+  // Inputs and outputs of two norms, Q, K, V and the result, gate, up and their product.
   const double elements = 4 * 4096 + (4096 + 2 * 1024 + 4096) + 3 * 14336;
-  CHECK(layer_bytes(own.setting, LayerKind::dense).held ==
+  CHECK(layer_bytes(fixture.setting, LayerKind::dense).held ==
         Approx(2 * tokens * elements + 4 * tokens * 32));
 }
 
-TEST_CASE("experts hold the tokens that they got", "[model]") {
+TEST_CASE("experts hold the tokens that they receive", "[model]") {
   const config::Model model = library_model("mixtral-8x7b");
-  const OwnSetting own(model, "{sequence: 1024}", {});
+  const SettingFixture fixture(model, "{sequence: 1024}", {});
   const double tokens = 1024;
   const double visits = 2 * tokens;
   const double dense = 4 * 4096 + (4096 + 2 * 1024 + 4096);
-  CHECK(layer_bytes(own.setting, LayerKind::experts).held ==
+  CHECK(layer_bytes(fixture.setting, LayerKind::experts).held ==
         Approx(2 * tokens * dense + 4 * tokens * 32 + router(tokens, 8) +
                visits * (2 * (4096 + 3 * 14336) + 4)));
 }
 
-// What a GPU holds of a layer of DeepSeek-V3 with 1,024 tokens, with 64 ranks of ep 4 experts each.
+// Activations of a DeepSeek-V3 layer with 1,024 tokens on one of 64 ranks of ep, with 4 experts
+// each.
 namespace {
 
 constexpr double t = 1024;
 constexpr double copies = 8 * t;
 
-workload::ActivationBytes v3(const std::string& more) {
-  const OwnSetting own(library_model("deepseek-v3"), "{sequence: 1024" + more + "}", {.ep = 64});
-  return layer_bytes(own.setting, LayerKind::experts);
+workload::ActivationBytes v3(const std::string& extra_training) {
+  const SettingFixture fixture(library_model("deepseek-v3"),
+                               "{sequence: 1024" + extra_training + "}", {.ep = 64});
+  return layer_bytes(fixture.setting, LayerKind::experts);
 }
 
 }  // namespace
 
-TEST_CASE("a layer of latent attention and experts keeps what its products take", "[model]") {
-  // The inputs of both norms and their results; compressed queries, keys and values, the part with
-  // positions, and the norms' results; Q and K of 192 and V and the result of 128 of 128 heads;
-  // gate, up and their product of the shared expert.
+TEST_CASE("a layer of latent attention and experts saves the inputs of its products", "[model]") {
+  // The layer saves inputs and results of both norms; compressed queries, keys and values, the part
+  // with positions, and the results of their norms; Q and K of 192 elements and V and the result of
+  // 128 elements in 128 heads; gate, up and their product of the shared expert.
   const double elements =
       4 * 7168 + (2 * 1536 + 2 * 512 + 64) + 128 * (192 + 192 + 128 + 128) + 3 * 2048;
   CHECK(v3("").held == Approx(2 * t * elements + 4 * t * 128 + router(t, 256) +
                               copies * (2 * (7168 + 3 * 2048) + 4)));
 }
 
-TEST_CASE("in scaled types both compressing products have a copy, and shared experts none",
+TEST_CASE("in scaled types both down-projections save a copy, and shared experts save none",
           "[model][precision]") {
-  // A byte less: the compressed vectors' norms, the shared expert's product and the experts', their
-  // tokens. The first norm's result is there twice, the second one's is the router's in 16 bits.
+  // One byte per element less: norms of the compressed vectors, input of the shared expert's second
+  // product, and inputs of the experts' products. The result of the first norm is saved twice, and
+  // the router saves that of the second norm in 16 bits.
   CHECK(v3("").held - v3(", precision: fp8").held ==
         Approx(t * (1536 + 512 + 2048) + copies * (7168 + 2048)));
 }
 
-TEST_CASE("DeepSeek-V3 as its authors trained it keeps 167 KB of a token and layer", "[model]") {
-  // arXiv 2412.19437, sections 3.2.3 and 3.3.3; a scale of 4 bytes for each 128 elements.
+TEST_CASE("DeepSeek-V3 as its authors trained it saves 167 KB per token and layer", "[model]") {
+  // arXiv 2412.19437, sections 3.2.3 and 3.3.3; a scale has 4 bytes per 128 elements.
   constexpr double fp8 = 1 + 4.0 / 128;
   const double inputs = 2 * 2 * 7168;
   const double compressed = 2 * (1536 + 512 + 64);
@@ -172,68 +176,71 @@ TEST_CASE("DeepSeek-V3 as its authors trained it keeps 167 KB of a token and lay
   const double tokens = 8 * (fp8 * 7168 + 4);
   const double gates = 9 * 2 * 2048;
   const double shared = fp8 * 2048;
-  const double all = inputs + compressed + attention + router + tokens + gates + shared;
+  const double per_token = inputs + compressed + attention + router + tokens + gates + shared;
   CHECK(v3(", precision: fp8-block, activation_func_fp8_input_store: true, "
            "recompute: {modules: [layernorm, mla_up_proj, moe_act]}, experts: {dispatcher: deepep}")
-            .held == Approx(t * all));
-  CHECK(all == Approx(167e3).epsilon(0.003));
+            .held == Approx(t * per_token));
+  CHECK(per_token == Approx(167e3).epsilon(0.003));
 }
 
-TEST_CASE("what activation functions take can be kept in a byte", "[model][precision]") {
+TEST_CASE("inputs of activation functions can be saved in one byte", "[model][precision]") {
   CHECK(v3("").held - v3(", activation_func_fp8_input_store: true").held ==
         Approx(t * 2 * 2048 + copies * 2 * 2048));
 }
 
-TEST_CASE("shared experts beside the dispatch keep what they gathered", "[model]") {
-  const auto held = [](const std::string& more, std::uint32_t tp) {
-    const OwnSetting own(library_model("deepseek-v3"), "{sequence: 1024" + more + "}",
-                         {.tp = tp, .sequence = true, .ep = 8, .etp = 1});
-    return layer_bytes(own.setting, LayerKind::experts).held;
+TEST_CASE("shared experts that overlap with the dispatch save their gathered tokens", "[model]") {
+  const auto held = [](const std::string& extra_training, std::uint32_t tp) {
+    const SettingFixture fixture(library_model("deepseek-v3"),
+                                 "{sequence: 1024" + extra_training + "}",
+                                 {.tp = tp, .sequence = true, .ep = 8, .etp = 1});
+    return layer_bytes(fixture.setting, LayerKind::experts).held;
   };
-  const std::string beside = ", experts: {shared_overlap: true}";
-  CHECK(held(beside, 4) - held("", 4) == Approx(2 * t * 7168));
-  CHECK(held(beside, 1) == held("", 1));
+  const std::string overlap = ", experts: {shared_overlap: true}";
+  CHECK(held(overlap, 4) - held("", 4) == Approx(2 * t * 7168));
+  CHECK(held(overlap, 1) == held("", 1));
 }
 
-TEST_CASE("dispatchers keep no token, but where each goes", "[model]") {
+TEST_CASE("dispatchers save no tokens but the map of their copies", "[model]") {
   const double alltoall = v3("").held;
   const double sent = 4 * t * (2 * 256 + 1);
   const double arrived = 4 * copies * (2 * 4 + 1);
-  for (const char* const other : {"allgather", "deepep", "hybridep"})
-    CHECK(v3(std::string(", experts: {dispatcher: ") + other + "}").held ==
+  for (const char* const dispatcher : {"allgather", "deepep", "hybridep"})
+    CHECK(v3(std::string(", experts: {dispatcher: ") + dispatcher + "}").held ==
           Approx(alltoall - sent + arrived));
 }
 
-TEST_CASE("beside what experts keep are gradients of their tokens, as sent and as arrived",
+TEST_CASE("the backward pass of experts holds gradients of their tokens as sent and as arrived",
           "[model]") {
-  // Gradients of the activation function are less: 3 x 2,048 a copy.
+  // Gradients of the activation function take less: 3 x 2,048 elements per copy.
   CHECK(v3("").working == Approx(2 * 2 * copies * 7168 + 4 * t * 7168));
 }
 
-TEST_CASE("experts without gates keep their function's result before and after it is weighted",
+TEST_CASE("experts without gates save the function's result before and after it is weighted",
           "[model]") {
   const auto held = [](const char* mlp) {
-    const OwnSetting own(model_of("{layers: 1, hidden: 64, heads: 8, vocabulary: 1000, sequence: "
-                                  "32, ffn: 64, experts: {count: 8, top_k: 2, ffn: 128}, mlp: " +
-                                  std::string(mlp) + "}"),
-                         "{}", {});
-    return layer_bytes(own.setting, LayerKind::experts).held;
+    const SettingFixture fixture(
+        model_of("{layers: 1, hidden: 64, heads: 8, vocabulary: 1000, sequence: "
+                 "32, ffn: 64, experts: {count: 8, top_k: 2, ffn: 128}, mlp: " +
+                 std::string(mlp) + "}"),
+        "{}", {});
+    return layer_bytes(fixture.setting, LayerKind::experts).held;
   };
-  // 64 copies of 128: taken, made and weighted; or gate, up and their weighted product.
+  // 64 copies of 128 elements: input, result and weighted result; or gate, up and their weighted
+  // product.
   CHECK(held("gelu") == Approx(held("swiglu")));
 }
 
-TEST_CASE("norms of queries and keys keep what they take", "[model]") {
+TEST_CASE("norms of queries and keys save their inputs", "[model]") {
   config::Model model = library_model("qwen3-30b-a3b");
-  const OwnSetting with(model, "{sequence: 1024}", {});
+  const SettingFixture with(model, "{sequence: 1024}", {});
   model.qk_layernorm = false;
-  const OwnSetting without(model, "{sequence: 1024}", {});
+  const SettingFixture without(model, "{sequence: 1024}", {});
   CHECK(layer_bytes(with.setting, LayerKind::experts).held -
             layer_bytes(without.setting, LayerKind::experts).held ==
         Approx(2 * t * (32 + 4) * 128));
 }
 
-TEST_CASE("sequence parallelism cuts a layer's bytes into equal parts, in random shapes",
+TEST_CASE("sequence parallelism divides the bytes of a layer equally, for random shapes",
           "[model]") {
   std::mt19937 random(7);
   for (int i = 0; i < 200; ++i) {
@@ -248,60 +255,63 @@ TEST_CASE("sequence parallelism cuts a layer's bytes into equal parts, in random
                                  ", microbatch_size: " + std::to_string(pick(random, 4)) +
                                  ", flash_attention: " + (random() % 2 == 0 ? "true" : "false") +
                                  ", recompute: " + (random() % 2 == 0 ? "none" : "selective") + "}";
-    const OwnSetting whole(model, training, {});
-    const OwnSetting cut(model, training, {.tp = tp, .sequence = true});
-    const auto of_whole = layer_bytes(whole.setting, LayerKind::dense);
-    const auto of_cut = layer_bytes(cut.setting, LayerKind::dense);
+    const SettingFixture whole(model, training, {});
+    const SettingFixture cut(model, training, {.tp = tp, .sequence = true});
+    const auto whole_bytes = layer_bytes(whole.setting, LayerKind::dense);
+    const auto cut_bytes = layer_bytes(cut.setting, LayerKind::dense);
     INFO(training << " tp " << tp);
-    REQUIRE(of_cut.held * tp == Approx(of_whole.held));
-    REQUIRE(of_cut.for_w * tp == Approx(of_whole.for_w));
-    REQUIRE(of_cut.working * tp == Approx(of_whole.working));
-    const OwnSetting plain(model, training, {.tp = tp});
-    REQUIRE(layer_bytes(plain.setting, LayerKind::dense).held >= of_cut.held * (1 - 1e-12));
+    REQUIRE(cut_bytes.held * tp == Approx(whole_bytes.held));
+    REQUIRE(cut_bytes.for_w * tp == Approx(whole_bytes.for_w));
+    REQUIRE(cut_bytes.working * tp == Approx(whole_bytes.working));
+    const SettingFixture plain(model, training, {.tp = tp});
+    REQUIRE(layer_bytes(plain.setting, LayerKind::dense).held >= cut_bytes.held * (1 - 1e-12));
   }
 }
 
-TEST_CASE("recomputation of a module frees what it makes, and no more", "[model][recompute]") {
+TEST_CASE("recomputation of a module frees exactly its results", "[model][recompute]") {
   const auto held = [](const std::string& model, const std::string& training,
                        LayerKind kind = LayerKind::dense) {
-    const OwnSetting own(library_model(model), "{sequence: 1024" + training + "}", {});
-    return layer_bytes(own.setting, kind);
+    const SettingFixture fixture(library_model(model), "{sequence: 1024" + training + "}", {});
+    return layer_bytes(fixture.setting, kind);
   };
   const auto freed = [&](const std::string& model, const std::string& modules, LayerKind kind) {
-    const auto all = held(model, "", kind);
-    const auto some = held(model, ", recompute: {modules: [" + modules + "]}", kind);
-    CHECK(all.held + all.working == Approx(some.held + some.working));
-    return all.held - some.held;
+    const auto without = held(model, "", kind);
+    const auto with_modules = held(model, ", recompute: {modules: [" + modules + "]}", kind);
+    CHECK(without.held + without.working == Approx(with_modules.held + with_modules.working));
+    return without.held - with_modules.held;
   };
-  // Norms are a part of the products that take them, the second one of the MLP.
+  // Norms are part of the products that use them; the second norm is part of the MLP.
   CHECK(freed("llama-3-8b", "layernorm", LayerKind::dense) == 0);
   CHECK(freed("llama-3-8b", "mlp", LayerKind::dense) == Approx(2 * t * (3 * 14336 + 4096)));
   CHECK(freed("llama-3-8b", "mlp, layernorm", LayerKind::dense) ==
         freed("llama-3-8b", "mlp", LayerKind::dense));
   CHECK(freed("llama-3-8b", "moe", LayerKind::dense) == 0);
-  // But not where router and experts take it, nor where attention compresses twice.
+  // Norms are separate parts in front of a router and experts, and in front of two
+  // down-projections.
   CHECK(freed("mixtral-8x7b", "layernorm", LayerKind::experts) == Approx(2 * t * 4096));
   CHECK(freed("deepseek-v3", "layernorm", LayerKind::experts) == Approx(2 * 2 * t * 7168));
   CHECK(freed("mixtral-8x7b", "moe_act", LayerKind::experts) == Approx(2 * 2 * t * 14336));
   CHECK(freed("mixtral-8x7b", "moe", LayerKind::experts) ==
         Approx(2 * t * (2 * (3 * 14336 + 4096) + 4) + router(t, 8)));
-  // Queries and keys of 192, values of 128, of 128 heads each; and norms of compressed vectors.
+  // Queries and keys have 192 elements and values 128 in each of 128 heads; norms of compressed
+  // vectors are included.
   CHECK(freed("deepseek-v3", "mla_up_proj", LayerKind::dense) ==
         Approx(2 * t * (128 * (192 + 192 + 128) + 1536 + 512)));
   CHECK(freed("deepseek-v3", "shared_experts", LayerKind::experts) == Approx(2 * t * 3 * 2048));
-  // Every second product is kept, and attention: half of Q, K, V, half of gate and up, the result.
+  // Every second product is kept, and attention: half of Q, K, V, half of gate and up, and the
+  // result.
   CHECK(held("llama-3-8b", ", recompute: {granularity: op}").held ==
         Approx(2 * t * (4096 + (4096 + 2 * 1024) / 2.0 + 14336 + 4096) + 4 * t * 32));
 }
 
-TEST_CASE("a scaled recipe keeps what its products take in its own type", "[model][precision]") {
+TEST_CASE("a scaled recipe saves the inputs of products in its own type", "[model][precision]") {
   const auto held = [](const std::string& precision) {
-    const OwnSetting own(library_model("llama-3-8b"),
-                         "{sequence: 1024, precision: " + precision + "}", {});
-    return layer_bytes(own.setting, LayerKind::dense);
+    const SettingFixture fixture(library_model("llama-3-8b"),
+                                 "{sequence: 1024, precision: " + precision + "}", {});
+    return layer_bytes(fixture.setting, LayerKind::dense);
   };
-  // Both norms' results and the activation function's are kept in 8 bits; attention's in 16 bits
-  // alone.
+  // The results of both norms and of the activation function are saved in 8 bits, that of attention
+  // in 16 bits only.
   CHECK(held("bf16").held - held("fp8").held == Approx(t * (2 * 4096 + 14336)));
   CHECK(held("fp8").for_w == Approx(held("bf16").for_w / 2));
 }

@@ -24,11 +24,11 @@ const config::Communication parts_of_tp{.async_tensor_model_parallel_allreduce =
 workload::StageTraffic traffic(const std::string& model, const std::string& training,
                                const Layout& layout, const StageParts& parts,
                                const config::Communication& communication = apart) {
-  const OwnSetting own(library_model(model), training, layout);
-  return stage_calls(own.setting, parts, config::find_gpu("a100-80gb"), communication);
+  const SettingFixture fixture(library_model(model), training, layout);
+  return stage_calls(fixture.setting, parts, config::find_gpu("a100-80gb"), communication);
 }
 
-// How often, without those that hide.
+// Number of such calls; only those that overlap with compute if `hidden`, else only the others.
 std::uint32_t times(const workload::StageTraffic& traffic, PassKind kind, Group group,
                     Collective collective, std::uint64_t bytes, bool hidden = false) {
   std::uint32_t sum = 0;
@@ -43,18 +43,19 @@ std::size_t kinds_of_calls(const workload::StageTraffic& traffic, PassKind kind)
   return traffic.inside[static_cast<std::size_t>(kind)].size();
 }
 
-constexpr std::uint64_t gpt_bytes = 2ULL * 2048 * 6144;  // of a hidden tensor, megatron-22b
+// Bytes of a hidden tensor of megatron-22b.
+constexpr std::uint64_t gpt_bytes = 2ULL * 2048 * 6144;
 constexpr std::uint64_t llama_bytes = 2ULL * 8192 * 4096;
 
 }  // namespace
 
-TEST_CASE("a GPU alone calls nobody", "[model]") {
-  const auto alone =
+TEST_CASE("a single GPU makes no calls", "[model]") {
+  const auto single_gpu =
       traffic("gpt3-175b", "{}", {}, {.layers = {0, 96}, .embedding = true, .head = true});
-  for (const auto& calls : alone.inside) CHECK(calls.empty());
+  for (const auto& calls : single_gpu.inside) CHECK(calls.empty());
 }
 
-TEST_CASE("tensor parallelism takes two all-reduces a layer forward and two backward", "[model]") {
+TEST_CASE("tensor parallelism needs two all-reduces per layer in each direction", "[model]") {
   const auto t = traffic("megatron-22b", "{}", {.tp = 8}, three_layers);
   for (const PassKind kind : {PassKind::forward, PassKind::input_grad, PassKind::backward}) {
     CHECK(times(t, kind, Group::tp, Collective::all_reduce, gpt_bytes) == 6);
@@ -63,7 +64,7 @@ TEST_CASE("tensor parallelism takes two all-reduces a layer forward and two back
   CHECK(kinds_of_calls(t, PassKind::weight_grad) == 0);
 }
 
-TEST_CASE("sequence parallelism turns them into gathering and scattering", "[model]") {
+TEST_CASE("sequence parallelism replaces all-reduces by gathers and reduce-scatters", "[model]") {
   const auto t = traffic("megatron-22b", "{}", {.tp = 8, .sequence = true}, three_layers);
   CHECK(times(t, PassKind::forward, Group::tp, Collective::all_gather, gpt_bytes) == 6);
   CHECK(times(t, PassKind::forward, Group::tp, Collective::reduce_scatter, gpt_bytes) == 6);
@@ -72,14 +73,15 @@ TEST_CASE("sequence parallelism turns them into gathering and scattering", "[mod
   CHECK(times(t, PassKind::input_grad, Group::tp, Collective::reduce_scatter, gpt_bytes) == 6);
 }
 
-TEST_CASE("a backward pass runs tp's collectives beside the other gradient's products", "[model]") {
+TEST_CASE("a backward pass overlaps tp's collectives with products of the other gradient",
+          "[model]") {
   const config::Communication async{};
-  const auto all = traffic("megatron-22b", "{}", {.tp = 8}, three_layers, async);
-  CHECK(times(all, PassKind::backward, Group::tp, Collective::all_reduce, gpt_bytes, true) == 6);
-  CHECK(times(all, PassKind::backward, Group::tp, Collective::all_reduce, gpt_bytes) == 0);
-  // Nothing of W is there in I alone, and nothing else forward.
-  CHECK(times(all, PassKind::input_grad, Group::tp, Collective::all_reduce, gpt_bytes) == 6);
-  CHECK(times(all, PassKind::forward, Group::tp, Collective::all_reduce, gpt_bytes) == 6);
+  const auto whole = traffic("megatron-22b", "{}", {.tp = 8}, three_layers, async);
+  CHECK(times(whole, PassKind::backward, Group::tp, Collective::all_reduce, gpt_bytes, true) == 6);
+  CHECK(times(whole, PassKind::backward, Group::tp, Collective::all_reduce, gpt_bytes) == 0);
+  // I alone has no products of W, and nothing else overlaps in the forward pass.
+  CHECK(times(whole, PassKind::input_grad, Group::tp, Collective::all_reduce, gpt_bytes) == 6);
+  CHECK(times(whole, PassKind::forward, Group::tp, Collective::all_reduce, gpt_bytes) == 6);
 
   const auto cut = traffic("megatron-22b", "{}", {.tp = 8, .sequence = true}, three_layers, async);
   CHECK(times(cut, PassKind::backward, Group::tp, Collective::reduce_scatter, gpt_bytes, true) ==
@@ -89,7 +91,7 @@ TEST_CASE("a backward pass runs tp's collectives beside the other gradient's pro
   CHECK(times(cut, PassKind::input_grad, Group::tp, Collective::reduce_scatter, gpt_bytes) == 6);
 }
 
-TEST_CASE("tp_comm_overlap runs all of a layer's collectives beside its products", "[model]") {
+TEST_CASE("tp_comm_overlap overlaps all collectives of a layer with its products", "[model]") {
   const Layout layout{.tp = 8, .sequence = true};
   const auto t = traffic("megatron-22b", "{}", layout, three_layers, {.tp_comm_overlap = true});
   for (const Collective collective : {Collective::all_gather, Collective::reduce_scatter}) {
@@ -98,37 +100,38 @@ TEST_CASE("tp_comm_overlap runs all of a layer's collectives beside its products
     CHECK(times(t, PassKind::backward, Group::tp, collective, gpt_bytes) == 0);
   }
   CHECK(times(t, PassKind::backward, Group::tp, Collective::all_gather, gpt_bytes, true) == 12);
-  // Each beside seven eighths of its own product: all four matrices' together.
-  const OwnSetting own(library_model("megatron-22b"), "{}", layout);
-  const auto layer = layer_on_gpu(own.model, workload::LayerKind::dense, own.setting.sizes);
+  // Each collective overlaps with seven eighths of its own product, so all with those of four
+  // matrices.
+  const SettingFixture fixture(library_model("megatron-22b"), "{}", layout);
+  const auto layer = layer_on_gpu(fixture.model, workload::LayerKind::dense, fixture.setting.sizes);
   double products = 0;
   for (const workload::Linear& linear : linears_of(layer))
-    products += product_seconds(own.setting, linear, config::find_gpu("a100-80gb")).forward;
+    products += product_seconds(fixture.setting, linear, config::find_gpu("a100-80gb")).forward;
   double overlappable_compute = 0;
   for (const Call& call : t.inside[0]) overlappable_compute += call.overlappable_compute;
   CHECK(overlappable_compute == Approx(3 * 7.0 / 8 * products));
 }
 
-TEST_CASE("in PyTorch's layout gradients of what several products took wait to be summed",
+TEST_CASE("in PyTorch's layout, gradients of an input of several products overlap with nothing",
           "[model]") {
   const auto t = traffic("megatron-22b", "{tensor_format: bshd}", {.tp = 8, .sequence = true},
                          three_layers, {.tp_comm_overlap = true});
   for (const Collective collective : {Collective::all_gather, Collective::reduce_scatter})
     CHECK(times(t, PassKind::forward, Group::tp, collective, gpt_bytes, true) == 6);
   CHECK(times(t, PassKind::backward, Group::tp, Collective::reduce_scatter, gpt_bytes) == 6);
-  // Gradients of results go beside the product that takes them; nothing is made again.
+  // Gradients of results overlap with the product that uses them; nothing is recomputed.
   CHECK(times(t, PassKind::backward, Group::tp, Collective::all_gather, gpt_bytes, true) == 6);
   CHECK(times(t, PassKind::backward, Group::tp, Collective::all_gather, gpt_bytes) == 6);
 }
 
-TEST_CASE("full recomputation repeats the forward's calls before I", "[model]") {
+TEST_CASE("full recomputation repeats the calls of the forward pass before I", "[model]") {
   const auto t = traffic("megatron-22b", "{recompute: full}", {.tp = 8}, three_layers);
   CHECK(times(t, PassKind::forward, Group::tp, Collective::all_reduce, gpt_bytes) == 6);
   CHECK(times(t, PassKind::input_grad, Group::tp, Collective::all_reduce, gpt_bytes) == 12);
   CHECK(times(t, PassKind::backward, Group::tp, Collective::all_reduce, gpt_bytes) == 12);
 }
 
-TEST_CASE("the vocabulary has calls of its own on the first and the last stage", "[model]") {
+TEST_CASE("the first and the last stage have calls of the vocabulary", "[model]") {
   const auto first = traffic("megatron-22b", "{}", {.tp = 8}, {.embedding = true});
   CHECK(times(first, PassKind::forward, Group::tp, Collective::all_reduce, gpt_bytes) == 1);
   CHECK(kinds_of_calls(first, PassKind::backward) == 0);
@@ -137,28 +140,30 @@ TEST_CASE("the vocabulary has calls of its own on the first and the last stage",
   CHECK(times(last, PassKind::input_grad, Group::tp, Collective::all_reduce, gpt_bytes) == 1);
 }
 
-TEST_CASE("ring attention hides its exchange under attention", "[model]") {
+TEST_CASE("ring attention overlaps its exchange with attention", "[model]") {
   const auto t = traffic("llama-3-8b", "{}", {.cp = 4}, three_layers);
-  // Keys and values of 8 heads of 128, of the whole sequence.
+  // Keys and values of the whole sequence in 8 heads of 128 elements.
   const std::uint64_t bytes = 2ULL * 8192 * 2 * 8 * 128;
   CHECK(times(t, PassKind::forward, Group::cp, Collective::ring_exchange, bytes, true) == 3);
   CHECK(times(t, PassKind::input_grad, Group::cp, Collective::ring_exchange, bytes, true) == 6);
-  const OwnSetting own(library_model("llama-3-8b"), "{}", {.cp = 4});
+  const SettingFixture fixture(library_model("llama-3-8b"), "{}", {.cp = 4});
   const config::Gpu gpu = config::find_gpu("a100-80gb");
   const auto attention = attention_seconds(
-      own.setting, layer_on_gpu(own.model, workload::LayerKind::dense, own.setting.sizes).attention,
+      fixture.setting,
+      layer_on_gpu(fixture.model, workload::LayerKind::dense, fixture.setting.sizes).attention,
       gpu);
   CHECK(t.inside[0][0].overlappable_compute == Approx(3 * attention.forward));
 }
 
-TEST_CASE("keys and values may be gathered, or exchanged for heads", "[model]") {
-  const std::uint64_t keys = 2ULL * 8192 * 2 * 8 * 128;  // and values, of the whole sequence
+TEST_CASE("keys and values are gathered, or exchanged for heads", "[model]") {
+  const std::uint64_t keys = 2ULL * 8192 * 2 * 8 * 128;  // keys and values of the whole sequence
   const auto g = traffic("llama-3-8b", "{}", {.cp = 4, .cp_comm = config::ContextComm::all_gather},
                          three_layers);
   CHECK(times(g, PassKind::forward, Group::cp, Collective::all_gather, keys) == 3);
   CHECK(times(g, PassKind::input_grad, Group::cp, Collective::all_gather, keys) == 3);
   CHECK(times(g, PassKind::input_grad, Group::cp, Collective::reduce_scatter, keys) == 3);
-  // A rank has 2,048 queries of 32 heads of 128 and gives three quarters of its heads away.
+  // A rank has 2,048 queries in 32 heads of 128 elements and sends three quarters of its heads
+  // away.
   const std::uint64_t queries = 2ULL * 2048 * 32 * 128;
   const auto a =
       traffic("llama-3-8b", "{}", {.cp = 4, .cp_comm = config::ContextComm::a2a}, three_layers);
@@ -168,10 +173,10 @@ TEST_CASE("keys and values may be gathered, or exchanged for heads", "[model]") 
   }
 }
 
-TEST_CASE("heads are dealt out inside of groups, and keys go round between them", "[model]") {
-  // Two groups of two ranks. Each rank has a quarter of the queries, 2,048 of 32 heads of 128, and
-  // of the keys and values of 8 heads; of half of the heads it then has half of the tokens, as
-  // many bytes, which go round the two groups.
+TEST_CASE("heads are exchanged inside groups, and keys go around between groups", "[model]") {
+  // There are two groups of two ranks. Each rank has a quarter of the queries, 2,048 in 32 heads of
+  // 128 elements, and of the keys and values in 8 heads. After the exchange it has half of the
+  // tokens for half of the heads, equally many bytes, which go around the two groups.
   const std::uint64_t queries = 2ULL * 2048 * 32 * 128;
   const std::uint64_t keys = 2ULL * 2048 * 2 * 8 * 128;
   const auto t =
@@ -187,12 +192,13 @@ TEST_CASE("heads are dealt out inside of groups, and keys go round between them"
   CHECK(kinds_of_calls(t, PassKind::forward) == 3);
 }
 
-TEST_CASE("experts dispatch and combine, forward and backward", "[model]") {
+TEST_CASE("experts dispatch and combine in the forward and the backward pass", "[model]") {
   const auto t = traffic("mixtral-8x7b", "{sequence: 8192}", {.ep = 4, .dp = 4}, three_layers);
   CHECK(times(t, PassKind::forward, Group::ep, Collective::all_to_all, 2 * llama_bytes) == 6);
   CHECK(times(t, PassKind::input_grad, Group::ep, Collective::all_to_all, 2 * llama_bytes) == 6);
   CHECK(kinds_of_calls(t, PassKind::weight_grad) == 0);
-  // With sequence parallelism a rank of tp has a part of the tokens, gathered for the experts.
+  // With sequence parallelism, a rank of tp has a part of the tokens, which are gathered for the
+  // experts.
   const auto s = traffic("mixtral-8x7b", "{sequence: 8192}",
                          {.tp = 4, .sequence = true, .ep = 4, .dp = 4}, three_layers);
   CHECK(times(s, PassKind::forward, Group::ep, Collective::all_to_all, 2 * llama_bytes / 4) == 6);
@@ -201,7 +207,7 @@ TEST_CASE("experts dispatch and combine, forward and backward", "[model]") {
   CHECK(times(s, PassKind::forward, Group::tp, Collective::all_gather, llama_bytes) == 3);
 }
 
-TEST_CASE("experts that ranks of tp do not share gather nothing", "[model]") {
+TEST_CASE("experts that ranks of tp do not share need no gather", "[model]") {
   const auto t = traffic("mixtral-8x7b", "{sequence: 8192}",
                          {.tp = 4, .sequence = true, .ep = 8, .etp = 1, .dp = 4}, three_layers);
   CHECK(times(t, PassKind::forward, Group::ep, Collective::all_to_all, 2 * llama_bytes / 4) == 6);
@@ -213,18 +219,18 @@ TEST_CASE("experts that ranks of tp do not share gather nothing", "[model]") {
         3);
 }
 
-TEST_CASE("tokens go as their dispatcher sends them", "[model]") {
-  const auto with = [](const std::string& experts) {
+TEST_CASE("the dispatcher determines how tokens are sent", "[model]") {
+  const auto with_experts = [](const std::string& experts) {
     return traffic("mixtral-8x7b", "{sequence: 8192, experts: " + experts + "}", {.ep = 4, .dp = 4},
                    three_layers);
   };
-  const auto gathered = with("{dispatcher: allgather}");
+  const auto gathered = with_experts("{dispatcher: allgather}");
   CHECK(times(gathered, PassKind::forward, Group::ep, Collective::all_gather, 4 * llama_bytes) ==
         3);
   CHECK(times(gathered, PassKind::input_grad, Group::ep, Collective::reduce_scatter,
               4 * llama_bytes) == 3);
-  // Each token once, and in fp8 with a scale for each 128 elements on the way there.
-  const auto once = with("{dispatcher: deepep, dispatch_precision: fp8}");
+  // Each token is sent once, in fp8 with a scale per 128 elements on the way to the experts.
+  const auto once = with_experts("{dispatcher: deepep, dispatch_precision: fp8}");
   const workload::Dispatch dispatch = workload::dispatch_of(
       {.count = 8, .top_k = 2, .top_groups = 1}, {.dispatcher = config::Dispatcher::deepep});
   REQUIRE(once[PassKind::forward].size() == 2);
@@ -234,23 +240,24 @@ TEST_CASE("tokens go as their dispatcher sends them", "[model]") {
                                                      .times = 3});
   CHECK(once[PassKind::forward][1].bytes == llama_bytes);
   CHECK(once[PassKind::input_grad][0].bytes == llama_bytes);
-  // The busiest rank gets half as many tokens again.
-  const auto uneven = with("{imbalance: 1.5}");
+  // The busiest rank gets 1.5 times as many tokens.
+  const auto uneven = with_experts("{imbalance: 1.5}");
   CHECK(times(uneven, PassKind::forward, Group::ep, Collective::all_to_all, 3 * llama_bytes) == 6);
 }
 
-TEST_CASE("tokens go beside the shared experts of their layer, or wait for nothing", "[model]") {
+TEST_CASE("dispatch overlaps with the shared experts of its layer, or with nothing", "[model]") {
   const Layout layout{.ep = 8, .dp = 8};
-  const StageParts three{.layers = {10, 3}};
-  for (const char* const apart_from : {"{}", "{experts: {overlap: true}}"})
-    for (const auto& calls : traffic("deepseek-v3", apart_from, layout, three).inside)
+  const StageParts three_expert_layers{.layers = {10, 3}};
+  for (const char* const no_overlap : {"{}", "{experts: {overlap: true}}"})
+    for (const auto& calls : traffic("deepseek-v3", no_overlap, layout, three_expert_layers).inside)
       for (const Call& call : calls) CHECK(call.overlappable_compute == 0);
 
-  const auto t = traffic("deepseek-v3", "{experts: {shared_overlap: true}}", layout, three);
-  const OwnSetting own(library_model("deepseek-v3"), "{}", layout);
-  const auto seconds = [&](bool (*wanted)(workload::Part)) {
-    return workload::layer_seconds(own.setting, workload::LayerKind::experts,
-                                   config::find_gpu("a100-80gb"), wanted);
+  const auto t =
+      traffic("deepseek-v3", "{experts: {shared_overlap: true}}", layout, three_expert_layers);
+  const SettingFixture fixture(library_model("deepseek-v3"), "{}", layout);
+  const auto seconds = [&](bool (*includes)(workload::Part)) {
+    return workload::layer_seconds(fixture.setting, workload::LayerKind::experts,
+                                   config::find_gpu("a100-80gb"), includes);
   };
   const auto first = seconds([](workload::Part part) {
     return part == workload::Part::shared_in || part == workload::Part::shared_activation;
@@ -267,7 +274,7 @@ TEST_CASE("tokens go beside the shared experts of their layer, or wait for nothi
   CHECK(t[PassKind::input_grad][1].overlappable_compute == Approx(3 * second.input_grad));
 }
 
-TEST_CASE("dense layers of a mixture call no experts", "[model]") {
+TEST_CASE("dense layers of a mixture of experts dispatch no tokens", "[model]") {
   const Layout layout{.ep = 8, .dp = 8};
   const auto dense = traffic("deepseek-v3", "{}", layout, {.layers = {0, 3}});
   for (const auto& calls : dense.inside) CHECK(calls.empty());
@@ -276,12 +283,12 @@ TEST_CASE("dense layers of a mixture call no experts", "[model]") {
               2ULL * 4096 * 8 * 7168) == 4);
 }
 
-TEST_CASE("a boundary tensor that came in parts is gathered", "[model]") {
+TEST_CASE("a boundary tensor that arrives in parts is gathered", "[model]") {
   const StageParts middle{.layers = {3, 1}, .receives = true, .sends = true};
   const auto t = traffic("megatron-22b", "{}", {.tp = 8}, middle, parts_of_tp);
   CHECK(times(t, PassKind::forward, Group::tp, Collective::all_gather, gpt_bytes) == 1);
   CHECK(times(t, PassKind::input_grad, Group::tp, Collective::all_gather, gpt_bytes) == 1);
-  // With sequence parallelism it is in parts anyway.
+  // With sequence parallelism it stays in parts.
   const auto s = traffic("megatron-22b", "{}", {.tp = 8, .sequence = true}, middle, parts_of_tp);
   CHECK(times(s, PassKind::forward, Group::tp, Collective::all_gather, gpt_bytes) == 2);
 }

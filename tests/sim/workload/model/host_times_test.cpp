@@ -4,7 +4,7 @@
 #include "sim/config/text/yaml.hpp"
 #include "sim/workload/plan/planner.hpp"
 
-// What the host adds to the passes of a model.
+// Tests of the time that the host adds to the passes of a model.
 
 using namespace pipewright;
 using schedules::PassKind;
@@ -18,7 +18,7 @@ workload::StageCosts costs(const std::string& launch, const std::string& trainin
           ", training: " + training + "}",
       "s.yaml");
   const config::Scenario scenario = config::read_scenario(tree);
-  // Longer than a file may say, so that it is all that counts.
+  // The launch time exceeds the limit for a file, so that nothing else matters.
   workload::Gpus gpus(2, *scenario.gpu);
   for (config::Gpu& gpu : gpus) gpu.launch = config::parse_time(launch, "launch", "a time");
   return workload::make_plan(scenario, scenario.schedules.front(), gpus).costs;
@@ -34,10 +34,11 @@ double waits(const workload::StageCosts& costs, PassKind kind, std::uint32_t sta
 
 }  // namespace
 
-TEST_CASE("a pass takes all launches of its layers, or its kernels", "[host]") {
+TEST_CASE("a pass takes the longer of its launches and its kernels", "[host]") {
   const double overhead = 0.5e-3;
-  // The first stage looks tokens up, one kernel; a layer has two norms, four matrices, rotation,
-  // attention, two residuals and the activation function: 11. W are the matrices, and the table.
+  // The first stage also looks tokens up, one kernel. A layer has two norms, four matrices,
+  // rotation, attention, two residuals and the activation function: 11 kernels. W has four matrices
+  // per layer and the embedding table.
   const auto slow = costs("1 s", "{}");
   CHECK(seconds(slow, PassKind::forward) == Approx(overhead + 16 * 11 + 1));
   CHECK(waits(slow, PassKind::forward) ==
@@ -50,26 +51,26 @@ TEST_CASE("a pass takes all launches of its layers, or its kernels", "[host]") {
         Approx(overhead + 16 * 4 + 1));
 }
 
-TEST_CASE("a host that is ahead adds nothing", "[host]") {
+TEST_CASE("a host that is ahead of the GPU adds no time", "[host]") {
   const auto none = costs("0 s", "{}");
   const auto ahead = costs("10 us", "{}");
   CHECK(none.times.of_stage == ahead.times.of_stage);
   CHECK(ahead.host_waits[0].empty());
 }
 
-TEST_CASE("a kernel made again costs its launch only where the host binds", "[host]") {
+TEST_CASE("a recomputed kernel costs its launch only if the host limits the pass", "[host]") {
   const std::string attention = "{recompute: {modules: [core_attn]}}";
-  const auto longer = [&](const std::string& launch) {
+  const auto added_seconds = [&](const std::string& launch) {
     return seconds(costs(launch, attention), PassKind::backward) -
            seconds(costs(launch, "{}"), PassKind::backward);
   };
-  CHECK(longer("0 s") > 0);
-  CHECK(longer("140 us") == Approx(longer("0 s")));
-  // The kernel, and states of random numbers four times.
-  CHECK(longer("1 s") == Approx(16 * 5));
+  CHECK(added_seconds("0 s") > 0);
+  CHECK(added_seconds("140 us") == Approx(added_seconds("0 s")));
+  // One kernel is launched, and random number states are handled four times.
+  CHECK(added_seconds("1 s") == Approx(16 * 5));
 }
 
-TEST_CASE("each slice of a microbatch is launched anew", "[host]") {
+TEST_CASE("each slice of a microbatch is launched separately", "[host]") {
   const auto forward = [](const std::string& schedule) {
     return seconds(costs("1 s", "{}", schedule), PassKind::forward);
   };

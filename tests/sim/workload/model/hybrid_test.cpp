@@ -16,11 +16,11 @@ using config::test::error_of;
 using workload::LayerKind;
 using workload::Part;
 
-// Layers of 64 for sequences of 256: Mamba-2 of 4 heads of 16 in 2 groups with states of 8, a gated
-// delta net of 2 heads of keys and 4 of values, of 8 and 16.
+// Layers have 64 elements and sequences 256 tokens. Mamba-2 has 4 heads of 16 in 2 groups with
+// states of 8; the gated delta net has 2 heads of keys and 4 of values, of 8 and 16 elements.
 namespace {
 
-config::Model hybrid(const std::string& pattern, const std::string& more = "") {
+config::Model hybrid(const std::string& pattern, const std::string& extra_keys = "") {
   return model_of("{pattern: '" + pattern +
                   "', hidden: 64, heads: 8, kv_heads: 2, ffn: 128, norm: rmsnorm, biases: false,\n"
                   " vocabulary: 1000, sequence: 256,\n"
@@ -28,14 +28,15 @@ config::Model hybrid(const std::string& pattern, const std::string& more = "") {
                   " linear_attention: {key_heads: 2, value_heads: 4, key_head_dim: 8, "
                   "value_head_dim: 16},\n"
                   " experts: {count: 4, top_k: 2, ffn: 32}" +
-                  more + "}");
+                  extra_keys + "}");
 }
 
-constexpr std::uint64_t vocabulary = 2ULL * 1000 * 64 + 64;  // both matrices and the last norm
-// [gates, x, B, C, steps] of 64, and back; a convolution over 4 tokens of 64 + 2 x 16 channels with
-// its bias; decay, skip and step of each head; norms before it and of its result.
+constexpr std::uint64_t vocabulary = 2ULL * 1000 * 64 + 64;  // both matrices and the final norm
+// Projections from 64 to [gates, x, B, C, steps] and back; a convolution over 4 tokens of 64 + 2 x
+// 16 channels with its bias; decay, skip and step of each head; norms before the mixer and of its
+// result.
 constexpr std::uint64_t mamba = 64 * (2 * 64 + 2 * 16 + 4) + 64 * 64 + 96 * 5 + 3 * 4 + 64 + 64;
-// [queries, keys, values, gates, decay, strength] of 64, and back.
+// Projections from 64 to [queries, keys, values, gates, decay, strength] and back.
 constexpr std::uint64_t delta = 64 * (2 * 16 + 2 * 64 + 2 * 4) + 64 * 64 + 96 * 4 + 2 * 4 + 16 + 64;
 constexpr std::uint64_t attention = 64 * (8 + 2 * 2) * 8 + 64 * 64 + 64;
 constexpr std::uint64_t mlp = 2 * 64 * 128 + 64;
@@ -56,7 +57,7 @@ TEST_CASE("a pattern has a symbol for each layer", "[model][hybrid]") {
   CHECK(workload::parameter_count(hybrid("G")) == vocabulary + delta);
   CHECK(workload::parameter_count(hybrid("MM*-GE")) ==
         vocabulary + 2 * mamba + attention + mlp + delta + experts);
-  // Two layers of a pattern are one of a transformer.
+  // Two layers of a pattern correspond to one layer of a transformer.
   const config::Model dense = model_of(
       "{layers: 3, hidden: 64, heads: 8, kv_heads: 2, ffn: 128, norm: rmsnorm, biases: false, "
       "vocabulary: 1000, sequence: 256}");
@@ -65,32 +66,32 @@ TEST_CASE("a pattern has a symbol for each layer", "[model][hybrid]") {
         Approx(workload::forward_flops(dense, 2, 256)));
 }
 
-TEST_CASE("Nemotron 3 Nano and Qwen3-Next have as many parameters as published",
+TEST_CASE("Nemotron 3 Nano and Qwen3-Next have their published parameter counts",
           "[model][hybrid]") {
   const config::Model nano = library_model("nemotron-3-nano-30b-a3b");
   CHECK(nano.layers == 52);
   CHECK(static_cast<double>(workload::parameter_count(nano)) == Approx(31.6e9).epsilon(0.005));
-  // 3.2 billion active without embeddings.
+  // 3.2 billion parameters are active without embeddings.
   CHECK(static_cast<double>(workload::active_parameter_count(nano)) - 2.0 * 131072 * 2688 / 2 ==
         Approx(3.2e9).epsilon(0.02));
   const config::Model next = library_model("qwen3-next-80b-a3b");
   CHECK(static_cast<double>(workload::parameter_count(next)) == Approx(80e9).epsilon(0.01));
 }
 
-TEST_CASE("FLOPs of recurrences are as Megatron-LM counts them", "[model][hybrid]") {
-  // mamba_layer_flops: products, and 7 x d x n along the sequence; without the convolution.
+TEST_CASE("FLOPs of recurrences are counted like in Megatron-LM", "[model][hybrid]") {
+  // mamba_layer_flops: products, and 7 x d x n along the sequence, without the convolution.
   const double tokens = 2 * 256;
   CHECK(workload::layer_flops(hybrid("M"), LayerKind::mamba, 2, 256) ==
         tokens * (2 * 64 * (2 * 64 + 2 * 16 + 4) + 7 * 64 * 8 + 2 * 64 * 64));
-  // gdn_layer_flops: four products of each head's state.
+  // gdn_layer_flops: four products with each head's state.
   CHECK(workload::layer_flops(hybrid("G"), LayerKind::linear_attention, 2, 256) ==
         tokens * (2 * 64 * (2 * 16 + 2 * 64 + 2 * 4) + 2 * 4 * 4 * 16 * 8 + 2 * 64 * 64));
-  // Attention alone has scores, whatever the other layers are.
+  // Only attention has scores, whatever the other layers are.
   CHECK(workload::score_flops(hybrid("M*GE-"), 1, 256) ==
         Approx(workload::score_flops(hybrid("*"), 1, 256)));
 }
 
-TEST_CASE("a sliding window is of the layers that have it", "[model][hybrid]") {
+TEST_CASE("a sliding window applies to the layers that have one", "[model][hybrid]") {
   const config::Model model = hybrid("*S", ", sliding_window: 16");
   const auto flops = [&](LayerKind kind) {
     const workload::Layer layer =
@@ -101,38 +102,42 @@ TEST_CASE("a sliding window is of the layers that have it", "[model][hybrid]") {
   CHECK(flops(LayerKind::sliding_attention) == 16 * 256 - 16 * 16 / 2);
 }
 
-TEST_CASE("a recurrence's kernels move what their tensors have", "[model][hybrid]") {
-  const OwnSetting own(hybrid("MG"), "{}", {});
-  const workload::PassKernels kernels = layer_kernels(own.setting, LayerKind::mamba);
-  // 96 channels in and out, in 16 bits; the gated norm reads the result and its gates.
+TEST_CASE("kernels of a recurrence move the bytes of their tensors", "[model][hybrid]") {
+  const SettingFixture fixture(hybrid("MG"), "{}", {});
+  const workload::PassKernels kernels = layer_kernels(fixture.setting, LayerKind::mamba);
+  // 96 channels are read and written in 16 bits; the gated norm reads the result and its gates.
   CHECK(bytes_of(kernels.forward, Part::convolution) == 256.0 * 96 * 4);
   CHECK(bytes_of(kernels.forward, Part::recurrence_norm) == 256.0 * 64 * 6);
-  // States of a chunk of 128 tokens, 64 x 8 in 32 bits, are 16 bytes a token.
+  // The state of a chunk of 128 tokens, 64 x 8 elements in 32 bits, takes 16 bytes per token.
   const auto states = std::ranges::find_if(
       kernels.forward, [](const auto& kernel) { return kernel.name == "chunk states"; });
   REQUIRE(states != kernels.forward.end());
   CHECK(states->bytes == 256.0 * (2 * 64 + 2 * 16 + 16));
-  // Backward they are made again.
+  // The backward pass recomputes states and scores.
   CHECK(bytes_of(kernels.input_grad, Part::recurrence) >
         bytes_of(kernels.forward, Part::recurrence));
   CHECK(kernels.weight_grad.size() == 2);
 }
 
-TEST_CASE("a recurrence keeps what its first product gives", "[model][hybrid]") {
-  const OwnSetting own(hybrid("MG*-"), "{}", {});
+TEST_CASE("a recurrence saves the output of its input projection", "[model][hybrid]") {
+  const SettingFixture fixture(hybrid("MG*-"), "{}", {});
   const double tokens = 256;
-  // Input, norm's result, gates with x, B, C and steps, the result before its gates and after.
-  CHECK(layer_bytes(own.setting, LayerKind::mamba).held == tokens * 2 * (64 + 64 + 164 + 64 + 64));
-  // As well: what the convolution gives, normed queries and keys, each head's 64 scores.
-  CHECK(layer_bytes(own.setting, LayerKind::linear_attention).held ==
+  // The layer saves its input, the norm's result, gates with x, B, C and steps, and the result
+  // before and after gating.
+  CHECK(layer_bytes(fixture.setting, LayerKind::mamba).held ==
+        tokens * 2 * (64 + 64 + 164 + 64 + 64));
+  // A gated delta net also saves the convolution's output, normed queries and keys, and 64 scores
+  // per head.
+  CHECK(layer_bytes(fixture.setting, LayerKind::linear_attention).held ==
         tokens * 2 * (64 + 64 + 168 + 64 + 64 + 96 + 32 + 4 * 64));
-  // Both halves of a transformer's layer.
-  const double halves = layer_bytes(own.setting, LayerKind::attention).held +
-                        layer_bytes(own.setting, LayerKind::mlp).held;
-  CHECK(layer_bytes(own.setting, LayerKind::dense).held == halves);
+  // Both halves of a transformer layer together.
+  const double halves = layer_bytes(fixture.setting, LayerKind::attention).held +
+                        layer_bytes(fixture.setting, LayerKind::mlp).held;
+  CHECK(layer_bytes(fixture.setting, LayerKind::dense).held == halves);
 }
 
-TEST_CASE("ranks of cp exchange a recurrence's tokens for a part of its heads", "[model][hybrid]") {
+TEST_CASE("ranks of cp exchange tokens of a recurrence for a part of its heads",
+          "[model][hybrid]") {
   const config::Model model = hybrid("M");
   const config::Training training = training_of("{}");
   const config::Parallel parallel = parallel_of({.cp = 2});
@@ -147,7 +152,7 @@ TEST_CASE("ranks of cp exchange a recurrence's tokens for a part of its heads", 
   CHECK(calls[1].bytes == 128 * 64 * 2);
 }
 
-TEST_CASE("a pattern says what it needs", "[model][hybrid]") {
+TEST_CASE("errors of a pattern name the missing or wrong key", "[model][hybrid]") {
   const auto fault = [](const std::string& text) { return error_of([&] { model_of(text); }); };
   const std::string sizes = ", hidden: 64, heads: 8, vocabulary: 1000, sequence: 256";
   CHECK_THAT(fault("{pattern: 'M*'" + sizes + "}"),

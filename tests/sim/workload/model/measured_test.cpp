@@ -23,93 +23,93 @@ namespace {
 
 constexpr PassSeconds model{.forward = 2, .input_grad = 3, .weight_grad = 1, .recomputed = 2};
 
-// How often each call is made, and the seconds under which all of them can hide.
-using Said = std::map<std::tuple<workload::Group, workload::Operation, std::uint64_t>,
-                      std::pair<std::uint32_t, double>>;
+// Number of calls of each kind, and the seconds of compute beside which all of them can run.
+using CallSums = std::map<std::tuple<workload::Group, workload::Operation, std::uint64_t>,
+                          std::pair<std::uint32_t, double>>;
 
-Said said(const StageTraffic& traffic, PassKind kind) {
-  Said sums;
+CallSums sum_calls(const StageTraffic& traffic, PassKind kind) {
+  CallSums sums;
   for (const Call& call : traffic.inside[static_cast<std::size_t>(kind)]) {
-    auto& [times, hides] = sums[{call.group, call.collective, call.bytes}];
+    auto& [times, overlap] = sums[{call.group, call.collective, call.bytes}];
     times += call.times;
-    hides += call.overlappable_compute;
+    overlap += call.overlappable_compute;
   }
   return sums;
 }
 
-void check_same(const Said& one, const Said& other) {
-  REQUIRE(one.size() == other.size());
-  for (const auto& [call, sums] : one) {
-    REQUIRE(other.count(call) == 1);
-    CHECK(sums.first == other.at(call).first);
-    CHECK(sums.second == Approx(other.at(call).second));
+void check_equal(const CallSums& left, const CallSums& right) {
+  REQUIRE(left.size() == right.size());
+  for (const auto& [call, sums] : left) {
+    REQUIRE(right.count(call) == 1);
+    CHECK(sums.first == right.at(call).first);
+    CHECK(sums.second == Approx(right.at(call).second));
   }
 }
 
-// DeepSeek-V3's layers 1 to 5: two dense ones, then three with experts.
+// Layers 1 to 5 of DeepSeek-V3: two dense layers, then three with experts.
 const StageParts five_layers{
     .layers = {1, 5}, .embedding = true, .head = true, .receives = true, .sends = true};
 
 struct Job {
   explicit Job(const std::string& training)
-      : own(library_model("deepseek-v3"), training, {.tp = 4, .sequence = true, .ep = 8, .dp = 8}) {
+      : fixture(library_model("deepseek-v3"), training,
+                {.tp = 4, .sequence = true, .ep = 8, .dp = 8}) {}
+  StageTraffic all_calls(const StageParts& parts) const {
+    return stage_calls(fixture.setting, parts, gpu, communication);
   }
-  StageTraffic all(const StageParts& parts) const {
-    return stage_calls(own.setting, parts, gpu, communication);
-  }
-  StageTraffic left(const LayerTimes& times) const {
-    return unmeasured_calls(own.setting, five_layers, gpu, communication, times);
+  StageTraffic unmeasured(const LayerTimes& times) const {
+    return unmeasured_calls(fixture.setting, five_layers, gpu, communication, times);
   }
 
-  OwnSetting own;
+  SettingFixture fixture;
   config::Gpu gpu = config::find_gpu("h100-sxm");
   config::Communication communication;
 };
 
 }  // namespace
 
-TEST_CASE("what is recomputed follows the forward that was measured", "[model]") {
+TEST_CASE("recomputation scales with the measured forward time", "[model]") {
   PartTimes times;
   times.forward = {5};
-  const PassSeconds seconds = measured(model, times);
+  const PassSeconds seconds = with_measured_times(model, times);
   CHECK(seconds.forward == 5);
   CHECK(seconds.recomputed == 5);
   CHECK(seconds.input_grad == 3);
   CHECK(seconds.weight_grad == 1);
-  // A part of the forward keeps its share.
+  // Partial recomputation keeps its share.
   PassSeconds selective = model;
   selective.recomputed = 0.5;
-  CHECK(measured(selective, times).recomputed == Approx(1.25));
+  CHECK(with_measured_times(selective, times).recomputed == Approx(1.25));
 }
 
-TEST_CASE("but not where it was measured with the backward pass", "[model]") {
+TEST_CASE("measured backward times include recomputation", "[model]") {
   PartTimes times;
   times.forward = {5};
   times.input_grad = {7};
-  CHECK(measured(model, times).recomputed == 0);
-  CHECK(measured(model, times).input_grad == 7);
-  CHECK(measured(model, times).weight_grad == 1);
+  CHECK(with_measured_times(model, times).recomputed == 0);
+  CHECK(with_measured_times(model, times).input_grad == 7);
+  CHECK(with_measured_times(model, times).weight_grad == 1);
 
-  // 12 s of a backward of 2 + 3 and 1: twice the model's.
+  // A measured 12 s for a modelled backward of 2 + 3 and 1 s: twice as long.
   PartTimes whole;
   whole.forward = {5};
   whole.backward = {12};
-  const PassSeconds seconds = measured(model, whole);
+  const PassSeconds seconds = with_measured_times(model, whole);
   CHECK(seconds.recomputed == 0);
   CHECK(seconds.input_grad == Approx(10));
   CHECK(seconds.weight_grad == Approx(2));
 }
 
-TEST_CASE("of a list each layer has its own", "[model]") {
+TEST_CASE("each layer takes its own time from a list", "[model]") {
   PartTimes times;
   times.forward = {1, 2, 4};
   times.backward = {6, 12, 18};
-  CHECK(measured(model, times, 0).forward == 1);
-  CHECK(measured(model, times, 2).forward == 4);
-  CHECK(measured(model, times, 1).weight_grad == Approx(2));
+  CHECK(with_measured_times(model, times, 0).forward == 1);
+  CHECK(with_measured_times(model, times, 2).forward == 4);
+  CHECK(with_measured_times(model, times, 1).weight_grad == Approx(2));
 }
 
-TEST_CASE("layers with experts have their own times, and else those of all", "[model]") {
+TEST_CASE("layers with experts take their own times or else those of all layers", "[model]") {
   LayerTimes times;
   times.layers.forward = {1};
   times.layers.backward = {2};
@@ -117,7 +117,8 @@ TEST_CASE("layers with experts have their own times, and else those of all", "[m
   CHECK(times_of_layers(times, LayerKind::dense).forward == std::vector<double>{1});
   CHECK(times_of_layers(times, LayerKind::experts).forward == std::vector<double>{3});
   CHECK(times_of_layers(times, LayerKind::experts).backward == std::vector<double>{2});
-  // Whole or in halves: of the layer's own and of all layers' never both.
+  // Whole and half backward times are never mixed between a layer's own times and those of all
+  // layers.
   times.experts.input_grad = {4};
   CHECK(times_of_layers(times, LayerKind::experts).backward.empty());
   times.experts = {};
@@ -128,60 +129,65 @@ TEST_CASE("layers with experts have their own times, and else those of all", "[m
   CHECK(times_of_layers(times, LayerKind::dense).weight_grad == std::vector<double>{6});
 }
 
-TEST_CASE("where nothing was measured all calls of a stage are left", "[model]") {
+TEST_CASE("without measured times, all calls of a stage remain", "[model]") {
   for (const char* const training : {"{}", "{recompute: full}"}) {
     const Job job(training);
-    const StageTraffic left = job.left({});
+    const StageTraffic unmeasured = job.unmeasured({});
     for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
-      check_same(said(left, static_cast<PassKind>(kind)),
-                 said(job.all(five_layers), static_cast<PassKind>(kind)));
+      check_equal(sum_calls(unmeasured, static_cast<PassKind>(kind)),
+                  sum_calls(job.all_calls(five_layers), static_cast<PassKind>(kind)));
   }
 }
 
-TEST_CASE("the calls of layers go with their times, those of the ends stay", "[model]") {
+TEST_CASE("measured times of layers include their calls; those of the ends remain", "[model]") {
   const Job job("{}");
   StageParts ends = five_layers;
   ends.layers.count = 0;
   LayerTimes times;
   times.layers.forward = {1};
-  check_same(said(job.left(times), PassKind::forward), said(job.all(ends), PassKind::forward));
-  check_same(said(job.left(times), PassKind::recompute), said(job.all(ends), PassKind::forward));
-  check_same(said(job.left(times), PassKind::backward),
-             said(job.all(five_layers), PassKind::backward));
+  check_equal(sum_calls(job.unmeasured(times), PassKind::forward),
+              sum_calls(job.all_calls(ends), PassKind::forward));
+  check_equal(sum_calls(job.unmeasured(times), PassKind::recompute),
+              sum_calls(job.all_calls(ends), PassKind::forward));
+  check_equal(sum_calls(job.unmeasured(times), PassKind::backward),
+              sum_calls(job.all_calls(five_layers), PassKind::backward));
   times.head.forward = {1};
   ends.head = false;
-  check_same(said(job.left(times), PassKind::forward), said(job.all(ends), PassKind::forward));
+  check_equal(sum_calls(job.unmeasured(times), PassKind::forward),
+              sum_calls(job.all_calls(ends), PassKind::forward));
   times.embedding.forward = {1};
-  CHECK(said(job.left(times), PassKind::forward).empty());
+  CHECK(sum_calls(job.unmeasured(times), PassKind::forward).empty());
 }
 
-TEST_CASE("measured layers with experts leave the calls of the dense ones", "[model]") {
+TEST_CASE("measured layers with experts leave the calls of dense layers", "[model]") {
   const Job job("{}");
   LayerTimes times;
   times.experts.forward = times.experts.backward = {1};
   StageParts dense = five_layers;
   dense.layers.count = 2;
   for (const PassKind kind : {PassKind::forward, PassKind::input_grad, PassKind::backward})
-    check_same(said(job.left(times), kind), said(job.all(dense), kind));
+    check_equal(sum_calls(job.unmeasured(times), kind), sum_calls(job.all_calls(dense), kind));
 }
 
-TEST_CASE("of a B of which I was measured the calls of W are left", "[model]") {
+TEST_CASE("B with a measured I still has the calls of W", "[model]") {
   const Job job("{}");
   LayerTimes times;
   for (PartTimes* part : {&times.layers, &times.embedding, &times.head}) part->input_grad = {1};
-  const StageTraffic left = job.left(times);
-  CHECK(said(left, PassKind::input_grad).empty());
-  CHECK_FALSE(said(left, PassKind::backward).empty());
-  check_same(said(left, PassKind::backward), said(left, PassKind::weight_grad));
+  const StageTraffic unmeasured = job.unmeasured(times);
+  CHECK(sum_calls(unmeasured, PassKind::input_grad).empty());
+  CHECK_FALSE(sum_calls(unmeasured, PassKind::backward).empty());
+  check_equal(sum_calls(unmeasured, PassKind::backward),
+              sum_calls(unmeasured, PassKind::weight_grad));
 }
 
-TEST_CASE("what is recomputed makes no calls beside a measured forward", "[model]") {
+TEST_CASE("recomputation adds no calls if the forward time was measured", "[model]") {
   const Job full("{recompute: full}");
   const Job none("{}");
   LayerTimes times;
   times.layers.forward = {1};
   for (const PassKind kind : {PassKind::input_grad, PassKind::backward}) {
-    check_same(said(full.left(times), kind), said(none.all(five_layers), kind));
-    CHECK(said(full.left({}), kind) != said(none.all(five_layers), kind));
+    check_equal(sum_calls(full.unmeasured(times), kind),
+                sum_calls(none.all_calls(five_layers), kind));
+    CHECK(sum_calls(full.unmeasured({}), kind) != sum_calls(none.all_calls(five_layers), kind));
   }
 }

@@ -32,17 +32,17 @@ struct Job {
   std::vector<std::uint32_t> tp_by_device = {};
 };
 
-// Calls `use` with a job that refers to what lives meanwhile.
+// Calls `use` with a job that refers to local objects.
 template <class Use>
-auto with(const Job& given, const Use& use) {
-  const config::Model model = library_model(given.model);
-  const config::Training training = training_of(given.training);
-  config::Parallel parallel = parallel_of(given.layout);
-  parallel.pp.value = given.devices;
-  for (const std::uint32_t tp : given.tp_by_device) parallel.tp_by_device.push_back({tp, {}});
-  if (!given.tp_by_device.empty()) parallel.tp.value = std::ranges::max(given.tp_by_device);
-  const config::Partition partition{given.rule, {}, {}};
-  const std::vector<config::Gpu> gpus(given.devices, config::find_gpu(given.gpu));
+auto with(const Job& job, const Use& use) {
+  const config::Model model = library_model(job.model);
+  const config::Training training = training_of(job.training);
+  config::Parallel parallel = parallel_of(job.layout);
+  parallel.pp.value = job.devices;
+  for (const std::uint32_t tp : job.tp_by_device) parallel.tp_by_device.push_back({tp, {}});
+  if (!job.tp_by_device.empty()) parallel.tp.value = std::ranges::max(job.tp_by_device);
+  const config::Partition partition{job.rule, {}, {}};
+  const std::vector<config::Gpu> gpus(job.devices, config::find_gpu(job.gpu));
   return use(workload::ModelJob{model, training, parallel, partition, gpus});
 }
 
@@ -64,7 +64,7 @@ std::uint64_t state(const workload::DeviceState& s) {
 
 }  // namespace
 
-TEST_CASE("every field of a stage's costs is there", "[model]") {
+TEST_CASE("model_costs sets every member", "[model]") {
   const StageCosts c = costs({.layout = {.tp = 4, .dp = 2, .zero = 3}}, Routes::looped(8, 2));
   for (const auto& kind : c.times.of_stage) CHECK(kind.size() == 16);
   CHECK(c.activations.size() == 16);
@@ -81,11 +81,11 @@ TEST_CASE("every field of a stage's costs is there", "[model]") {
   CHECK(c.traffic[1].embedding_parameters == 0);
 }
 
-TEST_CASE("every model costs something on every GPU of the library", "[model]") {
+TEST_CASE("every model has plausible costs on every GPU of the library", "[model]") {
   for (const std::string& gpu : config::library_names("gpus", ".yaml"))
     for (const std::string& model : config::library_names("models", ".yaml")) {
       INFO(model << " on " << gpu);
-      const std::uint32_t tp = model == "mamba-2-2.7b" ? 1 : 2;  // its heads are of one group
+      const std::uint32_t tp = model == "mamba-2-2.7b" ? 1 : 2;  // its heads form one group
       const StageCosts c = costs({.model = model,
                                   .training = "{}",
                                   .layout = {.tp = tp, .sequence = tp > 1, .dp = 2, .zero = 1},
@@ -95,14 +95,14 @@ TEST_CASE("every model costs something on every GPU of the library", "[model]") 
                                  Routes::looped(2, 1));
       for (const auto& kind : c.times.of_stage)
         for (const double seconds : kind) REQUIRE((seconds > 1e-3 && seconds < 1e3));
-      // Compute alone is slower than the peak.
+      // Compute time exceeds the time at the peak rate.
       REQUIRE(c.model_flops_per_microbatch / tp / c.peak_flops <
               sum(times(c, PassKind::forward)) + sum(times(c, PassKind::backward)));
       for (const auto& device : c.state) REQUIRE(state(device) > 0);
     }
 }
 
-TEST_CASE("chunks add up to the device", "[model]") {
+TEST_CASE("costs of chunks add up to those of the device", "[model]") {
   const Job job{.model = "megatron-7.5b", .rule = config::Partition::Rule::even, .devices = 4};
   const StageCosts whole = costs(job, Routes::looped(4, 1));
   const StageCosts cut = costs(job, Routes::looped(4, 9));
@@ -118,7 +118,7 @@ TEST_CASE("chunks add up to the device", "[model]") {
     CHECK(state(whole.state[device]) == state(cut.state[device]));
 }
 
-TEST_CASE("B takes I and W with one overhead less", "[model]") {
+TEST_CASE("B takes as long as I and W, with one overhead less", "[model]") {
   const StageCosts c = costs({}, Routes::looped(8, 1));
   const double overhead = config::find_gpu("a100-80gb").pass_overhead;
   for (std::size_t stage = 0; stage < 8; ++stage)
@@ -127,16 +127,16 @@ TEST_CASE("B takes I and W with one overhead less", "[model]") {
                  overhead));
 }
 
-TEST_CASE("a stage that lives on two devices is held by both", "[model]") {
-  const Routes both({{0, 1, 2, 3}, {3, 2, 1, 0}});
+TEST_CASE("both devices of a stage hold its state", "[model]") {
+  const Routes both_routes({{0, 1, 2, 3}, {3, 2, 1, 0}});
   const Job job{.model = "llama-3-8b", .rule = config::Partition::Rule::even, .devices = 4};
-  const StageCosts one = costs(job, Routes::looped(4, 1));
-  const StageCosts two = costs(job, both);
-  CHECK(state(two.state[0]) == state(one.state[0]) + state(one.state[3]));
-  CHECK(state(two.state[1]) == state(one.state[1]) + state(one.state[2]));
+  const StageCosts single = costs(job, Routes::looped(4, 1));
+  const StageCosts dual = costs(job, both_routes);
+  CHECK(state(dual.state[0]) == state(single.state[0]) + state(single.state[3]));
+  CHECK(state(dual.state[1]) == state(single.state[1]) + state(single.state[2]));
 }
 
-TEST_CASE("a tied head beside its embedding has no copy", "[model]") {
+TEST_CASE("a tied head on the device of its embedding needs no copy", "[model]") {
   const StageCosts v = costs({.rule = config::Partition::Rule::even}, Routes::v_shape(8));
   CHECK(v.traffic.front().embedding_parameters == 0);
   CHECK(v.traffic.back().embedding_parameters == 0);
@@ -145,20 +145,20 @@ TEST_CASE("a tied head beside its embedding has no copy", "[model]") {
         line.traffic.back().embedding_parameters);
 }
 
-TEST_CASE("where routes run in opposite directions, both ends have embedding and head", "[model]") {
-  const Routes both({{0, 1, 2, 3}, {3, 2, 1, 0}});
+TEST_CASE("with routes in opposite directions, both ends have embedding and head", "[model]") {
+  const Routes both_routes({{0, 1, 2, 3}, {3, 2, 1, 0}});
   const Job job{.rule = config::Partition::Rule::even, .devices = 4};
-  const StageCosts two = costs(job, both);
+  const StageCosts dual = costs(job, both_routes);
   const StageCosts line = costs(job, Routes::looped(4, 1));
   const std::uint64_t matrix = line.traffic.back().embedding_parameters;
   REQUIRE(matrix > 0);
-  CHECK(two.traffic.front().embedding_parameters == 0);
-  CHECK(two.traffic.back().embedding_parameters == 0);
+  CHECK(dual.traffic.front().embedding_parameters == 0);
+  CHECK(dual.traffic.back().embedding_parameters == 0);
   for (const std::uint32_t end : {0U, 3U})
-    CHECK(state(two.state[end]) == state(line.state[0]) + state(line.state[3]) - 18 * matrix);
+    CHECK(state(dual.state[end]) == state(line.state[0]) + state(line.state[3]) - 18 * matrix);
 }
 
-TEST_CASE("what a recomputing stage keeps is cut by sequence parallelism alone", "[model]") {
+TEST_CASE("only sequence parallelism divides the input that a recomputing stage keeps", "[model]") {
   const std::uint64_t whole = 2ULL * 3 * 1024 * 4096;
   CHECK(costs({.layout = {.tp = 4}}, Routes::looped(8, 1)).input_bytes.front() == whole);
   CHECK(costs({.layout = {.tp = 4, .sequence = true}}, Routes::looped(8, 1)).input_bytes.front() ==
@@ -166,7 +166,7 @@ TEST_CASE("what a recomputing stage keeps is cut by sequence parallelism alone",
   CHECK(costs({.layout = {.tp = 4}}, Routes::looped(8, 1), 2).input_bytes.front() == whole / 2);
 }
 
-TEST_CASE("gradients before they are sharded stand among a device's buffers", "[model]") {
+TEST_CASE("gradients that are not sharded yet count as buffers of a device", "[model]") {
   const auto buffers = [](std::uint32_t zero) {
     return costs({.layout = {.dp = 2, .zero = zero}}, Routes::looped(8, 2)).state[1].buffers;
   };
@@ -178,11 +178,11 @@ TEST_CASE("gradients before they are sharded stand among a device's buffers", "[
   CHECK(buffers(3) == buffers(2));
 }
 
-TEST_CASE("slices of a microbatch share what it takes", "[model]") {
+TEST_CASE("slices of a microbatch share its costs", "[model]") {
   const StageCosts whole = costs({.layout = {.tp = 2}}, Routes::looped(8, 1));
   const StageCosts cut = costs({.layout = {.tp = 2}}, Routes::looped(8, 1), 4);
   const double overhead = config::find_gpu("a100-80gb").pass_overhead;
-  // The host launches as many kernels for each.
+  // The host launches equally many kernels per slice.
   const auto kernels = [&](const StageCosts& c) {
     return times(c, PassKind::forward)[2] - c.of(c.host_waits, {PassKind::forward, 2}) - overhead;
   };
@@ -195,7 +195,7 @@ TEST_CASE("slices of a microbatch share what it takes", "[model]") {
   CHECK(cut.model_flops_per_microbatch == whole.model_flops_per_microbatch);
 }
 
-TEST_CASE("I leaves what W needs, and full recomputation has to make it", "[model]") {
+TEST_CASE("I leaves the inputs of W, which full recomputation has to recompute", "[model]") {
   const double sbh = 3.0 * 1024 * 4096;
   const auto none = costs({}, Routes::looped(8, 1)).activations[1];
   CHECK(static_cast<double>(none.held - none.released_by_input_grad) == Approx(4 * 32 * sbh));
@@ -208,7 +208,7 @@ TEST_CASE("I leaves what W needs, and full recomputation has to make it", "[mode
   CHECK(static_cast<double>(full.held + full.made_by_input_grad) == Approx(4 * 32 * sbh));
 }
 
-TEST_CASE("hardware FLOPs count what is made again", "[model]") {
+TEST_CASE("hardware FLOPs include recomputation", "[model]") {
   const auto flops = [](const std::string& recompute, const std::string& flash) {
     return costs({.training = "{recompute: " + recompute + ", flash_attention: " + flash + "}"},
                  Routes::looped(8, 1));
@@ -220,17 +220,17 @@ TEST_CASE("hardware FLOPs count what is made again", "[model]") {
   CHECK(none.model_flops_per_microbatch == Approx(3 * forward));
   CHECK(none.full_attention_flops_per_microbatch ==
         Approx(3 * (forward + workload::score_flops(model, 1, 1024))));
-  // Of scores that are kept the whole square is made again, though half of it counts.
+  // Recomputation of stored scores computes the full square, of which half counts.
   const double scores = workload::score_flops(model, 1, 1024);
   CHECK(flops("full", "false").hardware_flops_per_microbatch ==
         Approx(4 * forward - workload::head_flops(model, 1, 1024) + scores));
   CHECK(flops("selective", "false").hardware_flops_per_microbatch ==
         Approx(3 * forward + 2 * scores));
-  // Flash attention makes the lower triangle of its scores again, though it keeps none.
+  // Flash attention recomputes the lower triangle of its scores, although it stores none.
   CHECK(flops("selective", "true").hardware_flops_per_microbatch == Approx(3 * forward + scores));
 }
 
-TEST_CASE("the FLOPs of the stages' forwards are the model's", "[model]") {
+TEST_CASE("forward FLOPs of the stages add up to those of the model", "[model]") {
   for (const char* const name : {"zero-bubble-6.2b", "llama-3-8b", "deepseek-v3"}) {
     INFO(name);
     const StageCosts c =
@@ -242,9 +242,9 @@ TEST_CASE("the FLOPs of the stages' forwards are the model's", "[model]") {
   }
 }
 
-TEST_CASE("fragmentation is a part of the most that is in flight", "[model]") {
+TEST_CASE("fragmentation is a share of the peak activations in flight", "[model]") {
   const std::string plain = "{reserved: 1 GB, fragmentation: 0}";
-  const std::string more = "{reserved: 1 GB, fragmentation: 10 %}";
+  const std::string fragmented = "{reserved: 1 GB, fragmentation: 10 %}";
   const schedules::Schedule schedule =
       schedules::make_schedule("1f1b", {.devices = 8, .microbatches = 16});
   const auto allowance = [&](const std::string& training, std::uint32_t device) {
@@ -255,11 +255,11 @@ TEST_CASE("fragmentation is a part of the most that is in flight", "[model]") {
     });
   };
   CHECK(allowance(plain, 1).first == 1'000'000'000);
-  const auto [bytes, held] = allowance(more, 1);
+  const auto [bytes, held] = allowance(fragmented, 1);
   CHECK(static_cast<double>(bytes) == Approx(1e9 + 0.1 * 7 * static_cast<double>(held)));
 }
 
-TEST_CASE("CUDA graphs take memory for each kernel that they hold", "[model]") {
+TEST_CASE("CUDA graphs take memory for each of their kernels", "[model]") {
   const schedules::Schedule schedule =
       schedules::make_schedule("1f1b", {.devices = 8, .microbatches = 16});
   const auto graphs = [&](const std::string& kind, std::uint32_t device) {
@@ -271,22 +271,23 @@ TEST_CASE("CUDA graphs take memory for each kernel that they hold", "[model]") {
     });
   };
   CHECK(graphs("none", 1).first == 0);
-  const auto [of_layers, launches] = graphs("layer", 1);
-  CHECK(launches > 4 * 20);                   // four layers
-  CHECK(of_layers == 7 * launches * 20'000);  // in flight on the second of eight devices
+  const auto [layer_graphs, launches] = graphs("layer", 1);
+  CHECK(launches > 4 * 20);  // four layers
+  // Microbatches in flight on the second of eight devices.
+  CHECK(layer_graphs == 7 * launches * 20'000);
   CHECK(graphs("iteration", 1).first == 16 * launches * 20'000);
 }
 
-TEST_CASE("by cost, no stage takes longer than in any other partition", "[model]") {
+TEST_CASE("in a partition by cost, no stage takes longer than in another partition", "[model]") {
   for (const char* const name : {"llama-3-8b", "deepseek-v3", "zero-bubble-6.2b"}) {
     const auto longest = [&](config::Partition::Rule rule) {
       const StageCosts c =
           costs({.model = name, .training = "{}", .rule = rule}, Routes::looped(8, 1));
-      double most = 0;
+      double longest_stage = 0;
       for (std::size_t stage = 0; stage < 8; ++stage)
-        most = std::max(most,
-                        times(c, PassKind::forward)[stage] + times(c, PassKind::backward)[stage]);
-      return most;
+        longest_stage = std::max(longest_stage, times(c, PassKind::forward)[stage] +
+                                                    times(c, PassKind::backward)[stage]);
+      return longest_stage;
     };
     INFO(name);
     CHECK(longest(config::Partition::Rule::by_cost) <=
@@ -306,7 +307,7 @@ TEST_CASE("a faster GPU gets more layers by cost", "[model]") {
   CHECK(stages[2].layers.count > stages[1].layers.count + 3);
 }
 
-TEST_CASE("peak memory of 1F1B is within 6 % of what was measured", "[model]") {
+TEST_CASE("peak memory of 1F1B is within 6 % of measurements", "[model]") {
   // arXiv 2401.10241, table 4: peak GB (read as GiB) of its 1F1B rows.
   struct Row {
     const char* model;
@@ -337,15 +338,15 @@ TEST_CASE("peak memory of 1F1B is within 6 % of what was measured", "[model]") {
   }
 }
 
-TEST_CASE("a layout that does not fit is refused", "[model]") {
+TEST_CASE("a layout that does not fit is rejected", "[model]") {
   CHECK_THAT(config::test::error_of([] { costs({.layout = {.tp = 3}}, Routes::looped(8, 1)); }),
              Catch::Contains("parallel.tp is 3"));
   CHECK_THAT(config::test::error_of([] { costs({.model = "llama-3-8b"}, Routes::looped(8, 1)); }),
-             Catch::Contains("partition ends_less gives"));
+             Catch::Contains("partition ends_less needs"));
 }
 
-// Of an even partition, which does not go by times.
-TEST_CASE("a stage costs on a device with a tp of its own what it costs where all have that",
+// The partition is even, so that it does not depend on times.
+TEST_CASE("a stage on a device with its own tp costs the same as with that tp on all devices",
           "[model]") {
   const std::vector<std::uint32_t> tp{4, 1, 2, 4};
   for (const std::string model : {"zero-bubble-6.2b", "mixtral-8x7b"})
@@ -360,31 +361,31 @@ TEST_CASE("a stage costs on a device with a tp of its own what it costs where al
       const StageCosts uneven = costs(job, routes);
       CAPTURE(model, zero);
       for (std::uint32_t device = 0; device < 4; ++device) {
-        Job even = job;
-        even.tp_by_device.clear();
-        even.layout.tp = tp[device];
-        const StageCosts all = costs(even, routes);
-        CHECK(uneven.state[device] == all.state[device]);
-        CHECK(uneven.optimizer_seconds[device] == all.optimizer_seconds[device]);
+        Job uniform_job = job;
+        uniform_job.tp_by_device.clear();
+        uniform_job.layout.tp = tp[device];
+        const StageCosts uniform = costs(uniform_job, routes);
+        CHECK(uneven.state[device] == uniform.state[device]);
+        CHECK(uneven.optimizer_seconds[device] == uniform.optimizer_seconds[device]);
         for (const std::uint32_t stage : {device, device + 4}) {
           CAPTURE(stage);
           for (const auto kind : {PassKind::forward, PassKind::input_grad, PassKind::weight_grad})
-            CHECK(times(uneven, kind)[stage] == times(all, kind)[stage]);
-          CHECK(uneven.activations[stage] == all.activations[stage]);
-          CHECK(uneven.input_bytes[stage] == all.input_bytes[stage]);
-          CHECK(uneven.traffic[stage].inside == all.traffic[stage].inside);
-          CHECK(uneven.traffic[stage].parameters == all.traffic[stage].parameters);
-          CHECK(uneven.gathered[stage] == all.gathered[stage]);
-          CHECK(uneven.launches[stage] == all.launches[stage]);
-          CHECK(uneven.overlap_slowdown[0][stage] == all.overlap_slowdown[0][stage]);
+            CHECK(times(uneven, kind)[stage] == times(uniform, kind)[stage]);
+          CHECK(uneven.activations[stage] == uniform.activations[stage]);
+          CHECK(uneven.input_bytes[stage] == uniform.input_bytes[stage]);
+          CHECK(uneven.traffic[stage].inside == uniform.traffic[stage].inside);
+          CHECK(uneven.traffic[stage].parameters == uniform.traffic[stage].parameters);
+          CHECK(uneven.gathered[stage] == uniform.gathered[stage]);
+          CHECK(uneven.launches[stage] == uniform.launches[stage]);
+          CHECK(uneven.overlap_slowdown[0][stage] == uniform.overlap_slowdown[0][stage]);
         }
-        CHECK(uneven.model_flops_per_microbatch == all.model_flops_per_microbatch);
-        if (tp[device] == 4) CHECK(uneven.boundary_bytes == all.boundary_bytes);
+        CHECK(uneven.model_flops_per_microbatch == uniform.model_flops_per_microbatch);
+        if (tp[device] == 4) CHECK(uneven.boundary_bytes == uniform.boundary_bytes);
       }
     }
 }
 
-TEST_CASE("a partition by cost gives a device of more GPUs more layers", "[model]") {
+TEST_CASE("a partition by cost gives a device with more GPUs more layers", "[model]") {
   const auto layers_of = [](const std::vector<std::uint32_t>& tp) {
     const Job job{.model = "llama-3-70b",
                   .training = "{}",

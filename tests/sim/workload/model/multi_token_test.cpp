@@ -17,12 +17,13 @@ using schedules::Routes;
 using workload::Collective;
 using workload::StageCosts;
 
-// A GPT of 4 layers of 64 with 1,000 tokens, padded to 1,024, and sequences of 32.
+// The model is a GPT of 4 layers of 64 elements with a vocabulary of 1,000, padded to 1,024, and
+// sequences of 32 tokens.
 namespace {
 
 constexpr double elements = 32 * 64;
 constexpr std::uint64_t vocabulary_parameters = 1024 * 64;
-// A layer, 12 h^2 + 13 h; the projection, 2 h^2; three norms, 2 h each.
+// A layer has 12 h^2 + 13 h parameters, the projection 2 h^2, and three norms 2 h each.
 constexpr std::uint64_t module_parameters = 14 * 64 * 64 + (13 + 6) * 64;
 
 config::Model gpt(std::uint32_t mtp_layers, bool tied = false) {
@@ -58,15 +59,16 @@ TEST_CASE("a module of multi-token prediction has a projection, a layer and thre
           "[model]") {
   CHECK(workload::parameter_count(gpt(2)) - workload::parameter_count(gpt(0)) ==
         2 * module_parameters);
-  // The released checkpoint's README_WEIGHTS.md: 11.5 billion parameters of its own.
+  // The released checkpoint's README_WEIGHTS.md states 11.5 billion parameters of the module.
   config::Model v3 = library_model("deepseek-v3");
-  const auto without = static_cast<double>(workload::parameter_count(v3));
+  const auto without_module = static_cast<double>(workload::parameter_count(v3));
   v3.mtp_layers = 1;
-  CHECK(static_cast<double>(workload::parameter_count(v3)) - without ==
+  CHECK(static_cast<double>(workload::parameter_count(v3)) - without_module ==
         Approx(11.5e9).epsilon(0.01));
 }
 
-TEST_CASE("its FLOP are a layer's, the projection's and the head's once more", "[model]") {
+TEST_CASE("FLOPs of multi-token prediction are those of a layer, the projection and the head",
+          "[model]") {
   const double h = 64;
   const double s = 32;
   const double layer = 24 * s * h * h + 2 * s * s * h;
@@ -74,46 +76,49 @@ TEST_CASE("its FLOP are a layer's, the projection's and the head's once more", "
         Approx(layer + 2 * s * 2 * h * h + 2 * s * h * 1000));
 }
 
-TEST_CASE("its time is that of its kernels, and the head runs once more", "[model]") {
-  const OwnSetting own(gpt(1), "{}", {});
+TEST_CASE("multi-token prediction takes the time of its kernels and of another head", "[model]") {
+  const SettingFixture fixture(gpt(1), "{}", {});
   const config::Gpu gpu = config::find_gpu("a100-80gb");
-  const workload::StageSums sums(own.setting, gpu, std::nullopt);
-  const auto all = sums.of({.layers = {4, 0}, .mtp = 1, .head = true});
-  const auto layer = layer_seconds(own.setting, workload::LayerKind::dense, gpu);
-  const auto head = head_seconds(own.setting, gpu);
-  const auto module = mtp_seconds(own.setting, gpu);
-  CHECK(all.kernels.forward == Approx(module.kernels.forward + 2 * head.kernels.forward));
-  CHECK(all.kernels.backward() == Approx(module.kernels.backward() + 2 * head.kernels.backward()));
+  const workload::StageSums sums(fixture.setting, gpu, std::nullopt);
+  const auto stage_seconds = sums.seconds_of({.layers = {4, 0}, .mtp = 1, .head = true});
+  const auto layer = layer_seconds(fixture.setting, workload::LayerKind::dense, gpu);
+  const auto head = head_seconds(fixture.setting, gpu);
+  const auto module = mtp_seconds(fixture.setting, gpu);
+  CHECK(stage_seconds.kernels.forward == Approx(module.kernels.forward + 2 * head.kernels.forward));
+  CHECK(stage_seconds.kernels.backward() ==
+        Approx(module.kernels.backward() + 2 * head.kernels.backward()));
   CHECK(module.kernels.forward > layer.kernels.forward);
-  // Lookup, two norms, both side by side, projection.
-  CHECK(workload::mtp_kernels(own.setting).forward.size() ==
-        workload::layer_kernels(own.setting, workload::LayerKind::dense).forward.size() + 5);
+  // Lookup, two norms, concatenation, projection.
+  CHECK(workload::mtp_kernels(fixture.setting).forward.size() ==
+        workload::layer_kernels(fixture.setting, workload::LayerKind::dense).forward.size() + 5);
 }
 
-TEST_CASE("it keeps what comes in, the embedding, and both side by side", "[model]") {
-  const auto more = [](const std::string& training) {
-    const OwnSetting own(gpt(1), training, {});
-    return mtp_bytes(own.setting).held - layer_bytes(own.setting, workload::LayerKind::dense).held;
+TEST_CASE("multi-token prediction saves its input, the embedding and their concatenation",
+          "[model]") {
+  const auto module_bytes = [](const std::string& training) {
+    const SettingFixture fixture(gpt(1), training, {});
+    return mtp_bytes(fixture.setting).held -
+           layer_bytes(fixture.setting, workload::LayerKind::dense).held;
   };
-  CHECK(more("{}") == Approx((2 + 2 + 4) * elements));
-  // Of a whole module that is made again, the layer keeps no input either.
-  CHECK(more("{recompute: full}") == Approx((2 + 2 - 2) * elements));
+  CHECK(module_bytes("{}") == Approx((2 + 2 + 4) * elements));
+  // If a whole module is recomputed, its layer saves no input either.
+  CHECK(module_bytes("{recompute: full}") == Approx((2 + 2 - 2) * elements));
 }
 
 TEST_CASE("multi-token prediction is on the last stage, with a copy of the embedding", "[model]") {
   const config::Partition even;
-  const StageCosts with = costs(gpt(1), even, 2);
-  const StageCosts without = costs(gpt(0), even, 2);
-  CHECK(with.activations[0] == without.activations[0]);
-  CHECK(with.activations[1].logits == 2 * without.activations[1].logits);
-  CHECK(with.forward_flops[0] == without.forward_flops[0]);
-  CHECK(with.traffic[0].parameters == without.traffic[0].parameters);
-  CHECK(with.traffic[1].parameters - without.traffic[1].parameters ==
+  const StageCosts with_module = costs(gpt(1), even, 2);
+  const StageCosts without_module = costs(gpt(0), even, 2);
+  CHECK(with_module.activations[0] == without_module.activations[0]);
+  CHECK(with_module.activations[1].logits == 2 * without_module.activations[1].logits);
+  CHECK(with_module.forward_flops[0] == without_module.forward_flops[0]);
+  CHECK(with_module.traffic[0].parameters == without_module.traffic[0].parameters);
+  CHECK(with_module.traffic[1].parameters - without_module.traffic[1].parameters ==
         module_parameters + vocabulary_parameters);
-  CHECK(without.traffic[1].embedding_parameters == 0);
-  CHECK(with.traffic[0].embedding_parameters == vocabulary_parameters);
-  CHECK(with.traffic[1].embedding_parameters == vocabulary_parameters);
-  // A tied head has that copy anyway, and one device has the embedding itself.
+  CHECK(without_module.traffic[1].embedding_parameters == 0);
+  CHECK(with_module.traffic[0].embedding_parameters == vocabulary_parameters);
+  CHECK(with_module.traffic[1].embedding_parameters == vocabulary_parameters);
+  // A tied head has that copy anyway, and a single device has the embedding itself.
   CHECK(costs(gpt(1, true), even, 2).traffic[1].parameters -
             costs(gpt(0, true), even, 2).traffic[1].parameters ==
         module_parameters);
@@ -122,35 +127,36 @@ TEST_CASE("multi-token prediction is on the last stage, with a copy of the embed
         module_parameters);
 }
 
-TEST_CASE("a layout places multi-token prediction and the loss apart", "[model]") {
-  // Et|tt|tm|L on two devices: m on the first, which has the embedding.
-  const StageCosts apart = costs(gpt(1), layout({1, 2, 1, 0}, {0, 0, 1, 0}), 2);
-  CHECK(apart.traffic[2].parameters == module_parameters + (12 * 64 * 64 + 13 * 64));
-  CHECK(apart.traffic[3].parameters == vocabulary_parameters + 2 * 64);
-  CHECK(apart.traffic[0].embedding_parameters == 0);
-  // Et|tt|t|mL: on the other one.
+TEST_CASE("a layout places multi-token prediction and the loss separately", "[model]") {
+  // Et|tt|tm|L on two devices: m is on the first device, which has the embedding.
+  const StageCosts separate = costs(gpt(1), layout({1, 2, 1, 0}, {0, 0, 1, 0}), 2);
+  CHECK(separate.traffic[2].parameters == module_parameters + (12 * 64 * 64 + 13 * 64));
+  CHECK(separate.traffic[3].parameters == vocabulary_parameters + 2 * 64);
+  CHECK(separate.traffic[0].embedding_parameters == 0);
+  // Et|tt|t|mL: m is on the other device.
   const StageCosts last = costs(gpt(1), layout({1, 2, 1, 0}, {0, 0, 0, 1}), 2);
   CHECK(last.traffic[3].parameters == module_parameters + 2 * vocabulary_parameters + 2 * 64);
   double flops = 0;
   for (const double stage : last.forward_flops) flops += stage;
   CHECK(3 * flops == Approx(last.model_flops_per_microbatch));
-  CHECK(apart.model_flops_per_microbatch == last.model_flops_per_microbatch);
+  CHECK(separate.model_flops_per_microbatch == last.model_flops_per_microbatch);
 }
 
 TEST_CASE("tensor parallelism gathers the projection's input and its result", "[traffic]") {
-  const OwnSetting own(gpt(1), "{}", {.tp = 2, .sequence = true});
+  const SettingFixture fixture(gpt(1), "{}", {.tp = 2, .sequence = true});
   const config::Gpu gpu = config::find_gpu("a100-80gb");
-  const auto of = [&](const workload::StageParts& parts) {
-    return stage_calls(own.setting, parts, gpu, {});
+  const auto calls_of = [&](const workload::StageParts& parts) {
+    return stage_calls(fixture.setting, parts, gpu, {});
   };
-  const auto module = of({.layers = {4, 0}, .mtp = 1});
-  const auto layer = of({.layers = {3, 1}});
-  const auto more = [&](PassKind pass, Collective kind) {
+  const auto module = calls_of({.layers = {4, 0}, .mtp = 1});
+  const auto layer = calls_of({.layers = {3, 1}});
+  const auto added_tensors = [&](PassKind pass, Collective kind) {
     return (bytes_of(module[pass], kind) - bytes_of(layer[pass], kind)) / (2 * elements);
   };
-  CHECK(more(PassKind::forward, Collective::all_gather) == Approx(2 + 1));
-  CHECK(more(PassKind::forward, Collective::reduce_scatter) == Approx(1));  // the embedding's
-  CHECK(more(PassKind::input_grad, Collective::all_gather) == Approx(2 + 1));
-  CHECK(more(PassKind::input_grad, Collective::reduce_scatter) == Approx(2));
-  CHECK(more(PassKind::weight_grad, Collective::all_gather) == Approx(1));
+  CHECK(added_tensors(PassKind::forward, Collective::all_gather) == Approx(2 + 1));
+  // One more for the embedding.
+  CHECK(added_tensors(PassKind::forward, Collective::reduce_scatter) == Approx(1));
+  CHECK(added_tensors(PassKind::input_grad, Collective::all_gather) == Approx(2 + 1));
+  CHECK(added_tensors(PassKind::input_grad, Collective::reduce_scatter) == Approx(2));
+  CHECK(added_tensors(PassKind::weight_grad, Collective::all_gather) == Approx(1));
 }

@@ -6,8 +6,8 @@
 #include "sim/workload/plan/planner.hpp"
 #include "tests/sim/config/support.hpp"
 
-// Activations that wait for their backward pass in the host's memory. Llama 3 8B has 32 layers, 8
-// on each of four devices; the second has layers alone.
+// Tests of activations that wait for their backward pass in host memory. Llama 3 8B has 32 layers,
+// 8 on each of four devices; the second device has only layers.
 
 using namespace pipewright;
 using config::test::error_of;
@@ -34,21 +34,21 @@ double seconds(const workload::StageCosts& costs, PassKind kind) {
 
 }  // namespace
 
-TEST_CASE("what is in the host's memory is not in the GPU's", "[offload]") {
-  const workload::StageCosts all = costs("");
-  const double layer = held(all) / 8;
+TEST_CASE("offloaded activations do not occupy GPU memory", "[offload]") {
+  const workload::StageCosts resident = costs("");
+  const double layer = held(resident) / 8;
   CHECK(held(costs("offload: {num_layers: 2}")) == Approx(6 * layer));
   CHECK(held(costs("offload: {cpu_offloading_num_layers: 8}")) == 0);
   CHECK(held(costs("offload: {share: 25 %}")) == Approx(6 * layer));
   CHECK(held(costs("offload: {num_layers: 4, share: 0.5}")) == Approx(6 * layer));
 }
 
-TEST_CASE("a module of multi-token prediction waits there with all layers", "[offload]") {
-  const auto last = [](const std::string& more) {
+TEST_CASE("multi-token prediction is offloaded if all layers are", "[offload]") {
+  const auto held_by_stage = [](const std::string& training) {
     const config::Scenario scenario = config::read_scenario(config::read_yaml_text(
         "{model: {layers: 4, hidden: 64, heads: 8, vocabulary: 1000, sequence: 32, mtp_layers: 1}, "
         "devices: 2, microbatches: 8, gpu: h100-sxm, training: {" +
-            more + "}}",
+            training + "}}",
         "s.yaml"));
     const workload::Gpus gpus(2, *scenario.gpu);
     const workload::StageCosts made =
@@ -56,17 +56,17 @@ TEST_CASE("a module of multi-token prediction waits there with all layers", "[of
     return std::array{static_cast<double>(made.activations[0].held),
                       static_cast<double>(made.activations[1].held)};
   };
-  const double layer = last("")[0] / 2;
-  CHECK(last("offload: {num_layers: 2}")[1] == Approx(last("")[1] - 2 * layer));
-  CHECK(last("offload: {}")[1] == Approx(last("")[1] - 3 * layer));
+  const double layer = held_by_stage("")[0] / 2;
+  CHECK(held_by_stage("offload: {num_layers: 2}")[1] == Approx(held_by_stage("")[1] - 2 * layer));
+  CHECK(held_by_stage("offload: {}")[1] == Approx(held_by_stage("")[1] - 3 * layer));
 }
 
-TEST_CASE("two layers have buffers on the GPU", "[offload]") {
-  const workload::StageCosts all = costs("");
-  const double layer = held(all) / 8;
+TEST_CASE("buffers on the GPU hold two layers", "[offload]") {
+  const workload::StageCosts resident = costs("");
+  const double layer = held(resident) / 8;
   const auto buffers = [&](const std::string& offload) {
     return static_cast<double>(costs("offload: " + offload).state[1].buffers -
-                               all.state[1].buffers);
+                               resident.state[1].buffers);
   };
   CHECK(buffers("{num_layers: 1}") == Approx(layer));
   CHECK(buffers("{num_layers: 2}") == Approx(2 * layer));
@@ -74,26 +74,26 @@ TEST_CASE("two layers have buffers on the GPU", "[offload]") {
   CHECK(buffers("{share: 0.5}") == Approx(layer));
 }
 
-TEST_CASE("a pass is as long as the copies beside it", "[offload]") {
-  const workload::StageCosts all = costs("");
+TEST_CASE("a pass takes at least the time of its copies", "[offload]") {
+  const workload::StageCosts resident = costs("");
   const workload::StageCosts fast = costs("offload: {num_layers: 4, bandwidth: 1000 TB/s}");
   const workload::StageCosts slow = costs("offload: {num_layers: 4, bandwidth: 1 GB/s}");
-  const double copy = held(all) / 2 / 1e9 + config::find_gpu("h100-sxm").pass_overhead;
+  const double copy = held(resident) / 2 / 1e9 + config::find_gpu("h100-sxm").pass_overhead;
   for (const auto kind : {PassKind::forward, PassKind::input_grad, PassKind::backward}) {
-    CHECK(seconds(fast, kind) == seconds(all, kind));
+    CHECK(seconds(fast, kind) == seconds(resident, kind));
     CHECK(seconds(slow, kind) == Approx(copy));
   }
-  CHECK(seconds(slow, PassKind::weight_grad) == seconds(all, PassKind::weight_grad));
+  CHECK(seconds(slow, PassKind::weight_grad) == seconds(resident, PassKind::weight_grad));
 }
 
-TEST_CASE("how fast the host is comes from the GPU, or has to be said", "[offload]") {
-  const std::string bare =
+TEST_CASE("the bandwidth of the host comes from the GPU file or from the scenario", "[offload]") {
+  const std::string gpu_without_host =
       "{name: mine, flops: 100 TFLOP/s, memory: 80 GiB, memory_bandwidth: 1 TB/s, processors: 100";
-  CHECK_THAT(error_of([&] { costs("offload: {num_layers: 1}", bare + "}"); }),
-             Catch::EndsWith("the file of the GPU 'mine' does not say; give "
+  CHECK_THAT(error_of([&] { costs("offload: {num_layers: 1}", gpu_without_host + "}"); }),
+             Catch::EndsWith("the file of the GPU 'mine' does not have; give "
                              "training.offload.bandwidth, such as 55 GB/s"));
   const auto forward = [&](const std::string& bandwidth) {
-    return seconds(costs("offload: {}", bare + bandwidth + "}"), PassKind::forward);
+    return seconds(costs("offload: {}", gpu_without_host + bandwidth + "}"), PassKind::forward);
   };
   CHECK(forward(", host_bandwidth: 1 GB/s") > 1.9 * forward(", host_bandwidth: 2 GB/s"));
 }

@@ -5,7 +5,7 @@
 #include "sim/workload/plan/planner.hpp"
 #include "tests/sim/config/support.hpp"
 
-// How much longer compute takes beside collectives, whose kernels take processors.
+// Tests of the slowdown of compute beside collectives, whose kernels occupy processors.
 
 using namespace pipewright;
 using config::test::error_of;
@@ -14,7 +14,7 @@ using workload::Kernel;
 
 namespace {
 
-// Seconds on 116 processors over those on 132, of a GPU that starts kernels in no time.
+// Ratio of the times on 116 and on 132 processors of a GPU that starts kernels in no time.
 double ratio(const Kernel& kernel) {
   config::Gpu gpu = config::find_gpu("h100-sxm");
   gpu.kernel_overhead = 0;
@@ -40,11 +40,11 @@ const std::string times =
 
 }  // namespace
 
-TEST_CASE("a kernel is slower by the processors that it would have used", "[overlap]") {
+TEST_CASE("a kernel slows down by the processors that it would have used", "[overlap]") {
   constexpr double large = 1 << 17;
   CHECK(ratio({.work = Kernel::Work::product, .rows = large, .columns = large, .inner = large}) ==
         Approx(132.0 / 116).epsilon(0.01));
-  // Of one tile, one processor is enough.
+  // A product of one tile needs only one processor.
   CHECK(ratio({.work = Kernel::Work::product, .rows = 128, .columns = 128, .inner = 512}) ==
         Approx(1).epsilon(1e-9));
   CHECK(ratio({.work = Kernel::Work::attention, .flops = 1e15, .keys = 1e6}) ==
@@ -52,7 +52,7 @@ TEST_CASE("a kernel is slower by the processors that it would have used", "[over
   CHECK(ratio({.work = Kernel::Work::memory, .bytes = 1e9}) == 1);
 }
 
-TEST_CASE("the passes of a model are slower as their kernels are", "[overlap]") {
+TEST_CASE("the passes of a model slow down like their kernels", "[overlap]") {
   const workload::StageCosts sixteen = costs(model);
   const workload::StageCosts four = costs(model + "communication: {sms: 4}, ");
   const workload::StageCosts none = costs(model + "communication: {sms: 0}, ");
@@ -60,24 +60,24 @@ TEST_CASE("the passes of a model are slower as their kernels are", "[overlap]") 
     for (const std::size_t stage : {0, 1}) {
       CAPTURE(stage, static_cast<int>(kind));
       CHECK(slowdown(none, kind).at(stage) == 1);
-      // Waves of tiles may have had four SMs to spare.
+      // Waves of tiles may leave four SMs unused.
       CHECK(slowdown(four, kind).at(stage) >= 1);
       CHECK(slowdown(four, kind).at(stage) < slowdown(sixteen, kind).at(stage));
       CHECK(slowdown(sixteen, kind).at(stage) < 1.25);
     }
-  // Norms and residuals move bytes in F and I; W is products alone, and an overhead.
+  // Norms and residuals move bytes in F and I; W consists of products and an overhead.
   CHECK(slowdown(sixteen, PassKind::weight_grad)[1] > slowdown(sixteen, PassKind::forward)[1]);
 }
 
-TEST_CASE("times without kernels are all slower by the processors", "[overlap]") {
+TEST_CASE("times without kernels slow down in proportion to the processors", "[overlap]") {
   for (const auto kind : {PassKind::forward, PassKind::backward})
     CHECK(slowdown(costs(times), kind) == std::vector{132.0 / 116, 132.0 / 116});
   CHECK(slowdown(costs(times + "communication: {sms: 32}, "), PassKind::forward)[0] == 132.0 / 100);
 }
 
 TEST_CASE("collectives cannot take more processors than there are", "[overlap]") {
-  for (const std::string& given : {model, times})
-    CHECK_THAT(error_of([&] { costs(given + "communication: {sms: 132}"); }),
-               Catch::EndsWith("communication.sms is 132, and the GPU has 132 in all; allowed: 0 "
+  for (const std::string& keys : {model, times})
+    CHECK_THAT(error_of([&] { costs(keys + "communication: {sms: 132}"); }),
+               Catch::EndsWith("communication.sms is 132, but the GPU has 132 SMs; allowed: 0 "
                                "to 131"));
 }

@@ -29,7 +29,7 @@ workload::ZeroGroups zero(const Layout& layout) {
 
 }  // namespace
 
-TEST_CASE("Adam in mixed precision takes 18 bytes a parameter", "[model]") {
+TEST_CASE("Adam in mixed precision takes 18 bytes per parameter", "[model]") {
   const auto plain = state({1000, 0}, {});
   CHECK(plain.weights == 2000);
   CHECK(plain.gradients == 4000);
@@ -37,31 +37,33 @@ TEST_CASE("Adam in mixed precision takes 18 bytes a parameter", "[model]") {
   CHECK(sum(state({1000, 0}, {}, {1, 1, 2})) == 4000);
 }
 
-TEST_CASE("ZeRO cuts optimizer state, then gradients, then weights", "[model]") {
+TEST_CASE("ZeRO shards optimizer state, then gradients, then weights", "[model]") {
   const Parameters parameters{6400, 0};
   CHECK(sum(state(parameters, {.dp = 8})) == 6400 * 18);
   CHECK(sum(state(parameters, {.dp = 8, .zero = 1})) == 6400 * (2 + 4) + 6400 * 12 / 8);
   CHECK(sum(state(parameters, {.dp = 8, .zero = 2})) == 6400 * 2 + 6400 * 16 / 8);
   CHECK(sum(state(parameters, {.dp = 8, .zero = 3})) == 6400 * 18 / 8);
-  // Ranks of cp have the same weights, so they share as well.
+  // Ranks of cp have the same weights, so they share shards as well.
   CHECK(sum(state(parameters, {.cp = 4, .dp = 2, .zero = 3})) == 6400 * 18 / 8);
 }
 
-TEST_CASE("copies of all shards cut nothing further", "[model]") {
+TEST_CASE("copies of all shards save no memory", "[model]") {
   const Parameters parameters{6400, 3200};
-  // Shards of 4 ranks; experts of 8 / 2 / ep 2.
+  // Shards are on 4 ranks; those of experts on 8 / 2 / ep 2.
   CHECK(sum(state(parameters, {.ep = 2, .dp = 8, .zero = 3, .replicate = 2})) ==
         6400 * 18 / 4 + 3200 * 18 / 2);
   CHECK(state(parameters, {.cp = 2, .dp = 8, .zero = 3, .replicate = 4}).weights ==
         6400 * 2 / 4 + 3200 * 2 / 4);
 }
 
-TEST_CASE("a pipeline of FSDP keeps weights whole beside their shards, and gradients", "[model]") {
+TEST_CASE("a pipeline of FSDP keeps whole weights beside their shards, and whole gradients",
+          "[model]") {
   config::Parallel parallel = parallel_of({.dp = 8, .zero = 3});
   parallel.pp.value = 4;
   parallel.reshard_after_forward = false;
   config::Training training;
-  // torchtitan: parameters in 4 bytes and Adam's 8 in shards, gathered in 2, gradients in 4.
+  // torchtitan has parameters in 4 bytes and Adam's 8 bytes in shards, gathered weights in 2 and
+  // gradients in 4 bytes.
   training.bytes = {.weights = 4, .gradients = 4, .optimizer = 8};
   const auto zero = workload::zero_groups(parallel);
   const auto held = workload::state_of({6400, 0}, training, zero);
@@ -71,7 +73,7 @@ TEST_CASE("a pipeline of FSDP keeps weights whole beside their shards, and gradi
   CHECK(unsharded_gradient_bytes({6400, 0}, {}, zero) == 0);
 }
 
-TEST_CASE("experts are cut over the ranks that have the same", "[model]") {
+TEST_CASE("experts are sharded over the ranks that have the same experts", "[model]") {
   const Parameters parameters{800, 1600};
   CHECK(state(parameters, {.ep = 4, .dp = 8, .zero = 1}).optimizer == 800 * 12 / 8 + 1600 * 12 / 2);
   CHECK(state(parameters, {.ep = 8, .dp = 8, .zero = 3}).weights == 800 * 2 / 8 + 1600 * 2);
@@ -81,67 +83,68 @@ TEST_CASE("experts are cut over the ranks that have the same", "[model]") {
             parameters, workload::zero_groups(parallel_of({.ep = 4, .dp = 8}))) == 2400);
 }
 
-TEST_CASE("the stages of a pipeline hold the model between them", "[model]") {
+TEST_CASE("the stages of a pipeline together hold the model", "[model]") {
   for (const char* const name : {"gpt3-175b", "deepseek-v3", "llama-3-8b"}) {
     INFO(name);
-    const OwnSetting own(library_model(name), "{vocabulary_multiple: 1}", {});
-    const std::uint32_t layers = own.model.layers;
-    Parameters all;
-    all += stage_parameters(own.setting, {.layers = {0, 1}, .embedding = true});
-    all += stage_parameters(own.setting, {.layers = {1, layers - 2}});
-    all += stage_parameters(own.setting, {.layers = {layers - 1, 1}, .head = true});
-    CHECK(all.all() == workload::parameter_count(own.model));
+    const SettingFixture fixture(library_model(name), "{vocabulary_multiple: 1}", {});
+    const std::uint32_t layers = fixture.model.layers;
+    Parameters total_parameters;
+    total_parameters += stage_parameters(fixture.setting, {.layers = {0, 1}, .embedding = true});
+    total_parameters += stage_parameters(fixture.setting, {.layers = {1, layers - 2}});
+    total_parameters +=
+        stage_parameters(fixture.setting, {.layers = {layers - 1, 1}, .head = true});
+    CHECK(total_parameters.total() == workload::parameter_count(fixture.model));
   }
 }
 
-TEST_CASE("a head apart from the embedding that it is tied to has a copy", "[model]") {
-  const OwnSetting own(library_model("gpt3-175b"), "{}", {.tp = 8});
-  const auto with = stage_parameters(own.setting, {.head = true, .embedding_copy = true});
-  const auto without = stage_parameters(own.setting, {.head = true});
-  CHECK(with.dense - without.dense == 51200U / 8 * 12288);
+TEST_CASE("a tied head on another device than its embedding has a copy", "[model]") {
+  const SettingFixture fixture(library_model("gpt3-175b"), "{}", {.tp = 8});
+  const auto with_copy = stage_parameters(fixture.setting, {.head = true, .embedding_copy = true});
+  const auto without_copy = stage_parameters(fixture.setting, {.head = true});
+  CHECK(with_copy.dense - without_copy.dense == 51200U / 8 * 12288);
 }
 
 TEST_CASE("buffers hold gradients in flight, gathered inputs and scores", "[model]") {
   const config::Model model = library_model("llama-3-8b");
   const std::uint64_t hidden = 2ULL * 8192 * 4096;
-  CHECK(buffer_bytes(OwnSetting(model, "{}", {}).setting, 1) == 0);
-  CHECK(buffer_bytes(OwnSetting(model, "{}", {}).setting, 2) == 2 * hidden);
-  CHECK(buffer_bytes(OwnSetting(model, "{}", {.tp = 4, .sequence = true}).setting, 2) ==
+  CHECK(buffer_bytes(SettingFixture(model, "{}", {}).setting, 1) == 0);
+  CHECK(buffer_bytes(SettingFixture(model, "{}", {}).setting, 2) == 2 * hidden);
+  CHECK(buffer_bytes(SettingFixture(model, "{}", {.tp = 4, .sequence = true}).setting, 2) ==
         2 * hidden / 4 + hidden);
-  CHECK(buffer_bytes(OwnSetting(model, "{flash_attention: false}", {.tp = 4}).setting, 1) ==
+  CHECK(buffer_bytes(SettingFixture(model, "{flash_attention: false}", {.tp = 4}).setting, 1) ==
         2ULL * 8192 * 8192 * 8);
-  CHECK(buffer_bytes(OwnSetting(model, "{}", {}).setting, 2, 4) == 2 * hidden / 4);
+  CHECK(buffer_bytes(SettingFixture(model, "{}", {}).setting, 2, 4) == 2 * hidden / 4);
 }
 
 TEST_CASE("ring attention has two blocks of K and V, and of their gradients", "[model]") {
   const config::Model model = library_model("llama-3-8b");
-  // Of 4,096 tokens, in 8 heads of 128 elements.
+  // A block has 4,096 tokens in 8 heads of 128 elements.
   const std::uint64_t block = 2ULL * 2 * 4096 * 8 * 128;
-  CHECK(buffer_bytes(OwnSetting(model, "{}", {.cp = 2}).setting, 1) == 4 * block);
-  CHECK(buffer_bytes(OwnSetting(model, "{}", {.tp = 2, .cp = 2}).setting, 1) == 2 * block);
+  CHECK(buffer_bytes(SettingFixture(model, "{}", {.cp = 2}).setting, 1) == 4 * block);
+  CHECK(buffer_bytes(SettingFixture(model, "{}", {.tp = 2, .cp = 2}).setting, 1) == 2 * block);
 }
 
-TEST_CASE("ZeRO-3 gathers two neighbours among what a stage itself has", "[zero]") {
-  // A layer of Llama 3 8B: 2 h h + 2 h h / 4 + 3 h f + 2 h parameters; the embedding has v h.
-  const OwnSetting own(library_model("llama-3-8b"), "{}", {.dp = 8});
+TEST_CASE("ZeRO-3 gathers two neighbouring parts of a stage", "[zero]") {
+  // A layer of Llama 3 8B has 2 h h + 2 h h / 4 + 3 h f + 2 h parameters; the embedding has v h.
+  const SettingFixture fixture(library_model("llama-3-8b"), "{}", {.dp = 8});
   const std::uint64_t h = 4096;
   const std::uint64_t layer = 2 * h * h + 2 * h * h / 4 + 3 * h * 14336 + 2 * h;
   const std::uint64_t embedding = 128'256 * h;
   const auto whole = zero({.dp = 8, .zero = 3});
-  CHECK(gathered_bytes(own.setting, {.layers = {8, 8}}, whole) == 2 * 2 * layer);
-  CHECK(gathered_bytes(own.setting, {.layers = {8, 1}}, whole) == 2 * layer);
-  CHECK(gathered_bytes(own.setting, {.layers = {0, 8}, .embedding = true}, whole) ==
+  CHECK(gathered_bytes(fixture.setting, {.layers = {8, 8}}, whole) == 2 * 2 * layer);
+  CHECK(gathered_bytes(fixture.setting, {.layers = {8, 1}}, whole) == 2 * layer);
+  CHECK(gathered_bytes(fixture.setting, {.layers = {0, 8}, .embedding = true}, whole) ==
         2 * (embedding + layer));
-  CHECK(gathered_bytes(own.setting, {.layers = {31, 1}, .head = true}, whole) ==
+  CHECK(gathered_bytes(fixture.setting, {.layers = {31, 1}, .head = true}, whole) ==
         2 * (layer + h + embedding));
-  CHECK(gathered_bytes(own.setting, {.layers = {8, 8}}, zero({.dp = 8, .zero = 2})) == 0);
+  CHECK(gathered_bytes(fixture.setting, {.layers = {8, 8}}, zero({.dp = 8, .zero = 2})) == 0);
 }
 
-TEST_CASE("a head gathers the matrix that it is tied to, whoever keeps it", "[zero]") {
-  const OwnSetting own(library_model("gpt3-175b"), "{}", {.tp = 8, .dp = 2});
+TEST_CASE("a head gathers the matrix that it is tied to, wherever it is stored", "[zero]") {
+  const SettingFixture fixture(library_model("gpt3-175b"), "{}", {.tp = 8, .dp = 2});
   const auto three = zero({.dp = 2, .zero = 3});
-  CHECK(gathered_bytes(own.setting, {.layers = {95, 1}, .head = true}, three) ==
-        gathered_bytes(own.setting, {.layers = {95, 1}, .head = true, .embedding_copy = true},
+  CHECK(gathered_bytes(fixture.setting, {.layers = {95, 1}, .head = true}, three) ==
+        gathered_bytes(fixture.setting, {.layers = {95, 1}, .head = true, .embedding_copy = true},
                        three));
 }
 
@@ -153,13 +156,13 @@ TEST_CASE("the vocabulary's weights have no scaled copies", "[model][precision]"
   CHECK(workload::state_of(parameters, alone, zero({})).weights == 2 * 200 + 2 * 800);
 }
 
-TEST_CASE("shards may be wider than what is gathered", "[zero]") {
-  // FSDP2's mixed precision: fp32 shards, bf16 layers.
+TEST_CASE("shards may have a wider type than gathered weights", "[zero]") {
+  // FSDP2's mixed precision has fp32 shards and bf16 layers.
   const auto bytes = [](const std::string& training) {
-    const OwnSetting own(library_model("llama-3-8b"), training, {.dp = 8});
+    const SettingFixture fixture(library_model("llama-3-8b"), training, {.dp = 8});
     return std::pair{
-        gathered_bytes(own.setting, {.layers = {8, 8}}, zero({.dp = 8, .zero = 3})),
-        workload::state_of({800, 0}, own.training, zero({.dp = 8, .zero = 3})).weights};
+        gathered_bytes(fixture.setting, {.layers = {8, 8}}, zero({.dp = 8, .zero = 3})),
+        workload::state_of({800, 0}, fixture.training, zero({.dp = 8, .zero = 3})).weights};
   };
   const auto [plain, plain_shard] = bytes("{}");
   const auto [mixed, mixed_shard] = bytes("{bytes: {weights: 4}}");
@@ -168,30 +171,33 @@ TEST_CASE("shards may be wider than what is gathered", "[zero]") {
   CHECK(bytes("{bytes: {gathered: 4}}").first == 2 * plain);
 }
 
-TEST_CASE("gradients that are reduced to shards are whole for a bucket or two", "[zero]") {
-  config::Communication talk;  // 40 M parameters, 160 MB, are a bucket
+TEST_CASE("gradients that are reduced to shards are whole for one or two buckets", "[zero]") {
+  config::Communication communication;  // a bucket has 40 M parameters, 160 MB
   const workload::Parameters stage{100'000'000, 0};
   for (const std::uint32_t level : {2U, 3U})
-    CHECK(unsharded_gradient_bytes(stage, talk, zero({.dp = 8, .zero = level})) ==
+    CHECK(unsharded_gradient_bytes(stage, communication, zero({.dp = 8, .zero = level})) ==
           2 * (400'000'000 / 3));
   for (const std::uint32_t level : {0U, 1U})
-    CHECK(unsharded_gradient_bytes(stage, talk, zero({.dp = 8, .zero = level})) == 0);
-  CHECK(unsharded_gradient_bytes(stage, talk, zero({.dp = 1, .zero = 2})) == 0);
+    CHECK(unsharded_gradient_bytes(stage, communication, zero({.dp = 8, .zero = level})) == 0);
+  CHECK(unsharded_gradient_bytes(stage, communication, zero({.dp = 1, .zero = 2})) == 0);
 
-  talk.bucket = 400'000'000;
-  CHECK(unsharded_gradient_bytes(stage, talk, zero({.dp = 8, .zero = 2})) == 400'000'000);
-  talk.bucket = 100'000'000;
-  CHECK(unsharded_gradient_bytes(stage, talk, zero({.dp = 8, .zero = 2})) == 200'000'000);
-  talk.gradient_bytes = 2;
-  CHECK(unsharded_gradient_bytes(stage, talk, zero({.dp = 8, .zero = 2})) == 200'000'000);
-  talk.overlap_grad_reduce = false;  // all of the stage's, when the pass ends
-  talk.gradient_bytes = 4;
-  CHECK(unsharded_gradient_bytes(stage, talk, zero({.dp = 8, .zero = 2})) == 400'000'000);
+  communication.bucket = 400'000'000;
+  CHECK(unsharded_gradient_bytes(stage, communication, zero({.dp = 8, .zero = 2})) == 400'000'000);
+  communication.bucket = 100'000'000;
+  CHECK(unsharded_gradient_bytes(stage, communication, zero({.dp = 8, .zero = 2})) == 200'000'000);
+  communication.gradient_bytes = 2;
+  CHECK(unsharded_gradient_bytes(stage, communication, zero({.dp = 8, .zero = 2})) == 200'000'000);
+  // All gradients of the stage wait for the end of the pass.
+  communication.overlap_grad_reduce = false;
+  communication.gradient_bytes = 4;
+  CHECK(unsharded_gradient_bytes(stage, communication, zero({.dp = 8, .zero = 2})) == 400'000'000);
 }
 
-TEST_CASE("gradients of experts that nobody else has are summed where they are", "[zero]") {
-  const config::Communication talk;
+TEST_CASE("gradients of experts without replicas are summed in place", "[zero]") {
+  const config::Communication communication;
   const workload::Parameters stage{1000, 8000};
-  CHECK(unsharded_gradient_bytes(stage, talk, zero({.ep = 8, .dp = 8, .zero = 2})) == 4 * 1000);
-  CHECK(unsharded_gradient_bytes(stage, talk, zero({.ep = 4, .dp = 8, .zero = 2})) == 4 * 9000);
+  CHECK(unsharded_gradient_bytes(stage, communication, zero({.ep = 8, .dp = 8, .zero = 2})) ==
+        4 * 1000);
+  CHECK(unsharded_gradient_bytes(stage, communication, zero({.ep = 4, .dp = 8, .zero = 2})) ==
+        4 * 9000);
 }

@@ -30,13 +30,13 @@ struct Layout {
   bool sequence = false;
   std::uint32_t cp = 1;
   config::ContextComm cp_comm = config::ContextComm::p2p;
-  std::uint32_t cp_a2a = 0;  // of a2a+p2p: ranks that deal out heads
+  std::uint32_t cp_a2a = 0;  // for a2a+p2p: ranks that exchange heads
   config::ContextBalance cp_balance = config::ContextBalance::head_tail;
   std::uint32_t ep = 1;
-  std::uint32_t etp = 0;  // 0: as tp
+  std::uint32_t etp = 0;  // 0: same as tp
   std::uint32_t dp = 1;
   std::uint32_t zero = 0;
-  std::uint32_t replicate = 1;  // copies of what dp holds in shards
+  std::uint32_t replicate = 1;  // copies of dp's shards
 };
 
 inline config::Parallel parallel_of(const Layout& layout) {
@@ -55,19 +55,19 @@ inline config::Parallel parallel_of(const Layout& layout) {
   return parallel;
 }
 
-// From 1 to `most`.
-inline std::uint32_t pick(std::mt19937& random, std::uint32_t most) {
-  return std::uniform_int_distribution<std::uint32_t>(1, most)(random);
+// Random number from 1 to `limit`.
+inline std::uint32_t pick(std::mt19937& random, std::uint32_t limit) {
+  return std::uniform_int_distribution<std::uint32_t>(1, limit)(random);
 }
 
-// One that owns what it refers to.
-struct OwnSetting {
-  OwnSetting(config::Model given_model, const std::string& given_training, const Layout& layout)
-      : model(std::move(given_model)),
-        training(training_of(given_training)),
+// A ModelSetting with the objects that it refers to.
+struct SettingFixture {
+  SettingFixture(config::Model own_model, const std::string& training_yaml, const Layout& layout)
+      : model(std::move(own_model)),
+        training(training_of(training_yaml)),
         setting{model, training, workload::sizes_of(model, training, parallel_of(layout))} {}
-  OwnSetting(const OwnSetting&) = delete;
-  OwnSetting& operator=(const OwnSetting&) = delete;
+  SettingFixture(const SettingFixture&) = delete;
+  SettingFixture& operator=(const SettingFixture&) = delete;
 
   config::Model model;
   config::Training training;

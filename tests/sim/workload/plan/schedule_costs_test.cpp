@@ -21,7 +21,7 @@ config::Scenario scenario(const std::string& communication) {
       "s.yaml"));
 }
 
-// Of two stages, the second one with so many parameters.
+// Costs of two stages, the second with `parameters` parameters.
 workload::StageCosts with_parameters(std::uint64_t parameters) {
   workload::StageCosts costs;
   costs.traffic.resize(2);
@@ -30,25 +30,25 @@ workload::StageCosts with_parameters(std::uint64_t parameters) {
 }
 
 std::string fault(const std::string& communication, const workload::StageCosts& costs) {
-  const config::Scenario given = scenario(communication);
-  return error_of([&] { workload::check_limits(given, costs); });
+  const config::Scenario scenario_with = scenario(communication);
+  return error_of([&] { workload::check_limits(scenario_with, costs); });
 }
 
 }  // namespace
 
-TEST_CASE("buckets are at most 100000 a stage", "[limits]") {
+TEST_CASE("a stage has at most 100000 buckets", "[limits]") {
   CHECK(fault("{bucket: 4 kB}", with_parameters(100'000'000)).empty());
   CHECK(
       fault("{bucket: 3999}", with_parameters(100'000'000)) ==
-      "s.yaml:1:111: communication.bucket is 3.999 kB, and a stage has 400 MB of gradients, which "
-      "makes 100026 buckets, more than the 100000 that are simulated; allowed: 4.02 kB or more");
+      "s.yaml:1:111: communication.bucket is 3.999 kB, and the 400 MB of gradients of a stage make "
+      "100026 buckets, more than the 100000 that are simulated; allowed: 4.02 kB or more");
   CHECK_THAT(fault("{bucket: 25}", with_parameters(100'000'000)),
              Catch::Contains("16000000 buckets") && Catch::Contains("did you mean 25 MB?"));
-  // Elements of half the size need half as many.
+  // Gradients of half the size need half as many buckets.
   CHECK(fault("{bucket: 2 kB, gradient_bytes: 2}", with_parameters(100'000'000)).empty());
 }
 
-TEST_CASE("without copies there are no buckets", "[limits]") {
+TEST_CASE("a single replica has no buckets", "[limits]") {
   const config::Scenario alone = config::read_scenario(
       config::read_yaml_text("{devices: 2, microbatches: 4, forward_times: 1, backward_times: 2, "
                              "communication: {bucket: 1}}",
@@ -56,33 +56,33 @@ TEST_CASE("without copies there are no buckets", "[limits]") {
   CHECK(error_of([&] { workload::check_limits(alone, with_parameters(100'000'000)); }).empty());
 }
 
-TEST_CASE("what a model's passes take is as limited as what a scenario gives", "[limits]") {
+TEST_CASE("modelled pass times have the same limit as given ones", "[limits]") {
   const double seconds = GENERATE(1.1e9, std::numeric_limits<double>::infinity(), std::nan(""));
   workload::StageCosts costs;
   costs.times.of_stage[0] = {1e9, 2};
   CHECK(fault("{}", costs).empty());
   SECTION("a pass") {
     costs.times.of_stage[1] = {seconds, 2};
-    CHECK_THAT(fault("{}", costs), Catch::Contains("1e9 s is the most that is simulated"));
+    CHECK_THAT(fault("{}", costs), Catch::Contains("allowed: at most 1e9 s"));
   }
   SECTION("an optimizer") {
     costs.optimizer_seconds = {1, seconds, 1};
-    CHECK_THAT(fault("{}", costs), Catch::Contains("1e9 s is the most that is simulated"));
+    CHECK_THAT(fault("{}", costs), Catch::Contains("allowed: at most 1e9 s"));
   }
 }
 
-TEST_CASE("what lies between passes is added to each pass whose time is given", "[overhead]") {
+TEST_CASE("pass_overhead is added to each pass whose time is given", "[overhead]") {
   using schedules::PassKind;
-  const config::Scenario given = config::read_scenario(config::read_yaml_text(
+  const config::Scenario with_overhead = config::read_scenario(config::read_yaml_text(
       "{devices: 2, microbatches: 4, forward_times: 1, input_grad_times: 2, weight_grad_times: 3, "
       "fused_times: 5, pass_overhead: 500 ms}",
       "s.yaml"));
   const auto schedule = schedules::make_schedule("zb-h1", {.devices = 2, .microbatches = 4});
-  schedules::PassTimes times = workload::pass_times(given, schedule);
+  schedules::PassTimes times = workload::pass_times(with_overhead, schedule);
   CHECK(times[PassKind::forward] == std::vector{1.5, 1.5});
   CHECK(times[PassKind::recompute] == std::vector{1.5, 1.5});
   CHECK(times[PassKind::input_grad] == std::vector{2.5, 2.5});
   CHECK(times[PassKind::weight_grad] == std::vector{3.5, 3.5});
-  CHECK(times[PassKind::backward] == std::vector{5.5, 5.5});  // one pass, so one overhead
+  CHECK(times[PassKind::backward] == std::vector{5.5, 5.5});  // one pass has one overhead
   CHECK(times.fused == std::vector{5.5, 5.5});
 }

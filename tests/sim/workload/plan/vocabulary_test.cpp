@@ -13,24 +13,24 @@ using schedules::PassKind;
 using workload::Collective;
 using workload::Group;
 
-// A vocabulary that is cut over the pipeline's devices.
+// Tests of a vocabulary that is split over the pipeline's devices.
 namespace {
 
-config::Scenario scenario(const std::string& vocabulary, const std::string& more = "") {
+config::Scenario scenario(const std::string& vocabulary, const std::string& extra_keys = "") {
   return config::read_scenario(config::read_yaml_text(
       fmt::format(
           "{{model: {{layers: 8, hidden: 4096, heads: 32, vocabulary: 65536, sequence: 4096, "
           "biases: false, norm: rmsnorm, positions: rotary, tied_embeddings: "
           "false}}, gpu: h100-sxm, microbatches: 16, parallel: {{pp: 4, vocab_parallel: "
           "{}}}{}}}",
-          vocabulary, more),
+          vocabulary, extra_keys),
       "mine.yaml"));
 }
 
-workload::Plan plan(const std::string& vocabulary, const std::string& more = "") {
-  const config::Scenario one = scenario(vocabulary, more);
-  const workload::Gpus gpus(one.devices.value, *one.gpu);
-  return workload::make_plan(one, one.schedules.front(), gpus);
+workload::Plan plan(const std::string& vocabulary, const std::string& extra_keys = "") {
+  const config::Scenario own_scenario = scenario(vocabulary, extra_keys);
+  const workload::Gpus gpus(own_scenario.devices.value, *own_scenario.gpu);
+  return workload::make_plan(own_scenario, own_scenario.schedules.front(), gpus);
 }
 
 double sum(const workload::Plan& plan, PassKind kind) {
@@ -44,23 +44,25 @@ constexpr std::uint64_t matrix = 65536 * hidden;
 
 }  // namespace
 
-TEST_CASE("each device has as much of a cut vocabulary, and the same passes", "[vocabulary]") {
+TEST_CASE("a split vocabulary is divided equally, with equal passes on all devices",
+          "[vocabulary]") {
   const workload::Plan whole = plan("none");
   const workload::Plan cut = plan("vocab-2");
   const auto& forward = cut.costs.times[PassKind::forward];
   for (std::uint32_t device = 0; device < 4; ++device) {
     CHECK(forward[device] == Approx(forward[0]));
     CHECK(cut.costs.state[device].weights == cut.costs.state[0].weights);
-    // Two layers and a quarter of both matrices; a middle stage had the layers alone. The last norm
-    // is on each.
+    // A device has two layers, a quarter of both matrices and the final norm; a middle stage of the
+    // whole vocabulary has only layers.
     CHECK(cut.costs.state[device].weights ==
           whole.costs.state[1].weights + 2 * (2 * matrix / 4 + hidden));
   }
-  // What the output layer takes is dealt out: but for what begins with each kernel, as much.
+  // The time of the output layer is divided among the devices; only the overhead of its kernels is
+  // added.
   CHECK(sum(cut, PassKind::backward) == Approx(sum(whole, PassKind::backward)).epsilon(0.1));
   CHECK(cut.costs.times[PassKind::backward][3] < whole.costs.times[PassKind::backward][3]);
-  // No stage keeps logits for all of its microbatches in flight: there is room for one's part, its
-  // gradient's, and the hidden states that were sent.
+  // No stage holds logits for all of its microbatches in flight. There are buffers for one part,
+  // its gradient, and the received hidden states.
   for (const workload::Activations& stage : cut.costs.activations) CHECK(stage.logits == 0);
   const auto& training = scenario("none").training;
   CHECK(cut.costs.state[2].buffers == whole.costs.state[2].buffers +
@@ -68,7 +70,7 @@ TEST_CASE("each device has as much of a cut vocabulary, and the same passes", "[
                                           4 * tokens * hidden);
 }
 
-TEST_CASE("one or two more microbatches wait at the barriers", "[vocabulary]") {
+TEST_CASE("one or two more microbatches are in flight at the barriers", "[vocabulary]") {
   const auto in_flight = [](const std::string& vocabulary) {
     return schedules::peak_in_flight(plan(vocabulary).schedule);
   };
@@ -78,20 +80,21 @@ TEST_CASE("one or two more microbatches wait at the barriers", "[vocabulary]") {
   CHECK(in_flight("vocab-2") == Counts{5, 4, 3, 2});
 }
 
-TEST_CASE("devices send each other hidden states, sums and gradients", "[vocabulary]") {
+TEST_CASE("devices exchange hidden states, sums and gradients", "[vocabulary]") {
   const workload::Plan cut = plan("vocab-1");
   CHECK(plan("none").costs.traffic[3][PassKind::forward].empty());
   for (const workload::StageTraffic& stage : cut.costs.traffic) {
     const auto bytes = [&](PassKind kind, Collective collective) {
-      std::uint64_t all = 0;
+      std::uint64_t sum = 0;
       for (const workload::Call& call : stage[kind]) {
         CHECK(call.group == Group::pp);
         CHECK(call.overlappable_compute > 0);
-        if (call.collective == collective) all += call.times * call.bytes;
+        if (call.collective == collective) sum += call.times * call.bytes;
       }
-      return all;
+      return sum;
     };
-    // Hidden states in fp32; three numbers of each token, and the embeddings' parts.
+    // Hidden states are in fp32; three numbers per token and the parts of the embeddings are
+    // reduced.
     CHECK(bytes(PassKind::forward, Collective::broadcast) == 4 * tokens * hidden);
     CHECK(bytes(PassKind::forward, Collective::all_reduce) == 3 * 4 * tokens + 2 * tokens * hidden);
     CHECK(bytes(PassKind::backward, Collective::all_reduce) == 2 * tokens * hidden);
@@ -99,10 +102,11 @@ TEST_CASE("devices send each other hidden states, sums and gradients", "[vocabul
   }
 }
 
-TEST_CASE("a vocabulary is cut where that is known", "[vocabulary]") {
-  CHECK(error_of([] { plan("vocab-2", ", schedule: zb-h1"); }) ==
-        "mine.yaml:1:242: parallel.vocab_parallel is vocab-2, whose passes have no place in zb-h1; "
-        "allowed: 1f1b, or vocab_parallel none");
+TEST_CASE("a split vocabulary is rejected where it is not supported", "[vocabulary]") {
+  CHECK(
+      error_of([] { plan("vocab-2", ", schedule: zb-h1"); }) ==
+      "mine.yaml:1:242: parallel.vocab_parallel is vocab-2, but zb-h1 has no place for its passes; "
+      "allowed: 1f1b, or vocab_parallel none");
   CHECK_THAT(error_of([] { scenario("vocab-2", ", communication: {detail: full}"); }),
              Catch::Contains("parallel.vocab_parallel is vocab-2") &&
                  Catch::Contains("communication.detail: full"));
@@ -110,11 +114,12 @@ TEST_CASE("a vocabulary is cut where that is known", "[vocabulary]") {
              Catch::Contains("layer_times are of a whole output layer"));
 }
 
-TEST_CASE("times of passes that are given hold those of a cut vocabulary", "[vocabulary]") {
-  const config::Scenario given = config::read_scenario(config::read_yaml_text(
+TEST_CASE("given pass times include those of a split vocabulary", "[vocabulary]") {
+  const config::Scenario with_times = config::read_scenario(config::read_yaml_text(
       "{devices: 2, microbatches: 4, forward_times: 1, backward_times: 2, parallel: "
       "{vocab_parallel: vocab-1}}",
       "mine.yaml"));
-  const workload::Plan made = workload::make_plan(given, given.schedules.front());
-  CHECK(schedules::peak_in_flight(made.schedule) == std::vector<double>{4, 3});
+  const workload::Plan plan_with_times =
+      workload::make_plan(with_times, with_times.schedules.front());
+  CHECK(schedules::peak_in_flight(plan_with_times.schedule) == std::vector<double>{4, 3});
 }

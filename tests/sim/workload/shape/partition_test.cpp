@@ -40,14 +40,14 @@ Counts counts(std::uint32_t layer_count, const Partition& partition, std::uint32
   return result;
 }
 
-Partition rule(Partition::Rule which) { return {which, {}, {"s.yaml", 4, 12}}; }
+Partition rule(Partition::Rule kind) { return {kind, {}, {"s.yaml", 4, 12}}; }
 const Partition even = rule(Partition::Rule::even);
 const Partition ends_less = rule(Partition::Rule::ends_less);
 const Partition by_cost = rule(Partition::Rule::by_cost);
 
-// The least greatest time, by trying all.
-double least(std::uint32_t layer_count, std::uint32_t stages,
-             const workload::StageSeconds& seconds) {
+// Shortest time of the longest stage, by exhaustive search.
+double shortest_longest_stage(std::uint32_t layer_count, std::uint32_t stages,
+                              const workload::StageSeconds& seconds) {
   const std::function<double(std::uint32_t, std::uint32_t)> rest = [&](std::uint32_t stage,
                                                                        std::uint32_t first) {
     if (stage + 1 == stages) return seconds(stage, {first, layer_count - first});
@@ -62,44 +62,44 @@ double least(std::uint32_t layer_count, std::uint32_t stages,
 
 }  // namespace
 
-TEST_CASE("an even partition gives the first stages one more", "[model]") {
+TEST_CASE("an even partition gives the first stages one layer more", "[model]") {
   CHECK(counts(12, even, 4, 4) == Counts{3, 3, 3, 3});
   CHECK(counts(14, even, 4, 4) == Counts{4, 4, 3, 3});
   CHECK(counts(8, even, 2, 8) == Counts(8, 1));
   CHECK(counts(3, even, 1, 1) == Counts{3});
 }
 
-TEST_CASE("the ends may have one layer fewer, none too", "[model]") {
+TEST_CASE("the ends may have one layer fewer, or none", "[model]") {
   CHECK(counts(22, ends_less, 8, 8) == Counts{2, 3, 3, 3, 3, 3, 3, 2});
   CHECK(counts(22, ends_less, 8, 24).front() == 0);
   CHECK(counts(126, ends_less, 16, 16)[1] == 8);
-  CHECK_THAT(
-      error_of([] { counts(24, ends_less, 8, 8); }),
-      Catch::StartsWith("s.yaml:4:12: 24 layers do not go into 8 stages: partition ends_less "
-                        "gives all stages the same number") &&
-          Catch::EndsWith("allowed: 2 or 13 stages, or partition even or by_cost"));
+  CHECK_THAT(error_of([] { counts(24, ends_less, 8, 8); }),
+             Catch::StartsWith(
+                 "s.yaml:4:12: 24 layers cannot be divided into 8 stages: partition ends_less "
+                 "needs equally many layers on all stages") &&
+                 Catch::EndsWith("allowed: 2 or 13 stages, or partition even or by_cost"));
   CHECK_THAT(error_of([] { counts(24, ends_less, 4, 8); }),
              Catch::Contains("8 stages (4 devices with 2 chunks each)"));
 }
 
-TEST_CASE("a list is taken as it stands", "[model]") {
+TEST_CASE("a list is used as it is", "[model]") {
   CHECK(counts(8, {Partition::Rule::listed, {0, 5, 3}, {}}, 3, 3) == Counts{0, 5, 3});
-  const auto wrong = [](const Counts& list, std::uint32_t devices, std::uint32_t stages) {
+  const auto error_with = [](const Counts& list, std::uint32_t devices, std::uint32_t stages) {
     return error_of([&] {
       counts(8, {Partition::Rule::listed, list, {"s.yaml", 4, 12}}, devices, stages);
     });
   };
-  CHECK_THAT(wrong({4, 4}, 4, 4),
+  CHECK_THAT(error_with({4, 4}, 4, 4),
              Catch::Contains("s.yaml:4:12: partition lists 2 stages; this schedule has 4 stages; "
-                             "allowed: a list of 4 that come to 8 layers, or partition even"));
-  CHECK_THAT(wrong({8}, 1, 2),
+                             "allowed: a list of 4 that adds up to 8 layers, or partition even"));
+  CHECK_THAT(error_with({8}, 1, 2),
              Catch::Contains("partition lists 1 stage; this schedule has 2 stages "
                              "(1 device with 2 chunks each)"));
-  CHECK_THAT(wrong({4, 5}, 2, 2), Catch::Contains("lists 9 layers in all; the model has 8"));
-  CHECK_THAT(wrong({4, 0, 4}, 3, 3), Catch::Contains("partition gives stage 1 no layer"));
+  CHECK_THAT(error_with({4, 5}, 2, 2), Catch::Contains("lists 9 layers; the model has 8"));
+  CHECK_THAT(error_with({4, 0, 4}, 3, 3), Catch::Contains("partition gives stage 1 no layer"));
 }
 
-TEST_CASE("a layout is taken as it stands, and may leave stages without layers", "[model]") {
+TEST_CASE("a layout is used as it is and may leave stages without layers", "[model]") {
   const auto layout = [](const Counts& list) {
     Partition partition{Partition::Rule::layout, list, {"s.yaml", 4, 12}};
     partition.mtp.assign(list.size(), 0);
@@ -115,24 +115,24 @@ TEST_CASE("a layout is taken as it stands, and may leave stages without layers",
   CHECK_THAT(error_of([&] {
                counts(8, layout({4, 5}), 2, 2);
              }),
-             Catch::Contains("has 9 t, layers of the transformer; the model has 8"));
+             Catch::Contains("has 9 transformer layers (t); the model has 8"));
   Partition predicts = layout({4, 4});
   predicts.mtp.back() = 1;
   CHECK_THAT(error_of([&] { counts(8, predicts, 2, 2); }),
-             Catch::Contains("has 1 m, layers of multi-token prediction; model.mtp_layers is 0"));
+             Catch::Contains("has 1 multi-token prediction layers (m); model.mtp_layers is 0"));
 }
 
-TEST_CASE("too many stages are refused with the nearest numbers", "[model]") {
-  CHECK_THAT(
-      error_of([] { counts(8, even, 16, 16); }),
-      Catch::Contains("8 layers do not go into 16 stages") && Catch::EndsWith("allowed: 9 stages"));
+TEST_CASE("too many stages are rejected with the nearest numbers", "[model]") {
+  CHECK_THAT(error_of([] { counts(8, even, 16, 16); }),
+             Catch::Contains("8 layers cannot be divided into 16 stages") &&
+                 Catch::EndsWith("allowed: 9 stages"));
   CHECK_THAT(error_of([] { counts(8, even, 10, 10); }),
              Catch::EndsWith("allowed: 9 stages, or partition ends_less or by_cost"));
   CHECK_THAT(error_of([] { counts(8, by_cost, 4, 12); }),
              Catch::Contains("4 devices with 3 chunks") && Catch::EndsWith("allowed: 10 stages"));
 }
 
-TEST_CASE("a rule is refused exactly where it would leave a stage in the middle empty", "[model]") {
+TEST_CASE("a rule is rejected exactly if it would leave an inner stage empty", "[model]") {
   const workload::StageSeconds seconds = [](std::uint32_t, workload::LayerRange range) {
     return range.count;
   };
@@ -149,74 +149,76 @@ TEST_CASE("a rule is refused exactly where it would leave a stage in the middle 
       }
 }
 
-TEST_CASE("the first and the last device may have numbers of their own", "[model]") {
+TEST_CASE("the first and the last device may have their own numbers of layers", "[model]") {
   const auto ends = [](std::optional<std::uint32_t> first, std::optional<std::uint32_t> last) {
     return Partition{
         .rule = Partition::Rule::ends, .origin = {"s.yaml", 4, 12}, .first = first, .last = last};
   };
-  // Megatron-LM's example: 61 layers on 16 devices, of which the ends have 3 and 2.
+  // Megatron-LM's example: 61 layers on 16 devices, with 3 and 2 layers at the ends.
   CHECK(counts(61, ends(3, 2), 16, 16) == Counts{3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2});
   CHECK(counts(14, ends({}, 2), 4, 4) == Counts{4, 4, 4, 2});
   CHECK(counts(7, ends(1, {}), 3, 3) == Counts{1, 3, 3});
   CHECK(counts(5, ends(3, 2), 2, 2) == Counts{3, 2});
-  // Two chunks of each device: 2 + 6 + 6 + 4 layers.
+  // Devices have two chunks and 2, 6, 6 and 4 layers.
   CHECK(counts(18, ends(2, 4), 4, 8) == Counts{1, 3, 3, 2, 1, 3, 3, 2});
   CHECK(error_of([&] { counts(61, ends(3, 3), 16, 16); }) ==
-        "s.yaml:4:12: 61 layers do not go into 16 stages: partition first 3 last 3 gives the "
-        "devices between the ends the same number, and each device its chunks in equal parts; "
+        "s.yaml:4:12: 61 layers cannot be divided into 16 stages: partition first 3 last 3 needs "
+        "equally many "
+        "layers on all devices between the ends, and on all chunks of a device; "
         "allowed: 13 or 57 stages, or partition even or by_cost");
   CHECK_THAT(error_of([&] { counts(18, ends(3, 3), 4, 8); }), Catch::Contains("first 3 last 3"));
   CHECK_THAT(error_of([&] { counts(5, ends(3, 2), 1, 1); }), Catch::Contains("1 stage"));
 }
 
-TEST_CASE("in a V the first device's chunks are at both ends", "[model]") {
+TEST_CASE("in a V, the chunks of the first device are at both ends", "[model]") {
   const Partition ends{.rule = Partition::Rule::ends, .first = 2, .last = 8};
-  Counts found;
+  Counts dealt;
   for (const auto& stage :
        workload::partition_stages(layers(22), ends, {0, 1, 2, 3, 3, 2, 1, 0}, {}))
-    found.push_back(stage.layers.count);
-  CHECK(found == Counts{1, 3, 3, 4, 4, 3, 3, 1});
+    dealt.push_back(stage.layers.count);
+  CHECK(dealt == Counts{1, 3, 3, 4, 4, 3, 3, 1});
 }
 
-TEST_CASE("the embedding and the loss may count as layers, each by itself", "[model]") {
+TEST_CASE("the embedding and the loss may each count as a layer", "[model]") {
   Partition loss = ends_less;
   loss.embedding_counts = false;
   CHECK(counts(15, loss, 4, 4) == Counts{4, 4, 4, 3});
   Partition embedding = ends_less;
   embedding.loss_counts = false;
   CHECK(counts(15, embedding, 4, 8) == Counts{1, 2, 2, 2, 2, 2, 2, 2});
-  CHECK_THAT(error_of([&] { counts(14, loss, 4, 4); }),
-             Catch::Contains("partition account_for_loss gives all stages the same number, the "
-                             "last one fewer"));
+  CHECK_THAT(
+      error_of([&] { counts(14, loss, 4, 4); }),
+      Catch::Contains("partition account_for_loss needs equally many layers on all stages, one "
+                      "fewer on the last"));
 }
 
-TEST_CASE("by cost, a heavy last stage gets fewer layers", "[model]") {
+TEST_CASE("a partition by cost gives a slow last stage fewer layers", "[model]") {
   const workload::StageSeconds seconds = [](std::uint32_t stage, workload::LayerRange range) {
     return range.count + (stage == 3 ? 3.0 : 0.0);
   };
   CHECK(counts(13, by_cost, 4, 4, seconds) == Counts{4, 4, 4, 1});
 }
 
-TEST_CASE("by cost is the best there is, in random costs", "[model]") {
+TEST_CASE("a partition by cost is optimal for random costs", "[model]") {
   std::mt19937 random(11);
   for (int i = 0; i < 300; ++i) {
     const std::uint32_t stages = 1 + test::pick(random, 4);
     const std::uint32_t layer_count = stages - 1 + test::pick(random, 6);
     std::vector<double> cost(layer_count);
-    for (double& each : cost) each = test::pick(random, 5);
+    for (double& layer_cost : cost) layer_cost = test::pick(random, 5);
     std::vector<double> speed(stages);
-    for (double& each : speed) each = test::pick(random, 3);
+    for (double& stage_speed : speed) stage_speed = test::pick(random, 3);
     const double head = test::pick(random, 8);
     const workload::StageSeconds seconds = [&](std::uint32_t stage, workload::LayerRange range) {
       return speed[stage] * std::accumulate(cost.begin() + range.first,
                                             cost.begin() + range.first + range.count,
                                             stage + 1 == stages ? head : 0.0);
     };
-    const Counts found = counts(layer_count, by_cost, stages, stages, seconds);
-    double greatest = 0;
+    const Counts dealt = counts(layer_count, by_cost, stages, stages, seconds);
+    double longest = 0;
     std::uint32_t first = 0;
-    for (std::uint32_t stage = 0; stage < stages; first += found[stage++])
-      greatest = std::max(greatest, seconds(stage, {first, found[stage]}));
-    REQUIRE(greatest == Approx(least(layer_count, stages, seconds)));
+    for (std::uint32_t stage = 0; stage < stages; first += dealt[stage++])
+      longest = std::max(longest, seconds(stage, {first, dealt[stage]}));
+    REQUIRE(longest == Approx(shortest_longest_stage(layer_count, stages, seconds)));
   }
 }

@@ -12,7 +12,7 @@ using namespace pipewright::test;
 using workload::kind_of_layer;
 using workload::LayerKind;
 
-TEST_CASE("every model of the library has as many parameters as its authors say", "[model]") {
+TEST_CASE("every model of the library has its published parameter count", "[model]") {
   const std::vector<std::string> names = config::library_names("models", ".yaml");
   REQUIRE(names.size() >= 24);
   for (const std::string& name : names) {
@@ -23,7 +23,7 @@ TEST_CASE("every model of the library has as many parameters as its authors say"
   }
 }
 
-TEST_CASE("released checkpoints' parameters are counted exactly", "[model]") {
+TEST_CASE("parameters of released checkpoints are counted exactly", "[model]") {
   CHECK(workload::parameter_count(library_model("llama-3-8b")) == 8'030'261'248U);
   CHECK(workload::parameter_count(library_model("llama-3-70b")) == 70'553'706'496U);
   CHECK(workload::parameter_count(library_model("llama-3-405b")) == 405'853'388'800U);
@@ -31,8 +31,8 @@ TEST_CASE("released checkpoints' parameters are counted exactly", "[model]") {
 }
 
 TEST_CASE("a GPT's parameters follow Megatron-LM's formula", "[model]") {
-  // P = 12 l h^2 (1 + 13/(12 h) + (V + s)/(12 l h)), arXiv 2104.04473, equation 2; and the last
-  // norm's 2 h, which it leaves out.
+  // P = 12 l h^2 (1 + 13/(12 h) + (V + s)/(12 l h)), arXiv 2104.04473, equation 2, plus 2 h of the
+  // final norm, which the formula omits.
   for (const char* const name : {"megatron-1.7b", "megatron-18.4b", "megatron-1008b"}) {
     const config::Model m = library_model(name);
     const double l = m.layers;
@@ -43,8 +43,9 @@ TEST_CASE("a GPT's parameters follow Megatron-LM's formula", "[model]") {
   }
 }
 
-TEST_CASE("of experts, those that a token visits are active", "[model]") {
-  // 37 billion of DeepSeek-V3's parameters (arXiv 2412.19437), 12.9 of Mixtral's (its release).
+TEST_CASE("the experts that a token visits count as active", "[model]") {
+  // 37 billion of DeepSeek-V3's parameters (arXiv 2412.19437) and 12.9 billion of Mixtral's (its
+  // release).
   CHECK(workload::active_parameter_count(library_model("deepseek-v3")) ==
         Approx(37e9).epsilon(0.02));
   CHECK(workload::active_parameter_count(library_model("mixtral-8x7b")) ==
@@ -53,7 +54,7 @@ TEST_CASE("of experts, those that a token visits are active", "[model]") {
   CHECK(workload::active_parameter_count(dense) == workload::parameter_count(dense));
 }
 
-TEST_CASE("dense layers stand where a mixture says", "[model]") {
+TEST_CASE("dense layers are at the positions that a mixture of experts defines", "[model]") {
   config::Model m = library_model("deepseek-v3");
   CHECK(kind_of_layer(m, 2) == LayerKind::dense);
   CHECK(kind_of_layer(m, 3) == LayerKind::experts);
@@ -63,21 +64,21 @@ TEST_CASE("dense layers stand where a mixture says", "[model]") {
   CHECK(kind_of_layer(library_model("llama-3-8b"), 0) == LayerKind::dense);
 }
 
-TEST_CASE("what ranks of tp and ep hold adds up to the layer", "[model]") {
+TEST_CASE("parameters on the ranks of tp and ep add up to the layer", "[model]") {
   for (const char* const name : {"llama-3-8b", "deepseek-v3", "mixtral-8x7b", "gpt3-175b"}) {
     const config::Model m = library_model(name);
     const LayerKind kind = m.experts ? LayerKind::experts : LayerKind::dense;
-    const OwnSetting whole(m, "{}", {});
-    const auto all = layer_parameters(m, kind, whole.setting.sizes);
+    const SettingFixture whole(m, "{}", {});
+    const auto total = layer_parameters(m, kind, whole.setting.sizes);
     for (const std::uint32_t tp : {2U, 4U, 8U}) {
-      const OwnSetting cut(m, "{}", {.tp = tp, .ep = m.experts ? 4U : 1U, .dp = 4});
+      const SettingFixture cut(m, "{}", {.tp = tp, .ep = m.experts ? 4U : 1U, .dp = 4});
       const auto part = layer_parameters(m, kind, cut.setting.sizes);
-      // Norms, routers, compressing matrices and biases of rows are on every rank of tp.
+      // Norms, routers, down-projections and biases of rows are on every rank of tp.
       INFO(name << " tp " << tp);
-      CHECK(part.dense * tp >= all.dense);
-      const double replicated = static_cast<double>(part.dense * tp - all.dense) / (tp - 1);
-      CHECK(replicated < (m.latent || m.experts ? 0.1 : 0.001) * static_cast<double>(all.dense));
-      if (m.experts) CHECK(part.experts * tp * 4 == all.experts);
+      CHECK(part.dense * tp >= total.dense);
+      const double replicated = static_cast<double>(part.dense * tp - total.dense) / (tp - 1);
+      CHECK(replicated < (m.latent || m.experts ? 0.1 : 0.001) * static_cast<double>(total.dense));
+      if (m.experts) CHECK(part.experts * tp * 4 == total.experts);
       double flops = 0;
       for (const auto& linear : linears_of(layer_on_gpu(m, kind, cut.setting.sizes)))
         flops += linear.flops();
@@ -89,7 +90,7 @@ TEST_CASE("what ranks of tp and ep hold adds up to the layer", "[model]") {
   }
 }
 
-TEST_CASE("the vocabulary is padded as Megatron-LM does", "[model]") {
+TEST_CASE("the vocabulary is padded like in Megatron-LM", "[model]") {
   CHECK(workload::padded_vocabulary(50257, 128, 8) == 51200);
   CHECK(workload::padded_vocabulary(50257, 128, 1) == 50304);
   CHECK(workload::padded_vocabulary(51200, 128, 8) == 51200);
