@@ -115,9 +115,10 @@ void JointRun::look_for_shared_links() {
     for (std::size_t other = 0; other < jobs_.size(); ++other) {
       if (other == i) continue;
       const bool own = meet(links[i].in_passes, links[other].in_passes) ||
-                       meet(links[i].in_passes, links[other].other);
+                       meet(links[i].in_passes, links[other].outside_passes);
       in_passes[i] = in_passes[i] || own;
-      share_links_ = share_links_ || own || meet(links[i].other, links[other].other);
+      share_links_ =
+          share_links_ || own || meet(links[i].outside_passes, links[other].outside_passes);
     }
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     if (!in_passes[i]) continue;

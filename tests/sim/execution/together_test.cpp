@@ -177,7 +177,7 @@ TEST_CASE("what links a job's flows share is known before it runs", "[together]"
   const execution::LinksOfJob links = execution::links_of(job->job(cluster));
   CHECK(links.in_passes.empty());
   std::set<std::string> names;
-  for (const cluster::Link* link : links.other) names.insert(cluster::Cluster::link_name(link));
+  for (const cluster::Link* link : links.outside_passes) names.insert(cluster::Cluster::link_name(link));
   CHECK(names == std::set<std::string>{"own-0_UP", "own-0_DOWN", "own-2_UP", "own-2_DOWN",
                                        "trunk-0_UP", "trunk-0_DOWN", "trunk-1_UP", "trunk-1_DOWN"});
 }
@@ -276,7 +276,7 @@ TEST_CASE("collectives within passes share links with another job's in full deta
   const auto one = job_on({"gpu-0", "gpu-2"});
   const auto other = job_on({"gpu-1", "gpu-3"});
   CHECK(execution::links_of(one->job(cluster)).in_passes.size() == 8);
-  CHECK(execution::links_of(one->job(cluster)).other.empty());
+  CHECK(execution::links_of(one->job(cluster)).outside_passes.empty());
   const auto [offset, seconds] =
       GENERATE(table<double, double>({{0, 5}, {0.5, 4.5}, {1, 4}, {2.5, 4}, {3.25, 4.25}}));
   CAPTURE(offset);

@@ -75,8 +75,8 @@ TEST_CASE("what other jobs send is in use, but not the job's own", "[links]") {
   const execution::Transfer other{hosts[2], hosts[1], 1'000'000'000};
   execution::LinkBook book(cluster);
   book.add(own, trace::TrafficClass::activation, 0, 2);
-  book.add_other(other, -1, 1);  // half of it before the job began
-  book.add_other(other, -3, -1);
+  book.add_from_other_job(other, -1, 1);  // half of it before the job began
+  book.add_from_other_job(other, -3, -1);
   book.settle();
   constexpr double pieces = 0.01;
   int own_links = 0;
@@ -88,7 +88,7 @@ TEST_CASE("what other jobs send is in use, but not the job's own", "[links]") {
     CHECK(sum.bytes == Approx(book.is_own(link) ? 1e9 : 0).epsilon(pieces));
     CHECK(book.sum(link, 1, 2).bytes == Approx(sum.bytes / 2).epsilon(pieces));
     double others = 0;
-    if (const auto* const cells = book.use_by_others(link))
+    if (const auto* const cells = book.use_by_other_jobs(link))
       for (const TimeBins::Cell& cell : *cells) others += cell.bytes;
     const bool is_shared = name == "star-1_DOWN";
     CHECK(others == Approx(is_shared || name == "star-2_UP" ? 5e8 : 0).epsilon(pieces));
