@@ -49,7 +49,7 @@ class Ledger {
     const auto& by_stage = job_.costs.input_bytes;
     return static_cast<std::uint64_t>(
         tokens(pass) *
-        static_cast<double>(of_stage.empty() ? job_.costs.boundary_bytes : of_stage[pass.stage]));
+        static_cast<double>(by_stage.empty() ? job_.costs.boundary_bytes : by_stage[pass.stage]));
   }
   double tokens(const schedules::Pass& pass) const {
     return job_.tokens_vary() ? job_.uneven->work(replica_, pass.microbatch).tokens : 1;

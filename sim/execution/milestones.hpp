@@ -72,8 +72,8 @@ struct Delays {
 // which returns the time at which that part is available; and lost(time, work), in order of time,
 // which returns how much longer `work` seconds of compute take from that time on.
 template <class Whole, class Needed, class Lost>
-Delays walk(Milestones milestones, double now, double seconds, Whole&& whole, Needed&& needed,
-            Lost&& lost) {
+Delays walk_compute(Milestones milestones, double now, double seconds, Whole&& whole,
+                    Needed&& needed, Lost&& lost) {
   Delays delays;
   double share = 0;
   const auto compute_until = [&](double next) {

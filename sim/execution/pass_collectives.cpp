@@ -21,7 +21,9 @@ struct PassClass {
   std::optional<Pass> partner;
 
   auto key() const {
-    const auto kind_and_stage = [](const Pass& pass) { return std::tuple(pass.kind, pass.stage); };
+    const auto kind_and_stage = [](const Pass& member) {
+      return std::tuple(member.kind, member.stage);
+    };
     return std::tuple(kind_and_stage(pass),
                       partner ? std::optional(kind_and_stage(*partner)) : std::nullopt);
   }

@@ -200,7 +200,7 @@ PairedPass paired_pass(const Job& job, const Pass& pass, double pace, double hos
   };
   set_kernels(pass, &StreamWork::compute);
   if (pass.kind != schedules::PassKind::backward || !costs.weight_grads_apart) return paired;
-  put({schedules::PassKind::weight_grad, pass.stage}, &StreamWork::apart);
+  set_kernels({schedules::PassKind::weight_grad, pass.stage}, &StreamWork::apart);
   for (StreamWork& half : paired.kernels) half.apart = std::min(half.apart, half.compute);
   return paired;
 }

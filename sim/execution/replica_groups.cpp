@@ -110,9 +110,9 @@ const ProcessGroup& ProcessGroups::holders(Group kind, const std::vector<std::ui
       numbers.insert(process_group_of(kind, {replica, device}));
     RankGroups groups;
     for (const std::uint32_t number : numbers) {
-      const ProcessGroup& process_group = process_group(kind, number);
-      united.members += process_group.members;
-      groups.insert(groups.end(), process_group.groups.begin(), process_group.groups.end());
+      const ProcessGroup& part = process_group(kind, number);
+      united.members += part.members;
+      groups.insert(groups.end(), part.groups.begin(), part.groups.end());
     }
     if (kind == Group::replicate || kind == Group::expert_replicate) {
       united.groups.insert(united.groups.end(), groups.begin(), groups.end());

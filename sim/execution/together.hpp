@@ -32,7 +32,7 @@ struct SharedLink {
   std::vector<double> waited;
 };
 
-struct Together {
+struct JointResult {
   struct Times {
     // Ends of the iterations, in seconds since the job's start.
     std::vector<double> ends;
@@ -48,7 +48,7 @@ struct Together {
 // Runs all jobs until each has finished `enough` iterations in their common window (CommonWindow),
 // or until a job has no iteration left. All jobs are on the same cluster. Throws
 // schedules::Deadlock.
-Together run_together(std::span<const JobStart> jobs, std::uint32_t enough);
+JointResult run_together(std::span<const JobStart> jobs, std::uint32_t enough);
 
 // Reports the head of a job's rows, which is known before the job runs. finish() ends the rows.
 void begin_rows(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& sink);

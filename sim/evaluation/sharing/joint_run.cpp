@@ -144,10 +144,10 @@ void JointRun::set_iterations(std::size_t number, std::uint32_t iterations) {
   jobs_[number]->in_passes = in_passes;
 }
 
-execution::Together JointRun::run(std::span<const std::size_t> jobs,
-                                  const std::vector<double>& offsets,
-                                  const std::vector<trace::Sink*>& sinks,
-                                  std::uint32_t enough) const {
+execution::JointResult JointRun::run(std::span<const std::size_t> jobs,
+                                     const std::vector<double>& offsets,
+                                     const std::vector<trace::Sink*>& sinks,
+                                     std::uint32_t enough) const {
   std::vector<execution::JobStart> starts;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const PlacedJob& one = *jobs_[jobs[i]];
@@ -165,7 +165,7 @@ std::vector<trace::Trace> JointRun::traces(const std::vector<double>& offsets) c
   std::deque<trace::TraceCollector> collectors(jobs_.size());
   std::vector<trace::Sink*> sinks;
   for (trace::TraceCollector& collector : collectors) sinks.push_back(&collector);
-  const execution::Together together = run(all, offsets, sinks, enough_);
+  const execution::JointResult together = run(all, offsets, sinks, enough_);
   std::vector<trace::Trace> traces;
   for (std::size_t i = 0; i < jobs_.size(); ++i)
     traces.push_back(trace::first_iterations(

@@ -58,8 +58,8 @@ class JointRun {
   void set_iterations(std::size_t number, std::uint32_t iterations);
   // Runs these jobs, by number, from these offsets on. SimGrid's clock goes on from run to run: for
   // the same bits whatever ran before, in a process of its own.
-  execution::Together run(std::span<const std::size_t> jobs, const std::vector<double>& offsets,
-                          const std::vector<trace::Sink*>& sinks, std::uint32_t enough) const;
+  execution::JointResult run(std::span<const std::size_t> jobs, const std::vector<double>& offsets,
+                             const std::vector<trace::Sink*>& sinks, std::uint32_t enough) const;
   // All of them, with the rows of whole iterations.
   std::vector<trace::Trace> traces(const std::vector<double>& offsets) const;
 

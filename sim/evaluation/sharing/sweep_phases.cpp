@@ -18,7 +18,7 @@
 namespace pipewright::evaluation {
 namespace {
 
-using execution::Together;
+using execution::JointResult;
 using nlohmann::json;
 
 // How much slower than alone the slowest job may get before another runs out of iterations.
@@ -38,7 +38,7 @@ class LinksAlone final : public trace::Sink {
 
 // What a simulation comes to, and what the fullest device of one job holds.
 struct Outcome {
-  Together together;
+  JointResult together;
   std::uint64_t peak = 0;
   std::uint64_t capacity = 0;
 };
@@ -57,13 +57,13 @@ void look_at_memory(const analysis::Summary& summary, Outcome& outcome) {
 }
 
 std::string to_line(const Outcome& outcome) {
-  const Together& together = outcome.together;
+  const JointResult& together = outcome.together;
   json line{{"window", together.window},
             {"jobs", json::array()},
             {"links", json::array()},
             {"peak", outcome.peak},
             {"capacity", outcome.capacity}};
-  for (const Together::Times& job : together.jobs)
+  for (const JointResult::Times& job : together.jobs)
     line["jobs"].push_back({{"ends", job.ends}, {"first", job.first}});
   for (const execution::SharedLink& link : together.links)
     line["links"].push_back({{"name", link.name},
@@ -80,7 +80,7 @@ Outcome read_line(const std::string& line) {
   Outcome outcome{.together = {.jobs = {}, .window = value.at("window"), .links = {}},
                   .peak = value.at("peak"),
                   .capacity = value.at("capacity")};
-  Together& together = outcome.together;
+  JointResult& together = outcome.together;
   for (const json& job : value.at("jobs"))
     together.jobs.push_back(
         {job.at("ends").get<std::vector<double>>(), job.at("first").get<std::size_t>()});
@@ -94,7 +94,7 @@ Outcome read_line(const std::string& line) {
   return outcome;
 }
 
-std::size_t last(const Together::Times& times) { return times.ends.size() - 1; }
+std::size_t last(const JointResult::Times& times) { return times.ends.size() - 1; }
 
 class Sweep {
  public:
@@ -112,7 +112,7 @@ class Sweep {
   // Alone, as many iterations as each job has had in some phase.
   void lengthen_alone(const std::vector<Outcome>& phases);
   double iteration_alone(std::size_t job) const;
-  analysis::SharingPhase phase(double share, const Together& together) const;
+  analysis::SharingPhase phase(double share, const JointResult& together) const;
 
   JointRun& run_;
   const SweepOfPhases& sweep_;
@@ -209,12 +209,12 @@ void Sweep::lengthen_alone(const std::vector<Outcome>& phases) {
     alone_[jobs[i]] = longer[i].together.jobs.front().ends;
 }
 
-analysis::SharingPhase Sweep::phase(double share, const Together& together) const {
+analysis::SharingPhase Sweep::phase(double share, const JointResult& together) const {
   analysis::SharingPhase phase{
       .share = share, .window_s = together.window, .jobs = {}, .links = {}};
   const std::vector<double> starts = offsets(share);
   for (std::size_t job = 0; job < run_.size(); ++job) {
-    const Together::Times& times = together.jobs[job];
+    const JointResult::Times& times = together.jobs[job];
     if (last(times) <= times.first)
       throw std::runtime_error(fmt::format(
           "{} ended no whole iteration while all jobs ran, for another got slower by more than {}",

@@ -238,7 +238,7 @@ std::vector<std::vector<std::uint32_t>> paths_through(const std::vector<std::uin
       path.push_back(node[(first + offset) % n]);
     }
   }
-  return ways;
+  return paths;
 }
 
 }  // namespace pipewright::execution

@@ -172,7 +172,7 @@ class AloneSimulation {
     flow.remaining = std::max(0.0, flow.remaining - flow.rate * (now - flow.updated));
     flow.updated = now;
     flow.rate = rate;
-    events_.push({.time = now + flow.left / rate,
+    events_.push({.time = now + flow.remaining / rate,
                   .is_end = true,
                   .number = number,
                   .version = ++flow.version});
@@ -180,7 +180,7 @@ class AloneSimulation {
 
   std::span<const std::shared_ptr<const TransferPlan>> plans_;
   std::vector<Progress> progress_;
-  std::vector<OneFlow> flows_;
+  std::vector<FlowProgress> flows_;
   std::vector<const cluster::Link*> links_;  // shared links
   std::unordered_map<const cluster::Link*, Index> numbers_;
   std::vector<std::vector<Index>>

@@ -77,11 +77,12 @@ LinkBook::FlowPath& LinkBook::find_path(const Transfer& flow) {
     path.bandwidth = std::min(path.bandwidth, cluster::Cluster::capacity_of(link));
     if (!cluster::is_shared(link)) continue;
     const std::size_t number = number_of(link);
-    const auto it = std::ranges::find(path.links, number, &std::pair<std::size_t, double>::first);
-    if (it == path.links.end())
+    const auto entry =
+        std::ranges::find(path.links, number, &std::pair<std::size_t, double>::first);
+    if (entry == path.links.end())
       path.links.emplace_back(number, 1.0 / cluster_.parts_of(link));
     else
-      it->second += 1.0 / cluster_.parts_of(link);
+      entry->second += 1.0 / cluster_.parts_of(link);
   }
   return path;
 }

@@ -147,7 +147,7 @@ void simulate(const Job& job, trace::Sink& sink) {
     report_links(job, running_job.replica_groups, *running_job.wiring, *running_job.book, sink);
 }
 
-Together run_together(std::span<const JobStart> jobs, std::uint32_t enough) {
+JointResult run_together(std::span<const JobStart> jobs, std::uint32_t enough) {
   sg4::Engine& engine = cluster::engine();
   const double epoch = sg4::Engine::get_clock();
   std::deque<RunningJob> running_jobs;
@@ -175,7 +175,7 @@ Together run_together(std::span<const JobStart> jobs, std::uint32_t enough) {
   if (failure) std::rethrow_exception(failure);
   for (const RunningJob& job : running_jobs) job.check_deadlock();
 
-  Together result;
+  JointResult result;
   double from = 0;
   double to = std::numeric_limits<double>::infinity();
   for (std::size_t number = 0; number < running_jobs.size(); ++number) {

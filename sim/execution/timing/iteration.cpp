@@ -32,7 +32,7 @@ class CollectiveQueue {
       stream.push_back({.stage = part.stage, .number = count_++, .ready = part.time});
     }
     stream[index].ready = std::max(stream[index].ready, part.time);
-    if (reported) posts_.push_back({part.device, stream[place].number, part.time});
+    if (reported) posts_.push_back({part.device, stream[index].number, part.time});
   }
 
   // Devices share few collectives, which are mostly in order already.

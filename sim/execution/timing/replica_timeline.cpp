@@ -248,17 +248,17 @@ void ReplicaTimeline::add_works() {
 
 ReplicaTimeline::Calls ReplicaTimeline::time_calls(
     const std::vector<workload::Call>& workload_calls, ReplicaDevice copy) const {
-  Calls workload_calls;
+  Calls timed;
   for (const workload::Call& call : workload_calls) {
     const double call_seconds = least_times_.seconds({replica_groups_.op(call, copy)},
                                                      job_.conditions.communication.all_reduce);
-    workload_calls.calls.push_back(
+    timed.calls.push_back(
         {.seconds = call.times * call_seconds,
          .beside = call.overlappable_compute,
          .dispatch = call.is_dispatch() ? std::optional(job_.costs.half_of(call)) : std::nullopt});
-    workload_calls.beside += call.overlappable_compute;
+    timed.beside += call.overlappable_compute;
   }
-  return workload_calls;
+  return timed;
 }
 
 void ReplicaTimeline::add_calls() {

@@ -12,7 +12,7 @@
 
 using namespace pipewright;
 using execution::JobStart;
-using execution::Together;
+using execution::JointResult;
 
 namespace {
 
@@ -63,7 +63,7 @@ std::unique_ptr<tests::HybridJob> reducing_job(const std::vector<std::string>& h
 }
 
 struct Outcome {
-  Together together;
+  JointResult together;
   std::vector<trace::Trace> traces;
 };
 
@@ -81,7 +81,7 @@ Outcome run(const std::vector<tests::HybridJob*>& jobs, const cluster::Cluster& 
 }
 
 // The mean over the common window.
-double iteration(const Together::Times& job) {
+double iteration(const JointResult::Times& job) {
   const std::size_t last = job.ends.size() - 1;
   return (job.ends[last] - job.ends[job.first]) / static_cast<double>(last - job.first);
 }
@@ -113,7 +113,7 @@ TEST_CASE("jobs on one link take the sum while both send and nothing out of phas
       {{0, 7}, {0.5, 6.5}, {1, 6}, {1.5, 5.5}, {2, 5}, {2.5, 5}, {3, 5}, {4, 6}, {4.5, 6.5}}));
   const Outcome outcome = run({one.get(), other.get()}, cluster, {0, offset});
   CAPTURE(offset);
-  for (const Together::Times& job : outcome.together.jobs)
+  for (const JointResult::Times& job : outcome.together.jobs)
     CHECK(iteration(job) == Approx(seconds).epsilon(1e-8));  // buckets are whole bytes
 }
 
@@ -126,7 +126,7 @@ TEST_CASE("a link is shared among as many jobs as there are", "[together]") {
     all.push_back(jobs.back().get());
   }
   const Outcome outcome = run(all, cluster, std::vector<double>(5));
-  for (const Together::Times& job : outcome.together.jobs)
+  for (const JointResult::Times& job : outcome.together.jobs)
     CHECK(iteration(job) == Approx(3 + 5 * 2).epsilon(1e-8));  // buckets are whole bytes
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("shared links say what each job did there in the window", "[together]"
   const cluster::Cluster cluster = tree(2, 2);
   const auto one = reducing_job({"gpu-0", "gpu-2"}, 2);
   const auto other = reducing_job({"gpu-1", "gpu-3"}, 2);
-  const Together together = run({one.get(), other.get()}, cluster, {0, 0}).together;
+  const JointResult together = run({one.get(), other.get()}, cluster, {0, 0}).together;
   constexpr double pieces = 5e-3;  // of time, of which links know
   CHECK(together.window == Approx(4 * 7).epsilon(1e-8));
   REQUIRE(together.links.size() == 4);
@@ -153,7 +153,7 @@ TEST_CASE("jobs of unlike iterations are watched while both run", "[together]") 
   const cluster::Cluster cluster = tree(2, 2);
   const auto quick = reducing_job({"gpu-0", "gpu-1"}, 1);  // of one leaf
   auto slow = reducing_job({"gpu-2", "gpu-3"}, 30);
-  const Together together = run({quick.get(), slow.get()}, cluster, {0, 0}, 2).together;
+  const JointResult together = run({quick.get(), slow.get()}, cluster, {0, 0}, 2).together;
   // The slow one ends iterations at 33, 66 and 99 s, the quick one every 4 s.
   CHECK(together.jobs[1].ends.size() == 3);
   CHECK(together.jobs[0].ends[together.jobs[0].first] == Approx(36));
@@ -177,7 +177,8 @@ TEST_CASE("what links a job's flows share is known before it runs", "[together]"
   const execution::LinksOfJob links = execution::links_of(job->job(cluster));
   CHECK(links.in_passes.empty());
   std::set<std::string> names;
-  for (const cluster::Link* link : links.outside_passes) names.insert(cluster::Cluster::link_name(link));
+  for (const cluster::Link* link : links.outside_passes)
+    names.insert(cluster::Cluster::link_name(link));
   CHECK(names == std::set<std::string>{"own-0_UP", "own-0_DOWN", "own-2_UP", "own-2_DOWN",
                                        "trunk-0_UP", "trunk-0_DOWN", "trunk-1_UP", "trunk-1_DOWN"});
 }
@@ -247,8 +248,8 @@ TEST_CASE("what comes after the window changes nothing of what was before", "[to
     for (tests::HybridJob* job : {one.get(), other.get()})
       schedules::set_iterations(job->schedule, 60);
     const double offset = random.real(0, 0.02);
-    const Together few = run({one.get(), other.get()}, cluster, {0, offset}, 1).together;
-    const Together more = run({one.get(), other.get()}, cluster, {0, offset}, 3).together;
+    const JointResult few = run({one.get(), other.get()}, cluster, {0, offset}, 1).together;
+    const JointResult more = run({one.get(), other.get()}, cluster, {0, offset}, 3).together;
     for (std::size_t i = 0; i < 2; ++i) {
       CHECK(few.jobs[i].first == more.jobs[i].first);
       CHECK(few.jobs[i].ends.size() > few.jobs[i].first + 1);
@@ -280,8 +281,8 @@ TEST_CASE("collectives within passes share links with another job's in full deta
   const auto [offset, seconds] =
       GENERATE(table<double, double>({{0, 5}, {0.5, 4.5}, {1, 4}, {2.5, 4}, {3.25, 4.25}}));
   CAPTURE(offset);
-  const Together together = run({one.get(), other.get()}, cluster, {0, offset}).together;
-  for (const Together::Times& job : together.jobs)
+  const JointResult together = run({one.get(), other.get()}, cluster, {0, offset}).together;
+  for (const JointResult::Times& job : together.jobs)
     CHECK(iteration(job) == Approx(seconds).epsilon(1e-9));
   // Both ends of the way fare alike, in either direction.
   REQUIRE(together.links.size() == 1);
