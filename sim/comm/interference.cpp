@@ -28,7 +28,7 @@ Loads loads_of(const Plans& plans, const RankPlacement& placement) {
   Loads sum;
   for (const std::vector<Phase>& phases : plans)
     for (const Phase& phase : phases)
-      for (const auto& [link, bytes] : execution::loads(phase, placement).of_links())
+      for (const auto& [link, bytes] : execution::loads(phase, placement).by_link())
         if (cluster::is_shared(link)) sum[link] += bytes.front();
   return sum;
 }

@@ -151,7 +151,7 @@ class AloneSimulation {
     };
     for (const Index number : changed_) {
       FlowProgress& flow = flows_[number];
-      if (flow.state == State::running && std::exchange(flow.seen, round_) != round_)
+      if (flow.state == FlowState::running && std::exchange(flow.seen, round_) != round_)
         affected.push_back(number);
       visit_links(flow.path);
     }

@@ -165,7 +165,7 @@ void PassRunner::run_with_collectives(PassProgress& progress, const Pass& pass,
   const PassWork& work = progress.work();
   const std::vector<Slot> slots = slots_beside(device_, pass, partner, work.seconds);
   if (!has_streams(device_.job, partner)) {
-    alternate(running, slots, work.seconds);
+    alternate(progress, slots, work.seconds);
     return;
   }
   for (const std::size_t half : {0U, 1U}) {

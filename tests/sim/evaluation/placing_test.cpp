@@ -93,8 +93,8 @@ TEST_CASE("how many GPUs of each domain may be said", "[placement]") {
       evaluation::straddling(hardware.ranks, hardware.hosts, hardware.cluster);
   CHECK(found.groups == "ep (8 ranks)");
   CHECK(found.note() ==
-        "groups of ep (8 ranks) straddle NVLink domains; placement.domain=64, so many GPUs of "
-        "each, keeps them whole");
+        "groups of ep (8 ranks) straddle NVLink domains; placement.domain=64 (GPUs "
+        "used per domain) keeps them whole");
   // Hosts that are named stay where they are.
   CHECK(place("dp: 2", ", placement: [node-2-gpu-0, node-0-gpu-7]") == Counts{1, 1});
 
@@ -103,12 +103,12 @@ TEST_CASE("how many GPUs of each domain may be said", "[placement]") {
   };
   CHECK_THAT(fault("dp: 2", ", placement: {domain: 96}"),
              Contains("t.yaml:1:") &&
-                 Contains("placement.domain is 96, and the largest NVLink "
+                 Contains("placement.domain is 96, but the largest NVLink "
                           "domain of") &&
                  Contains("has 72 GPUs; allowed: 1 to 72"));
   CHECK_THAT(fault("dp: 100", ", placement: {domain: 32}"),
-             Contains("placement.domain is 32, of 3 NVLink domains of") &&
-                 Contains("96 GPUs, and the job takes 100; allowed: 34 to 72"));
+             Contains("placement.domain is 32: 3 NVLink domains of") &&
+                 Contains("then offer 96 GPUs, but the job takes 100; allowed: 34 to 72"));
   CHECK_THAT(fault("dp: 300", ", placement: {domain: 32}"),
              Contains("allowed: a job of fewer GPUs, or a larger cluster"));
 }
@@ -120,8 +120,9 @@ TEST_CASE("where GPUs are too few for all groups, those of tp stay whole", "[pla
       evaluation::open_hardware(racks.scenario("ep: 4, etp: 4, tp: 4, sp: true, dp: 36"));
   CHECK(of_domains(hardware) == Counts{72, 72});
   CHECK(evaluation::straddling(hardware.ranks, hardware.hosts, hardware.cluster).note() ==
-        "groups of ep (4 ranks) straddle NVLink domains; no part of 2 domains of 72 GPUs that "
-        "keeps them whole is enough for 144 ranks; allowed: more domains, or fewer replicas");
+        "groups of ep (4 ranks) straddle NVLink domains; no number of GPUs per "
+        "domain keeps them whole and leaves enough for 144 ranks in 2 domains of 72 GPUs; use more "
+        "domains, or fewer replicas");
 }
 
 TEST_CASE("nodes of eight are used as they come", "[placement]") {

@@ -149,10 +149,9 @@ TEST_CASE("sums in switches that there are not are an error", "[in-passes]") {
   job.communication().all_reduce = config::Algorithm::sharp;
   CHECK_THROWS_WITH(
       job.HybridJob::run(cluster),
-      "communication.all_reduce is sharp, but no group of this job can leave its sums to switches "
-      "between nodes: that takes ranks on several nodes, equally many on each, and a platform file "
-      "that says what the switches do (property CLASS.sharp-efficiency); leave it out, or take "
-      "automatic");
+      "communication.all_reduce is sharp, but no group of this job can be reduced by switches "
+      "between nodes: that needs ranks on several nodes, the same number on each node, and a platform "
+      "file with the property CLASS.sharp-efficiency; leave the key out, or use automatic");
   job.communication().all_reduce = config::Algorithm::nvls;
   CHECK_THROWS_WITH(job.HybridJob::run(cluster), Catch::Contains("switches inside nodes"));
 }

@@ -31,7 +31,7 @@ double at_full_speed(double, double) { return 0; }
 
 // Seconds waited of a pass of 4 s from time 10 on, whose parts of weights arrive then.
 double waited(const std::vector<double>& arrivals) {
-  return execution::walk(
+  return execution::walk_compute(
              Milestones(0, static_cast<std::uint32_t>(arrivals.size())), 10, 4,
              [](std::uint32_t, double) {},
              [&](const Milestone& due, bool, double) { return arrivals[due.part]; }, at_full_speed)
@@ -66,7 +66,7 @@ TEST_CASE("a pass ends as late as the last part that holds it up", "[milestones]
 
 TEST_CASE("gradients are whole later where weights came late", "[milestones]") {
   std::vector<double> whole;
-  execution::walk(
+  execution::walk_compute(
       Milestones(4, 2), 0, 4, [&](std::uint32_t, double time) { whole.push_back(time); },
       [](const Milestone& due, bool is_last, double) {
         CHECK(is_last == (due.part == 1));
@@ -78,7 +78,7 @@ TEST_CASE("gradients are whole later where weights came late", "[milestones]") {
 
 TEST_CASE("gradients are whole later where compute is slow", "[milestones]") {
   std::vector<double> whole;
-  const execution::Delays delays = execution::walk(
+  const execution::Delays delays = execution::walk_compute(
       Milestones(2, 0), 0, 4, [&](std::uint32_t, double time) { whole.push_back(time); },
       [](const Milestone&, bool, double) { return 0.0; },
       [](double, double work) { return work / 2; });

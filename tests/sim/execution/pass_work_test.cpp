@@ -169,7 +169,6 @@ TEST_CASE("the timing engine refuses what varies where others wait for it betwee
   job.conditions.zero = 2;
   CHECK_THROWS_WITH(
       job.run(cluster, execution::EngineKind::timing),
-      "the timing engine knows no jitter, stragglers or lengths under ZeRO-2 and ZeRO-3, which "
-      "others wait "
-      "for between passes; take engine: simgrid (--engine simgrid), or leave that out");
+      "the timing engine does not support jitter, stragglers or lengths with ZeRO-2 and ZeRO-3, "
+      "where replicas wait for each other between passes; use engine: simgrid (--engine simgrid), or leave that out");
 }

@@ -100,7 +100,7 @@ TEST_CASE("what is not symmetric is refused, and it is said why", "[symmetric]")
   add(0, 0), add(1, 0), add(0, 4), add(2, 0);  // replicas of a device are next to each other
   write(place, "devices: 2\nparallel: {tp: 4, dp: 2}\nplacement: [" + hosts + "]\n");
   CHECK(error(place, "") ==
-        "pipewright: symmetric: the placement is not symmetric: the way of replica 1 from "
-        "'node-1-gpu-0' to 'node-2-gpu-0' does not fare as that of replica 0 from 'node-0-gpu-0' "
-        "to 'node-0-gpu-4'; leave out symmetric, or place the replicas alike\n");
+        "pipewright: symmetric: replica 1 uses links that replica 0 does not: 'node-1-gpu-0' -> "
+        "'node-2-gpu-0' differs from 'node-0-gpu-0' -> 'node-0-gpu-4' of replica 0; leave out "
+        "symmetric, or place all replicas symmetrically\n");
 }

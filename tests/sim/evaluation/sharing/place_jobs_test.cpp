@@ -92,6 +92,6 @@ TEST_CASE("jobs that are too many for the cluster are told so", "[together]") {
                nodes_of({scenario("tp: 8"), scenario("tp: 8, dp: 2")}, nodes.cluster,
                         Placing::side_by_side);
              }),
-             Contains("job-1 takes 16 GPUs, and of the 16 of") &&
-                 Contains("of which job-0 has 8, 8 are left; allowed: smaller jobs"));
+             Contains("job-1 takes 16 GPUs, but 8 of the 16 GPUs of") &&
+                 Contains("are left (job-0 has 8); allowed: smaller jobs"));
 }

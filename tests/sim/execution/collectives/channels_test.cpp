@@ -119,7 +119,7 @@ TEST_CASE("rings over meshes go through each node by ways that share no link", "
   auto cluster = mesh(8, 2);
   const RankPlacement placement(cluster, cluster.gpus());
   const Members node = ranks(8);
-  const auto ways = execution::ways_through(node, placement);
+  const auto ways = execution::paths_through(node, placement);
   CHECK(ways[0] == Members{0, 1, 7, 2, 6, 3, 5, 4});
   CHECK(distinct_hops(ways, false) == 56);
   // NICs carry 8 x 50 GB/s, the links between GPUs 8 x 48.

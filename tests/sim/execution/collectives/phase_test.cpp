@@ -37,12 +37,12 @@ TEST_CASE("flows add up on a shared link, and the largest counts on a FATPIPE on
   execution::LinkLoads loads(placement);
   loads.add(placement.route(0, 2), 3e9);
   loads.add(placement.route(1, 3), 5e9);
-  for (const auto& [link, bytes] : loads.of_links()) {
+  for (const auto& [link, bytes] : loads.by_link()) {
     const std::string name = cluster::Cluster::link_name(link);
     CAPTURE(name);
     CHECK(bytes.front() == (cluster::is_shared(link) ? 8e9 : 5e9));
   }
-  CHECK(loads.of_links().size() == 3);  // two NICs and the fabric, which is a FATPIPE
+  CHECK(loads.by_link().size() == 3);  // two NICs and the fabric, which is a FATPIPE
   CHECK(loads.busiest_seconds().front() == Approx(8e9 / nic));
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("what a phase puts on links is what its formula says", "[collectives]"
   const auto on_uplinks = [&](Algorithm algorithm) {
     std::map<std::string, double> bytes;
     for (const auto& phase : plan(Collective::all_reduce, S, ranks(16), algorithm, placement))
-      for (const auto& [link, load] : execution::loads(phase, placement).of_links())
+      for (const auto& [link, load] : execution::loads(phase, placement).by_link())
         if (const auto name = cluster::Cluster::link_name(link); name.starts_with("uplink"))
           bytes[name] += load.front();
     CHECK(bytes.size() == 8);

@@ -20,7 +20,7 @@ constexpr auto simple = cluster::Protocol::simple;
 
 std::map<std::string, double> loads_by_name(const Phase& phase, const RankPlacement& placement) {
   std::map<std::string, double> result;
-  for (const auto& [link, bytes] : execution::loads(phase, placement).of_links())
+  for (const auto& [link, bytes] : execution::loads(phase, placement).by_link())
     result[cluster::Cluster::link_name(link)] = bytes.front();
   return result;
 }
