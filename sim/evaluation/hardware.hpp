@@ -20,7 +20,7 @@ struct Hardware {
   // GPU of each pipeline device's first copy, if there is a model.
   workload::Gpus gpus;
   std::vector<execution::Capacity> capacity;  // by pipeline device, over all copies
-  // Whether there are GPUs of other types than those in `gpus`.
+  // True if there are GPUs of other types than those in `gpus`.
   bool is_mixed = false;
   // Mean peak of all GPUs where the cluster states their types: in bf16, and in the recipe's type.
   double peak_flops = 0;

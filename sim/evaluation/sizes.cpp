@@ -100,7 +100,7 @@ bool ranks_fit(const Parallel& parallel) {
   }
 }
 
-// Whether a layout satisfies all rules for sizes.
+// True if a layout satisfies all rules for sizes.
 bool fits(const LayoutContext& context, const Parallel& parallel) {
   const config::Scenario& scenario = context.scenario;
   if (!gpus_suffice(context, parallel) || !ranks_fit(parallel)) return false;

@@ -63,7 +63,7 @@ Fullest fullest(const execution::Job& job, const std::vector<std::uint64_t>& cap
   for (std::uint32_t device = 0; device < job.schedule.devices; ++device)
     for (std::uint32_t replica = 0; replica < replicas; ++replica) {
       const execution::PeakMemory peak = execution::peak_memory(job, device, replica);
-      // Where some capacities are unknown, only bytes can be compared.
+      // Only bytes can be compared where some capacities are unknown.
       const double device_fill = static_cast<double>(peak.bytes) /
                                  static_cast<double>(std::max<std::uint64_t>(1, capacity[device]));
       if (device_fill <= fill) continue;

@@ -22,7 +22,7 @@ class CommonWindow {
   // start.
   void ended(std::size_t job, std::uint32_t iteration, double end);
   bool is_over() const { return is_over_; }
-  // Whether a device of a job may begin this iteration. If so, the job will finish it.
+  // True if a device of a job may begin this iteration. If so, the job will finish it.
   bool enter(std::size_t job, std::uint32_t iteration);
 
   // Ends of a job's iterations up to the end of the window, in seconds since its start.

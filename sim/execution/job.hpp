@@ -43,12 +43,12 @@ struct Job {
   std::shared_ptr<const workload::Uneven> uneven = {};  // null: all microbatches are the same size
   trace::Assumed assumed = {};  // measured or assumed numbers that costs and capacity rest on
 
-  // Whether devices wait for the norm of all gradients before the optimizer's step. Asynchronous
+  // True if devices wait for the norm of all gradients before the optimizer's step. Asynchronous
   // schedules do not wait: a device steps while other devices still compute.
   bool waits_for_norm() const {
     return conditions.communication.global_norm && schedule.weight_versions == 1;
   }
-  // Whether every collective inside passes is simulated.
+  // True if every collective inside passes is simulated.
   bool has_full_detail() const { return conditions.communication.detail == config::Detail::full; }
   // ZeRO-3: whether each F, I, B and R gathers its weights first.
   bool gathers_for_passes() const {
@@ -69,7 +69,7 @@ struct Job {
                ? overlap_slowdown(kind, stage)
                : by_stage[stage];
   }
-  // Whether collectives slow down any pass.
+  // True if collectives slow down any pass.
   bool has_overlap_slowdown() const {
     if (costs.traffic.empty()) return false;
     for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
@@ -98,12 +98,12 @@ struct Job {
     return costs.boundary_bytes *
            (conditions.cuts_boundary ? ranks_per_stage() : ranks_per_stage(destination));
   }
-  // Whether the duration of passes may differ from the plan.
+  // True if the duration of passes may differ from the plan.
   bool passes_vary() const {
     return conditions.variation.is_random() || !slowdown.empty() ||
            (uneven && uneven->replicas_differ());
   }
-  // Whether a device's passes of the same kind and stage differ between microbatches.
+  // True if a device's passes of the same kind and stage differ between microbatches.
   bool tokens_vary() const { return uneven && uneven->tokens_differ; }
   bool microbatches_vary() const { return conditions.variation.is_random() || uneven; }
   // Factor by which the compute of a device copy is slower than planned.

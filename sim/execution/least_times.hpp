@@ -15,7 +15,7 @@ namespace pipewright::execution {
 // in the same way on the same GPUs; routes are looked up and collectives planned once.
 class LeastTimes {
  public:
-  // Whether flows that start at once share links in the bound. The timing engine ignores such
+  // True if flows that start at once share links in the bound. The timing engine ignores such
   // sharing.
   enum class Sharing : std::uint8_t { modelled, ignored };
   explicit LeastTimes(const Job& job, Sharing sharing = Sharing::modelled);
@@ -46,7 +46,7 @@ class LeastTimes {
 
   RankPlacement placement_;
   bool cuts_boundary_;
-  // Whether links of the same class may differ in bandwidth.
+  // True if links of the same class may differ in bandwidth.
   bool links_vary_;
   Sharing sharing_;
   std::shared_ptr<ProcessGroups> groups_;

@@ -60,7 +60,7 @@ class Ledger {
   Held held_{};
 };
 
-// Whether a pass of a fused pair is booked at the end of the pair. A fused pair of a model
+// True if a pass of a fused pair is booked at the end of the pair. A fused pair of a model
 // alternates the layers of both passes, so that the forward pass reuses the memory that the
 // backward pass frees: the backward pass is booked first, and the forward pass at the pair's end
 // (Megatron-Core's TransformerModelChunkSchedulePlan). Where passes are only durations, the forward

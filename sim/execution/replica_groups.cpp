@@ -148,13 +148,13 @@ ReplicaGroups::ReplicaGroups(const Job& job, std::shared_ptr<ProcessGroups> grou
     holders_.push_back(workload::devices_of(routes, stage));
     if (holders_.back().size() > 1 && job.conditions.zero >= 2 && !job.costs.traffic.empty())
       throw schedules::Error(fmt::format(
-          "{} keeps stage {} on devices {}, which see microbatches of their own, and ZeRO-{} lets "
-          "all copies of a stage talk after each; allowed: zero 0 or 1",
+          "{} keeps stage {} on devices {}, which run different microbatches, but ZeRO-{} "
+          "synchronizes all copies of a stage after each microbatch; allowed: zero 0 or 1",
           job.schedule.name, stage, fmt::join(holders_.back(), " and "), job.conditions.zero));
     const auto ranks = [&](std::uint32_t device) { return job.ranks->ranks_per_stage(device); };
     if (ranks(holders_.back().front()) != ranks(holders_.back().back()))
       throw schedules::Error(fmt::format(
-          "{} keeps stage {} on devices {}, of {} and {} GPUs, which sum up its gradients rank by "
+          "{} keeps stage {} on devices {} with {} and {} GPUs, but gradients are summed rank by "
           "rank; allowed: the same parallel.tp_by_device for both",
           job.schedule.name, stage, fmt::join(holders_.back(), " and "),
           ranks(holders_.back().front()), ranks(holders_.back().back())));
@@ -201,7 +201,7 @@ std::uint64_t ReplicaGroups::weight_bytes(std::uint32_t stage) const {
 std::uint64_t ReplicaGroups::embedding_bytes() const {
   if (!job_.ranks || job_.costs.traffic.empty()) return 0;
   std::uint64_t parameters = job_.costs.traffic.front().embedding_parameters;
-  // Where the other end has more ranks, each of these has less of it to sum up.
+  // Each rank sums up a smaller part of the embedding if the other end has more ranks.
   if (job_.ranks->are_uneven())
     parameters = std::min(parameters, job_.costs.traffic.back().embedding_parameters);
   return parameters * job_.conditions.communication.gradient_bytes;

@@ -73,7 +73,7 @@ class ReplicaGroups {
   // Uses process groups of the job's ranks that other jobs may share.
   ReplicaGroups(const Job& job, std::shared_ptr<ProcessGroups> groups);
 
-  // Whether several GPUs hold the stage's weights. holders() is the list of devices that hold them.
+  // True if several GPUs hold the stage's weights. holders() is the list of devices that hold them.
   bool has(std::uint32_t stage) const;
   std::uint32_t members(std::uint32_t stage) const { return dense_[stage].full->members; }
   const std::vector<std::uint32_t>& holders(std::uint32_t stage) const { return holders_[stage]; }

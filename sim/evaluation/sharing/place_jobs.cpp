@@ -144,7 +144,7 @@ std::vector<Hosts> JobPlacer::interleaved() {
              "nodes");
     take(job, std::move(*hosts));
   }
-  std::vector<Hosts> all;
+  std::vector<Hosts> hosts_by_job;
   for (const auto& hosts : placed_) hosts_by_job.push_back(*hosts);
   return hosts_by_job;
 }

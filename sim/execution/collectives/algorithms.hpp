@@ -28,7 +28,7 @@ struct RingChannel {
 // switch there is one ring, in the given order.
 std::vector<RingChannel> channels_in_node(const std::vector<std::uint32_t>& ranks,
                                           const RankPlacement& placement);
-// For each member a path through its node that begins with it. Behind a switch the paths go round
+// Paths through a node, one that begins with each member. Behind a switch the paths go round
 // in order. Over identical links from GPU to GPU they zigzag, 0, 1, n-1, 2, n-2, ..., shifted by
 // the first member: with an even number of members no two paths share a link (the Hamiltonian paths
 // of a sequenceable group, B. Gordon 1961).
@@ -78,10 +78,10 @@ PhaseCost rings_inside(const Nodes& nodes, double volume, double steps,
 PhaseCost rings_over(const Nodes& sets, double volume, double steps,
                      const RankPlacement& placement);
 PhaseCost pairs(const Nodes& sets, double bytes, const RankPlacement& placement);
-// Which messages to other nodes a peer in the sender's node forwards: the peer in the receiver's
-// position, where links inside nodes are as fast as the network and the peer is fewer links away
-// from the receiver, as on the same rail (NCCL's PXN, its default: NCCL_PXN_DISABLE,
-// NCCL_P2P_PXN_LEVEL). Nodes of unequal size do not forward.
+// Forwarding of messages to other nodes by a peer in the sender's node. The forwarder is the peer
+// in the receiver's position, where links inside nodes are as fast as the network and the peer is
+// fewer links away from the receiver, as on the same rail (NCCL's PXN, its default:
+// NCCL_PXN_DISABLE, NCCL_P2P_PXN_LEVEL). Nodes of unequal size do not forward.
 class PeerForwarding {
  public:
   PeerForwarding(const Nodes& nodes, const RankPlacement& placement);

@@ -127,7 +127,7 @@ class RingSearch {
   double rate_limit_ = 0;  // upper bound on the rate of a ring
 };
 
-// Whether the routes from the first member, and those between neighbours in the ring, all have the
+// True if the routes from the first member, and those between neighbours in the ring, all have the
 // same bandwidth.
 bool has_uniform_bandwidth(const std::vector<std::uint32_t>& ranks,
                            const RankPlacement& placement) {
@@ -141,7 +141,7 @@ bool has_uniform_bandwidth(const std::vector<std::uint32_t>& ranks,
   return true;
 }
 
-// Whether the first member sends everything over one link, as behind a switch, or needs no link.
+// True if the first member sends everything over one link, as behind a switch, or needs no link.
 // With uniform bandwidth this holds for all members.
 bool is_behind_switch(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement) {
   const auto links_to = [&](std::size_t i) { return placement.route(ranks[0], ranks[i]).links; };
@@ -154,7 +154,7 @@ bool is_behind_switch(const std::vector<std::uint32_t>& ranks, const RankPlaceme
   return true;
 }
 
-// Whether each pair has a link of its own, all of the same bandwidth.
+// True if each pair has a link of its own, all of the same bandwidth.
 bool is_full_mesh(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement) {
   if (ranks.size() < 3) return false;
   for (std::size_t i = 1; i < ranks.size(); ++i)
@@ -189,8 +189,8 @@ RingSet find_rings(const std::vector<std::uint32_t>& ranks, bool is_uniform,
   RingSearch search(ranks, placement);
   RingSet best = collect_rings(search, [] {});
   if (!is_uniform) return best;
-  // Where all links are alike, rings that are equally good by themselves may leave different
-  // bandwidth for later rings, so that several orders are tried.
+  // Several orders are tried where all links are alike, because rings that are equally good by
+  // themselves may leave different bandwidth for later rings.
   constexpr int max_tries = 50;
   std::minstd_rand random;
   std::vector<std::size_t> preferred(ranks.size());

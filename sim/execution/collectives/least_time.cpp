@@ -24,7 +24,7 @@ double slowest(const Loads& loads, double bytes, bool whole) {
 
 }  // namespace
 
-// On a FATPIPE link only the largest flow counts.
+// Only the largest flow counts on a FATPIPE link.
 void LeastTime::Load::add(double part, bool shared) {
   const auto it =
       std::ranges::lower_bound(flows, part, {}, &std::pair<double, std::uint32_t>::first);

@@ -57,7 +57,7 @@ class LeastTime {
     Protocol protocol = Protocol::simple;
     std::vector<std::vector<Step>> groups;
     std::vector<Load> together;
-    // Whether flows are rounded to whole bytes.
+    // True if flows are rounded to whole bytes.
     bool whole = true;
     // Smallest latency of a step, for the bound of all groups together.
     double latency = 0;
@@ -83,7 +83,7 @@ class LeastTime {
   // Followed, where they differ, by the variants with the numbers that NCCL expects.
   std::vector<Variant> variants_;
   std::size_t count_ = 0;  // number of variants to choose from
-  // By group, where NCCL's own model chooses.
+  // Views of the groups where NCCL's own model chooses.
   std::vector<NcclView> views_;
   workload::Collective kind_ = workload::Collective::all_reduce;
 };

@@ -109,7 +109,7 @@ double overhead(const PhaseCost& cost, const ByProtocol& transfer, Protocol prot
 Phase phase_of(const PhaseCost& cost, const ByProtocol& transfer, Protocol protocol, double bytes,
                const RankPlacement& placement);
 
-// Whether the platform file states costs of messages. Where it does not, only links and latencies
+// True if the platform file states costs of messages. Where it does not, only links and latencies
 // count, and NCCL's losses do not apply.
 bool has_message_costs(const cluster::MessageModel& model);
 

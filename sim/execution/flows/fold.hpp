@@ -14,7 +14,7 @@ namespace pipewright::execution {
 struct Folded {
   std::vector<std::shared_ptr<const TransferPlan>> transfer_plans;
   std::vector<std::uint32_t> plan_of;  // by group: index into transfer_plans
-  // For each shared link, the representative of its class.
+  // Representative of the class of each shared link.
   std::unordered_map<const cluster::Link*, const cluster::Link*> stand_in;
 };
 

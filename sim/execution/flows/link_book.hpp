@@ -78,7 +78,7 @@ class LinkBook {
   struct FlowPath {
     std::vector<std::pair<std::size_t, double>> links;  // by number, in order of first appearance
     double bandwidth = 0;                               // bytes/s, of one flow alone
-    // Whether the job uses the path; else only other jobs do.
+    // True if the job uses the path; else only other jobs do.
     bool is_own = false;
     Accounts waits{};
   };
@@ -98,7 +98,7 @@ class LinkBook {
   const std::vector<TimeBins::Cell>* use(std::size_t link, trace::TrafficClass traffic) const;
   // Use of a link by other jobs, by bin; null: none.
   const std::vector<TimeBins::Cell>* use_by_other_jobs(std::size_t link) const;
-  // Whether the job has paths over a link; else only other jobs do.
+  // True if the job has paths over a link; else only other jobs do.
   bool is_own(std::size_t link) const { return links_[link].is_own; }
   // Total use of a link by the job in a period of time.
   TimeBins::Cell sum(std::size_t link, double from, double to) const;
@@ -127,7 +127,7 @@ class LinkBook {
   double end_ = 0;
   std::vector<LinkRecord> links_;
   std::unordered_map<const Link*, std::size_t> numbers_;
-  // By source and destination. References to map elements stay valid.
+  // Paths by source and destination. References to map elements stay valid.
   std::unordered_map<const cluster::Host*, std::unordered_map<const cluster::Host*, FlowPath>>
       paths_;
   std::vector<const FlowPath*> paths_in_order_;  // by first flow

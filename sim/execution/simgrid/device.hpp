@@ -35,7 +35,7 @@ class Device {
                 schedules::PassSpan span, double ready, const Network& network);
   void end_pass(const schedules::Pass& pass);
   void count(const schedules::Pass& pass);
-  // Whether the device is to run its current pass.
+  // True if the device is to run its current pass.
   bool enters(const schedules::Pass& pass);
   void finish_iteration(std::uint32_t iteration);
   void tie_embeddings(trace::StepRow& row);

@@ -29,9 +29,9 @@ class GradientReducer {
   double finish();
 
  private:
-  // Whether this pass, which is not added yet, is the last to add to its stage's gradients.
+  // True if this pass, which is not added yet, is the last to add to its stage's gradients.
   bool completes_stage(const schedules::Pass& pass) const;
-  // Whether a reduction follows this pass: after the last microbatch of the stage, or, with sharded
+  // True if a reduction follows this pass: after the last microbatch of the stage, or, with sharded
   // gradients, after every microbatch.
   bool completes_gradients(const schedules::Pass& pass) const;
   void reduce_all(const schedules::Pass& pass, double now);

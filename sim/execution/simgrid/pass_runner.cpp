@@ -13,7 +13,7 @@ using schedules::Pass;
 
 namespace {
 
-// Whether this is a fused pair whose duration follows from its streams.
+// True if this is a fused pair whose duration follows from its streams.
 bool has_streams(const Job& job, const Pass* partner) {
   return partner != nullptr && !job.costs.times.says_pairs();
 }

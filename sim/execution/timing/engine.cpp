@@ -32,7 +32,7 @@ std::vector<std::uint32_t> replicas_that_differ(const Job& job, std::size_t max_
   return replicas;
 }
 
-// Whether there is a time between iterations at which all devices wait for each other.
+// True if there is a time between iterations at which all devices wait for each other.
 bool iterations_meet(const Job& job) {
   const std::uint32_t iterations = job.schedule.iterations;
   return !job.costs.traffic.empty() && job.waits_for_norm() &&
@@ -52,7 +52,7 @@ Job with_schedule(const Job& job, const schedules::Schedule& schedule) {
           job.conditions, job.symmetric, job.slowdown, job.capacity, job.uneven, job.assumed};
 }
 
-// Whether passes have collectives with other replicas, so that they run on all of them together.
+// True if passes have collectives with other replicas, so that they run on all of them together.
 bool passes_meet_other_replicas(const Job& job, const ReplicaGroups& replica_groups) {
   for (std::uint32_t stage = 0; stage < job.costs.traffic.size(); ++stage)
     for (const std::vector<workload::Call>& calls : job.costs.traffic[stage].inside)
@@ -63,7 +63,7 @@ bool passes_meet_other_replicas(const Job& job, const ReplicaGroups& replica_gro
   return false;
 }
 
-// Whether gradients are reduced, or weights gathered, in parts while passes run.
+// True if gradients are reduced, or weights gathered, in parts while passes run.
 bool has_milestones_in_passes(const Job& job, const ReplicaGroups& replica_groups) {
   const bool by_parts = job.conditions.communication.overlap_grad_reduce ||
                         job.conditions.gathers_before() || job.gathers_for_passes() ||
@@ -73,7 +73,7 @@ bool has_milestones_in_passes(const Job& job, const ReplicaGroups& replica_group
   return false;
 }
 
-// Whether a stage dispatches tokens beside compute that other collectives interrupt. The order then
+// True if a stage dispatches tokens beside compute that other collectives interrupt. The order then
 // determines how much of the compute these slow down.
 bool interrupts_dispatch(const Job& job) {
   bool dispatches = false;

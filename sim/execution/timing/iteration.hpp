@@ -50,11 +50,11 @@ class TimedIterations {
   std::vector<std::vector<std::uint32_t>>
       stages_;                   // stages that other GPUs hold as well, by device
   std::uint32_t iteration_ = 0;  // next iteration
-  // Whether collectives slow down passes beside them.
+  // True if collectives slow down passes beside them.
   bool slows_ = false;
-  // Whether one replica suffices to know when the gradients of a device's stages are reduced.
+  // True if one replica suffices to know when the gradients of a device's stages are reduced.
   bool is_single_replica_enough_ = false;
-  // By simulated replica.
+  // State of each simulated replica.
   std::vector<ReplicaTimeline> timelines_;
   // Begin of the next iteration.
   std::vector<ByDevice> free_;

@@ -179,7 +179,7 @@ class ReplicaTimeline::Follower {
                                   collectives_.weight_parts[stage] * collectives_.weights[stage]);
     return time;
   }
-  // Whether a reduction of gradients follows the pass: after the last pass that adds to its stage's
+  // True if a reduction of gradients follows the pass: after the last pass that adds to its stage's
   // gradients, or, with sharded gradients, after every such pass.
   bool completes(const Pass& pass) {
     if (!ends_microbatch(pass.kind)) return false;

@@ -105,7 +105,7 @@ class ReplicaTimeline {
     // Periods of collectives beside a device's passes, as far as known, by device. Empty: none slow
     // down passes.
     std::vector<CollectiveSpans> beside = {};
-    // Whether reductions of the replica itself extend `beside`, because all replicas do the same.
+    // True if reductions of the replica itself extend `beside`, because all replicas do the same.
     bool adds_reductions = false;
   };
   struct Passes {
@@ -155,7 +155,7 @@ class ReplicaTimeline {
   LeastTimes& least_times_;
   schedules::HopTimes hops_;
   using Works = std::array<std::vector<PassWork>, schedules::pass_kinds>;
-  // By route, of passes outside pairs. Empty: microbatches differ.
+  // Work of passes outside pairs, by route. Empty: microbatches differ.
   std::vector<Works> works_;
   std::vector<std::array<Calls, schedules::pass_kinds>> calls_;  // by stage; empty: none
 };

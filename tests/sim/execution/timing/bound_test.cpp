@@ -124,14 +124,14 @@ TEST_CASE("the bound stays below on nodes that share a NIC and thin uplinks", "[
 
 TEST_CASE("the bound stays below on an oversubscribed fabric", "[bound]") {
   const auto cluster = made_cluster("a100-4nic", 2, 4);
-  check_never_above(cluster, 2, 5, {.most_iterations = 2}, [](auto&, auto&) {});
+  check_never_above(cluster, 2, 5, {.max_iterations = 2}, [](auto&, auto&) {});
 }
 
 TEST_CASE("the bound stays below where devices are slow, or fast, and their passes overlap",
           "[bound]") {
   const auto cluster = made_cluster("dgx-1-v100", 2, 2);
   check_never_above(
-      cluster, 3, 5, {.most_iterations = 2}, [](tests::HybridJob& job, tests::Random& random) {
+      cluster, 3, 5, {.max_iterations = 2}, [](tests::HybridJob& job, tests::Random& random) {
         job.slowdown = random.reals(std::size_t{job.ranks.replicas()} * job.schedule.devices,
                                     random.flip() ? 0.6 : 1, 1.6);
         if (random.flip()) job.communication().overlap_slowdown = random.real(1, 1.4);

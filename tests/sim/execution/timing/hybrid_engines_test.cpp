@@ -123,7 +123,7 @@ void add_host(tests::HybridJob& job, tests::Random& random) {
 struct Space {
   std::uint32_t tp = 1;
   std::vector<std::uint32_t> zeros{0};
-  std::uint32_t most_iterations = 1;
+  std::uint32_t max_iterations = 1;
   bool stragglers = false;
   bool jitter = false;
   bool in_full = false;  // collectives within passes, one by one
@@ -164,7 +164,7 @@ void compare(const Space& space) {
         schedules::Parameters parameters{
             .devices = random.flip() ? 4U : 2U,
             .microbatches = 2 * random.whole(1, 6),
-            .iterations = space.most_iterations > 1 ? random.whole(2, space.most_iterations) : 1};
+            .iterations = space.max_iterations > 1 ? random.whole(2, space.max_iterations) : 1};
         if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = random.whole(1, 3);
         if (entry.takes(&schedules::Parameters::fused)) parameters.fused = random.whole(0, 1);
         std::optional<schedules::Schedule> schedule;
@@ -232,15 +232,15 @@ TEST_CASE("the engines agree on replicas of tensor-parallel devices", "[hybrid]"
 }
 
 TEST_CASE("the engines agree on iterations that wait for each other", "[hybrid]") {
-  compare({.zeros = {0, 1, 2, 3}, .most_iterations = 3});
+  compare({.zeros = {0, 1, 2, 3}, .max_iterations = 3});
 }
 
 TEST_CASE("the engines agree on stragglers among replicas", "[hybrid]") {
-  compare({.zeros = {0, 1}, .most_iterations = 2, .stragglers = true});
+  compare({.zeros = {0, 1}, .max_iterations = 2, .stragglers = true});
 }
 
 TEST_CASE("the engines agree on passes that take a random time", "[hybrid]") {
-  compare({.zeros = {0, 1}, .most_iterations = 2, .jitter = true});
+  compare({.zeros = {0, 1}, .max_iterations = 2, .jitter = true});
 }
 
 TEST_CASE("the engines agree on passes whose collectives are simulated one by one", "[hybrid]") {
