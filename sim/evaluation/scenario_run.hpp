@@ -29,7 +29,7 @@ class ScenarioRun {
   const std::vector<workload::Plan>& plans() const { return plans_; }
 
   // Runs a schedule by number. Every row goes to all of `rows`; an exception from them ends the
-  // run. Throws schedules::Deadlock if devices wait for each other for ever.
+  // run. Throws schedules::Deadlock if devices wait for each other forever.
   analysis::Summary run(std::size_t schedule, const std::vector<trace::Sink*>& rows);
   // The same without contention on the fast timing engine, whatever engine the scenario selects.
   // Throws schedules::Error for jobs whose times are then not exact.

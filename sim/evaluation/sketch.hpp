@@ -31,7 +31,7 @@ class Sketches {
     std::uint32_t slices = 1;  // of a microbatch; each slice is a pass
     workload::StageCosts costs = {};
     double step_s = 0;  // shortest optimizer step
-    // All copies of a device and all microbatches are alike.
+    // True if all copies of a device and all microbatches are equal.
     bool is_even = true;
   };
   const PlacedCosts& place(const schedules::Routes& routes, std::uint32_t slices,

@@ -12,7 +12,7 @@ namespace pipewright::execution {
 
 Hidden hidden(double seconds, double compute, double slowdown) {
   return {.waits = std::max(seconds - compute, compute > 0 ? seconds * (1 - 1 / slowdown) : 0),
-          .beside = std::min(compute, seconds / slowdown)};
+          .overlap = std::min(compute, seconds / slowdown)};
 }
 
 std::vector<double> simulate_alone(const cluster::Cluster& cluster, const RankPlacement& placement,
@@ -78,8 +78,8 @@ void add_exposed_time(const Job& job, workload::StageCosts& costs, const CallSec
     if (times_by_stage.empty()) continue;
     auto& waits = costs.collective_waits[kind];
     waits.assign(times_by_stage.size(), 0);
-    auto& beside = costs.overlapped[kind];
-    beside.assign(times_by_stage.size(), 0);
+    auto\& overlapped = costs.overlapped[kind];
+    overlapped.assign(times_by_stage.size(), 0);
     for (const std::size_t half : {0U, 1U}) {
       costs.dispatch[half][kind].assign(times_by_stage.size(), 0);
       costs.dispatch_waits[half][kind].assign(times_by_stage.size(), 0);
@@ -92,23 +92,24 @@ void add_exposed_time(const Job& job, workload::StageCosts& costs, const CallSec
       for (const workload::Call& call : costs.traffic[stage].inside[kind]) {
         const double slowdown = call.is_dispatch() ? job.dispatch_slowdown(kind_of_pass, stage)
                                                    : job.overlap_slowdown(kind_of_pass, stage);
-        const double alone = seconds(call, device);
+        const double call_seconds = seconds(call, device);
         const std::optional<std::size_t> half =
             call.is_dispatch() ? std::optional(costs.half_of(call)) : std::nullopt;
-        const Hidden overlap = hidden(alone, call.overlappable_compute / call.times, slowdown);
+        const Hidden hidden_call =
+            hidden(call_seconds, call.overlappable_compute / call.times, slowdown);
         timed[stage].push_back({.group = call.group,
                                 .name = call.name(),
                                 .bytes = call.bytes,
                                 .half = half,
                                 .times = call.times,
-                                .seconds = alone,
+                                .seconds = call_seconds,
                                 .compute = call.overlappable_compute / call.times,
-                                .waits = call.times * overlap.waits});
-        waits[stage] += call.times * overlap.waits;
-        beside[stage] += call.times * overlap.beside;
+                                .waits = call.times * hidden_call.waits});
+        waits[stage] += call.times * hidden_call.waits;
+        overlapped[stage] += call.times * hidden_call.overlap;
         if (!half) continue;
-        costs.dispatch[*half][kind][stage] += call.times * alone;
-        costs.dispatch_waits[*half][kind][stage] += call.times * overlap.waits;
+        costs.dispatch[*half][kind][stage] += call.times * call_seconds;
+        costs.dispatch_waits[*half][kind][stage] += call.times * hidden_call.waits;
       }
       const schedules::Pass pass{kind_of_pass, static_cast<std::uint16_t>(stage)};
       if (communication.detail == config::Detail::fast)

@@ -16,8 +16,8 @@ namespace pipewright::execution {
 // Overlap of a collective of `seconds` with `compute` seconds that can hide it. The compute takes
 // `slowdown` times as long while both run.
 struct Hidden {
-  double waits = 0;   // excess over the compute of both together, in seconds
-  double beside = 0;  // seconds of compute that the collective slows down
+  double waits = 0;    // excess over the compute of both together, in seconds
+  double overlap = 0;  // seconds of compute that the collective slows down
 };
 Hidden hidden(double seconds, double compute, double slowdown);
 

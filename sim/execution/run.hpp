@@ -6,7 +6,7 @@ namespace pipewright::execution {
 
 // Runs a job and reports every row to the sink, between begin() and finish(). The caller sets the
 // fields of `info` that the job does not determine; sizes, schedule and engine are filled in here.
-// Throws schedules::Deadlock if the devices wait for each other for ever.
+// Throws schedules::Deadlock if the devices wait for each other forever.
 void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& sink);
 
 // The two engines. Both report passes, transfers, memory and the work between passes, of the first

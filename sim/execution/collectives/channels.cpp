@@ -30,8 +30,8 @@ class RingSearch {
         for (const cluster::Link* link : placement.route(source, destination).links) {
           const auto [it, is_new] = index_of.emplace(link, links_.size());
           if (is_new)
-            links_.push_back({.whole = cluster::Cluster::capacity_of(link),
-                              .left = cluster::Cluster::capacity_of(link),
+            links_.push_back({.capacity = cluster::Cluster::capacity_of(link),
+                              .remaining = cluster::Cluster::capacity_of(link),
                               .shared = cluster::is_shared(link)});
           route.push_back(it->second);
         }
@@ -44,7 +44,7 @@ class RingSearch {
   double find(std::vector<std::size_t>& order) {
     best_rate_ = 0;
     rate_limit_ = 0;
-    for (const LinkUse& link : links_) rate_limit_ = std::max(rate_limit_, link.left);
+    for (const LinkUse& link : links_) rate_limit_ = std::max(rate_limit_, link.remaining);
     path_ = {0};
     extend(std::numeric_limits<double>::infinity());
     order = best_path_;
@@ -52,7 +52,7 @@ class RingSearch {
   }
   // Restores the bandwidth that rings have taken.
   void reset() {
-    for (LinkUse& link : links_) link.left = link.whole;
+    for (LinkUse& link : links_) link.remaining = link.capacity;
   }
   // Smallest bandwidth with which a member can send, in bytes/s.
   double min_send_rate() const {
@@ -63,7 +63,7 @@ class RingSearch {
         if (destination != source)
           first_links.insert(routes_[source * size_ + destination].front());
       double sum = 0;
-      for (const std::size_t link : first_links) sum += links_[link].whole;
+      for (const std::size_t link : first_links) sum += links_[link].capacity;
       min_rate = std::min(min_rate, sum);
     }
     return min_rate;
@@ -71,13 +71,13 @@ class RingSearch {
   void take(const std::vector<std::size_t>& order, double rate) {
     for (std::size_t i = 0; i < size_; ++i)
       for (const std::size_t link : routes_[order[i] * size_ + order[(i + 1) % size_]])
-        if (links_[link].shared) links_[link].left -= rate;
+        if (links_[link].shared) links_[link].remaining -= rate;
   }
 
  private:
   struct LinkUse {
-    double whole = 0;  // bytes/s
-    double left = 0;   // bytes/s that no ring uses yet
+    double capacity = 0;   // bytes/s
+    double remaining = 0;  // bytes/s that no ring uses yet
     bool shared = true;
     int flows = 0;  // flows of the current path
   };
@@ -87,7 +87,7 @@ class RingSearch {
     for (const std::size_t link : routes_[from * size_ + to]) {
       LinkUse& use = links_[link];
       ++use.flows;
-      rate = std::min(rate, use.shared ? use.left / use.flows : use.left);
+      rate = std::min(rate, use.shared ? use.remaining / use.flows : use.remaining);
     }
     return rate;
   }
@@ -189,7 +189,7 @@ RingSet find_rings(const std::vector<std::uint32_t>& ranks, bool is_uniform,
   RingSearch search(ranks, placement);
   RingSet best = collect_rings(search, [] {});
   if (!is_uniform) return best;
-  // Several orders are tried where all links are alike, because rings that are equally good by
+  // Several orders are tried where all links are equal, because rings that are equally good by
   // themselves may leave different bandwidth for later rings.
   constexpr int max_tries = 50;
   std::minstd_rand random;

@@ -16,9 +16,9 @@ using workload::Collective;
 double rounded(double bytes) { return std::floor(bytes + 0.25); }
 
 template <class Loads>
-double slowest(const Loads& loads, double bytes, bool whole) {
+double slowest(const Loads& loads, double bytes, bool rounds_bytes) {
   double seconds = 0;
-  for (const auto& load : loads) seconds = std::max(seconds, load.seconds(bytes, whole));
+  for (const auto& load : loads) seconds = std::max(seconds, load.seconds(bytes, rounds_bytes));
   return seconds;
 }
 
@@ -37,10 +37,10 @@ void LeastTime::Load::add(double part, bool shared) {
   }
 }
 
-double LeastTime::Load::seconds(double bytes, bool whole) const {
+double LeastTime::Load::seconds(double bytes, bool rounds_bytes) const {
   double sum = 0;
   for (const auto& [part, count] : flows)
-    sum += count * (whole ? rounded(part * bytes) : part * bytes);
+    sum += count * (rounds_bytes ? rounded(part * bytes) : part * bytes);
   return sum / bandwidth;
 }
 
@@ -49,21 +49,22 @@ bool LeastTime::Step::operator==(const Step& rhs) const {
          cost.is_tree == rhs.cost.is_tree && transfer == rhs.transfer;
 }
 
-double LeastTime::Step::seconds(Protocol protocol, double bytes, bool whole) const {
-  return slowest(loads, bytes, whole) + overhead(cost, transfer, protocol, bytes);
+double LeastTime::Step::seconds(Protocol protocol, double bytes, bool rounds_bytes) const {
+  return slowest(loads, bytes, rounds_bytes) + overhead(cost, transfer, protocol, bytes);
 }
 
-double LeastTime::Variant::alone(std::size_t group, double bytes) const {
+double LeastTime::Variant::group_seconds(std::size_t group, double bytes) const {
   double sum = 0;
-  for (const Step& step : groups[group]) sum += step.seconds(protocol, bytes, whole);
+  for (const Step& step : groups[group]) sum += step.seconds(protocol, bytes, rounds_bytes);
   return sum;
 }
 
 double LeastTime::Variant::seconds(double bytes) const {
   double seconds = 0;
   for (std::size_t group = 0; group < groups.size(); ++group)
-    seconds = std::max(seconds, alone(group, bytes));
-  return together.empty() ? seconds : std::max(seconds, slowest(together, bytes, whole) + latency);
+    seconds = std::max(seconds, group_seconds(group, bytes));
+  return together.empty() ? seconds
+                          : std::max(seconds, slowest(together, bytes, rounds_bytes) + latency);
 }
 
 // Routes between ranks, looked up once for all protocols and for both kinds of loads.
@@ -166,7 +167,7 @@ void LeastTime::add_variants(const Choices& choices_by_group, const RankPlacemen
       Variant& variant =
           variants_.emplace_back(Variant{.algorithm = choices_by_group.front()[i].algorithm,
                                          .protocol = protocol,
-                                         .whole = together});
+                                         .rounds_bytes = together});
       std::vector<const AlgorithmChoice*> together_choices;
       for (const std::vector<AlgorithmChoice>& group_choices : choices_by_group) {
         // Groups may differ in their choices; the last choice of a group stands for those that it
@@ -190,7 +191,7 @@ void LeastTime::add_nccl_views(const Groups& groups, const Choices& choices_by_g
   }
 }
 
-// Keeps one of several groups with equal costs: most groups are placed alike.
+// Keeps one of several groups with equal costs: most groups have equivalent placements.
 void LeastTime::merge_equal() {
   std::vector<std::size_t> representatives;
   for (std::size_t group = 0; group < variants_.front().groups.size(); ++group) {
@@ -220,7 +221,7 @@ double LeastTime::seconds(std::uint64_t bytes) const {
   if (count_ == 1) return variants_.front().seconds(count);
   // Each group takes the variant that NCCL considers fastest. The bound of all groups together is
   // known where all take the same variant.
-  double alone = 0;
+  double slowest_group = 0;
   std::size_t taken = count_;
   bool is_unanimous = true;
   for (std::size_t group = 0; group < variants_.front().groups.size(); ++group) {
@@ -237,12 +238,12 @@ double LeastTime::seconds(std::uint64_t bytes) const {
         second = std::min(second, seconds);
       }
     }
-    alone = std::max(alone, variants_[best].alone(group, count));
+    slowest_group = std::max(slowest_group, variants_[best].group_seconds(group, count));
     constexpr double clearly = 1 - 1e-6;
     is_unanimous = is_unanimous && lowest < second * clearly && (group == 0 || best == taken);
     taken = best;
   }
-  return is_unanimous ? variants_[taken].seconds(count) : alone;
+  return is_unanimous ? variants_[taken].seconds(count) : slowest_group;
 }
 
 }  // namespace pipewright::execution

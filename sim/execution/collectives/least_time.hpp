@@ -12,14 +12,14 @@
 namespace pipewright::execution {
 
 // Lower bound on the time of a collective whose groups all start at once, as a function of its
-// bytes: planned once, evaluated often. Each group takes the time of alone(), and no link carries
-// the flows of all groups faster than its bandwidth.
+// bytes: planned once, evaluated often. Each group takes the time of uncontended_seconds(), and no
+// link carries the flows of all groups faster than its bandwidth.
 class LeastTime {
  public:
   using Groups = std::vector<std::vector<std::uint32_t>>;  // ranks, by group
 
-  // With `together`, flows are rounded to whole bytes and share links with flows of other groups.
-  // Without it neither applies, as in alone().
+  // If `together` is true, flows are rounded to whole bytes and share links with flows of other
+  // groups. Without it neither applies, as in uncontended_seconds().
   LeastTime(const workload::Operation& kind, const Groups& groups, Algorithm algorithm,
             const RankPlacement& placement, bool together = true);
 
@@ -33,7 +33,7 @@ class LeastTime {
 
     auto operator<=>(const Load&) const = default;
     void add(double part, bool shared);
-    double seconds(double bytes, bool whole) const;
+    double seconds(double bytes, bool rounds_bytes) const;
   };
   enum class Links : std::uint8_t { every, shared };
   class RouteCache;
@@ -49,7 +49,7 @@ class LeastTime {
     ByProtocol transfer;  // see overhead()
 
     bool operator==(const Step& rhs) const;
-    double seconds(Protocol protocol, double bytes, bool whole) const;
+    double seconds(Protocol protocol, double bytes, bool rounds_bytes) const;
   };
   // Costs of one algorithm and protocol: of each distinct group, and of all groups together.
   struct Variant {
@@ -58,11 +58,11 @@ class LeastTime {
     std::vector<std::vector<Step>> groups;
     std::vector<Load> together;
     // True if flows are rounded to whole bytes.
-    bool whole = true;
+    bool rounds_bytes = true;
     // Smallest latency of a step, for the bound of all groups together.
     double latency = 0;
 
-    double alone(std::size_t group, double bytes) const;
+    double group_seconds(std::size_t group, double bytes) const;
     double seconds(double bytes) const;
   };
   using Choices = std::vector<std::vector<AlgorithmChoice>>;  // by group
@@ -77,7 +77,7 @@ class LeastTime {
     if (!views_.empty())
       return nccl_seconds(kind_, {variants_[variant].algorithm, variants_[variant].protocol}, bytes,
                           views_[group]);
-    return variants_[variant + variants_.size() - count_].alone(group, bytes);
+    return variants_[variant + variants_.size() - count_].group_seconds(group, bytes);
   }
 
   // Followed, where they differ, by the variants with the numbers that NCCL expects.

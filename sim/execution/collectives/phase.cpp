@@ -41,7 +41,7 @@ LinkLoads loads(const Phase& phase, const RankPlacement& placement) {
   return loads;
 }
 
-double alone(std::span<const Phase> phases, const RankPlacement& placement) {
+double uncontended_seconds(std::span<const Phase> phases, const RankPlacement& placement) {
   double seconds = 0;
   for (const Phase& phase : phases)
     seconds += loads(phase, placement).busiest_seconds().front() + phase.latency;

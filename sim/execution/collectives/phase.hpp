@@ -79,7 +79,7 @@ LinkLoads loads(const Phase& phase, const RankPlacement& placement);
 // Seconds of a collective on an idle cluster: the sum over phases of the busiest link's seconds and
 // the latency. Exact where the flows of a phase that share a link end together, which they do if
 // its members are placed evenly; else a lower bound.
-double alone(std::span<const Phase> phases, const RankPlacement& placement);
+double uncontended_seconds(std::span<const Phase> phases, const RankPlacement& placement);
 
 // Phase of a collective of one byte, for every protocol. Flow time is proportional to bytes, except
 // for trees; latency is constant.

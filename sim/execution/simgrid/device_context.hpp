@@ -23,7 +23,7 @@ class ComputeClock final : public CollectiveListener {
   }
 
  private:
-  void change(int by);
+  void change(int delta);
 
   double epoch_;
   int joined_ = 0;  // collectives that are not over

@@ -27,7 +27,7 @@ void DispatchStream::collective_started() {
 void DispatchStream::collective_ended() {
   const Slot& slot = slots_[at_++];
   exposed_[slot.of_partner ? 1 : 0] +=
-      hidden(cluster::sg4::Engine::get_clock() - started_, slot.beside, slowdown_).waits;
+      hidden(cluster::sg4::Engine::get_clock() - started_, slot.overlap, slowdown_).waits;
   const bool is_last = at_ == slots_.size();
   if (!is_last) post();
   device_.clock.collective_ended();

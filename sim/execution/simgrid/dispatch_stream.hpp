@@ -11,7 +11,7 @@ namespace pipewright::execution {
 // A collective inside a pass, and the seconds of compute beside which it runs.
 struct Slot {
   workload::Call call;
-  double beside;
+  double overlap;
   bool of_partner = false;  // of the second pass of a fused pair
 };
 

@@ -35,8 +35,8 @@ class LinkReport {
   void links();
 
  private:
-  BusiestLink alone(const Wiring::TransferPlans& transfer_plans) const;
-  BusiestLink alone(const std::vector<CollectiveOp>& ops) const;
+  BusiestLink uncontended(const Wiring::TransferPlans& transfer_plans) const;
+  BusiestLink uncontended(const std::vector<CollectiveOp>& ops) const;
   void add_path(TrafficClass traffic, std::uint32_t source, std::uint32_t destination,
                 std::uint32_t stage, const BusiestLink& busiest);
   // Used fraction of a link's bandwidth over the run, including other jobs.
@@ -52,7 +52,7 @@ class LinkReport {
 
 // Plans run at once, and the steps of each plan one after the other. The link with the highest load
 // relative to its bandwidth determines the duration of a step.
-BusiestLink LinkReport::alone(const Wiring::TransferPlans& transfer_plans) const {
+BusiestLink LinkReport::uncontended(const Wiring::TransferPlans& transfer_plans) const {
   BusiestLink result;
   double longest = -1;
   std::size_t steps = 0;
@@ -85,11 +85,11 @@ BusiestLink LinkReport::alone(const Wiring::TransferPlans& transfer_plans) const
   return result;
 }
 
-BusiestLink LinkReport::alone(const std::vector<CollectiveOp>& ops) const {
+BusiestLink LinkReport::uncontended(const std::vector<CollectiveOp>& ops) const {
   BusiestLink result;
   double longest = -1;
   for (const CollectiveOp& op : ops) {
-    const BusiestLink busiest = alone(wiring_.transfer_plans(op));
+    const BusiestLink busiest = uncontended(wiring_.transfer_plans(op));
     result.seconds += busiest.seconds;
     if (!busiest.has_link || busiest.seconds <= longest) continue;
     longest = busiest.seconds;
@@ -122,20 +122,20 @@ void LinkReport::paths(const ReplicaGroups& replica_groups) {
     }
   for (const TrafficClass traffic : {TrafficClass::activation, TrafficClass::gradient})
     for (const auto& [a, b] : hops[static_cast<std::size_t>(traffic)])
-      add_path(traffic, a, b, 0, alone(wiring_.hop({0, a}, b)));
+      add_path(traffic, a, b, 0, uncontended(wiring_.hop({0, a}, b)));
 
   for (std::uint32_t stage = 0; stage < job_.costs.traffic.size(); ++stage) {
     if (!replica_groups.has(stage)) continue;
-    const BusiestLink reduce = alone(replica_groups.gradients(stage));
+    const BusiestLink reduce = uncontended(replica_groups.gradients(stage));
     for (const std::uint32_t device : replica_groups.holders(stage))
       add_path(TrafficClass::reduce_gradients, device, device, stage, reduce);
     if (job_.conditions.zero == 0) continue;
-    const BusiestLink gather = alone(replica_groups.weights(stage));
+    const BusiestLink gather = uncontended(replica_groups.weights(stage));
     for (const std::uint32_t device : replica_groups.holders(stage))
       add_path(TrafficClass::gather_weights, device, device, stage, gather);
   }
   if (replica_groups.embedding_bytes() == 0) return;
-  const BusiestLink tie = alone(replica_groups.embeddings(0));
+  const BusiestLink tie = uncontended(replica_groups.embeddings(0));
   for (std::uint32_t device = 0; device < job_.schedule.devices; ++device)
     if (replica_groups.ties_embeddings(device))
       add_path(TrafficClass::tie_embeddings, device, device,

@@ -55,11 +55,11 @@ std::vector<Slot> slots_beside(const DeviceContext& device, const Pass& pass, co
       partner != nullptr && !streams && bytes > 0 ? saved_exposed(job.costs, pass, *partner) : 0;
   double total = 0;
   for (Slot& slot : slots) {
-    if (saved > 0) slot.beside += saved * static_cast<double>(slot.call.bytes) / bytes;
-    total += slot.beside;
+    if (saved > 0) slot.overlap += saved * static_cast<double>(slot.call.bytes) / bytes;
+    total += slot.overlap;
   }
   if (total > compute)
-    for (Slot& slot : slots) slot.beside *= compute / total;
+    for (Slot& slot : slots) slot.overlap *= compute / total;
   return slots;
 }
 
@@ -203,14 +203,14 @@ std::array<double, 2> PassRunner::alternate(PassProgress& progress, std::span<co
     return waited;
   }
   double rest = compute;
-  for (const Slot& slot : slots) rest -= slot.beside;
+  for (const Slot& slot : slots) rest -= slot.overlap;
   const double between = std::max(0.0, rest) / static_cast<double>(slots.size());
   for (const Slot& slot : slots) {
     progress.run(between);
     device_.catch_up(progress.now());
     const auto collective = device_.synchronizer.call(device_.self, slot.call, calls_++,
-                                                      slot.beside > 0 ? &device_.clock : nullptr);
-    progress.run(slot.beside);
+                                                      slot.overlap > 0 ? &device_.clock : nullptr);
+    progress.run(slot.overlap);
     const double before = progress.now();
     collective->wait();
     progress.wait_until(collective->end_time());

@@ -23,8 +23,8 @@ class Wiring {
   // Throws Error if the run is to be symmetric but the placement is not.
   Wiring(const Job& job, const RankPlacement& placement, const ReplicaGroups& replica_groups);
 
-  // Flows of one of several jobs on a cluster, none of them symmetric. Its flows are available after
-  // fold_together().
+  // Flows of one of several jobs on a cluster, none of them symmetric. Its flows are available
+  // after fold_together().
   struct JointRun {};
   Wiring(const Job& job, const RankPlacement& placement, const ReplicaGroups& replica_groups,
          JointRun joint_run);

@@ -254,9 +254,9 @@ ReplicaTimeline::Calls ReplicaTimeline::time_calls(
                                                      job_.conditions.communication.all_reduce);
     timed.calls.push_back(
         {.seconds = call.times * call_seconds,
-         .beside = call.overlappable_compute,
+         .overlappable = call.overlappable_compute,
          .dispatch = call.is_dispatch() ? std::optional(job_.costs.half_of(call)) : std::nullopt});
-    timed.beside += call.overlappable_compute;
+    timed.overlappable += call.overlappable_compute;
   }
   return timed;
 }
@@ -303,29 +303,30 @@ double ReplicaTimeline::waits(std::uint32_t device, const Pass& pass, const Pass
     Calls partner_buffer;
     return pair_waits(calls, calls_in(device, *partner, first_microbatch, partner_buffer), work);
   }
-  const double share = calls.beside > work.seconds ? work.seconds / calls.beside : 1;
+  const double share = calls.overlappable > work.seconds ? work.seconds / calls.overlappable : 1;
   double waited = 0;
   for (const Calls::TimedCall& call : calls.calls)
-    waited += hidden(call.seconds, call.beside * share, 1 + work.excess).waits;
+    waited += hidden(call.seconds, call.overlappable * share, 1 + work.excess).waits;
   return waited;
 }
 
 double ReplicaTimeline::pair_waits(const Calls& pass_calls, const Calls& partner_calls,
                                    const PassWork& work) {
   const double slowdown = 1 + work.excess;
-  double beside = 0;  // compute of the kernel stream that collectives overlap with
+  double overlappable = 0;  // compute of the kernel stream that collectives overlap with
   for (const Calls* const member : {&pass_calls, &partner_calls})
-    for (const Calls::TimedCall& call : member->calls) beside += call.dispatch ? 0 : call.beside;
-  const double share = beside > work.seconds ? work.seconds / beside : 1;
+    for (const Calls::TimedCall& call : member->calls)
+      overlappable += call.dispatch ? 0 : call.overlappable;
+  const double share = overlappable > work.seconds ? work.seconds / overlappable : 1;
   std::array<StreamHalves, 2> streams = work.streams;
   for (const std::size_t i : {0U, 1U})
     for (const Calls::TimedCall& call : (i == 0 ? pass_calls : partner_calls).calls) {
       if (call.dispatch) {
         StreamWork& half = streams[i][*call.dispatch];
         half.dispatch += call.seconds;
-        half.exposed += hidden(call.seconds, call.beside, slowdown).waits;
+        half.exposed += hidden(call.seconds, call.overlappable, slowdown).waits;
       } else {
-        streams[i][0].compute += hidden(call.seconds, call.beside * share, slowdown).waits;
+        streams[i][0].compute += hidden(call.seconds, call.overlappable * share, slowdown).waits;
       }
     }
   return paired_seconds(streams[0], streams[1], slowdown) - work.seconds;

@@ -22,7 +22,7 @@ struct StageCollectives {
 
   // Parts of a stage's gradients; 0: no other GPU holds the stage.
   std::vector<std::uint32_t> parts;
-  // Parts of a stage's weights; 0: likewise, or weights are always complete.
+  // Parts of a stage's weights; 0: no other GPU holds the stage, or weights are always complete.
   std::vector<std::uint32_t> weight_parts;
   std::vector<double> gradients;   // of a part, by stage
   std::vector<double> weights;     // of a part, by stage
@@ -126,11 +126,11 @@ class ReplicaTimeline {
     struct TimedCall {
       double seconds = 0;
       // Compute of the pass that can hide it, in seconds.
-      double beside = 0;
+      double overlappable = 0;
       std::optional<std::size_t> dispatch;  // half of the pass, if it is a dispatch
     };
     std::vector<TimedCall> calls;
-    double beside = 0;  // sum over the calls
+    double overlappable = 0;  // sum over the calls
   };
 
   void add_works();

@@ -60,9 +60,10 @@ TEST_CASE("the library's kernel may be slower than the links", "[dispatch]") {
   const RankPlacement placement(cluster, cluster.gpus());
   const auto seconds = [&](double rate) {
     const Dispatch dispatch{.experts = 4, .top_k = 1, .inside_rate = rate};
-    return execution::alone(execution::plan({Collective::dispatch, dispatch}, S, ranks(4),
-                                            Algorithm::automatic, placement),
-                            placement);
+    return execution::uncontended_seconds(
+        execution::plan({Collective::dispatch, dispatch}, S, ranks(4), Algorithm::automatic,
+                        placement),
+        placement);
   };
   const double bytes = S * 3 / 4;
   CHECK(seconds(0) == Approx(bytes / nvlink + inside));
@@ -94,7 +95,7 @@ TEST_CASE("DeepEP takes as long as measured on H100", "[dispatch]") {
       const auto plan = execution::plan(
           {Collective::dispatch, dispatch}, element * tokens * number("hidden"),
           ranks(static_cast<std::uint32_t>(number("gpus"))), Algorithm::automatic, placement);
-      return execution::alone(plan, placement) / (measured * 1e-6) - 1;
+      return execution::uncontended_seconds(plan, placement) / (measured * 1e-6) - 1;
     };
     const std::string kind = row.at("nodes") + (number("sms") < 16 ? " nodes, few SMs" : " nodes");
     errors[kind].push_back(error(config::element_bytes(config::DataType::fp8_block),

@@ -47,7 +47,7 @@ TEST_CASE("the bound of a single group equals the time of its plan for any numbe
         for (int i = 0; i < 10; ++i) {
           const std::uint64_t bytes = std::uint64_t{840} * 64 * random.whole(1, 1U << (2 * i));
           CAPTURE(static_cast<int>(kind), static_cast<int>(algorithm), group.size(), bytes);
-          const double alone = execution::alone(
+          const double alone = execution::uncontended_seconds(
               execution::plan(kind, static_cast<double>(bytes), group, algorithm, placed.placement),
               placed.placement);
           CHECK(bound.seconds(bytes) == Approx(alone).epsilon(1e-9));

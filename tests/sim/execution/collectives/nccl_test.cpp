@@ -137,7 +137,7 @@ TEST_CASE("NCCL's model chooses if the cluster file states its version, even a s
     const execution::LeastTime bound(Collective::all_gather, {ranks(4)}, Algorithm::automatic,
                                      placement, false);
     CHECK(bound.seconds(static_cast<std::uint64_t>(bytes)) ==
-          Approx(execution::alone(phases, placement)));
+          Approx(execution::uncontended_seconds(phases, placement)));
   }
   cluster.set_nccl(18);
   // A third of the bandwidth: LL wins up to 0.68 MB.
@@ -157,9 +157,10 @@ TEST_CASE("Simple adds a launch, and a GPU's copy of its own part counts as a me
   const double S = 80e6;
   const auto all_to_all =
       execution::plan(Collective::all_to_all, S, ranks(8), Algorithm::automatic, placement);
-  CHECK(execution::alone(all_to_all, placement) ==
+  CHECK(execution::uncontended_seconds(all_to_all, placement) ==
         Approx(3 * us + inside + 6 * 0.2 * us + 7.5 * S / 8 / nvlink));
   const auto ring_of_8 =
       execution::plan(Collective::all_gather, S, ranks(8), Algorithm::ring, placement);
-  CHECK(execution::alone(ring_of_8, placement) == Approx(3 * us + 7 * inside + 7 * S / 8 / nvlink));
+  CHECK(execution::uncontended_seconds(ring_of_8, placement) ==
+        Approx(3 * us + 7 * inside + 7 * S / 8 / nvlink));
 }

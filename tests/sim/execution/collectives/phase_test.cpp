@@ -20,7 +20,7 @@ void check_seconds(cluster::Cluster& cluster, const RankPlacement& placement, Co
                    double bytes, const Members& members, Algorithm algorithm, double expected) {
   const auto phases = plan(kind, bytes, members, algorithm, placement);
   CAPTURE(static_cast<int>(kind), bytes, members.size(), static_cast<int>(algorithm));
-  CHECK(execution::alone(phases, placement) == Approx(expected).epsilon(1e-6));
+  CHECK(execution::uncontended_seconds(phases, placement) == Approx(expected).epsilon(1e-6));
   CHECK(simulate_alone(cluster, placement, std::vector<std::vector<Phase>>{phases})[0] ==
         Approx(expected).epsilon(1e-6));
   CHECK(simulate_all(placement, {phases})[0] == Approx(expected).epsilon(1e-6));
@@ -127,8 +127,9 @@ TEST_CASE("a collective on an ideal network costs its steps", "[collectives]") {
   const RankPlacement placement(cluster, cluster.place({}, 4));
   const auto seconds = [&](Collective kind, Algorithm algorithm) {
     const auto phases = plan(kind, 1e9, ranks(4), algorithm, placement);
-    CHECK(simulate_all(placement, {phases})[0] == Approx(execution::alone(phases, placement)));
-    return execution::alone(phases, placement);
+    CHECK(simulate_all(placement, {phases})[0] ==
+          Approx(execution::uncontended_seconds(phases, placement)));
+    return execution::uncontended_seconds(phases, placement);
   };
   CHECK(seconds(Collective::all_reduce, Algorithm::ring) == Approx(6e-3));
   CHECK(seconds(Collective::all_gather, Algorithm::automatic) == Approx(3e-3));

@@ -143,7 +143,8 @@ TEST_CASE("bounds and plans take the same time with every protocol", "[protocols
         CAPTURE(static_cast<int>(kind), members.size(), bytes);
         const auto size = static_cast<double>(bytes);
         const auto plan = execution::plan(kind, size, members, Algorithm::automatic, placement);
-        CHECK(bound.seconds(bytes) == Approx(execution::alone(plan, placement)).epsilon(1e-9));
+        CHECK(bound.seconds(bytes) ==
+              Approx(execution::uncontended_seconds(plan, placement)).epsilon(1e-9));
         CHECK(bound.seconds(bytes) ==
               Approx(seconds(cluster, kind, size, members, Algorithm::automatic)).epsilon(2e-4));
       }
