@@ -78,7 +78,7 @@ void add_exposed_time(const Job& job, workload::StageCosts& costs, const CallSec
     if (times_by_stage.empty()) continue;
     auto& waits = costs.collective_waits[kind];
     waits.assign(times_by_stage.size(), 0);
-    auto\& overlapped = costs.overlapped[kind];
+    auto& overlapped = costs.overlapped[kind];
     overlapped.assign(times_by_stage.size(), 0);
     for (const std::size_t half : {0U, 1U}) {
       costs.dispatch[half][kind].assign(times_by_stage.size(), 0);
