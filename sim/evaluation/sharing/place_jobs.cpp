@@ -153,7 +153,7 @@ std::vector<Hosts> JobPlacer::interleaved() {
 
 std::vector<Hosts> place_jobs(std::span<const NamedScenario> jobs, const Cluster& cluster,
                               Placing placing) {
-  JobPlacer dealer(jobs, cluster);
+  JobPlacer placer(jobs, cluster);
   return placing == Placing::interleaved ? placer.interleaved() : placer.side_by_side();
 }
 

@@ -17,8 +17,7 @@ namespace {
 using Index = std::uint32_t;
 using Color = std::uint64_t;
 
-using pipewright::mix;
-Color mix(double x) { return mix(std::bit_cast<Color>(x)); }
+Color mix_double(double x) { return mix(std::bit_cast<Color>(x)); }
 
 // Flows of all groups and the shared links that they cross, each with a colour. Sums of hashes
 // stand for multisets of colours, so that no result depends on an order or an address.
@@ -32,7 +31,7 @@ class FlowSymmetry {
       kinds_.push_back(kinds.empty() ? 0 : kinds[groups_.size()]);
       color = mix(color) ^ mix(kinds_.back());
       for (Index step = 0; step < phases.size(); ++step) {
-        color = mix(color) ^ mix(phases[step].latency);
+        color = mix(color) ^ mix_double(phases[step].latency);
         for (const Flow& flow : phases[step].flows) add(flow, step);
       }
       groups_.push_back(color);
@@ -96,7 +95,7 @@ void FlowSymmetry::add(const Flow& flow, Index step) {
       continue;
     }
     const auto [it, is_new] = index_of_.emplace(link, static_cast<Index>(links_.size()));
-    if (is_new) links_.push_back({link, mix(bandwidth)});
+    if (is_new) links_.push_back({link, mix_double(bandwidth)});
     flow_links_.push_back(it->second);
   }
   planned_.push_back({.flow = &flow,
@@ -104,7 +103,7 @@ void FlowSymmetry::add(const Flow& flow, Index step) {
                       .step = step,
                       .bytes = bytes,
                       .links_end = flow_links_.size(),
-                      .color = mix(mix(bytes) + step) ^ mix(cap)});
+                      .color = mix(mix(bytes) + step) ^ mix_double(cap)});
 }
 
 // One round of refinement; false if the number of classes stays the same.
