@@ -94,7 +94,7 @@ TEST_CASE("the exposed time of a pair belongs to dispatch, except for other coll
   job.add_call(PassKind::backward, call(Group::tp, 0.25));
   // F waits for 2 s and B for 2.5 s of dispatch. A pair computes for 3 s and takes as long as B's
   // chain, 2 + 0.25 + 2.5, so that 1.75 s are exposed, 0.25 of them by other collectives.
-  const auto rows = of_device_0(job.run(cluster, EngineKind::timing));
+  const auto rows = rows_of_device_0(job.run(cluster, EngineKind::timing));
   CHECK(rows.at("ep dispatch").seconds == Approx(3 * 4.5));
   CHECK(rows.at("ep dispatch").exposed == Approx(2 + 2 * 1.5 + 2.5));
   CHECK(rows.at("tp all-to-all").exposed == Approx(3 * 0.25));

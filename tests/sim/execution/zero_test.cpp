@@ -207,7 +207,7 @@ TEST_CASE("weights that are not resharded are gathered for forward passes and st
           Approx(microbatches * part((4 + 2) * parameters)).epsilon(1e-6));
     for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing})
       // On the last device a microbatch's backward pass follows its forward pass.
-      CHECK(most_gathered(job.run(cluster, engine), 1) ==
+      CHECK(max_gathered(job.run(cluster, engine), 1) ==
             (schedule == "gpipe" ? microbatches : 1) * stage_bytes);
   }
 }

@@ -29,9 +29,9 @@ struct Job : tests::HybridJob {
   }
   std::uint64_t flows(const cluster::Cluster& cluster) const {
     const execution::Job run_job = job(cluster);
-    const execution::RankPlacement placement(cluster, run_job.hosts);
+    const execution::RankPlacement rank_placement(cluster, run_job.hosts);
     const execution::ReplicaGroups replica_groups(run_job);
-    return execution::Wiring(run_job, placement, replica_groups).flows();
+    return execution::Wiring(run_job, rank_placement, replica_groups).flows();
   }
 };
 
