@@ -145,8 +145,8 @@ TEST_CASE("collectives within passes contend where they leave what is one job's"
       place.run("run experts.yaml inside.yaml --together --placing interleaved --phase 0");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
-  CHECK_THAT(ran.err, Contains("experts: collectives within its passes cross links that another "
-                               "job uses, and are simulated one by one"));
+  CHECK_THAT(ran.err, Contains("experts: collectives inside its passes cross links that another "
+                               "job uses and are simulated individually"));
   CHECK_THAT(ran.err, !Contains("inside: collectives"));
 }
 
