@@ -80,7 +80,7 @@ class LeastTime {
     return variants_[variant + variants_.size() - count_].group_seconds(group, bytes);
   }
 
-  // Followed, where they differ, by the variants with the numbers that NCCL expects.
+  // Variants to choose from. If NCCL expects different numbers, variants with these numbers follow.
   std::vector<Variant> variants_;
   std::size_t count_ = 0;  // number of variants to choose from
   // Views of the groups where NCCL's own model chooses.
