@@ -149,7 +149,7 @@ analysis::PermutationFigures PermutationRates::figures(const Permutation& receiv
   found.slowest = slowest->rate;
   found.slowest_sender = static_cast<std::uint32_t>(slowest - shares.begin());
   found.slowest_receiver = receiver_of[found.slowest_sender];
-  if (const std::uint32_t link = slowest->held_up_by; link != FairShare::no_link) {
+  if (const std::uint32_t link = slowest->bottleneck; link != FairShare::no_link) {
     found.link = cluster::Cluster::link_name(paths_.links()[link]);
     found.link_class = paths_.cluster().link_class(paths_.links()[link]);
     found.link_bandwidth = paths_.cluster().bandwidth_of(paths_.links()[link]);

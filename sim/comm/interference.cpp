@@ -28,7 +28,7 @@ Loads loads_of(const Plans& plans, const RankPlacement& placement) {
   Loads sum;
   for (const std::vector<Phase>& phases : plans)
     for (const Phase& phase : phases)
-      for (const auto& [link, bytes] : execution::loads(phase, placement).of_links())
+      for (const auto& [link, bytes] : execution::loads(phase, placement).by_link())
         if (cluster::is_shared(link)) sum[link] += bytes.front();
   return sum;
 }
@@ -86,8 +86,9 @@ class InterferenceRuns {
   }
 
   analysis::TrafficFigures alone(const Traffic& kind) {
-    const auto longest = std::ranges::max_element(
-        kind.plans, {}, [&](const auto& plan) { return execution::alone(plan, placement_); });
+    const auto longest = std::ranges::max_element(kind.plans, {}, [&](const auto& plan) {
+      return execution::uncontended_seconds(plan, placement_);
+    });
     return {.name = kind.name,
             .operation = kind.operation,
             .by = kind.by,
@@ -133,8 +134,9 @@ class InterferenceRuns {
       double weight = 0;  // seconds of the phase alone, but for latency
       for (const std::vector<Phase>& plan : plans)
         if (phase < plan.size())
-          weight = std::max(
-              weight, execution::alone(std::vector{Phase{.flows = plan[phase].flows}}, placement_));
+          weight =
+              std::max(weight, execution::uncontended_seconds(
+                                   std::vector{Phase{.flows = plan[phase].flows}}, placement_));
       if (weight <= 0) continue;
       weights += weight;
       speed += weight / beside_phase(one, other, phase, alone);

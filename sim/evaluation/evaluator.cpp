@@ -48,11 +48,13 @@ std::string without_place(const std::string& message) {
 }
 
 std::size_t count_schedules(const config::Value& scenario) {
-  const config::Value* const given = config::find(scenario, "schedule");
-  return given != nullptr && given->kind == config::Value::Kind::list ? given->items.size() : 1;
+  const config::Value* const schedules = config::find(scenario, "schedule");
+  return schedules != nullptr && schedules->kind == config::Value::Kind::list
+             ? schedules->items.size()
+             : 1;
 }
 
-// Runs `work`; what it throws because the candidate cannot be becomes the row's note.
+// Runs `work`. If it throws because the candidate is impossible, the error becomes the row's note.
 template <class Work>
 void judge(CandidateRow& row, const Work& work) {
   const auto illegal = [&](const std::exception& error) {
@@ -62,7 +64,7 @@ void judge(CandidateRow& row, const Work& work) {
     work();
   } catch (const config::Error& error) {
     illegal(error);
-  } catch (const schedules::Error& error) {  // a deadlock among them
+  } catch (const schedules::Error& error) {  // including deadlocks
     illegal(error);
   } catch (const cluster::Error& error) {
     illegal(error);
@@ -70,111 +72,116 @@ void judge(CandidateRow& row, const Work& work) {
 }
 
 CandidateRow row_of(const config::Scenario& scenario, const execution::Job& job,
-                    const Fullest& most) {
+                    const Fullest& fullest_device) {
   return {.outcome = Outcome::open,
           .work = work_of(scenario, job.schedule, job.costs),
-          .peak_bytes = most.peak.bytes,
-          .capacity_bytes = most.capacity};
+          .peak_bytes = fullest_device.peak.bytes,
+          .capacity_bytes = fullest_device.capacity};
 }
 
-// Recomputation that makes nothing free only costs time: no candidate beside the one without.
+// Rejects recomputation that frees no memory and only takes time: the candidate without it is
+// better.
 void check_recompute(const config::Scenario& scenario) {
   if (workload::recomputes_for_nothing(scenario))
     throw config::Error(
-        fmt::format("recompute {} frees nothing of this model: as with none, in "
-                    "more time",
+        fmt::format("recompute {} frees nothing of this model: it takes time without "
+                    "saving memory",
                     to_string(scenario.training.recompute)));
 }
 
-// Of a simulation, about: a pass and what it sends; each rank's part in a collective within it; and
-// under ZeRO-2 and ZeRO-3 collectives after it, a bucket each.
-double activities_of(const execution::Job& job) {
+// Approximate number of activities of a simulation: for each pass the pass and its transfer; in
+// full detail each rank's part in its collectives; and under ZeRO-2 and ZeRO-3 the collectives
+// after it, one for each bucket.
+double activity_count(const execution::Job& job) {
   double passes = 0;
   for (const schedules::Program& program : job.schedule.programs)
     passes += static_cast<double>(program.size());
-  double of_pass = 2;
-  if (job.has_full_detail()) of_pass += job.ranks_per_stage();
+  double per_pass = 2;
+  if (job.has_full_detail()) per_pass += job.ranks_per_stage();
   if (job.conditions.zero >= 2 && !job.costs.traffic.empty()) {
     double buckets = 0;
     for (const workload::StageTraffic& stage : job.costs.traffic)
       buckets += workload::gradient_parts(stage.parameters, job.conditions.communication,
                                           job.ranks->group_size(workload::Group::dp));
-    of_pass += 2 * buckets / static_cast<double>(job.costs.traffic.size());
+    per_pass += 2 * buckets / static_cast<double>(job.costs.traffic.size());
   }
-  return passes * of_pass * job.simulated_replicas();
+  return passes * per_pass * job.simulated_replicas();
 }
 
-// What the network is known to take is added to the costs of each placement.
-workload::Planner::Settle settle(const config::Scenario& scenario, Layout& layout) {
+// Adds the lower bounds of the network to the costs of each placement.
+workload::Planner::Settle settle_network(const config::Scenario& scenario, Layout& layout) {
   return [&](const schedules::Schedule& schedule, workload::StageCosts& costs) {
     set_peaks(layout.hardware, costs);
     const execution::Job job = plain_job(scenario, layout.hardware, schedule, costs);
-    execution::add_least_exposed_time(job, least_times(scenario, job, layout.least), costs);
+    execution::add_least_exposed_time(job, least_times(scenario, job, layout.least_times), costs);
   };
 }
 
-// Bytes that the device that is fullest for what it has holds at its peak, on the placement where
-// that is least: when the loss is made, it has a microbatch's activations of all its stages.
+// Peak bytes of the fullest device relative to its capacity, on the placement where that is lowest.
+// When the loss is computed, the device holds a microbatch's activations of all its stages.
 std::uint64_t least_peak(const config::Scenario& scenario, const workload::Gpus& gpus,
                          const std::vector<std::uint64_t>& capacity) {
   const auto room = [&](std::size_t device) {
     return static_cast<double>(std::max<std::uint64_t>(1, capacity[device]));
   };
-  double smallest = room(0);
-  double least = std::numeric_limits<double>::infinity();
+  double smallest_capacity = room(0);
+  double lowest = std::numeric_limits<double>::infinity();
   for (const auto& routes : schedules::searched_placements(scenario.devices.value)) try {
       const workload::StageCosts costs =
           workload::placement_costs(scenario, routes, gpus, std::string(config::searched));
-      std::vector<double> held;
+      std::vector<double> held_bytes;
       for (const workload::DeviceState& state : costs.state)
-        held.push_back(static_cast<double>(state.weights) + static_cast<double>(state.gradients) +
-                       static_cast<double>(state.optimizer) + static_cast<double>(state.buffers) +
-                       static_cast<double>(state.allowance));
+        held_bytes.push_back(
+            static_cast<double>(state.weights) + static_cast<double>(state.gradients) +
+            static_cast<double>(state.optimizer) + static_cast<double>(state.buffers) +
+            static_cast<double>(state.allowance));
       for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
-        held[routes.device(stage, 0)] += static_cast<double>(costs.activations[stage].held);
+        held_bytes[routes.device(stage, 0)] += static_cast<double>(costs.activations[stage].held);
       double fullest = 0;
-      for (std::size_t device = 0; device < held.size(); ++device) {
-        fullest = std::max(fullest, held[device] / room(device));
-        smallest = std::min(smallest, room(device));
+      for (std::size_t device = 0; device < held_bytes.size(); ++device) {
+        fullest = std::max(fullest, held_bytes[device] / room(device));
+        smallest_capacity = std::min(smallest_capacity, room(device));
       }
-      least = std::min(least, fullest);
+      lowest = std::min(lowest, fullest);
     } catch (const config::Error&) {
-      continue;  // a placement that the scenario cannot have
+      continue;  // a placement that the scenario does not allow
     }
-  constexpr double rounding = 1e-12;
-  return std::isfinite(least) ? static_cast<std::uint64_t>(least * smallest * (1 - rounding)) : 0;
+  constexpr double sum_tolerance = 1e-12;
+  return std::isfinite(lowest)
+             ? static_cast<std::uint64_t>(lowest * smallest_capacity * (1 - sum_tolerance))
+             : 0;
 }
 
-// Seconds of the shortest optimizer's step on a placement that a searched order may have, and what
-// an iteration of it does. Throws config::Error where the scenario can have none of them.
+// Seconds of the shortest optimizer step over the placements that a searched order may have. `work`
+// becomes the work of an iteration. Throws config::Error if the scenario allows no placement.
 double least_step_of_placements(const config::Scenario& scenario, Layout& layout,
                                 analysis::IterationWork& work) {
-  double least = std::numeric_limits<double>::infinity();
-  std::optional<config::Error> why_not;
+  double shortest = std::numeric_limits<double>::infinity();
+  std::optional<config::Error> first_error;
   for (const auto& routes : schedules::searched_placements(scenario.devices.value)) try {
       const schedules::Schedule placement = workload::on_placement(scenario, routes);
       workload::StageCosts costs = workload::placement_costs(scenario, routes, layout.hardware.gpus,
                                                              std::string(config::searched));
       set_peaks(layout.hardware, costs);
       const execution::Job job = plain_job(scenario, layout.hardware, placement, costs);
-      execution::check_bound(job, least_times(scenario, job, layout.least));
-      least = std::min(least, execution::least_step(job, 1));
+      execution::check_bound(job, least_times(scenario, job, layout.least_times));
+      shortest = std::min(shortest, execution::least_step(job, 1));
       work = work_of(scenario, placement, costs);
     } catch (const config::Error& error) {
-      if (!why_not) why_not = error;
+      if (!first_error) first_error = error;
     }
-  if (!std::isfinite(least)) throw config::Error(*why_not);
-  return least;
+  if (!std::isfinite(shortest)) throw config::Error(*first_error);
+  return shortest;
 }
 
-// The same request, of which each placement is worked out once.
-schedules::SearchRequest asked_once(schedules::SearchRequest request) {
-  using Known = std::vector<std::pair<schedules::Routes, std::optional<schedules::Pipeline>>>;
+// The same request with a cache of the pipeline of each placement.
+schedules::SearchRequest with_pipeline_cache(schedules::SearchRequest request) {
+  using Cache = std::vector<std::pair<schedules::Routes, std::optional<schedules::Pipeline>>>;
   request.pipeline = [pipeline = std::move(request.pipeline),
-                      known = std::make_shared<Known>()](const schedules::Routes& routes) {
-    for (const auto& [placement, found] : *known)
-      if (placement == routes) return found;
-    return known->emplace_back(routes, pipeline(routes)).second;
+                      cache = std::make_shared<Cache>()](const schedules::Routes& routes) {
+    for (const auto& [placement, cached_pipeline] : *cache)
+      if (placement == routes) return cached_pipeline;
+    return cache->emplace_back(routes, pipeline(routes)).second;
   };
   return request;
 }
@@ -193,8 +200,8 @@ void add_least_lost(const config::Scenario& scenario, Layout& layout,
 }  // namespace
 
 struct Evaluator::Impl {
-  Impl(const config::Scenario& first, std::uint64_t memory) : layouts(first), limit(memory) {
-    if (first.model) workload::check_parameters(first.model->value);
+  Impl(const config::Scenario& scenario, std::uint64_t memory) : layouts(scenario), limit(memory) {
+    if (scenario.model) workload::check_parameters(scenario.model->value);
   }
 
   std::vector<std::uint64_t> capacity(const Hardware& hardware) const;
@@ -207,7 +214,7 @@ struct Evaluator::Impl {
 
   Layouts layouts;
   workload::ScheduleCache schedules;
-  std::uint64_t limit;  // of a device's memory, bytes; 0: what it has
+  std::uint64_t limit;  // limit of a device's memory, in bytes; 0: its capacity
 };
 
 std::vector<std::uint64_t> Evaluator::Impl::capacity(const Hardware& hardware) const {
@@ -216,8 +223,8 @@ std::vector<std::uint64_t> Evaluator::Impl::capacity(const Hardware& hardware) c
   return bytes;
 }
 
-// Of an order that is searched only when it is to be simulated: no order is shorter, and none holds
-// less.
+// Assesses an order that is searched only when the candidate is simulated: the bounds hold for
+// every order.
 CandidateRow Evaluator::Impl::assess_searched(const config::Scenario& scenario,
                                               const config::ScheduleSpec& spec,
                                               Layout& layout) const {
@@ -228,21 +235,21 @@ CandidateRow Evaluator::Impl::assess_searched(const config::Scenario& scenario,
   std::vector<std::uint64_t> bytes = capacity(hardware);
   row.peak_bytes = least_peak(scenario, hardware.gpus, bytes);
   if (spec.memory_limit) bytes.assign(bytes.size(), spec.memory_limit->value);
-  const schedules::SearchRequest request = asked_once(workload::search_request(
+  const schedules::SearchRequest request = with_pipeline_cache(workload::search_request(
       scenario, spec, hardware.gpus,
-      least_estimate(scenario, hardware, layout.least, capacity(hardware))));
-  if (const auto least = workload::least_memory(request, bytes)) {
-    row.capacity_bytes = least->capacity;
-    if (least->bytes > least->capacity) {
+      least_estimate(scenario, hardware, layout.least_times, capacity(hardware))));
+  if (const auto min_memory = workload::least_memory(request, bytes)) {
+    row.capacity_bytes = min_memory->capacity;
+    if (min_memory->bytes > min_memory->capacity) {
       row.outcome = Outcome::does_not_fit;
-      row.peak_bytes = least->bytes;
+      row.peak_bytes = min_memory->bytes;
       row.note = fmt::format("{:.1f} GiB of {:.1f} GiB, with one microbatch at a time",
-                             static_cast<double>(least->bytes) / gib,
-                             static_cast<double>(least->capacity) / gib);
+                             static_cast<double>(min_memory->bytes) / gib,
+                             static_cast<double>(min_memory->capacity) / gib);
       return row;
     }
   }
-  // Iterations that follow one another may overlap.
+  // Consecutive iterations may overlap.
   row.bound_s = (schedules::lower_bound(request) + step) / scenario.iterations.value;
   return row;
 }
@@ -255,50 +262,50 @@ CandidateRow Evaluator::Impl::assess(const config::Scenario& scenario,
   const auto schedule = planner.schedule(spec);
   const workload::StageCosts& costs = planner.costs(*schedule);
   const execution::Job job = plain_job(scenario, layout.hardware, *schedule, costs);
-  execution::check_bound(job, *layout.least);
-  const Fullest most = fullest(job, capacity(layout.hardware));
-  CandidateRow row = row_of(scenario, job, most);
-  if (!most.fits()) {
+  execution::check_bound(job, *layout.least_times);
+  const Fullest fullest_device = fullest(job, capacity(layout.hardware));
+  CandidateRow row = row_of(scenario, job, fullest_device);
+  if (!fullest_device.fits()) {
     row.outcome = Outcome::does_not_fit;
-    row.note = describe(most);
+    row.note = describe(fullest_device);
     return row;
   }
-  row.bound_s = execution::lower_bound(job, *layout.least) / schedule->iterations;
-  row.activities = activities_of(job);
+  row.bound_s = execution::lower_bound(job, *layout.least_times) / schedule->iterations;
+  row.activities = activity_count(job);
   return row;
 }
 
-Evaluator::Evaluator(const config::Scenario& first, std::uint64_t memory)
-    : impl_(std::make_unique<Impl>(first, memory)) {}
+Evaluator::Evaluator(const config::Scenario& scenario, std::uint64_t memory)
+    : impl_(std::make_unique<Impl>(scenario, memory)) {}
 Evaluator::~Evaluator() = default;
 
 std::vector<CandidateRow> Evaluator::assess(const config::Value& scenario, analysis::Basis basis,
                                             const LeastLost& least_lost) {
   std::vector<CandidateRow> rows(count_schedules(scenario));
-  CandidateRow all;
-  judge(all, [&] {
-    const config::Scenario read = config::read_scenario(scenario);
-    check_recompute(read);
-    Layout& layout = impl_->layouts.of(read);
-    workload::Planner planner(
-        read, layout.hardware.gpus,
-        estimate_network(read, layout.hardware, layout.least, impl_->capacity(layout.hardware)),
-        &impl_->schedules, settle(read, layout));
-    Sketches sketches(
-        read, layout.hardware, impl_->capacity(layout.hardware),
-        basis == analysis::Basis::network ? settle(read, layout) : workload::Planner::Settle());
-    rows.resize(read.schedules.size());
+  CandidateRow shared_row;
+  judge(shared_row, [&] {
+    const config::Scenario parsed = config::read_scenario(scenario);
+    check_recompute(parsed);
+    Layout& layout = impl_->layouts.find(parsed);
+    workload::Planner planner(parsed, layout.hardware.gpus,
+                              estimate_network(parsed, layout.hardware, layout.least_times,
+                                               impl_->capacity(layout.hardware)),
+                              &impl_->schedules, settle_network(parsed, layout));
+    Sketches sketches(parsed, layout.hardware, impl_->capacity(layout.hardware),
+                      basis == analysis::Basis::network ? settle_network(parsed, layout)
+                                                        : workload::Planner::Settle());
+    rows.resize(parsed.schedules.size());
     for (std::size_t i = 0; i < rows.size(); ++i)
       judge(rows[i], [&] {
-        const config::ScheduleSpec& spec = read.schedules[i];
+        const config::ScheduleSpec& spec = parsed.schedules[i];
         std::optional<CandidateRow> sketch;
-        if (basis != analysis::Basis::order) sketch = sketches.of(spec);
+        if (basis != analysis::Basis::order) sketch = sketches.sketch(spec);
         if (sketch) sketch->basis = basis;
-        rows[i] = sketch ? *sketch : impl_->assess(read, spec, layout, planner);
+        rows[i] = sketch ? *sketch : impl_->assess(parsed, spec, layout, planner);
       });
-    if (least_lost) add_least_lost(read, layout, least_lost, rows);
+    if (least_lost) add_least_lost(parsed, layout, least_lost, rows);
   });
-  if (all.outcome == Outcome::illegal) rows.assign(rows.size(), all);
+  if (shared_row.outcome == Outcome::illegal) rows.assign(rows.size(), shared_row);
   return rows;
 }
 
@@ -315,40 +322,42 @@ CandidateRow Evaluator::simulate(const config::Value& scenario) {
   return row;
 }
 
-CandidateRow Evaluator::Impl::simulate(const config::Scenario& read) {
-  if (read.schedules.size() != 1) throw std::logic_error("a candidate with several schedules");
-  Layout& layout = layouts.of(read);
+CandidateRow Evaluator::Impl::simulate(const config::Scenario& scenario) {
+  if (scenario.schedules.size() != 1) throw std::logic_error("a candidate with several schedules");
+  Layout& layout = layouts.find(scenario);
   Hardware& hardware = layout.hardware;
-  workload::Plan plan =
-      workload::make_plan(read, read.schedules.front(), hardware.gpus,
-                          estimate_network(read, hardware, layout.least, capacity(hardware)));
-  const execution::Job job = make_job(read, hardware, plan);
-  const Fullest most = fullest(job, capacity(hardware));
+  workload::Plan plan = workload::make_plan(
+      scenario, scenario.schedules.front(), hardware.gpus,
+      estimate_network(scenario, hardware, layout.least_times, capacity(hardware)));
+  const execution::Job job = make_job(scenario, hardware, plan);
+  const Fullest fullest_device = fullest(job, capacity(hardware));
   analysis::SummarySink sink;
   TrafficSink traffic;
   trace::Tee tee({&traffic, &sink});
-  execution::run(job, engine_of(read), {}, tee);
+  execution::run(job, engine_of(scenario), {}, tee);
 
   const analysis::Summary& summary = sink.summary();
-  // The replica that is looked at has most to do, and others may yet hold more at a time.
-  const std::uint64_t peak = summary.devices.at(most.device).peak_memory_bytes;
-  const std::uint64_t known =
-      most.replica == 0 ? most.peak.bytes : execution::peak_memory(job, most.device).bytes;
-  if (peak != known)
-    throw std::logic_error(fmt::format("device {} held {} bytes at its peak, and its ledger has {}",
-                                       most.device, peak, known));
-  CandidateRow row = row_of(read, job, most);
-  // A searched order may hold a little more than was asked for.
-  row.outcome = most.fits() ? Outcome::simulated : Outcome::does_not_fit;
-  row.note = most.fits() ? straddling(hardware.ranks, hardware.hosts, hardware.cluster).note()
-                         : describe(most);
+  // The simulated replica has the most work; other replicas may still hold more at a time.
+  const std::uint64_t peak = summary.devices.at(fullest_device.device).peak_memory_bytes;
+  const std::uint64_t ledger_peak = fullest_device.replica == 0
+                                        ? fullest_device.peak.bytes
+                                        : execution::peak_memory(job, fullest_device.device).bytes;
+  if (peak != ledger_peak)
+    throw std::logic_error(fmt::format("device {} held {} bytes at its peak, but its ledger has {}",
+                                       fullest_device.device, peak, ledger_peak));
+  CandidateRow row = row_of(scenario, job, fullest_device);
+  // A searched order may exceed the requested memory by a little.
+  row.outcome = fullest_device.fits() ? Outcome::simulated : Outcome::does_not_fit;
+  row.note = fullest_device.fits()
+                 ? straddling(hardware.ranks, hardware.hosts, hardware.cluster).note()
+                 : describe(fullest_device);
   row.time_s = summary.makespan_s / plan.schedule.iterations;
   row.bubble_ratio = summary.bubble_ratio;
   row.span_bubble_s = summary.span_bubble_s;
   row.parts = analysis::mean_parts(summary);
   row.assumed = job.assumed;
   row.site = site_of(hardware);
-  row.site.traffic_bytes = traffic.bytes(read, hardware);
+  row.site.traffic_bytes = traffic.bytes(scenario, hardware);
   return row;
 }
 

@@ -9,27 +9,28 @@
 
 namespace pipewright::evaluation {
 
-// What a scenario and its schedule are worth, on one cluster.
+// Evaluates candidates, which are scenarios with a schedule, on one cluster.
 class Evaluator {
  public:
-  // The cluster of this scenario, and of all that come after it. `memory` stands for what the
-  // cluster's GPUs have, if it is not 0. Throws config::Error, cluster::Error.
-  Evaluator(const config::Scenario& first, std::uint64_t memory);
+  // All scenarios must have the cluster of `scenario`. `memory`, if not 0, replaces the memory of
+  // the cluster's GPUs. Throws config::Error and cluster::Error.
+  Evaluator(const config::Scenario& scenario, std::uint64_t memory);
   ~Evaluator();
 
-  // The least part of weeks that such a candidate loses. Its row has its site.
+  // Lower bound on the fraction of time that a candidate loses in a goodput run. The row has its
+  // site.
   using LeastLost = std::function<double(const config::Scenario&, const analysis::CandidateRow&)>;
 
-  // One row for each schedule of the scenario: whether it can be, what it holds at its peak, and a
-  // bound that no simulation is below. What candidates share is worked out once. They rest on
-  // `basis`, or on more where that tells nothing.
+  // One row for each schedule of the scenario: whether it is possible, its peak memory, and a lower
+  // bound of its simulated time. Results that candidates share are computed once. Bounds use
+  // `basis`, or a more detailed basis where that yields nothing.
   std::vector<analysis::CandidateRow> assess(const config::Value& scenario,
                                              analysis::Basis basis = analysis::Basis::order,
                                              const LeastLost& least_lost = {});
-  // Has all ready that simulations share, for who has each in a child process.
+  // Prepares everything that simulations share, for programs that simulate in child processes.
   void get_ready();
-  // Runs SimGrid for the scenario's only schedule, unless it turns out that it cannot be. The row
-  // has its site.
+  // Simulates the scenario's only schedule with SimGrid, unless it turns out to be impossible. The
+  // row has its site.
   analysis::CandidateRow simulate(const config::Value& scenario);
 
  private:

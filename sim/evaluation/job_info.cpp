@@ -16,7 +16,7 @@
 namespace pipewright::evaluation {
 namespace {
 
-// The types of the pipeline's devices, in the order in which they come, and of their copies.
+// GPU types of the pipeline's devices, in order, followed by other types of their copies.
 std::string gpu_names(const config::Scenario& scenario, const Hardware& hardware) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
@@ -24,7 +24,7 @@ std::string gpu_names(const config::Scenario& scenario, const Hardware& hardware
   };
   for (const config::Gpu& gpu : hardware.gpus) add(gpu.name);
   if (names.empty() && scenario.gpu) add(scenario.gpu->name);
-  // Other replicas may be on others.
+  // Other replicas may have other types.
   if (hardware.is_mixed)
     for (const cluster::Host* host : hardware.hosts) add(cluster::gpu_of(host));
   return fmt::format("{}", fmt::join(names, " and "));

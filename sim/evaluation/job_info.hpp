@@ -7,7 +7,7 @@
 
 namespace pipewright::evaluation {
 
-// What is run, for outputs that stand without the scenario.
+// Description of the job, for outputs that stand without the scenario.
 analysis::JobInfo job_info(const config::Scenario& scenario, const Hardware& hardware,
                            const workload::Plan& plan);
 

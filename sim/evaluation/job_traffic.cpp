@@ -24,24 +24,25 @@ using workload::Group;
 using workload::Operation;
 using workload::Ranks;
 
-// As ReplicaGroups::gradients() has its collectives.
-constexpr std::array of_replicas{Group::dp, Group::edp};
-constexpr std::array of_shards{Group::shard, Group::expert_shard, Group::replicate,
-                               Group::expert_replicate};
+// Groups in the order of the collectives of ReplicaGroups::gradients().
+constexpr std::array replica_groups_of_gradients{Group::dp, Group::edp};
+constexpr std::array shard_groups_of_gradients{Group::shard, Group::expert_shard, Group::replicate,
+                                               Group::expert_replicate};
 
-// What a kind of group says most of in one pass of any stage.
+// Call of a kind of group with the most bytes in one pass of any stage.
 std::optional<workload::Call> main_call(const workload::StageCosts& costs, Group group) {
-  std::optional<workload::Call> most;
+  std::optional<workload::Call> largest;
   for (const workload::StageTraffic& stage : costs.traffic)
     for (const auto& calls : stage.inside)
       for (const workload::Call& call : calls)
-        if (call.group == group && (!most || call.bytes * call.times > most->bytes * most->times))
-          most = call;
-  return most;
+        if (call.group == group &&
+            (!largest || call.bytes * call.times > largest->bytes * largest->times))
+          largest = call;
+  return largest;
 }
 
-// What benchmarks call it that comes nearest.
-std::string_view measured_as(Collective collective) {
+// Name of the most similar operation in benchmarks.
+std::string_view benchmark_name(Collective collective) {
   if (collective == Collective::dispatch) return "all-to-all";
   if (collective == Collective::ring_exchange) return "send-recv";
   return workload::name_of(collective);
@@ -73,11 +74,11 @@ bool have_partners(const Groups& groups) {
 std::vector<JobCall> job_calls(const config::Scenario& scenario, const Hardware& hardware,
                                const workload::Plan& plan) {
   const Ranks& ranks = hardware.ranks;
-  std::vector<JobCall> found;
+  std::vector<JobCall> calls;
   const auto add = [&](std::string_view name, const Operation& collective, std::uint64_t bytes,
                        Groups groups, bool between_stages = false) {
     if (bytes == 0 || !have_partners(groups)) return;
-    found.push_back({std::string(name), collective, bytes, std::move(groups), between_stages});
+    calls.push_back({std::string(name), collective, bytes, std::move(groups), between_stages});
   };
   for (const Group group : {Group::tp, Group::cp, Group::ep, Group::etp})
     if (const auto call = main_call(plan.costs, group))
@@ -86,37 +87,38 @@ std::vector<JobCall> job_calls(const config::Scenario& scenario, const Hardware&
   const execution::Job job = plain_job(scenario, hardware, plan.schedule, plan.costs);
   const execution::ReplicaGroups replica_groups(job);
   if (!plan.costs.traffic.empty()) {
-    // Dense gradients, and those of experts; then sums over copies of shards.
+    // Dense gradients and expert gradients; then sums over copies of shards.
     auto largest = replica_groups.gradients(0);
     for (std::uint32_t stage = 0; stage < plan.schedule.stages(); ++stage) {
       const auto ops = replica_groups.gradients(stage);
       for (std::size_t i = 0; i < largest.size(); ++i)
         if (ops[i].bytes > largest[i].bytes) largest[i] = ops[i];
     }
-    const auto groups = largest.size() > of_replicas.size() ? std::span<const Group>(of_shards)
-                                                            : std::span<const Group>(of_replicas);
+    const auto groups = largest.size() > replica_groups_of_gradients.size()
+                            ? std::span<const Group>(shard_groups_of_gradients)
+                            : std::span<const Group>(replica_groups_of_gradients);
     for (std::size_t i = 0; i < groups.size(); ++i)
       add(name_of(groups[i]), largest[i].collective, largest[i].bytes, ranks.groups(groups[i]));
   }
   add("pp", Collective::send_recv, plan.costs.boundary_bytes,
       stage_pairs(ranks, plan.schedule.routes.neighbours()), true);
-  return found;
+  return calls;
 }
 
 std::vector<comm::Traffic> job_traffic(const config::Scenario& scenario, const Hardware& hardware,
                                        const RankPlacement& placement) {
   const workload::Plan plan =
       workload::make_plan(scenario, scenario.schedules.front(), hardware.gpus);
-  std::vector<comm::Traffic> found;
+  std::vector<comm::Traffic> traffic;
   for (const JobCall& call : job_calls(scenario, hardware, plan)) {
     const Algorithm algorithm = call.collective == Collective::all_reduce
                                     ? scenario.communication.all_reduce
                                     : Algorithm::automatic;
-    found.push_back(comm::make_traffic(
+    traffic.push_back(comm::make_traffic(
         call.name, operation_text(call.collective, call.bytes, call.between_stages),
         call.collective, call.bytes, call.groups, algorithm, placement));
   }
-  return found;
+  return traffic;
 }
 
 std::string untried(const config::Scenario& scenario, const Hardware& hardware,
@@ -128,7 +130,7 @@ std::string untried(const config::Scenario& scenario, const Hardware& hardware,
     std::set<std::uint32_t> nodes;
     for (const std::uint32_t rank : call.groups.front())
       nodes.insert(hardware.cluster.node_of(hardware.hosts.at(rank)));
-    if (!covers(records, measured_as(call.collective.kind),
+    if (!covers(records, benchmark_name(call.collective.kind),
                 static_cast<std::uint32_t>(call.groups.front().size()),
                 static_cast<std::uint32_t>(nodes.size()), call.bytes))
       names += (names.empty() ? "" : " + ") + call.name;

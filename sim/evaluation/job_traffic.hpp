@@ -13,9 +13,9 @@
 
 namespace pipewright::evaluation {
 
-using Groups = std::vector<std::vector<std::uint32_t>>;  // of ranks
-bool have_partners(const Groups& groups);                // any has two ranks or more
-// Of devices that are neighbours, each with the rank of the other that has its place there.
+using Groups = std::vector<std::vector<std::uint32_t>>;  // ranks, by group
+bool have_partners(const Groups& groups);                // a group has two ranks or more
+// Pairs of ranks of neighbouring devices that exchange boundary tensors.
 Groups stage_pairs(const workload::Ranks& ranks,
                    const std::set<std::pair<std::uint32_t, std::uint32_t>>& neighbours);
 
@@ -23,7 +23,7 @@ Groups stage_pairs(const workload::Ranks& ranks,
 std::string operation_text(const workload::Operation& collective, std::uint64_t bytes,
                            bool between_stages);
 
-// What groups of a job's ranks say to each other.
+// A call over groups of a job's ranks.
 struct JobCall {
   std::string name;  // "dp"
   workload::Operation collective;
@@ -34,14 +34,15 @@ struct JobCall {
 std::vector<JobCall> job_calls(const config::Scenario& scenario, const Hardware& hardware,
                                const workload::Plan& plan);
 
-// "tp + dp": those kinds of groups whose calls are outside of what the cluster's file was held
-// against. Empty if none is, or if the file has no record.
+// Kinds of groups whose calls lie outside the measurements that the cluster file was validated
+// against, such as "tp + dp". Empty if there are none, or if the file has no record of
+// measurements.
 std::string untried(const config::Scenario& scenario, const Hardware& hardware,
                     const workload::Plan& plan);
 
-// What the ranks of a scenario's job say to each other, in the sizes that its first schedule has:
-// of each kind of group what it says most of in one pass, a bucket of gradients, a boundary tensor
-// between stages, both ways. Empty for a job without a model, but for its boundary tensors.
+// Traffic between the ranks of a scenario's job, in the sizes of its first schedule: for each kind
+// of group the call with the most bytes in one pass, a bucket of gradients, and a boundary tensor
+// between stages in both directions. A job without a model has only boundary tensors.
 std::vector<comm::Traffic> job_traffic(const config::Scenario& scenario, const Hardware& hardware,
                                        const execution::RankPlacement& placement);
 

@@ -12,34 +12,37 @@
 
 namespace pipewright::evaluation {
 
-// Ranks on their GPUs, and what was found out of their traffic.
+// Placement of ranks on GPUs, with cached properties of their communication.
 struct Layout {
   Hardware hardware;
-  std::optional<execution::LeastTimes> least;  // once there was a job
-  std::optional<analysis::Site> site = {};     // once it was asked for
+  std::optional<execution::LeastTimes> least_times;  // created for the first job
+  std::optional<analysis::Site> site = {};           // created on first use
 };
 
-// The layouts that came last, on the process's one cluster.
+// Cache of recent layouts, on the process's only cluster.
 class Layouts {
  public:
-  explicit Layouts(const config::Scenario& first);
+  explicit Layouts(const config::Scenario& scenario);
 
-  Layout& of(const config::Scenario& scenario);
-  const std::optional<cluster::Cluster>& cluster() const { return cluster_; }  // none: ideal
+  // Layout of a scenario, created if it is not in the cache.
+  Layout& find(const config::Scenario& scenario);
+  // Empty: ideal network.
+  const std::optional<cluster::Cluster>& cluster() const { return cluster_; }
 
  private:
   struct Entry {
     std::string key;
     Layout layout;
   };
-  // These may be others than before, and then nothing of before holds.
-  void set_ways(const config::Scenario& scenario);
+  // Sets the multipath rule and the variation of the network. If they differ from the current ones,
+  // all cached layouts become invalid.
+  void set_multipath(const config::Scenario& scenario);
   void set_network(const config::Variation& variation);
 
-  std::optional<cluster::Cluster> cluster_;  // else the ideal network
+  std::optional<cluster::Cluster> cluster_;  // none: ideal network
   std::optional<std::uint32_t> nccl_of_file_;
-  config::Variation network_;                  // bandwidth, latency and links as the cluster now is
-  std::list<std::unique_ptr<Entry>> entries_;  // the last used first
+  config::Variation network_;  // bandwidth, latency and links that the cluster currently has
+  std::list<std::unique_ptr<Entry>> entries_;  // most recently used first
 };
 
 }  // namespace pipewright::evaluation

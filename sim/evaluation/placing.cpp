@@ -19,14 +19,14 @@ using cluster::Host;
 using workload::Group;
 using workload::Ranks;
 
-// Those who talk in every layer.
-struct Kind {
+// Kinds of groups that communicate in every layer.
+struct GroupKind {
   Group group;
   const char* name;
 };
-constexpr std::array kinds{Kind{Group::tp, "tp"}, Kind{Group::cp, "cp"},
-                           Kind{Group::cp_a2a, "cp's all-to-all"}, Kind{Group::etp, "etp"},
-                           Kind{Group::ep, "ep"}};
+constexpr std::array layer_groups{GroupKind{Group::tp, "tp"}, GroupKind{Group::cp, "cp"},
+                                  GroupKind{Group::cp_a2a, "cp's all-to-all"},
+                                  GroupKind{Group::etp, "etp"}, GroupKind{Group::ep, "ep"}};
 
 using Domains = std::vector<std::vector<Host*>>;
 
@@ -36,16 +36,16 @@ std::uint32_t largest_of(const Domains& domains) {
   return static_cast<std::uint32_t>(largest);
 }
 
-// Of the types that a placement names, in that order; of all where it names none.
-Domains of_types(const config::Placement& placement, const Domains& all) {
-  if (placement.gpu_types.empty()) return all;
+// GPUs of the types that a placement names, in that order; all GPUs if it names no types.
+Domains gpus_of_types(const config::Placement& placement, const Domains& domains) {
+  if (placement.gpu_types.empty()) return domains;
   Domains chosen;
   for (const auto& type : placement.gpu_types)
-    for (const std::vector<Host*>& gpus : all) {
-      std::vector<Host*> of_type;
-      std::ranges::copy_if(gpus, std::back_inserter(of_type),
+    for (const std::vector<Host*>& gpus : domains) {
+      std::vector<Host*> matching;
+      std::ranges::copy_if(gpus, std::back_inserter(matching),
                            [&](const Host* gpu) { return cluster::gpu_of(gpu) == type.value; });
-      if (!of_type.empty()) chosen.push_back(std::move(of_type));
+      if (!matching.empty()) chosen.push_back(std::move(matching));
     }
   return chosen;
 }
@@ -60,33 +60,33 @@ void check_types(const config::Placement& placement, const Cluster& cluster) {
     if (!types.contains(type.value))
       throw config::Error(config::locate(
           type.origin,
-          fmt::format("placement.gpu_types names {}; {} has {}", type.value, cluster.name(),
-                      types.empty() ? std::string("no types of GPU; allowed: without the key")
+          fmt::format("placement.gpu_types names {}, but {} has {}", type.value, cluster.name(),
+                      types.empty() ? std::string("no GPU types; leave the key out")
                                     : fmt::format("none; allowed: {}", fmt::join(types, ", ")))));
 }
 
-std::uint64_t sum(const std::vector<std::uint64_t>& used) {
-  return std::accumulate(used.begin(), used.end(), std::uint64_t{0});
+std::uint64_t sum(const std::vector<std::uint64_t>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
-// Of each domain, as many GPUs as make whole runs of `unit` ranks.
+// Number of GPUs in each domain that form whole runs of `unit` ranks.
 std::vector<std::uint64_t> whole_runs(const Domains& domains, std::uint64_t unit) {
-  std::vector<std::uint64_t> used;
-  for (const auto& gpus : domains) used.push_back(gpus.size() / unit * unit);
-  return used;
+  std::vector<std::uint64_t> counts;
+  for (const auto& gpus : domains) counts.push_back(gpus.size() / unit * unit);
+  return counts;
 }
 
-std::vector<std::uint64_t> at_most(const Domains& domains, std::uint64_t most) {
-  std::vector<std::uint64_t> used;
-  for (const auto& gpus : domains) used.push_back(std::min<std::uint64_t>(gpus.size(), most));
-  return used;
+std::vector<std::uint64_t> limited_counts(const Domains& domains, std::uint64_t limit) {
+  std::vector<std::uint64_t> counts;
+  for (const auto& gpus : domains) counts.push_back(std::min<std::uint64_t>(gpus.size(), limit));
+  return counts;
 }
 
-// Runs of ranks that hold the groups of a kind whole, for all kinds that a domain can hold and that
-// leave enough GPUs: where not all do, those of the shortest runs.
+// Length of the runs of ranks that keep groups whole, for all kinds of groups that fit into a
+// domain. If that leaves too few GPUs, only the kinds with the shortest runs count.
 std::uint64_t unit_of(const Ranks& ranks, const Domains& domains) {
   std::vector<std::uint64_t> runs;
-  for (const Kind& kind : kinds)
+  for (const GroupKind& kind : layer_groups)
     if (const std::uint32_t run = ranks.run(kind.group); run <= largest_of(domains))
       runs.push_back(run);
   std::ranges::sort(runs);
@@ -98,92 +98,97 @@ std::uint64_t unit_of(const Ranks& ranks, const Domains& domains) {
   return 1;
 }
 
-std::vector<Host*> take(const Domains& domains, const std::vector<std::uint64_t>& used,
+std::vector<Host*> take(const Domains& domains, const std::vector<std::uint64_t>& counts,
                         std::uint32_t count) {
   std::vector<Host*> hosts;
   for (std::size_t i = 0; i < domains.size() && hosts.size() < count; ++i) {
-    const std::uint64_t more = std::min<std::uint64_t>(used[i], count - hosts.size());
+    const std::uint64_t taken = std::min<std::uint64_t>(counts[i], count - hosts.size());
     hosts.insert(hosts.end(), domains[i].begin(),
-                 domains[i].begin() + static_cast<std::ptrdiff_t>(more));
+                 domains[i].begin() + static_cast<std::ptrdiff_t>(taken));
   }
   return hosts;
 }
 
-// Where devices have other numbers of ranks: each in runs that keep the groups of these kinds
-// whole, in the first domains with room for them. None if there is not enough.
+// Placement for devices with different numbers of ranks: each device in runs that keep groups of
+// these kinds whole, in the first domains with room. Empty if there is not enough room.
 std::optional<std::vector<Host*>> take_by_device(const Domains& domains,
                                                  std::vector<std::uint64_t> free,
-                                                 std::span<const Kind> kept, const Ranks& ranks) {
+                                                 std::span<const GroupKind> whole_kinds,
+                                                 const Ranks& ranks) {
   std::vector<Host*> hosts;
   for (std::uint32_t device = 0; device < ranks.devices(); ++device) {
     std::uint64_t unit = 1;
-    for (const Kind& kind : kept)
+    for (const GroupKind& kind : whole_kinds)
       if (const std::uint32_t run = ranks.run(kind.group, device); run <= largest_of(domains))
         unit = std::lcm(unit, std::uint64_t{run});
-    std::uint64_t left = std::uint64_t{ranks.ranks_per_stage(device)} * ranks.replicas();
-    for (std::size_t i = 0; i < domains.size() && left > 0; ++i) {
-      const std::uint64_t more = std::min(free[i] / unit * unit, left);
+    std::uint64_t remaining = std::uint64_t{ranks.ranks_per_stage(device)} * ranks.replicas();
+    for (std::size_t i = 0; i < domains.size() && remaining > 0; ++i) {
+      const std::uint64_t taken = std::min(free[i] / unit * unit, remaining);
       const auto first = domains[i].end() - static_cast<std::ptrdiff_t>(free[i]);
-      hosts.insert(hosts.end(), first, first + static_cast<std::ptrdiff_t>(more));
-      free[i] -= more;
-      left -= more;
+      hosts.insert(hosts.end(), first, first + static_cast<std::ptrdiff_t>(taken));
+      free[i] -= taken;
+      remaining -= taken;
     }
-    if (left > 0) return std::nullopt;
+    if (remaining > 0) return std::nullopt;
   }
   return hosts;
 }
 
-// All kinds of groups whole, else those of tensor parallelism, else none.
-std::optional<std::vector<Host*>> take_by_device(const Domains& domains, std::uint64_t most,
+// Keeps all kinds of groups whole if possible, else those of tensor parallelism, else none.
+std::optional<std::vector<Host*>> take_by_device(const Domains& domains, std::uint64_t limit,
                                                  const Ranks& ranks) {
-  // Of a domain that may be used in part, the first GPUs.
+  // Only the first GPUs of a domain are used if its use is limited.
   Domains parts = domains;
   std::vector<std::uint64_t> free;
   for (auto& gpus : parts) {
-    gpus.resize(std::min<std::uint64_t>(gpus.size(), most));
+    gpus.resize(std::min<std::uint64_t>(gpus.size(), limit));
     free.push_back(gpus.size());
   }
-  for (const std::size_t kept : {kinds.size(), std::size_t{1}, std::size_t{0}})
-    if (auto hosts = take_by_device(parts, free, std::span(kinds).first(kept), ranks)) return hosts;
+  for (const std::size_t kind_count : {layer_groups.size(), std::size_t{1}, std::size_t{0}})
+    if (auto hosts = take_by_device(parts, free, std::span(layer_groups).first(kind_count), ranks))
+      return hosts;
   return std::nullopt;
 }
 
-// The least that is enough of each domain; 0: there is none.
-std::uint32_t least_enough(const Domains& domains, std::uint32_t ranks) {
-  for (std::uint32_t most = 1; most <= largest_of(domains); ++most)
-    if (sum(at_most(domains, most)) >= ranks) return most;
+// Smallest number of GPUs per domain that suffices; 0: none does.
+std::uint32_t min_gpus_per_domain(const Domains& domains, std::uint32_t ranks) {
+  for (std::uint32_t limit = 1; limit <= largest_of(domains); ++limit)
+    if (sum(limited_counts(domains, limit)) >= ranks) return limit;
   return 0;
 }
 
-std::vector<Host*> take_of_each(const config::Located<std::uint32_t>& most, const Domains& domains,
-                                const Cluster& cluster, std::uint32_t ranks) {
+std::vector<Host*> take_of_each(const config::Located<std::uint32_t>& domain_limit,
+                                const Domains& domains, const Cluster& cluster,
+                                std::uint32_t ranks) {
   const std::uint32_t largest = largest_of(domains);
-  if (most.value > largest)
+  if (domain_limit.value > largest)
     throw config::Error(config::locate(
-        most.origin, fmt::format("placement.domain is {}, and the largest NVLink domain of {} has "
-                                 "{} GPUs; allowed: 1 to {}",
-                                 most.value, cluster.name(), largest, largest)));
-  const std::vector<std::uint64_t> used = at_most(domains, most.value);
-  if (sum(used) >= ranks) return take(domains, used, ranks);
-  const std::uint32_t enough = least_enough(domains, ranks);
+        domain_limit.origin,
+        fmt::format("placement.domain is {}, but the largest NVLink domain of {} has "
+                    "{} GPUs; allowed: 1 to {}",
+                    domain_limit.value, cluster.name(), largest, largest)));
+  const std::vector<std::uint64_t> counts = limited_counts(domains, domain_limit.value);
+  if (sum(counts) >= ranks) return take(domains, counts, ranks);
+  const std::uint32_t min_gpus = min_gpus_per_domain(domains, ranks);
   throw config::Error(config::locate(
-      most.origin,
-      fmt::format("placement.domain is {}, of {} NVLink domains of {} {} GPUs, and the job takes "
-                  "{}; allowed: {}",
-                  most.value, domains.size(), cluster.name(), sum(used), ranks,
-                  enough > 0 ? fmt::format("{} to {}", enough, largest)
-                             : std::string("a job of fewer GPUs, or a larger cluster"))));
+      domain_limit.origin,
+      fmt::format(
+          "placement.domain is {}: {} NVLink domains of {} then offer {} GPUs, but the job takes "
+          "{}; allowed: {}",
+          domain_limit.value, domains.size(), cluster.name(), sum(counts), ranks,
+          min_gpus > 0 ? fmt::format("{} to {}", min_gpus, largest)
+                       : std::string("a job of fewer GPUs, or a larger cluster"))));
 }
 
-// Of the types that are named; without them the cluster says it.
+// Checks the number of GPUs of the named types. Without types the cluster reports this itself.
 void check_enough(const config::Placement& placement, const Domains& domains,
                   const Cluster& cluster, std::uint32_t ranks) {
-  const std::uint64_t gpus = sum(at_most(domains, largest_of(domains)));
+  const std::uint64_t gpus = sum(limited_counts(domains, largest_of(domains)));
   if (placement.gpu_types.empty() || gpus >= ranks) return;
   throw config::Error(config::locate(
       placement.gpu_types.front().origin,
-      fmt::format("placement.gpu_types leaves {} GPUs of {}, and the job takes {}; allowed: more "
-                  "of its types, or fewer GPUs",
+      fmt::format("placement.gpu_types leaves {} GPUs of {}, but the job takes {}; allowed: more "
+                  "types, or fewer GPUs",
                   gpus, cluster.name(), ranks)));
 }
 
@@ -212,7 +217,7 @@ std::vector<Host*> place(const config::Scenario& scenario, const Cluster& cluste
   const config::Placement& placement = scenario.placement;
   if (!placement.hosts.empty()) return take_named(placement, cluster, ranks.size());
   check_types(placement, cluster);
-  const Domains domains = of_types(placement, cluster.nodes());
+  const Domains domains = gpus_of_types(placement, cluster.nodes());
   if (placement.domain) {
     std::vector<Host*> hosts = take_of_each(*placement.domain, domains, cluster, ranks.size());
     return ranks.are_uneven() ? *take_by_device(domains, placement.domain->value, ranks) : hosts;
@@ -223,38 +228,38 @@ std::vector<Host*> place(const config::Scenario& scenario, const Cluster& cluste
     return cluster.place({}, ranks.size());
   }
   const std::uint64_t unit = domains.size() > 1 ? unit_of(ranks, domains) : 1;
-  const bool all =
+  const bool all_divide =
       std::ranges::all_of(domains, [&](const auto& gpus) { return gpus.size() % unit == 0; });
-  if (placement.gpu_types.empty() && all) return cluster.place({}, ranks.size());
+  if (placement.gpu_types.empty() && all_divide) return cluster.place({}, ranks.size());
   check_enough(placement, domains, cluster, ranks.size());
   return take(domains, whole_runs(domains, unit), ranks.size());
 }
 
 std::optional<std::vector<Host*>> place_within(const config::Scenario& scenario, const Ranks& ranks,
-                                               const Domains& given) {
-  const Domains domains = of_types(scenario.placement, given);
-  const auto all = at_most(domains, largest_of(domains));
-  if (sum(all) < ranks.size()) return std::nullopt;
+                                               const Domains& available) {
+  const Domains domains = gpus_of_types(scenario.placement, available);
+  const auto all_gpus = limited_counts(domains, largest_of(domains));
+  if (sum(all_gpus) < ranks.size()) return std::nullopt;
   if (ranks.are_uneven())
     return take_by_device(
         domains, scenario.placement.domain ? scenario.placement.domain->value : largest_of(domains),
         ranks);
-  if (const auto& most = scenario.placement.domain) {
-    const auto used = at_most(domains, most->value);
-    return sum(used) < ranks.size() ? std::nullopt
-                                    : std::optional(take(domains, used, ranks.size()));
+  if (const auto& domain_limit = scenario.placement.domain) {
+    const auto counts = limited_counts(domains, domain_limit->value);
+    return sum(counts) < ranks.size() ? std::nullopt
+                                      : std::optional(take(domains, counts, ranks.size()));
   }
-  const auto used = whole_runs(domains, domains.size() > 1 ? unit_of(ranks, domains) : 1);
-  return take(domains, sum(used) < ranks.size() ? all : used, ranks.size());
+  const auto counts = whole_runs(domains, domains.size() > 1 ? unit_of(ranks, domains) : 1);
+  return take(domains, sum(counts) < ranks.size() ? all_gpus : counts, ranks.size());
 }
 
 std::uint64_t usable_gpus(const config::Placement& placement, const Cluster& cluster) {
   check_types(placement, cluster);
-  const Domains domains = of_types(placement, cluster.nodes());
+  const Domains domains = gpus_of_types(placement, cluster.nodes());
   if (!placement.domain)
     return placement.gpu_types.empty() ? cluster.gpus().size()
-                                       : sum(at_most(domains, largest_of(domains)));
-  return sum(at_most(domains, placement.domain->value));
+                                       : sum(limited_counts(domains, largest_of(domains)));
+  return sum(limited_counts(domains, placement.domain->value));
 }
 
 std::string Straddling::note() const {
@@ -266,36 +271,37 @@ Straddling straddling(const Ranks& ranks, const std::vector<Host*>& hosts, const
   const Domains& domains = cluster.nodes();
   if (domains.size() < 2) return {};
   const std::uint32_t largest = largest_of(domains);
-  // No part of all domains alike suits devices that differ.
+  // A limit per domain cannot help devices with different numbers of ranks.
   const std::uint64_t unit = ranks.are_uneven() ? 1 : unit_of(ranks, domains);
-  std::vector<std::string> found;
-  std::vector<std::string_view> kept;
-  for (const Kind& kind : kinds) {
+  std::vector<std::string> groups;
+  std::vector<std::string_view> fixable;
+  for (const GroupKind& kind : layer_groups) {
     const std::uint32_t size = ranks.group_size(kind.group);
     const std::uint32_t run = ranks.run(kind.group);
-    // All of cp may be one all-to-all, and ranks of tp those who share experts.
-    const auto same = [&](Group other) {
-      return size == ranks.group_size(other) && run == ranks.run(other);
+    // All of cp may be one all-to-all, and the ranks of tp may be those that share experts.
+    const auto has_shape_of = [&](Group group) {
+      return size == ranks.group_size(group) && run == ranks.run(group);
     };
-    const bool again = (kind.group == Group::cp_a2a && same(Group::cp)) ||
-                       (kind.group == Group::etp && same(Group::tp));
-    if (size == 1 || again || run > largest) continue;
+    const bool is_duplicate = (kind.group == Group::cp_a2a && has_shape_of(Group::cp)) ||
+                              (kind.group == Group::etp && has_shape_of(Group::tp));
+    if (size == 1 || is_duplicate || run > largest) continue;
     if (std::ranges::none_of(ranks.groups(kind.group),
                              [&](const auto& group) { return straddles(group, hosts, cluster); }))
       continue;
-    found.push_back(fmt::format("{} ({} ranks)", kind.name, size));
-    if (unit % run == 0 && !ranks.are_uneven()) kept.emplace_back(kind.name);
+    groups.push_back(fmt::format("{} ({} ranks)", kind.name, size));
+    if (unit % run == 0 && !ranks.are_uneven()) fixable.emplace_back(kind.name);
   }
-  if (found.empty()) return {};
-  const std::string whose =
-      kept.size() == found.size() ? "them" : fmt::format("those of {}", fmt::join(kept, " and "));
-  return {fmt::format("{}", fmt::join(found, " and ")),
-          kept.empty() ? fmt::format("no part of {} domains of {} GPUs that keeps them whole is "
-                                     "enough for {} ranks; allowed: more domains, or fewer "
-                                     "replicas",
-                                     domains.size(), largest, ranks.size())
-                       : fmt::format("placement.domain={}, so many GPUs of each, keeps {} whole",
-                                     largest / unit * unit, whose)};
+  if (groups.empty()) return {};
+  const std::string fixable_text = fixable.size() == groups.size()
+                                       ? "them"
+                                       : fmt::format("groups of {}", fmt::join(fixable, " and "));
+  return {fmt::format("{}", fmt::join(groups, " and ")),
+          fixable.empty() ? fmt::format("no number of GPUs per domain keeps them whole and leaves "
+                                        "enough for {} ranks in {} domains of {} GPUs; use more "
+                                        "domains, or fewer replicas",
+                                        ranks.size(), domains.size(), largest)
+                          : fmt::format("placement.domain={} (GPUs used per domain) keeps {} whole",
+                                        largest / unit * unit, fixable_text)};
 }
 
 }  // namespace pipewright::evaluation

@@ -19,7 +19,7 @@ namespace {
 
 using Notes = std::vector<std::string>;
 
-void add_of_model(const config::Scenario& scenario, Notes& notes) {
+void add_model_notes(const config::Scenario& scenario, Notes& notes) {
   if (!scenario.model) return;
   const config::Model& model = scenario.model->value;
   for (const std::string& note : notes_of(model, scenario.training))
@@ -30,19 +30,19 @@ void add_of_model(const config::Scenario& scenario, Notes& notes) {
     notes.push_back(std::move(note));
 }
 
-void add_of_single_chunks(const std::vector<workload::Plan>& plans, Notes& notes) {
+void add_chunk_notes(const std::vector<workload::Plan>& plans, Notes& notes) {
   for (const workload::Plan& plan : plans)
     if (plan.schedule.name.starts_with("interleaved") && plan.schedule.chunks == 1 &&
         plan.schedule.devices > 1)
       notes.push_back(
-          fmt::format("{} with one chunk a device interleaves nothing, and holds more activations "
-                      "than 1f1b; --chunks 2 or more",
+          fmt::format("{} with one chunk per device interleaves nothing and holds more activations "
+                      "than 1f1b; use --chunks 2 or more",
                       plan.schedule.name));
 }
 
-// Of a job with a model that leaves whole nodes of its cluster idle, which a forgotten parallel.dp
-// does.
-void add_of_idle_nodes(const config::Scenario& scenario, const Hardware& hardware, Notes& notes) {
+// Adds a note if a job with a model leaves whole nodes of its cluster idle, as happens when
+// parallel.dp is forgotten.
+void add_idle_node_note(const config::Scenario& scenario, const Hardware& hardware, Notes& notes) {
   const cluster::Cluster& cluster = hardware.cluster;
   if (!scenario.model || cluster.is_ideal() || !scenario.placement.hosts.empty()) return;
   std::set<std::uint32_t> busy;
@@ -55,8 +55,8 @@ void add_of_idle_nodes(const config::Scenario& scenario, const Hardware& hardwar
   const std::uint32_t dp = scenario.parallel.dp.value;
   std::string note = fmt::format("the job takes {} of {} GPUs: {} of {} nodes are idle", used,
                                  cluster.gpus().size(), nodes - busy.size(), nodes);
-  if (const std::uint64_t of_copy = used / dp; gpus % of_copy == 0)
-    note += fmt::format("; parallel.dp is {}, and with {} it takes all", dp, gpus / of_copy);
+  if (const std::uint64_t gpus_per_replica = used / dp; gpus % gpus_per_replica == 0)
+    note += fmt::format("; parallel.dp is {}, {} would use all GPUs", dp, gpus / gpus_per_replica);
   notes.push_back(std::move(note));
 }
 
@@ -64,13 +64,13 @@ void add_of_idle_nodes(const config::Scenario& scenario, const Hardware& hardwar
 
 Notes notes_before(const ScenarioRun& run) {
   Notes notes;
-  add_of_model(run.scenario(), notes);
-  add_of_single_chunks(run.plans(), notes);
+  add_model_notes(run.scenario(), notes);
+  add_chunk_notes(run.plans(), notes);
   const Hardware& hardware = run.hardware();
   if (std::string note = straddling(hardware.ranks, hardware.hosts, hardware.cluster).note();
       !note.empty())
     notes.push_back(std::move(note));
-  add_of_idle_nodes(run.scenario(), hardware, notes);
+  add_idle_node_note(run.scenario(), hardware, notes);
   return notes;
 }
 
@@ -83,7 +83,7 @@ Notes notes_of_files(const std::vector<std::string>& schedules) {
   if (files.empty()) return {};
   return {
       fmt::format("{}: the placement of SEND and RECV is not simulated; 'pipewright schedule "
-                  "check' judges it",
+                  "check' checks it",
                   fmt::join(files, ", "))};
 }
 
@@ -92,20 +92,21 @@ Notes notes_of_speed(const std::vector<analysis::Summary>& runs) {
   for (const analysis::Summary& run : runs)
     if (const double mfu = run.mfu_precision.value_or(0); mfu > 1)
       notes.push_back(
-          fmt::format("{}: an MFU of {:.4g} % is more than the GPUs can do; the times of passes "
-                      "that are given are too short for this model",
+          fmt::format("{}: an MFU of {:.4g} % is more than the GPUs can do; the given pass times "
+                      "are too short for this model",
                       run.run.schedule, 100 * mfu));
   return notes;
 }
 
 Notes notes_of_host(const ScenarioRun& run) {
-  constexpr double little = 0.01;  // of a pass
+  // Fraction of a pass from which its wait counts.
+  constexpr double threshold = 0.01;
   Notes notes;
   for (const workload::Plan& plan : run.plans()) {
     const workload::StageCosts& costs = plan.costs;
     const std::uint32_t stages = plan.schedule.stages();
     std::uint32_t waiting = 0;
-    double most = 0;
+    double longest_share = 0;
     for (std::uint32_t stage = 0; stage < stages; ++stage) {
       double share = 0;
       for (const auto kind : {schedules::PassKind::forward, schedules::PassKind::backward}) {
@@ -114,15 +115,15 @@ Notes notes_of_host(const ScenarioRun& run) {
             costs.of(costs.host_waits, pass) - costs.of(costs.collective_waits, pass);
         if (idle > 0) share = std::max(share, idle / costs.times(pass));
       }
-      most = std::max(most, share);
-      waiting += share > little ? 1 : 0;
+      longest_share = std::max(longest_share, share);
+      waiting += share > threshold ? 1 : 0;
     }
     if (waiting > 0)
       notes.push_back(
           fmt::format("{}: passes of {} of {} stages wait for their host to launch kernels, up to "
                       "{:.0f} % of their time; training.cuda_graphs (layer or iteration) saves "
                       "launches",
-                      plan.schedule.name, waiting, stages, 100 * most));
+                      plan.schedule.name, waiting, stages, 100 * longest_share));
   }
   return notes;
 }

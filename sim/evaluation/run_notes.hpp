@@ -6,19 +6,19 @@
 #include "analysis/report/summary.hpp"
 #include "sim/evaluation/scenario_run.hpp"
 
-// What a reader should know beside a run's figures, a sentence each.
+// Notes that belong to a run's figures, one sentence each.
 namespace pipewright::evaluation {
 
-// Before it runs: of the model, of recomputation that only costs time, of schedules that interleave
-// nothing, of groups that talk over a slower network than they could, of nodes that stay idle.
+// Notes that are known before the run: about the model, useless recomputation, schedules that
+// interleave nothing, groups on a slower network than necessary, and idle nodes.
 std::vector<std::string> notes_before(const ScenarioRun& run);
-// Of which of these schedules are files of PyTorch that place SEND and RECV: passes are run in
-// their order, and transfers where the engine has them.
+// Note about schedules that are PyTorch files with their own SEND and RECV: passes run in the order
+// of the file, but the engine places the transfers.
 std::vector<std::string> notes_of_files(const std::vector<std::string>& schedules);
-// Of what came out: runs that computed more than their GPUs can, as times of passes were given that
-// cannot be of the model.
+// Note about runs with an MFU above 100 %, which means that the given pass times are impossible for
+// the model.
 std::vector<std::string> notes_of_speed(const std::vector<analysis::Summary>& runs);
-// Runs in which GPUs wait for their host: a faster GPU would gain nothing.
+// Notes about runs in which GPUs wait for their host, so that a faster GPU would gain nothing.
 std::vector<std::string> notes_of_host(const ScenarioRun& run);
 
 }  // namespace pipewright::evaluation

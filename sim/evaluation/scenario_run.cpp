@@ -15,12 +15,12 @@
 namespace pipewright::evaluation {
 namespace {
 
-// The scenario of one of its schedules alone, which runs the same again.
-std::string text_of(const config::Scenario& scenario, std::size_t schedule) {
+// The scenario reduced to one of its schedules, which reproduces that run.
+std::string single_schedule_text(const config::Scenario& scenario, std::size_t schedule) {
   if (scenario.schedules.size() == 1) return scenario.text;
   config::Value tree = scenario.tree;
-  const config::Value one = config::find(tree, "schedule")->items.at(schedule);
-  config::set_key(tree, "schedule", one);
+  const config::Value spec = config::find(tree, "schedule")->items.at(schedule);
+  config::set_key(tree, "schedule", spec);
   return config::to_yaml(tree);
 }
 
@@ -41,7 +41,7 @@ const execution::Job& ScenarioRun::job(std::size_t schedule) {
 }
 
 trace::RunInfo ScenarioRun::info(std::size_t schedule) const {
-  return run_info(scenario_, text_of(scenario_, schedule), job_info_);
+  return run_info(scenario_, single_schedule_text(scenario_, schedule), job_info_);
 }
 
 analysis::Summary ScenarioRun::run(std::size_t schedule, const std::vector<trace::Sink*>& rows) {
@@ -54,35 +54,35 @@ analysis::Summary ScenarioRun::estimate(std::size_t schedule) {
 
 analysis::Summary ScenarioRun::run_on(execution::EngineKind engine, std::size_t schedule,
                                       const std::vector<trace::Sink*>& rows) {
-  const execution::Job& made = job(schedule);
+  const execution::Job& run_job = job(schedule);
   analysis::SummarySink sink;
   std::vector<trace::Sink*> sinks = rows;
   sinks.push_back(&sink);
   trace::Tee tee(std::move(sinks));
   try {
-    execution::run(made, engine, info(schedule), tee);
+    execution::run(run_job, engine, info(schedule), tee);
   } catch (const schedules::Deadlock& deadlock) {
-    // Plans are called as their files, but without the extension.
+    // The name of a plan from a file is the file name without its extension; errors show the file.
     const std::string& name = scenario_.schedules[schedule].name;
     if (!config::is_file(config::schedule_source(name))) throw;
-    schedules::Schedule of_file = plans_[schedule].schedule;
-    of_file.name = name;
-    throw schedules::Deadlock(of_file, deadlock.blocked());
+    schedules::Schedule named_schedule = plans_[schedule].schedule;
+    named_schedule.name = name;
+    throw schedules::Deadlock(named_schedule, deadlock.blocked());
   }
   analysis::Summary summary = sink.summary();
   summary.job = job_info_;
   summary.job->uneven = uneven_cost(scenario_, hardware_, plans_[schedule].schedule);
   for (analysis::DeviceSummary& device : summary.devices)
-    device.memory_host = smallest_host(made, device.device);
+    device.memory_host = smallest_host(run_job, device.device);
   return summary;
 }
 
-double ScenarioRun::makespan(std::size_t schedule, std::uint32_t seeds_on, trace::Sink& rows) {
-  execution::Job other = job(schedule);
-  other.conditions.variation.seed += seeds_on;
+double ScenarioRun::makespan(std::size_t schedule, std::uint32_t seed_offset, trace::Sink& rows) {
+  execution::Job seeded_job = job(schedule);
+  seeded_job.conditions.variation.seed += seed_offset;
   analysis::SummarySink sink;
   trace::Tee tee({&rows, &sink});
-  execution::run(other, execution::EngineKind::simgrid, info(schedule), tee);
+  execution::run(seeded_job, execution::EngineKind::simgrid, info(schedule), tee);
   return sink.summary().makespan_s;
 }
 

@@ -15,7 +15,8 @@
 
 namespace pipewright::evaluation {
 
-// A scenario on its hardware, with a plan for each of its schedules: what runs one after the other.
+// A scenario on its hardware, with a plan for each of its schedules. The schedules run one after
+// the other.
 class ScenarioRun {
  public:
   // Opens the cluster and plans. Throws config::Error, cluster::Error, schedules::Error.
@@ -27,14 +28,14 @@ class ScenarioRun {
   const Hardware& hardware() const { return hardware_; }
   const std::vector<workload::Plan>& plans() const { return plans_; }
 
-  // Runs the schedule of this number; every row goes to all of `rows`, which may throw to end it.
-  // Throws schedules::Deadlock if devices wait for each other for ever.
+  // Runs a schedule by number. Every row goes to all of `rows`; an exception from them ends the
+  // run. Throws schedules::Deadlock if devices wait for each other forever.
   analysis::Summary run(std::size_t schedule, const std::vector<trace::Sink*>& rows);
-  // The same without contention, whatever the scenario says, which takes no time to speak of.
-  // Throws schedules::Error for what has no exact time then.
+  // The same without contention on the fast timing engine, whatever engine the scenario selects.
+  // Throws schedules::Error for jobs whose times are then not exact.
   analysis::Summary estimate(std::size_t schedule);
-  // Seconds that the schedule takes with another seed of the variation, so many after its own.
-  double makespan(std::size_t schedule, std::uint32_t seeds_on, trace::Sink& rows);
+  // Seconds of the schedule with a different seed of the variation: its own plus `seed_offset`.
+  double makespan(std::size_t schedule, std::uint32_t seed_offset, trace::Sink& rows);
 
  private:
   const execution::Job& job(std::size_t schedule);
@@ -46,10 +47,10 @@ class ScenarioRun {
   Hardware hardware_;
   std::vector<workload::Plan> plans_;
   analysis::JobInfo job_info_;
-  std::vector<std::optional<execution::Job>> jobs_;  // by schedule, made when needed
+  std::vector<std::optional<execution::Job>> jobs_;  // by schedule, created on first use
 };
 
-// What outputs say of a run, whose scenario is this text.
+// Run information for outputs. `text` is the run's scenario.
 trace::RunInfo run_info(const config::Scenario& scenario, std::string text,
                         const analysis::JobInfo& job);
 

@@ -5,9 +5,10 @@
 namespace pipewright::evaluation {
 
 analysis::Site site_of(const Hardware& hardware) {
-  constexpr std::uint32_t usual = 8;
+  constexpr std::uint32_t gpus_per_node = 8;
   if (hardware.cluster.is_ideal())
-    return {.nodes = static_cast<std::uint32_t>((hardware.ranks.size() + usual - 1) / usual)};
+    return {.nodes = static_cast<std::uint32_t>((hardware.ranks.size() + gpus_per_node - 1) /
+                                                gpus_per_node)};
   std::vector<bool> used(hardware.cluster.nodes().size());
   for (const cluster::Host* const host : hardware.hosts)
     used[hardware.cluster.node_of(host)] = true;

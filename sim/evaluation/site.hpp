@@ -6,12 +6,12 @@
 
 namespace pipewright::evaluation {
 
-// The nodes that a layout has GPUs of, and those of its cluster. Where no cluster says what a node
-// is it has 8 GPUs.
+// Number of nodes that a layout uses, and of nodes in its cluster. An ideal network counts as nodes
+// of 8 GPUs.
 analysis::Site site_of(const Hardware& hardware);
 
-// What stages send each other and replicas reduce and gather, which goes to the network; what
-// passes say within a node does not.
+// Sums up traffic on the network: transfers between stages and collectives over replicas, but not
+// the collectives inside passes, which stay within a node.
 class TrafficSink final : public trace::Sink {
  public:
   void begin(const trace::RunInfo&, const std::vector<trace::DeviceRow>&,
@@ -20,13 +20,13 @@ class TrafficSink final : public trace::Sink {
   void transfer(const trace::TransferRow& row) override { add(row.bytes, 1); }
   void memory(const trace::MemoryRow&) override {}
   void collective(const trace::CollectiveRow& row) override {
-    // A ring passes an all-reduce twice.
+    // A ring sends the bytes of an all-reduce twice.
     add(row.bytes, row.kind == trace::CollectiveKind::gather_weights ? 1 : 2);
   }
   void step(const trace::StepRow&) override {}
   void finish() override {}
 
-  // Of an iteration, all copies of the pipeline together.
+  // Bytes of an iteration, over all copies of the pipeline.
   double bytes(const config::Scenario& scenario, const Hardware& hardware) const;
 
  private:

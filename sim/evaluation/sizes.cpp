@@ -25,48 +25,50 @@ using config::Axis;
 using config::Parallel;
 using config::ScheduleSpec;
 
-// What a layout would be part of.
-struct Setting {
+// Environment in which a layout must work.
+struct LayoutContext {
   const config::Scenario& scenario;
-  std::uint64_t gpus = 0;  // of the cluster that may be used; 0: any number
+  std::uint64_t gpus = 0;  // usable GPUs of the cluster; 0: any number
 };
 
-Setting setting_of(const config::Scenario& scenario, const cluster::Cluster& cluster) {
+LayoutContext layout_context(const config::Scenario& scenario, const cluster::Cluster& cluster) {
   return {scenario, cluster.is_ideal() ? 0 : usable_gpus(scenario.placement, cluster)};
 }
 
-bool gpus_suffice(const Setting& setting, const Parallel& parallel) {
+bool gpus_suffice(const LayoutContext& context, const Parallel& parallel) {
   const double gpus = parallel.gpus();
-  const std::size_t placed = setting.scenario.placement.hosts.size();
+  const std::size_t placed = context.scenario.placement.hosts.size();
   if (placed > 0 && gpus != static_cast<double>(placed)) return false;
-  return setting.gpus == 0 || gpus <= static_cast<double>(setting.gpus);
+  return context.gpus == 0 || gpus <= static_cast<double>(context.gpus);
 }
 
-// Of each replica; none where the samples of a batch do not deal out.
-std::optional<std::uint32_t> microbatches(const config::Scenario& scenario,
-                                          const Parallel& parallel) {
+// Microbatches per replica. Empty if the global batch is not divisible.
+std::optional<std::uint32_t> microbatches_per_replica(const config::Scenario& scenario,
+                                                      const Parallel& parallel) {
   if (!scenario.global_batch) return scenario.microbatches.value;
   const std::uint64_t step = std::uint64_t{parallel.dp.value} * scenario.training.microbatch_size;
   if (scenario.global_batch->value % step != 0) return std::nullopt;
   return static_cast<std::uint32_t>(scenario.global_batch->value / step);
 }
 
-// A few microbatches that a schedule takes or refuses as it does so many: what counts is how they
-// divide by the devices and by a group.
-std::uint32_t few(std::uint64_t microbatches, std::uint64_t devices, std::uint64_t group) {
+// A small number of microbatches that a schedule accepts or rejects like the given one: all that
+// matters is divisibility by the devices and by a group.
+std::uint32_t reduced_microbatches(std::uint64_t microbatches, std::uint64_t devices,
+                                   std::uint64_t group) {
   const std::uint64_t step = 2 * std::lcm(devices, group);
   return static_cast<std::uint32_t>(microbatches < 2 * step ? microbatches
                                                             : microbatches % step + step);
 }
 
-// The stages of a schedule; none where there is no such schedule.
+// Number of stages of a schedule; empty if no such schedule exists.
 std::optional<std::uint32_t> stages_of(const ScheduleSpec& spec, std::uint32_t devices,
                                        std::uint32_t microbatches) {
   schedules::Parameters parameters{.devices = devices};
   spec.put_choices(parameters);
-  const bool file = config::is_file(config::schedule_source(spec.name));
+  const bool is_file = config::is_file(config::schedule_source(spec.name));
   parameters.microbatches =
-      file ? microbatches : few(microbatches, devices, parameters.group_size.value_or(1));
+      is_file ? microbatches
+              : reduced_microbatches(microbatches, devices, parameters.group_size.value_or(1));
   try {
     return workload::load_schedule(spec.name, parameters).stages();
   } catch (const schedules::Error&) {
@@ -98,49 +100,50 @@ bool ranks_fit(const Parallel& parallel) {
   }
 }
 
-// By all rules that there are for sizes.
-bool fits(const Setting& setting, const Parallel& parallel) {
-  const config::Scenario& scenario = setting.scenario;
-  if (!gpus_suffice(setting, parallel) || !ranks_fit(parallel)) return false;
+// True if a layout satisfies all rules for sizes.
+bool fits(const LayoutContext& context, const Parallel& parallel) {
+  const config::Scenario& scenario = context.scenario;
+  if (!gpus_suffice(context, parallel) || !ranks_fit(parallel)) return false;
   if (scenario.model && !workload::layout_fits(scenario.model->value, scenario.training, parallel))
     return false;
-  const auto count = microbatches(scenario, parallel);
+  const auto count = microbatches_per_replica(scenario, parallel);
   return count && std::ranges::all_of(scenario.schedules, [&](const ScheduleSpec& spec) {
            return stages_fit(scenario, spec, parallel.pp.value, *count);
          });
 }
 
-// The greatest two sizes below that of an axis with which all fits, ascending.
-std::vector<std::uint32_t> smaller(const Setting& setting, Axis axis, std::uint32_t size) {
-  constexpr std::size_t most = 2;
-  const double of_one = setting.scenario.parallel.gpus() / size;
-  const double enough = static_cast<double>(setting.gpus) / of_one;
-  if (enough + 1 < size) size = static_cast<std::uint32_t>(enough) + 1;
-  std::vector<std::uint32_t> found;
-  while (--size > 0 && found.size() < most)
-    if (fits(setting, workload::with_size(setting.scenario.parallel, axis, size)))
-      found.insert(found.begin(), size);
-  return found;
+// The two largest sizes of an axis below `size` that fit, in ascending order.
+std::vector<std::uint32_t> smaller_sizes(const LayoutContext& context, Axis axis,
+                                         std::uint32_t size) {
+  constexpr std::size_t max_sizes = 2;
+  const double gpus_per_size = context.scenario.parallel.gpus() / size;
+  const double max_size = static_cast<double>(context.gpus) / gpus_per_size;
+  if (max_size + 1 < size) size = static_cast<std::uint32_t>(max_size) + 1;
+  std::vector<std::uint32_t> sizes;
+  while (--size > 0 && sizes.size() < max_sizes)
+    if (fits(context, workload::with_size(context.scenario.parallel, axis, size)))
+      sizes.insert(sizes.begin(), size);
+  return sizes;
 }
 
-void check_gpus(const Setting& setting, const std::string& cluster) {
-  const Parallel& parallel = setting.scenario.parallel;
-  const config::Placement& placement = setting.scenario.placement;
-  // What is wrong with a placement, who places says.
-  if (setting.gpus == 0 || !placement.hosts.empty() || placement.domain ||
-      !placement.gpu_types.empty() || parallel.gpus() <= static_cast<double>(setting.gpus))
+void check_gpus(const LayoutContext& context, const std::string& cluster) {
+  const Parallel& parallel = context.scenario.parallel;
+  const config::Placement& placement = context.scenario.placement;
+  // Errors of a placement are reported where it is resolved.
+  if (context.gpus == 0 || !placement.hosts.empty() || placement.domain ||
+      !placement.gpu_types.empty() || parallel.gpus() <= static_cast<double>(context.gpus))
     return;
   const bool is_uneven = !parallel.tp_by_device.empty();
-  const std::string what =
+  const std::string problem =
       is_uneven ? fmt::format(
-                      "({}) x cp {} x dp {} = {:.0f} GPUs, and {} has {}",
+                      "({}) x cp {} x dp {} = {:.0f} GPUs, but {} has {}",
                       fmt::join(parallel.tp_by_device |
                                     std::views::transform(&config::Located<std::uint32_t>::value),
                                 " + "),
-                      parallel.cp.value, parallel.dp.value, parallel.gpus(), cluster, setting.gpus)
-                : fmt::format("tp {} x cp {} x pp {} x dp {} = {:.0f} GPUs, and {} has {}",
+                      parallel.cp.value, parallel.dp.value, parallel.gpus(), cluster, context.gpus)
+                : fmt::format("tp {} x cp {} x pp {} x dp {} = {:.0f} GPUs, but {} has {}",
                               parallel.tp.value, parallel.cp.value, parallel.pp.value,
-                              parallel.dp.value, parallel.gpus(), cluster, setting.gpus);
+                              parallel.dp.value, parallel.gpus(), cluster, context.gpus);
   struct Size {
     Axis axis;
     const char* name;
@@ -151,12 +154,14 @@ void check_gpus(const Setting& setting, const std::string& cluster) {
         Size{Axis::cp, "cp", parallel.cp}, Size{Axis::tp, "tp", parallel.tp}})
     if (is_uneven && (axis == Axis::tp || axis == Axis::pp))
       continue;
-    else if (const auto offers = smaller(setting, axis, size.value); !offers.empty())
+    else if (const auto offers = smaller_sizes(context, axis, size.value); !offers.empty())
       throw config::Error(config::locate(
-          size.origin, fmt::format("{}; allowed: {} {}", what, name, fmt::join(offers, " or "))));
-  throw config::Error(config::locate(
-      setting.scenario.cluster->origin,
-      fmt::format("{}; allowed: a layout that takes at most so many, or a larger cluster", what)));
+          size.origin,
+          fmt::format("{}; allowed: {} {}", problem, name, fmt::join(offers, " or "))));
+  throw config::Error(
+      config::locate(context.scenario.cluster->origin,
+                     fmt::format("{}; allowed: a layout of at most {} GPUs, or a larger cluster",
+                                 problem, context.gpus)));
 }
 
 std::string or_list(const std::vector<std::string>& words) {
@@ -165,24 +170,24 @@ std::string or_list(const std::vector<std::string>& words) {
 
 // "16 devices x 8 chunks are 128 stages"
 std::string stages_text(std::uint32_t devices, std::uint32_t stages) {
-  const auto counted = [](std::uint32_t count, const char* noun) {
+  const auto count_text = [](std::uint32_t count, const char* noun) {
     return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
   };
-  if (stages == devices || stages % devices != 0) return counted(stages, "stage");
-  return fmt::format("{} ({} x {})", counted(stages, "stage"), counted(devices, "device"),
-                     counted(stages / devices, "chunk"));
+  if (stages == devices || stages % devices != 0) return count_text(stages, "stage");
+  return fmt::format("{} ({} x {})", count_text(stages, "stage"), count_text(devices, "device"),
+                     count_text(stages / devices, "chunk"));
 }
 
 }  // namespace
 
 void check_layout(const config::Scenario& scenario, const cluster::Cluster& cluster) {
-  const Setting setting = setting_of(scenario, cluster);
+  const LayoutContext context = layout_context(scenario, cluster);
   if (scenario.model) {
     workload::check_parameters(scenario.model->value);
     workload::check_layout(scenario.model->value, scenario.training, scenario.parallel,
-                           [&](const Parallel& parallel) { return fits(setting, parallel); });
+                           [&](const Parallel& parallel) { return fits(context, parallel); });
   }
-  check_gpus(setting, cluster.name());
+  check_gpus(context, cluster.name());
 }
 
 void check_stages(const config::Scenario& scenario, const ScheduleSpec& spec,
@@ -198,40 +203,42 @@ void check_stages(const config::Scenario& scenario, const ScheduleSpec& spec,
   const auto stages = stages_of(spec, devices, count);
   if (!stages || workload::can_deal_out(partition, model.layers, devices, *stages)) return;
 
-  const auto could = [&](std::uint32_t on, std::uint64_t number) {
-    return number <= model.layers + std::uint64_t{2} &&
-           workload::can_deal_out(partition, model.layers, on, static_cast<std::uint32_t>(number));
+  const auto can_deal_out = [&](std::uint32_t device_count, std::uint64_t stage_count) {
+    return stage_count <= model.layers + std::uint64_t{2} &&
+           workload::can_deal_out(partition, model.layers, device_count,
+                                  static_cast<std::uint32_t>(stage_count));
   };
   std::vector<std::string> offers;
-  const auto& chunks_given = spec[&schedules::Parameters::chunks];
-  if (chunks_given) {
+  const auto& chunks_option = spec[&schedules::Parameters::chunks];
+  if (chunks_option) {
     const auto chunks =
-        workload::nearest(chunks_given->value, (model.layers + 2) / devices, [&](std::uint32_t n) {
-          ScheduleSpec other = spec;
-          other[&schedules::Parameters::chunks]->value = n;
-          return could(devices, std::uint64_t{n} * devices) &&
-                 stages_fit(scenario, other, devices, count);
+        workload::nearest(chunks_option->value, (model.layers + 2) / devices, [&](std::uint32_t n) {
+          ScheduleSpec changed_spec = spec;
+          changed_spec[&schedules::Parameters::chunks]->value = n;
+          return can_deal_out(devices, std::uint64_t{n} * devices) &&
+                 stages_fit(scenario, changed_spec, devices, count);
         });
     if (!chunks.empty()) offers.push_back(fmt::format("chunks {}", fmt::join(chunks, " or ")));
   }
-  const Setting setting = setting_of(scenario, cluster);
+  const LayoutContext context = layout_context(scenario, cluster);
   const auto pp = workload::nearest(devices, model.layers + 2, [&](std::uint32_t n) {
-    return could(n, std::uint64_t{n} * *stages / devices) &&
-           fits(setting, workload::with_size(scenario.parallel, Axis::pp, n));
+    return can_deal_out(n, std::uint64_t{n} * *stages / devices) &&
+           fits(context, workload::with_size(scenario.parallel, Axis::pp, n));
   });
   if (!pp.empty()) offers.push_back(fmt::format("pp {}", fmt::join(pp, " or ")));
-  const auto others = workload::other_partitions(partition, model.layers, *stages);
-  if (!others.empty()) offers.push_back(fmt::format("partition {}", fmt::join(others, " or ")));
+  const auto partitions = workload::other_partitions(partition, model.layers, *stages);
+  if (!partitions.empty())
+    offers.push_back(fmt::format("partition {}", fmt::join(partitions, " or ")));
 
-  const bool by_rule = partition.rule == Rule::ends_less || partition.rule == Rule::ends;
-  throw config::Error(config::locate(
-      by_rule        ? partition.origin
-      : chunks_given ? chunks_given->origin
-                     : scenario.devices.origin,
-      fmt::format("the {} layers of {} do not go into {}: {}; allowed: {}", model.layers,
-                  model.name.empty() ? "the model" : model.name, stages_text(devices, *stages),
-                  workload::partition_requirement(partition),
-                  offers.empty() ? "another layout" : or_list(offers))));
+  const bool is_partition_rule = partition.rule == Rule::ends_less || partition.rule == Rule::ends;
+  throw config::Error(
+      config::locate(is_partition_rule ? partition.origin
+                     : chunks_option   ? chunks_option->origin
+                                       : scenario.devices.origin,
+                     fmt::format("the {} layers of {} do not go into {}: {}; allowed: {}",
+                                 model.layers, model.name.empty() ? "the model" : model.name,
+                                 stages_text(devices, *stages), workload::partition_requirement(partition),
+                                 offers.empty() ? "another layout" : or_list(offers))));
 }
 
 }  // namespace pipewright::evaluation

@@ -18,36 +18,37 @@ namespace {
 
 using schedules::PassKind;
 
-constexpr double rounding = 1e-9;  // the same sums in other orders
+// Covers the rounding of sums in a different order.
+constexpr double sum_tolerance = 1e-9;
 
-// Seconds of a kind's pass of a stage: of one that runs in pairs its kernels alone, as the other
-// may hide all that it waits for.
+// Seconds of a pass of a kind and stage. In a pair only its kernels count, as the other pass may
+// hide all its waits.
 double seconds_of(const workload::StageCosts& costs, PassKind kind, std::uint32_t stage,
                   bool in_pairs) {
-  const std::vector<double>& of_stage = costs.times[kind];
-  if (of_stage.empty()) return 0;
+  const std::vector<double>& seconds_by_stage = costs.times[kind];
+  if (seconds_by_stage.empty()) return 0;
   const schedules::Pass pass{kind, static_cast<std::uint16_t>(stage), 0};
-  const auto waits = [&](const workload::StageCosts::ByKindAndStage& of) {
-    return workload::StageCosts::of(of, pass);
+  const auto waits = [&](const workload::StageCosts::ByKindAndStage& costs_of_kind) {
+    return workload::StageCosts::of(costs_of_kind, pass);
   };
   const double hidden =
       in_pairs ? std::max(waits(costs.host_waits), waits(costs.collective_waits)) : 0;
-  return std::max(0.0, of_stage[stage] - hidden);
+  return std::max(0.0, seconds_by_stage[stage] - hidden);
 }
 
-// A pass that does all of the backward work, or as much of it as others wait for.
+// Seconds of all backward work of a stage, and of the part that other passes wait for.
 struct Backward {
-  double all = 0;
+  double total = 0;
   double awaited = 0;
 };
 
 Backward backward_of(const workload::StageCosts& costs, bool whole_backward, std::uint32_t stage,
                      bool in_pairs) {
-  const auto of = [&](PassKind kind) { return seconds_of(costs, kind, stage, in_pairs); };
-  const double whole = of(PassKind::backward);
-  if (whole_backward && !in_pairs) return {whole, whole};
-  const double input = of(PassKind::input_grad);
-  return {std::min(whole, input + of(PassKind::weight_grad)), std::min(whole, input)};
+  const auto seconds = [&](PassKind kind) { return seconds_of(costs, kind, stage, in_pairs); };
+  const double combined = seconds(PassKind::backward);
+  if (whole_backward && !in_pairs) return {combined, combined};
+  const double input = seconds(PassKind::input_grad);
+  return {std::min(combined, input + seconds(PassKind::weight_grad)), std::min(combined, input)};
 }
 
 }  // namespace
@@ -59,45 +60,47 @@ Sketches::Sketches(const config::Scenario& scenario, const Hardware& hardware,
       capacity_(std::move(capacity)),
       settle_(std::move(settle)) {}
 
-const Sketches::Placed& Sketches::placed(const schedules::Routes& routes, std::uint32_t slices,
-                                         const config::ScheduleSpec& spec) {
-  const auto known = std::ranges::find_if(
-      placed_, [&](const Placed& one) { return one.slices == slices && one.routes == routes; });
-  if (known != placed_.end()) return *known;
-  Placed placed{.routes = routes, .slices = slices};
-  schedules::Schedule placement = workload::on_placement(scenario_, routes, spec.name);
-  placement.slices = slices;
-  placed.costs = workload::shared_costs(scenario_, placement, hardware_.gpus);
-  if (settle_) settle_(placement, placed.costs);
-  const execution::Job job = plain_job(scenario_, hardware_, placement, placed.costs);
-  placed.step_s = execution::least_step(job, 1);
-  placed.is_even = job.slowdown.empty() && !job.uneven;
-  return placed_.emplace_back(std::move(placed));
+const Sketches::PlacedCosts& Sketches::place(const schedules::Routes& routes, std::uint32_t slices,
+                                             const config::ScheduleSpec& spec) {
+  const auto it = std::ranges::find_if(placements_, [&](const PlacedCosts& candidate) {
+    return candidate.slices == slices && candidate.routes == routes;
+  });
+  if (it != placements_.end()) return *it;
+  PlacedCosts placement{.routes = routes, .slices = slices};
+  schedules::Schedule schedule = workload::on_placement(scenario_, routes, spec.name);
+  schedule.slices = slices;
+  placement.costs = workload::shared_costs(scenario_, schedule, hardware_.gpus);
+  if (settle_) settle_(schedule, placement.costs);
+  const execution::Job job = plain_job(scenario_, hardware_, schedule, placement.costs);
+  placement.step_s = execution::least_step(job, 1);
+  placement.is_even = job.slowdown.empty() && !job.uneven;
+  return placements_.emplace_back(std::move(placement));
 }
 
-// A device's first pass waits for the forward passes of the stages before its own, and behind its
-// last backward pass come those of these stages.
-double Sketches::least_seconds(const Placed& placed, const Rule& rule) const {
-  const schedules::Routes& routes = placed.routes;
+// A device's first pass follows the forward passes of all previous stages, and its last backward
+// pass precedes the backward passes of those stages.
+double Sketches::least_seconds(const PlacedCosts& placement, const Rule& rule) const {
+  const schedules::Routes& routes = placement.routes;
   const std::uint32_t devices = scenario_.devices.value;
   struct Device {
-    double all = 0;      // of an iteration's passes
-    double awaited = 0;  // without weight gradients that run apart
+    double total = 0;    // of the passes of an iteration
+    double awaited = 0;  // without weight gradients that run separately
     double head = std::numeric_limits<double>::infinity();
     double tail = head;
   };
   std::vector<Device> work(devices);
-  const std::uint32_t of_route = scenario_.microbatches.value / routes.count();
-  const double times = static_cast<double>(of_route) * placed.slices;  // that a pass runs
+  const std::uint32_t microbatches_per_route = scenario_.microbatches.value / routes.count();
+  const double times = static_cast<double>(microbatches_per_route) *
+                       placement.slices;  // number of runs of each pass
   for (std::uint32_t route = 0; route < routes.count(); ++route) {
     double head = 0;
     double tail = 0;
     for (std::uint32_t stage = 0; stage < routes.stages(); ++stage) {
       Device& device = work[routes.device(stage, route)];
-      const double forward = seconds_of(placed.costs, PassKind::forward, stage, rule.in_pairs);
+      const double forward = seconds_of(placement.costs, PassKind::forward, stage, rule.in_pairs);
       const Backward backward =
-          backward_of(placed.costs, rule.whole_backward, stage, rule.in_pairs);
-      device.all += times * (forward + backward.all);
+          backward_of(placement.costs, rule.whole_backward, stage, rule.in_pairs);
+      device.total += times * (forward + backward.total);
       device.awaited += times * (forward + backward.awaited);
       device.head = std::min(device.head, head);
       device.tail = std::min(device.tail, tail);
@@ -105,65 +108,68 @@ double Sketches::least_seconds(const Placed& placed, const Rule& rule) const {
       tail += backward.awaited;
     }
   }
-  // Iterations that follow one another may overlap.
-  const bool alone = scenario_.iterations.value == 1;
+  // Consecutive iterations may overlap.
+  const bool is_single_iteration = scenario_.iterations.value == 1;
   double seconds = 0;
   for (const Device& device : work)
     seconds =
-        std::max(seconds, alone ? device.head + std::max(device.all, device.awaited + device.tail)
-                                : device.all);
+        std::max(seconds, is_single_iteration
+                              ? device.head + std::max(device.total, device.awaited + device.tail)
+                              : device.total);
   return seconds;
 }
 
-// With one microbatch in flight, which all stages hold when its loss is made; on two routes it is
-// on one of them.
-std::uint64_t Sketches::held(const Placed& placed, std::uint32_t device, const Rule& rule) const {
-  const workload::DeviceState& state = placed.costs.state[device];
-  const schedules::Routes& routes = placed.routes;
+// When the loss of the only microbatch in flight is computed, all its stages hold it. With two
+// routes it is on one of them.
+std::uint64_t Sketches::held_bytes(const PlacedCosts& placement, std::uint32_t device,
+                                   const Rule& rule) const {
+  const workload::DeviceState& state = placement.costs.state[device];
+  const schedules::Routes& routes = placement.routes;
   std::uint64_t in_flight = 0;
   for (std::uint32_t route = 0; rule.holds_all && route < routes.count(); ++route) {
-    std::uint64_t of_route = 0;
+    std::uint64_t route_bytes = 0;
     for (std::uint32_t stage = 0; stage < routes.stages(); ++stage)
       if (routes.device(stage, route) == device)
-        of_route += placed.costs.activations[stage].held * placed.slices;
-    in_flight = std::max(in_flight, of_route);
+        route_bytes += placement.costs.activations[stage].held * placement.slices;
+    in_flight = std::max(in_flight, route_bytes);
   }
   return state.weights + state.gradients + state.optimizer + state.buffers + state.allowance +
          in_flight;
 }
 
-analysis::CandidateRow Sketches::on(const Placed& placed, const Rule& rule) const {
-  const schedules::Schedule placement = workload::on_placement(scenario_, placed.routes);
+analysis::CandidateRow Sketches::row_for(const PlacedCosts& placed_costs, const Rule& rule) const {
+  const schedules::Schedule placement = workload::on_placement(scenario_, placed_costs.routes);
   analysis::CandidateRow row{.outcome = analysis::Outcome::open,
-                             .work = work_of(scenario_, placement, placed.costs)};
-  double most = -1;
+                             .work = work_of(scenario_, placement, placed_costs.costs)};
+  double highest_fill = -1;
   std::uint64_t smallest = std::numeric_limits<std::uint64_t>::max();
   std::uint32_t fullest = 0;
   for (std::uint32_t device = 0; device < scenario_.devices.value; ++device) {
     const std::uint64_t room = std::max<std::uint64_t>(1, capacity_[device]);
     smallest = std::min(smallest, room);
-    const double full = static_cast<double>(held(placed, device, rule)) / static_cast<double>(room);
-    if (full <= most) continue;
-    most = full;
+    const double fill =
+        static_cast<double>(held_bytes(placed_costs, device, rule)) / static_cast<double>(room);
+    if (fill <= highest_fill) continue;
+    highest_fill = fill;
     fullest = device;
   }
-  row.peak_bytes =
-      static_cast<std::uint64_t>(most * static_cast<double>(smallest) * (1 - rounding));
+  row.peak_bytes = static_cast<std::uint64_t>(highest_fill * static_cast<double>(smallest) *
+                                              (1 - sum_tolerance));
   row.capacity_bytes = capacity_[fullest];
-  const std::uint64_t least = held(placed, fullest, rule);
-  if (row.capacity_bytes > 0 && least > row.capacity_bytes) {
+  const std::uint64_t fullest_bytes = held_bytes(placed_costs, fullest, rule);
+  if (row.capacity_bytes > 0 && fullest_bytes > row.capacity_bytes) {
     row.outcome = analysis::Outcome::does_not_fit;
-    row.peak_bytes = least;
-    row.note =
-        fmt::format("device {}: {} of {}, with one microbatch in flight", fullest,
-                    analysis::format_bytes(least), analysis::format_bytes(row.capacity_bytes));
+    row.peak_bytes = fullest_bytes;
+    row.note = fmt::format("device {}: {} of {}, with one microbatch in flight", fullest,
+                           analysis::format_bytes(fullest_bytes),
+                           analysis::format_bytes(row.capacity_bytes));
     return row;
   }
-  row.bound_s = (least_seconds(placed, rule) + placed.step_s) * (1 - rounding);
+  row.bound_s = (least_seconds(placed_costs, rule) + placed_costs.step_s) * (1 - sum_tolerance);
   return row;
 }
 
-std::optional<analysis::CandidateRow> Sketches::of(const config::ScheduleSpec& spec) {
+std::optional<analysis::CandidateRow> Sketches::sketch(const config::ScheduleSpec& spec) {
   using schedules::Parameters;
   if (!scenario_.model || scenario_.variation.is_random()) return std::nullopt;
   Parameters parameters{.devices = scenario_.devices.value,
@@ -185,24 +191,24 @@ std::optional<analysis::CandidateRow> Sketches::of(const config::ScheduleSpec& s
       slices = parameters.slices.value_or(schedules::usual_slices);
   }
   workload::check_vocabulary(scenario_, spec);
-  std::optional<analysis::CandidateRow> least;
-  std::optional<config::Error> why_not;
+  std::optional<analysis::CandidateRow> bound;
+  std::optional<config::Error> last_error;
   for (const schedules::Routes& routes : placements) try {
-      const Placed& on_these = placed(routes, slices, spec);
-      if (!on_these.is_even) return std::nullopt;
-      const analysis::CandidateRow row = on(on_these, rule);
+      const PlacedCosts& placement = place(routes, slices, spec);
+      if (!placement.is_even) return std::nullopt;
+      const analysis::CandidateRow row = row_for(placement, rule);
       const bool fits = row.outcome == analysis::Outcome::open;
-      if (!least || (fits && least->outcome != analysis::Outcome::open)) {
-        least = row;
-      } else if (fits == (least->outcome == analysis::Outcome::open)) {
-        least->bound_s = std::min(least->bound_s, row.bound_s);
-        least->peak_bytes = std::min(least->peak_bytes, row.peak_bytes);
+      if (!bound || (fits && bound->outcome != analysis::Outcome::open)) {
+        bound = row;
+      } else if (fits == (bound->outcome == analysis::Outcome::open)) {
+        bound->bound_s = std::min(bound->bound_s, row.bound_s);
+        bound->peak_bytes = std::min(bound->peak_bytes, row.peak_bytes);
       }
     } catch (const config::Error& error) {
-      why_not = error;  // a placement that the scenario cannot have
+      last_error = error;  // a placement that the scenario does not allow
     }
-  if (!least) throw config::Error(why_not.value());
-  return least;
+  if (!bound) throw config::Error(last_error.value());
+  return bound;
 }
 
 }  // namespace pipewright::evaluation

@@ -11,46 +11,52 @@
 
 namespace pipewright::evaluation {
 
-// What the candidates of one layout take and hold at least, without the order of their passes: that
-// takes some microseconds, where building an order takes milliseconds. All that is passed by
-// reference outlives this.
+// Lower bounds on time and memory of the candidates of one layout, regardless of the order of their
+// passes. A bound takes microseconds, where building an order takes milliseconds. Arguments passed
+// by reference must outlive this object.
 class Sketches {
  public:
-  // `capacity` of each device in bytes. `settle` adds what the network takes at least; none: no
-  // network.
+  // `capacity` is the memory of each device in bytes. `settle` adds the lower bounds of the
+  // network; none: no network.
   Sketches(const config::Scenario& scenario, const Hardware& hardware,
            std::vector<std::uint64_t> capacity, workload::Planner::Settle settle);
 
-  // None where only the order of passes tells: of files, or where passes differ.
-  // Throws config::Error where the candidate cannot be.
-  std::optional<analysis::CandidateRow> of(const config::ScheduleSpec& spec);
+  // Bounds of a candidate. Empty where they depend on the order of passes: for schedule files, or
+  // where passes differ. Throws config::Error for impossible candidates.
+  std::optional<analysis::CandidateRow> sketch(const config::ScheduleSpec& spec);
 
  private:
-  struct Placed {
+  struct PlacedCosts {
     schedules::Routes routes;
-    std::uint32_t slices = 1;  // of a microbatch, each a pass
+    std::uint32_t slices = 1;  // of a microbatch; each slice is a pass
     workload::StageCosts costs = {};
-    double step_s = 0;    // the shortest optimizer's
-    bool is_even = true;  // all copies of a device and all microbatches are alike
+    double step_s = 0;  // shortest optimizer step
+    // True if all copies of a device and all microbatches are equal.
+    bool is_even = true;
   };
-  const Placed& placed(const schedules::Routes& routes, std::uint32_t slices,
-                       const config::ScheduleSpec& spec);
-  // What is known of an order.
+  const PlacedCosts& place(const schedules::Routes& routes, std::uint32_t slices,
+                           const config::ScheduleSpec& spec);
+  // Properties of an order of passes.
   struct Rule {
-    bool whole_backward = false;  // input and weight gradients are one pass
-    bool in_pairs = false;        // passes may run in fused pairs
-    bool holds_all = true;        // no chunk keeps its input alone
+    // Input and weight gradients are computed in one pass.
+    bool whole_backward = false;
+    // Passes may run in fused pairs.
+    bool in_pairs = false;
+    // No chunk recomputes, so that all activations are held.
+    bool holds_all = true;
   };
-  analysis::CandidateRow on(const Placed& placed, const Rule& rule) const;
-  // Seconds of an iteration, of passes alone.
-  double least_seconds(const Placed& placed, const Rule& rule) const;
-  std::uint64_t held(const Placed& placed, std::uint32_t device, const Rule& rule) const;
+  analysis::CandidateRow row_for(const PlacedCosts& placement, const Rule& rule) const;
+  // Seconds of the passes of an iteration.
+  double least_seconds(const PlacedCosts& placement, const Rule& rule) const;
+  // Bytes that a device holds with one microbatch in flight.
+  std::uint64_t held_bytes(const PlacedCosts& placement, std::uint32_t device,
+                           const Rule& rule) const;
 
   const config::Scenario& scenario_;
   const Hardware& hardware_;
   std::vector<std::uint64_t> capacity_;
   workload::Planner::Settle settle_;
-  std::deque<Placed> placed_;
+  std::deque<PlacedCosts> placements_;
 };
 
 }  // namespace pipewright::evaluation

@@ -12,30 +12,29 @@
 namespace pipewright::evaluation {
 namespace {
 
-// The job's rank on that one of its GPUs, which count in the order of the cluster.
+// Rank on the GPU at a fraction `part` of the job's GPUs, which are in the order of the cluster.
 std::uint32_t rank_at(const Hardware& hardware, double part) {
   std::map<const cluster::Host*, std::uint32_t> ranks;
   for (std::uint32_t rank = 0; rank < hardware.hosts.size(); ++rank)
     ranks.emplace(hardware.hosts[rank], rank);
   const auto count = static_cast<double>(ranks.size());
-  auto wanted = static_cast<std::size_t>(std::min(part * count, count - 1));
+  auto remaining = static_cast<std::size_t>(std::min(part * count, count - 1));
   for (const cluster::Host* gpu : hardware.cluster.gpus())
-    if (const auto found = ranks.find(gpu); found != ranks.end() && wanted-- == 0)
-      return found->second;
-  return 0;  // of an ideal network all are on one host
+    if (const auto it = ranks.find(gpu); it != ranks.end() && remaining-- == 0) return it->second;
+  return 0;  // on an ideal network all ranks share one host
 }
 
-// All GPUs of a device run in lockstep. Where one replica stands for all, it is the one that has
-// the slow GPU: the others wait for it.
+// Slows down the device copy of the drawn GPU, because all GPUs of a device run in lockstep. If one
+// replica stands for all, it gets the slow GPU, because all replicas wait for it.
 void slow_down(const analysis::Draw& draw, const config::Scenario& scenario,
                const Hardware& hardware, execution::Job& job) {
   if (draw.slow_factor == 1) return;
   const std::uint32_t devices = job.schedule.devices;
   if (job.slowdown.empty())
     job.slowdown.assign(std::size_t{hardware.ranks.replicas()} * devices, 1);
-  const workload::Coordinates at = hardware.ranks.of(rank_at(hardware, draw.slow_gpu));
-  const std::uint32_t replica = scenario.symmetric ? 0 : at.dp;
-  job.slowdown[std::size_t{replica} * devices + at.pp] *= draw.slow_factor;
+  const workload::Coordinates coordinates = hardware.ranks.of(rank_at(hardware, draw.slow_gpu));
+  const std::uint32_t replica = scenario.symmetric ? 0 : coordinates.dp;
+  job.slowdown[std::size_t{replica} * devices + coordinates.pp] *= draw.slow_factor;
 }
 
 }  // namespace
@@ -46,12 +45,11 @@ std::vector<LinkClass> link_classes(const Hardware& hardware) {
     try {
       for (const cluster::Link* link : hardware.cluster.route(hardware.hosts.front(), host).links) {
         const double bandwidth = hardware.cluster.bandwidth_of(link);
-        const auto [place, is_new] =
-            slowest.try_emplace(hardware.cluster.link_class(link), bandwidth);
-        place->second = std::min(place->second, bandwidth);
+        const auto [it, is_new] = slowest.try_emplace(hardware.cluster.link_class(link), bandwidth);
+        it->second = std::min(it->second, bandwidth);
       }
     } catch (const cluster::Error&) {
-      // no way, or a failed link on it: the run may do without
+      // There is no route, or it has a failed link; the run may not need it.
     }
   }
   std::vector<LinkClass> classes;

@@ -9,17 +9,18 @@
 
 namespace pipewright::evaluation {
 
-// Seconds of an iteration of a scenario of one schedule under conditions of a day. Loads its
-// cluster, and is therefore called in a process of its own. Throws what `pipewright run` would.
+// Seconds of an iteration of a scenario with one schedule, under drawn conditions. Loads the
+// scenario's cluster, so it must be called in a process of its own. Throws the errors of
+// `pipewright run`.
 double seconds_under(const config::Value& scenario, const analysis::Draw& draw);
 
-// A class of links, and the bandwidth of the slowest of them in bytes/s.
+// A class of links with the lowest bandwidth of its links, in bytes/s.
 struct LinkClass {
   std::string name;
   double bandwidth = 0;
 };
 
-// Of the links on the ways from a job's first GPU to its others, by name.
+// Classes of the links on the routes from a job's first GPU to its other GPUs, by name.
 std::vector<LinkClass> link_classes(const Hardware& hardware);
 
 }  // namespace pipewright::evaluation

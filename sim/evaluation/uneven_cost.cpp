@@ -5,14 +5,14 @@
 namespace pipewright::evaluation {
 namespace {
 
-double least_seconds(const config::Scenario& scenario, const Hardware& hardware,
-                     const schedules::Schedule& schedule, bool even) {
+double bound_seconds(const config::Scenario& scenario, const Hardware& hardware,
+                     const schedules::Schedule& schedule, bool ignores_unevenness) {
   workload::Plan plan = workload::make_plan(scenario, schedule, hardware.gpus);
   execution::Job job = plain_job(scenario, hardware, plan.schedule, plan.costs);
-  if (even) job.uneven = nullptr;
-  execution::LeastTimes least(job);
-  execution::add_least_exposed_time(job, least, plan.costs);
-  return execution::lower_bound(job, least);
+  if (ignores_unevenness) job.uneven = nullptr;
+  execution::LeastTimes least_times(job);
+  execution::add_least_exposed_time(job, least_times, plan.costs);
+  return execution::lower_bound(job, least_times);
 }
 
 }  // namespace
@@ -25,8 +25,8 @@ double uneven_cost(const config::Scenario& scenario, const Hardware& hardware,
   config::Scenario balanced = scenario;
   balanced.training.experts.power_law.reset();
   balanced.training.experts.imbalance = 1;
-  return 1 - least_seconds(balanced, hardware, schedule, true) /
-                 least_seconds(scenario, hardware, schedule, false);
+  return 1 - bound_seconds(balanced, hardware, schedule, true) /
+                 bound_seconds(scenario, hardware, schedule, false);
 }
 
 }  // namespace pipewright::evaluation

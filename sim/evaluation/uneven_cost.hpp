@@ -5,9 +5,9 @@
 
 namespace pipewright::evaluation {
 
-// What part of a run's time it costs that experts get more tokens or fewer and microbatches differ,
-// as the timing engine has both: of the same tokens and the same attention, evenly spread, it takes
-// so much less. 0 where nothing is uneven, or passes take random times.
+// Fraction of a run's time that is lost because experts get different numbers of tokens and
+// microbatches differ: the relative difference to the same tokens and attention spread evenly, both
+// on the timing engine. 0 where nothing is uneven, or where pass times are random.
 double uneven_cost(const config::Scenario& scenario, const Hardware& hardware,
                    const schedules::Schedule& schedule);
 

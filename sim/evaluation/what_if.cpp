@@ -28,42 +28,42 @@ namespace {
 
 using nlohmann::json;
 
-// A folder that goes with all that is in it.
-class ShortLivedFolder {
+// A temporary folder that is removed with its contents.
+class TemporaryFolder {
  public:
-  ShortLivedFolder() {
+  TemporaryFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "pipewright-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr)
-      throw std::runtime_error(fmt::format("{}: cannot make a folder for the cluster", name));
+      throw std::runtime_error(fmt::format("{}: cannot create a folder for the cluster", name));
     path_ = name;
   }
-  ~ShortLivedFolder() {
+  ~TemporaryFolder() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
-  ShortLivedFolder(const ShortLivedFolder&) = delete;
-  ShortLivedFolder& operator=(const ShortLivedFolder&) = delete;
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   const std::filesystem::path& path() const { return path_; }
 
  private:
   std::filesystem::path path_;
 };
 
-// What a simulation comes to.
+// Result of a simulation.
 struct Rerun {
   double makespan_s = 0;
   std::optional<analysis::Overflow> overflow;
-  trace::Assumed assumed;  // what that rests on
+  trace::Assumed assumed;  // measured or assumed numbers that the result rests on
 };
 
 std::string to_line(const Rerun& rerun) {
   json line{{"makespan_s", rerun.makespan_s},
             {"gpu", rerun.assumed.gpu},
             {"assumed", rerun.assumed.keys}};
-  if (const auto& over = rerun.overflow)
-    line["overflow"] = {{"device", over->device},
-                        {"peak_bytes", over->peak_bytes},
-                        {"capacity_bytes", over->capacity_bytes}};
+  if (const auto& overflow = rerun.overflow)
+    line["overflow"] = {{"device", overflow->device},
+                        {"peak_bytes", overflow->peak_bytes},
+                        {"capacity_bytes", overflow->capacity_bytes}};
   return line.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -73,27 +73,27 @@ Rerun read_rerun(const std::string& line) {
               .overflow = {},
               .assumed = {value.at("gpu").get<std::string>(),
                           value.at("assumed").get<std::vector<std::string>>()}};
-  if (const auto over = value.find("overflow"); over != value.end())
-    rerun.overflow = analysis::Overflow{.device = over->at("device"),
-                                        .peak_bytes = over->at("peak_bytes"),
-                                        .capacity_bytes = over->at("capacity_bytes")};
+  if (const auto overflow = value.find("overflow"); overflow != value.end())
+    rerun.overflow = analysis::Overflow{.device = overflow->at("device"),
+                                        .peak_bytes = overflow->at("peak_bytes"),
+                                        .capacity_bytes = overflow->at("capacity_bytes")};
   return rerun;
 }
 
 std::optional<analysis::Overflow> overflow_of(const analysis::Summary& run) {
   std::optional<analysis::Overflow> worst;
-  std::uint64_t most = 0;
-  for (const analysis::DeviceSummary& one : run.devices) {
-    const std::uint64_t capacity = one.memory_capacity_bytes;
-    if (capacity == 0 || one.peak_memory_bytes <= capacity + most) continue;
-    most = one.peak_memory_bytes - capacity;
-    worst = {one.device, one.peak_memory_bytes, capacity};
+  std::uint64_t largest_excess = 0;
+  for (const analysis::DeviceSummary& device : run.devices) {
+    const std::uint64_t capacity = device.memory_capacity_bytes;
+    if (capacity == 0 || device.peak_memory_bytes <= capacity + largest_excess) continue;
+    largest_excess = device.peak_memory_bytes - capacity;
+    worst = {device.device, device.peak_memory_bytes, capacity};
   }
   return worst;
 }
 
-// Loads the cluster, and is therefore called in a process of its own.
-Rerun simulate(config::Value tree, const Change& change) {
+// Loads the cluster, which is only possible in a process of its own.
+Rerun rerun_with(config::Value tree, const Change& change) {
   if (change.edit) change.edit(tree);
   const config::Scenario scenario = config::read_scenario(tree);
   Hardware hardware = open_hardware(scenario);
@@ -106,30 +106,31 @@ Rerun simulate(config::Value tree, const Change& change) {
 }
 
 [[noreturn]] void cannot_run(const std::string& file, const std::string& reason) {
-  throw trace::TraceError(fmt::format("{}: its scenario cannot run again: {}", file, reason));
+  throw trace::TraceError(fmt::format("{}: the scenario cannot be run again: {}", file, reason));
 }
 
-// The scenario of a trace, on the cluster that the trace holds, which `platform` is to hold.
+// Scenario of a trace, on the cluster that the trace contains, which is written to `platform`.
 config::Value stored_scenario(const trace::Trace& trace, const std::string& file,
                               const std::filesystem::path& platform) {
   if (trace.run.scenario.empty())
-    throw trace::TraceError(file +
-                            ": holds no scenario to run again: it was made by hand, or measured");
+    throw trace::TraceError(
+        file + ": has no scenario to run again: the trace was made by hand, or measured");
   config::Value tree = config::read_yaml_text(trace.run.scenario, file + " (its scenario)");
   if (config::find(tree, "cluster") == nullptr) return tree;
-  if (trace.run.cluster.empty()) cannot_run(file, "it is on a cluster, which the trace lacks");
+  if (trace.run.cluster.empty())
+    cannot_run(file, "it uses a cluster that the trace does not contain");
   trace::write_file(platform, trace.run.cluster);
   config::set_key(tree, "cluster", config::make_text(platform.string(), {file}));
   return tree;
 }
 
-// What of the hardware can be changed, in JSON: the classes of the links on the ways from the job's
-// first GPU to its others, and the recipes whose data types all GPUs multiply.
-std::string choices_of(const config::Value& tree) {
+// Parameters of the hardware that can be changed, in JSON: classes of the links on the routes from
+// the job's first GPU to its other GPUs, and recipes whose data types all GPUs support.
+std::string hardware_choices(const config::Value& tree) {
   const config::Scenario scenario = config::read_scenario(tree);
   const Hardware hardware = open_hardware(scenario);
   std::vector<std::string> names;
-  for (const LinkClass& one : link_classes(hardware)) names.push_back(one.name);
+  for (const LinkClass& link_class : link_classes(hardware)) names.push_back(link_class.name);
   std::vector<std::string_view> recipes;
   for (std::size_t recipe = 0; recipe < config::recipes.size(); ++recipe) {
     const auto has_type = [&](const config::Gpu& gpu) {
@@ -150,41 +151,42 @@ std::string message(std::string text, const std::filesystem::path& platform,
   return text.substr(0, text.find('\n'));
 }
 
-// A row, and whether it is one of many stages'.
-struct Tried {
+// A row, and whether it belongs to the changes of single stages.
+struct Attempt {
   analysis::WhatIfRow row;
-  bool of_stage = false;
+  bool is_per_stage = false;
 };
 
-void sort_by_gain(std::vector<Tried>& all) {
-  std::ranges::stable_sort(all, {}, [](const Tried& one) {
-    return one.row.makespan_s.value_or(std::numeric_limits<double>::infinity());
+void sort_by_gain(std::vector<Attempt>& attempts) {
+  std::ranges::stable_sort(attempts, {}, [](const Attempt& attempt) {
+    return attempt.row.makespan_s.value_or(std::numeric_limits<double>::infinity());
   });
 }
 
-// Of stages that gain nothing to speak of only the first few are shown.
-void keep_rows(const std::vector<Tried>& sorted, analysis::WhatIf& result) {
-  constexpr std::size_t most_without_gain = 8;
-  constexpr double to_speak_of = 5e-4;  // of the time; less is printed as 0.0 %
+// Shows only the first few of the stages without a noticeable gain.
+void add_rows(const std::vector<Attempt>& sorted, analysis::WhatIf& result) {
+  constexpr std::size_t max_without_gain = 8;
+  // Fraction of the time; a smaller gain is printed as 0.0 %.
+  constexpr double noticeable = 5e-4;
   std::size_t stages = 0;
   std::size_t left_out = 0;
-  for (const Tried& one : sorted) {
-    const bool gains = analysis::gain_s(result, one.row) >= to_speak_of * result.rerun_s;
-    if (one.of_stage && one.row.makespan_s && ++stages > most_without_gain && !gains)
+  for (const Attempt& attempt : sorted) {
+    const bool gains = analysis::gain_s(result, attempt.row) >= noticeable * result.rerun_s;
+    if (attempt.is_per_stage && attempt.row.makespan_s && ++stages > max_without_gain && !gains)
       ++left_out;
     else
-      result.rows.push_back(one.row);
+      result.rows.push_back(attempt.row);
   }
   if (left_out > 0)
     result.notes.push_back(fmt::format(
-        "{} more stages, left out, gain less than 0.05 % each when 10 % faster", left_out));
+        "{} more stages are left out: each gains less than 0.05 % when 10 % faster", left_out));
 }
 
 }  // namespace
 
 analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& report,
                          const WhatIfOptions& options) {
-  const ShortLivedFolder folder;
+  const TemporaryFolder folder;
   const std::filesystem::path platform = folder.path() / "cluster.xml";
   const auto say = [&](const std::string& text) { return message(text, platform, options.file); };
   config::Value tree;
@@ -196,8 +198,8 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
     cannot_run(options.file, say(error.what()));
   }
   const process::Result probed =
-      process::run_all({[&] { return choices_of(tree); }}, 1, [&](std::size_t) {
-        options.look(0, 1);
+      process::run_all({[&] { return hardware_choices(tree); }}, 1, [&](std::size_t) {
+        options.on_progress(0, 1);
       }).front();
   if (probed.failed) cannot_run(options.file, say(probed.text));
   const json choices = json::parse(probed.text);
@@ -209,42 +211,43 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
                       result.notes);
 
   if (scenario.engine == config::Engine::simgrid) execution::load_simulator();
-  std::vector<process::Body> bodies{[&] { return to_line(simulate(tree, {})); }};
+  std::vector<process::Body> bodies{[&] { return to_line(rerun_with(tree, {})); }};
   for (const Change& change : changes)
-    bodies.emplace_back([&] { return to_line(simulate(tree, change)); });
-  const auto look = [&](std::size_t done) { options.look(done, bodies.size()); };
-  const auto row_of = [&](std::size_t change, const process::Result& one) {
+    bodies.emplace_back([&] { return to_line(rerun_with(tree, change)); });
+  const auto report_progress = [&](std::size_t done) { options.on_progress(done, bodies.size()); };
+  const auto row_of = [&](std::size_t change, const process::Result& process_result) {
     analysis::WhatIfRow row{.change = changes[change].words};
-    if (one.failed) {
-      row.why_not = say(one.text);
+    if (process_result.failed) {
+      row.why_not = say(process_result.text);
       return row;
     }
-    Rerun rerun = read_rerun(one.text);
+    Rerun rerun = read_rerun(process_result.text);
     row.makespan_s = rerun.makespan_s;
     row.overflow = rerun.overflow;
     row.assumed = std::move(rerun.assumed);
     return row;
   };
   std::optional<double> rerun_s;
-  const auto each = [&](std::size_t body, const process::Result& one) {
-    if (body == 0 && !one.failed) rerun_s = read_rerun(one.text).makespan_s;
-    if (body > 0 && options.found) options.found(row_of(body - 1, one), rerun_s);
+  const auto report_row = [&](std::size_t body, const process::Result& process_result) {
+    if (body == 0 && !process_result.failed) rerun_s = read_rerun(process_result.text).makespan_s;
+    if (body > 0 && options.on_row) options.on_row(row_of(body - 1, process_result), rerun_s);
   };
-  const std::vector<process::Result> results = process::run_all(bodies, options.jobs, look, each);
+  const std::vector<process::Result> results =
+      process::run_all(bodies, options.jobs, report_progress, report_row);
   if (results.front().failed) cannot_run(options.file, say(results.front().text));
   result.rerun_s = read_rerun(results.front().text).makespan_s;
   if (std::abs(result.rerun_s - report.makespan_s) > 1e-9 * report.makespan_s)
     result.notes.push_back(fmt::format(
-        "run again without a change, the scenario takes {} rather than {}: this program, or a file "
-        "that the scenario names, is another than when the trace was made ({}); gains are against "
-        "the new time",
+        "without a change the scenario now takes {} instead of {}: pipewright, or a file that the "
+        "scenario names, has changed since the trace was made ({}); gains are relative to the new "
+        "time",
         analysis::format_seconds(result.rerun_s), analysis::format_seconds(report.makespan_s),
         trace.run.versions));
-  std::vector<Tried> tried;
+  std::vector<Attempt> attempts;
   for (std::size_t i = 0; i < changes.size(); ++i)
-    tried.push_back({row_of(i, results[i + 1]), changes[i].of_stage});
-  sort_by_gain(tried);
-  keep_rows(tried, result);
+    attempts.push_back({row_of(i, results[i + 1]), changes[i].is_per_stage});
+  sort_by_gain(attempts);
+  add_rows(attempts, result);
   return result;
 }
 

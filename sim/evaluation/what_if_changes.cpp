@@ -14,48 +14,48 @@ using config::Scenario;
 using config::Value;
 using Changes = std::vector<Change>;
 
-void set(Value& root, std::string_view path, std::string text) {
+void set_text(Value& root, std::string_view path, std::string text) {
   config::set_key(root, path, config::make_text(std::move(text), {"what if"}));
 }
 
-void remove(Value& root, std::string_view map, std::string_view key) {
+void remove_key(Value& root, std::string_view map, std::string_view key) {
   if (Value* const value = config::find(root, map))
     std::erase_if(value->entries, [&](const config::Entry& entry) { return entry.key == key; });
 }
 
-// The variation's bandwidths, with twice that of a class.
-Value twice(const std::string& link_class, const config::Variation& variation) {
+// Bandwidth factors of the variation, doubled for one class of links.
+Value doubled_bandwidth(const std::string& link_class, const config::Variation& variation) {
   Value map{.kind = Value::Kind::map, .origin = {"what if"}};
   const auto put = [&](const std::string& name, double factor) {
     map.entries.push_back(
         {name, map.origin, config::make_text(fmt::format("{}", factor), map.origin)});
   };
-  bool is_there = false;
+  bool is_listed = false;
   for (const auto& [name, factor, origin] : variation.bandwidth) {
-    const bool is_it = name == link_class;
-    put(name, is_it ? factor * 2 : factor);
-    is_there = is_there || is_it;
+    const bool is_class = name == link_class;
+    put(name, is_class ? factor * 2 : factor);
+    is_listed = is_listed || is_class;
   }
-  if (!is_there) put(link_class, 2);
+  if (!is_listed) put(link_class, 2);
   return map;
 }
 
 void add_network(const Scenario& scenario, const std::vector<std::string>& link_classes,
                  Changes& changes) {
-  for (const std::string& one : link_classes)
-    changes.push_back({.words = fmt::format("{} of twice the bandwidth", one),
-                       .edit = [&scenario, one](Value& root) {
+  for (const std::string& link_class : link_classes)
+    changes.push_back({.words = fmt::format("{} bandwidth doubled", link_class),
+                       .edit = [&scenario, link_class](Value& root) {
                          config::set_key(root, "variation.bandwidth",
-                                         twice(one, scenario.variation));
+                                         doubled_bandwidth(link_class, scenario.variation));
                        }});
   if (scenario.cluster || scenario.p2p_time > 0)
     changes.push_back({.words = "all latencies halved", .edit = [&scenario](Value& root) {
-                         set(root, "variation.latency",
-                             fmt::format("{}", scenario.variation.latency / 2));
+                         set_text(root, "variation.latency",
+                                  fmt::format("{}", scenario.variation.latency / 2));
                        }});
 }
 
-// Its waits for collectives are as before.
+// Makes the passes of a stage faster. Waits for collectives stay.
 void speed_up(workload::StageCosts& costs, std::uint32_t stage, config::Detail detail) {
   constexpr double factor = 0.9;
   costs.slow_down(stage, factor, detail);
@@ -65,14 +65,14 @@ void speed_up(workload::StageCosts& costs, std::uint32_t stage, config::Detail d
 void add_stages(const Scenario& scenario, const analysis::WhyReport& report, Changes& changes,
                 std::vector<std::string>& notes) {
   std::vector<std::uint32_t> stages;
-  for (const analysis::StageSlack& one : report.slack.stages) stages.push_back(one.stage);
-  if (stages.size() > most_stages) {
-    notes.push_back(
-        fmt::format("of {} stages, those {} are made faster that have most of the critical path",
-                    stages.size(), most_stages));
+  for (const analysis::StageSlack& stage : report.slack.stages) stages.push_back(stage.stage);
+  if (stages.size() > max_changed_stages) {
+    notes.push_back(fmt::format(
+        "only the {} of {} stages with the largest share of the critical path are made faster",
+        max_changed_stages, stages.size()));
     stages.clear();
-    for (const analysis::StageShare& one : report.path.stages)
-      if (stages.size() < most_stages) stages.push_back(one.stage);
+    for (const analysis::StageShare& stage : report.path.stages)
+      if (stages.size() < max_changed_stages) stages.push_back(stage.stage);
     std::ranges::sort(stages);
   }
   const config::Detail detail = scenario.communication.detail;
@@ -80,7 +80,7 @@ void add_stages(const Scenario& scenario, const analysis::WhyReport& report, Cha
     changes.push_back(
         {.words = fmt::format("passes of stage {} 10 % faster", stage),
          .speed = [stage, detail](workload::StageCosts& costs) { speed_up(costs, stage, detail); },
-         .of_stage = true});
+         .is_per_stage = true});
 }
 
 void add_p2p(const Scenario& scenario, Changes& changes) {
@@ -89,8 +89,8 @@ void add_p2p(const Scenario& scenario, Changes& changes) {
     if (mode == scenario.p2p) continue;
     const std::string name(to_string(mode));
     changes.push_back({.words = fmt::format("p2p {}", name), .edit = [name](Value& root) {
-                         remove(root, "communication", "overlap_p2p");
-                         set(root, "p2p", name);
+                         remove_key(root, "communication", "overlap_p2p");
+                         set_text(root, "p2p", name);
                        }});
   }
 }
@@ -98,48 +98,50 @@ void add_p2p(const Scenario& scenario, Changes& changes) {
 void add_chunks(const Scenario& scenario, std::uint32_t chunks, Changes& changes) {
   const config::ScheduleSpec& spec = scenario.schedules.front();
   const auto entry = std::ranges::find(schedules::catalog(), spec.name, &schedules::Entry::name);
-  // With a chunk more, 1F1B is the interleaved schedule.
+  // 1F1B with one more chunk is the interleaved schedule.
   if (spec.name == "1f1b") {
-    changes.push_back({.words = "one more chunk: interleaved-1f1b of 2", .edit = [](Value& root) {
-                         set(root, "schedule", "interleaved-1f1b");
-                         set(root, "schedule.chunks", "2");
+    changes.push_back({.words = "one more chunk: interleaved-1f1b x2", .edit = [](Value& root) {
+                         set_text(root, "schedule", "interleaved-1f1b");
+                         set_text(root, "schedule.chunks", "2");
                        }});
     return;
   }
   if (entry == schedules::catalog().end() || !entry->takes(&schedules::Parameters::chunks)) return;
-  const auto with = [&](std::uint32_t count, const char* words) {
+  const auto add_chunk_count = [&](std::uint32_t count, const char* words) {
     changes.push_back(
-        {.words = fmt::format("{}: {} chunks", words, count),
-         .edit = [count](Value& root) { set(root, "schedule.chunks", std::to_string(count)); }});
+        {.words = fmt::format("{}: {} chunks", words, count), .edit = [count](Value& root) {
+           set_text(root, "schedule.chunks", std::to_string(count));
+         }});
   };
-  with(chunks + 1, "one more chunk");
-  if (chunks > 1) with(chunks - 1, "one chunk less");
+  add_chunk_count(chunks + 1, "one more chunk");
+  if (chunks > 1) add_chunk_count(chunks - 1, "one fewer chunk");
 }
 
 void add_switch(std::string_view name, bool is_on, Changes& changes) {
   changes.push_back({.words = fmt::format("{} {}", name, is_on ? "off" : "on"),
                      .edit = [name, is_on](Value& root) {
-                       set(root, fmt::format("communication.{}", name), is_on ? "false" : "true");
+                       set_text(root, fmt::format("communication.{}", name),
+                                is_on ? "false" : "true");
                      }});
 }
 
 void add_overlaps(const Scenario& scenario, Changes& changes) {
   if (!scenario.model) return;
-  const config::Communication& talk = scenario.communication;
+  const config::Communication& communication = scenario.communication;
   const config::Parallel& parallel = scenario.parallel;
   if (parallel.dp.value > 1) {
-    add_switch("overlap_grad_reduce", talk.overlap_grad_reduce, changes);
+    add_switch("overlap_grad_reduce", communication.overlap_grad_reduce, changes);
     if (parallel.zero == 1 || parallel.zero == 2 || parallel.keeps_weights())
-      add_switch("overlap_param_gather", talk.overlap_param_gather, changes);
+      add_switch("overlap_param_gather", communication.overlap_param_gather, changes);
   }
   if (parallel.tp.value > 1 && parallel.sequence)
-    add_switch("tp_comm_overlap", talk.tp_comm_overlap, changes);
+    add_switch("tp_comm_overlap", communication.tp_comm_overlap, changes);
 }
 
 void add_setting(std::string_view key, std::string_view value, Changes& changes) {
   changes.push_back({.words = fmt::format("{} {}", key, value),
                      .edit = [key, value = std::string(value)](Value& root) {
-                       set(root, fmt::format("training.{}", key), value);
+                       set_text(root, fmt::format("training.{}", key), value);
                      }});
 }
 
@@ -147,15 +149,16 @@ void add_dispatchers(const Scenario& scenario, Changes& changes) {
   if (!scenario.model || scenario.parallel.ep.value == 1) return;
   const config::ExpertTraining& experts = scenario.training.experts;
   for (std::size_t i = 0; i < config::dispatcher_names.size(); ++i) {
-    const auto other = static_cast<config::Dispatcher>(i);
-    const bool keeps_waiting =  // all-gathers run beside nothing
-        other == config::Dispatcher::allgather && (experts.overlap || experts.shared_overlap);
-    if (other != experts.dispatcher && !keeps_waiting)
+    const auto dispatcher = static_cast<config::Dispatcher>(i);
+    const bool keeps_waiting =  // all-gathers do not overlap
+        dispatcher == config::Dispatcher::allgather && (experts.overlap || experts.shared_overlap);
+    if (dispatcher != experts.dispatcher && !keeps_waiting)
       add_setting("experts.dispatcher", config::dispatcher_names[i], changes);
   }
 }
 
-// Where the schedule has fused pairs with it, and none without.
+// Changes that add or remove the overlap of dispatch, where the schedule has fused pairs with it
+// and none without it.
 void add_dispatch_overlap(const Scenario& scenario, std::uint32_t chunks, Changes& changes) {
   if (!scenario.model || scenario.parallel.ep.value == 1) return;
   const config::ExpertTraining& experts = scenario.training.experts;
@@ -174,11 +177,12 @@ void add_recompute(const Scenario& scenario, Changes& changes) {
   if (!scenario.model) return;
   const config::Training& training = scenario.training;
   for (const std::string_view name : config::recompute_names) {
-    const bool idle = name == "selective" && training.flash_attention;  // frees nothing
-    if (!idle && name != to_string(training.recompute)) add_setting("recompute", name, changes);
+    const bool is_useless = name == "selective" && training.flash_attention;  // frees nothing
+    if (!is_useless && name != to_string(training.recompute))
+      add_setting("recompute", name, changes);
   }
   const config::Model& model = scenario.model->value;
-  const auto module = [&](std::string_view name) {
+  const auto add_module = [&](std::string_view name) {
     if (name == to_string(training.recompute)) return;
     changes.push_back({.words = fmt::format("recompute {}", name), .edit = [name](Value& root) {
                          config::set_key(root, "training.recompute",
@@ -187,12 +191,12 @@ void add_recompute(const Scenario& scenario, Changes& changes) {
                        }});
   };
   for (std::size_t i = 0; i < config::recompute_modules.size(); ++i) {
-    const auto each = static_cast<config::RecomputeModule>(i);
-    // Norms that are a part of the products that take them come with these.
-    const bool idle =
-        each == config::RecomputeModule::core_attn ||
-        (each == config::RecomputeModule::layernorm && !model.latent && !model.experts);
-    if (!idle && has_module(model, each)) module(config::recompute_modules[i]);
+    const auto module = static_cast<config::RecomputeModule>(i);
+    // Norms that are part of the matrix products that follow them are recomputed with these.
+    const bool is_useless =
+        module == config::RecomputeModule::core_attn ||
+        (module == config::RecomputeModule::layernorm && !model.latent && !model.experts);
+    if (!is_useless && has_module(model, module)) add_module(config::recompute_modules[i]);
   }
 }
 
@@ -200,10 +204,10 @@ void add_training(const Scenario& scenario, const std::vector<std::string>& reci
                   Changes& changes) {
   if (!scenario.model) return;
   const config::Training& training = scenario.training;
-  const bool wide = !is_scaled(training.precision);
+  const bool is_unscaled = !is_scaled(training.precision);
   for (const std::string& recipe : recipes) {
-    const bool as_wide = wide && (recipe == "bf16" || recipe == "fp16");
-    if (!as_wide && recipe != name_of(training.precision) && recipe != "fp16")
+    const bool is_as_wide = is_unscaled && (recipe == "bf16" || recipe == "fp16");
+    if (!is_as_wide && recipe != name_of(training.precision) && recipe != "fp16")
       add_setting("precision", recipe, changes);
   }
   for (const std::string_view graphs : config::cuda_graph_names)
@@ -224,21 +228,21 @@ void add_evenness(const Scenario& scenario, Changes& changes) {
   if (!scenario.model) return;
   const config::Training& training = scenario.training;
   if (scenario.parallel.ep.value > 1 && !config::routing_text(training.experts).empty())
-    changes.push_back({.words = "experts with as many tokens each", .edit = remove_routing});
+    changes.push_back({.words = "equal tokens per expert", .edit = remove_routing});
   if (training.lengths && training.lengths->balance == config::Lengths::Balance::none)
-    changes.push_back({.words = "documents dealt out by length", .edit = [](Value& root) {
-                         set(root, "training.lengths.balance", "length");
+    changes.push_back({.words = "documents balanced by length", .edit = [](Value& root) {
+                         set_text(root, "training.lengths.balance", "length");
                        }});
 }
 
 void add_variation(const Scenario& scenario, Changes& changes) {
-  const auto without = [&](const char* key, const char* words) {
+  const auto add_removal = [&](const char* key, const char* words) {
     changes.push_back(
-        {.words = words, .edit = [key](Value& root) { remove(root, "variation", key); }});
+        {.words = words, .edit = [key](Value& root) { remove_key(root, "variation", key); }});
   };
-  if (!scenario.variation.stragglers.empty()) without("stragglers", "no stragglers");
-  if (!scenario.variation.links.empty()) without("slow_links", "no slow links");
-  if (scenario.variation.is_random()) without("jitter", "no jitter");
+  if (!scenario.variation.stragglers.empty()) add_removal("stragglers", "no stragglers");
+  if (!scenario.variation.links.empty()) add_removal("slow_links", "no slow links");
+  if (scenario.variation.is_random()) add_removal("jitter", "no jitter");
 }
 
 }  // namespace

@@ -14,10 +14,11 @@
 namespace pipewright::evaluation {
 namespace {
 
-// Where `capacity` is what the device's smallest GPU has.
-std::string host_of_least(const execution::Job& job, const Fullest& most) {
-  if (job.capacity.empty() || job.capacity[most.device].bytes != most.capacity) return "";
-  return smallest_host(job, most.device);
+// Host of the device's smallest GPU if that determines the capacity.
+std::string limiting_host(const execution::Job& job, const Fullest& fullest_device) {
+  if (job.capacity.empty() || job.capacity[fullest_device.device].bytes != fullest_device.capacity)
+    return "";
+  return smallest_host(job, fullest_device.device);
 }
 
 }  // namespace
@@ -56,21 +57,21 @@ std::string smallest_host(const execution::Job& job, std::uint32_t device) {
 }
 
 Fullest fullest(const execution::Job& job, const std::vector<std::uint64_t>& capacity) {
-  Fullest most;
+  Fullest result;
   double fill = -1;
   const std::uint32_t replicas = job.tokens_vary() ? job.replicas() : 1;
   for (std::uint32_t device = 0; device < job.schedule.devices; ++device)
     for (std::uint32_t replica = 0; replica < replicas; ++replica) {
       const execution::PeakMemory peak = execution::peak_memory(job, device, replica);
-      // Where not all say what they have, bytes alone can be compared.
-      const double here = static_cast<double>(peak.bytes) /
-                          static_cast<double>(std::max<std::uint64_t>(1, capacity[device]));
-      if (here <= fill) continue;
-      fill = here;
-      most = {device, replica, peak, capacity[device], ""};
+      // Only bytes can be compared where some capacities are unknown.
+      const double device_fill = static_cast<double>(peak.bytes) /
+                                 static_cast<double>(std::max<std::uint64_t>(1, capacity[device]));
+      if (device_fill <= fill) continue;
+      fill = device_fill;
+      result = {device, replica, peak, capacity[device], ""};
     }
-  most.host = host_of_least(job, most);
-  return most;
+  result.host = limiting_host(job, result);
+  return result;
 }
 
 std::string describe(const Fullest& fullest) {
@@ -78,12 +79,12 @@ std::string describe(const Fullest& fullest) {
   std::iota(categories.begin(), categories.end(), 0);
   std::ranges::stable_sort(categories, std::ranges::greater(),
                            [&](std::size_t category) { return fullest.peak.at_peak[category]; });
-  const std::string of_host = fullest.host.empty() ? "" : fmt::format(" of {}", fullest.host);
-  const std::string of_replica =
+  const std::string host_text = fullest.host.empty() ? "" : fmt::format(" of {}", fullest.host);
+  const std::string replica_text =
       fullest.replica == 0 ? "" : fmt::format(" of replica {}", fullest.replica);
-  std::string text = fmt::format("device {}{}: {} of {}{}:", fullest.device, of_replica,
+  std::string text = fmt::format("device {}{}: {} of {}{}:", fullest.device, replica_text,
                                  analysis::format_bytes(fullest.peak.bytes),
-                                 analysis::format_bytes(fullest.capacity), of_host);
+                                 analysis::format_bytes(fullest.capacity), host_text);
   for (const std::size_t category : categories)
     if (const std::uint64_t bytes = fullest.peak.at_peak[category]; bytes > 0)
       text += fmt::format(" {} {},", analysis::memory_styles.at(category).words,

@@ -9,29 +9,31 @@
 
 namespace pipewright::evaluation {
 
-// As given, or as the model's microbatch has them; 0 where neither says so.
+// Samples and tokens of a microbatch, as given or as the model determines them; 0 if unknown.
 double samples_per_microbatch(const config::Scenario& scenario);
 double tokens_per_microbatch(const config::Scenario& scenario);
 
-// Of one iteration: over the time of one, the rates of analysis::Summary.
+// Work of one iteration. Divided by the time of an iteration it gives the rates of
+// analysis::Summary.
 analysis::IterationWork work_of(const config::Scenario& scenario,
                                 const schedules::Schedule& schedule,
                                 const workload::StageCosts& costs);
 
-// The device that is fullest for what it has.
+// The device with the highest ratio of peak memory to capacity.
 struct Fullest {
   std::uint32_t device = 0;
-  std::uint32_t replica = 0;  // of several, where their microbatches differ
+  std::uint32_t replica = 0;  // relevant where replicas differ in their microbatches
   execution::PeakMemory peak;
   std::uint64_t capacity = 0;  // bytes; 0: unknown
-  std::string host;            // of the GPU that has so little, where it is not the device's first
+  // Host of the GPU that determines the capacity, if it is not the device's first.
+  std::string host;
 
   bool fits() const { return capacity == 0 || peak.bytes <= capacity; }
 };
-// `capacity` by device, in bytes; 0: unknown.
+// `capacity` is the memory of each device, in bytes; 0: unknown.
 Fullest fullest(const execution::Job& job, const std::vector<std::uint64_t>& capacity);
 
-// The host of the device's GPU with the least memory, "" where it is the one that outputs name.
+// Host of the device's GPU with the least memory. Empty if it is the host that outputs name anyway.
 std::string smallest_host(const execution::Job& job, std::uint32_t device);
 
 // "device 3: 91.2 GiB of 80 GiB: activations 50.1 GiB, ..., 11.2 GiB too much"

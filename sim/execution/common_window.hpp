@@ -6,26 +6,28 @@
 
 namespace pipewright::execution {
 
-// How far jobs that run at once have come. Their common window opens when each has ended its first
-// iteration, and is over when each has ended `enough` more. Then jobs finish the iterations that
-// some device has begun, and stop.
+// Progress of jobs that run at once. Their common window opens when every job has finished its
+// first iteration, and closes when every job has finished `enough` more. After that jobs finish the
+// iterations that any of their devices has begun, and stop.
 class CommonWindow {
  public:
   struct Member {
-    double offset = 0;                // seconds at which the job starts
-    std::uint32_t device_copies = 0;  // that have to end an iteration
+    double offset = 0;  // start of the job, in seconds
+    // Device copies that have to finish each iteration.
+    std::uint32_t device_copies = 0;
   };
   CommonWindow(const std::vector<Member>& jobs, std::uint32_t enough);
 
-  // A device copy of a job has ended an iteration, so many seconds after the job's start.
+  // Reports that a device copy of a job has finished an iteration, `end` seconds after the job's
+  // start.
   void ended(std::size_t job, std::uint32_t iteration, double end);
   bool is_over() const { return is_over_; }
-  // Whether a device of a job is to do passes of this iteration, which it then does.
+  // True if a device of a job may begin this iteration. If so, the job will finish it.
   bool enter(std::size_t job, std::uint32_t iteration);
 
-  // The ends of a job's iterations up to the end of the window, in seconds since its start.
+  // Ends of a job's iterations up to the end of the window, in seconds since its start.
   const std::vector<double>& ends(std::size_t job) const { return jobs_[job].ends; }
-  // Its first iteration that ends when the window is open, if the window opens.
+  // First iteration of a job that ends while the window is open. Requires is_open().
   std::size_t first(std::size_t job) const;
   bool is_open() const;
 
@@ -35,9 +37,9 @@ class CommonWindow {
     double end = 0;
   };
   struct Job {
-    Member is;
-    std::uint32_t entered = 0;    // the last iteration that a device has begun
-    std::vector<Ending> endings;  // of iterations, by number
+    Member member;
+    std::uint32_t entered = 0;    // last iteration that a device has begun
+    std::vector<Ending> endings;  // by iteration
     std::vector<double> ends;
   };
   bool has_enough(std::size_t job) const;
@@ -47,7 +49,7 @@ class CommonWindow {
   bool is_over_ = false;
 };
 
-// The same as one job's devices see it.
+// View of a CommonWindow for the devices of one job.
 class IterationCount {
  public:
   IterationCount(CommonWindow& window, std::size_t job) : window_(window), job_(job) {}

@@ -12,7 +12,7 @@ namespace pipewright::execution {
 
 Hidden hidden(double seconds, double compute, double slowdown) {
   return {.waits = std::max(seconds - compute, compute > 0 ? seconds * (1 - 1 / slowdown) : 0),
-          .beside = std::min(compute, seconds / slowdown)};
+          .overlap = std::min(compute, seconds / slowdown)};
 }
 
 std::vector<double> simulate_alone(const cluster::Cluster& cluster, const RankPlacement& placement,
@@ -21,7 +21,7 @@ std::vector<double> simulate_alone(const cluster::Cluster& cluster, const RankPl
   const std::size_t ends = network == nullptr ? 0 : network->ends().size();
   const Folded folded = fold(cluster, placement, plans);
   const std::vector<double> seconds_of_plan = seconds_alone(folded.transfer_plans);
-  if (network != nullptr) network->drop_ends(ends);  // of the routes that folding has added
+  if (network != nullptr) network->drop_ends(ends);  // routes that folding has added
   std::vector<double> seconds;
   for (const std::uint32_t transfer_plan : folded.plan_of)
     seconds.push_back(seconds_of_plan[transfer_plan]);
@@ -34,16 +34,17 @@ CollectiveTimes::CollectiveTimes(const cluster::Cluster& cluster, const workload
 
 double CollectiveTimes::seconds(const workload::Call& call, std::uint32_t device) {
   const Key key{call.group, call.collective, call.bytes};
-  auto known = known_.find(key);
-  if (known == known_.end()) known = known_.emplace(key, simulate(call)).first;
-  return known->second.at(device);
+  auto it = cache_.find(key);
+  if (it == cache_.end()) it = cache_.emplace(key, simulate(call)).first;
+  return it->second.at(device);
 }
 
 std::vector<double> CollectiveTimes::simulate(const workload::Call& call) const {
   std::vector<double> slowest(ranks_.devices());
   if (call.bytes == 0 || ranks_.group_size(call.group) < 2) return slowest;
   std::vector<std::vector<std::uint32_t>> groups = ranks_.groups(call.group);
-  std::erase_if(groups, [](const auto& group) { return group.size() < 2; });  // of other devices
+  std::erase_if(groups,
+                [](const auto& group) { return group.size() < 2; });  // groups of other devices
   std::vector<std::vector<Phase>> plans;
   plans.reserve(groups.size());
   for (const std::vector<std::uint32_t>& group : groups)
@@ -73,44 +74,46 @@ void add_exposed_time(const Job& job, workload::StageCosts& costs, const CallSec
   if (!job.ranks || costs.traffic.empty()) return;
   const config::Communication& communication = job.conditions.communication;
   for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
-    auto& of_stage = costs.times.of_stage[kind];
-    if (of_stage.empty()) continue;
+    auto& times_by_stage = costs.times.of_stage[kind];
+    if (times_by_stage.empty()) continue;
     auto& waits = costs.collective_waits[kind];
-    waits.assign(of_stage.size(), 0);
-    auto& beside = costs.overlapped[kind];
-    beside.assign(of_stage.size(), 0);
+    waits.assign(times_by_stage.size(), 0);
+    auto& overlapped = costs.overlapped[kind];
+    overlapped.assign(times_by_stage.size(), 0);
     for (const std::size_t half : {0U, 1U}) {
-      costs.dispatch[half][kind].assign(of_stage.size(), 0);
-      costs.dispatch_waits[half][kind].assign(of_stage.size(), 0);
+      costs.dispatch[half][kind].assign(times_by_stage.size(), 0);
+      costs.dispatch_waits[half][kind].assign(times_by_stage.size(), 0);
     }
     auto& timed = costs.timed_calls[kind];
-    timed.assign(of_stage.size(), {});
-    for (std::uint32_t stage = 0; stage < of_stage.size(); ++stage) {
+    timed.assign(times_by_stage.size(), {});
+    for (std::uint32_t stage = 0; stage < times_by_stage.size(); ++stage) {
       const std::uint32_t device = job.schedule.routes.device(stage, 0);
       const auto kind_of_pass = static_cast<schedules::PassKind>(kind);
       for (const workload::Call& call : costs.traffic[stage].inside[kind]) {
         const double slowdown = call.is_dispatch() ? job.dispatch_slowdown(kind_of_pass, stage)
                                                    : job.overlap_slowdown(kind_of_pass, stage);
-        const double alone = seconds(call, device);
+        const double call_seconds = seconds(call, device);
         const std::optional<std::size_t> half =
             call.is_dispatch() ? std::optional(costs.half_of(call)) : std::nullopt;
-        const Hidden once = hidden(alone, call.overlappable_compute / call.times, slowdown);
+        const Hidden hidden_call =
+            hidden(call_seconds, call.overlappable_compute / call.times, slowdown);
         timed[stage].push_back({.group = call.group,
                                 .name = call.name(),
                                 .bytes = call.bytes,
                                 .half = half,
                                 .times = call.times,
-                                .seconds = alone,
+                                .seconds = call_seconds,
                                 .compute = call.overlappable_compute / call.times,
-                                .waits = call.times * once.waits});
-        waits[stage] += call.times * once.waits;
-        beside[stage] += call.times * once.beside;
+                                .waits = call.times * hidden_call.waits});
+        waits[stage] += call.times * hidden_call.waits;
+        overlapped[stage] += call.times * hidden_call.overlap;
         if (!half) continue;
-        costs.dispatch[*half][kind][stage] += call.times * alone;
-        costs.dispatch_waits[*half][kind][stage] += call.times * once.waits;
+        costs.dispatch[*half][kind][stage] += call.times * call_seconds;
+        costs.dispatch_waits[*half][kind][stage] += call.times * hidden_call.waits;
       }
       const schedules::Pass pass{kind_of_pass, static_cast<std::uint16_t>(stage)};
-      if (communication.detail == config::Detail::fast) of_stage[stage] += costs.exposed(pass);
+      if (communication.detail == config::Detail::fast)
+        times_by_stage[stage] += costs.exposed(pass);
     }
   }
 }

@@ -13,29 +13,29 @@
 
 namespace pipewright::execution {
 
-// A collective of `seconds` beside as much compute as can hide it, which takes `slowdown` times as
-// long while both run.
+// Overlap of a collective of `seconds` with `compute` seconds that can hide it. The compute takes
+// `slowdown` times as long while both run.
 struct Hidden {
-  double waits = 0;   // by how much both together are longer than the compute
-  double beside = 0;  // seconds of the compute that the collective slows down
+  double waits = 0;    // excess over the compute of both together, in seconds
+  double overlap = 0;  // seconds of compute that the collective slows down
 };
 Hidden hidden(double seconds, double compute, double slowdown);
 
-// Starts all these collectives at once on the cluster, where nothing else happens, and returns how
-// many seconds each takes.
+// Starts all these collectives at once on an otherwise idle cluster. Returns the seconds of each.
 std::vector<double> simulate_alone(const cluster::Cluster& cluster, const RankPlacement& placement,
                                    std::span<const std::vector<Phase>> plans);
 
-// How long the collectives inside passes take: each kind and size is simulated once, with all
-// groups of its kind in the whole job at once, and nothing else on the network.
+// Durations of the collectives inside passes. Each kind and size is simulated once, with all groups
+// of its kind in the whole job at once, and nothing else on the network.
 class CollectiveTimes {
  public:
-  // `algorithm` is that of all collectives that know it. What is passed by reference outlives this.
+  // `algorithm` applies to all collectives that support it. Arguments passed by reference must
+  // outlive this object.
   CollectiveTimes(const cluster::Cluster& cluster, const workload::Ranks& ranks,
                   const RankPlacement& placement, Algorithm algorithm);
 
-  // Of one of the call's `times`, in seconds: what the slowest group takes of those with GPUs of
-  // this device, in any replica.
+  // Seconds of one of a call's `times`: the slowest group among those with GPUs of the device, in
+  // any replica.
   double seconds(const workload::Call& call, std::uint32_t device);
 
  private:
@@ -46,16 +46,16 @@ class CollectiveTimes {
   const workload::Ranks& ranks_;
   const RankPlacement& placement_;
   Algorithm algorithm_;
-  std::map<Key, std::vector<double>> known_;
+  std::map<Key, std::vector<double>> cache_;
 };
 
-// Times the collectives inside passes, each once, with all groups of the job at once on the
-// cluster: what kernels do not hide of them, and what they slow kernels beside them down, goes to
-// the waits of `costs`, which are the job's, and, as far as passes do not wait for the host anyway,
-// to their times, unless these collectives are to be simulated in full.
+// Simulates the collectives inside passes, each once, with all groups of the job at once. The part
+// that kernels do not hide, and the slowdown of kernels beside collectives, are added to the waits
+// of `costs`, which are the job's. Pass times grow by the part that waits for the host do not
+// cover, unless the run simulates these collectives in full detail.
 void add_exposed_time(const cluster::Cluster& cluster, const Job& job, workload::StageCosts& costs);
 
-// The same with seconds of one of a call's `times` on a device that are from elsewhere.
+// The same with durations from a callback: seconds of one of a call's `times` on a device.
 using CallSeconds = std::function<double(const workload::Call& call, std::uint32_t device)>;
 void add_exposed_time(const Job& job, workload::StageCosts& costs, const CallSeconds& seconds);
 

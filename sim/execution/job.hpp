@@ -20,54 +20,56 @@ using workload::ReplicaDevice;
 
 enum class EngineKind : std::uint8_t { simgrid, timing };
 
-// The least that one of a device's GPUs has, of all replicas.
+// Smallest memory among a device's GPUs over all replicas.
 struct Capacity {
-  std::uint64_t bytes = 0;              // 0: none of them says
-  const cluster::Host* host = nullptr;  // the first that has as little
+  std::uint64_t bytes = 0;              // 0: no GPU file states it
+  const cluster::Host* host = nullptr;  // first host with that little memory
 };
 
-// One run: this schedule, at these costs, on these hosts.
+// One run: a schedule with its costs, placed on hosts.
 struct Job {
   const schedules::Schedule& schedule;
   const workload::StageCosts& costs;
   const cluster::Cluster& cluster;
-  std::vector<cluster::Host*> hosts;  // of each rank
+  std::vector<cluster::Host*> hosts;  // by rank
   schedules::P2p p2p = schedules::P2p::eager;
-  std::optional<workload::Ranks> ranks = {};  // none: ranks are devices
+  std::optional<workload::Ranks> ranks = {};  // none: each device is one rank
   workload::Conditions conditions = {};
-  bool symmetric = false;               // one replica is simulated, and its flows stand for all
-  std::vector<double> slowdown = {};    // of passes, by replica and device; empty: none
-  std::vector<Capacity> capacity = {};  // by device; empty: unknown
-  std::shared_ptr<const workload::Uneven> uneven = {};  // null: all microbatches are alike
-  trace::Assumed assumed = {};                          // what the costs and the capacity rest on
+  // One replica is simulated, and its flows stand for those of all replicas.
+  bool symmetric = false;
+  // Slowdown factor of passes, by replica and device; empty: none.
+  std::vector<double> slowdown = {};
+  std::vector<Capacity> capacity = {};                  // by device; empty: unknown
+  std::shared_ptr<const workload::Uneven> uneven = {};  // null: all microbatches are the same size
+  trace::Assumed assumed = {};  // measured or assumed numbers that costs and capacity rest on
 
-  // Whether devices wait for the norm of all gradients before the optimizer's step. Asynchronous
-  // schedules go on with older weights while others still compute.
+  // True if devices wait for the norm of all gradients before the optimizer's step. Asynchronous
+  // schedules do not wait: a device steps while other devices still compute.
   bool waits_for_norm() const {
     return conditions.communication.global_norm && schedule.weight_versions == 1;
   }
-  // Whether the collectives within passes are simulated one by one.
+  // True if every collective inside passes is simulated.
   bool has_full_detail() const { return conditions.communication.detail == config::Detail::full; }
-  // ZeRO-3: whether each F, I, B and R has its weights gathered for it.
+  // ZeRO-3: whether each F, I, B and R gathers its weights first.
   bool gathers_for_passes() const {
     return conditions.zero >= 3 && ranks && !costs.traffic.empty() &&
            (ranks->group_size(workload::Group::shard) > 1 ||
             ranks->group_size(workload::Group::expert_shard) > 1);
   }
-  // How many times as long compute of a stage's passes takes while collectives run beside it.
+  // Factor by which the compute of a stage's passes is longer while collectives run beside it.
   double overlap_slowdown(schedules::PassKind kind, std::uint32_t stage) const {
     if (conditions.communication.overlap_slowdown)
       return *conditions.communication.overlap_slowdown;
-    const auto& of_stage = costs.overlap_slowdown[static_cast<std::size_t>(kind)];
-    return of_stage.empty() ? 1 : of_stage[stage];
+    const auto& by_stage = costs.overlap_slowdown[static_cast<std::size_t>(kind)];
+    return by_stage.empty() ? 1 : by_stage[stage];
   }
   double dispatch_slowdown(schedules::PassKind kind, std::uint32_t stage) const {
-    const auto& of_stage = costs.dispatch_slowdown[static_cast<std::size_t>(kind)];
-    return of_stage.empty() || conditions.communication.overlap_slowdown
+    const auto& by_stage = costs.dispatch_slowdown[static_cast<std::size_t>(kind)];
+    return by_stage.empty() || conditions.communication.overlap_slowdown
                ? overlap_slowdown(kind, stage)
-               : of_stage[stage];
+               : by_stage[stage];
   }
-  // Whether there may be passes that collectives slow down.
+  // True if collectives slow down any pass.
   bool has_overlap_slowdown() const {
     if (costs.traffic.empty()) return false;
     for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
@@ -86,7 +88,8 @@ struct Job {
   std::uint32_t rank(ReplicaDevice copy, std::uint32_t member) const {
     return ranks ? ranks->rank_of(copy, member) : copy.device;
   }
-  // Who sends what of a boundary tensor, in parts of `boundary_bytes`; and all of it, in bytes.
+  // Parts of a boundary tensor that ranks of the source send to ranks of the destination, in units
+  // of `boundary_bytes`. hop_bytes() is the size of the whole tensor, in bytes.
   std::vector<workload::Ranks::Part> hop(ReplicaDevice source, std::uint32_t destination) const {
     if (!ranks) return {{source.device, destination, 1}};
     return ranks->hop(source, destination, conditions.cuts_boundary);
@@ -95,15 +98,15 @@ struct Job {
     return costs.boundary_bytes *
            (conditions.cuts_boundary ? ranks_per_stage() : ranks_per_stage(destination));
   }
-  // Whether passes take other times than planned.
+  // True if the duration of passes may differ from the plan.
   bool passes_vary() const {
     return conditions.variation.is_random() || !slowdown.empty() ||
            (uneven && uneven->replicas_differ());
   }
-  // Whether a device's passes of one kind and stage differ from microbatch to microbatch.
+  // True if a device's passes of the same kind and stage differ between microbatches.
   bool tokens_vary() const { return uneven && uneven->tokens_differ; }
   bool microbatches_vary() const { return conditions.variation.is_random() || uneven; }
-  // How many times as long as planned the compute of a device copy takes.
+  // Factor by which the compute of a device copy is slower than planned.
   double straggler_factor(ReplicaDevice copy) const {
     return slowdown.empty() ? 1
                             : slowdown[std::size_t{copy.replica} * schedule.devices + copy.device];

@@ -11,19 +11,19 @@ namespace pipewright::execution {
 LeastTimes::LeastTimes(const Job& job, Sharing sharing)
     : placement_(job.cluster, job.hosts),
       cuts_boundary_(job.conditions.cuts_boundary),
-      are_links_unlike_(!job.conditions.variation.links.empty()),
+      links_vary_(!job.conditions.variation.links.empty()),
       sharing_(sharing) {
   if (job.ranks) groups_ = std::make_shared<ProcessGroups>(*job.ranks, job.simulated_replicas());
 }
 
-// The tensor is there when the part of the last of its GPUs is, which no link carries faster than
-// it can.
+// The tensor has arrived when the last GPU's part has. No link carries its flows faster than its
+// bandwidth.
 LeastTimes::Hop LeastTimes::find_hop(ReplicaDevice source, std::uint32_t destination) const {
   std::vector<workload::Ranks::Part> parts{{source.device, destination}};
   if (groups_ != nullptr) parts = groups_->ranks().hop(source, destination, cuts_boundary_);
   if (sharing_ == Sharing::ignored) parts.resize(1);
   Hop hop;
-  LinkLoads flows(placement_);  // of one byte of the largest device's ranks
+  LinkLoads flows(placement_);  // loads per byte sent by a rank of the larger device
   for (const workload::Ranks::Part& part : parts) {
     const cluster::Route route = placement_.route(part.source, part.destination);
     hop.latency = std::max(hop.latency, placement_.message_latency(route));
@@ -35,9 +35,9 @@ LeastTimes::Hop LeastTimes::find_hop(ReplicaDevice source, std::uint32_t destina
 
 double LeastTimes::hop(ReplicaDevice source, std::uint32_t destination, std::uint64_t bytes) {
   const auto key = std::pair(source, destination);
-  auto known = hops_.find(key);
-  if (known == hops_.end()) known = hops_.emplace(key, find_hop(source, destination)).first;
-  return known->second.latency + static_cast<double>(bytes) * known->second.seconds_per_byte;
+  auto it = hops_.find(key);
+  if (it == hops_.end()) it = hops_.emplace(key, find_hop(source, destination)).first;
+  return it->second.latency + static_cast<double>(bytes) * it->second.seconds_per_byte;
 }
 
 double LeastTimes::seconds(const std::vector<CollectiveOp>& ops, Algorithm algorithm) {
@@ -45,33 +45,33 @@ double LeastTimes::seconds(const std::vector<CollectiveOp>& ops, Algorithm algor
   for (const CollectiveOp& op : ops) {
     if (op.bytes == 0) continue;
     const OpKey key{op.groups, op.collective, algorithm};
-    auto known = ops_.find(key);
-    if (known == ops_.end())
-      known =
-          ops_.emplace(key, LeastTime(op.collective, *op.groups, algorithm, placement_, together()))
-              .first;
-    sum += known->second.seconds(op.bytes);
+    auto it = ops_.find(key);
+    if (it == ops_.end())
+      it = ops_.emplace(key, LeastTime(op.collective, *op.groups, algorithm, placement_,
+                                       models_sharing()))
+               .first;
+    sum += it->second.seconds(op.bytes);
   }
   return sum;
 }
 
-// Of groups that each lie within a node, one of each size and type of GPU, and those that have its
-// node in common with it, stand for all: others are on links of their own, and fewer flows take no
-// longer, so that a time at least stays one.
+// Groups inside a node are on links of their own, so one such group stands for all of the same size
+// and GPU type, together with the groups in the same node. With fewer flows the bound stays a lower
+// bound.
 RankGroups LeastTimes::groups_of(workload::Group kind, std::uint32_t device) const {
   const workload::Ranks& ranks = groups_->ranks();
-  RankGroups found;
+  RankGroups groups;
   std::set<std::uint32_t> numbers;
-  using Alike = std::pair<std::size_t, std::string>;
-  std::map<Alike, std::uint32_t> node_of;  // of the first of those
+  using SizeAndGpu = std::pair<std::size_t, std::string>;
+  std::map<SizeAndGpu, std::uint32_t> node_of;  // node of the first group
   const auto is_superfluous = [&](const std::vector<std::uint32_t>& group) {
     const std::uint32_t node = placement_.node(group.front());
-    if (are_links_unlike_ || std::ranges::any_of(group, [&](std::uint32_t rank) {
+    if (links_vary_ || std::ranges::any_of(group, [&](std::uint32_t rank) {
           return placement_.node(rank) != node;
         }))
       return false;
-    const Alike alike{group.size(), cluster::gpu_of(placement_.host(group.front()))};
-    return node_of.try_emplace(alike, node).first->second != node;
+    const SizeAndGpu size_and_gpu{group.size(), cluster::gpu_of(placement_.host(group.front()))};
+    return node_of.try_emplace(size_and_gpu, node).first->second != node;
   };
   for (std::uint32_t replica = 0; replica < ranks.replicas(); ++replica) {
     const std::uint32_t number = groups_->process_group_of(kind, {replica, device});
@@ -79,27 +79,27 @@ RankGroups LeastTimes::groups_of(workload::Group kind, std::uint32_t device) con
     for (const auto& group : groups_->process_group(kind, number).groups) {
       const bool is_own = std::ranges::any_of(
           group, [&](std::uint32_t rank) { return ranks.of(rank).pp == device; });
-      if (is_own && !is_superfluous(group)) found.push_back(group);
+      if (is_own && !is_superfluous(group)) groups.push_back(group);
     }
   }
-  return found;
+  return groups;
 }
 
 double LeastTimes::seconds(const workload::Call& call, std::uint32_t device, Algorithm algorithm) {
   if (call.bytes == 0 || groups_->ranks().group_size(call.group, device) < 2) return 0;
   const CallKey key{call.group, device, call.collective, algorithm};
-  auto known = calls_.find(key);
-  if (known == calls_.end())
-    known = calls_
-                .emplace(key, LeastTime(call.collective, groups_of(call.group, device), algorithm,
-                                        placement_, together()))
-                .first;
-  return known->second.seconds(call.bytes);
+  auto it = calls_.find(key);
+  if (it == calls_.end())
+    it = calls_
+             .emplace(key, LeastTime(call.collective, groups_of(call.group, device), algorithm,
+                                     placement_, models_sharing()))
+             .first;
+  return it->second.seconds(call.bytes);
 }
 
-void add_least_exposed_time(const Job& job, LeastTimes& least, workload::StageCosts& costs) {
+void add_least_exposed_time(const Job& job, LeastTimes& least_times, workload::StageCosts& costs) {
   add_exposed_time(job, costs, [&](const workload::Call& call, std::uint32_t device) {
-    return least.seconds(call, device, job.conditions.communication.all_reduce);
+    return least_times.seconds(call, device, job.conditions.communication.all_reduce);
   });
 }
 

@@ -11,20 +11,21 @@
 
 namespace pipewright::execution {
 
-// What the traffic of a job takes at least, for all jobs whose ranks are laid out alike on the same
-// GPUs: ways are looked up, and collectives planned, once.
+// Lower bounds on the communication times of a job. They hold for all jobs whose ranks are laid out
+// in the same way on the same GPUs; routes are looked up and collectives planned once.
 class LeastTimes {
  public:
-  // Whether flows that start at once are known to share links. The timing engine ignores it.
-  enum class Sharing : std::uint8_t { known, ignored };
-  explicit LeastTimes(const Job& job, Sharing sharing = Sharing::known);
+  // True if flows that start at once share links in the bound. The timing engine ignores such
+  // sharing.
+  enum class Sharing : std::uint8_t { modelled, ignored };
+  explicit LeastTimes(const Job& job, Sharing sharing = Sharing::modelled);
 
-  // Seconds of a boundary tensor from one device of a replica to another, of which each GPU of the
-  // largest device sends `bytes`; all GPUs of a device send at once.
+  // Seconds of a boundary tensor from a device of a replica to another device, if each GPU of the
+  // larger device sends `bytes`. All GPUs of a device send at once.
   double hop(ReplicaDevice source, std::uint32_t destination, std::uint64_t bytes);
-  // Of collectives that follow one another.
+  // Seconds of collectives that run one after the other.
   double seconds(const std::vector<CollectiveOp>& ops, Algorithm algorithm);
-  // Of one of a call's `times`, as CollectiveTimes has it.
+  // Seconds of one of a call's `times`; the counterpart of CollectiveTimes::seconds().
   double seconds(const workload::Call& call, std::uint32_t device, Algorithm algorithm);
 
   const std::shared_ptr<ProcessGroups>& groups() const { return groups_; }  // null without ranks
@@ -36,15 +37,17 @@ class LeastTimes {
   };
   using OpKey = std::tuple<const RankGroups*, workload::Operation, Algorithm>;
   using CallKey = std::tuple<workload::Group, std::uint32_t, workload::Operation, Algorithm>;
-  bool together() const { return sharing_ == Sharing::known; }
+  bool models_sharing() const { return sharing_ == Sharing::modelled; }
   Hop find_hop(ReplicaDevice source, std::uint32_t destination) const;
 
-  // The groups of a kind with GPUs of a device, in any replica, but of those alike within a node.
+  // Groups of a kind that include GPUs of a device, in any replica. Equivalent groups inside nodes
+  // are left out.
   RankGroups groups_of(workload::Group kind, std::uint32_t device) const;
 
   RankPlacement placement_;
   bool cuts_boundary_;
-  bool are_links_unlike_;  // of a class
+  // True if links of the same class may differ in bandwidth.
+  bool links_vary_;
   Sharing sharing_;
   std::shared_ptr<ProcessGroups> groups_;
   std::map<std::pair<ReplicaDevice, std::uint32_t>, Hop> hops_;
@@ -52,8 +55,8 @@ class LeastTimes {
   std::map<CallKey, LeastTime> calls_;
 };
 
-// Adds the collectives inside passes to the times of `costs`, which are the job's, as
-// add_exposed_time() does but without the engine: never more than that adds.
-void add_least_exposed_time(const Job& job, LeastTimes& least, workload::StageCosts& costs);
+// Adds the lower bounds of collectives inside passes to the times of `costs`, which are the job's.
+// The counterpart of add_exposed_time() without a simulation: it never adds more.
+void add_least_exposed_time(const Job& job, LeastTimes& least_times, workload::StageCosts& costs);
 
 }  // namespace pipewright::execution

@@ -6,12 +6,12 @@
 namespace pipewright::execution {
 namespace {
 
-// Walks a device's program and keeps what it held at the most.
+// Walks through a device's program and records the peak of its memory.
 class PeakWalk {
  public:
   PeakWalk(const Job& job, std::uint32_t device, std::uint32_t replica)
       : job_(job), ledger_(job, device, replica), gathers_(job.gathers_for_passes()) {
-    see();
+    update_peak();
   }
 
   const PeakMemory& peak() const { return peak_; }
@@ -25,7 +25,7 @@ class PeakWalk {
   }
 
  private:
-  // Each round adds the same to what is held, so that the first or the last one has the peak.
+  // Every round adds the same amount, so that the first or the last one has the peak.
   template <class Round>
   void repeat(std::uint32_t rounds, const Round& round) {
     if (rounds == 0) return;
@@ -41,29 +41,30 @@ class PeakWalk {
   void walk(const std::vector<schedules::Pass>& body) {
     for (auto pass = body.begin(); pass != body.end(); ++pass) {
       const auto last = pass->fused ? pass + 1 : pass;
-      for (auto one = pass; one <= last; ++one) hold_weights(*one);
+      for (auto member = pass; member <= last; ++member) hold_weights(*member);
       const bool swapped = pass->fused && counts_last(job_, *pass);
       count(swapped ? *last : *pass);
       if (pass->fused) count(swapped ? *pass : *last);
-      for (auto one = pass; one <= last; ++one)
-        if (gathers_ && job_.conditions.drops_after(one->kind)) ledger_.drop_weights(one->stage);
+      for (auto member = pass; member <= last; ++member)
+        if (gathers_ && job_.conditions.drops_after(member->kind))
+          ledger_.drop_weights(member->stage);
       pass = last;
     }
   }
 
   void count(const schedules::Pass& pass) {
     ledger_.start(pass, [](auto) {});
-    see();
+    update_peak();
     ledger_.end(pass, [](auto) {});
-    see();
+    update_peak();
   }
 
   void hold_weights(const schedules::Pass& pass) {
     if (!gathers_ || !job_.conditions.gathers_for(pass.kind)) return;
     ledger_.hold_weights(pass.stage);
-    see();
+    update_peak();
   }
-  void see() {
+  void update_peak() {
     const std::uint64_t total = ledger_.total();
     if (total > peak_.bytes) peak_ = {total, ledger_.held()};
   }
@@ -79,11 +80,11 @@ class PeakWalk {
 Ledger::Ledger(const Job& job, std::uint32_t device, std::uint32_t replica)
     : job_(job), replica_(replica) {
   const workload::DeviceState& state = job.costs.state[device];
-  of(Category::weights) = state.weights * job.schedule.weight_versions;
-  of(Category::gradients) = state.gradients;
-  of(Category::optimizer) = state.optimizer;
-  of(Category::buffers) = state.buffers;
-  of(Category::allowance) = state.allowance;
+  bytes_of(Category::weights) = state.weights * job.schedule.weight_versions;
+  bytes_of(Category::gradients) = state.gradients;
+  bytes_of(Category::optimizer) = state.optimizer;
+  bytes_of(Category::buffers) = state.buffers;
+  bytes_of(Category::allowance) = state.allowance;
 }
 
 std::uint64_t Ledger::total() const {
@@ -98,9 +99,10 @@ workload::Activations Ledger::activations(const schedules::Pass& pass) const {
   workload::Activations bytes = job_.costs.activations[pass.stage];
   if (!job_.tokens_vary()) return bytes;
   const double ratio = tokens(pass);
-  for (std::uint64_t* const each : {&bytes.held, &bytes.released_by_input_grad,
-                                    &bytes.made_by_input_grad, &bytes.logits, &bytes.working})
-    *each = static_cast<std::uint64_t>(ratio * static_cast<double>(*each));
+  for (std::uint64_t* const category_bytes :
+       {&bytes.held, &bytes.released_by_input_grad, &bytes.made_by_input_grad, &bytes.logits,
+        &bytes.working})
+    *category_bytes = static_cast<std::uint64_t>(ratio * static_cast<double>(*category_bytes));
   return bytes;
 }
 

@@ -4,37 +4,41 @@
 
 namespace pipewright::execution {
 
-// What falls due while a device computes: at the end of each of equal parts of the compute a part
-// of the gradients is whole, at the beginning of each of others a part of the weights is needed.
+// Event while a device computes. The compute is divided into equal parts twice: at the end of each
+// of some parts a bucket of gradients is complete, and at the beginning of each of other parts a
+// bucket of weights is needed.
 struct Milestone {
   enum class Kind : std::uint8_t { none, gradients, weights };
   Kind kind = Kind::none;
-  bool of_partner = false;  // weights of the second of a fused pair
+  // Weights of the second pass of a fused pair.
+  bool of_partner = false;
   std::uint32_t part = 0;
   std::uint32_t parts = 1;
 
-  // The share of the compute that comes before.
+  // Share of the compute that comes before the milestone.
   double share() const {
     return static_cast<double>(part + (kind == Kind::gradients ? 1 : 0)) / parts;
   }
 };
 
-// Those of a pass, or of a fused pair, in order. What is whole at the end of a part goes before
-// what the next part needs. The order depends on the counts alone: all copies of a device see the
-// same.
+// Milestones of a pass or a fused pair, in order. Gradients that are complete at the end of a part
+// precede weights that the next part needs. The order depends only on the counts, so that it is the
+// same on all copies of a device.
 class Milestones {
  public:
-  // In how many parts; 0: none.
+  // Counts of the parts; 0: no milestones of that kind.
   Milestones(std::uint32_t gradients, std::uint32_t weights, std::uint32_t weights_of_partner = 0)
       : ends_{gradients, weights, weights_of_partner} {}
 
-  Milestone next() const;  // of kind none when all are over
+  Milestone next() const;  // kind `none` after the last milestone
   void pop(const Milestone& first) { ++at_[index_of(first)]; }
   bool needs_more_weights() const { return at_[1] < ends_[1] || at_[2] < ends_[2]; }
 
  private:
-  static int index_of(const Milestone& one) {
-    return one.kind == Milestone::Kind::gradients ? 0 : 1 + static_cast<int>(one.of_partner);
+  static int index_of(const Milestone& milestone) {
+    return milestone.kind == Milestone::Kind::gradients
+               ? 0
+               : 1 + static_cast<int>(milestone.of_partner);
   }
 
   std::uint32_t ends_[3];
@@ -43,12 +47,12 @@ class Milestones {
 
 inline Milestone Milestones::next() const {
   Milestone first;
-  std::uint64_t steps = 0;  // of its parts
+  std::uint64_t steps = 0;  // steps of the first milestone, in units of its parts
   for (int i = 0; i < 3; ++i) {
     if (at_[i] >= ends_[i]) continue;
-    const std::uint64_t here = at_[i] + (i == 0 ? 1U : 0U);
-    if (first.kind != Milestone::Kind::none && here * first.parts >= steps * ends_[i]) continue;
-    steps = here;
+    const std::uint64_t position = at_[i] + (i == 0 ? 1U : 0U);
+    if (first.kind != Milestone::Kind::none && position * first.parts >= steps * ends_[i]) continue;
+    steps = position;
     first = {.kind = i == 0 ? Milestone::Kind::gradients : Milestone::Kind::weights,
              .of_partner = i == 2,
              .part = at_[i],
@@ -57,19 +61,19 @@ inline Milestone Milestones::next() const {
   return first;
 }
 
-// What a walk took beside the compute itself, in seconds.
+// Delays of a walk beyond the compute itself, in seconds.
 struct Delays {
-  double waited = 0;  // for weights
-  double lost = 0;    // while compute was slow
+  double waited = 0;  // waits for weights
+  double lost = 0;    // compute slowed down by collectives
 };
 
-// A walk through `seconds` of compute from `now` on. Calls whole(part, time) as parts of gradients
-// become whole, needed(milestone, is_last, time) where a part of the weights is needed, which says
-// when it is there, and lost(time, work), in order of time, for how much longer so many seconds of
-// compute take from then on.
+// Walks through `seconds` of compute from `now` on. Calls whole(part, time) when a part of the
+// gradients is complete; needed(milestone, is_last, time) when a part of the weights is needed,
+// which returns the time at which that part is available; and lost(time, work), in order of time,
+// which returns how much longer `work` seconds of compute take from that time on.
 template <class Whole, class Needed, class Lost>
-Delays walk(Milestones milestones, double now, double seconds, Whole&& whole, Needed&& needed,
-            Lost&& lost) {
+Delays walk_compute(Milestones milestones, double now, double seconds, Whole&& whole,
+                    Needed&& needed, Lost&& lost) {
   Delays delays;
   double share = 0;
   const auto compute_until = [&](double next) {
@@ -81,11 +85,12 @@ Delays walk(Milestones milestones, double now, double seconds, Whole&& whole, Ne
        due = milestones.next()) {
     milestones.pop(due);
     compute_until(due.share());
-    const double then = now + delays.waited + delays.lost + share * seconds;
+    const double time = now + delays.waited + delays.lost + share * seconds;
     if (due.kind == Milestone::Kind::gradients)
-      whole(due.part, then);
-    else if (const double there = needed(due, !milestones.needs_more_weights(), then); there > then)
-      delays.waited += there - then;
+      whole(due.part, time);
+    else if (const double available = needed(due, !milestones.needs_more_weights(), time);
+             available > time)
+      delays.waited += available - time;
   }
   compute_until(1);
   return delays;

@@ -15,47 +15,51 @@ namespace {
 using schedules::Pass;
 using TimedCall = workload::StageCosts::TimedCall;
 
-// Passes that cost the same, and the second of a fused pair.
-struct Alike {
+// Kind and stage of a pass, or of both passes of a fused pair: such passes cost the same.
+struct PassClass {
   Pass pass;
   std::optional<Pass> partner;
 
   auto key() const {
-    const auto of = [](const Pass& one) { return std::tuple(one.kind, one.stage); };
-    return std::tuple(of(pass), partner ? std::optional(of(*partner)) : std::nullopt);
+    const auto kind_and_stage = [](const Pass& member) {
+      return std::tuple(member.kind, member.stage);
+    };
+    return std::tuple(kind_and_stage(pass),
+                      partner ? std::optional(kind_and_stage(*partner)) : std::nullopt);
   }
-  bool operator<(const Alike& other) const { return key() < other.key(); }
+  bool operator<(const PassClass& rhs) const { return key() < rhs.key(); }
 };
 
-std::map<Alike, std::uint64_t> passes_on(const schedules::Program& program) {
-  std::map<Alike, std::uint64_t> counts;
+std::map<PassClass, std::uint64_t> passes_on(const schedules::Program& program) {
+  std::map<PassClass, std::uint64_t> counts;
   for (const schedules::Loop& loop : program.loops)
     for (std::size_t i = 0; i < loop.body.size(); ++i) {
-      Alike alike{.pass = loop.body[i], .partner = {}};
-      if (loop.body[i].fused) alike.partner = loop.body[++i];
-      counts[alike] += std::uint64_t{loop.rounds} * program.iterations;
+      PassClass pass_class{.pass = loop.body[i], .partner = {}};
+      if (loop.body[i].fused) pass_class.partner = loop.body[++i];
+      counts[pass_class] += std::uint64_t{loop.rounds} * program.iterations;
     }
   return counts;
 }
 
-// Of one device.
-class Sums {
+// Sums up the collectives of the passes of one device.
+class CollectiveTotals {
  public:
-  Sums(const Job& job, std::uint32_t device) : job_(job), device_(device) {}
+  CollectiveTotals(const Job& job, std::uint32_t device) : job_(job), device_(device) {}
 
-  void add(const Alike& alike, std::uint64_t count) {
+  void add(const PassClass& pass_class, std::uint64_t count) {
     std::vector<const TimedCall*> calls;
-    for (const Pass* const pass : {&alike.pass, alike.partner ? &*alike.partner : nullptr})
+    for (const Pass* const pass :
+         {&pass_class.pass, pass_class.partner ? &*pass_class.partner : nullptr})
       if (pass != nullptr)
-        for (const TimedCall& call : of(*pass)) calls.push_back(&call);
-    // What tokens cost a pair is not what they would cost its passes alone: they share that by how
-    // long they take.
+        for (const TimedCall& call : timed_calls(*pass)) calls.push_back(&call);
+    // A fused pair hides dispatch differently from separate passes, so dispatch calls share the
+    // pair's exposed time in proportion to their duration.
     const auto weight = [&](const TimedCall& call) {
-      return alike.partner && call.half ? call.times * call.seconds : call.waits;
+      return pass_class.partner && call.half ? call.times * call.seconds : call.waits;
     };
-    std::array<double, 2> weights{};  // of others, and of what sends tokens
+    std::array<double, 2> weights{};  // of other calls, of dispatch calls
     for (const TimedCall* const call : calls) weights[call->half ? 1 : 0] += weight(*call);
-    const std::array<double, 2> exposed = exposed_in(alike, weights);
+    const std::array<double, 2> exposed = exposed_in(pass_class, weights);
     for (const TimedCall* const call : calls) {
       const std::size_t kind = call->half ? 1 : 0;
       const double share = weights[kind] > 0 ? weight(*call) / weights[kind] : 0;
@@ -68,32 +72,33 @@ class Sums {
   }
 
   void move_to(std::vector<trace::PassCollectiveRow>& rows) {
-    for (auto& [what, row] : rows_) {
+    for (auto& [group_and_name, row] : rows_) {
       if (row.seconds <= 0) continue;
       row.device = device_;
-      row.group = workload::name_of(what.first);
-      row.operation = what.second;
+      row.group = workload::name_of(group_and_name.first);
+      row.operation = group_and_name.second;
       rows.push_back(std::move(row));
     }
   }
 
  private:
-  // Seconds of others and of what sends tokens.
-  std::array<double, 2> exposed_in(const Alike& alike, const std::array<double, 2>& weights) const {
-    if (alike.partner) {
-      const double both = exposed_in_pair(job_, alike.pass, *alike.partner);
-      const double others = weights[1] > 0 ? std::min(both, weights[0]) : both;
-      return {others, both - others};
+  // Exposed seconds of other calls and of dispatch calls.
+  std::array<double, 2> exposed_in(const PassClass& pass_class,
+                                   const std::array<double, 2>& weights) const {
+    if (pass_class.partner) {
+      const double total = exposed_in_pair(job_, pass_class.pass, *pass_class.partner);
+      const double other_calls = weights[1] > 0 ? std::min(total, weights[0]) : total;
+      return {other_calls, total - other_calls};
     }
     const double waits = weights[0] + weights[1];
     if (waits <= 0) return {};
-    const double exposed = job_.costs.exposed(alike.pass);
+    const double exposed = job_.costs.exposed(pass_class.pass);
     return {exposed * weights[0] / waits, exposed * weights[1] / waits};
   }
-  const std::vector<TimedCall>& of(const Pass& pass) const {
-    static const std::vector<TimedCall> none;
-    const auto& of_kind = job_.costs.timed_calls[static_cast<std::size_t>(pass.kind)];
-    return of_kind.empty() ? none : of_kind[pass.stage];
+  const std::vector<TimedCall>& timed_calls(const Pass& pass) const {
+    static const std::vector<TimedCall> no_calls;
+    const auto& calls_by_stage = job_.costs.timed_calls[static_cast<std::size_t>(pass.kind)];
+    return calls_by_stage.empty() ? no_calls : calls_by_stage[pass.stage];
   }
 
   const Job& job_;
@@ -106,10 +111,10 @@ class Sums {
 std::vector<trace::PassCollectiveRow> pass_collective_rows(const Job& job) {
   std::vector<trace::PassCollectiveRow> rows;
   for (std::uint32_t device = 0; device < job.schedule.devices; ++device) {
-    Sums sums(job, device);
-    for (const auto& [alike, count] : passes_on(job.schedule.programs[device]))
-      sums.add(alike, count);
-    sums.move_to(rows);
+    CollectiveTotals totals(job, device);
+    for (const auto& [pass_class, count] : passes_on(job.schedule.programs[device]))
+      totals.add(pass_class, count);
+    totals.move_to(rows);
   }
   return rows;
 }

@@ -7,10 +7,11 @@
 
 namespace pipewright::execution {
 
-// What the collectives within passes come to over the run, by device, group and operation: as many
-// as there are passes, each as it was timed alone. Of the wait in a pass that one hides in part, or
-// the host does, each has its share; in a fused pair those that send no tokens are as exposed as in
-// passes alone, and those that send tokens have the rest.
+// Totals of the collectives inside passes over the run, by device, group and operation. Each pass
+// counts, with the duration its collectives have on an idle cluster. Exposed time is shared out:
+// where compute hides part of a pass's wait, or the wait for the host covers it, each collective
+// bears its share of the rest. In a fused pair, collectives other than expert dispatch are as
+// exposed as in separate passes, and dispatch bears the remainder.
 std::vector<trace::PassCollectiveRow> pass_collective_rows(const Job& job);
 
 }  // namespace pipewright::execution

@@ -15,16 +15,17 @@ using workload::PassRatios;
 using workload::uniform;
 using Distribution = config::Variation::Distribution;
 
-// No pass takes less than no time. What is symmetric is cut on both sides, and keeps its mean.
-double cut(double factor) { return std::clamp(factor, 0.0, 2.0); }
+// Clamps a duration factor to [0, 2]: a pass cannot take negative time, and the symmetric clamp
+// keeps the mean of symmetric distributions.
+double clamp_factor(double factor) { return std::clamp(factor, 0.0, 2.0); }
 
-double factor(const config::Variation& variation, std::uint64_t bits) {
+double random_factor(const config::Variation& variation, std::uint64_t bits) {
   const double deviation = variation.jitter;
   switch (variation.distribution) {
     case Distribution::normal:
-      return cut(1 + deviation * normal(bits));
+      return clamp_factor(1 + deviation * normal(bits));
     case Distribution::uniform:
-      return cut(1 + deviation * std::sqrt(3.0) * (2 * uniform(bits) - 1));
+      return clamp_factor(1 + deviation * std::sqrt(3.0) * (2 * uniform(bits) - 1));
     case Distribution::lognormal:
       break;
   }
@@ -36,81 +37,83 @@ PassRatios ratios_on(const Job& job, std::uint32_t replica, const Pass& pass) {
   return job.uneven ? workload::ratios_of(*job.uneven, job.costs, replica, pass) : PassRatios{};
 }
 
-// Calls see(replica) with the others whose collectives a pass's are, once or more.
-template <class See>
-void for_those_met(const Job& job, const ReplicaGroups& replica_groups, ReplicaDevice who,
-                   const Pass& pass, const See& see) {
+// Calls visit(replica) for every replica that shares a collective with the pass; a replica may be
+// visited more than once.
+template <class Visit>
+void for_each_synchronized_replica(const Job& job, const ReplicaGroups& replica_groups,
+                                   ReplicaDevice copy, const Pass& pass, const Visit& visit) {
   if (job.costs.traffic.empty()) return;
   for (const workload::Call& call : job.costs.traffic[pass.stage][pass.kind])
-    for (const std::uint32_t replica : replica_groups.all_replicas_with(call.group, who))
-      see(replica);
+    for (const std::uint32_t replica : replica_groups.all_replicas_with(call.group, copy))
+      visit(replica);
 }
 
-// How many times as long as planned what runs as one takes: its launches, and the kernels of either
-// pass.
+// Factors on the planned durations of a pass or a fused pair: of its kernel launches, and of the
+// kernels of each pass.
 struct Pace {
   double host = 1;
   std::array<double, 2> kernels{1, 1};
 
-  // Of both together, where `seconds` are planned for each.
+  // Factor on both passes together, whose planned durations are `first` and `second` seconds.
   double mean(double first, double second) const {
     if (kernels[0] == kernels[1]) return kernels[0];
-    const double both = first + second;
-    return both > 0 ? (kernels[0] * first + kernels[1] * second) / both : kernels[0];
+    const double sum = first + second;
+    return sum > 0 ? (kernels[0] * first + kernels[1] * second) / sum : kernels[0];
   }
 };
 
-Pace own_pace(const Job& job, ReplicaDevice who, const Pass& pass, const Pass* partner) {
-  const double by_noise = noise(job, who, pass);
-  Pace pace{.host = by_noise, .kernels = {by_noise, by_noise}};
+Pace copy_pace(const Job& job, ReplicaDevice copy, const Pass& pass, const Pass* partner) {
+  const double noise_factor = noise(job, copy, pass);
+  Pace pace{.host = noise_factor, .kernels = {noise_factor, noise_factor}};
   if (!job.uneven) return pace;
-  pace.kernels[0] *= ratios_on(job, who.replica, pass).kernels;
-  if (partner != nullptr) pace.kernels[1] *= ratios_on(job, who.replica, *partner).kernels;
+  pace.kernels[0] *= ratios_on(job, copy.replica, pass).kernels;
+  if (partner != nullptr) pace.kernels[1] *= ratios_on(job, copy.replica, *partner).kernels;
   return pace;
 }
 
-// Passes that talk with other replicas go at the pace of the slowest of them; in full detail their
-// collectives see to that.
-Pace slowest_pace(const Job& job, const ReplicaGroups& replica_groups, ReplicaDevice who,
+// Passes that communicate with other replicas run at the pace of the slowest one. In full detail
+// the simulated collectives have that effect.
+Pace slowest_pace(const Job& job, const ReplicaGroups& replica_groups, ReplicaDevice copy,
                   const Pass& pass, const Pass* partner) {
-  Pace slowest = own_pace(job, who, pass, partner);
+  Pace slowest = copy_pace(job, copy, pass, partner);
   if (job.has_full_detail() || !job.passes_vary()) return slowest;
-  for (const Pass* one : {&pass, partner})
-    if (one != nullptr)
-      for_those_met(job, replica_groups, who, *one, [&](std::uint32_t replica) {
-        const Pace other = own_pace(job, {replica, who.device}, pass, partner);
-        slowest.host = std::max(slowest.host, other.host);
+  for (const Pass* member : {&pass, partner})
+    if (member != nullptr)
+      for_each_synchronized_replica(job, replica_groups, copy, *member, [&](std::uint32_t replica) {
+        const Pace replica_pace = copy_pace(job, {replica, copy.device}, pass, partner);
+        slowest.host = std::max(slowest.host, replica_pace.host);
         for (const std::size_t i : {0U, 1U})
-          slowest.kernels[i] = std::max(slowest.kernels[i], other.kernels[i]);
+          slowest.kernels[i] = std::max(slowest.kernels[i], replica_pace.kernels[i]);
       });
   return slowest;
 }
 
-// Collectives that replicas share have the bytes of the longest of their microbatches.
-PassRatios met_ratios(const Job& job, const ReplicaGroups& replica_groups, ReplicaDevice who,
-                      const Pass& pass) {
-  PassRatios ratios = ratios_on(job, who.replica, pass);
+// Collectives that replicas share carry the bytes of the largest of their microbatches.
+PassRatios synchronized_ratios(const Job& job, const ReplicaGroups& replica_groups,
+                               ReplicaDevice copy, const Pass& pass) {
+  PassRatios ratios = ratios_on(job, copy.replica, pass);
   if (!job.uneven->replicas_differ()) return ratios;
-  for_those_met(job, replica_groups, who, pass, [&](std::uint32_t replica) {
-    const PassRatios other = ratios_on(job, replica, pass);
-    ratios.dispatch = std::max(ratios.dispatch, other.dispatch);
-    ratios.collectives = std::max(ratios.collectives, other.collectives);
+  for_each_synchronized_replica(job, replica_groups, copy, pass, [&](std::uint32_t replica) {
+    const PassRatios replica_ratios = ratios_on(job, replica, pass);
+    ratios.dispatch = std::max(ratios.dispatch, replica_ratios.dispatch);
+    ratios.collectives = std::max(ratios.collectives, replica_ratios.collectives);
   });
   return ratios;
 }
 
-// By how much the compute of what runs as one is longer beside collectives; of a pair, what both
-// are longer by.
+// Relative increase of compute time beside collectives, averaged over both passes of a pair.
 double overlap_excess(const Job& job, const Pass& pass, const Pass* partner) {
-  const auto of = [&](const Pass& one) { return job.overlap_slowdown(one.kind, one.stage) - 1; };
-  if (partner == nullptr) return of(pass);
+  const auto excess = [&](const Pass& member) {
+    return job.overlap_slowdown(member.kind, member.stage) - 1;
+  };
+  if (partner == nullptr) return excess(pass);
   const double first = job.costs.times(pass);
   const double second = job.costs.times(*partner);
-  const double both = first + second;
-  return both > 0 ? (first * of(pass) + second * of(*partner)) / both : of(pass);
+  const double sum = first + second;
+  return sum > 0 ? (first * excess(pass) + second * excess(*partner)) / sum : excess(pass);
 }
 
-// Seconds of a pass's kernels, and of their launches where these take longer.
+// Seconds of a pass's kernels, or of their launches where these take longer.
 double kernel_seconds(const Job& job, const Pass& pass) {
   const workload::StageCosts& costs = job.costs;
   const double host = costs.of(costs.host_waits, pass);
@@ -121,129 +124,137 @@ double host_seconds(const Job& job, const Pass& pass) {
   return kernel_seconds(job, pass) + job.costs.of(job.costs.host_waits, pass);
 }
 
-// Seconds of a pass's launches; where all microbatches are alike, of its kernels if these are
-// longer.
+// Seconds of a pass's launches. Where all microbatches are the same size, the larger of launches
+// and kernels.
 double launch_seconds(const Job& job, const Pass& pass) {
   return job.uneven ? job.costs.of(job.costs.launch_seconds, pass) : host_seconds(job, pass);
 }
 
-// Seconds of the collectives within a pass, as they were timed alone.
-struct Collectives {
-  double waits = 0;                  // beyond what hides them
-  std::array<double, 2> dispatch{};  // of those that send tokens, by half of the layers
-  std::array<double, 2> exposed{};   // of the waits, theirs
+// Seconds of the collectives inside a pass, each timed on an idle cluster.
+struct PassCollectives {
+  // Part of the collectives that compute does not hide.
+  double waits = 0;
+  // Dispatch of tokens, by half of the layers.
+  std::array<double, 2> dispatch{};
+  // Part of `waits` that is due to dispatch, by half of the layers.
+  std::array<double, 2> exposed{};
 };
 
-Collectives as_planned(const workload::StageCosts& costs, const Pass& pass) {
-  Collectives all{.waits = costs.of(costs.collective_waits, pass)};
+PassCollectives planned_collectives(const workload::StageCosts& costs, const Pass& pass) {
+  PassCollectives sums{.waits = costs.of(costs.collective_waits, pass)};
   for (const std::size_t half : {0U, 1U}) {
-    all.dispatch[half] = costs.of(costs.dispatch[half], pass);
-    all.exposed[half] = costs.of(costs.dispatch_waits[half], pass);
+    sums.dispatch[half] = costs.of(costs.dispatch[half], pass);
+    sums.exposed[half] = costs.of(costs.dispatch_waits[half], pass);
   }
-  return all;
+  return sums;
 }
 
-// Of this microbatch, of whose tokens each has its part.
-Collectives collectives_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDevice who,
-                           const Pass& pass) {
-  const auto& of_kind = job.costs.timed_calls[static_cast<std::size_t>(pass.kind)];
-  if (!job.uneven || of_kind.empty()) return as_planned(job.costs, pass);
-  const PassRatios ratios = met_ratios(job, replica_groups, who, pass);
-  Collectives all;
-  for (const workload::StageCosts::TimedCall& call : of_kind[pass.stage]) {
+// Collectives of this microbatch, scaled by its tokens.
+PassCollectives actual_collectives(const Job& job, const ReplicaGroups& replica_groups,
+                                   ReplicaDevice copy, const Pass& pass) {
+  const auto& calls_by_stage = job.costs.timed_calls[static_cast<std::size_t>(pass.kind)];
+  if (!job.uneven || calls_by_stage.empty()) return planned_collectives(job.costs, pass);
+  const PassRatios ratios = synchronized_ratios(job, replica_groups, copy, pass);
+  PassCollectives sums;
+  for (const workload::StageCosts::TimedCall& call : calls_by_stage[pass.stage]) {
     const double slowdown = call.half ? job.dispatch_slowdown(pass.kind, pass.stage)
                                       : job.overlap_slowdown(pass.kind, pass.stage);
     const double seconds = call.seconds * ratios.of(call.group);
     const double waits =
         call.times * hidden(seconds, call.compute * ratios.kernels, slowdown).waits;
-    all.waits += waits;
+    sums.waits += waits;
     if (!call.half) continue;
-    all.dispatch[*call.half] += call.times * seconds;
-    all.exposed[*call.half] += waits;
+    sums.dispatch[*call.half] += call.times * seconds;
+    sums.exposed[*call.half] += waits;
   }
-  return all;
+  return sums;
 }
 
-// One of a fused pair, at its pace.
-struct OfPair {
+// One pass of a fused pair, at its pace.
+struct PairedPass {
   StreamHalves kernels;
   double host = 0;  // seconds of launches
-  Collectives talk;
+  PassCollectives collectives;
   double overlapped = 0;
-  double beside_others = 0;    // by how much its kernels are longer beside collectives,
-  double beside_dispatch = 0;  // and beside those that send tokens, in parts
+  // Relative increase of compute beside collectives other than dispatch.
+  double collective_excess = 0;
+  // Relative increase of compute beside dispatch, while both run.
+  double dispatch_excess = 0;
 
   double compute() const { return kernels[0].compute + kernels[1].compute; }
 };
 
-OfPair of_pair(const Job& job, const Pass& pass, double pace, double host_pace,
-               const Collectives& talk) {
+PairedPass paired_pass(const Job& job, const Pass& pass, double pace, double host_pace,
+                       const PassCollectives& collectives) {
   const workload::StageCosts& costs = job.costs;
-  OfPair one{.host = host_pace * launch_seconds(job, pass),
-             .talk = talk,
-             .overlapped = costs.of(costs.overlapped, pass),
-             .beside_others = job.overlap_slowdown(pass.kind, pass.stage) - 1,
-             .beside_dispatch = job.dispatch_slowdown(pass.kind, pass.stage) - 1};
-  const auto put = [&](const Pass& kernels_of, double StreamWork::*member) {
+  PairedPass paired{.host = host_pace * launch_seconds(job, pass),
+                    .collectives = collectives,
+                    .overlapped = costs.of(costs.overlapped, pass),
+                    .collective_excess = job.overlap_slowdown(pass.kind, pass.stage) - 1,
+                    .dispatch_excess = job.dispatch_slowdown(pass.kind, pass.stage) - 1};
+  const auto set_kernels = [&](const Pass& kernels_of, double StreamWork::*member) {
     const double seconds = pace * kernel_seconds(job, kernels_of);
     const double second = seconds * costs.of(costs.second_half, kernels_of);
-    one.kernels[0].*member = seconds - second;
-    one.kernels[1].*member = second;
+    paired.kernels[0].*member = seconds - second;
+    paired.kernels[1].*member = second;
   };
-  put(pass, &StreamWork::compute);
-  if (pass.kind != schedules::PassKind::backward || !costs.weight_grads_apart) return one;
-  put({schedules::PassKind::weight_grad, pass.stage}, &StreamWork::apart);
-  for (StreamWork& half : one.kernels) half.apart = std::min(half.apart, half.compute);
-  return one;
+  set_kernels(pass, &StreamWork::compute);
+  if (pass.kind != schedules::PassKind::backward || !costs.weight_grads_apart) return paired;
+  set_kernels({schedules::PassKind::weight_grad, pass.stage}, &StreamWork::apart);
+  for (StreamWork& half : paired.kernels) half.apart = std::min(half.apart, half.compute);
+  return paired;
 }
 
-// With the collectives within it, of which those that send no tokens are about attention.
-StreamHalves streams_of(const OfPair& one) {
-  StreamHalves halves = one.kernels;
-  double others = one.talk.waits;
+// Streams of a paired pass including its collectives. Collectives other than dispatch belong to
+// attention, the first half.
+StreamHalves streams_of(const PairedPass& paired) {
+  StreamHalves halves = paired.kernels;
+  double other_waits = paired.collectives.waits;
   for (const std::size_t half : {0U, 1U}) {
-    halves[half].dispatch = one.talk.dispatch[half];
-    halves[half].exposed = one.talk.exposed[half];
-    others -= one.talk.exposed[half];
+    halves[half].dispatch = paired.collectives.dispatch[half];
+    halves[half].exposed = paired.collectives.exposed[half];
+    other_waits -= paired.collectives.exposed[half];
   }
-  halves[0].compute += others;
+  halves[0].compute += other_waits;
   return halves;
 }
 
-// Of a pair by its streams. What runs beside it slows down what kernels nothing slows down yet, and
-// it is longer by what these have no time left for.
-PassWork pair_work(const OfPair& one, const OfPair& other, bool simulated) {
-  const double kernels = one.compute() + other.compute();
-  const auto mean = [&](double OfPair::*excess) {
-    const double longer = one.compute() * one.*excess + other.compute() * other.*excess;
+// Work of a pair from its streams. Collectives beside the pair slow down kernels that dispatch does
+// not slow down already; the pair gets longer by the part that exceeds its idle time.
+PassWork pair_work(const PairedPass& first, const PairedPass& second, bool simulated) {
+  const double kernels = first.compute() + second.compute();
+  const auto mean = [&](double PairedPass::*excess) {
+    const double longer = first.compute() * first.*excess + second.compute() * second.*excess;
     return kernels > 0 ? longer / kernels : 0;
   };
-  const double beside_dispatch = mean(&OfPair::beside_dispatch);
-  const double host = one.host + other.host;
+  const double dispatch_excess = mean(&PairedPass::dispatch_excess);
+  const double host = first.host + second.host;
   if (simulated)
     return {.seconds = kernels,
-            .excess = beside_dispatch,
-            .least = host,
-            .streams = {one.kernels, other.kernels}};
-  const StreamHalves first = streams_of(one);
-  const StreamHalves second = streams_of(other);
+            .excess = dispatch_excess,
+            .min_seconds = host,
+            .streams = {first.kernels, second.kernels}};
+  const StreamHalves first_streams = streams_of(first);
+  const StreamHalves second_streams = streams_of(second);
   const auto sum = [&](double StreamWork::*member) {
-    return first[0].*member + first[1].*member + second[0].*member + second[1].*member;
+    return first_streams[0].*member + first_streams[1].*member + second_streams[0].*member +
+           second_streams[1].*member;
   };
   const double compute = sum(&StreamWork::compute);
   const double dispatch = sum(&StreamWork::dispatch);
-  const double plain = std::max(0.0, kernels - one.overlapped - other.overlapped);
-  const double slowdown = compute > 0 ? 1 + beside_dispatch * plain / compute : 1;
-  PassWork work{.seconds = std::max(host, paired_seconds(first, second, slowdown))};
-  work.least = work.seconds;
-  const double longer = mean(&OfPair::beside_others) * std::max(0.0, plain - dispatch / slowdown);
+  const double plain = std::max(0.0, kernels - first.overlapped - second.overlapped);
+  const double slowdown = compute > 0 ? 1 + dispatch_excess * plain / compute : 1;
+  PassWork work{.seconds = std::max(host, paired_seconds(first_streams, second_streams, slowdown))};
+  work.min_seconds = work.seconds;
+  const double longer =
+      mean(&PairedPass::collective_excess) * std::max(0.0, plain - dispatch / slowdown);
   const double spare = work.seconds - compute - dispatch * (1 - 1 / slowdown);
   if (work.seconds > 0) work.excess = std::max(0.0, longer - std::max(0.0, spare)) / work.seconds;
   return work;
 }
 
-// By how much launches take longer than kernels at these paces: there are as many in every
-// microbatch.
+// Seconds by which launches take longer than kernels at the given paces. Every microbatch has the
+// same number of launches.
 double host_wait(const Job& job, const Pass& pass, double host_pace, double pace) {
   const double planned = job.costs.of(job.costs.host_waits, pass);
   if (!job.uneven) return host_pace * planned;
@@ -252,25 +263,25 @@ double host_wait(const Job& job, const Pass& pass, double host_pace, double pace
 
 }  // namespace
 
-double noise(const Job& job, ReplicaDevice who, const Pass& pass) {
-  const std::size_t place = std::size_t{who.replica} * job.schedule.devices + who.device;
-  const double slow = job.straggler_factor(who);
+double noise(const Job& job, ReplicaDevice copy, const Pass& pass) {
+  const std::size_t index = std::size_t{copy.replica} * job.schedule.devices + copy.device;
+  const double straggler = job.straggler_factor(copy);
   const config::Variation& variation = job.conditions.variation;
-  if (!variation.is_random()) return slow;
+  if (!variation.is_random()) return straggler;
   std::uint64_t bits = mix(variation.seed);
   for (const std::uint64_t part :
-       {std::uint64_t{place}, std::uint64_t{pass.stage},
+       {std::uint64_t{index}, std::uint64_t{pass.stage},
         std::uint64_t{pass.microbatch} << 8U | static_cast<std::uint64_t>(pass.kind)})
     bits = mix(bits ^ part);
-  return slow * factor(variation, bits);
+  return straggler * random_factor(variation, bits);
 }
 
 std::vector<workload::Call> calls_of(const Job& job, const ReplicaGroups& replica_groups,
-                                     ReplicaDevice who, const Pass& pass) {
+                                     ReplicaDevice copy, const Pass& pass) {
   std::vector<workload::Call> calls = job.costs.traffic[pass.stage][pass.kind];
   if (!job.uneven) return calls;
   constexpr double steps = 8;
-  const PassRatios ratios = met_ratios(job, replica_groups, who, pass);
+  const PassRatios ratios = synchronized_ratios(job, replica_groups, copy, pass);
   for (workload::Call& call : calls) {
     const double ratio = std::round(steps * ratios.of(call.group)) / steps;
     call.bytes = static_cast<std::uint64_t>(static_cast<double>(call.bytes) * ratio);
@@ -279,40 +290,48 @@ std::vector<workload::Call> calls_of(const Job& job, const ReplicaGroups& replic
   return calls;
 }
 
-// What collectives take is others' time, and no noise of its own.
-PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDevice who,
+// Collectives are not subject to the random factor of the pass.
+PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDevice copy,
                  const Pass& pass, const Pass* partner) {
   const workload::StageCosts& costs = job.costs;
   const bool simulated = job.has_full_detail();
-  const Pace pace = slowest_pace(job, replica_groups, who, pass, partner);
-  const auto talk = [&](const Pass& one) { return collectives_of(job, replica_groups, who, one); };
+  const Pace pace = slowest_pace(job, replica_groups, copy, pass, partner);
+  const auto collectives_of = [&](const Pass& member) {
+    return actual_collectives(job, replica_groups, copy, member);
+  };
   if (partner != nullptr && !costs.times.says_pairs())
-    return pair_work(of_pair(job, pass, pace.kernels[0], pace.host, talk(pass)),
-                     of_pair(job, *partner, pace.kernels[1], pace.host, talk(*partner)), simulated);
-  double planned = 0;     // what passes take beyond their kernels
-  double waits = 0;       // the same at this pace
-  double idle = 0;        // seconds in which the GPU does nothing, nor do its collectives
-  double overlapped = 0;  // of the kernels
-  for (const Pass* one : {&pass, partner}) {
-    if (one == nullptr) continue;
-    const double own = pace.kernels[one == partner ? 1 : 0];
-    const double host = host_wait(job, *one, pace.host, own);
-    const double collectives = talk(*one).waits;
-    planned += simulated ? costs.of(costs.host_waits, *one)
-                         : std::max(costs.of(costs.host_waits, *one),
-                                    costs.of(costs.collective_waits, *one));
+    return pair_work(
+        paired_pass(job, pass, pace.kernels[0], pace.host, collectives_of(pass)),
+        paired_pass(job, *partner, pace.kernels[1], pace.host, collectives_of(*partner)),
+        simulated);
+  // Planned waits beyond the kernels.
+  double planned = 0;
+  // Waits beyond the kernels at this pace.
+  double waits = 0;
+  // Seconds in which neither kernels nor collectives of the pass run.
+  double idle = 0;
+  // Part of the kernels that runs beside the pass's own collectives.
+  double overlapped = 0;
+  for (const Pass* member : {&pass, partner}) {
+    if (member == nullptr) continue;
+    const double kernel_pace = pace.kernels[member == partner ? 1 : 0];
+    const double host = host_wait(job, *member, pace.host, kernel_pace);
+    const double collectives = collectives_of(*member).waits;
+    planned += simulated ? costs.of(costs.host_waits, *member)
+                         : std::max(costs.of(costs.host_waits, *member),
+                                    costs.of(costs.collective_waits, *member));
     waits += simulated ? host : std::max(host, collectives);
     idle += std::max(0.0, host - collectives);
-    if (!simulated) overlapped += costs.of(costs.overlapped, *one);
+    if (!simulated) overlapped += costs.of(costs.overlapped, *member);
   }
   const double whole = partner == nullptr ? costs.times(pass) : costs.times(pass, *partner);
-  const double of_both =
+  const double kernel_pace =
       partner == nullptr ? pace.kernels[0] : pace.mean(costs.times(pass), costs.times(*partner));
-  const double kernels = of_both * std::max(0.0, whole - planned);
-  // A fused pair saves of what it waits for as well.
+  const double kernels = kernel_pace * std::max(0.0, whole - planned);
+  // The time that a fused pair saves comes off its waits first.
   waits = std::max(0.0, waits - std::max(0.0, planned - whole));
   idle = std::min(idle, waits);
-  PassWork work{.seconds = kernels + (simulated ? idle : waits), .least = kernels + waits};
+  PassWork work{.seconds = kernels + (simulated ? idle : waits), .min_seconds = kernels + waits};
   const double longer = overlap_excess(job, pass, partner) * std::max(0.0, kernels - overlapped);
   if (work.seconds > 0) work.excess = std::max(0.0, longer - idle) / work.seconds;
   return work;
@@ -320,11 +339,11 @@ PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDev
 
 double exposed_in_pair(const Job& job, const Pass& pass, const Pass& partner) {
   const workload::StageCosts& costs = job.costs;
-  const double apart = costs.exposed(pass) + costs.exposed(partner);
-  if (!costs.times.fused.empty()) return std::min(apart, costs.times(pass, partner));
-  if (costs.times.overlap) return *costs.times.overlap * apart;
-  const auto planned = [&](const Pass& one) {
-    return of_pair(job, one, 1, 1, as_planned(costs, one));
+  const double separate = costs.exposed(pass) + costs.exposed(partner);
+  if (!costs.times.fused.empty()) return std::min(separate, costs.times(pass, partner));
+  if (costs.times.overlap) return *costs.times.overlap * separate;
+  const auto planned = [&](const Pass& member) {
+    return paired_pass(job, member, 1, 1, planned_collectives(costs, member));
   };
   constexpr bool simulated = false;
   const double whole = pair_work(planned(pass), planned(partner), simulated).seconds;

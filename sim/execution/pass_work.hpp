@@ -7,31 +7,33 @@
 
 namespace pipewright::execution {
 
-// What a pass's time is multiplied by: a straggler's factor, times a random number of mean 1. The
-// number is a function of seed, unit and pass alone, so it does not depend on who asks when.
-double noise(const Job& job, ReplicaDevice who, const schedules::Pass& pass);
+// Factor on a pass's duration: the straggler's factor times a random number of mean 1. The random
+// number is a function of seed, unit and pass alone, so that it does not depend on the order of
+// calls.
+double noise(const Job& job, ReplicaDevice copy, const schedules::Pass& pass);
 
-// The collectives within a pass of this microbatch, where they are simulated one by one. Their
-// bytes go in steps of an eighth of the mean's, so that not each is planned anew.
+// Collectives inside a pass of this microbatch, for runs that simulate each of them. Bytes are
+// rounded to steps of an eighth of the mean, so that few different collectives have to be planned.
 std::vector<workload::Call> calls_of(const Job& job, const ReplicaGroups& replica_groups,
-                                     ReplicaDevice who, const schedules::Pass& pass);
+                                     ReplicaDevice copy, const schedules::Pass& pass);
 
-// What a pass, or a fused pair, has to do on a device. While collectives run beside it, it takes
-// 1 + `excess` times as long: its kernels do, and not what it waits for its host or for collectives
-// of its own. Where these are simulated one by one, the work is without them, and the pass takes
-// `least` seconds whatever they take: no less than its host.
+// Work of a pass, or of a fused pair, on a device. While collectives run beside it, the work takes
+// 1 + `excess` times as long: kernels slow down, waits for the host or for the pass's own
+// collectives do not. Where the pass's own collectives are simulated, `seconds` excludes them, and
+// the pass takes at least `min_seconds`, the time of its host, however fast they are.
 struct PassWork {
   double seconds = 0;
   double excess = 0;
-  double least = 0;
-  // Of a fused pair whose collectives are simulated one by one: the kernels of either pass.
+  double min_seconds = 0;
+  // Kernels of each pass of a fused pair, if its collectives are simulated.
   std::array<StreamHalves, 2> streams = {};
 };
-// `partner` is null but for pairs, which take what their streams do unless the costs say it.
-PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDevice who,
+// `partner` is the second pass of a fused pair, or null. A pair takes the time of its streams
+// unless the costs state the time of pairs.
+PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDevice copy,
                  const schedules::Pass& pass, const schedules::Pass* partner);
 
-// Seconds by which collectives make a fused pair longer than the compute of both.
+// Seconds by which collectives lengthen a fused pair beyond the compute of both passes.
 double exposed_in_pair(const Job& job, const schedules::Pass& pass, const schedules::Pass& partner);
 
 }  // namespace pipewright::execution

@@ -25,14 +25,14 @@ void Recorder::record(const schedules::Pass& pass, const schedules::PassSpan& sp
     first_of_pair_ = pass;
     return;
   }
-  const auto at = [&](const schedules::Pass& one) {
-    const bool last = first_of_pair_ && counts_last(job_, one);
-    count(one, last ? span.end : span.start, span.end);
+  const auto book = [&](const schedules::Pass& booked) {
+    const bool last = first_of_pair_ && counts_last(job_, booked);
+    count(booked, last ? span.end : span.start, span.end);
   };
   const bool swapped = first_of_pair_ && counts_last(job_, *first_of_pair_);
-  if (first_of_pair_ && !swapped) at(*first_of_pair_);
-  at(pass);
-  if (swapped) at(*first_of_pair_);
+  if (first_of_pair_ && !swapped) book(*first_of_pair_);
+  book(pass);
+  if (swapped) book(*first_of_pair_);
   first_of_pair_.reset();
 }
 

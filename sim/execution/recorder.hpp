@@ -9,8 +9,8 @@
 
 namespace pipewright::execution {
 
-// The trace is a format of its own, with numbers for kinds of passes that files keep; schedules
-// know nothing of it. Both have the same kinds in the same order.
+// The trace has its own enumeration of pass kinds, whose numbers are stored in files; schedules do
+// not depend on it. Both enumerations have the same kinds in the same order.
 constexpr bool same_kind(trace::PassKind traced, schedules::PassKind scheduled) {
   return static_cast<int>(traced) == static_cast<int>(scheduled);
 }
@@ -28,15 +28,15 @@ constexpr schedules::PassKind kind_in_schedule(trace::PassKind kind) {
   return static_cast<schedules::PassKind>(kind);
 }
 
-// One device's book: turns passes, as either engine finds their times, into rows, and tells of its
-// ledger at every change.
+// Records one device: converts passes, with the times that an engine computed, to rows, and reports
+// every change of the device's memory ledger.
 class Recorder {
  public:
   Recorder(const Job& job, std::uint32_t device, trace::Sink& sink);
 
-  // Passes of the device come in order, of a fused pair one after the other.
+  // Expects the passes of the device in order; both passes of a fused pair one after the other.
   void record(const schedules::Pass& pass, const schedules::PassSpan& span);
-  // ZeRO-3: the whole weights of a stage come, and go.
+  // ZeRO-3: the gathered weights of a stage are allocated, and freed.
   void hold_weights(std::uint32_t stage, double time);
   void drop_weights(std::uint32_t stage, double time);
 

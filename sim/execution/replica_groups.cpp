@@ -20,7 +20,7 @@ using workload::Group;
 
 namespace {
 
-// Switches that cannot add up would quietly give way to a ring.
+// Rejects in-switch reduction that no group can use: plans would silently fall back to rings.
 void check_switches(const Job& job) {
   const config::Algorithm algorithm = job.conditions.communication.all_reduce;
   const auto switches = config::switches_of(algorithm);
@@ -35,9 +35,9 @@ void check_switches(const Job& job) {
       return;
   }
   throw cluster::Error(fmt::format(
-      "communication.all_reduce is {}, but no group of this job can leave its sums to switches {} "
-      "nodes: that takes {}, equally many on each, and a platform file that says what the switches "
-      "do (property CLASS.sharp-efficiency); leave it out, or take automatic",
+      "communication.all_reduce is {}, but no group of this job can be reduced by switches {} "
+      "nodes: that needs {}, the same number on each node, and a platform file with the "
+      "property CLASS.sharp-efficiency; leave the key out, or use automatic",
       config::to_string(algorithm), *switches,
       *switches == "inside" ? "several ranks on a node" : "ranks on several nodes"));
 }
@@ -48,58 +48,61 @@ ProcessGroups::ProcessGroups(const workload::Ranks& ranks, std::uint32_t simulat
     : ranks_(ranks), simulated_replicas_(simulated_replicas) {}
 
 const ProcessGroups::GroupsOfKind& ProcessGroups::process_groups(Group kind) {
-  GroupsOfKind& known = of_kind_[static_cast<std::size_t>(kind)];
-  if (known.of_device.empty()) known = split(kind);
-  return known;
+  GroupsOfKind& cached = groups_by_kind_[static_cast<std::size_t>(kind)];
+  if (cached.number_by_device.empty()) cached = split(kind);
+  return cached;
 }
 
-// Device copies that share a group of ranks are in one process group, by way of others as well.
+// Device copies that share a group of ranks, directly or through a chain of groups, form one
+// process group.
 ProcessGroups::GroupsOfKind ProcessGroups::split(Group kind) const {
   const std::uint32_t devices = ranks_.devices();
-  const auto who = [&](std::uint32_t rank) {
-    const workload::Coordinates at = ranks_.of(rank);
-    return std::size_t{at.dp} * devices + at.pp;
+  const auto copy_index = [&](std::uint32_t rank) {
+    const workload::Coordinates index = ranks_.of(rank);
+    return std::size_t{index.dp} * devices + index.pp;
   };
   std::vector<std::size_t> root(std::size_t{ranks_.replicas()} * devices);
   std::iota(root.begin(), root.end(), 0);
-  const auto find = [&](std::size_t at) {
-    while (root[at] != at) at = root[at] = root[root[at]];
-    return at;
+  const auto find = [&](std::size_t index) {
+    while (root[index] != index) index = root[index] = root[root[index]];
+    return index;
   };
   auto groups = ranks_.groups(kind);
   for (const auto& group : groups)
     for (const std::uint32_t rank : group) {
-      const std::size_t a = find(who(rank));
-      const std::size_t b = find(who(group.front()));
+      const std::size_t a = find(copy_index(rank));
+      const std::size_t b = find(copy_index(group.front()));
       root[std::max(a, b)] = std::min(a, b);
     }
 
   GroupsOfKind process_groups;
   std::vector<std::uint32_t> number(root.size());
-  for (std::size_t at = 0; at < root.size(); ++at) {
-    const std::size_t first = find(at);  // at the most `at`
-    if (first == at) {
-      number[at] = static_cast<std::uint32_t>(process_groups.all.size());
-      process_groups.all.emplace_back();
+  for (std::size_t index = 0; index < root.size(); ++index) {
+    const std::size_t first = find(index);  // never larger than `index`
+    if (first == index) {
+      number[index] = static_cast<std::uint32_t>(process_groups.groups.size());
+      process_groups.groups.emplace_back();
     }
-    process_groups.of_device.push_back(number[first]);
-    if (at / devices < simulated_replicas_) ++process_groups.all[number[first]].members;
+    process_groups.number_by_device.push_back(number[first]);
+    if (index / devices < simulated_replicas_) ++process_groups.groups[number[first]].members;
   }
   for (auto& group : groups) {
-    const std::size_t at = who(group.front());
-    process_groups.all[process_groups.of_device[at]].groups.push_back(std::move(group));
+    const std::size_t index = copy_index(group.front());
+    process_groups.groups[process_groups.number_by_device[index]].groups.push_back(
+        std::move(group));
   }
   return process_groups;
 }
 
-std::uint32_t ProcessGroups::process_group_of(Group kind, ReplicaDevice who) {
-  return process_groups(kind).of_device[std::size_t{who.replica} * ranks_.devices() + who.device];
+std::uint32_t ProcessGroups::process_group_of(Group kind, ReplicaDevice copy) {
+  return process_groups(kind)
+      .number_by_device[std::size_t{copy.replica} * ranks_.devices() + copy.device];
 }
 
 const ProcessGroup& ProcessGroups::holders(Group kind, const std::vector<std::uint32_t>& devices) {
-  const auto [place, is_new] = holders_.try_emplace({kind, devices});
-  ProcessGroup& all = place->second;
-  if (!is_new) return all;
+  const auto [it, is_new] = holders_.try_emplace({kind, devices});
+  ProcessGroup& united = it->second;
+  if (!is_new) return united;
   for (const std::uint32_t device : devices) {
     // A device may have several process groups of experts.
     std::set<std::uint32_t> numbers;
@@ -107,19 +110,19 @@ const ProcessGroup& ProcessGroups::holders(Group kind, const std::vector<std::ui
       numbers.insert(process_group_of(kind, {replica, device}));
     RankGroups groups;
     for (const std::uint32_t number : numbers) {
-      const ProcessGroup& one = process_group(kind, number);
-      all.members += one.members;
-      groups.insert(groups.end(), one.groups.begin(), one.groups.end());
+      const ProcessGroup& part = process_group(kind, number);
+      united.members += part.members;
+      groups.insert(groups.end(), part.groups.begin(), part.groups.end());
     }
     if (kind == Group::replicate || kind == Group::expert_replicate) {
-      all.groups.insert(all.groups.end(), groups.begin(), groups.end());
+      united.groups.insert(united.groups.end(), groups.begin(), groups.end());
       continue;
     }
-    all.groups.resize(groups.size());
+    united.groups.resize(groups.size());
     for (std::size_t i = 0; i < groups.size(); ++i)
-      all.groups[i].insert(all.groups[i].end(), groups[i].begin(), groups[i].end());
+      united.groups[i].insert(united.groups[i].end(), groups[i].begin(), groups[i].end());
   }
-  return all;
+  return united;
 }
 
 const RankGroups& ProcessGroups::embedding(std::uint32_t replica) {
@@ -145,13 +148,13 @@ ReplicaGroups::ReplicaGroups(const Job& job, std::shared_ptr<ProcessGroups> grou
     holders_.push_back(workload::devices_of(routes, stage));
     if (holders_.back().size() > 1 && job.conditions.zero >= 2 && !job.costs.traffic.empty())
       throw schedules::Error(fmt::format(
-          "{} keeps stage {} on devices {}, which see microbatches of their own, and ZeRO-{} lets "
-          "all copies of a stage talk after each; allowed: zero 0 or 1",
+          "{} keeps stage {} on devices {}, which run different microbatches, but ZeRO-{} "
+          "synchronizes all copies of a stage after each microbatch; allowed: zero 0 or 1",
           job.schedule.name, stage, fmt::join(holders_.back(), " and "), job.conditions.zero));
     const auto ranks = [&](std::uint32_t device) { return job.ranks->ranks_per_stage(device); };
     if (ranks(holders_.back().front()) != ranks(holders_.back().back()))
       throw schedules::Error(fmt::format(
-          "{} keeps stage {} on devices {}, of {} and {} GPUs, which sum up its gradients rank by "
+          "{} keeps stage {} on devices {} with {} and {} GPUs, but gradients are summed rank by "
           "rank; allowed: the same parallel.tp_by_device for both",
           job.schedule.name, stage, fmt::join(holders_.back(), " and "),
           ranks(holders_.back().front()), ranks(holders_.back().back())));
@@ -160,26 +163,26 @@ ReplicaGroups::ReplicaGroups(const Job& job, std::shared_ptr<ProcessGroups> grou
         find_holders({Group::edp, Group::expert_shard, Group::expert_replicate}, stage));
   }
   if (job.ranks->size() == 1 || !job.conditions.communication.global_norm) return;
-  // The norm is one number, summed up along a tree and handed back.
-  const cluster::Route way = job.cluster.route(job.hosts.front(), job.hosts.back());
+  // The gradient norm is one number, summed up along a tree and sent back.
+  const cluster::Route route = job.cluster.route(job.hosts.front(), job.hosts.back());
   norm_latency_ =
-      job.cluster.model().launch + 2 * std::ceil(std::log2(job.ranks->size())) * way.latency;
+      job.cluster.model().launch + 2 * std::ceil(std::log2(job.ranks->size())) * route.latency;
 }
 
 ReplicaGroups::Holders ReplicaGroups::find_holders(const std::array<Group, 3>& kinds,
                                                    std::uint32_t stage) {
-  const auto find = [&](Group kind) { return &groups_->holders(kind, holders_[stage]); };
-  const ProcessGroup* const all = find(kinds[0]);
-  if (job_.ranks->group_size(kinds[2]) == 1) return {all, all, nullptr};
-  return {all, find(kinds[1]), find(kinds[2])};
+  const auto holders_of_kind = [&](Group kind) { return &groups_->holders(kind, holders_[stage]); };
+  const ProcessGroup* const full = holders_of_kind(kinds[0]);
+  if (job_.ranks->group_size(kinds[2]) == 1) return {full, full, nullptr};
+  return {full, holders_of_kind(kinds[1]), holders_of_kind(kinds[2])};
 }
 
 bool ReplicaGroups::has(std::uint32_t stage) const {
   if (!job_.ranks || job_.costs.traffic.empty()) return false;
-  // Ranks of tp may have the same experts.
+  // Tensor-parallel ranks may hold the same experts.
   const bool experts = job_.costs.traffic[stage].expert_parameters > 0 &&
-                       experts_[stage].all->groups.front().size() > 1;
-  return experts || dense_[stage].all->groups.front().size() > 1;
+                       experts_[stage].full->groups.front().size() > 1;
+  return experts || dense_[stage].full->groups.front().size() > 1;
 }
 
 std::uint64_t ReplicaGroups::gradient_bytes(std::uint32_t stage) const {
@@ -198,7 +201,7 @@ std::uint64_t ReplicaGroups::weight_bytes(std::uint32_t stage) const {
 std::uint64_t ReplicaGroups::embedding_bytes() const {
   if (!job_.ranks || job_.costs.traffic.empty()) return 0;
   std::uint64_t parameters = job_.costs.traffic.front().embedding_parameters;
-  // Where the other end has more ranks, each of these has less of it to sum up.
+  // Each rank sums up a smaller part of the embedding if the other end has more ranks.
   if (job_.ranks->are_uneven())
     parameters = std::min(parameters, job_.costs.traffic.back().embedding_parameters);
   return parameters * job_.conditions.communication.gradient_bytes;
@@ -219,7 +222,7 @@ std::uint32_t ReplicaGroups::weight_parts(std::uint32_t stage) const {
 std::optional<std::uint32_t> ReplicaGroups::layers_at_once(std::uint32_t stage) const {
   if (job_.conditions.zero < 3 || job_.costs.gathered.empty() || job_.costs.gathered[stage] == 0)
     return std::nullopt;
-  // While one part is at work, the next one arrives.
+  // Two parts are held at a time: one in use, and the next one arriving.
   const workload::StageTraffic& traffic = job_.costs.traffic[stage];
   const double bytes = static_cast<double>(traffic.parameters + traffic.expert_parameters) *
                        job_.costs.gathered_element;
@@ -228,22 +231,22 @@ std::optional<std::uint32_t> ReplicaGroups::layers_at_once(std::uint32_t stage) 
 }
 
 std::vector<CollectiveOp> ReplicaGroups::over_replicas(Collective collective,
-                                                       const ProcessGroup* Holders::*who,
+                                                       const ProcessGroup* Holders::*holders,
                                                        std::uint32_t stage,
                                                        double bytes_of_parameter) const {
   const workload::StageTraffic& traffic = job_.costs.traffic[stage];
   const auto bytes = [&](std::uint64_t parameters) {
     return static_cast<std::uint64_t>(static_cast<double>(parameters) * bytes_of_parameter);
   };
-  return {{&(dense_[stage].*who)->groups, collective, bytes(traffic.parameters)},
-          {&(experts_[stage].*who)->groups, collective, bytes(traffic.expert_parameters)}};
+  return {{&(dense_[stage].*holders)->groups, collective, bytes(traffic.parameters)},
+          {&(experts_[stage].*holders)->groups, collective, bytes(traffic.expert_parameters)}};
 }
 
 std::vector<CollectiveOp> ReplicaGroups::gradients(std::uint32_t stage) const {
   const double bytes =
       static_cast<double>(job_.conditions.communication.gradient_bytes) / parts(stage);
   if (job_.conditions.zero == 0)
-    return over_replicas(Collective::all_reduce, &Holders::all, stage, bytes);
+    return over_replicas(Collective::all_reduce, &Holders::full, stage, bytes);
   auto ops = over_replicas(Collective::reduce_scatter, &Holders::shards, stage, bytes);
   if (!has_copies()) return ops;
   const std::array shards{ops[0].groups->front().size(), ops[1].groups->front().size()};
@@ -261,34 +264,34 @@ std::vector<CollectiveOp> ReplicaGroups::weights(std::uint32_t stage) const {
 }
 
 const std::vector<std::uint32_t>& ReplicaGroups::replicas_with(Group kind,
-                                                               ReplicaDevice who) const {
-  const auto [place, is_new] = replicas_with_.try_emplace({kind, who});
-  if (!is_new) return place->second;
-  const std::uint32_t process_group = process_group_of(kind, who);
+                                                               ReplicaDevice copy) const {
+  const auto [it, is_new] = replicas_with_.try_emplace({kind, copy});
+  if (!is_new) return it->second;
+  const std::uint32_t process_group = process_group_of(kind, copy);
   for (std::uint32_t replica = 0; replica < job_.simulated_replicas(); ++replica)
-    if (replica != who.replica && process_group_of(kind, {replica, who.device}) == process_group)
-      place->second.push_back(replica);
-  return place->second;
+    if (replica != copy.replica && process_group_of(kind, {replica, copy.device}) == process_group)
+      it->second.push_back(replica);
+  return it->second;
 }
 
 const std::vector<std::uint32_t>& ReplicaGroups::all_replicas_with(Group kind,
-                                                                   ReplicaDevice who) const {
-  if (!job_.symmetric) return replicas_with(kind, who);
-  const auto [place, is_new] = all_replicas_with_.try_emplace({kind, who});
-  if (!is_new) return place->second;
-  std::set<std::uint32_t> others;
+                                                                   ReplicaDevice copy) const {
+  if (!job_.symmetric) return replicas_with(kind, copy);
+  const auto [it, is_new] = all_replicas_with_.try_emplace({kind, copy});
+  if (!is_new) return it->second;
+  std::set<std::uint32_t> peers;
   const workload::Ranks& ranks = *job_.ranks;
   const auto is_own = [&](std::uint32_t rank) {
     const workload::Coordinates at = ranks.of(rank);
-    return at.dp == who.replica && at.pp == who.device;
+    return at.dp == copy.replica && at.pp == copy.device;
   };
   for (const std::vector<std::uint32_t>& group : ranks.groups(kind))
     if (std::ranges::any_of(group, is_own))
       for (const std::uint32_t rank : group)
-        if (ranks.of(rank).pp == who.device) others.insert(ranks.of(rank).dp);
-  others.erase(who.replica);
-  place->second.assign(others.begin(), others.end());
-  return place->second;
+        if (ranks.of(rank).pp == copy.device) peers.insert(ranks.of(rank).dp);
+  peers.erase(copy.replica);
+  it->second.assign(peers.begin(), peers.end());
+  return it->second;
 }
 
 bool ReplicaGroups::ties_embeddings(std::uint32_t device) const {

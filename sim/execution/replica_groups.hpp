@@ -12,23 +12,25 @@
 
 namespace pipewright::execution {
 
-using RankGroups = std::vector<std::vector<std::uint32_t>>;  // ranks that talk with each other
+// Ranks that communicate with each other, by group.
+using RankGroups = std::vector<std::vector<std::uint32_t>>;
 
-// Device copies that come together in collectives, and the groups of ranks that these run over.
+// Process group: device copies that are synchronized by collectives, and the groups of ranks that
+// the collectives run over.
 struct ProcessGroup {
   std::uint32_t members = 0;  // simulated device copies
   RankGroups groups;
 };
 
-// A collective over all groups at once.
+// A collective that runs over several groups of ranks at once.
 struct CollectiveOp {
   const RankGroups* groups;
   workload::Operation collective;
   std::uint64_t bytes;
 };
 
-// Which of a job's ranks talk with each other, worked out where it is asked for and kept: jobs with
-// the same ranks can share it.
+// Process groups of a job's ranks, computed on first use and cached. Jobs with the same ranks can
+// share one object.
 class ProcessGroups {
  public:
   using Group = workload::Group;
@@ -36,101 +38,105 @@ class ProcessGroups {
   ProcessGroups(const workload::Ranks& ranks, std::uint32_t simulated_replicas);
 
   const workload::Ranks& ranks() const { return ranks_; }
-  // The process groups of a kind.
-  std::uint32_t process_group_of(Group kind, ReplicaDevice who);
+  // Number of the process group of this kind that a device copy belongs to.
+  std::uint32_t process_group_of(Group kind, ReplicaDevice copy);
   const ProcessGroup& process_group(Group kind, std::uint32_t number) {
-    return process_groups(kind).all[number];
+    return process_groups(kind).groups[number];
   }
-  // All who hold what these devices hold: the copies of a device, and, where there are two, those
-  // of the other, rank by rank, but for copies of a shard: each device has shards of its own. The
-  // same devices give the same object.
+  // Process group of all device copies that hold the same parameters as the given devices: the
+  // copies of a device, and, where two devices share a stage, the copies of both, rank by rank.
+  // Copies of a shard stay separate, as each device has its own shards. Repeated calls with the
+  // same devices return the same object.
   const ProcessGroup& holders(Group kind, const std::vector<std::uint32_t>& devices);
-  const RankGroups& embedding(std::uint32_t replica);  // which its first and last device share
+  // Ranks of a replica's first and last device that share tied embeddings.
+  const RankGroups& embedding(std::uint32_t replica);
 
  private:
   struct GroupsOfKind {
-    std::vector<ProcessGroup> all;
-    std::vector<std::uint32_t> of_device;  // by replica and device
+    std::vector<ProcessGroup> groups;
+    std::vector<std::uint32_t> number_by_device;  // by replica and device
   };
   const GroupsOfKind& process_groups(Group kind);
   GroupsOfKind split(Group kind) const;
 
   workload::Ranks ranks_;
   std::uint32_t simulated_replicas_;
-  std::array<GroupsOfKind, workload::group_kinds> of_kind_;
+  std::array<GroupsOfKind, workload::group_kinds> groups_by_kind_;
   std::map<std::pair<Group, std::vector<std::uint32_t>>, ProcessGroup> holders_;
   std::vector<RankGroups> embedding_;  // by replica
 };
 
-// Who of a job's ranks holds what others hold as well, and what they say to each other about it.
+// Parameters of a job that several ranks hold, and the collectives that keep them in step.
 class ReplicaGroups {
  public:
   explicit ReplicaGroups(const Job& job);
-  // With groups of the job's ranks that others use as well.
+  // Uses process groups of the job's ranks that other jobs may share.
   ReplicaGroups(const Job& job, std::shared_ptr<ProcessGroups> groups);
 
-  // Whether other GPUs hold the stage's weights as well, and which devices do.
+  // True if several GPUs hold the stage's weights. holders() is the list of devices that hold them.
   bool has(std::uint32_t stage) const;
-  std::uint32_t members(std::uint32_t stage) const { return dense_[stage].all->members; }
+  std::uint32_t members(std::uint32_t stage) const { return dense_[stage].full->members; }
   const std::vector<std::uint32_t>& holders(std::uint32_t stage) const { return holders_[stage]; }
-  // In how many parts a stage's gradients are reduced, and its weights gathered: by buckets;
-  // ZeRO-3's weights layer by layer, as many as it holds at a time. Weights that are gathered after
-  // the optimizer's step come at once.
+  // Number of buckets in which a stage's gradients are reduced, and its weights gathered. ZeRO-3
+  // gathers as many layers at a time as it holds; weights that are gathered after the optimizer's
+  // step form one bucket.
   std::uint32_t parts(std::uint32_t stage) const;
   std::uint32_t weight_parts(std::uint32_t stage) const;
-  // The bytes of a part on one GPU.
+  // Bytes of a bucket on one GPU.
   std::uint64_t gradient_bytes(std::uint32_t stage) const;
   std::uint64_t weight_bytes(std::uint32_t stage) const;
   std::uint64_t embedding_bytes() const;
 
-  // What a part of a stage's gradients, or of its weights, and a replica's tied embedding take, one
-  // after the other: the dense parameters' and the experts', then of both the sums over copies of
-  // shards, if any.
+  // Collectives of one bucket of a stage's gradients, of one bucket of its weights, and of a
+  // replica's tied embeddings. They run one after the other: dense parameters, experts, then for
+  // each the sums over copies of shards, if any.
   std::vector<CollectiveOp> gradients(std::uint32_t stage) const;
   std::vector<CollectiveOp> weights(std::uint32_t stage) const;
   std::vector<CollectiveOp> embeddings(std::uint32_t replica) const;
   bool ties_embeddings(std::uint32_t device) const;
   double norm_latency() const { return norm_latency_; }  // seconds
 
-  // The process groups of a kind.
-  std::uint32_t process_group_of(workload::Group kind, ReplicaDevice who) const {
-    return groups_->process_group_of(kind, who);
+  // Number of the process group of this kind that a device copy belongs to.
+  std::uint32_t process_group_of(workload::Group kind, ReplicaDevice copy) const {
+    return groups_->process_group_of(kind, copy);
   }
   const ProcessGroup& process_group(workload::Group kind, std::uint32_t number) const {
     return groups_->process_group(kind, number);
   }
-  // One of a call's `times`, of a device's process group.
-  CollectiveOp op(const workload::Call& call, ReplicaDevice who) const {
-    const std::uint32_t number = process_group_of(call.group, who);
+  // Collective of one of a call's `times`, over the process group of a device copy.
+  CollectiveOp op(const workload::Call& call, ReplicaDevice copy) const {
+    const std::uint32_t number = process_group_of(call.group, copy);
     return {&process_group(call.group, number).groups, call.collective, call.bytes};
   }
-  // The other simulated replicas whose copy of the device is of the same process group.
-  const std::vector<std::uint32_t>& replicas_with(workload::Group kind, ReplicaDevice who) const;
-  // And all of them, in a symmetric run too.
+  // Simulated replicas, apart from the copy's own, whose copy of the device belongs to the same
+  // process group.
+  const std::vector<std::uint32_t>& replicas_with(workload::Group kind, ReplicaDevice copy) const;
+  // The same over all replicas, also in symmetric runs.
   const std::vector<std::uint32_t>& all_replicas_with(workload::Group kind,
-                                                      ReplicaDevice who) const;
+                                                      ReplicaDevice copy) const;
 
  private:
-  // Who holds the same parameters: all, those of one set of shards, and the copies of a shard.
+  // Process groups of the device copies that hold the same parameters: in full, as one set of
+  // shards, and as copies of a shard.
   struct Holders {
-    const ProcessGroup* all;
+    const ProcessGroup* full;
     const ProcessGroup* shards;
-    const ProcessGroup* copies;  // null: there is one
+    const ProcessGroup* copies;  // null: shards have no copies
   };
   Holders find_holders(const std::array<workload::Group, 3>& kinds, std::uint32_t stage);
   bool has_copies() const { return dense_.front().copies != nullptr; }
-  // ZeRO-3: in how many parts a stage's weights come where it holds two at a time.
+  // ZeRO-3 that holds two layers at a time: number of parts in which a stage's weights arrive.
   std::optional<std::uint32_t> layers_at_once(std::uint32_t stage) const;
   std::vector<CollectiveOp> over_replicas(workload::Collective collective,
-                                          const ProcessGroup* Holders::*who, std::uint32_t stage,
-                                          double bytes_of_parameter) const;
+                                          const ProcessGroup* Holders::*holders,
+                                          std::uint32_t stage, double bytes_of_parameter) const;
 
   const Job& job_;
   std::shared_ptr<ProcessGroups> groups_;  // null without ranks
   double norm_latency_ = 0;
-  std::vector<std::vector<std::uint32_t>> holders_;  // by stage: devices
+  std::vector<std::vector<std::uint32_t>> holders_;  // devices, by stage
   std::vector<Holders> dense_;                       // by stage
-  std::vector<Holders> experts_;                     // likewise
+  std::vector<Holders> experts_;                     // by stage
   using OtherReplicas =
       std::map<std::pair<workload::Group, ReplicaDevice>, std::vector<std::uint32_t>>;
   mutable OtherReplicas replicas_with_;

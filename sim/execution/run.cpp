@@ -21,7 +21,8 @@ std::vector<trace::DeviceRow> device_rows(const Job& job) {
   return rows;
 }
 
-// By stage: half of what fused pairs with it are exposed, in the mean over them.
+// Exposed communication of fused pairs, halved between both passes and averaged over the pairs of a
+// stage, in seconds.
 class PairedWaits {
  public:
   explicit PairedWaits(const Job& job)
@@ -76,7 +77,7 @@ std::vector<trace::StageRow> stage_rows(const Job& job) {
   return rows;
 }
 
-// FLOP of a microbatch, with what the schedule's own passes make again.
+// FLOP of a microbatch, including the forward passes that the schedule recomputes.
 double hardware_flops(const Job& job) {
   double flops = job.costs.hardware_flops_per_microbatch;
   for (std::uint32_t stage = 0; stage < job.costs.forward_flops.size(); ++stage)

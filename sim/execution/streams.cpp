@@ -4,16 +4,17 @@
 
 namespace pipewright::execution {
 
-double paired_seconds(const StreamWork& one, const StreamWork& other, double slowdown) {
-  const double compute = one.compute + other.compute;
-  const double dispatch = one.dispatch + other.dispatch;
+double paired_seconds(const StreamWork& first, const StreamWork& second, double slowdown) {
+  const double compute = first.compute + second.compute;
+  const double dispatch = first.dispatch + second.dispatch;
   const double longest = std::max({compute + dispatch * (1 - 1 / slowdown), dispatch,
-                                   one.alone() - one.apart, other.alone() - other.apart});
-  return std::min(longest, one.alone() + other.alone());
+                                   first.alone() - first.apart, second.alone() - second.apart});
+  return std::min(longest, first.alone() + second.alone());
 }
 
-double paired_seconds(const StreamHalves& one, const StreamHalves& other, double slowdown) {
-  return paired_seconds(one[0], other[0], slowdown) + paired_seconds(one[1], other[1], slowdown);
+double paired_seconds(const StreamHalves& first, const StreamHalves& second, double slowdown) {
+  return paired_seconds(first[0], second[0], slowdown) +
+         paired_seconds(first[1], second[1], slowdown);
 }
 
 }  // namespace pipewright::execution

@@ -173,12 +173,12 @@ void answer_what_if(const Question& question, const Place& place, const Say& say
   const analysis::WhyReport report = analysis::why(trace, "the run");
   std::size_t last = 0;
   evaluation::WhatIfOptions options{.file = "the run", .jobs = place.jobs};
-  options.look = [&](std::size_t done, std::size_t of) {
+  options.on_progress = [&](std::size_t done, std::size_t of) {
     if (done == last && done > 0) return;
     last = done;
     tell(say, {{"done", done}, {"of", of}});
   };
-  options.found = [&](const analysis::WhatIfRow& row, std::optional<double> rerun_s) {
+  options.on_row = [&](const analysis::WhatIfRow& row, std::optional<double> rerun_s) {
     Json line{{"row", row_json(row)}};
     line["rerun_s"] = rerun_s.value_or(report.makespan_s);
     tell(say, line);

@@ -41,7 +41,7 @@ def test_nodes_that_stay_idle_are_told():
     # 64 GPUs, of which a copy of tp 2 and pp 4 takes 8.
     keys = dict(cluster="dgx-h100-8", parallel={"tp": 2, "pp": 4})
     with_note = pipewright.run(on_cluster(**keys)).notes
-    assert any("8 of 64 GPUs" in note and "with 8 it takes all" in note for note in with_note)
+    assert any("8 of 64 GPUs" in note and "8 would use all GPUs" in note for note in with_note)
     keys["parallel"]["dp"] = 8
     assert not any("idle" in note for note in pipewright.run(on_cluster(**keys)).notes)
 

@@ -150,7 +150,8 @@ cluster::Cluster load_cluster(const po::variables_map& given, const std::string&
       listed ? config::library_file("clusters", word, ".xml") : std::filesystem::path(word);
   cluster::Cluster cluster =
       cluster::Cluster::load(file, listed ? word : std::string(), multipath(given));
-  for (const config::Variation::SlowLink& link : failures(given)) evaluation::slow(link, cluster);
+  for (const config::Variation::SlowLink& link : failures(given))
+    evaluation::scale_link(link, cluster);
   set_nccl(given, cluster);
   return cluster;
 }

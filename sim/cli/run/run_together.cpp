@@ -78,8 +78,8 @@ std::vector<Output> outputs_of(const po::variables_map& given) {
 
 analysis::Sharing sweep(JointRun& run, const po::variables_map& given, bool visible) {
   ProgressBar bar("together", visible);
-  evaluation::SweepOfPhases sweep{.phases = phases_of(given), .jobs = count_jobs(given)};
-  sweep.look = [&](std::size_t done, std::size_t of) {
+  evaluation::PhaseSweepOptions sweep{.phases = phases_of(given), .jobs = count_jobs(given)};
+  sweep.on_progress = [&](std::size_t done, std::size_t of) {
     throw_if_interrupted();
     if (bar.is_due())
       bar.draw(std::min(1.0, static_cast<double>(done) / static_cast<double>(of)),

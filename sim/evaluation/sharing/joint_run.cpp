@@ -20,51 +20,56 @@
 namespace pipewright::evaluation {
 namespace {
 
-[[noreturn]] void refuse(const std::string& name, const std::string& what) {
-  throw config::Error(fmt::format("{}: {}", name, what));
+[[noreturn]] void refuse_job(const std::string& name, const std::string& reason) {
+  throw config::Error(fmt::format("{}: {}", name, reason));
 }
 
-void check(const std::string& name, const config::Scenario& scenario,
-           const config::Scenario& first) {
+void check_joint_job(const std::string& name, const config::Scenario& scenario,
+                     const config::Scenario& first) {
   if (!scenario.cluster)
-    refuse(name, "has no cluster, and on an ideal network nothing meets; give --cluster");
+    refuse_job(name,
+               "has no cluster, and jobs do not interfere on an ideal network; give --cluster");
   if (scenario.cluster->value != first.cluster->value)
-    refuse(name, fmt::format("is on {}, and the first job on {}; jobs that run together are on one "
-                             "cluster: give --cluster",
-                             scenario.cluster->value.string(), first.cluster->value.string()));
+    refuse_job(
+        name, fmt::format("is on {}, but the first job is on {}; jobs that run together must be on "
+                          "one cluster: give --cluster",
+                          scenario.cluster->value.string(), first.cluster->value.string()));
   if (scenario.engine != config::Engine::simgrid)
-    refuse(name, "engine: timing knows no contention; leave it out");
+    refuse_job(name, "engine: timing does not model contention; leave the key out");
   if (scenario.schedules.size() != 1)
-    refuse(name, fmt::format("has {} schedules, and a job runs one; name one with --schedule",
-                             scenario.schedules.size()));
-  const config::Communication& talk = scenario.communication;
-  if (talk.multipath != first.communication.multipath || talk.nccl != first.communication.nccl)
-    refuse(name,
-           "communication.multipath and communication.nccl are of the cluster, and differ from "
-           "those of the first job; give all jobs the same");
+    refuse_job(name, fmt::format("has {} schedules, but a job runs one; name one with --schedule",
+                                 scenario.schedules.size()));
+  const config::Communication& communication = scenario.communication;
+  if (communication.multipath != first.communication.multipath ||
+      communication.nccl != first.communication.nccl)
+    refuse_job(
+        name,
+        "communication.multipath and communication.nccl apply to the cluster, but differ from "
+        "those of the first job; give all jobs the same values");
 }
 
-// What one of the scenarios says is slow, all of them find slow.
+// Opens the cluster with the slow links of all scenarios.
 cluster::Cluster open_for_all(std::span<const config::Scenario> scenarios) {
   config::Scenario first = scenarios.front();
-  for (const config::Scenario& other : scenarios.subspan(1))
-    for (const config::Variation::SlowLink& link : other.variation.links) {
-      const auto same = [&](const auto& known) { return known.link == link.link; };
-      if (std::ranges::none_of(first.variation.links, same)) first.variation.links.push_back(link);
+  for (const config::Scenario& scenario : scenarios.subspan(1))
+    for (const config::Variation::SlowLink& link : scenario.variation.links) {
+      const auto is_same_link = [&](const auto& slow_link) { return slow_link.link == link.link; };
+      if (std::ranges::none_of(first.variation.links, is_same_link))
+        first.variation.links.push_back(link);
     }
   return open_cluster(first);
 }
 
-void set(config::Value& tree, const char* key, const std::string& value) {
+void set_joint_key(config::Value& tree, const char* key, const std::string& value) {
   config::set_key(tree, key, config::make_text(value, {.source = "--together"}));
 }
 
 }  // namespace
 
-PlacedJob::PlacedJob(std::string called, const config::Value& given,
+PlacedJob::PlacedJob(std::string job_name, const config::Value& job_tree,
                      const cluster::Cluster& cluster)
-    : name(std::move(called)),
-      tree(given),
+    : name(std::move(job_name)),
+      tree(job_tree),
       scenario(config::read_scenario(tree)),
       hardware(place_on(cluster, scenario)),
       plan(plan_on(scenario, scenario.schedules.front(), hardware)),
@@ -73,10 +78,10 @@ PlacedJob::PlacedJob(std::string called, const config::Value& given,
 
 JointRun::JointRun(std::vector<NamedTree> jobs, Placing placing) {
   std::vector<config::Scenario> scenarios;
-  for (const NamedTree& one : jobs) {
-    scenarios.push_back(config::read_scenario(one.tree));
-    check(one.name, scenarios.back(), scenarios.front());
-    enough_ = std::max(enough_, scenarios.back().iterations.value);
+  for (const NamedTree& job : jobs) {
+    scenarios.push_back(config::read_scenario(job.tree));
+    check_joint_job(job.name, scenarios.back(), scenarios.front());
+    min_iterations_ = std::max(min_iterations_, scenarios.back().iterations.value);
   }
   const cluster::Cluster cluster = open_for_all(scenarios);
   std::vector<NamedScenario> named;
@@ -89,11 +94,11 @@ JointRun::JointRun(std::vector<NamedTree> jobs, Placing placing) {
     std::vector<std::string> names;
     for (const cluster::Host* host : hosts[i]) names.push_back(cluster::name_of(host));
     config::set_key(jobs[i].tree, "placement", config::make_list(names, {.source = "--together"}));
-    set(jobs[i].tree, "iterations", std::to_string(enough_ + 1));
+    set_joint_key(jobs[i].tree, "iterations", std::to_string(min_iterations_ + 1));
     if (scenarios[i].symmetric) {
-      set(jobs[i].tree, "symmetric", "false");
+      set_joint_key(jobs[i].tree, "symmetric", "false");
       notes_.push_back(fmt::format(
-          "{}: all replicas are simulated, for beside other jobs they are not symmetric",
+          "{}: all replicas are simulated, because they are not symmetric beside other jobs",
           jobs[i].name));
     }
     jobs_.push_back(std::make_unique<PlacedJob>(jobs[i].name, jobs[i].tree, cluster));
@@ -101,74 +106,75 @@ JointRun::JointRun(std::vector<NamedTree> jobs, Placing placing) {
     if (const auto note = straddling(hardware.ranks, hardware.hosts, cluster).note(); !note.empty())
       notes_.push_back(fmt::format("{}: {}", jobs[i].name, note));
   }
-  look_for_shared_links();
+  find_shared_links();
 }
 
-void JointRun::look_for_shared_links() {
+void JointRun::find_shared_links() {
   std::vector<execution::LinksOfJob> links;
-  for (const auto& one : jobs_) links.push_back(execution::links_of(one->job));
-  const auto meet = [](const auto& some, const auto& others) {
-    return std::ranges::any_of(some, [&](const auto* link) { return others.contains(link); });
+  for (const auto& job : jobs_) links.push_back(execution::links_of(job->job));
+  const auto share_link = [](const auto& links_a, const auto& links_b) {
+    return std::ranges::any_of(links_a, [&](const auto* link) { return links_b.contains(link); });
   };
   std::vector<bool> in_passes(jobs_.size());
   for (std::size_t i = 0; i < jobs_.size(); ++i)
-    for (std::size_t other = 0; other < jobs_.size(); ++other) {
-      if (other == i) continue;
-      const bool own = meet(links[i].in_passes, links[other].in_passes) ||
-                       meet(links[i].in_passes, links[other].other);
-      in_passes[i] = in_passes[i] || own;
-      share_links_ = share_links_ || own || meet(links[i].other, links[other].other);
+    for (std::size_t peer = 0; peer < jobs_.size(); ++peer) {
+      if (peer == i) continue;
+      const bool is_shared = share_link(links[i].in_passes, links[peer].in_passes) ||
+                             share_link(links[i].in_passes, links[peer].outside_passes);
+      in_passes[i] = in_passes[i] || is_shared;
+      share_links_ = share_links_ || is_shared ||
+                     share_link(links[i].outside_passes, links[peer].outside_passes);
     }
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     if (!in_passes[i]) continue;
-    PlacedJob& one = *jobs_[i];
-    const bool was_full = one.job.has_full_detail();
-    set(one.tree, "communication.detail", "full");
-    jobs_[i] = std::make_unique<PlacedJob>(one.name, one.tree, one.hardware.cluster);
+    PlacedJob& job = *jobs_[i];
+    const bool was_full = job.job.has_full_detail();
+    set_joint_key(job.tree, "communication.detail", "full");
+    jobs_[i] = std::make_unique<PlacedJob>(job.name, job.tree, job.hardware.cluster);
     jobs_[i]->in_passes = true;
     if (!was_full)
       notes_.push_back(
-          fmt::format("{}: collectives within its passes cross links that another job uses, and "
-                      "are simulated one by one (communication.detail: full)",
+          fmt::format("{}: collectives inside its passes cross links that another job uses and "
+                      "are simulated individually (communication.detail: full)",
                       jobs_[i]->name));
   }
 }
 
 void JointRun::set_iterations(std::size_t number, std::uint32_t iterations) {
-  PlacedJob& one = *jobs_[number];
-  if (one.plan.schedule.iterations == iterations) return;
-  set(one.tree, "iterations", std::to_string(iterations));
-  const bool in_passes = one.in_passes;
-  jobs_[number] = std::make_unique<PlacedJob>(one.name, one.tree, one.hardware.cluster);
+  PlacedJob& job = *jobs_[number];
+  if (job.plan.schedule.iterations == iterations) return;
+  set_joint_key(job.tree, "iterations", std::to_string(iterations));
+  const bool in_passes = job.in_passes;
+  jobs_[number] = std::make_unique<PlacedJob>(job.name, job.tree, job.hardware.cluster);
   jobs_[number]->in_passes = in_passes;
 }
 
-execution::Together JointRun::run(std::span<const std::size_t> jobs,
-                                  const std::vector<double>& offsets,
-                                  const std::vector<trace::Sink*>& sinks,
-                                  std::uint32_t enough) const {
+execution::JointResult JointRun::run(std::span<const std::size_t> jobs,
+                                     const std::vector<double>& offsets,
+                                     const std::vector<trace::Sink*>& sinks,
+                                     std::uint32_t iterations) const {
   std::vector<execution::JobStart> starts;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const PlacedJob& one = *jobs_[jobs[i]];
-    starts.push_back({.job = one.job,
+    const PlacedJob& job = *jobs_[jobs[i]];
+    starts.push_back({.job = job.job,
                       .offset = offsets[i],
                       .sink = *sinks[i],
-                      .info = run_info(one.scenario, one.scenario.text, one.info)});
+                      .info = run_info(job.scenario, job.scenario.text, job.info)});
   }
-  return execution::run_together(starts, enough);
+  return execution::run_together(starts, iterations);
 }
 
 std::vector<trace::Trace> JointRun::traces(const std::vector<double>& offsets) const {
-  std::vector<std::size_t> all(jobs_.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::vector<std::size_t> numbers(jobs_.size());
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
   std::deque<trace::TraceCollector> collectors(jobs_.size());
   std::vector<trace::Sink*> sinks;
   for (trace::TraceCollector& collector : collectors) sinks.push_back(&collector);
-  const execution::Together together = run(all, offsets, sinks, enough_);
+  const execution::JointResult result = run(numbers, offsets, sinks, min_iterations_);
   std::vector<trace::Trace> traces;
   for (std::size_t i = 0; i < jobs_.size(); ++i)
     traces.push_back(trace::first_iterations(
-        std::move(collectors[i].trace), static_cast<std::uint32_t>(together.jobs[i].ends.size())));
+        std::move(collectors[i].trace), static_cast<std::uint32_t>(result.jobs[i].ends.size())));
   return traces;
 }
 

@@ -16,16 +16,16 @@
 
 namespace pipewright::evaluation {
 
-// A scenario as it was asked, under the name that outputs call it by.
+// A scenario's tree with the name of its job in outputs.
 struct NamedTree {
   std::string name;
   config::Value tree;
 };
 
-// A job that is ready to run beside others.
+// A job that is ready to run beside other jobs.
 struct PlacedJob {
   PlacedJob(std::string name, const config::Value& tree, const cluster::Cluster& cluster);
-  PlacedJob(const PlacedJob&) = delete;  // its job refers to its parts
+  PlacedJob(const PlacedJob&) = delete;  // `job` refers to other members
   PlacedJob& operator=(const PlacedJob&) = delete;
 
   std::string name;
@@ -35,15 +35,16 @@ struct PlacedJob {
   workload::Plan plan;
   execution::Job job;
   analysis::JobInfo info;
-  bool in_passes = false;  // its collectives within passes meet others' traffic
+  // Its collectives inside passes share links with other jobs.
+  bool in_passes = false;
 };
 
-// Scenarios on one cluster, each on GPUs of its own. What is priced alone as a rule, collectives
-// within passes, is simulated where it crosses links that another job uses.
+// Scenarios on one cluster, each on its own GPUs. Collectives inside passes, which normally have a
+// fixed duration, are simulated if they cross links that another job uses.
 class JointRun {
  public:
-  // Opens the cluster, which is the same for all, places, plans. Throws config::Error,
-  // cluster::Error, schedules::Error.
+  // Opens the common cluster, places the jobs and plans them. Throws config::Error, cluster::Error
+  // and schedules::Error.
   JointRun(std::vector<NamedTree> jobs, Placing placing);
 
   std::size_t size() const { return jobs_.size(); }
@@ -51,24 +52,26 @@ class JointRun {
   const cluster::Cluster& cluster() const { return jobs_.front()->hardware.cluster; }
   bool share_links() const { return share_links_; }
   const std::vector<std::string>& notes() const { return notes_; }
-  // Of the scenarios, the most iterations, and no less than three.
-  std::uint32_t enough() const { return enough_; }
+  // Iterations that each job should finish in the common window: the largest number in the
+  // scenarios, at least three.
+  std::uint32_t min_iterations() const { return min_iterations_; }
 
-  // The job has so many iterations, in every run from now on.
+  // Sets the number of iterations of a job for all further runs.
   void set_iterations(std::size_t number, std::uint32_t iterations);
-  // Runs these jobs, by number, from these offsets on. SimGrid's clock goes on from run to run: for
-  // the same bits whatever ran before, in a process of its own.
-  execution::Together run(std::span<const std::size_t> jobs, const std::vector<double>& offsets,
-                          const std::vector<trace::Sink*>& sinks, std::uint32_t enough) const;
-  // All of them, with the rows of whole iterations.
+  // Runs the jobs with these numbers, starting at these offsets. SimGrid's clock continues from run
+  // to run: bitwise equal results need a process of their own.
+  execution::JointResult run(std::span<const std::size_t> jobs, const std::vector<double>& offsets,
+                             const std::vector<trace::Sink*>& sinks,
+                             std::uint32_t iterations) const;
+  // Runs all jobs and returns their traces, with rows of whole iterations.
   std::vector<trace::Trace> traces(const std::vector<double>& offsets) const;
 
  private:
-  void look_for_shared_links();
+  void find_shared_links();
 
   std::vector<std::unique_ptr<PlacedJob>> jobs_;
   std::vector<std::string> notes_;
-  std::uint32_t enough_ = 3;
+  std::uint32_t min_iterations_ = 3;
   bool share_links_ = false;
 };
 

@@ -12,8 +12,8 @@
 
 namespace pipewright::evaluation {
 
-// How nodes are dealt out to jobs that name no hosts: one job after the other, or a node to each in
-// turn.
+// Assignment of nodes to jobs that name no hosts: one job after the other, or one node to each job
+// in turn.
 enum class Placing : std::uint8_t { side_by_side, interleaved };
 inline constexpr std::array<std::string_view, 2> placing_names{"side-by-side", "interleaved"};
 
@@ -22,8 +22,8 @@ struct NamedScenario {
   const config::Scenario& scenario;
 };
 
-// The hosts of each job's ranks. A node is one job's; where there are not enough nodes for that,
-// jobs side by side take what GPUs are left. Throws config::Error.
+// Hosts of each job's ranks. Jobs do not share nodes; if there are not enough nodes for that, jobs
+// side by side use the remaining GPUs. Throws config::Error.
 std::vector<std::vector<cluster::Host*>> place_jobs(std::span<const NamedScenario> jobs,
                                                     const cluster::Cluster& cluster,
                                                     Placing placing);

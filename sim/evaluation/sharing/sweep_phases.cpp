@@ -18,14 +18,14 @@
 namespace pipewright::evaluation {
 namespace {
 
-using execution::Together;
+using execution::JointResult;
 using nlohmann::json;
 
-// How much slower than alone the slowest job may get before another runs out of iterations.
-constexpr double most_slow_down = 8;
+// Slowdown of the slowest job up to which the other jobs do not run out of iterations.
+constexpr double max_slowdown = 8;
 
-// Nothing but what links do.
-class LinksAlone final : public trace::Sink {
+// Sink that makes the engine record links, but keeps no rows.
+class LinkOnlySink final : public trace::Sink {
  public:
   void begin(const trace::RunInfo&, const std::vector<trace::DeviceRow>&,
              const std::vector<trace::StageRow>&) override {}
@@ -36,36 +36,36 @@ class LinksAlone final : public trace::Sink {
   void finish() override {}
 };
 
-// What a simulation comes to, and what the fullest device of one job holds.
-struct Outcome {
-  Together together;
+// Result of a simulation. For a single job it includes the memory of its fullest device.
+struct SweepOutcome {
+  JointResult joint;
   std::uint64_t peak = 0;
   std::uint64_t capacity = 0;
 };
 
-void look_at_memory(const analysis::Summary& summary, Outcome& outcome) {
-  const auto filled = [](std::uint64_t bytes, std::uint64_t of) {
-    return static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(1, of));
+void record_memory(const analysis::Summary& summary, SweepOutcome& outcome) {
+  const auto fill = [](std::uint64_t bytes, std::uint64_t capacity) {
+    return static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(1, capacity));
   };
   for (const analysis::DeviceSummary& device : summary.devices) {
-    if (filled(device.peak_memory_bytes, device.memory_capacity_bytes) <=
-        filled(outcome.peak, outcome.capacity))
+    if (fill(device.peak_memory_bytes, device.memory_capacity_bytes) <=
+        fill(outcome.peak, outcome.capacity))
       continue;
     outcome.peak = device.peak_memory_bytes;
     outcome.capacity = device.memory_capacity_bytes;
   }
 }
 
-std::string to_line(const Outcome& outcome) {
-  const Together& together = outcome.together;
-  json line{{"window", together.window},
+std::string to_line(const SweepOutcome& outcome) {
+  const JointResult& joint = outcome.joint;
+  json line{{"window", joint.window},
             {"jobs", json::array()},
             {"links", json::array()},
             {"peak", outcome.peak},
             {"capacity", outcome.capacity}};
-  for (const Together::Times& job : together.jobs)
+  for (const JointResult::Times& job : joint.jobs)
     line["jobs"].push_back({{"ends", job.ends}, {"first", job.first}});
-  for (const execution::SharedLink& link : together.links)
+  for (const execution::SharedLink& link : joint.links)
     line["links"].push_back({{"name", link.name},
                              {"class", link.link_class},
                              {"alike", link.alike},
@@ -75,174 +75,176 @@ std::string to_line(const Outcome& outcome) {
   return line.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-Outcome read_line(const std::string& line) {
+SweepOutcome read_line(const std::string& line) {
   const json value = json::parse(line);
-  Outcome outcome{.together = {.jobs = {}, .window = value.at("window"), .links = {}},
-                  .peak = value.at("peak"),
-                  .capacity = value.at("capacity")};
-  Together& together = outcome.together;
+  SweepOutcome outcome{.joint = {.jobs = {}, .window = value.at("window"), .links = {}},
+                       .peak = value.at("peak"),
+                       .capacity = value.at("capacity")};
+  JointResult& joint = outcome.joint;
   for (const json& job : value.at("jobs"))
-    together.jobs.push_back(
+    joint.jobs.push_back(
         {job.at("ends").get<std::vector<double>>(), job.at("first").get<std::size_t>()});
   for (const json& link : value.at("links"))
-    together.links.push_back({.name = link.at("name"),
-                              .link_class = link.at("class"),
-                              .alike = link.at("alike"),
-                              .bandwidth = link.at("bandwidth"),
-                              .bytes = link.at("bytes").get<std::vector<double>>(),
-                              .waited = link.at("waited").get<std::vector<double>>()});
+    joint.links.push_back({.name = link.at("name"),
+                           .link_class = link.at("class"),
+                           .alike = link.at("alike"),
+                           .bandwidth = link.at("bandwidth"),
+                           .bytes = link.at("bytes").get<std::vector<double>>(),
+                           .waited = link.at("waited").get<std::vector<double>>()});
   return outcome;
 }
 
-std::size_t last(const Together::Times& times) { return times.ends.size() - 1; }
+std::size_t last_iteration(const JointResult::Times& times) { return times.ends.size() - 1; }
 
-class Sweep {
+class PhaseSweep {
  public:
-  Sweep(JointRun& run, const SweepOfPhases& sweep) : run_(run), sweep_(sweep) {}
+  PhaseSweep(JointRun& run, const PhaseSweepOptions& sweep) : run_(run), sweep_(sweep) {}
 
-  analysis::Sharing all();
+  analysis::Sharing run();
 
  private:
-  std::vector<Outcome> simulate(const std::vector<process::Body>& bodies);
-  process::Body alone(std::size_t job, std::uint32_t enough) const;
-  process::Body together(const std::vector<double>& offsets) const;
+  std::vector<SweepOutcome> simulate(const std::vector<process::Body>& bodies);
+  process::Body alone(std::size_t job, std::uint32_t iterations) const;
+  process::Body run_together(const std::vector<double>& offsets) const;
   void run_alone();
   void set_iterations();
   std::vector<double> offsets(double phase) const;
-  // Alone, as many iterations as each job has had in some phase.
-  void lengthen_alone(const std::vector<Outcome>& phases);
+  // Repeats jobs alone where they need as many iterations as they had in some phase.
+  void lengthen_alone(const std::vector<SweepOutcome>& phases);
   double iteration_alone(std::size_t job) const;
-  analysis::SharingPhase phase(double share, const Together& together) const;
+  analysis::SharingPhase phase(double share, const JointResult& joint) const;
 
   JointRun& run_;
-  const SweepOfPhases& sweep_;
+  const PhaseSweepOptions& sweep_;
   std::vector<std::vector<double>> alone_;  // ends of iterations, by job
-  std::vector<Outcome> memory_;             // by job
+  std::vector<SweepOutcome> memory_;        // by job
   double period_ = 0;                       // seconds of the first job's iteration
   std::size_t done_ = 0;
   std::size_t count_ = 0;
 };
 
-std::vector<Outcome> Sweep::simulate(const std::vector<process::Body>& bodies) {
+std::vector<SweepOutcome> PhaseSweep::simulate(const std::vector<process::Body>& bodies) {
   const std::vector<process::Result> results = process::run_all(
-      bodies, sweep_.jobs, [&](std::size_t ended) { sweep_.look(done_ + ended, count_); });
+      bodies, sweep_.jobs, [&](std::size_t ended) { sweep_.on_progress(done_ + ended, count_); });
   done_ += bodies.size();
-  std::vector<Outcome> all;
+  std::vector<SweepOutcome> outcomes;
   for (const process::Result& result : results) {
     if (result.failed) throw std::runtime_error(result.text);
-    all.push_back(read_line(result.text));
+    outcomes.push_back(read_line(result.text));
   }
-  return all;
+  return outcomes;
 }
 
-process::Body Sweep::alone(std::size_t job, std::uint32_t enough) const {
-  return [this, job, enough] {
+process::Body PhaseSweep::alone(std::size_t job, std::uint32_t iterations) const {
+  return [this, job, iterations] {
     analysis::SummarySink rows;
-    Outcome outcome{run_.run(std::array{job}, {0}, {&rows}, enough)};
-    look_at_memory(rows.summary(), outcome);
+    SweepOutcome outcome{run_.run(std::array{job}, {0}, {&rows}, iterations)};
+    record_memory(rows.summary(), outcome);
     return to_line(outcome);
   };
 }
 
-process::Body Sweep::together(const std::vector<double>& offsets) const {
+process::Body PhaseSweep::run_together(const std::vector<double>& offsets) const {
   return [this, offsets] {
-    std::vector<std::size_t> all(run_.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    LinksAlone rows;
-    return to_line(
-        {run_.run(all, offsets, std::vector<trace::Sink*>(all.size(), &rows), run_.enough())});
+    std::vector<std::size_t> numbers(run_.size());
+    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+    LinkOnlySink rows;
+    return to_line({run_.run(numbers, offsets, std::vector<trace::Sink*>(numbers.size(), &rows),
+                             run_.min_iterations())});
   };
 }
 
-void Sweep::run_alone() {
+void PhaseSweep::run_alone() {
   std::vector<process::Body> bodies;
-  for (std::size_t job = 0; job < run_.size(); ++job) bodies.push_back(alone(job, run_.enough()));
-  for (Outcome& one : simulate(bodies)) {
-    alone_.push_back(one.together.jobs.front().ends);
-    memory_.push_back(std::move(one));
+  for (std::size_t job = 0; job < run_.size(); ++job)
+    bodies.push_back(alone(job, run_.min_iterations()));
+  for (SweepOutcome& outcome : simulate(bodies)) {
+    alone_.push_back(outcome.joint.jobs.front().ends);
+    memory_.push_back(std::move(outcome));
   }
   for (std::size_t job = 0; job < run_.size(); ++job)
     if (iteration_alone(job) <= 0)
-      throw config::Error(fmt::format(
-          "{}: an iteration takes no time, and nothing slows that down; give its passes times",
-          run_.job(job).name));
+      throw config::Error(
+          fmt::format("{}: an iteration takes no time, so that nothing can slow it down; give its "
+                      "passes durations",
+                      run_.job(job).name));
   period_ = iteration_alone(0);
 }
 
-double Sweep::iteration_alone(std::size_t job) const {
+double PhaseSweep::iteration_alone(std::size_t job) const {
   const std::vector<double>& ends = alone_[job];
   return (ends.back() - ends.front()) / static_cast<double>(ends.size() - 1);
 }
 
-// As many as the slowest job needs time for.
-void Sweep::set_iterations() {
+// Gives each job enough iterations for the time that the slowest job needs.
+void PhaseSweep::set_iterations() {
   double longest = 0;
   for (std::size_t job = 0; job < run_.size(); ++job)
     longest = std::max(longest, iteration_alone(job) + alone_[job].front());
   for (std::size_t job = 0; job < run_.size(); ++job)
     run_.set_iterations(
-        job, static_cast<std::uint32_t>(
-                 std::ceil(most_slow_down * (run_.enough() + 2) * longest / iteration_alone(job))));
+        job, static_cast<std::uint32_t>(std::ceil(max_slowdown * (run_.min_iterations() + 2) *
+                                                  longest / iteration_alone(job))));
 }
 
-std::vector<double> Sweep::offsets(double phase) const {
+std::vector<double> PhaseSweep::offsets(double phase) const {
   std::vector<double> offsets;
   for (std::size_t job = 0; job < run_.size(); ++job) {
-    const double turns = phase * static_cast<double>(job);
-    offsets.push_back((turns - std::floor(turns)) * period_);
+    const double phase_sum = phase * static_cast<double>(job);
+    offsets.push_back((phase_sum - std::floor(phase_sum)) * period_);
   }
   return offsets;
 }
 
-void Sweep::lengthen_alone(const std::vector<Outcome>& phases) {
+void PhaseSweep::lengthen_alone(const std::vector<SweepOutcome>& phases) {
   std::vector<process::Body> bodies;
   std::vector<std::size_t> jobs;
   for (std::size_t job = 0; job < run_.size(); ++job) {
-    std::size_t most = 0;
-    for (const Outcome& one : phases) most = std::max(most, last(one.together.jobs[job]));
-    if (most < alone_[job].size() && !run_.job(job).job.uneven) continue;
+    std::size_t longest = 0;
+    for (const SweepOutcome& outcome : phases)
+      longest = std::max(longest, last_iteration(outcome.joint.jobs[job]));
+    if (longest < alone_[job].size() && !run_.job(job).job.uneven) continue;
     jobs.push_back(job);
-    bodies.push_back(alone(job, static_cast<std::uint32_t>(most)));
+    bodies.push_back(alone(job, static_cast<std::uint32_t>(longest)));
   }
-  const std::vector<Outcome> longer = simulate(bodies);
-  for (std::size_t i = 0; i < jobs.size(); ++i)
-    alone_[jobs[i]] = longer[i].together.jobs.front().ends;
+  const std::vector<SweepOutcome> longer = simulate(bodies);
+  for (std::size_t i = 0; i < jobs.size(); ++i) alone_[jobs[i]] = longer[i].joint.jobs.front().ends;
 }
 
-analysis::SharingPhase Sweep::phase(double share, const Together& together) const {
-  analysis::SharingPhase phase{
-      .share = share, .window_s = together.window, .jobs = {}, .links = {}};
+analysis::SharingPhase PhaseSweep::phase(double share, const JointResult& joint) const {
+  analysis::SharingPhase phase{.share = share, .window_s = joint.window, .jobs = {}, .links = {}};
   const std::vector<double> starts = offsets(share);
   for (std::size_t job = 0; job < run_.size(); ++job) {
-    const Together::Times& times = together.jobs[job];
-    if (last(times) <= times.first)
-      throw std::runtime_error(fmt::format(
-          "{} ended no whole iteration while all jobs ran, for another got slower by more than {}",
-          run_.job(job).name, most_slow_down));
-    const std::size_t count = last(times) - times.first;
+    const JointResult::Times& times = joint.jobs[job];
+    if (last_iteration(times) <= times.first)
+      throw std::runtime_error(
+          fmt::format("{} finished no iteration while all jobs ran, because another job slowed "
+                      "down by a factor of more than {}",
+                      run_.job(job).name, max_slowdown));
+    const std::size_t count = last_iteration(times) - times.first;
     const auto mean = [&](const std::vector<double>& ends) {
-      return (ends[last(times)] - ends[times.first]) / static_cast<double>(count);
+      return (ends[last_iteration(times)] - ends[times.first]) / static_cast<double>(count);
     };
     phase.jobs.push_back({.offset_s = starts[job],
                           .iteration_s = mean(times.ends),
                           .alone_s = mean(alone_[job]),
                           .iterations = count});
   }
-  for (const execution::SharedLink& link : together.links) {
-    analysis::ContendedLink& one = phase.links.emplace_back();
-    one.name = link.name;
-    one.link_class = link.link_class;
-    one.alike = link.alike;
-    one.bandwidth = link.bandwidth;
+  for (const execution::SharedLink& link : joint.links) {
+    analysis::ContendedLink& contended = phase.links.emplace_back();
+    contended.name = link.name;
+    contended.link_class = link.link_class;
+    contended.alike = link.alike;
+    contended.bandwidth = link.bandwidth;
     for (std::size_t job = 0; job < run_.size(); ++job) {
-      one.use.push_back(link.bytes[job] / (link.bandwidth * together.window));
-      one.waiting_s.push_back(link.waited[job] * phase.jobs[job].iteration_s / together.window);
+      contended.use.push_back(link.bytes[job] / (link.bandwidth * joint.window));
+      contended.waiting_s.push_back(link.waited[job] * phase.jobs[job].iteration_s / joint.window);
     }
   }
   return phase;
 }
 
-analysis::Sharing Sweep::all() {
+analysis::Sharing PhaseSweep::run() {
   count_ = run_.size() + (run_.share_links() ? sweep_.phases.size() : 0);
   run_alone();
   analysis::Sharing sharing{
@@ -250,17 +252,18 @@ analysis::Sharing Sweep::all() {
   sharing.cluster_gpus = static_cast<std::uint32_t>(run_.cluster().gpus().size());
   sharing.share_links = run_.share_links();
   for (std::size_t job = 0; job < run_.size(); ++job) {
-    const PlacedJob& one = run_.job(job);
+    const PlacedJob& job_run = run_.job(job);
     std::set<std::uint32_t> nodes;
-    for (const cluster::Host* host : one.hardware.hosts) nodes.insert(run_.cluster().node_of(host));
-    sharing.jobs.push_back({.name = one.name,
-                            .job = analysis::describe(one.info),
-                            .gpus = static_cast<std::uint32_t>(one.hardware.hosts.size()),
+    for (const cluster::Host* host : job_run.hardware.hosts)
+      nodes.insert(run_.cluster().node_of(host));
+    sharing.jobs.push_back({.name = job_run.name,
+                            .job = analysis::describe(job_run.info),
+                            .gpus = static_cast<std::uint32_t>(job_run.hardware.hosts.size()),
                             .nodes = static_cast<std::uint32_t>(nodes.size()),
-                            .first_host = cluster::name_of(one.hardware.hosts.front()),
-                            .last_host = cluster::name_of(one.hardware.hosts.back()),
+                            .first_host = cluster::name_of(job_run.hardware.hosts.front()),
+                            .last_host = cluster::name_of(job_run.hardware.hosts.back()),
                             .iteration_s = iteration_alone(job),
-                            .in_passes = one.in_passes,
+                            .in_passes = job_run.in_passes,
                             .peak_memory_bytes = memory_[job].peak,
                             .memory_capacity_bytes = memory_[job].capacity});
   }
@@ -268,11 +271,11 @@ analysis::Sharing Sweep::all() {
 
   set_iterations();
   std::vector<process::Body> bodies;
-  for (const double share : sweep_.phases) bodies.push_back(together(offsets(share)));
-  const std::vector<Outcome> phases = simulate(bodies);
+  for (const double share : sweep_.phases) bodies.push_back(run_together(offsets(share)));
+  const std::vector<SweepOutcome> phases = simulate(bodies);
   lengthen_alone(phases);
   for (std::size_t i = 0; i < phases.size(); ++i)
-    sharing.phases.push_back(phase(sweep_.phases[i], phases[i].together));
+    sharing.phases.push_back(phase(sweep_.phases[i], phases[i].joint));
   return sharing;
 }
 
@@ -285,9 +288,9 @@ std::vector<double> even_phases(std::uint32_t count) {
   return phases;
 }
 
-analysis::Sharing sweep_phases(JointRun& run, const SweepOfPhases& sweep) {
+analysis::Sharing sweep_phases(JointRun& run, const PhaseSweepOptions& sweep) {
   execution::get_ready(run.cluster());
-  return Sweep(run, sweep).all();
+  return PhaseSweep(run, sweep).run();
 }
 
 }  // namespace pipewright::evaluation

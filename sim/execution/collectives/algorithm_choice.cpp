@@ -13,7 +13,7 @@ namespace {
 
 using workload::Collective;
 
-// One collective of one byte, on its way to a plan.
+// A collective of one byte to be planned.
 struct Task {
   Collective kind;
   const workload::Dispatch& dispatch;
@@ -28,7 +28,7 @@ struct Task {
 
 bool is_all_reduce(Collective kind) { return kind == Collective::all_reduce; }
 
-std::vector<PhaseCost> by_ring(const Task& task) {
+std::vector<PhaseCost> ring_phases(const Task& task) {
   if (task.kind == Collective::broadcast || task.kind == Collective::reduce)
     return {chain(channels_over(task.nodes, task.placement), task.members.front(),
                   task.kind == Collective::broadcast ? RootAt::start : RootAt::end,
@@ -41,65 +41,69 @@ std::vector<PhaseCost> by_ring(const Task& task) {
   return {ring(channels_over(task.nodes, task.placement), volume, steps, task.placement)};
 }
 
-// Between the root and each other member, or what a rank has for each.
-bool has_unlike_messages(const Task& task) {
+// Collectives whose messages differ: between the root and each other member, or with a size for
+// each pair.
+bool has_individual_messages(const Task& task) {
   return task.kind == Collective::gather || task.kind == Collective::scatter || !task.parts.empty();
 }
-std::vector<Flow> unlike_messages(const Task& task) {
+std::vector<Flow> individual_messages(const Task& task) {
   const std::span<const std::uint32_t> members = task.members;
   std::vector<Flow> messages;
   if (task.parts.empty()) {
-    for (const std::uint32_t other : members.subspan(1))
+    for (const std::uint32_t member : members.subspan(1))
       messages.push_back(task.kind == Collective::gather
-                             ? Flow{other, members.front(), 1 / task.ranks()}
-                             : Flow{members.front(), other, 1 / task.ranks()});
+                             ? Flow{member, members.front(), 1 / task.ranks()}
+                             : Flow{members.front(), member, 1 / task.ranks()});
     return messages;
   }
   for (std::size_t step = 1; step < members.size(); ++step)
     for (std::size_t i = 0; i < members.size(); ++i) {
-      const std::size_t to = (i + step) % members.size();
-      const double part = task.parts[i * members.size() + to];
-      if (part > 0) messages.push_back({members[i], members[to], part});
+      const std::size_t destination = (i + step) % members.size();
+      const double part = task.parts[i * members.size() + destination];
+      if (part > 0) messages.push_back({members[i], members[destination], part});
     }
   return messages;
 }
 
-std::vector<PhaseCost> directly(const Task& task) {
+std::vector<PhaseCost> direct_phases(const Task& task) {
   const std::size_t n = task.members.size();
   if (task.kind == Collective::send_recv || task.kind == Collective::pairwise) {
-    const std::size_t by = task.kind == Collective::send_recv ? 1 : n / 2;
+    const std::size_t stride = task.kind == Collective::send_recv ? 1 : n / 2;
     std::vector<Flow> flows;
-    for (std::size_t i = 0; i < (by == 1 ? n : 2 * by); ++i)
-      flows.push_back({task.members[i], task.members[(i + by) % (by == 1 ? n : 2 * by)], 1});
+    for (std::size_t i = 0; i < (stride == 1 ? n : 2 * stride); ++i)
+      flows.push_back(
+          {task.members[i], task.members[(i + stride) % (stride == 1 ? n : 2 * stride)], 1});
     return {at_once(std::move(flows), task.placement)};
   }
   if (task.kind == Collective::dispatch)
     return {dispatch_tokens(task.nodes, task.dispatch, task.placement)};
-  const PeerWays ways(task.nodes, task.placement);
-  if (has_unlike_messages(task))
-    return {by_peers(unlike_messages(task), task.nodes, ways, task.placement)};
-  PhaseCost cost = ways.any() ? pairs_by_peers(task.nodes, ways, 1 / task.ranks(), task.placement)
-                              : pairs(task.in_order(), 1 / task.ranks(), task.placement);
-  // The copy of its own part goes beside what a GPU sends to other nodes.
+  const PeerForwarding forwarding(task.nodes, task.placement);
+  if (has_individual_messages(task))
+    return {by_peers(individual_messages(task), task.nodes, forwarding, task.placement)};
+  PhaseCost cost = forwarding.is_used()
+                       ? pairs_by_peers(task.nodes, forwarding, 1 / task.ranks(), task.placement)
+                       : pairs(task.in_order(), 1 / task.ranks(), task.placement);
+  // The copy of a rank's own part runs beside messages to other nodes.
   if (task.kind == Collective::all_to_all && task.nodes.size() == 1)
     cost.ends = task.placement.model().direct_ends / (task.ranks() - 1);
   if (is_all_reduce(task.kind)) return {cost, cost};
   return {cost};
 }
 
-std::vector<PhaseCost> hierarchically(const Task& task) {
-  const Nodes rails = across(task.nodes);
+std::vector<PhaseCost> hierarchical_phases(const Task& task) {
+  const Nodes rails = rails_of(task.nodes);
   const auto nodes = static_cast<double>(task.nodes.size());
-  const auto each = static_cast<double>(rails.size());
-  // What goes to all ranks of the other nodes goes first to the one of this node that is on their
-  // rail.
+  const auto rail_count = static_cast<double>(rails.size());
+  // Data for all ranks of other nodes goes first to the rank of this node that is on their rail.
   if (task.kind == Collective::all_to_all)
-    return {pairs(task.nodes, 1 / each, task.placement), pairs(rails, 1 / nodes, task.placement)};
+    return {pairs(task.nodes, 1 / rail_count, task.placement),
+            pairs(rails, 1 / nodes, task.placement)};
 
-  const PhaseCost inside = rings_inside(task.nodes, (each - 1) / each, each - 1, task.placement);
+  const PhaseCost inside =
+      rings_inside(task.nodes, (rail_count - 1) / rail_count, rail_count - 1, task.placement);
   const double times = is_all_reduce(task.kind) ? 2 : 1;
-  const PhaseCost outside =
-      rings_over(rails, times * (nodes - 1) / nodes / each, times * (nodes - 1), task.placement);
+  const PhaseCost outside = rings_over(rails, times * (nodes - 1) / nodes / rail_count,
+                                       times * (nodes - 1), task.placement);
   if (task.kind == Collective::reduce_scatter) return {inside, outside};
   if (task.kind == Collective::all_gather) return {outside, inside};
   return {inside, outside, inside};
@@ -114,100 +118,106 @@ bool is_ring_only(Collective kind) {
   return kind == Collective::ring_exchange || kind == Collective::broadcast ||
          kind == Collective::reduce;
 }
-bool has_layers(const Task& task) {
-  const bool deals = task.kind == Collective::all_to_all && task.parts.empty();
-  return task.nodes.size() > 1 && members_of_each(task.nodes) > 1 && !is_ring_only(task.kind) &&
-         (deals || !is_direct_only(task.kind));
+bool can_be_hierarchical(const Task& task) {
+  const bool is_even_exchange = task.kind == Collective::all_to_all && task.parts.empty();
+  return task.nodes.size() > 1 && members_per_node(task.nodes) > 1 && !is_ring_only(task.kind) &&
+         (is_even_exchange || !is_direct_only(task.kind));
 }
 
 constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
 
-// What there is to know of an algorithm, in the order of preference where NCCL expects them to take
-// equally long.
-struct Entry {
+// Properties of an algorithm. The table is in the order of preference where NCCL expects equal
+// times.
+struct AlgorithmEntry {
   Algorithm algorithm;
-  bool (*can_do)(const Task&);
+  bool (*can_run)(const Task&);
   std::vector<PhaseCost> (*phases)(const Task&);
-  std::size_t automatic_from;  // ranks from which NCCL has it among those to choose from
-  Protocol last_protocol;      // of Simple, LL and LL128, in this order, those up to it
+  // Number of ranks from which NCCL considers the algorithm.
+  std::size_t automatic_from;
+  // Last supported protocol in the order Simple, LL, LL128.
+  Protocol last_protocol;
 };
-constexpr std::array table{
-    Entry{.algorithm = Algorithm::ring,
-          .can_do = [](const Task& t) { return !is_direct_only(t.kind); },
-          .phases = by_ring,
-          .automatic_from = 2,
-          .last_protocol = Protocol::ll128},
-    Entry{.algorithm = Algorithm::tree,
-          .can_do = [](const Task& t) { return is_all_reduce(t.kind); },
-          .phases = [](const Task& t) { return std::vector{tree(t.nodes, t.placement)}; },
-          .automatic_from = 3,
-          .last_protocol = Protocol::ll128},
-    // Switches add up whole chunks.
-    Entry{.algorithm = Algorithm::nvls,
-          .can_do =
-              [](const Task& t) { return is_all_reduce(t.kind) && has_nvls(t.nodes, t.placement); },
-          .phases = [](const Task& t) { return std::vector{nvls(t.nodes, t.placement)}; },
-          .automatic_from = 3,
-          .last_protocol = Protocol::simple},
-    Entry{
+constexpr std::array algorithm_table{
+    AlgorithmEntry{.algorithm = Algorithm::ring,
+                   .can_run = [](const Task& t) { return !is_direct_only(t.kind); },
+                   .phases = ring_phases,
+                   .automatic_from = 2,
+                   .last_protocol = Protocol::ll128},
+    AlgorithmEntry{.algorithm = Algorithm::tree,
+                   .can_run = [](const Task& t) { return is_all_reduce(t.kind); },
+                   .phases = [](const Task& t) { return std::vector{tree(t.nodes, t.placement)}; },
+                   .automatic_from = 3,
+                   .last_protocol = Protocol::ll128},
+    // Switches reduce whole chunks.
+    AlgorithmEntry{
+        .algorithm = Algorithm::nvls,
+        .can_run =
+            [](const Task& t) { return is_all_reduce(t.kind) && has_nvls(t.nodes, t.placement); },
+        .phases = [](const Task& t) { return std::vector{nvls(t.nodes, t.placement)}; },
+        .automatic_from = 3,
+        .last_protocol = Protocol::simple},
+    AlgorithmEntry{
         .algorithm = Algorithm::sharp,
-        .can_do =
+        .can_run =
             [](const Task& t) { return is_all_reduce(t.kind) && has_sharp(t.nodes, t.placement); },
         .phases = [](const Task& t) { return std::vector{sharp(t.nodes, t.placement)}; },
         .automatic_from = 2,
         .last_protocol = Protocol::simple},
-    Entry{.algorithm = Algorithm::hierarchical,
-          .can_do = has_layers,
-          .phases = hierarchically,
-          .automatic_from = never,
-          .last_protocol = Protocol::ll128},
+    AlgorithmEntry{.algorithm = Algorithm::hierarchical,
+                   .can_run = can_be_hierarchical,
+                   .phases = hierarchical_phases,
+                   .automatic_from = never,
+                   .last_protocol = Protocol::ll128},
     // NCCL sends from rank to rank without LL128.
-    Entry{.algorithm = Algorithm::direct,
-          .can_do = [](const Task& t) { return !is_ring_only(t.kind); },
-          .phases = directly,
-          .automatic_from = never,
-          .last_protocol = Protocol::ll},
+    AlgorithmEntry{.algorithm = Algorithm::direct,
+                   .can_run = [](const Task& t) { return !is_ring_only(t.kind); },
+                   .phases = direct_phases,
+                   .automatic_from = never,
+                   .last_protocol = Protocol::ll},
 };
 
-static_assert(table.size() + 1 == config::algorithm_names.size(), "automatic alone has no entry");
+static_assert(algorithm_table.size() + 1 == config::algorithm_names.size(),
+              "automatic alone has no entry");
 
-const Entry& entry_of(Algorithm algorithm) {
-  return *std::ranges::find(table, algorithm, &Entry::algorithm);
+const AlgorithmEntry& entry_of(Algorithm algorithm) {
+  return *std::ranges::find(algorithm_table, algorithm, &AlgorithmEntry::algorithm);
 }
 
-// What is asked for, or what it gives way to where it does not know the collective.
-const Entry& settle(Algorithm algorithm, const Task& task) {
-  for (const Algorithm one : {algorithm, Algorithm::ring})
-    if (one != Algorithm::automatic && entry_of(one).can_do(task)) return entry_of(one);
+// Entry of the requested algorithm, or of its replacement where it does not support the collective.
+const AlgorithmEntry& supported_entry(Algorithm algorithm, const Task& task) {
+  for (const Algorithm option : {algorithm, Algorithm::ring})
+    if (option != Algorithm::automatic && entry_of(option).can_run(task)) return entry_of(option);
   return entry_of(Algorithm::direct);
 }
 
-std::vector<Protocol> protocols_of(Collective kind, const Entry& entry,
+std::vector<Protocol> protocols_of(Collective kind, const AlgorithmEntry& entry,
                                    const RankPlacement& placement) {
-  const bool direct = kind == Collective::ring_exchange;  // goes as a send and a receive
+  // Runs as a send and a receive.
+  const bool direct = kind == Collective::ring_exchange;
   std::vector<Protocol> protocols{Protocol::simple};
-  for (const Protocol more : {Protocol::ll, Protocol::ll128})
-    if (more <= (direct ? std::min(entry.last_protocol, Protocol::ll) : entry.last_protocol) &&
-        placement.model().has(more))
-      protocols.push_back(more);
+  for (const Protocol protocol : {Protocol::ll, Protocol::ll128})
+    if (protocol <= (direct ? std::min(entry.last_protocol, Protocol::ll) : entry.last_protocol) &&
+        placement.model().has(protocol))
+      protocols.push_back(protocol);
   return protocols;
 }
 
-// By node, and in a node in the order of its fastest ring.
-Nodes nodes_of(std::span<const std::uint32_t> members, const RankPlacement& placement) {
+// Ranks by node; inside a node in the order of its fastest ring.
+Nodes ordered_nodes(std::span<const std::uint32_t> members, const RankPlacement& placement) {
   Nodes nodes = placement.by_node(members);
   for (std::vector<std::uint32_t>& node : nodes)
     node = channels_in_node(node, placement).front().ranks;
   return nodes;
 }
 
-std::vector<const Entry*> candidates(const Task& task, Algorithm algorithm) {
-  std::vector<const Entry*> all;
+std::vector<const AlgorithmEntry*> candidate_entries(const Task& task, Algorithm algorithm) {
+  std::vector<const AlgorithmEntry*> entries;
   if (algorithm == Algorithm::automatic)
-    for (const Entry& one : table)
-      if (task.members.size() >= one.automatic_from && one.can_do(task)) all.push_back(&one);
-  if (all.empty()) all.push_back(&settle(algorithm, task));
-  return all;
+    for (const AlgorithmEntry& entry : algorithm_table)
+      if (task.members.size() >= entry.automatic_from && entry.can_run(task))
+        entries.push_back(&entry);
+  if (entries.empty()) entries.push_back(&supported_entry(algorithm, task));
+  return entries;
 }
 
 }  // namespace
@@ -218,21 +228,22 @@ std::vector<AlgorithmChoice> algorithm_choices(const workload::Operation& operat
                                                const RankPlacement& placement) {
   if (members.size() < 2) return {};
   const Collective kind = operation.kind;
-  const Task task{kind,    operation.dispatch,           operation.parts,
-                  members, nodes_of(members, placement), placement};
-  std::vector<AlgorithmChoice> all;
-  for (const Entry* one : candidates(task, algorithm)) {
-    AlgorithmChoice& choice = all.emplace_back(
-        AlgorithmChoice{one->algorithm, protocols_of(kind, *one, placement), one->phases(task)});
+  const Task task{
+      kind,     operation.dispatch, operation.parts, members, ordered_nodes(members, placement),
+      placement};
+  std::vector<AlgorithmChoice> choices;
+  for (const AlgorithmEntry* entry : candidate_entries(task, algorithm)) {
+    AlgorithmChoice& choice = choices.emplace_back(AlgorithmChoice{
+        entry->algorithm, protocols_of(kind, *entry, placement), entry->phases(task)});
     if (choice.phases.empty()) continue;
     const cluster::MessageModel& model = placement.model();
     ByProtocol& latency = choice.phases.front().latency;
     for (double& seconds : latency) seconds += model.launch;
-    // What switches take holds it already.
+    // The latency of switches includes the launch of Simple.
     if (!choice.phases.front().is_raw) latency.front() += model.simple_launch;
     latency[static_cast<std::size_t>(Protocol::ll128)] += model.ll128_launch;
   }
-  return all;
+  return choices;
 }
 
 std::string to_string(const AlgorithmProtocol& choice) {

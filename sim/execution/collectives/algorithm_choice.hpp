@@ -12,20 +12,20 @@ namespace pipewright::execution {
 
 using config::Algorithm;
 
-// An algorithm that can carry out a collective, and the phases of one byte by it.
+// An algorithm that can run a collective, with its phases for one byte.
 struct AlgorithmChoice {
   Algorithm algorithm = Algorithm::ring;
-  std::vector<Protocol> protocols;  // by which it can go
+  std::vector<Protocol> protocols;  // protocols that the algorithm supports here
   std::vector<PhaseCost> phases;
 };
 
-// The algorithms among which NCCL chooses the fastest, or the one that is asked for, or that it
-// gives way to: see plan(). None for a group of one.
+// Algorithms among which NCCL chooses the fastest; or the requested algorithm, or its replacement,
+// see plan(). Empty for a group of one rank.
 std::vector<AlgorithmChoice> algorithm_choices(const workload::Operation& kind,
                                                std::span<const std::uint32_t> members,
                                                Algorithm algorithm, const RankPlacement& placement);
 
-// One of them, and a protocol of its.
+// An algorithm with one of its protocols.
 struct AlgorithmProtocol {
   Algorithm algorithm = Algorithm::ring;
   cluster::Protocol protocol = cluster::Protocol::simple;

@@ -12,10 +12,11 @@
 namespace pipewright::execution {
 namespace {
 
-constexpr std::size_t most_searched = 8;  // members: 7! rings
+// Largest node for which all rings are searched: with 8 members there are 7! rings.
+constexpr std::size_t max_searched_members = 8;
 
-// Looks for the fastest ring over what the rings before it have left of the links. Of equally fast
-// ones it takes the first in the order of `preferred`, the members by their numbers.
+// Searches for the fastest ring over the bandwidth that previous rings have left. Among equally
+// fast rings the first one counts, in the order of `preferred`, a permutation of member indices.
 class RingSearch {
  public:
   RingSearch(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement)
@@ -27,65 +28,66 @@ class RingSearch {
         std::vector<std::size_t>& route = routes_.emplace_back();
         if (source == destination) continue;
         for (const cluster::Link* link : placement.route(source, destination).links) {
-          const auto [place, is_new] = index_of.emplace(link, links_.size());
+          const auto [it, is_new] = index_of.emplace(link, links_.size());
           if (is_new)
-            links_.push_back({.whole = cluster::Cluster::capacity_of(link),
-                              .left = cluster::Cluster::capacity_of(link),
+            links_.push_back({.capacity = cluster::Cluster::capacity_of(link),
+                              .remaining = cluster::Cluster::capacity_of(link),
                               .shared = cluster::is_shared(link)});
-          route.push_back(place->second);
+          route.push_back(it->second);
         }
       }
   }
 
   void prefer(std::vector<std::size_t> preferred) { preferred_ = std::move(preferred); }
 
-  // Bytes/s; `order` begins with member 0.
+  // Bytes/s of the fastest ring. `order` becomes its member indices, beginning with 0.
   double find(std::vector<std::size_t>& order) {
-    best_ = 0;
-    most_ = 0;
-    for (const Shared& link : links_) most_ = std::max(most_, link.left);
+    best_rate_ = 0;
+    rate_limit_ = 0;
+    for (const LinkUse& link : links_) rate_limit_ = std::max(rate_limit_, link.remaining);
     path_ = {0};
     extend(std::numeric_limits<double>::infinity());
     order = best_path_;
-    return best_;
+    return best_rate_;
   }
-  // Gives back what was taken.
+  // Restores the bandwidth that rings have taken.
   void reset() {
-    for (Shared& link : links_) link.left = link.whole;
+    for (LinkUse& link : links_) link.remaining = link.capacity;
   }
-  // Bytes/s that the member with least can send.
-  double least_sent() const {
-    double least = std::numeric_limits<double>::infinity();
+  // Smallest bandwidth with which a member can send, in bytes/s.
+  double min_send_rate() const {
+    double min_rate = std::numeric_limits<double>::infinity();
     for (std::size_t source = 0; source < size_; ++source) {
-      std::set<std::size_t> first;
-      for (std::size_t to = 0; to < size_; ++to)
-        if (to != source) first.insert(routes_[source * size_ + to].front());
+      std::set<std::size_t> first_links;
+      for (std::size_t destination = 0; destination < size_; ++destination)
+        if (destination != source)
+          first_links.insert(routes_[source * size_ + destination].front());
       double sum = 0;
-      for (const std::size_t link : first) sum += links_[link].whole;
-      least = std::min(least, sum);
+      for (const std::size_t link : first_links) sum += links_[link].capacity;
+      min_rate = std::min(min_rate, sum);
     }
-    return least;
+    return min_rate;
   }
   void take(const std::vector<std::size_t>& order, double rate) {
     for (std::size_t i = 0; i < size_; ++i)
       for (const std::size_t link : routes_[order[i] * size_ + order[(i + 1) % size_]])
-        if (links_[link].shared) links_[link].left -= rate;
+        if (links_[link].shared) links_[link].remaining -= rate;
   }
 
  private:
-  struct Shared {
-    double whole = 0;  // bytes/s
-    double left = 0;   // of them
+  struct LinkUse {
+    double capacity = 0;   // bytes/s
+    double remaining = 0;  // bytes/s that no ring uses yet
     bool shared = true;
-    int flows = 0;  // of the ring that is looked at
+    int flows = 0;  // flows of the current path
   };
 
-  // The rate of the path's flows when one more joins them.
+  // Adds a hop to the path and returns the rate of the path's flows.
   double join(std::size_t from, std::size_t to, double rate) {
     for (const std::size_t link : routes_[from * size_ + to]) {
-      Shared& one = links_[link];
-      ++one.flows;
-      rate = std::min(rate, one.shared ? one.left / one.flows : one.left);
+      LinkUse& use = links_[link];
+      ++use.flows;
+      rate = std::min(rate, use.shared ? use.remaining / use.flows : use.remaining);
     }
     return rate;
   }
@@ -96,13 +98,14 @@ class RingSearch {
   void extend(double rate) {
     const std::size_t last = path_.back();
     const bool closes = path_.size() == size_;
-    for (std::size_t i = closes ? 0 : 1; i < (closes ? 1 : size_) && best_ < most_; ++i) {
+    for (std::size_t i = closes ? 0 : 1; i < (closes ? 1 : size_) && best_rate_ < rate_limit_;
+         ++i) {
       const std::size_t next = closes ? 0 : preferred_[i];
       if (!closes && std::ranges::find(path_, next) != path_.end()) continue;
       const double joined = join(last, next, rate);
-      if (joined > best_ * (1 + 1e-9)) {
+      if (joined > best_rate_ * (1 + 1e-9)) {
         if (closes) {
-          best_ = joined;
+          best_rate_ = joined;
           best_path_ = path_;
         } else {
           path_.push_back(next);
@@ -115,17 +118,19 @@ class RingSearch {
   }
 
   std::size_t size_;
-  std::vector<std::vector<std::size_t>> routes_;  // [source * size + destination]
-  std::vector<Shared> links_;
+  std::vector<std::vector<std::size_t>> routes_;  // link indices, by source * size + destination
+  std::vector<LinkUse> links_;
   std::vector<std::size_t> preferred_;  // begins with 0
   std::vector<std::size_t> path_;
   std::vector<std::size_t> best_path_;
-  double best_ = 0;
-  double most_ = 0;  // that any ring could have
+  double best_rate_ = 0;
+  double rate_limit_ = 0;  // upper bound on the rate of a ring
 };
 
-// Whether the ways from the first member and around the ring are all as wide.
-bool is_uniform(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement) {
+// True if the routes from the first member, and those between neighbours in the ring, all have the
+// same bandwidth.
+bool has_uniform_bandwidth(const std::vector<std::uint32_t>& ranks,
+                           const RankPlacement& placement) {
   const double bandwidth = placement.route(ranks[0], ranks[1]).bandwidth;
   for (std::size_t i = 1; i < ranks.size(); ++i) {
     const std::uint32_t next = ranks[(i + 1) % ranks.size()];
@@ -136,57 +141,57 @@ bool is_uniform(const std::vector<std::uint32_t>& ranks, const RankPlacement& pl
   return true;
 }
 
-// Whether the first member sends all it has over one link, as behind a switch, or over none. Of
-// uniform ones the others do likewise.
-bool is_star(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement) {
-  const auto way_to = [&](std::size_t i) { return placement.route(ranks[0], ranks[i]).links; };
-  const std::vector<const cluster::Link*> first = way_to(1);
+// True if the first member sends everything over one link, as behind a switch, or needs no link.
+// With uniform bandwidth this holds for all members.
+bool is_behind_switch(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement) {
+  const auto links_to = [&](std::size_t i) { return placement.route(ranks[0], ranks[i]).links; };
+  const std::vector<const cluster::Link*> first = links_to(1);
   for (std::size_t i = 2; i < ranks.size(); ++i) {
-    const std::vector<const cluster::Link*> way = way_to(i);
-    if (way.empty() != first.empty() || (!way.empty() && way.front() != first.front()))
+    const std::vector<const cluster::Link*> links = links_to(i);
+    if (links.empty() != first.empty() || (!links.empty() && links.front() != first.front()))
       return false;
   }
   return true;
 }
 
-// Whether there is a link for any two, all alike.
-bool is_mesh(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement) {
+// True if each pair has a link of its own, all of the same bandwidth.
+bool is_full_mesh(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement) {
   if (ranks.size() < 3) return false;
   for (std::size_t i = 1; i < ranks.size(); ++i)
     if (placement.route(ranks[0], ranks[i]).links.size() != 1) return false;
-  return is_uniform(ranks, placement) && !is_star(ranks, placement);
+  return has_uniform_bandwidth(ranks, placement) && !is_behind_switch(ranks, placement);
 }
 
-struct FoundRings {
-  std::vector<std::pair<std::vector<std::size_t>, double>> rings;  // members, bytes/s
-  double rate = 0;                                                 // of all
+struct RingSet {
+  std::vector<std::pair<std::vector<std::size_t>, double>> rings;  // member indices and bytes/s
+  double rate = 0;                                                 // bytes/s of all rings
 };
 
-// One ring after the other, as long as they are worth it. `before_each` may change what is
-// preferred.
+// Collects rings until the next one is not worth it. `before_each` runs before each search and may
+// change the preferred order.
 template <class BeforeEach>
-FoundRings find_rings(RingSearch& search, const BeforeEach& before_each) {
-  FoundRings found;
+RingSet collect_rings(RingSearch& search, const BeforeEach& before_each) {
+  RingSet set;
   std::vector<std::size_t> order;
   while (true) {
     before_each();
     const double rate = search.find(order);
-    // Far slower rings would only be in the way of the others.
-    if (rate <= 0 || (!found.rings.empty() && rate < found.rings.front().second / 2)) return found;
-    found.rings.emplace_back(order, rate);
-    found.rate += rate;
+    // Much slower rings would only take bandwidth from the others.
+    if (rate <= 0 || (!set.rings.empty() && rate < set.rings.front().second / 2)) return set;
+    set.rings.emplace_back(order, rate);
+    set.rate += rate;
     search.take(order, rate);
   }
 }
 
-FoundRings find_rings(const std::vector<std::uint32_t>& ranks, bool uniform,
-                      const RankPlacement& placement) {
+RingSet find_rings(const std::vector<std::uint32_t>& ranks, bool is_uniform,
+                   const RankPlacement& placement) {
   RingSearch search(ranks, placement);
-  FoundRings best = find_rings(search, [] {});
-  if (!uniform) return best;
-  // Where all links are alike, a ring that is as good as another by itself may be in the way of
-  // those after it.
-  constexpr int most_tries = 50;
+  RingSet best = collect_rings(search, [] {});
+  if (!is_uniform) return best;
+  // Several orders are tried where all links are equal, because rings that are equally good by
+  // themselves may leave different bandwidth for later rings.
+  constexpr int max_tries = 50;
   std::minstd_rand random;
   std::vector<std::size_t> preferred(ranks.size());
   std::iota(preferred.begin(), preferred.end(), 0);
@@ -195,11 +200,11 @@ FoundRings find_rings(const std::vector<std::uint32_t>& ranks, bool uniform,
       std::swap(preferred[i], preferred[1 + random() % i]);
     search.prefer(preferred);
   };
-  const double most = search.least_sent() * (1 - 1e-9);
-  for (int tries = 0; best.rate < most && tries < most_tries; ++tries) {
+  const double rate_limit = search.min_send_rate() * (1 - 1e-9);
+  for (int tries = 0; best.rate < rate_limit && tries < max_tries; ++tries) {
     search.reset();
-    FoundRings other = find_rings(search, shuffle);
-    if (other.rate > best.rate) best = std::move(other);
+    RingSet attempt = collect_rings(search, shuffle);
+    if (attempt.rate > best.rate) best = std::move(attempt);
   }
   return best;
 }
@@ -208,32 +213,32 @@ FoundRings find_rings(const std::vector<std::uint32_t>& ranks, bool uniform,
 
 std::vector<RingChannel> channels_in_node(const std::vector<std::uint32_t>& ranks,
                                           const RankPlacement& placement) {
-  if (ranks.size() < 3 || ranks.size() > most_searched) return {{ranks, 1}};
-  const bool uniform = is_uniform(ranks, placement);
-  if (uniform && is_star(ranks, placement)) return {{ranks, 1}};
-  const FoundRings found = find_rings(ranks, uniform, placement);
+  if (ranks.size() < 3 || ranks.size() > max_searched_members) return {{ranks, 1}};
+  const bool is_uniform = has_uniform_bandwidth(ranks, placement);
+  if (is_uniform && is_behind_switch(ranks, placement)) return {{ranks, 1}};
+  const RingSet set = find_rings(ranks, is_uniform, placement);
   std::vector<RingChannel> channels;
-  for (const auto& [order, rate] : found.rings) {
+  for (const auto& [order, rate] : set.rings) {
     RingChannel& channel = channels.emplace_back();
     for (const std::size_t member : order) channel.ranks.push_back(ranks[member]);
-    channel.share = rate / found.rate;
+    channel.share = rate / set.rate;
   }
   return channels;
 }
 
-std::vector<std::vector<std::uint32_t>> ways_through(const std::vector<std::uint32_t>& node,
-                                                     const RankPlacement& placement) {
+std::vector<std::vector<std::uint32_t>> paths_through(const std::vector<std::uint32_t>& node,
+                                                      const RankPlacement& placement) {
   const std::size_t n = node.size();
-  const bool to_and_fro = is_mesh(node, placement);
-  std::vector<std::vector<std::uint32_t>> ways;
+  const bool zigzag = is_full_mesh(node, placement);
+  std::vector<std::vector<std::uint32_t>> paths;
   for (std::size_t first = 0; first < n; ++first) {
-    std::vector<std::uint32_t>& way = ways.emplace_back();
+    std::vector<std::uint32_t>& path = paths.emplace_back();
     for (std::size_t i = 0; i < n; ++i) {
-      const std::size_t by = !to_and_fro ? i : i % 2 == 1 ? (i + 1) / 2 : n - i / 2;
-      way.push_back(node[(first + by) % n]);
+      const std::size_t offset = !zigzag ? i : i % 2 == 1 ? (i + 1) / 2 : n - i / 2;
+      path.push_back(node[(first + offset) % n]);
     }
   }
-  return ways;
+  return paths;
 }
 
 }  // namespace pipewright::execution

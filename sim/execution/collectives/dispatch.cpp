@@ -14,7 +14,7 @@ double rate_of(const cluster::Route& route) {
 
 PhaseCost dispatch_tokens(const Nodes& nodes, const workload::Dispatch& dispatch,
                           const RankPlacement& placement) {
-  const std::size_t each = members_of_each(nodes);
+  const std::size_t member_count = members_per_node(nodes);
   const std::size_t ranks = std::accumulate(
       nodes.begin(), nodes.end(), std::size_t{0},
       [](std::size_t sum, const std::vector<std::uint32_t>& node) { return sum + node.size(); });
@@ -24,30 +24,31 @@ PhaseCost dispatch_tokens(const Nodes& nodes, const workload::Dispatch& dispatch
   };
   const double to_rank = part(ranks);
   const double to_node = part(nodes.size());
-  const bool forwards = each > 0;
-  // A GPU hands on the tokens of as many as there are nodes.
-  const double handed = (forwards ? static_cast<double>(nodes.size()) : 1) * to_rank;
+  const bool forwards = member_count > 0;
+  // A GPU that forwards passes on the tokens of one rank of each node.
+  const double bytes_per_peer = (forwards ? static_cast<double>(nodes.size()) : 1) * to_rank;
   std::vector<Flow> flows;
   for (std::size_t a = 0; a < nodes.size(); ++a)
     for (std::size_t i = 0; i < nodes[a].size(); ++i) {
       for (std::size_t k = 1; k < nodes[a].size(); ++k) {
-        const std::uint32_t other = nodes[a][(i + k) % nodes[a].size()];
-        double bytes = handed;
+        const std::uint32_t peer = nodes[a][(i + k) % nodes[a].size()];
+        double bytes = bytes_per_peer;
         if (dispatch.inside_rate > 0)
           bytes *=
-              std::max(1.0, rate_of(placement.route(nodes[a][i], other)) / dispatch.inside_rate);
-        flows.push_back({nodes[a][i], other, bytes});
+              std::max(1.0, rate_of(placement.route(nodes[a][i], peer)) / dispatch.inside_rate);
+        flows.push_back({nodes[a][i], peer, bytes});
       }
       for (std::size_t step = 1; step < nodes.size(); ++step) {
         const std::vector<std::uint32_t>& node = nodes[(a + step) % nodes.size()];
         if (forwards)
           flows.push_back({nodes[a][i], node[i], to_node});
         else
-          for (const std::uint32_t other : node) flows.push_back({nodes[a][i], other, to_rank});
+          for (const std::uint32_t destination : node)
+            flows.push_back({nodes[a][i], destination, to_rank});
       }
     }
   PhaseCost cost{.flows = std::move(flows)};
-  cost.latency = longest_way(cost.flows, placement);
+  cost.latency = longest_latency(cost.flows, placement);
   for (double& latency : cost.latency)
     latency += nodes.size() > 1 ? dispatch.outside_latency : dispatch.inside_latency;
   return cost;

@@ -10,15 +10,16 @@ namespace pipewright::execution {
 
 namespace {
 
-void join(PhaseCost& all, const PhaseCost& one) {
-  all.flows.insert(all.flows.end(), one.flows.begin(), one.flows.end());
-  for (std::size_t p = 0; p < all.latency.size(); ++p)
-    all.latency[p] = std::max(all.latency[p], one.latency[p]);
-  all.ends = std::max(all.ends, one.ends);
+void merge_concurrent(PhaseCost& total, const PhaseCost& cost) {
+  total.flows.insert(total.flows.end(), cost.flows.begin(), cost.flows.end());
+  for (std::size_t p = 0; p < total.latency.size(); ++p)
+    total.latency[p] = std::max(total.latency[p], cost.latency[p]);
+  total.ends = std::max(total.ends, cost.ends);
 }
 
-// What a GPU's messages take that go after its first, of which each keeps the next from going.
-struct Gaps {
+// Gaps between the messages of a GPU. Every message but one delays the next by its gap; the longest
+// gap is left out.
+struct MessageGaps {
   double sum = 0;
   double longest = 0;
 
@@ -30,27 +31,27 @@ struct Gaps {
 };
 
 void add_messages(double seconds, const RankPlacement& placement, ByProtocol& latency) {
-  for (double& one : latency) one += placement.model().step + seconds;
+  for (double& protocol_latency : latency) protocol_latency += placement.model().step + seconds;
 }
 
-// Seconds of the rank that has the most to send or to receive.
-double most_messages(const std::vector<Flow>& messages, const RankPlacement& placement) {
-  std::unordered_map<std::uint32_t, Gaps> sent;
-  std::unordered_map<std::uint32_t, Gaps> received;
-  double most = 0;
+// Seconds of message gaps at the rank with the most to send or to receive.
+double busiest_message_gaps(const std::vector<Flow>& messages, const RankPlacement& placement) {
+  std::unordered_map<std::uint32_t, MessageGaps> sent;
+  std::unordered_map<std::uint32_t, MessageGaps> received;
+  double longest = 0;
   for (const Flow& flow : messages) {
     const double gap = placement.route(flow.source, flow.destination).message;
-    for (Gaps* const gaps : {&sent[flow.source], &received[flow.destination]}) {
+    for (MessageGaps* const gaps : {&sent[flow.source], &received[flow.destination]}) {
       gaps->add(gap);
-      most = std::max(most, gaps->seconds());
+      longest = std::max(longest, gaps->seconds());
     }
   }
-  return most;
+  return longest;
 }
 
-// The way from a rank to another; nothing where none leads there.
-std::optional<cluster::Route> way(std::uint32_t from, std::uint32_t to,
-                                  const RankPlacement& placement) {
+// Route between two ranks; empty if there is none.
+std::optional<cluster::Route> find_route(std::uint32_t from, std::uint32_t to,
+                                         const RankPlacement& placement) {
   try {
     return placement.route(from, to);
   } catch (const cluster::Error&) {
@@ -62,21 +63,21 @@ std::optional<cluster::Route> way(std::uint32_t from, std::uint32_t to,
 
 PhaseCost rings_inside(const Nodes& nodes, double volume, double steps,
                        const RankPlacement& placement) {
-  PhaseCost all;
+  PhaseCost total;
   for (const std::vector<std::uint32_t>& node : nodes)
-    join(all, ring(channels_in_node(node, placement), volume, steps, placement));
-  return all;
+    merge_concurrent(total, ring(channels_in_node(node, placement), volume, steps, placement));
+  return total;
 }
 
 PhaseCost rings_over(const Nodes& sets, double volume, double steps,
                      const RankPlacement& placement) {
-  PhaseCost all;
+  PhaseCost total;
   for (const std::vector<std::uint32_t>& set : sets)
-    join(all, ring({{set, 1}}, volume, steps, placement));
-  return all;
+    merge_concurrent(total, ring({{set, 1}}, volume, steps, placement));
+  return total;
 }
 
-ByProtocol longest_way(const std::vector<Flow>& flows, const RankPlacement& placement) {
+ByProtocol longest_latency(const std::vector<Flow>& flows, const RankPlacement& placement) {
   ByProtocol latency{};
   for (const Flow& flow : flows) {
     const cluster::Route route = placement.route(flow.source, flow.destination);
@@ -88,8 +89,8 @@ ByProtocol longest_way(const std::vector<Flow>& flows, const RankPlacement& plac
 
 PhaseCost at_once(std::vector<Flow> flows, const RankPlacement& placement) {
   PhaseCost cost{.flows = std::move(flows)};
-  cost.latency = longest_way(cost.flows, placement);
-  add_messages(most_messages(cost.flows, placement), placement, cost.latency);
+  cost.latency = longest_latency(cost.flows, placement);
+  add_messages(busiest_message_gaps(cost.flows, placement), placement, cost.latency);
   return cost;
 }
 
@@ -102,80 +103,83 @@ PhaseCost pairs(const Nodes& sets, double bytes, const RankPlacement& placement)
   return at_once(std::move(flows), placement);
 }
 
-// Nodes are taken to be as far from each other as the first from the second.
-PeerWays::PeerWays(const Nodes& nodes, const RankPlacement& placement)
-    : each_(nodes.size() > 1 ? members_of_each(nodes) : 0), by_peer_(each_ * each_) {
-  for (std::size_t a = 0; a < each_; ++a)
-    for (std::size_t b = 0; b < each_; ++b) {
+// The distance between the first two nodes stands for that between any two nodes.
+PeerForwarding::PeerForwarding(const Nodes& nodes, const RankPlacement& placement)
+    : members_per_node_(nodes.size() > 1 ? members_per_node(nodes) : 0),
+      has_peer_(members_per_node_ * members_per_node_) {
+  for (std::size_t a = 0; a < members_per_node_; ++a)
+    for (std::size_t b = 0; b < members_per_node_; ++b) {
       if (a == b) continue;
-      const auto inside = way(nodes[0][a], nodes[0][b], placement);
-      const auto outside = way(nodes[0][b], nodes[1][b], placement);
+      const auto inside = find_route(nodes[0][a], nodes[0][b], placement);
+      const auto outside = find_route(nodes[0][b], nodes[1][b], placement);
       if (!inside || !outside || inside->bandwidth < outside->bandwidth) continue;
-      const auto direct = way(nodes[0][a], nodes[1][b], placement);
+      const auto direct = find_route(nodes[0][a], nodes[1][b], placement);
       if (direct && direct->way().size() <= outside->way().size()) continue;
-      by_peer_[a * each_ + b] = true;
+      has_peer_[a * members_per_node_ + b] = true;
       for (std::size_t p = 0; p < latency_.size(); ++p)
         latency_[p] = std::max(latency_[p], inside->by[p].latency);
-      any_ = true;
+      is_used_ = true;
     }
 }
 
-PhaseCost by_peers(const std::vector<Flow>& messages, const Nodes& nodes, const PeerWays& ways,
-                   const RankPlacement& placement) {
-  if (!ways.any()) return at_once(messages, placement);
-  struct Place {
+PhaseCost by_peers(const std::vector<Flow>& messages, const Nodes& nodes,
+                   const PeerForwarding& forwarding, const RankPlacement& placement) {
+  if (!forwarding.is_used()) return at_once(messages, placement);
+  struct Position {
     std::size_t node = 0;
     std::size_t index = 0;
   };
-  std::unordered_map<std::uint32_t, Place> place_of;
+  std::unordered_map<std::uint32_t, Position> position_of;
   for (std::size_t node = 0; node < nodes.size(); ++node)
-    for (std::size_t i = 0; i < nodes[node].size(); ++i) place_of[nodes[node][i]] = {node, i};
+    for (std::size_t i = 0; i < nodes[node].size(); ++i) position_of[nodes[node][i]] = {node, i};
   FlowSum flows;
-  bool any = false;
-  // A peer passes on as many messages as it would send itself; those count for who sent them.
+  bool has_forwarded = false;
+  // A peer forwards as many messages as it would send itself, so gaps are those of the last hops.
   std::vector<Flow> last_hops;
   for (const auto& [source, destination, bytes] : messages) {
-    const Place from = place_of.at(source);
-    const Place to = place_of.at(destination);
-    const bool by_peer = from.node != to.node && ways.by_peer(from.index, to.index);
-    const std::uint32_t peer = by_peer ? nodes[from.node][to.index] : source;
-    if (by_peer) flows.add(source, peer, bytes);
+    const Position from = position_of.at(source);
+    const Position to = position_of.at(destination);
+    const bool is_forwarded = from.node != to.node && forwarding.has_peer(from.index, to.index);
+    const std::uint32_t peer = is_forwarded ? nodes[from.node][to.index] : source;
+    if (is_forwarded) flows.add(source, peer, bytes);
     flows.add(peer, destination, bytes);
     last_hops.push_back({peer, destination, bytes});
-    any = any || by_peer;
+    has_forwarded = has_forwarded || is_forwarded;
   }
   PhaseCost cost{.flows = flows.take()};
-  cost.latency = longest_way(cost.flows, placement);
-  if (any)
-    for (std::size_t p = 0; p < cost.latency.size(); ++p) cost.latency[p] += ways.latency()[p];
-  add_messages(most_messages(last_hops, placement), placement, cost.latency);
+  cost.latency = longest_latency(cost.flows, placement);
+  if (has_forwarded)
+    for (std::size_t p = 0; p < cost.latency.size(); ++p)
+      cost.latency[p] += forwarding.latency()[p];
+  add_messages(busiest_message_gaps(last_hops, placement), placement, cost.latency);
   return cost;
 }
 
-// All alike, so that no list of all messages is needed, of which there are millions.
-PhaseCost pairs_by_peers(const Nodes& nodes, const PeerWays& ways, double bytes,
+// Messages are all of the same size, which avoids a list of all messages: there may be millions.
+PhaseCost pairs_by_peers(const Nodes& nodes, const PeerForwarding& forwarding, double bytes,
                          const RankPlacement& placement) {
   FlowSum flows;
-  Gaps gaps;  // of the first member, as of all
+  MessageGaps gaps;  // of the first member, equal for all members
   for (const std::vector<std::uint32_t>& node : nodes)
     for (std::size_t a = 0; a < node.size(); ++a)
-      for (const std::vector<std::uint32_t>& other : nodes)
-        for (std::size_t b = 0; b < other.size(); ++b) {
-          if (&node == &other && a == b) continue;
-          const bool by_peer = &node != &other && ways.by_peer(a, b);
-          if (by_peer) flows.add(node[a], node[b], bytes);
-          const std::uint32_t last = by_peer ? node[b] : node[a];
-          flows.add(last, other[b], bytes);
-          if (&node == nodes.data() && a == 0) gaps.add(placement.route(last, other[b]).message);
+      for (const std::vector<std::uint32_t>& peer_node : nodes)
+        for (std::size_t b = 0; b < peer_node.size(); ++b) {
+          if (&node == &peer_node && a == b) continue;
+          const bool is_forwarded = &node != &peer_node && forwarding.has_peer(a, b);
+          if (is_forwarded) flows.add(node[a], node[b], bytes);
+          const std::uint32_t sender = is_forwarded ? node[b] : node[a];
+          flows.add(sender, peer_node[b], bytes);
+          if (&node == nodes.data() && a == 0)
+            gaps.add(placement.route(sender, peer_node[b]).message);
         }
   PhaseCost cost{.flows = flows.take()};
-  cost.latency = longest_way(cost.flows, placement);
-  for (std::size_t p = 0; p < cost.latency.size(); ++p) cost.latency[p] += ways.latency()[p];
+  cost.latency = longest_latency(cost.flows, placement);
+  for (std::size_t p = 0; p < cost.latency.size(); ++p) cost.latency[p] += forwarding.latency()[p];
   add_messages(gaps.seconds(), placement, cost.latency);
   return cost;
 }
 
-Nodes across(const Nodes& nodes) {
+Nodes rails_of(const Nodes& nodes) {
   Nodes rails(nodes.front().size());
   for (const std::vector<std::uint32_t>& node : nodes)
     for (std::size_t i = 0; i < node.size(); ++i) rails[i].push_back(node[i]);

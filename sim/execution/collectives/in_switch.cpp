@@ -9,36 +9,37 @@ namespace {
 
 using cluster::InSwitch;
 
-// What the switches between two ranks do; none between nodes that are not all as large.
+// Reduction by the switches between two ranks. Empty if nodes differ in size.
 std::optional<InSwitch> switch_between(std::uint32_t a, std::uint32_t b,
                                        const RankPlacement& placement) {
   return placement.in_switch(placement.route(a, b));
 }
 
-// What the switches of all nodes can do, as well as the worst of them.
+// Reduction by the switches inside all nodes, with the parameters of the slowest.
 std::optional<InSwitch> switch_in(const Nodes& nodes, const RankPlacement& placement) {
-  if (members_of_each(nodes) < 2) return std::nullopt;
+  if (members_per_node(nodes) < 2) return std::nullopt;
   InSwitch worst{.latency = 0, .efficiency = std::numeric_limits<double>::infinity()};
   for (const std::vector<std::uint32_t>& node : nodes) {
-    const auto found = switch_between(node[0], node[1], placement);
-    if (!found) return std::nullopt;
-    worst.latency = std::max(worst.latency, found->latency);
-    worst.efficiency = std::min(worst.efficiency, found->efficiency);
+    const auto in_switch = switch_between(node[0], node[1], placement);
+    if (!in_switch) return std::nullopt;
+    worst.latency = std::max(worst.latency, in_switch->latency);
+    worst.efficiency = std::min(worst.efficiency, in_switch->efficiency);
   }
   return worst;
 }
 
 std::optional<InSwitch> switch_over(const Nodes& nodes, const RankPlacement& placement) {
-  if (nodes.size() < 2 || members_of_each(nodes) == 0) return std::nullopt;
+  if (nodes.size() < 2 || members_per_node(nodes) == 0) return std::nullopt;
   return switch_between(nodes[0].front(), nodes[1].front(), placement);
 }
 
-void add(PhaseCost& cost, const PhaseCost& more) {
-  cost.flows.insert(cost.flows.end(), more.flows.begin(), more.flows.end());
+void add_flows(PhaseCost& cost, const PhaseCost& concurrent) {
+  cost.flows.insert(cost.flows.end(), concurrent.flows.begin(), concurrent.flows.end());
 }
 
-// Flows around a set, each of so many bytes: what each member sends to the switch and gets from it.
-PhaseCost around(const Nodes& sets, double bytes, const RankPlacement& placement) {
+// Flows of `bytes` around each set. They stand for the bytes that each member sends to the switch
+// and receives from it.
+PhaseCost flows_through_switch(const Nodes& sets, double bytes, const RankPlacement& placement) {
   return rings_over(sets, bytes, 1, placement);
 }
 
@@ -50,20 +51,22 @@ bool has_nvls(const Nodes& nodes, const RankPlacement& placement) {
   return switch_in(nodes, placement).has_value();
 }
 
-// Each GPU adds up its part of the buffer: the switch reads that part from all k GPUs and sends it
-// the sum, which it sends to the switch again, and that to all. So each GPU's link carries 1 + 1/k
-// of the bytes each way.
+// Each of the k GPUs of a node reduces its part of the buffer: the switch reads that part from all
+// GPUs and sends the sum to the GPU, which sends it back to the switch, and the switch to all GPUs.
+// So each GPU's link carries 1 + 1/k of the bytes in each direction.
 PhaseCost nvls(const Nodes& nodes, const RankPlacement& placement) {
   const InSwitch in_switch = *switch_in(nodes, placement);
-  const auto each = static_cast<double>(members_of_each(nodes));
-  PhaseCost cost = around(nodes, (1 + 1 / each) / in_switch.efficiency, placement);
+  const auto member_count = static_cast<double>(members_per_node(nodes));
+  PhaseCost cost =
+      flows_through_switch(nodes, (1 + 1 / member_count) / in_switch.efficiency, placement);
   cost.is_raw = true;
   cost.ends = 0;
   double latency = in_switch.latency;
   if (nodes.size() > 1) {
-    for (const std::vector<std::uint32_t>& rail : across(nodes))
-      for (const Flow& flow : double_tree(rail, 1 / each)) cost.flows.push_back(flow);
-    // NCCL has a hop of such a tree take half as long again as one of a ring (20.9 us for 14).
+    for (const std::vector<std::uint32_t>& rail : rails_of(nodes))
+      for (const Flow& flow : double_tree(rail, 1 / member_count)) cost.flows.push_back(flow);
+    // NCCL expects a hop of this tree to take 1.5 times as long as a hop of a ring (20.9 us and 14
+    // us).
     Nodes firsts;
     for (const std::vector<std::uint32_t>& node : nodes) firsts.push_back({node.front()});
     latency += 1.5 * up_and_down(firsts, placement)[0];
@@ -78,14 +81,16 @@ bool has_sharp(const Nodes& nodes, const RankPlacement& placement) {
 
 PhaseCost sharp(const Nodes& nodes, const RankPlacement& placement) {
   const InSwitch in_switch = *switch_over(nodes, placement);
-  const auto each = static_cast<double>(members_of_each(nodes));
-  PhaseCost cost = around(across(nodes), 1 / each / in_switch.efficiency, placement);
+  const auto member_count = static_cast<double>(members_per_node(nodes));
+  PhaseCost cost =
+      flows_through_switch(rails_of(nodes), 1 / member_count / in_switch.efficiency, placement);
   cost.is_raw = true;
   cost.ends = 0;
   double latency = in_switch.latency;
-  if (each > 1) {
-    const PhaseCost inside = rings_inside(nodes, 2 * (each - 1) / each, 2, placement);
-    add(cost, inside);
+  if (member_count > 1) {
+    const PhaseCost inside =
+        rings_inside(nodes, 2 * (member_count - 1) / member_count, 2, placement);
+    add_flows(cost, inside);
     latency += inside.latency[0];
   }
   set_latency(cost, latency);

@@ -11,76 +11,80 @@
 
 namespace pipewright::execution {
 
-// How long a collective takes at least, if all its groups start at once, as a function of its
-// bytes: planned once, priced often. Each group takes what alone() says; and on no link do the
-// groups together move faster than it can.
+// Lower bound on the time of a collective whose groups all start at once, as a function of its
+// bytes: planned once, evaluated often. Each group takes the time of uncontended_seconds(), and no
+// link carries the flows of all groups faster than its bandwidth.
 class LeastTime {
  public:
-  using Groups = std::vector<std::vector<std::uint32_t>>;  // of ranks
+  using Groups = std::vector<std::vector<std::uint32_t>>;  // ranks, by group
 
-  // Flows are of whole bytes, and share links with those of other groups; without `together`,
-  // neither counts, as in alone().
+  // If `together` is true, flows are rounded to whole bytes and share links with flows of other
+  // groups. Without it neither applies, as in uncontended_seconds().
   LeastTime(const workload::Operation& kind, const Groups& groups, Algorithm algorithm,
             const RankPlacement& placement, bool together = true);
 
   double seconds(std::uint64_t bytes) const;
 
  private:
-  // Flows that share a link: how many carry which part of the bytes.
+  // Flows that share a link: how many flows carry each fraction of the bytes.
   struct Load {
-    std::vector<std::pair<double, std::uint32_t>> flows;  // part, and how many; ascending
+    std::vector<std::pair<double, std::uint32_t>> flows;  // fraction and number of flows; ascending
     double bandwidth = 0;                                 // bytes/s
 
     auto operator<=>(const Load&) const = default;
     void add(double part, bool shared);
-    double seconds(double bytes, bool whole) const;
+    double seconds(double bytes, bool rounds_bytes) const;
   };
-  enum class Links : std::uint8_t { all, shared };
-  class Ways;
+  enum class Links : std::uint8_t { every, shared };
+  class RouteCache;
   struct Loads {
     std::unordered_map<const cluster::Link*, Load> by_link;
 
-    void add(const PhaseCost& cost, Protocol protocol, Ways& ways, Links which);
-    std::vector<Load> unlike() &&;  // one of those that are alike
+    void add(const PhaseCost& cost, Protocol protocol, RouteCache& routes, Links links);
+    std::vector<Load> distinct() &&;  // without duplicates
   };
-  struct Step {  // a phase
+  struct Step {  // one phase
     std::vector<Load> loads;
     PhaseCost cost;       // without flows
     ByProtocol transfer;  // see overhead()
 
-    bool operator==(const Step& other) const;
-    double seconds(Protocol protocol, double bytes, bool whole) const;
+    bool operator==(const Step& rhs) const;
+    double seconds(Protocol protocol, double bytes, bool rounds_bytes) const;
   };
-  // By one algorithm and protocol: of each group that differs from others, and all together.
+  // Costs of one algorithm and protocol: of each distinct group, and of all groups together.
   struct Variant {
     Algorithm algorithm = Algorithm::ring;
     Protocol protocol = Protocol::simple;
     std::vector<std::vector<Step>> groups;
     std::vector<Load> together;
-    bool whole = true;   // bytes
-    double latency = 0;  // the least of a step, for what goes together
+    // True if flows are rounded to whole bytes.
+    bool rounds_bytes = true;
+    // Smallest latency of a step, for the bound of all groups together.
+    double latency = 0;
 
-    double alone(std::size_t group, double bytes) const;
-    double all(double bytes) const;
+    double group_seconds(std::size_t group, double bytes) const;
+    double seconds(double bytes) const;
   };
-  using Choices = std::vector<std::vector<AlgorithmChoice>>;  // of each group
-  static Step step_of(const PhaseCost& cost, Protocol protocol, Ways& ways);
+  using Choices = std::vector<std::vector<AlgorithmChoice>>;  // by group
+  static Step step_of(const PhaseCost& cost, Protocol protocol, RouteCache& routes);
   static void add_together(Variant& variant, const std::vector<const AlgorithmChoice*>& choices,
-                           Ways& ways);
-  void add_variants(const Choices& choices_of, const RankPlacement& placement, bool together);
+                           RouteCache& routes);
+  void add_variants(const Choices& choices, const RankPlacement& placement, bool together);
   void merge_equal();
-  void look_as_nccl(const Groups& groups, const Choices& choices_of,
-                    const RankPlacement& placement);
-  double to_choose_by(std::size_t variant, std::size_t group, double bytes) const {
+  void add_nccl_views(const Groups& groups, const Choices& choices, const RankPlacement& placement);
+  // Seconds by which NCCL compares a variant with others.
+  double selection_seconds(std::size_t variant, std::size_t group, double bytes) const {
     if (!views_.empty())
       return nccl_seconds(kind_, {variants_[variant].algorithm, variants_[variant].protocol}, bytes,
                           views_[group]);
-    return variants_[variant + variants_.size() - count_].alone(group, bytes);
+    return variants_[variant + variants_.size() - count_].group_seconds(group, bytes);
   }
 
-  std::vector<Variant> variants_;  // and then, if they are others, as NCCL expects them to be
-  std::size_t count_ = 0;          // of what there is to choose from
-  std::vector<NcclView> views_;    // of the groups, where NCCL's own model chooses
+  // Variants to choose from. If NCCL expects different numbers, variants with these numbers follow.
+  std::vector<Variant> variants_;
+  std::size_t count_ = 0;  // number of variants to choose from
+  // Views of the groups where NCCL's own model chooses.
+  std::vector<NcclView> views_;
   workload::Collective kind_ = workload::Collective::all_reduce;
 };
 

@@ -7,36 +7,39 @@
 
 #include "sim/execution/collectives/algorithm_choice.hpp"
 
-// What NCCL itself takes a collective to take, by which it chooses an algorithm and a protocol:
-// ncclTopoTuneModel and ncclTopoGetAlgoTime of src/graph/tuning.cc, by version. It need not be what
-// a collective takes.
+// NCCL's own estimate of a collective's time, by which it chooses an algorithm and a protocol:
+// ncclTopoTuneModel and ncclTopoGetAlgoTime of src/graph/tuning.cc, by version. The estimate may
+// differ from the time that the collective takes.
 namespace pipewright::execution {
 
-// A group as NCCL sees it.
+// Properties of a group that enter NCCL's estimate.
 struct NcclView {
-  std::uint32_t version = 0;     // 27 of 2.27
-  std::uint32_t generation = 0;  // of its NVLinks; 0: PCIe
+  std::uint32_t version = 0;     // 27 for 2.27
+  std::uint32_t generation = 0;  // NVLink generation; 0: PCIe
   double ranks = 2;
   double nodes = 1;
-  double bus_bandwidth = 0;  // of rings, bytes/s
-  double gpu_bandwidth = 0;  // of a GPU's links inside its node, bytes/s
-  double nic_latency = 0;    // seconds of a step over the network beyond the usual ones
+  double bus_bandwidth = 0;  // bus bandwidth of rings, bytes/s
+  // Bandwidth of a GPU's links inside its node, bytes/s.
+  double gpu_bandwidth = 0;
+  // Latency of a step over the network beyond the usual one, in seconds.
+  double nic_latency = 0;
 
   bool operator==(const NcclView&) const = default;
 };
 
-// None where the cluster names no version, or where NCCL has nothing to say of an algorithm that is
-// among the choices.
+// Empty where the cluster names no NCCL version, or where one of the choices is an algorithm that
+// NCCL's model does not cover.
 std::optional<NcclView> nccl_view(workload::Collective kind, std::span<const std::uint32_t> members,
                                   const std::vector<AlgorithmChoice>& choices,
                                   const RankPlacement& placement);
 
-// NcclView::nic_latency where a step over the network takes so long.
+// NcclView::nic_latency of a network whose steps take `step` seconds.
 double nccl_network_latency(double step);
 
-// Seconds; infinite where it is not among those to choose from. Of messages that go directly NCCL
-// knows no time, but takes LL up to so many bytes and Simple from there on: 0, and infinite.
-double nccl_seconds(workload::Collective kind, const AlgorithmProtocol& by, double bytes,
+// Estimate in seconds, infinite where NCCL does not consider the algorithm and protocol. NCCL has
+// no estimate for direct messages, but uses LL up to a number of bytes and Simple from there on:
+// the protocol in use has 0, the other one infinity.
+double nccl_seconds(workload::Collective kind, const AlgorithmProtocol& choice, double bytes,
                     const NcclView& view);
 
 }  // namespace pipewright::execution

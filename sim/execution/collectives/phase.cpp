@@ -6,19 +6,19 @@
 namespace pipewright::execution {
 namespace {
 
-std::size_t index(Protocol protocol) { return static_cast<std::size_t>(protocol); }
+std::size_t protocol_index(Protocol protocol) { return static_cast<std::size_t>(protocol); }
 
 }  // namespace
 
 double on_wire(const PhaseCost& cost, const cluster::Route& route, Protocol protocol) {
   const bool is_payload = protocol == Protocol::simple || cost.is_raw;
-  return is_payload ? 1 : 1 / route.by[index(protocol)].efficiency;
+  return is_payload ? 1 : 1 / route.by[protocol_index(protocol)].efficiency;
 }
 
 void LinkLoads::add(const cluster::Route& route, const ByProtocol& bytes) {
   for (const cluster::Link* link : route.links) {
     const bool shared = cluster::is_shared(link);
-    ByProtocol& load = of_[link];
+    ByProtocol& load = load_by_link_[link];
     for (std::size_t i = 0; i < load.size(); ++i)
       load[i] = shared ? load[i] + bytes[i] : std::max(load[i], bytes[i]);
   }
@@ -26,7 +26,7 @@ void LinkLoads::add(const cluster::Route& route, const ByProtocol& bytes) {
 
 ByProtocol LinkLoads::busiest_seconds() const {
   ByProtocol seconds{};
-  for (const auto& [link, load] : of_) {
+  for (const auto& [link, load] : load_by_link_) {
     const double bandwidth = placement_.capacity_of(link);
     for (std::size_t i = 0; i < load.size(); ++i)
       seconds[i] = std::max(seconds[i], load[i] / bandwidth);
@@ -41,7 +41,7 @@ LinkLoads loads(const Phase& phase, const RankPlacement& placement) {
   return loads;
 }
 
-double alone(std::span<const Phase> phases, const RankPlacement& placement) {
+double uncontended_seconds(std::span<const Phase> phases, const RankPlacement& placement) {
   double seconds = 0;
   for (const Phase& phase : phases)
     seconds += loads(phase, placement).busiest_seconds().front() + phase.latency;
@@ -64,7 +64,7 @@ double overhead(const PhaseCost& cost, const ByProtocol& transfer, Protocol prot
                 double bytes) {
   double lost = cost.ends;
   if (cost.is_tree) lost += 1 / tree_efficiency(protocol, bytes) - 1;
-  return cost.latency[index(protocol)] + lost * transfer[index(protocol)] * bytes;
+  return cost.latency[protocol_index(protocol)] + lost * transfer[protocol_index(protocol)] * bytes;
 }
 
 Phase phase_of(const PhaseCost& cost, const ByProtocol& transfer, Protocol protocol, double bytes,
@@ -84,8 +84,8 @@ bool has_message_costs(const cluster::MessageModel& model) {
          model.direct_ends > 0;
 }
 
-// src/graph/tuning.cc of NCCL 2.30: 0.92, and treeCorrectionFactor, which counts from 64 B on in
-// powers of two; between them what lies between.
+// src/graph/tuning.cc of NCCL 2.30: 0.92 times treeCorrectionFactor, which has an entry for each
+// power of two from 64 B on; interpolated between them.
 double tree_efficiency(Protocol protocol, double bytes) {
   constexpr std::size_t powers = 25;
   constexpr std::array<std::array<double, powers>, cluster::protocols> correction{{
@@ -95,10 +95,10 @@ double tree_efficiency(Protocol protocol, double bytes) {
       {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1, 1},
   }};
   const double power = std::clamp(std::log2(bytes / 64), 0.0, powers - 1.0);
-  const auto below = static_cast<std::size_t>(power);
-  const std::array<double, powers>& of = correction[index(protocol)];
-  return 0.92 *
-         std::lerp(of[below], of[std::min(below + 1, powers - 1)], power - std::floor(power));
+  const auto lower = static_cast<std::size_t>(power);
+  const std::array<double, powers>& factors = correction[protocol_index(protocol)];
+  return 0.92 * std::lerp(factors[lower], factors[std::min(lower + 1, powers - 1)],
+                          power - std::floor(power));
 }
 
 }  // namespace pipewright::execution

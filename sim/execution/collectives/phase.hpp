@@ -19,97 +19,101 @@ struct Flow {
   double bytes = 0;
 };
 
-// What a collective is made of: flows that run at once, followed by a latency in seconds. A ring of
-// n ranks is one phase: its n - 1 steps follow each other without a gap, so that each edge carries
-// its whole volume as one flow, and what the steps' latencies add is paid at the end.
+// Phase of a collective: flows that run at once, followed by a latency in seconds. A ring of n
+// ranks is one phase: its n - 1 steps follow each other without a gap, so that each edge carries
+// its whole volume as one flow, and the latencies of the steps are paid at the end.
 struct Phase {
   std::vector<Flow> flows;
   double latency = 0;
 };
 
-// Gathers flows, those of the same pair of ranks as one, in the order of their first mention.
+// Sums up flows between the same pair of ranks, in order of first appearance.
 class FlowSum {
  public:
   void add(std::uint32_t source, std::uint32_t destination, double bytes) {
     const std::uint64_t key = std::uint64_t{source} << 32U | destination;
-    const auto [place, is_new] = place_of_.emplace(key, flows_.size());
+    const auto [it, is_new] = index_of_.emplace(key, flows_.size());
     if (is_new) flows_.push_back({source, destination, 0});
-    flows_[place->second].bytes += bytes;
+    flows_[it->second].bytes += bytes;
   }
   std::vector<Flow> take() { return std::exchange(flows_, {}); }
 
  private:
   std::vector<Flow> flows_;
-  std::unordered_map<std::uint64_t, std::size_t> place_of_;
+  std::unordered_map<std::uint64_t, std::size_t> index_of_;
 };
 
 using cluster::Protocol;
 
-// Bytes or seconds by each protocol.
+// Bytes or seconds by protocol.
 using ByProtocol = std::array<double, cluster::protocols>;
 
-// What flows that run at once put on the links that they cross, in bytes. Flows that share a link
-// add up on it; a FATPIPE link gives every flow its whole bandwidth, so that its largest counts.
+// Load of flows that run at once on the links that they cross, in bytes. Flows that share a link
+// add up on it; a FATPIPE link gives every flow its whole bandwidth, so that its load is the
+// largest flow.
 class LinkLoads {
  public:
   explicit LinkLoads(const RankPlacement& placement) : placement_(placement) {}
 
   void add(const cluster::Route& route, const ByProtocol& bytes);
-  void add(const cluster::Route& route, double bytes) {  // whatever the protocol
-    ByProtocol all;
-    all.fill(bytes);
-    add(route, all);
+  void add(const cluster::Route& route, double bytes) {  // the same for all protocols
+    ByProtocol same_bytes;
+    same_bytes.fill(bytes);
+    add(route, same_bytes);
   }
 
-  using OfLinks = std::unordered_map<const cluster::Link*, ByProtocol>;
-  const OfLinks& of_links() const& { return of_; }
-  OfLinks of_links() && { return std::move(of_); }
-  // Of the busiest link: its bytes over its bandwidth.
+  using LoadByLink = std::unordered_map<const cluster::Link*, ByProtocol>;
+  const LoadByLink& by_link() const& { return load_by_link_; }
+  LoadByLink by_link() && { return std::move(load_by_link_); }
+  // Seconds of the busiest link: its bytes over its bandwidth.
   ByProtocol busiest_seconds() const;
 
  private:
   const RankPlacement& placement_;
-  OfLinks of_;
+  LoadByLink load_by_link_;
 };
 
-// Of a phase, whose flows are of what is on the wire.
+// Loads of a phase, whose flows are bytes on the wire.
 LinkLoads loads(const Phase& phase, const RankPlacement& placement);
 
-// Seconds of a collective on an idle cluster: of each phase, those of its busiest link, and the
-// latency. Exact where the flows of a phase that share a link end together, as they do where its
-// members are placed evenly; else a lower bound.
-double alone(std::span<const Phase> phases, const RankPlacement& placement);
+// Seconds of a collective on an idle cluster: the sum over phases of the busiest link's seconds and
+// the latency. Exact where the flows of a phase that share a link end together, which they do if
+// its members are placed evenly; else a lower bound.
+double uncontended_seconds(std::span<const Phase> phases, const RankPlacement& placement);
 
-// A phase of a collective of one byte, before it is known by which protocol it goes. What bytes
-// take grows with them, but for trees; the latency does not.
+// Phase of a collective of one byte, for every protocol. Flow time is proportional to bytes, except
+// for trees; latency is constant.
 struct PhaseCost {
-  std::vector<Flow> flows;  // of payload
+  std::vector<Flow> flows;  // bytes of payload
   ByProtocol latency{};
-  double ends = 0;       // what it takes more than its flows, as a part of their time
-  bool is_tree = false;  // reaches a part of the bandwidth that depends on the bytes
-  bool is_raw = false;   // flows are of all bytes on the wire, whatever the protocol
+  // Additional time as a fraction of the flows' time.
+  double ends = 0;
+  // Reaches a fraction of the bandwidth that depends on the bytes.
+  bool is_tree = false;
+  // Flows count all bytes on the wire, whatever the protocol.
+  bool is_raw = false;
 };
 
-// How many bytes a byte of payload is on the wire: a flow's slowest link counts.
+// Bytes on the wire per byte of payload, by the slowest link of the route.
 double on_wire(const PhaseCost& cost, const cluster::Route& route, Protocol protocol);
 
-// The seconds of the most loaded link, if nothing else is on the network, for each byte.
+// Seconds per byte on the busiest link of an otherwise idle network.
 ByProtocol transfer(const PhaseCost& cost, const RankPlacement& placement);
 
-// What a phase of so many bytes takes on top of its flows' time `transfer`, which is of one byte:
-// latency, a ring's ends, and what a tree loses.
+// Seconds of a phase of `bytes` beyond the time of its flows: latency, the ends of a ring, and the
+// loss of a tree. `transfer` is the flows' time for one byte.
 double overhead(const PhaseCost& cost, const ByProtocol& transfer, Protocol protocol, double bytes);
 
-// The phase of so many bytes by a protocol. `transfer` may be left at 0 for phase costs without
-// ends that are no trees.
+// The phase for `bytes` and a protocol. `transfer` may be left at 0 for costs that are not trees
+// and have no ends.
 Phase phase_of(const PhaseCost& cost, const ByProtocol& transfer, Protocol protocol, double bytes,
                const RankPlacement& placement);
 
-// Whether the platform file says anything of what messages cost. Where it does not, links and
-// latencies are all there is, and NCCL's losses have no place.
+// True if the platform file states costs of messages. Where it does not, only links and latencies
+// count, and NCCL's losses do not apply.
 bool has_message_costs(const cluster::MessageModel& model);
 
-// The part of the bandwidth that trees of so many bytes reach in NCCL.
+// Fraction of the bandwidth that trees reach in NCCL at this number of bytes.
 double tree_efficiency(Protocol protocol, double bytes);
 
 }  // namespace pipewright::execution

@@ -8,38 +8,39 @@
 
 namespace pipewright::execution {
 
-// How a collective of `bytes` (as workload::Call counts them) goes over its members. None for a
-// group of one, or without bytes.
+// Plans a collective of `bytes` (as workload::Call counts them) over its members. Empty for a group
+// of one rank, or without bytes.
 //
-//   ring          every rank passes on what it has to the next. Over nodes with k members or more
-//                 there are k rings, each of which leaves its nodes by another GPU, as NCCL's
+//   ring          every rank passes its data on to the next one. Over nodes with k members or more
+//                 there are k rings, each of which leaves its nodes by another GPU, like NCCL's
 //                 channels.
 //   tree          all_reduce up and down two binary trees over the nodes, each for half of the
 //                 bytes and with chains inside the nodes (Sanders, Speck and Traeff 2009; NCCL's
 //                 trees).
-//   hierarchical  rings in each node and rings across nodes, one of each GPU's place in its node.
-//   direct        every rank sends to every other at once.
-//   nvls, sharp   all_reduce by switches that add up, inside nodes and between them, where the
-//                 platform file says that they can.
+//   hierarchical  rings in each node, and rings across nodes over GPUs in the same position.
+//   direct        every rank sends to every other rank at once.
+//   nvls, sharp   all_reduce by switches inside nodes or between them, where the platform file says
+//                 that the switches can reduce.
 //
-// An algorithm that does not know the collective gives way: tree, nvls and sharp to ring; ring and
-// tree to direct for all_to_all; hierarchical to ring (all_to_all: direct) where nodes do not hold
-// equally many members, several each, or all_to_all has unequal parts. ring_exchange is always one
-// ring, in the order of the members; gather and scatter, which NCCL makes of grouped sends and
-// receives of the root, go directly, as send_recv and pairwise; broadcast and reduce along the
-// rings, from and to the root; dispatch by nodes.
+// An algorithm that does not support the collective is replaced: tree, nvls and sharp by ring; ring
+// and tree by direct for all_to_all; hierarchical by ring (all_to_all: direct) where nodes do not
+// hold the same number of members, several each, or all_to_all has unequal parts. Some collectives
+// always run in one way. ring_exchange is one ring, in the order of the members. gather and
+// scatter, which NCCL builds from grouped sends and receives of the root, go directly, as do
+// send_recv and pairwise. broadcast and reduce go along the rings, from and to the root. dispatch
+// goes by nodes.
 //
 // `automatic` stands for ring, tree, nvls or sharp for all_reduce, for direct for all_to_all, else
-// for ring; and each goes by Simple, LL or LL128, of which the platform file says what they cost
-// (sim/cluster/message_model.hpp). Of all that are possible that is taken which NCCL takes for the
-// fastest on an idle network: by its own model, where the file says its version (nccl.hpp); else
-// by what the file has it expect, or as it is. Flows have the bytes that go over the wire: by LL
-// and LL128 more than payload.
+// for ring. Each runs by Simple, LL or LL128, whose costs the platform file states
+// (sim/cluster/message_model.hpp). Among the possible combinations the plan takes the one that NCCL
+// considers fastest on an idle network: by NCCL's own model, where the file names its version
+// (nccl.hpp); else by the numbers that the file has NCCL expect, or by the actual ones. Flows count
+// bytes on the wire, which LL and LL128 need more of than payload.
 std::vector<Phase> plan(const workload::Operation& kind, double bytes,
                         std::span<const std::uint32_t> members, Algorithm algorithm,
                         const RankPlacement& placement);
 
-// What plan() takes.
+// Algorithm and protocol that plan() uses.
 AlgorithmProtocol choose(const workload::Operation& kind, double bytes,
                          std::span<const std::uint32_t> members, Algorithm algorithm,
                          const RankPlacement& placement);

@@ -8,25 +8,25 @@ namespace pipewright::execution {
 
 RankPlacement::RankPlacement(const cluster::Cluster& cluster, std::vector<cluster::Host*> hosts)
     : cluster_(cluster) {
-  OfRanks of{.hosts = std::move(hosts), .nodes = {}, .gpu_indices = {}};
+  RankTable table{.hosts = std::move(hosts), .nodes = {}, .gpu_indices = {}};
   std::unordered_map<const cluster::Host*, std::uint32_t> gpu_indices;
   for (const cluster::Host* gpu : cluster_.gpus())
     gpu_indices.emplace(gpu, static_cast<std::uint32_t>(gpu_indices.size()));
-  for (const cluster::Host* host : of.hosts) {
-    of.nodes.push_back(cluster_.node_of(host));
-    of.gpu_indices.push_back(gpu_indices.at(host));
+  for (const cluster::Host* host : table.hosts) {
+    table.nodes.push_back(cluster_.node_of(host));
+    table.gpu_indices.push_back(gpu_indices.at(host));
   }
-  of_ = std::make_shared<const OfRanks>(std::move(of));
+  ranks_ = std::make_shared<const RankTable>(std::move(table));
 }
 
 std::vector<std::vector<std::uint32_t>> RankPlacement::by_node(
     std::span<const std::uint32_t> members) const {
   std::vector<std::vector<std::uint32_t>> nodes;
-  std::unordered_map<std::uint32_t, std::size_t> place_of;
+  std::unordered_map<std::uint32_t, std::size_t> index_of;
   for (const std::uint32_t rank : members) {
-    const auto [place, is_new] = place_of.emplace(node(rank), nodes.size());
+    const auto [it, is_new] = index_of.emplace(node(rank), nodes.size());
     if (is_new) nodes.emplace_back();
-    nodes[place->second].push_back(rank);
+    nodes[it->second].push_back(rank);
   }
   for (std::vector<std::uint32_t>& ranks : nodes)
     std::ranges::stable_sort(ranks, {}, [this](std::uint32_t rank) { return gpu_index(rank); });

@@ -10,16 +10,16 @@
 
 namespace pipewright::execution {
 
-// Where the ranks of a job are.
+// Hosts, nodes and routes of a job's ranks.
 class RankPlacement {
  public:
-  // `hosts[rank]`; the cluster outlives this.
+  // `hosts[rank]`. The cluster must outlive this object.
   RankPlacement(const cluster::Cluster& cluster, std::vector<cluster::Host*> hosts);
 
-  std::uint32_t size() const { return static_cast<std::uint32_t>(of_->hosts.size()); }
-  std::uint32_t node(std::uint32_t rank) const { return of_->nodes[rank]; }
-  std::uint32_t gpu_index(std::uint32_t rank) const { return of_->gpu_indices[rank]; }
-  cluster::Host* host(std::uint32_t rank) const { return of_->hosts[rank]; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(ranks_->hosts.size()); }
+  std::uint32_t node(std::uint32_t rank) const { return ranks_->nodes[rank]; }
+  std::uint32_t gpu_index(std::uint32_t rank) const { return ranks_->gpu_indices[rank]; }
+  cluster::Host* host(std::uint32_t rank) const { return ranks_->hosts[rank]; }
   const cluster::Cluster& cluster() const { return cluster_; }
   cluster::Route route(std::uint32_t source, std::uint32_t destination) const {
     return cluster_.route(host(source), host(destination), numbers_);
@@ -31,31 +31,31 @@ class RankPlacement {
   std::optional<cluster::InSwitch> in_switch(const cluster::Route& route) const {
     return cluster_.in_switch(route, numbers_);
   }
-  // The same placement on the network that NCCL reckons with when it chooses.
+  // The same placement with the link parameters that NCCL expects when it chooses.
   RankPlacement expected() const {
     RankPlacement placement = *this;
     placement.numbers_ = cluster::Numbers::expected;
     return placement;
   }
 
-  // Seconds of a message from rank to rank beside its bytes.
+  // Seconds of a message between ranks in addition to the time of its bytes.
   double message_latency(const cluster::Route& route) const {
     return route.latency + model().launch + model().simple_launch + model().step;
   }
 
-  // The members of a group, node by node: nodes in the order of the group's ranks, those of a node
-  // in the order of its GPUs, so that those in the same place are on the same rail.
+  // Members of a group by node. Nodes are in the order of the group's ranks, and the members of a
+  // node in the order of its GPUs, so that members in the same position are on the same rail.
   std::vector<std::vector<std::uint32_t>> by_node(std::span<const std::uint32_t> members) const;
 
  private:
-  struct OfRanks {
+  struct RankTable {
     std::vector<cluster::Host*> hosts;
     std::vector<std::uint32_t> nodes;
     std::vector<std::uint32_t> gpu_indices;  // the hosts' positions among the cluster's GPUs
   };
 
   const cluster::Cluster& cluster_;
-  std::shared_ptr<const OfRanks> of_;
+  std::shared_ptr<const RankTable> ranks_;
   cluster::Numbers numbers_ = cluster::Numbers::actual;
 };
 

@@ -5,25 +5,26 @@
 namespace pipewright::execution {
 namespace {
 
-// The ring of one channel goes its way through a node; in every other node it goes the other way
-// round, so that it comes in by the rail by which it left the last one (NCCL alternates its rings
-// likewise, src/graph/connect.cc).
-std::vector<std::uint32_t> ring_of(const std::vector<Nodes>& ways, std::size_t channel) {
+// Ring of one channel: its path through each node, reversed in every other node, so that it enters
+// a node by the rail by which it left the previous one (NCCL alternates its rings likewise,
+// src/graph/connect.cc).
+std::vector<std::uint32_t> join_paths(const std::vector<Nodes>& node_paths, std::size_t channel) {
   std::vector<std::uint32_t> ring;
   bool reversed = false;
-  for (const Nodes& of_node : ways) {
-    const std::vector<std::uint32_t>& way = of_node[channel];
+  for (const Nodes& paths : node_paths) {
+    const std::vector<std::uint32_t>& path = paths[channel];
     if (reversed)
-      ring.insert(ring.end(), way.rbegin(), way.rend());
+      ring.insert(ring.end(), path.rbegin(), path.rend());
     else
-      ring.insert(ring.end(), way.begin(), way.end());
+      ring.insert(ring.end(), path.begin(), path.end());
     reversed = !reversed;
   }
   return ring;
 }
 
-// GPUs copy from and into buffers far faster than a network carries.
-bool leaves_a_node(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement) {
+// GPUs copy from and into buffers much faster than a network transfers, so `ring_ends` applies
+// inside a node only.
+bool leaves_node(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement) {
   return std::ranges::any_of(ranks, [&](std::uint32_t rank) {
     return placement.node(rank) != placement.node(ranks.front());
   });
@@ -31,7 +32,7 @@ bool leaves_a_node(const std::vector<std::uint32_t>& ranks, const RankPlacement&
 
 }  // namespace
 
-std::size_t members_of_each(const Nodes& nodes) {
+std::size_t members_per_node(const Nodes& nodes) {
   const std::size_t first = nodes.front().size();
   const bool even = std::ranges::all_of(nodes, [&](const auto& n) { return n.size() == first; });
   return even ? first : 0;
@@ -44,13 +45,13 @@ std::size_t fewest_members(const Nodes& nodes) {
 std::vector<RingChannel> channels_over(const Nodes& nodes, const RankPlacement& placement) {
   if (nodes.size() == 1) return channels_in_node(nodes.front(), placement);
   const std::size_t count = fewest_members(nodes);
-  std::vector<Nodes> ways;
-  ways.reserve(nodes.size());
+  std::vector<Nodes> node_paths;
+  node_paths.reserve(nodes.size());
   for (const std::vector<std::uint32_t>& node : nodes)
-    ways.push_back(ways_through(node, placement));
+    node_paths.push_back(paths_through(node, placement));
   std::vector<RingChannel> channels;
   for (std::size_t i = 0; i < count; ++i)
-    channels.push_back({ring_of(ways, i), 1.0 / static_cast<double>(count)});
+    channels.push_back({join_paths(node_paths, i), 1.0 / static_cast<double>(count)});
   return channels;
 }
 
@@ -62,7 +63,7 @@ PhaseCost ring(const std::vector<RingChannel>& channels, double volume, double s
       flows.add(ranks[i], ranks[(i + 1) % ranks.size()], volume * share);
   const cluster::MessageModel& model = placement.model();
   PhaseCost cost{.flows = flows.take()};
-  if (!leaves_a_node(channels.front().ranks, placement)) cost.ends = model.ring_ends / steps;
+  if (!leaves_node(channels.front().ranks, placement)) cost.ends = model.ring_ends / steps;
   double bytes = 0;
   for (const Flow& flow : cost.flows) {
     const cluster::Route route = placement.route(flow.source, flow.destination);
@@ -70,18 +71,18 @@ PhaseCost ring(const std::vector<RingChannel>& channels, double volume, double s
       cost.latency[i] += flow.bytes * route.by[i].latency;
     bytes += flow.bytes;
   }
-  // A channel has the same bytes on each of its hops.
+  // A channel carries the same bytes on each of its hops.
   for (double& latency : cost.latency) latency = (latency / bytes + model.step) * steps;
   return cost;
 }
 
-PhaseCost chain(std::vector<RingChannel> channels, std::uint32_t root, RootAt at,
+PhaseCost chain(std::vector<RingChannel> channels, std::uint32_t root, RootAt root_at,
                 const RankPlacement& placement) {
   FlowSum flows;
   PhaseCost cost;
   for (RingChannel& channel : channels) {
-    const auto found = std::ranges::find(channel.ranks, root);
-    std::ranges::rotate(channel.ranks, at == RootAt::start ? found : found + 1);
+    const auto it = std::ranges::find(channel.ranks, root);
+    std::ranges::rotate(channel.ranks, root_at == RootAt::start ? it : it + 1);
     ByProtocol latency{};
     for (std::size_t i = 0; i + 1 < channel.ranks.size(); ++i) {
       flows.add(channel.ranks[i], channel.ranks[i + 1], channel.share);

@@ -6,8 +6,8 @@
 namespace pipewright::execution {
 namespace {
 
-// A binary tree over 0..n-1 whose inner nodes are the even numbers: the parent of xx..x01..0 is
-// xx..x10..0 while there is one (NCCL's ncclGetBtree).
+// Parent in a binary tree over 0..n-1 whose inner nodes are the even numbers: the parent of
+// xx..x01..0 is xx..x10..0 if there is such a node (NCCL's ncclGetBtree).
 std::optional<std::size_t> parent_in_first(std::size_t node, std::size_t n) {
   if (node == 0) return std::nullopt;
   const std::size_t bit = node & (~node + 1);
@@ -15,8 +15,8 @@ std::optional<std::size_t> parent_in_first(std::size_t node, std::size_t n) {
   return up < n ? up : node ^ bit;
 }
 
-// The second tree is the first one's mirror image, or shifted by one if n is odd, so that whoever
-// is an inner node in one is a leaf in the other.
+// Parent in the second tree: the mirror image of the first tree, or the first tree shifted by one
+// if n is odd, so that an inner node of one tree is a leaf of the other.
 std::optional<std::size_t> parent_in_second(std::size_t node, std::size_t n) {
   if (n % 2 == 1) {
     const auto up = parent_in_first((node + n - 1) % n, n);
@@ -33,15 +33,16 @@ ByProtocol latency_to_root(const Nodes& nodes, Parent parent, const RankPlacemen
   ByProtocol longest{};
   for (std::size_t node = 0; node < nodes.size(); ++node) {
     ByProtocol latency{};
-    const auto add = [&](std::uint32_t source, std::uint32_t destination, double low) {
+    const auto add = [&](std::uint32_t source, std::uint32_t destination,
+                         double low_latency_factor) {
       const cluster::Route route = placement.route(source, destination);
       for (std::size_t p = 0; p < latency.size(); ++p)
-        latency[p] += route.by[p].latency * (p == 0 ? 1 : low) + step;
+        latency[p] += route.by[p].latency * (p == 0 ? 1 : low_latency_factor) + step;
     };
     for (std::size_t i = 1; i < nodes[node].size(); ++i) add(nodes[node][i], nodes[node][i - 1], 1);
-    std::size_t at = node;
-    for (auto up = parent(at, nodes.size()); up; up = parent(at = *up, nodes.size()))
-      add(nodes[at].front(), nodes[*up].front(), 2);
+    std::size_t position = node;
+    for (auto up = parent(position, nodes.size()); up; up = parent(position = *up, nodes.size()))
+      add(nodes[position].front(), nodes[*up].front(), 2);
     for (std::size_t p = 0; p < latency.size(); ++p) longest[p] = std::max(longest[p], latency[p]);
   }
   return longest;
@@ -49,18 +50,20 @@ ByProtocol latency_to_root(const Nodes& nodes, Parent parent, const RankPlacemen
 
 }  // namespace
 
-// The longest way up one of the trees and down again.
+// Twice the longest path to a root of either tree.
 ByProtocol up_and_down(const Nodes& nodes, const RankPlacement& placement) {
   const ByProtocol first = latency_to_root(nodes, parent_in_first, placement);
   const ByProtocol second = latency_to_root(nodes, parent_in_second, placement);
-  ByProtocol both{};
-  for (std::size_t p = 0; p < both.size(); ++p) both[p] = 2 * std::max(first[p], second[p]);
-  return both;
+  ByProtocol round_trip{};
+  for (std::size_t p = 0; p < round_trip.size(); ++p)
+    round_trip[p] = 2 * std::max(first[p], second[p]);
+  return round_trip;
 }
 
 std::vector<Flow> double_tree(const std::vector<std::uint32_t>& roots, double bytes) {
-  // Edges of the two trees stay apart even between the same ranks: equal flows share a NIC as the
-  // pieces of one pipeline would. Sums go up to the root while results come down, piece by piece.
+  // Edges of the two trees stay separate even between the same ranks: equal flows share a NIC in
+  // the same way as pieces of one pipeline. Sums go up to the root while results come down, piece
+  // by piece.
   std::vector<Flow> flows;
   for (std::size_t i = 0; i < roots.size(); ++i)
     for (const auto& up : {parent_in_first(i, roots.size()), parent_in_second(i, roots.size())})
@@ -79,7 +82,9 @@ PhaseCost tree(const Nodes& nodes, const RankPlacement& placement) {
   for (std::size_t channel = 0; channel < channels; ++channel) {
     std::vector<std::uint32_t> first;
     for (const std::vector<std::uint32_t>& node : nodes) {
-      const auto member = [&](std::size_t place) { return node[(channel + place) % node.size()]; };
+      const auto member = [&](std::size_t position) {
+        return node[(channel + position) % node.size()];
+      };
       first.push_back(member(0));
       for (std::size_t i = 1; i < node.size(); ++i) {
         chains.add(member(i), member(i - 1), share);

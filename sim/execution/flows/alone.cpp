@@ -15,11 +15,13 @@ namespace {
 
 using Index = std::uint32_t;
 
-constexpr double rounding = 1e-12;  // events that are closer than this part of the time are one
+// Events whose times differ by a smaller fraction are simultaneous.
+constexpr double time_tolerance = 1e-12;
 
-class Alone {
+class AloneSimulation {
  public:
-  explicit Alone(std::span<const std::shared_ptr<const TransferPlan>> plans) : plans_(plans) {
+  explicit AloneSimulation(std::span<const std::shared_ptr<const TransferPlan>> plans)
+      : plans_(plans) {
     for (Index plan = 0; plan < plans_.size(); ++plan) {
       Progress& progress = progress_.emplace_back();
       for (const TransferPlan::Step& step : plans_[plan]->steps) {
@@ -41,7 +43,7 @@ class Alone {
     share(0);
     while (!events_.empty()) {
       const double now = events_.top().time;
-      while (!events_.empty() && events_.top().time <= now * (1 + rounding)) {
+      while (!events_.empty() && events_.top().time <= now * (1 + time_tolerance)) {
         const Event event = events_.top();
         events_.pop();
         if (event.is_end)
@@ -57,46 +59,47 @@ class Alone {
   }
 
  private:
-  enum class State : std::uint8_t { waits, goes, is_over };
-  struct OneFlow {
+  enum class FlowState : std::uint8_t { waiting, running, ended };
+  struct FlowProgress {
     FlowPath path;
     Index plan = 0;
-    State state = State::waits;
-    double left = 0;   // bytes, at `since`
-    double since = 0;  // seconds
+    FlowState state = FlowState::waiting;
+    double remaining = 0;  // bytes at time `updated`
+    double updated = 0;    // seconds
     double rate = 0;
-    Index version = 0;  // of its foreseen end
-    Index seen = 0;     // the last round that reached it
+    Index version = 0;  // of the event for its end
+    Index seen = 0;     // last round that reached it
   };
   struct Progress {
-    std::vector<Index> first_flow;  // of each step, and behind the last
+    std::vector<Index> first_flow;  // by step, plus the end of the last step
     Index step = 0;
-    Index going = 0;  // flows of the step
+    Index running_flows = 0;  // flows of the current step
     double end = 0;
   };
   struct Event {
     double time = 0;
-    bool is_end = false;  // of a flow; else a plan's next step
+    bool is_end = false;  // end of a flow; else a plan's next step
     Index number = 0;
     Index version = 0;
 
-    bool operator<(const Event& other) const {  // the first one is the greatest
+    // Orders a priority queue so that the earliest event is on top.
+    bool operator<(const Event& rhs) const {
       return std::tie(time, is_end, number, version) >
-             std::tie(other.time, other.is_end, other.number, other.version);
+             std::tie(rhs.time, rhs.is_end, rhs.number, rhs.version);
     }
   };
 
   void add(Index plan, const Transfer& transfer) {
-    OneFlow flow{.path = {}, .plan = plan, .left = static_cast<double>(transfer.bytes)};
+    FlowProgress flow{.path = {}, .plan = plan, .remaining = static_cast<double>(transfer.bytes)};
     for (const cluster::Link* link :
          plans_[plan]->cluster->links_between(transfer.source, transfer.destination)) {
       if (!cluster::is_shared(link)) {
         flow.path.cap = std::min(flow.path.cap, cluster::Cluster::capacity_of(link));
         continue;
       }
-      const auto number = numbers_.try_emplace(link, static_cast<Index>(links_.size())).first;
-      if (number->second == links_.size()) links_.push_back(link);
-      flow.path.links.push_back(number->second);
+      const auto it = numbers_.try_emplace(link, static_cast<Index>(links_.size())).first;
+      if (it->second == links_.size()) links_.push_back(link);
+      flow.path.links.push_back(it->second);
     }
     flows_.push_back(std::move(flow));
   }
@@ -109,13 +112,13 @@ class Alone {
     }
     for (Index i = progress.first_flow[progress.step]; i < progress.first_flow[progress.step + 1];
          ++i) {
-      flows_[i].state = State::goes;
-      flows_[i].since = now;
+      flows_[i].state = FlowState::running;
+      flows_[i].updated = now;
       for (const Index link : flows_[i].path.links) active_[link].push_back(i);
       changed_.push_back(i);
-      ++progress.going;
+      ++progress.running_flows;
     }
-    if (progress.going == 0) end_step(plan, now);
+    if (progress.running_flows == 0) end_step(plan, now);
   }
 
   void end_step(Index plan, double now) {
@@ -124,50 +127,52 @@ class Alone {
   }
 
   void end_flow(Index number, Index version, double now) {
-    OneFlow& flow = flows_[number];
-    if (flow.state == State::is_over || flow.version != version) return;
-    flow.state = State::is_over;
+    FlowProgress& flow = flows_[number];
+    if (flow.state == FlowState::ended || flow.version != version) return;
+    flow.state = FlowState::ended;
     for (const Index link : flow.path.links) std::erase(active_[link], number);
     changed_.push_back(number);
-    if (--progress_[flow.plan].going == 0) end_step(flow.plan, now);
+    if (--progress_[flow.plan].running_flows == 0) end_step(flow.plan, now);
   }
 
-  // What has begun or ended changes the rates of flows that it shares links with, of those that
-  // these share links with, and so on: of no others.
+  // Flows that begin or end change the rates of flows that they share links with, of flows that
+  // those share links with, and so on. All other rates stay.
   void share(double now) {
     if (changed_.empty()) return;
     ++round_;
-    std::vector<Index> reached;
-    const auto look_along = [&](const FlowPath& path) {
+    std::vector<Index> affected;
+    const auto visit_links = [&](const FlowPath& path) {
       for (const Index link : path.links) {
         if (std::exchange(seen_[link], round_) == round_) continue;
-        for (const Index other : active_[link])
-          if (std::exchange(flows_[other].seen, round_) != round_) reached.push_back(other);
+        for (const Index flow_index : active_[link])
+          if (std::exchange(flows_[flow_index].seen, round_) != round_)
+            affected.push_back(flow_index);
       }
     };
     for (const Index number : changed_) {
-      OneFlow& flow = flows_[number];
-      if (flow.state == State::goes && std::exchange(flow.seen, round_) != round_)
-        reached.push_back(number);
-      look_along(flow.path);
+      FlowProgress& flow = flows_[number];
+      if (flow.state == FlowState::running && std::exchange(flow.seen, round_) != round_)
+        affected.push_back(number);
+      visit_links(flow.path);
     }
     changed_.clear();
-    std::size_t looked = 0;
-    while (looked < reached.size()) look_along(flows_[reached[looked++]].path);  // which adds some
-    std::ranges::sort(reached);
+    std::size_t visited = 0;
+    while (visited < affected.size())
+      visit_links(flows_[affected[visited++]].path);  // may append flows
+    std::ranges::sort(affected);
     std::vector<const FlowPath*> paths;
-    for (const Index number : reached) paths.push_back(&flows_[number].path);
+    for (const Index number : affected) paths.push_back(&flows_[number].path);
     const std::vector<FairShare>& shares = sharing_->share(paths);
-    for (std::size_t i = 0; i < reached.size(); ++i) foresee(reached[i], shares[i].rate, now);
+    for (std::size_t i = 0; i < affected.size(); ++i) set_rate(affected[i], shares[i].rate, now);
   }
 
-  void foresee(Index number, double rate, double now) {
-    OneFlow& flow = flows_[number];
-    if (flow.rate == rate && flow.since < now) return;
-    flow.left = std::max(0.0, flow.left - flow.rate * (now - flow.since));
-    flow.since = now;
+  void set_rate(Index number, double rate, double now) {
+    FlowProgress& flow = flows_[number];
+    if (flow.rate == rate && flow.updated < now) return;
+    flow.remaining = std::max(0.0, flow.remaining - flow.rate * (now - flow.updated));
+    flow.updated = now;
     flow.rate = rate;
-    events_.push({.time = now + flow.left / rate,
+    events_.push({.time = now + flow.remaining / rate,
                   .is_end = true,
                   .number = number,
                   .version = ++flow.version});
@@ -175,11 +180,12 @@ class Alone {
 
   std::span<const std::shared_ptr<const TransferPlan>> plans_;
   std::vector<Progress> progress_;
-  std::vector<OneFlow> flows_;
-  std::vector<const cluster::Link*> links_;  // the shared ones
+  std::vector<FlowProgress> flows_;
+  std::vector<const cluster::Link*> links_;  // shared links
   std::unordered_map<const cluster::Link*, Index> numbers_;
-  std::vector<std::vector<Index>> active_;  // flows that go, by links, as often as they count there
-  std::vector<Index> seen_;                 // the last round that reached a link
+  std::vector<std::vector<Index>>
+      active_;               // running flows by link, each as often as it counts on the link
+  std::vector<Index> seen_;  // last round that reached a link
   std::optional<FairSharing> sharing_;
   std::priority_queue<Event> events_;
   std::vector<Index> changed_;
@@ -189,7 +195,7 @@ class Alone {
 }  // namespace
 
 std::vector<double> seconds_alone(std::span<const std::shared_ptr<const TransferPlan>> plans) {
-  return Alone(plans).run();
+  return AloneSimulation(plans).run();
 }
 
 }  // namespace pipewright::execution

@@ -8,8 +8,8 @@
 
 namespace pipewright::execution {
 
-// How many seconds each of these plans takes where all start at once and nothing else goes on: at
-// any time flows have the max-min fair rates of FairSharing, as in SimGrid.
+// Seconds of each plan if all plans start at once on an otherwise idle network. Flows have the
+// max-min fair rates of FairSharing at all times, as in SimGrid.
 std::vector<double> seconds_alone(std::span<const std::shared_ptr<const TransferPlan>> plans);
 
 }  // namespace pipewright::execution

@@ -9,7 +9,7 @@ namespace pipewright::execution {
 FairSharing::FairSharing(std::vector<double> bandwidth)
     : bandwidth_(std::move(bandwidth)), links_(bandwidth_.size()) {}
 
-// Which flows cross which links.
+// Records which flows cross which links.
 void FairSharing::count(std::span<const FlowPath* const> flows) {
   for (const std::uint32_t link : used_) links_[link] = {};
   used_.clear();
@@ -22,20 +22,20 @@ void FairSharing::count(std::span<const FlowPath* const> flows) {
   std::ranges::stable_sort(by_cap_, {}, [&](std::uint32_t flow) { return flows[flow]->cap; });
   std::uint32_t end = 0;
   for (const std::uint32_t link : used_) {
-    links_[link].left = bandwidth_[link];
+    links_[link].remaining = bandwidth_[link];
     links_[link].begin = links_[link].end = end;
     end += links_[link].crossings;
   }
-  flows_of_.resize(end);
+  flows_by_link_.resize(end);
   for (std::uint32_t flow = 0; flow < flows.size(); ++flow)
-    for (const std::uint32_t link : flows[flow]->links) flows_of_[links_[link].end++] = flow;
+    for (const std::uint32_t link : flows[flow]->links) flows_by_link_[links_[link].end++] = flow;
 }
 
-void FairSharing::hold(std::uint32_t flow, double rate, std::uint32_t link,
-                       std::span<const FlowPath* const> flows) {
+void FairSharing::fix(std::uint32_t flow, double rate, std::uint32_t link,
+                      std::span<const FlowPath* const> flows) {
   shares_[flow] = {rate, link};
   for (const std::uint32_t crossed : flows[flow]->links) {
-    links_[crossed].left -= rate;
+    links_[crossed].remaining -= rate;
     --links_[crossed].crossings;
   }
 }
@@ -44,10 +44,10 @@ const std::vector<FairShare>& FairSharing::share(std::span<const FlowPath* const
   constexpr double growing = -1;
   count(flows);
   shares_.assign(flows.size(), {growing, FairShare::no_link});
-  // What is left of a link for each of its flows only grows while others are held, so that an old
-  // entry of the heap is never too high.
+  // The share that a link can give each of its growing flows never shrinks while other flows are
+  // fixed, so that an old heap entry is never too high.
   const auto share_of = [&](std::uint32_t link) {
-    return std::max(0.0, links_[link].left / links_[link].crossings);
+    return std::max(0.0, links_[link].remaining / links_[link].crossings);
   };
   heap_.clear();
   for (const std::uint32_t link : used_) heap_.emplace_back(share_of(link), link);
@@ -56,7 +56,7 @@ const std::vector<FairShare>& FairSharing::share(std::span<const FlowPath* const
   while (!heap_.empty() || capped != by_cap_.end()) {
     if (capped != by_cap_.end() && (heap_.empty() || flows[*capped]->cap <= heap_.front().first)) {
       if (shares_[*capped].rate == growing)
-        hold(*capped, flows[*capped]->cap, FairShare::no_link, flows);
+        fix(*capped, flows[*capped]->cap, FairShare::no_link, flows);
       ++capped;
       continue;
     }
@@ -70,12 +70,12 @@ const std::vector<FairShare>& FairSharing::share(std::span<const FlowPath* const
       continue;
     }
     for (std::uint32_t i = links_[link].begin; i < links_[link].end; ++i)
-      if (const std::uint32_t flow = flows_of_[i]; shares_[flow].rate == growing)
-        hold(flow, share, link, flows);
+      if (const std::uint32_t flow = flows_by_link_[i]; shares_[flow].rate == growing)
+        fix(flow, share, link, flows);
   }
-  // Nothing holds a flow over no link.
-  for (FairShare& one : shares_)
-    if (one.rate == growing) one.rate = std::numeric_limits<double>::infinity();
+  // No link limits a flow with an empty path.
+  for (FairShare& share : shares_)
+    if (share.rate == growing) share.rate = std::numeric_limits<double>::infinity();
   return shares_;
 }
 

@@ -8,22 +8,23 @@
 
 namespace pipewright::execution {
 
-// Where a flow leads: shared links by number, one that it crosses k times k times.
+// Path of a flow: numbers of the shared links. A link that the flow crosses k times appears k
+// times.
 struct FlowPath {
   std::vector<std::uint32_t> links;
-  double cap = std::numeric_limits<double>::infinity();  // bytes/s that links let each flow have
+  double cap = std::numeric_limits<double>::infinity();  // limit of the unshared links, in bytes/s
 };
 
 struct FairShare {
   static constexpr std::uint32_t no_link = std::numeric_limits<std::uint32_t>::max();
   double rate = 0;                     // bytes/s
-  std::uint32_t held_up_by = no_link;  // the link that is full; none: the flow's own cap
+  std::uint32_t bottleneck = no_link;  // link that limits the flow; no_link: its own cap does
 };
 
-// The max-min fair rates of flows: all grow alike until a link is full, which holds its flows where
-// they are, and so on with the others (progressive filling; Bertsekas and Gallager, Data Networks,
-// 2nd edition, section 6.5.2). It is how SimGrid shares links among flows without latency.
-// `bandwidth[link]` in bytes/s. Keeps its memory from one use to the next.
+// Max-min fair rates of flows. All rates grow equally until a link is full, which fixes the rates
+// of its flows; the others continue (progressive filling; Bertsekas and Gallager, Data Networks,
+// 2nd edition, section 6.5.2). SimGrid shares links among flows without latency in the same way.
+// `bandwidth[link]` is in bytes/s. The object reuses its memory between calls.
 class FairSharing {
  public:
   explicit FairSharing(std::vector<double> bandwidth);
@@ -32,20 +33,20 @@ class FairSharing {
 
  private:
   struct LinkState {
-    double left = 0;              // bytes/s that no flow has got yet
-    std::uint32_t crossings = 0;  // by flows that still grow
-    std::uint32_t begin = 0;      // of its flows in flows_of_
+    double remaining = 0;         // bytes/s that are not assigned yet
+    std::uint32_t crossings = 0;  // of flows whose rate still grows
+    std::uint32_t begin = 0;      // range of the link's flows in flows_by_link_
     std::uint32_t end = 0;
   };
   void count(std::span<const FlowPath* const> flows);
-  void hold(std::uint32_t flow, double rate, std::uint32_t link,
-            std::span<const FlowPath* const> flows);
+  void fix(std::uint32_t flow, double rate, std::uint32_t link,
+           std::span<const FlowPath* const> flows);
 
   std::vector<double> bandwidth_;
   std::vector<LinkState> links_;
   std::vector<std::uint32_t> used_;                     // links that flows cross
-  std::vector<std::uint32_t> flows_of_;                 // of all links
-  std::vector<std::uint32_t> by_cap_;                   // flows with a cap, the lowest first
+  std::vector<std::uint32_t> flows_by_link_;            // flows of all links, grouped by link
+  std::vector<std::uint32_t> by_cap_;                   // flows with a cap, lowest cap first
   std::vector<std::pair<double, std::uint32_t>> heap_;  // shares and links
   std::vector<FairShare> shares_;
 };

@@ -17,10 +17,9 @@ namespace {
 using Index = std::uint32_t;
 using Color = std::uint64_t;
 
-using pipewright::mix;
-Color mix(double x) { return mix(std::bit_cast<Color>(x)); }
+Color mix_double(double x) { return mix(std::bit_cast<Color>(x)); }
 
-// All flows of all groups, and the shared links that they cross. Each has a colour; sums of hashes
+// Flows of all groups and the shared links that they cross, each with a colour. Sums of hashes
 // stand for multisets of colours, so that no result depends on an order or an address.
 class FlowSymmetry {
  public:
@@ -32,7 +31,7 @@ class FlowSymmetry {
       kinds_.push_back(kinds.empty() ? 0 : kinds[groups_.size()]);
       color = mix(color) ^ mix(kinds_.back());
       for (Index step = 0; step < phases.size(); ++step) {
-        color = mix(color) ^ mix(phases[step].latency);
+        color = mix(color) ^ mix_double(phases[step].latency);
         for (const Flow& flow : phases[step].flows) add(flow, step);
       }
       groups_.push_back(color);
@@ -42,11 +41,12 @@ class FlowSymmetry {
   }
 
   using StandIns = std::unordered_map<const cluster::Link*, const cluster::Link*>;
-  // Which class of flows has a link that stands for many: a link of those many carries flows of one
-  // class of a kind, so the other classes stay on links of their own.
+  // Owner of a representative link: the class of flows, of one kind, that may use it. A link of the
+  // represented class carries flows of one class per kind, so flows of other classes stay on their
+  // own links.
   using Owners = std::map<std::pair<Color, const cluster::Link*>, Color>;
   Folded fold(const cluster::Cluster& cluster, std::span<const std::vector<Phase>> plans,
-              const StandIns& others) const;
+              const StandIns& existing) const;
 
  private:
   struct PlannedFlow {
@@ -54,7 +54,8 @@ class FlowSymmetry {
     Index group;
     Index step;
     std::uint64_t bytes;
-    std::size_t links_end;  // in links_of_; they begin where those of the flow before it end
+    std::size_t
+        links_end;  // end of its links in flow_links_; they begin at the previous flow's end
     Color color;
   };
   struct SharedLink {
@@ -66,18 +67,18 @@ class FlowSymmetry {
   bool refine();
   std::span<const Index> links_of(std::size_t flow_index) const {
     const std::size_t begin = flow_index == 0 ? 0 : planned_[flow_index - 1].links_end;
-    return {links_of_.data() + begin, planned_[flow_index].links_end - begin};
+    return {flow_links_.data() + begin, planned_[flow_index].links_end - begin};
   }
   cluster::Route representative(const cluster::Cluster& cluster, std::size_t flow_index,
                                 const std::unordered_map<Index, Index>& times,
-                                const StandIns& others, Owners& owners) const;
+                                const StandIns& existing, Owners& owners) const;
 
   const RankPlacement& placement_;
   std::vector<PlannedFlow> planned_;
-  std::vector<Index> links_of_;
+  std::vector<Index> flow_links_;
   std::vector<SharedLink> links_;
   std::vector<Color> groups_;
-  std::vector<Color> kinds_;  // of groups, as given
+  std::vector<Color> kinds_;  // by group, as passed to the constructor
   std::unordered_map<const cluster::Link*, Index> index_of_;
   std::size_t classes_ = 0;
 };
@@ -93,80 +94,80 @@ void FlowSymmetry::add(const Flow& flow, Index step) {
       cap = std::min(cap, bandwidth);
       continue;
     }
-    const auto [place, is_new] = index_of_.emplace(link, static_cast<Index>(links_.size()));
-    if (is_new) links_.push_back({link, mix(bandwidth)});
-    links_of_.push_back(place->second);
+    const auto [it, is_new] = index_of_.emplace(link, static_cast<Index>(links_.size()));
+    if (is_new) links_.push_back({link, mix_double(bandwidth)});
+    flow_links_.push_back(it->second);
   }
   planned_.push_back({.flow = &flow,
                       .group = static_cast<Index>(groups_.size()),
                       .step = step,
                       .bytes = bytes,
-                      .links_end = links_of_.size(),
-                      .color = mix(mix(bytes) + step) ^ mix(cap)});
+                      .links_end = flow_links_.size(),
+                      .color = mix(mix(bytes) + step) ^ mix_double(cap)});
 }
 
-// One round; false if it parts nothing any more.
+// One round of refinement; false if the number of classes stays the same.
 bool FlowSymmetry::refine() {
-  std::vector<Color> of_links(links_.size());
-  std::vector<Color> of_groups(groups_.size());
+  std::vector<Color> link_sums(links_.size());
+  std::vector<Color> group_sums(groups_.size());
   std::unordered_set<Color> colors;
   for (std::size_t i = 0; i < planned_.size(); ++i) {
     PlannedFlow& planned = planned_[i];
     Color sum = mix(groups_[planned.group]);
     for (const Index link : links_of(i)) sum += mix(links_[link].color);
     planned.color = mix(mix(planned.color) + sum);
-    for (const Index link : links_of(i)) of_links[link] += mix(planned.color);
-    of_groups[planned.group] += mix(planned.color);
+    for (const Index link : links_of(i)) link_sums[link] += mix(planned.color);
+    group_sums[planned.group] += mix(planned.color);
     colors.insert(planned.color);
   }
   std::size_t classes = colors.size();
   colors.clear();
   for (std::size_t i = 0; i < links_.size(); ++i)
-    colors.insert(links_[i].color = mix(mix(links_[i].color) + of_links[i]));
+    colors.insert(links_[i].color = mix(mix(links_[i].color) + link_sums[i]));
   classes += colors.size();
   colors.clear();
   for (std::size_t i = 0; i < groups_.size(); ++i)
-    colors.insert(groups_[i] = mix(mix(groups_[i]) + of_groups[i]));
+    colors.insert(groups_[i] = mix(mix(groups_[i]) + group_sums[i]));
   classes += colors.size();
   return classes > std::exchange(classes_, classes);
 }
 
-// The route of one flow over the links that stand for their classes, each as many times as flows of
-// this class cross it.
+// Route of a flow over representative links, each as many times as flows of the class cross it.
 cluster::Route FlowSymmetry::representative(const cluster::Cluster& cluster, std::size_t flow_index,
                                             const std::unordered_map<Index, Index>& times,
-                                            const StandIns& others, Owners& owners) const {
+                                            const StandIns& existing, Owners& owners) const {
   const auto stand_in = [&](Index link) {
-    const cluster::Link* const here = links_[link].link;
-    const auto found = others.find(here);
-    if (found == others.end()) return here;
+    const cluster::Link* const original = links_[link].link;
+    const auto it = existing.find(original);
+    if (it == existing.end()) return original;
     const Color owner = owners
-                            .try_emplace({kinds_[planned_[flow_index].group], found->second},
+                            .try_emplace({kinds_[planned_[flow_index].group], it->second},
                                          planned_[flow_index].color)
                             .first->second;
-    return owner == planned_[flow_index].color ? found->second : here;
+    return owner == planned_[flow_index].color ? it->second : original;
   };
   const Flow& flow = *planned_[flow_index].flow;
-  cluster::Route own = placement_.route(flow.source, flow.destination);
-  const auto once = [&](Index link) {
-    const auto found = times.find(link);
-    return found != times.end() && found->second == 1 && stand_in(link) == links_[link].link;
+  cluster::Route original_route = placement_.route(flow.source, flow.destination);
+  const auto is_crossed_once = [&](Index link) {
+    const auto it = times.find(link);
+    return it != times.end() && it->second == 1 && stand_in(link) == links_[link].link;
   };
   if (times.size() == links_of(flow_index).size() &&
-      std::ranges::all_of(links_of(flow_index), once))
-    return own;
+      std::ranges::all_of(links_of(flow_index), is_crossed_once))
+    return original_route;
 
   std::vector<std::pair<Index, Index>> sorted(times.begin(), times.end());
   std::ranges::sort(sorted);
   std::vector<const cluster::Link*> links;
   for (const auto& [link, count] : sorted) links.insert(links.end(), count, stand_in(link));
-  for (const cluster::Link* link : own.links)
+  for (const cluster::Link* link : original_route.links)
     if (!cluster::is_shared(link)) links.push_back(link);
   return cluster.add_route(links);
 }
 
 Folded FlowSymmetry::fold(const cluster::Cluster& cluster,
-                          std::span<const std::vector<Phase>> plans, const StandIns& others) const {
+                          std::span<const std::vector<Phase>> plans,
+                          const StandIns& existing) const {
   Folded folded;
   std::unordered_map<Color, Index> link_of_class;
   for (Index link = 0; link < links_.size(); ++link) {
@@ -174,7 +175,7 @@ Folded FlowSymmetry::fold(const cluster::Cluster& cluster,
     folded.stand_in.emplace(links_[link].link, links_[first].link);
   }
 
-  // Of each class of flows: how many of them cross the links that stand for classes.
+  // Per class of flows: number of its flows that cross each representative link.
   std::unordered_map<Color, std::unordered_map<Index, Index>> times;
   for (std::size_t i = 0; i < planned_.size(); ++i)
     for (const Index link : links_of(i))
@@ -184,17 +185,17 @@ Folded FlowSymmetry::fold(const cluster::Cluster& cluster,
   std::unordered_map<Color, Index> plan_of_class;
   std::size_t flow_index = 0;
   for (Index group = 0; group < groups_.size(); ++group) {
-    const auto [place, is_new] =
+    const auto [it, is_new] =
         plan_of_class.emplace(groups_[group], static_cast<Index>(folded.transfer_plans.size()));
-    folded.plan_of.push_back(place->second);
+    folded.plan_of.push_back(it->second);
     TransferPlan transfer_plan{.cluster = &cluster, .host = placement_.host(0)};
     for (const Phase& phase : plans[group])
       transfer_plan.steps.push_back({.latency = phase.latency});
-    std::unordered_set<Color> known;
+    std::unordered_set<Color> seen_colors;
     for (; flow_index < planned_.size() && planned_[flow_index].group == group; ++flow_index) {
-      if (!is_new || !known.insert(planned_[flow_index].color).second) continue;
+      if (!is_new || !seen_colors.insert(planned_[flow_index].color).second) continue;
       const cluster::Route route =
-          representative(cluster, flow_index, times[planned_[flow_index].color], others, owners);
+          representative(cluster, flow_index, times[planned_[flow_index].color], existing, owners);
       transfer_plan.steps[planned_[flow_index].step].transfers.push_back(
           {route.source, route.destination, planned_[flow_index].bytes});
     }
@@ -212,10 +213,10 @@ Folded fold(const cluster::Cluster& cluster, const RankPlacement& placement,
   return FlowSymmetry(placement, plans, kinds).fold(cluster, plans, {});
 }
 
-Folded fold_beside(const Folded& others, const cluster::Cluster& cluster,
+Folded fold_beside(const Folded& base, const cluster::Cluster& cluster,
                    const RankPlacement& placement, std::span<const std::vector<Phase>> plans,
                    std::span<const std::uint64_t> kinds) {
-  return FlowSymmetry(placement, plans, kinds).fold(cluster, plans, others.stand_in);
+  return FlowSymmetry(placement, plans, kinds).fold(cluster, plans, base.stand_in);
 }
 
 }  // namespace pipewright::execution

@@ -8,9 +8,9 @@ namespace pipewright::execution {
 using trace::TrafficClass;
 
 std::size_t TimeBins::open() {
-  constexpr std::size_t few = 16;
+  constexpr std::size_t min_bins = 16;
   accounts_.emplace_back();
-  if (accounts_.size() * bins_ > most_cells_ && bins_ > few) {
+  if (accounts_.size() * bins_ > max_cells_ && bins_ > min_bins) {
     double_width();
     bins_ /= 2;
   }
@@ -52,13 +52,13 @@ void TimeBins::add(std::size_t account, double start, double end, const Cell& su
 }
 
 LinkBook::LinkBook(const cluster::Cluster& cluster) : cluster_(cluster) {
-  bins_.open();  // number 0 means none
+  bins_.open();  // account 0 means none
 }
 
 std::size_t LinkBook::number_of(const Link* link) {
-  const auto [place, is_new] = numbers_.emplace(link, links_.size());
+  const auto [it, is_new] = numbers_.emplace(link, links_.size());
   if (is_new) links_.push_back({.link = link, .bandwidth = cluster_.bandwidth_of(link)});
-  return place->second;
+  return it->second;
 }
 
 std::size_t LinkBook::account(Accounts& accounts, TrafficClass traffic) {
@@ -68,21 +68,21 @@ std::size_t LinkBook::account(Accounts& accounts, TrafficClass traffic) {
 }
 
 LinkBook::FlowPath& LinkBook::find_path(const Transfer& flow) {
-  const auto [place, is_new] = paths_[flow.source].try_emplace(flow.destination);
-  FlowPath& path = place->second;
+  const auto [it, is_new] = paths_[flow.source].try_emplace(flow.destination);
+  FlowPath& path = it->second;
   if (!is_new) return path;
-  in_order_.push_back(&path);
+  paths_in_order_.push_back(&path);
   path.bandwidth = std::numeric_limits<double>::infinity();
   for (const Link* link : cluster_.links_between(flow.source, flow.destination)) {
     path.bandwidth = std::min(path.bandwidth, cluster::Cluster::capacity_of(link));
     if (!cluster::is_shared(link)) continue;
     const std::size_t number = number_of(link);
-    const auto known =
+    const auto entry =
         std::ranges::find(path.links, number, &std::pair<std::size_t, double>::first);
-    if (known == path.links.end())
+    if (entry == path.links.end())
       path.links.emplace_back(number, 1.0 / cluster_.parts_of(link));
     else
-      known->second += 1.0 / cluster_.parts_of(link);
+      entry->second += 1.0 / cluster_.parts_of(link);
   }
   return path;
 }
@@ -95,14 +95,14 @@ LinkBook::FlowPath& LinkBook::own_path(const Transfer& flow) {
   return path;
 }
 
-// Of a flow that began before the job, the part that came after that.
-void LinkBook::add_other(const Transfer& flow, double start, double end) {
+// A flow that began before the job counts in proportion to the time since the job's start.
+void LinkBook::add_from_other_job(const Transfer& flow, double start, double end) {
   if (end <= 0) return;
   const double from = std::max(0.0, start);
   const double share = end > start ? (end - from) / (end - start) : 1;
   end_ = std::max(end_, end);
   for (const auto& [link, times] : find_path(flow).links) {
-    std::size_t& account = links_[link].others;
+    std::size_t& account = links_[link].other_jobs;
     if (account == 0) account = bins_.open();
     bins_.add(
         account, from, end,
@@ -125,17 +125,18 @@ void LinkBook::add(const Transfer& flow, TrafficClass traffic, double start, dou
     bins_.add(account(path.waits, traffic), start, end, {.waited = waited});
 }
 
-double LinkBook::use_of(std::size_t link, std::size_t bin) const {
-  const auto bytes = [&](std::size_t account, std::size_t at) {
-    return account != 0 && at < bins_.cells(account).size() ? bins_.cells(account)[at].bytes : 0;
+double LinkBook::busy_seconds(std::size_t link, std::size_t bin) const {
+  const auto bytes = [&](std::size_t account, std::size_t index) {
+    return account != 0 && index < bins_.cells(account).size() ? bins_.cells(account)[index].bytes
+                                                               : 0;
   };
   double sum = 0;
   for (const std::size_t account : links_[link].accounts) sum += bytes(account, bin);
-  return (sum + bytes(links_[link].others, bin)) / links_[link].bandwidth;
+  return (sum + bytes(links_[link].other_jobs, bin)) / links_[link].bandwidth;
 }
 
 TimeBins::Cell LinkBook::sum(std::size_t link, double from, double to) const {
-  TimeBins::Cell all;
+  TimeBins::Cell total;
   for (const std::size_t account : links_[link].accounts) {
     if (account == 0) continue;
     const std::vector<TimeBins::Cell>& cells = bins_.cells(account);
@@ -145,10 +146,10 @@ TimeBins::Cell LinkBook::sum(std::size_t link, double from, double to) const {
           (std::min(to, start + bins_.width()) - std::max(from, start)) / bins_.width();
       if (part <= 0) continue;
       const TimeBins::Cell& cell = cells[bin];
-      all += {cell.bytes * part, cell.flows * part, cell.waited * part};
+      total += {cell.bytes * part, cell.flows * part, cell.waited * part};
     }
   }
-  return all;
+  return total;
 }
 
 const std::vector<TimeBins::Cell>* LinkBook::use(std::size_t link, TrafficClass traffic) const {
@@ -156,23 +157,24 @@ const std::vector<TimeBins::Cell>* LinkBook::use(std::size_t link, TrafficClass 
   return account == 0 ? nullptr : &bins_.cells(account);
 }
 
-const std::vector<TimeBins::Cell>* LinkBook::use_by_others(std::size_t link) const {
-  const std::size_t account = links_[link].others;
+const std::vector<TimeBins::Cell>* LinkBook::use_by_other_jobs(std::size_t link) const {
+  const std::size_t account = links_[link].other_jobs;
   return account == 0 ? nullptr : &bins_.cells(account);
 }
 
 void LinkBook::settle() {
-  for (const FlowPath* path : in_order_)
+  for (const FlowPath* path : paths_in_order_)
     for (std::size_t traffic = 0; traffic < path->waits.size(); ++traffic) {
       if (path->waits[traffic] == 0) continue;
       const std::vector<TimeBins::Cell>& waits = bins_.cells(path->waits[traffic]);
       for (std::size_t bin = 0; bin < waits.size(); ++bin) {
         if (waits[bin].waited <= 0) continue;
-        double most = 0;
-        for (const auto& [link, times] : path->links) most = std::max(most, use_of(link, bin));
-        constexpr double same = 1 - 1e-6;
+        double highest = 0;
         for (const auto& [link, times] : path->links)
-          if (use_of(link, bin) >= same * most)
+          highest = std::max(highest, busy_seconds(link, bin));
+        constexpr double tie_tolerance = 1 - 1e-6;
+        for (const auto& [link, times] : path->links)
+          if (busy_seconds(link, bin) >= tie_tolerance * highest)
             bins_.cells(links_[link].accounts[traffic])[bin].waited += waits[bin].waited * times;
       }
     }

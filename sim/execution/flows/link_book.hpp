@@ -12,35 +12,36 @@
 
 namespace pipewright::execution {
 
-// Sums over time, in pieces of equal length, of many accounts that grow while a run goes on whose
-// length nobody knows. Pieces double their length when time runs past them, and when all accounts
-// together would take too much memory; a sum is never lost.
+// Time series of many accounts, summed up in bins of equal length, for a run of unknown duration.
+// Bins double their length when time exceeds them, and when all accounts together would take too
+// much memory. No amount is lost.
 class TimeBins {
  public:
   struct Cell {
     double bytes = 0;
-    double flows = 0;   // flow seconds
-    double waited = 0;  // flow seconds
+    double flows = 0;   // sum over flows of their seconds
+    double waited = 0;  // sum over flows of the seconds that they waited
 
-    Cell& operator+=(const Cell& other) {
-      bytes += other.bytes;
-      flows += other.flows;
-      waited += other.waited;
+    Cell& operator+=(const Cell& rhs) {
+      bytes += rhs.bytes;
+      flows += rhs.flows;
+      waited += rhs.waited;
       return *this;
     }
   };
 
-  // At most `bins` an account, and `cells` altogether as long as that leaves each a few.
+  // Limits: `bins` per account, and `cells` in total as long as each account keeps a minimum number
+  // of bins.
   explicit TimeBins(std::size_t bins = 512, std::size_t cells = std::size_t{1} << 21U)
-      : bins_(bins), most_cells_(cells) {}
+      : bins_(bins), max_cells_(cells) {}
 
-  std::size_t open();  // an account; numbered from 0
-  // Spreads `sum` evenly over [start, end], seconds from 0 on.
+  std::size_t open();  // new account; numbered from 0
+  // Spreads `sum` evenly over [start, end], in seconds from 0 on.
   void add(std::size_t account, double start, double end, const Cell& sum);
 
   std::size_t size() const { return accounts_.size(); }
-  double width() const { return width_; }  // seconds of a piece
-  // Piece by piece up to the last with something in it.
+  double width() const { return width_; }  // length of a bin in seconds
+  // Cells by bin, up to the last bin that is in use.
   const std::vector<Cell>& cells(std::size_t account) const { return accounts_[account]; }
   std::vector<Cell>& cells(std::size_t account) { return accounts_[account]; }
 
@@ -49,7 +50,7 @@ class TimeBins {
   Cell& cell(std::size_t account, std::size_t bin);
 
   std::size_t bins_;
-  std::size_t most_cells_;
+  std::size_t max_cells_;
   double width_ = 1e-6;
   std::vector<std::vector<Cell>> accounts_;
 };
@@ -61,92 +62,96 @@ struct Transfer {
   std::uint64_t bytes = 0;
 };
 
-// What flows do to the links that they share with others, over time and by class of traffic. Links
-// that cannot be shared (FATPIPE) are left out: each flow has all of them.
+// Use of shared links over time and by class of traffic. FATPIPE links are left out, as each flow
+// gets their whole bandwidth.
 class LinkBook {
  public:
   using Link = cluster::Link;
-  // Of each class of traffic; 0: none yet.
+  // Account numbers by class of traffic; 0: no account yet.
   using Accounts = std::array<std::size_t, trace::traffic_classes>;
 
-  // The cluster outlives this.
+  // The cluster must outlive this object.
   explicit LinkBook(const cluster::Cluster& cluster);
 
-  // Between two ends: the shared links, each with how often the flow counts on it, or
-  // which part of it goes there.
+  // Shared links between two ends, each with the number of times that the flow counts on it, or the
+  // fraction of the flow that crosses it.
   struct FlowPath {
-    std::vector<std::pair<std::size_t, double>> links;  // by number, in order of first mention
+    std::vector<std::pair<std::size_t, double>> links;  // by number, in order of first appearance
     double bandwidth = 0;                               // bytes/s, of one flow alone
-    bool is_own = false;                                // and not of other jobs alone
+    // True if the job uses the path; else only other jobs do.
+    bool is_own = false;
     Accounts waits{};
   };
 
-  // A flow that has ended; seconds from the start of the run.
+  // Adds a flow that has ended. Times are seconds since the start of the run.
   void add(const Transfer& flow, trace::TrafficClass traffic, double start, double end);
-  // One of another job, of which links that the job uses as well are in use.
-  void add_other(const Transfer& flow, double start, double end);
+  // Adds a flow of another job that runs at the same time.
+  void add_from_other_job(const Transfer& flow, double start, double end);
   const FlowPath& path(const Transfer& flow) { return own_path(flow); }
 
   std::size_t size() const { return links_.size(); }
   const Link* link(std::size_t number) const { return links_[number].link; }
   double bandwidth(std::size_t number) const { return links_[number].bandwidth; }
-  double width() const { return bins_.width(); }  // seconds of a piece of time
-  double end() const { return end_; }             // of the last flow
-  // What a class of traffic did to a link, piece by piece; null: nothing.
+  double width() const { return bins_.width(); }  // length of a bin in seconds
+  double end() const { return end_; }             // end of the last flow, in seconds
+  // Use of a link by a class of traffic, by bin; null: none.
   const std::vector<TimeBins::Cell>* use(std::size_t link, trace::TrafficClass traffic) const;
-  // What other jobs did to it, piece by piece; null: nothing.
-  const std::vector<TimeBins::Cell>* use_by_others(std::size_t link) const;
-  // Whether the job has ways over a link, and not others alone.
+  // Use of a link by other jobs, by bin; null: none.
+  const std::vector<TimeBins::Cell>* use_by_other_jobs(std::size_t link) const;
+  // True if the job has paths over a link; else only other jobs do.
   bool is_own(std::size_t link) const { return links_[link].is_own; }
-  // What all of the job's traffic did to a link in a piece of the time.
+  // Total use of a link by the job in a period of time.
   TimeBins::Cell sum(std::size_t link, double from, double to) const;
-  // Once after the last flow: counts what flows waited at the link of their way that had most of
-  // its bandwidth in use at the time, or at each that had. A flow gets less than all of its
-  // narrowest link only where some link of its way is used up.
+  // Call once after the last flow. Attributes the waiting time of flows to the link of their path
+  // with the highest use at the time, or to several links with equal use. A flow gets less than its
+  // narrowest link's bandwidth only where some link of its path is fully used.
   void settle();
 
  private:
-  struct OfLink {
+  struct LinkRecord {
     const Link* link;
     double bandwidth;
     Accounts accounts{};
-    std::size_t others = 0;  // the account of other jobs
+    std::size_t other_jobs = 0;  // account of other jobs
     bool is_own = false;
   };
   FlowPath& find_path(const Transfer& flow);
   FlowPath& own_path(const Transfer& flow);
   std::size_t number_of(const Link* link);
   std::size_t account(Accounts& accounts, trace::TrafficClass traffic);
-  double use_of(std::size_t link, std::size_t bin) const;  // seconds of its whole bandwidth
+  // Use of a link in a bin, as seconds of its whole bandwidth.
+  double busy_seconds(std::size_t link, std::size_t bin) const;
 
   const cluster::Cluster& cluster_;
   TimeBins bins_;
   double end_ = 0;
-  std::vector<OfLink> links_;
+  std::vector<LinkRecord> links_;
   std::unordered_map<const Link*, std::size_t> numbers_;
-  // By source and destination; elements of such maps stay where they are.
+  // Paths by source and destination. References to map elements stay valid.
   std::unordered_map<const cluster::Host*, std::unordered_map<const cluster::Host*, FlowPath>>
       paths_;
-  std::vector<const FlowPath*> in_order_;  // of their first flows
+  std::vector<const FlowPath*> paths_in_order_;  // by first flow
 };
 
-// Where the flows of a channel or a collective are written down; nowhere without a book.
+// Destination for records of the flows of a channel or a collective. Without a book nothing is
+// recorded.
 struct LinkAccount {
-  // The books of jobs that run beside the one.
-  struct Other {
+  // Book of another job that runs at the same time.
+  struct OtherJob {
     LinkBook* book;
     double epoch;
   };
   LinkBook* book = nullptr;
   trace::TrafficClass traffic = trace::TrafficClass::activation;
-  double epoch = 0;  // SimGrid's clock at the start of the run, seconds
-  const std::vector<Other>* others = nullptr;
+  double epoch = 0;  // SimGrid's clock at the start of the run, in seconds
+  const std::vector<OtherJob>* other_jobs = nullptr;
 
-  void add(const Transfer& flow, double start, double end) const {  // by SimGrid's clock
+  // Times are those of SimGrid's clock.
+  void add(const Transfer& flow, double start, double end) const {
     if (book != nullptr) book->add(flow, traffic, start - epoch, end - epoch);
-    if (others == nullptr) return;
-    for (const Other& other : *others)
-      other.book->add_other(flow, start - other.epoch, end - other.epoch);
+    if (other_jobs == nullptr) return;
+    for (const OtherJob& job : *other_jobs)
+      job.book->add_from_other_job(flow, start - job.epoch, end - job.epoch);
   }
 };
 

@@ -11,16 +11,16 @@
 
 namespace pipewright::execution {
 
-// A collective as it is carried out: a plan whose routes are known. Made once, it can be
-// started as often as its group says the same again.
+// Executable form of a collective: a plan with resolved routes. It is made once and can be started
+// whenever its group repeats the collective.
 struct TransferPlan {
   struct Step {
-    std::vector<Transfer> transfers;  // those that take time
+    std::vector<Transfer> transfers;  // without transfers that take no time
     double latency = 0;
   };
   std::vector<Step> steps;
-  const cluster::Cluster* cluster = nullptr;  // which outlives this
-  const cluster::Host* host = nullptr;        // of the actors that start the transfers
+  const cluster::Cluster* cluster = nullptr;  // must outlive the plan
+  const cluster::Host* host = nullptr;        // host of the actors that start the transfers
 };
 std::shared_ptr<const TransferPlan> make_transfer_plan(std::span<const Phase> phases,
                                                        const RankPlacement& placement);

@@ -11,22 +11,22 @@ namespace pipewright::execution {
 namespace {
 
 // SimGrid looks through an actor's pending transfers one by one, so that no actor has many.
-constexpr std::size_t most_pending = 64;
+constexpr std::size_t max_pending_transfers = 64;
 
 class Carrier;
 
-// Of the process's one engine.
-struct Carriers {
+// Idle carriers of the process's only engine.
+struct CarrierPool {
   std::vector<Carrier*> idle;
   int keepers = 0;
 };
-Carriers carriers;
+CarrierPool carrier_pool;
 
-// What an actor carries, one after the other.
+// Body of an actor that carries one piece of work after the other.
 class Carrier {
  public:
   Carrier() = default;
-  ~Carrier() { std::erase(carriers.idle, this); }  // also where it is killed while it waits
+  ~Carrier() { std::erase(carrier_pool.idle, this); }  // also if the actor is killed while it waits
   Carrier(const Carrier&) = delete;
   Carrier& operator=(const Carrier&) = delete;
 
@@ -36,8 +36,8 @@ class Carrier {
   }
   void live(const std::function<void()>& first) {
     first();
-    while (carriers.keepers > 0) {
-      carriers.idle.push_back(this);
+    while (carrier_pool.keepers > 0) {
+      carrier_pool.idle.push_back(this);
       wake_->acquire();
       if (!work_) return;
       std::exchange(work_, nullptr)();
@@ -49,13 +49,13 @@ class Carrier {
   sg4::SemaphorePtr wake_ = sg4::Semaphore::create(0);
 };
 
-void in_an_actor(sg4::Host* host, std::function<void()> work) {
-  if (carriers.idle.empty()) {
+void run_in_actor(sg4::Host* host, std::function<void()> work) {
+  if (carrier_pool.idle.empty()) {
     cluster::add_actor(host, "collective", [work = std::move(work)] { Carrier().live(work); });
     return;
   }
-  Carrier* const carrier = carriers.idle.back();
-  carriers.idle.pop_back();
+  Carrier* const carrier = carrier_pool.idle.back();
+  carrier_pool.idle.pop_back();
   carrier->give(std::move(work));
 }
 
@@ -76,8 +76,8 @@ void carry_out_step(Mirror& mirror, const TransferPlan::Step& step, sg4::Host* h
   std::span<const Transfer> rest(step.transfers);
   const sg4::SemaphorePtr ended = sg4::Semaphore::create(0);
   int helpers = 0;
-  for (; rest.size() > most_pending; rest = rest.subspan(most_pending), ++helpers)
-    in_an_actor(host, [&mirror, part = rest.first(most_pending), ended, account] {
+  for (; rest.size() > max_pending_transfers; rest = rest.subspan(max_pending_transfers), ++helpers)
+    run_in_actor(host, [&mirror, part = rest.first(max_pending_transfers), ended, account] {
       carry(mirror, part, account);
       ended->release();
     });
@@ -88,12 +88,12 @@ void carry_out_step(Mirror& mirror, const TransferPlan::Step& step, sg4::Host* h
 
 }  // namespace
 
-KeptCarriers::KeptCarriers() { ++carriers.keepers; }
+CarrierReuse::CarrierReuse() { ++carrier_pool.keepers; }
 
-KeptCarriers::~KeptCarriers() {
-  const bool is_killed = std::uncaught_exceptions() > 0;  // then so are all
-  if (--carriers.keepers > 0 || is_killed) return;
-  for (Carrier* const carrier : std::exchange(carriers.idle, {})) carrier->give(nullptr);
+CarrierReuse::~CarrierReuse() {
+  const bool is_killed = std::uncaught_exceptions() > 0;  // all actors are killed in that case
+  if (--carrier_pool.keepers > 0 || is_killed) return;
+  for (Carrier* const carrier : std::exchange(carrier_pool.idle, {})) carrier->give(nullptr);
 }
 
 void carry_out(const TransferPlan& transfer_plan, const LinkAccount& account) {
@@ -105,7 +105,7 @@ void carry_out(const TransferPlan& transfer_plan, const LinkAccount& account) {
 void start(std::shared_ptr<const TransferPlan> transfer_plan, std::function<void()> done,
            const LinkAccount& account) {
   sg4::Host* const host = mirror_of(*transfer_plan->cluster).host(transfer_plan->host);
-  in_an_actor(host, [transfer_plan = std::move(transfer_plan), done = std::move(done), account] {
+  run_in_actor(host, [transfer_plan = std::move(transfer_plan), done = std::move(done), account] {
     carry_out(*transfer_plan, account);
     done();
   });

@@ -8,23 +8,24 @@
 
 namespace pipewright::execution {
 
-// While one is there, actors that have carried something wait for more to carry: making an actor
-// takes as long as many of its flows do. Stands on an actor's stack.
-class KeptCarriers {
+// While an object of this type exists, actors that have finished a transfer wait for the next one:
+// creating an actor takes as long as many of its flows. Lives on the stack of an actor.
+class CarrierReuse {
  public:
-  KeptCarriers();
-  ~KeptCarriers();
-  KeptCarriers(const KeptCarriers&) = delete;
-  KeptCarriers& operator=(const KeptCarriers&) = delete;
+  CarrierReuse();
+  ~CarrierReuse();
+  CarrierReuse(const CarrierReuse&) = delete;
+  CarrierReuse& operator=(const CarrierReuse&) = delete;
 };
 
-// From an actor, or before the engine runs: starts the transfers of the first step now, among all
-// others that are on the way, and the next step when the last one's latency is over. At the end
-// calls `done` from an actor of its own. Returns at once. Flows go into `account`.
+// Starts the transfers of the first step now, beside all other transfers in progress, and each next
+// step when the latency of the previous one has passed. At the end it calls `done` from an actor of
+// its own. Returns at once; call it from an actor, or before the engine runs. Flows are recorded in
+// `account`.
 void start(std::shared_ptr<const TransferPlan> transfer_plan, std::function<void()> done,
            const LinkAccount& account = {});
 
-// The same from an actor that waits for the end.
+// The same, blocking the calling actor until the end.
 void carry_out(const TransferPlan& transfer_plan, const LinkAccount& account = {});
 
 }  // namespace pipewright::execution

@@ -9,17 +9,17 @@ using schedules::Pass;
 using schedules::PassKind;
 using schedules::PassSpan;
 
-Device::Device(const Job& job, ReplicaDevice who, double epoch, Synchronizer& others,
+Device::Device(const Job& job, ReplicaDevice copy, double epoch, Synchronizer& synchronizer,
                trace::Sink& sink, IterationCount* iterations)
-    : context_(job, who, epoch, others, sink),
+    : context_(job, copy, epoch, synchronizer, sink),
       gradients_(context_),
       weights_(context_),
       passes_(context_, gradients_, weights_),
-      at_(job.schedule.programs[who.device]),
-      passes_of_iteration_(job.schedule.programs[who.device].size() / job.schedule.iterations),
+      at_(job.schedule.programs[copy.device]),
+      passes_of_iteration_(job.schedule.programs[copy.device].size() / job.schedule.iterations),
       iterations_(iterations) {
   if (context_.sink == nullptr) return;
-  recorder_.emplace(job, who.device, sink);
+  recorder_.emplace(job, copy.device, sink);
   weights_.report_to(*recorder_);
 }
 
@@ -39,9 +39,9 @@ void Device::run(const Network& network) {
       run_pair(pass, at_.following(), span, ready, network);
       continue;
     }
-    const PassRunner::Ran ran = passes_.run(at_, pass, nullptr, ready);
-    span.start = ran.start;
-    span.end = ran.end;
+    const PassRunner::Interval interval = passes_.run(at_, pass, nullptr, ready);
+    span.start = interval.start;
+    span.end = interval.end;
     context_.now = span.released = send_output(pass, span.end, network);
     if (recorder_) recorder_->record(pass, span);
     end_pass(pass);
@@ -53,27 +53,29 @@ bool Device::enters(const Pass& pass) {
   const schedules::Schedule& schedule = context_.job.schedule;
   const std::uint32_t iteration = schedule.iteration_of(pass);
   if (pass.fused && schedule.iteration_of(at_.following()) != iteration)
-    throw std::logic_error("passes of two iterations run as one");
+    throw std::logic_error("a fused pair has passes of two iterations");
   return iterations_->enter(iteration);
 }
 
-// The two inputs are received, and the two outputs sent, one after the other, to the last byte.
+// Both inputs are received completely, one after the other, and both outputs are sent one after the
+// other.
 void Device::run_pair(const Pass& pass, const Pass& partner, PassSpan span, double ready,
                       const Network& network) {
   const schedules::P2p p2p = context_.job.p2p;
   at_partner_ = true;
   if (p2p == schedules::P2p::rendezvous) context_.catch_up(ready);
-  PassSpan other = wait_for_input(partner, ready, network);
+  PassSpan partner_span = wait_for_input(partner, ready, network);
   at_partner_ = false;
-  const PassRunner::Ran ran = passes_.run(at_, pass, &partner, std::max(ready, other.ready));
-  span.start = other.start = ran.start;
-  span.end = other.end = ran.end;
+  const PassRunner::Interval interval =
+      passes_.run(at_, pass, &partner, std::max(ready, partner_span.ready));
+  span.start = partner_span.start = interval.start;
+  span.end = partner_span.end = interval.end;
   span.released = send_output(pass, span.end, network);
   if (p2p == schedules::P2p::blocking) context_.catch_up(span.released);
-  context_.now = other.released = send_output(partner, span.released, network);
+  context_.now = partner_span.released = send_output(partner, span.released, network);
   if (recorder_) {
     recorder_->record(pass, span);
-    recorder_->record(partner, other);
+    recorder_->record(partner, partner_span);
   }
   at_.next();
   end_pass(pass);
@@ -83,7 +85,8 @@ void Device::run_pair(const Pass& pass, const Pass& partner, PassSpan span, doub
 double Device::send_output(const Pass& pass, double now, const Network& network) {
   double released = now;
   if (Channel* output = network.output_of(pass)) released = output->send(pass.microbatch, now);
-  if (Channel* kept = network.kept_by(pass)) kept->send(pass.microbatch, now);
+  if (Channel* stored_gradient = network.stored_gradient_of(pass))
+    stored_gradient->send(pass.microbatch, now);
   return released;
 }
 
@@ -106,7 +109,7 @@ PassSpan Device::wait_for_input(const Pass& pass, double now, const Network& net
   return {.sent = arrival.posted, .ready = arrival.end};
 }
 
-std::optional<Pass> Device::stands_at() const {
+std::optional<Pass> Device::current_pass() const {
   if (at_.done()) return std::nullopt;
   return at_partner_ ? at_.following() : at_.pass();
 }
@@ -125,9 +128,9 @@ void Device::count(const Pass& pass) {
   iterations_->ended(iteration, context_.now);
 }
 
-// The first and the last stage add up the gradients of the embedding that they share.
+// The first and the last stage sum up the gradients of their shared embedding.
 void Device::tie_embeddings(trace::StepRow& row) {
-  PendingCollective pending{context_.others.embeddings(context_.self, row.iteration),
+  PendingCollective pending{context_.synchronizer.embeddings(context_.self, row.iteration),
                             {.device = row.device,
                              .stage = gradients_.stages().front(),
                              .iteration = row.iteration,
@@ -146,7 +149,7 @@ void Device::finish_iteration(std::uint32_t iteration) {
   context_.catch_up(row.reduced);
   tie_embeddings(row);
   if (job.waits_for_norm()) {
-    const auto norm = context_.others.norm(iteration);
+    const auto norm = context_.synchronizer.norm(iteration);
     norm->wait();
     context_.now =
         std::max(context_.now, norm->end_time() + context_.replica_groups.norm_latency());
@@ -158,7 +161,8 @@ void Device::finish_iteration(std::uint32_t iteration) {
   row.updated = row.end = context_.now;
   if (job.conditions.gathers_after())
     context_.now = row.end = weights_.gather_after_step(iteration, gradients_.stages());
-  // A rendezvous starts when the receiver is there, which computes until then.
+  // A rendezvous starts when the receiver is ready, so SimGrid's clock must reach the end of its
+  // compute.
   if (job.p2p == schedules::P2p::rendezvous) context_.catch_up(context_.now);
   row.gathering = weights_.take_waited();
   if (context_.sink != nullptr) context_.sink->step(row);

@@ -6,8 +6,8 @@ namespace pipewright::execution {
 
 namespace sg4 = cluster::sg4;
 
-void ComputeClock::change(int by) {
-  running_ += by;
+void ComputeClock::change(int delta) {
+  running_ += delta;
   if (!watching_) return;
   watching_ = false;
   changed_->release();
@@ -19,28 +19,28 @@ double ComputeClock::advance(double now, double work, double excess) {
     return now + work;
   }
   sg4::this_actor::sleep_until(epoch_ + now);
-  while (work > 0) {  // SimGrid takes a timeout of 0 for none
+  while (work > 0) {  // SimGrid treats a timeout of 0 as no timeout
     const double rate = running_ > 0 ? 1 / (1 + excess) : 1;
     watching_ = true;
     const bool timed_out = changed_->acquire_timeout(work / rate);
     watching_ = false;
     if (timed_out) return now + work / rate;
-    const double then = std::max(now, sg4::Engine::get_clock() - epoch_);
-    work = std::max(0.0, work - (then - now) * rate);
-    now = then;
+    const double time = std::max(now, sg4::Engine::get_clock() - epoch_);
+    work = std::max(0.0, work - (time - now) * rate);
+    now = time;
   }
   return now;
 }
 
-DeviceContext::DeviceContext(const Job& given, ReplicaDevice who, double start,
-                             Synchronizer& synchronizer, trace::Sink& rows)
-    : job(given),
-      self(who),
-      epoch(start),
-      others(synchronizer),
-      replica_groups(synchronizer.replica_groups()),
-      sink(who.replica == 0 ? &rows : nullptr),
-      clock(start) {}
+DeviceContext::DeviceContext(const Job& run_job, ReplicaDevice copy, double run_start,
+                             Synchronizer& collectives, trace::Sink& rows)
+    : job(run_job),
+      self(copy),
+      epoch(run_start),
+      synchronizer(collectives),
+      replica_groups(collectives.replica_groups()),
+      sink(copy.replica == 0 ? &rows : nullptr),
+      clock(run_start) {}
 
 void DeviceContext::catch_up(double time) {
   now = time;

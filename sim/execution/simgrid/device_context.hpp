@@ -6,13 +6,13 @@
 
 namespace pipewright::execution {
 
-// A device's clock of work, which takes longer while collectives run beside it.
+// Clock of a device's compute, which slows down while collectives run beside it.
 class ComputeClock final : public CollectiveListener {
  public:
   explicit ComputeClock(double epoch) : epoch_(epoch) {}
 
-  // Blocks the actor for `work` seconds of undisturbed work from `now` on; returns the end. Beside
-  // collectives it takes 1 + `excess` times as long.
+  // Blocks the actor for `work` seconds of undisturbed compute from `now` on and returns the end.
+  // Beside collectives compute takes 1 + `excess` times as long.
   double advance(double now, double work, double excess);
 
   void collective_joined() override { ++joined_; }
@@ -23,40 +23,42 @@ class ComputeClock final : public CollectiveListener {
   }
 
  private:
-  void change(int by);
+  void change(int delta);
 
   double epoch_;
-  int joined_ = 0;  // that are not over
+  int joined_ = 0;  // collectives that are not over
   int running_ = 0;
   bool watching_ = false;
   cluster::sg4::SemaphorePtr changed_ = cluster::sg4::Semaphore::create(0);
 };
 
-// A collective that a device has posted and waits for later.
+// A collective that a device has joined and will wait for.
 struct PendingCollective {
   std::shared_ptr<CollectiveInstance> instance;
   trace::CollectiveRow row;
 };
 
-// What the parts of a device share: whose copy it is, with whom it talks, and its own time.
+// State that the parts of a device share: its copy, its clock and its collectives.
 struct DeviceContext {
   // `epoch` is SimGrid's clock at the start of the run. Rows of the first replica go to `sink`.
-  DeviceContext(const Job& job, ReplicaDevice self, double epoch, Synchronizer& others,
+  DeviceContext(const Job& job, ReplicaDevice self, double epoch, Synchronizer& synchronizer,
                 trace::Sink& sink);
 
-  // Lets SimGrid's clock come to where this device's time may be already, before others are told.
+  // Advances SimGrid's clock to `time`, which this device may have reached already, before an event
+  // becomes visible to other devices.
   void catch_up(double time);
-  // Waits until a collective is over, reports it, and returns its end.
+  // Waits until a collective is over, reports it and returns its end.
   double finish(PendingCollective& pending) const;
 
   const Job& job;
   const ReplicaDevice self;
   const double epoch;
-  Synchronizer& others;
+  Synchronizer& synchronizer;
   const ReplicaGroups& replica_groups;
-  trace::Sink* const sink;  // null: nobody looks at this replica
+  trace::Sink* const sink;  // null: rows of this replica are not reported
   ComputeClock clock;
-  double now = 0;  // seconds from the start of the run, exact where SimGrid's clock has rounded
+  // Seconds since the start of the run. Exact where SimGrid's clock is rounded.
+  double now = 0;
 };
 
 }  // namespace pipewright::execution

@@ -6,16 +6,16 @@
 
 namespace pipewright::execution {
 
-DispatchStream::DispatchStream(DeviceContext& device, std::vector<Turn> turns, std::uint64_t first,
+DispatchStream::DispatchStream(DeviceContext& device, std::vector<Slot> slots, std::uint64_t first,
                                double excess)
-    : device_(device), turns_(std::move(turns)), first_(first), slowdown_(1 + excess) {}
+    : device_(device), slots_(std::move(slots)), first_(first), slowdown_(1 + excess) {}
 
 void DispatchStream::start() {
-  if (!turns_.empty()) post();
+  if (!slots_.empty()) post();
 }
 
 void DispatchStream::wait() {
-  if (!turns_.empty()) over_->acquire();
+  if (!slots_.empty()) over_->acquire();
 }
 
 void DispatchStream::collective_started() {
@@ -23,12 +23,12 @@ void DispatchStream::collective_started() {
   device_.clock.collective_started();
 }
 
-// The next begins before this one has left the clock, which sees no gap between them.
+// The next collective begins before this one leaves the clock, so that the clock sees no gap.
 void DispatchStream::collective_ended() {
-  const Turn& turn = turns_[at_++];
-  exposed_[turn.of_partner ? 1 : 0] +=
-      hidden(cluster::sg4::Engine::get_clock() - started_, turn.beside, slowdown_).waits;
-  const bool is_last = at_ == turns_.size();
+  const Slot& slot = slots_[at_++];
+  exposed_[slot.of_partner ? 1 : 0] +=
+      hidden(cluster::sg4::Engine::get_clock() - started_, slot.overlap, slowdown_).waits;
+  const bool is_last = at_ == slots_.size();
   if (!is_last) post();
   device_.clock.collective_ended();
   if (is_last) over_->release();

@@ -8,26 +8,27 @@
 
 namespace pipewright::execution {
 
-// One collective within a pass, and the seconds of compute beside which it runs.
-struct Turn {
+// A collective inside a pass, and the seconds of compute beside which it runs.
+struct Slot {
   workload::Call call;
-  double beside;
-  bool of_partner = false;  // in a fused pair
+  double overlap;
+  bool of_partner = false;  // of the second pass of a fused pair
 };
 
-// The second stream of a fused pair: tokens of both passes go to experts and back in collectives
-// that follow one another, and slow down the compute beside them.
+// Second stream of a fused pair: dispatches of both passes run in collectives one after the other
+// and slow down the compute beside them.
 class DispatchStream final : public CollectiveListener {
  public:
-  // `first` and the numbers after it tell its collectives apart from the device's others. Beside
-  // them compute takes 1 + `excess` times as long. The stream outlives them: see wait().
-  DispatchStream(DeviceContext& device, std::vector<Turn> turns, std::uint64_t first,
+  // Collectives of the stream have the numbers `first`, `first` + 1 and so on among the device's
+  // collectives. Beside them compute takes 1 + `excess` times as long. The stream must outlive its
+  // collectives: see wait().
+  DispatchStream(DeviceContext& device, std::vector<Slot> slots, std::uint64_t first,
                  double excess);
 
   void start();
-  // Blocks the device's actor until all are over.
+  // Blocks the device's actor until all collectives are over.
   void wait();
-  // Seconds of the collectives of either pass, but for what its own compute hides.
+  // Seconds of each pass's collectives that its own compute does not hide.
   const std::array<double, 2>& exposed() const { return exposed_; }
 
   void collective_joined() override { device_.clock.collective_joined(); }
@@ -35,14 +36,14 @@ class DispatchStream final : public CollectiveListener {
   void collective_ended() override;
 
  private:
-  void post() { device_.others.call(device_.self, turns_[at_].call, first_ + at_, this); }
+  void post() { device_.synchronizer.call(device_.self, slots_[at_].call, first_ + at_, this); }
 
   DeviceContext& device_;
-  std::vector<Turn> turns_;
+  std::vector<Slot> slots_;
   std::uint64_t first_;
   double slowdown_;
   std::size_t at_ = 0;
-  double started_ = 0;  // SimGrid's clock
+  double started_ = 0;  // by SimGrid's clock
   std::array<double, 2> exposed_{};
   cluster::sg4::SemaphorePtr over_ = cluster::sg4::Semaphore::create(0);
 };

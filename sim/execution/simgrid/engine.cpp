@@ -21,24 +21,25 @@
 namespace pipewright::execution {
 namespace {
 
-// What a job has of its own in a simulation. First its flows are wired, then it gets its devices.
-struct Running {
-  Running(const Job& given, double start, trace::Sink& rows)
-      : job(given),
-        epoch(start),
-        sink(rows),
-        placement(given.cluster, given.hosts),
-        replica_groups(given) {
+// State of one job in a simulation. Its flows are wired first, then its devices are created.
+struct RunningJob {
+  RunningJob(const Job& run_job, double run_start, trace::Sink& row_sink)
+      : job(run_job),
+        epoch(run_start),
+        sink(row_sink),
+        placement(run_job.cluster, run_job.hosts),
+        replica_groups(run_job) {
     if (sink.wants_links()) book.emplace(job.cluster);
   }
-  Running(const Running&) = delete;  // its parts refer to each other
-  Running& operator=(const Running&) = delete;
+  RunningJob(const RunningJob&) = delete;  // its parts refer to each other
+  RunningJob& operator=(const RunningJob&) = delete;
 
   LinkAccount account() {
-    return {.book = book ? &*book : nullptr, .epoch = epoch, .others = &others};
+    return {.book = book ? &*book : nullptr, .epoch = epoch, .other_jobs = &other_jobs};
   }
   void start_devices(const Mirror& mirror, std::exception_ptr& failure, IterationCount* iterations);
-  // SimGrid returns from a deadlock as if all were well.
+  // Throws if devices are blocked: SimGrid returns from a deadlock as if the simulation were
+  // complete.
   void check_deadlock() const;
 
   const Job& job;
@@ -48,15 +49,15 @@ struct Running {
   ReplicaGroups replica_groups;
   std::optional<Wiring> wiring;
   std::optional<LinkBook> book;
-  std::vector<LinkAccount::Other> others;
+  std::vector<LinkAccount::OtherJob> other_jobs;
   std::optional<CollectiveRunner> runner;
   std::optional<Synchronizer> synchronizer;
   std::deque<Device> devices;
-  std::deque<Network> networks;  // of each replica
+  std::deque<Network> networks;  // by replica
 };
 
-void Running::start_devices(const Mirror& mirror, std::exception_ptr& failure,
-                            IterationCount* iterations) {
+void RunningJob::start_devices(const Mirror& mirror, std::exception_ptr& failure,
+                               IterationCount* iterations) {
   runner.emplace(*wiring, account());
   synchronizer.emplace(job, replica_groups, epoch, *runner);
   for (std::uint32_t replica = 0; replica < job.simulated_replicas(); ++replica) {
@@ -66,10 +67,11 @@ void Running::start_devices(const Mirror& mirror, std::exception_ptr& failure,
                                             *synchronizer, sink, iterations);
       cluster::add_actor(mirror.host(job.host({replica, index})), "device-" + std::to_string(index),
                          [&device, &network, &failure] {
-                           // An exception that left the actor would end the process. SimGrid's own,
-                           // which kills an actor, is no std::exception and must pass.
+                           // An exception that leaves the actor would end the process. The
+                           // exception by which SimGrid kills an actor is not a std::exception and
+                           // must pass.
                            try {
-                             const KeptCarriers kept;
+                             const CarrierReuse reuse;
                              device.run(network);
                            } catch (const std::exception&) {
                              failure = std::current_exception();
@@ -80,120 +82,121 @@ void Running::start_devices(const Mirror& mirror, std::exception_ptr& failure,
   }
 }
 
-void Running::check_deadlock() const {
-  std::vector<schedules::Blocked> blocked;  // of the first replica that is
+void RunningJob::check_deadlock() const {
+  std::vector<schedules::Blocked> blocked;  // devices of the first blocked replica
   for (std::uint32_t index = 0; index < devices.size(); ++index) {
     if (index % job.schedule.devices == 0 && !blocked.empty()) break;
-    if (const auto pass = devices[index].stands_at())
+    if (const auto pass = devices[index].current_pass())
       blocked.push_back({index % job.schedule.devices, *pass});
   }
   if (!blocked.empty()) throw schedules::Deadlock(job.schedule, std::move(blocked));
 }
 
-// The links that two of the jobs or more have used in the piece of time, which is seconds since the
-// start of all.
-std::vector<SharedLink> shared_links(std::deque<Running>& jobs, double from, double to) {
+// Links that at least two of the jobs used in a period, in seconds since the start of the first
+// job.
+std::vector<SharedLink> find_shared_links(std::deque<RunningJob>& jobs, double from, double to) {
   std::map<const cluster::Link*, SharedLink> links;
   double start = 0;
   for (std::size_t number = 0; number < jobs.size(); ++number) {
-    Running& one = jobs[number];
-    if (!one.book) continue;
-    start = number == 0 ? one.epoch : start;
-    for (std::size_t link = 0; link < one.book->size(); ++link) {
-      if (!one.book->is_own(link)) continue;
+    RunningJob& job = jobs[number];
+    if (!job.book) continue;
+    start = number == 0 ? job.epoch : start;
+    for (std::size_t link = 0; link < job.book->size(); ++link) {
+      if (!job.book->is_own(link)) continue;
       const TimeBins::Cell sum =
-          one.book->sum(link, from - (one.epoch - start), to - (one.epoch - start));
-      SharedLink& shared = links[one.book->link(link)];
-      shared.bandwidth = one.book->bandwidth(link);
-      shared.alike = one.wiring->represents(one.book->link(link));
+          job.book->sum(link, from - (job.epoch - start), to - (job.epoch - start));
+      SharedLink& shared = links[job.book->link(link)];
+      shared.bandwidth = job.book->bandwidth(link);
+      shared.alike = job.wiring->represents(job.book->link(link));
       shared.bytes.resize(jobs.size());
       shared.waited.resize(jobs.size());
       shared.bytes[number] = sum.bytes;
       shared.waited[number] = sum.waited;
     }
   }
-  std::vector<SharedLink> several;
+  std::vector<SharedLink> shared_links;
   for (auto& [link, shared] : links) {
     if (std::ranges::count_if(shared.bytes, [](double bytes) { return bytes > 0; }) < 2) continue;
     shared.name = cluster::Cluster::link_name(link);
     shared.link_class = jobs.front().job.cluster.link_class(link);
-    several.push_back(std::move(shared));
+    shared_links.push_back(std::move(shared));
   }
   const auto use = [](const SharedLink& link) {
     return std::accumulate(link.bytes.begin(), link.bytes.end(), 0.0) / link.bandwidth;
   };
-  std::ranges::sort(several, [&](const SharedLink& a, const SharedLink& b) {
-    constexpr double same = 1e-9;
+  std::ranges::sort(shared_links, [&](const SharedLink& a, const SharedLink& b) {
+    constexpr double tie_tolerance = 1e-9;
     const double difference = use(a) - use(b);
-    return std::abs(difference) > same * use(a) ? difference > 0 : a.name < b.name;
+    return std::abs(difference) > tie_tolerance * use(a) ? difference > 0 : a.name < b.name;
   });
-  return several;
+  return shared_links;
 }
 
 }  // namespace
 
 void simulate(const Job& job, trace::Sink& sink) {
   sg4::Engine& engine = cluster::engine();
-  Running running(job, sg4::Engine::get_clock(), sink);
-  running.wiring.emplace(job, running.placement, running.replica_groups);
+  RunningJob running_job(job, sg4::Engine::get_clock(), sink);
+  running_job.wiring.emplace(job, running_job.placement, running_job.replica_groups);
   std::exception_ptr failure;
-  running.start_devices(begin_mirror(job.cluster), failure, nullptr);
+  running_job.start_devices(begin_mirror(job.cluster), failure, nullptr);
   engine.run();
   if (failure) std::rethrow_exception(failure);
-  running.check_deadlock();
-  if (running.book) report_links(job, running.replica_groups, *running.wiring, *running.book, sink);
+  running_job.check_deadlock();
+  if (running_job.book)
+    report_links(job, running_job.replica_groups, *running_job.wiring, *running_job.book, sink);
 }
 
-Together run_together(std::span<const JobStart> jobs, std::uint32_t enough) {
+JointResult run_together(std::span<const JobStart> jobs, std::uint32_t enough) {
   sg4::Engine& engine = cluster::engine();
   const double epoch = sg4::Engine::get_clock();
-  std::deque<Running> all;
+  std::deque<RunningJob> running_jobs;
   std::vector<Wiring*> wirings;
   std::vector<CommonWindow::Member> members;
   for (const JobStart& start : jobs) {
-    Running& one = all.emplace_back(start.job, epoch + start.offset, start.sink);
-    one.wiring.emplace(start.job, one.placement, one.replica_groups, Wiring::OfSeveral{});
-    wirings.push_back(&*one.wiring);
+    RunningJob& job = running_jobs.emplace_back(start.job, epoch + start.offset, start.sink);
+    job.wiring.emplace(start.job, job.placement, job.replica_groups, Wiring::JointRun{});
+    wirings.push_back(&*job.wiring);
     members.push_back({start.offset, start.job.simulated_replicas() * start.job.schedule.devices});
   }
-  for (Running& one : all)
-    for (Running& other : all)
-      if (&one != &other && other.book) one.others.push_back({&*other.book, other.epoch});
+  for (RunningJob& job : running_jobs)
+    for (RunningJob& peer : running_jobs)
+      if (&job != &peer && peer.book) job.other_jobs.push_back({&*peer.book, peer.epoch});
   Wiring::fold_together(wirings);
   CommonWindow window(members, enough);
   std::deque<IterationCount> counts;
   const Mirror& mirror = begin_mirror(jobs.front().job.cluster);
   std::exception_ptr failure;
-  for (std::size_t number = 0; number < all.size(); ++number) {
+  for (std::size_t number = 0; number < running_jobs.size(); ++number) {
     begin_rows(jobs[number].job, EngineKind::simgrid, jobs[number].info, jobs[number].sink);
-    all[number].start_devices(mirror, failure, &counts.emplace_back(window, number));
+    running_jobs[number].start_devices(mirror, failure, &counts.emplace_back(window, number));
   }
   engine.run();
   if (failure) std::rethrow_exception(failure);
-  for (const Running& one : all) one.check_deadlock();
+  for (const RunningJob& job : running_jobs) job.check_deadlock();
 
-  Together together;
+  JointResult result;
   double from = 0;
   double to = std::numeric_limits<double>::infinity();
-  for (std::size_t number = 0; number < all.size(); ++number) {
-    Running& one = all[number];
-    together.jobs.push_back({window.ends(number), window.first(number)});
-    if (one.book) report_links(one.job, one.replica_groups, *one.wiring, *one.book, one.sink);
-    one.sink.finish();
+  for (std::size_t number = 0; number < running_jobs.size(); ++number) {
+    RunningJob& job = running_jobs[number];
+    result.jobs.push_back({window.ends(number), window.first(number)});
+    if (job.book) report_links(job.job, job.replica_groups, *job.wiring, *job.book, job.sink);
+    job.sink.finish();
     from = std::max(from, members[number].offset + window.ends(number).front());
     to = std::min(to, members[number].offset + window.ends(number).back());
   }
-  together.window = std::max(0.0, to - from);
-  together.links = shared_links(all, from, to);
-  return together;
+  result.window = std::max(0.0, to - from);
+  result.links = find_shared_links(running_jobs, from, to);
+  return result;
 }
 
 LinksOfJob links_of(const Job& job) {
-  Job others = job;
-  others.conditions.communication.detail = config::Detail::fast;
+  Job fast_job = job;
+  fast_job.conditions.communication.detail = config::Detail::fast;
   const RankPlacement placement(job.cluster, job.hosts);
-  const ReplicaGroups replica_groups(others);
-  return Wiring(others, placement, replica_groups, Wiring::OfSeveral{}).links(replica_groups);
+  const ReplicaGroups replica_groups(fast_job);
+  return Wiring(fast_job, placement, replica_groups, Wiring::JointRun{}).links(replica_groups);
 }
 
 }  // namespace pipewright::execution

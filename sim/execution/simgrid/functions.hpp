@@ -6,7 +6,7 @@
 
 namespace pipewright::execution {
 
-// What the part of the program that loads SimGrid is for.
+// Entry points of the module that is linked with SimGrid.
 struct SimgridFunctions {
   decltype(&cluster::load_with_simgrid) load;
   decltype(&execution::simulate) simulate;

@@ -15,14 +15,14 @@ GradientReducer::GradientReducer(DeviceContext& device) : device_(device) {
 
 bool GradientReducer::completes_stage(const Pass& pass) const {
   if (!ends_microbatch(pass.kind)) return false;
-  // A device sees the microbatches of its route.
+  // A device runs the microbatches of its route.
   const schedules::Schedule& schedule = device_.job.schedule;
   const schedules::Routes& routes = schedule.routes;
   const std::uint32_t count = schedule.microbatches * schedule.slices;
-  const std::uint32_t all =
+  const std::uint32_t total =
       (count + routes.count() - 1 - routes.route_of(pass.microbatch)) / routes.count();
-  const auto added = added_.find({schedule.iteration_of(pass), pass.stage});
-  return (added == added_.end() ? 0 : added->second) + 1 == all;
+  const auto it = added_.find({schedule.iteration_of(pass), pass.stage});
+  return (it == added_.end() ? 0 : it->second) + 1 == total;
 }
 
 bool GradientReducer::completes_gradients(const Pass& pass) const {
@@ -38,16 +38,16 @@ std::uint32_t GradientReducer::parts(const Pass& pass) const {
 
 void GradientReducer::reduce(const Pass& pass, std::uint32_t part, double now) {
   device_.catch_up(now);
-  PartOfStage which{.stage = pass.stage,
-                    .iteration = device_.job.schedule.iteration_of(pass),
-                    .part = part,
-                    .pass = {}};
-  // Two devices that hold one stage end it with microbatches of their own.
-  if (device_.job.conditions.zero >= 2) which.pass = PassOfStage{pass.kind, pass.microbatch};
-  pending_.push_back({device_.others.gradients(which, &device_.clock),
+  PartOfStage reduced_part{.stage = pass.stage,
+                           .iteration = device_.job.schedule.iteration_of(pass),
+                           .part = part,
+                           .pass = {}};
+  // Two devices that hold the same stage end it with different microbatches.
+  if (device_.job.conditions.zero >= 2) reduced_part.pass = PassOfStage{pass.kind, pass.microbatch};
+  pending_.push_back({device_.synchronizer.gradients(reduced_part, &device_.clock),
                       {.device = device_.self.device,
-                       .stage = which.stage,
-                       .iteration = which.iteration,
+                       .stage = reduced_part.stage,
+                       .iteration = reduced_part.iteration,
                        .kind = trace::CollectiveKind::reduce_gradients,
                        .bytes = device_.replica_groups.gradient_bytes(pass.stage),
                        .posted = now}});

@@ -9,39 +9,41 @@
 
 namespace pipewright::execution {
 
-// The gradients of a device: knows when those of a stage, and of all its stages, are summed up, and
-// reduces them with the device's replicas, in parts.
+// Gradients of a device: detects when those of a stage, and of all stages, are complete, and
+// reduces them over the device's replicas, in parts.
 class GradientReducer {
  public:
   explicit GradientReducer(DeviceContext& device);
 
-  const std::vector<std::uint32_t>& stages() const { return stages_; }  // of the device
+  const std::vector<std::uint32_t>& stages() const { return stages_; }  // stages of the device
 
-  // In how many parts the gradients become whole while this pass runs, layer by layer from the last
-  // one on, and are reduced on the way; 0: they are not, or after the pass.
+  // Number of parts in which gradients become complete and are reduced while this pass runs, layer
+  // by layer from the last one on; 0: reductions do not overlap with the pass.
   std::uint32_t parts(const schedules::Pass& pass) const;
-  // A part of them is whole at `now`.
+  // Starts the reduction of a part that is complete at `now`.
   void reduce(const schedules::Pass& pass, std::uint32_t part, double now);
 
-  // A pass has ended. Returns the iteration whose gradients are complete with it.
+  // Registers the end of a pass. Returns the iteration whose gradients it completes, if any.
   std::optional<std::uint32_t> add(const schedules::Pass& pass);
-  // At the end of an iteration: waits for what is to be reduced, and returns when it is.
+  // Waits at the end of an iteration for all reductions and returns the time of the last.
   double finish();
 
  private:
-  // Whether this pass, which has not been added, is the last to add to its stage's gradients.
+  // True if this pass, which is not added yet, is the last to add to its stage's gradients.
   bool completes_stage(const schedules::Pass& pass) const;
-  // Whether gradients are to be reduced after this pass: of its stage's last microbatch, or, with
-  // sharded gradients, of every one.
+  // True if a reduction follows this pass: after the last microbatch of the stage, or, with sharded
+  // gradients, after every microbatch.
   bool completes_gradients(const schedules::Pass& pass) const;
   void reduce_all(const schedules::Pass& pass, double now);
 
   DeviceContext& device_;
   std::vector<std::uint32_t> stages_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> added_;  // iteration, stage
-  std::map<std::uint32_t, std::uint32_t> complete_;                         // stages, by iteration
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>
+      added_;                                        // by iteration and stage
+  std::map<std::uint32_t, std::uint32_t> complete_;  // number of complete stages, by iteration
   std::vector<PendingCollective> pending_;
-  std::vector<schedules::Pass> unreduced_;  // that completed gradients, until the iteration ends
+  std::vector<schedules::Pass>
+      unreduced_;  // passes whose gradients are reduced at the end of the iteration
 };
 
 }  // namespace pipewright::execution

@@ -12,33 +12,35 @@ namespace {
 
 using trace::TrafficClass;
 
-constexpr std::size_t most_detailed = 64;  // links whose use is told over time
+// Number of links whose use is reported over time.
+constexpr std::size_t max_detailed_links = 64;
 
-constexpr std::array classes{TrafficClass::activation,       TrafficClass::gradient,
-                             TrafficClass::reduce_gradients, TrafficClass::gather_weights,
-                             TrafficClass::tie_embeddings,   TrafficClass::in_passes};
+constexpr std::array traffic_classes{TrafficClass::activation,       TrafficClass::gradient,
+                                     TrafficClass::reduce_gradients, TrafficClass::gather_weights,
+                                     TrafficClass::tie_embeddings,   TrafficClass::in_passes};
 
-// The busiest link of what goes at once, and how long it takes.
+// Busiest link of simultaneous traffic, and the duration of the traffic.
 struct BusiestLink {
-  std::size_t link = 0;  // number in the book
+  std::size_t link = 0;  // number in the link book
   bool has_link = false;
   double seconds = 0;
 };
 
-class Report {
+class LinkReport {
  public:
-  Report(const Job& job, Wiring& wiring, LinkBook& book, trace::Sink& sink)
+  LinkReport(const Job& job, Wiring& wiring, LinkBook& book, trace::Sink& sink)
       : job_(job), wiring_(wiring), book_(book), sink_(sink) {}
 
   void paths(const ReplicaGroups& replica_groups);
   void links();
 
  private:
-  BusiestLink alone(const Wiring::TransferPlans& transfer_plans) const;
-  BusiestLink alone(const std::vector<CollectiveOp>& ops) const;
-  void remember(TrafficClass traffic, std::uint32_t source, std::uint32_t destination,
+  BusiestLink uncontended(const Wiring::TransferPlans& transfer_plans) const;
+  BusiestLink uncontended(const std::vector<CollectiveOp>& ops) const;
+  void add_path(TrafficClass traffic, std::uint32_t source, std::uint32_t destination,
                 std::uint32_t stage, const BusiestLink& busiest);
-  double share(std::size_t link) const;  // of its bandwidth, over the run, other jobs' included
+  // Used fraction of a link's bandwidth over the run, including other jobs.
+  double share(std::size_t link) const;
   void use(std::size_t link, std::uint32_t row, bool in_detail) const;
 
   const Job& job_;
@@ -48,22 +50,22 @@ class Report {
   std::vector<std::pair<trace::PathRow, BusiestLink>> paths_;
 };
 
-// Plans go at once, and each does its steps one after the other. A step takes as long as the link
-// with most to carry for its bandwidth.
-BusiestLink Report::alone(const Wiring::TransferPlans& transfer_plans) const {
-  BusiestLink whole;
+// Plans run at once, and the steps of each plan one after the other. The link with the highest load
+// relative to its bandwidth determines the duration of a step.
+BusiestLink LinkReport::uncontended(const Wiring::TransferPlans& transfer_plans) const {
+  BusiestLink result;
   double longest = -1;
   std::size_t steps = 0;
   for (const auto& transfer_plan : transfer_plans)
     steps = std::max(steps, transfer_plan->steps.size());
-  for (std::size_t at = 0; at < steps; ++at) {
+  for (std::size_t index = 0; index < steps; ++index) {
     std::map<std::size_t, double> loads;  // seconds, by link
     double seconds = 0;
     double latency = 0;
     for (const auto& transfer_plan : transfer_plans) {
-      if (at >= transfer_plan->steps.size()) continue;
-      latency = std::max(latency, transfer_plan->steps[at].latency);
-      for (const Transfer& flow : transfer_plan->steps[at].transfers) {
+      if (index >= transfer_plan->steps.size()) continue;
+      latency = std::max(latency, transfer_plan->steps[index].latency);
+      for (const Transfer& flow : transfer_plan->steps[index].transfers) {
         const LinkBook::FlowPath& path = book_.path(flow);
         const auto bytes = static_cast<double>(flow.bytes);
         seconds = std::max(seconds, bytes / path.bandwidth);
@@ -75,30 +77,30 @@ BusiestLink Report::alone(const Wiring::TransferPlans& transfer_plans) const {
       seconds = std::max(seconds, load);
       if (load <= longest) continue;
       longest = load;
-      whole.link = link;
-      whole.has_link = true;
+      result.link = link;
+      result.has_link = true;
     }
-    whole.seconds += seconds + latency;
+    result.seconds += seconds + latency;
   }
-  return whole;
+  return result;
 }
 
-BusiestLink Report::alone(const std::vector<CollectiveOp>& ops) const {
-  BusiestLink whole;
+BusiestLink LinkReport::uncontended(const std::vector<CollectiveOp>& ops) const {
+  BusiestLink result;
   double longest = -1;
   for (const CollectiveOp& op : ops) {
-    const BusiestLink busiest = alone(wiring_.transfer_plans(op));
-    whole.seconds += busiest.seconds;
+    const BusiestLink busiest = uncontended(wiring_.transfer_plans(op));
+    result.seconds += busiest.seconds;
     if (!busiest.has_link || busiest.seconds <= longest) continue;
     longest = busiest.seconds;
-    whole.link = busiest.link;
-    whole.has_link = true;
+    result.link = busiest.link;
+    result.has_link = true;
   }
-  return whole;
+  return result;
 }
 
-void Report::remember(TrafficClass traffic, std::uint32_t source, std::uint32_t destination,
-                      std::uint32_t stage, const BusiestLink& busiest) {
+void LinkReport::add_path(TrafficClass traffic, std::uint32_t source, std::uint32_t destination,
+                          std::uint32_t stage, const BusiestLink& busiest) {
   paths_.push_back({{.traffic = traffic,
                      .source = source,
                      .destination = destination,
@@ -107,9 +109,9 @@ void Report::remember(TrafficClass traffic, std::uint32_t source, std::uint32_t 
                     busiest});
 }
 
-void Report::paths(const ReplicaGroups& replica_groups) {
+void LinkReport::paths(const ReplicaGroups& replica_groups) {
   const schedules::Routes& routes = job_.schedule.routes;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> hops[2];  // of activations, of gradients
+  std::set<std::pair<std::uint32_t, std::uint32_t>> hops[2];  // of activations and of gradients
   for (std::uint32_t route = 0; route < routes.count(); ++route)
     for (std::uint32_t stage = 0; stage + 1 < routes.stages(); ++stage) {
       const std::uint32_t a = routes.device(stage, route);
@@ -120,47 +122,47 @@ void Report::paths(const ReplicaGroups& replica_groups) {
     }
   for (const TrafficClass traffic : {TrafficClass::activation, TrafficClass::gradient})
     for (const auto& [a, b] : hops[static_cast<std::size_t>(traffic)])
-      remember(traffic, a, b, 0, alone(wiring_.hop({0, a}, b)));
+      add_path(traffic, a, b, 0, uncontended(wiring_.hop({0, a}, b)));
 
   for (std::uint32_t stage = 0; stage < job_.costs.traffic.size(); ++stage) {
     if (!replica_groups.has(stage)) continue;
-    const BusiestLink reduce = alone(replica_groups.gradients(stage));
+    const BusiestLink reduce = uncontended(replica_groups.gradients(stage));
     for (const std::uint32_t device : replica_groups.holders(stage))
-      remember(TrafficClass::reduce_gradients, device, device, stage, reduce);
+      add_path(TrafficClass::reduce_gradients, device, device, stage, reduce);
     if (job_.conditions.zero == 0) continue;
-    const BusiestLink gather = alone(replica_groups.weights(stage));
+    const BusiestLink gather = uncontended(replica_groups.weights(stage));
     for (const std::uint32_t device : replica_groups.holders(stage))
-      remember(TrafficClass::gather_weights, device, device, stage, gather);
+      add_path(TrafficClass::gather_weights, device, device, stage, gather);
   }
   if (replica_groups.embedding_bytes() == 0) return;
-  const BusiestLink tie = alone(replica_groups.embeddings(0));
+  const BusiestLink tie = uncontended(replica_groups.embeddings(0));
   for (std::uint32_t device = 0; device < job_.schedule.devices; ++device)
     if (replica_groups.ties_embeddings(device))
-      remember(TrafficClass::tie_embeddings, device, device,
+      add_path(TrafficClass::tie_embeddings, device, device,
                device == routes.device(0, 0) ? 0 : routes.stages() - 1, tie);
 }
 
-double Report::share(std::size_t link) const {
+double LinkReport::share(std::size_t link) const {
   double bytes = 0;
   const auto add = [&](const std::vector<TimeBins::Cell>* cells) {
     if (cells == nullptr) return;
     for (const TimeBins::Cell& cell : *cells) bytes += cell.bytes;
   };
-  for (const TrafficClass traffic : classes) add(book_.use(link, traffic));
-  add(book_.use_by_others(link));
+  for (const TrafficClass traffic : traffic_classes) add(book_.use(link, traffic));
+  add(book_.use_by_other_jobs(link));
   return book_.end() > 0 ? bytes / book_.bandwidth(link) / book_.end() : 0;
 }
 
-void Report::use(std::size_t link, std::uint32_t row, bool in_detail) const {
-  for (const TrafficClass traffic : classes) {
+void LinkReport::use(std::size_t link, std::uint32_t row, bool in_detail) const {
+  for (const TrafficClass traffic : traffic_classes) {
     const auto* const cells = book_.use(link, traffic);
     if (cells == nullptr) continue;
-    double before = 0;  // bytes are rounded so that their sum is right
+    double before = 0;  // bytes are rounded so that their sum stays exact
     double sum = 0;
-    TimeBins::Cell whole;
+    TimeBins::Cell sum_of_bins;
     for (std::size_t bin = 0; bin < cells->size(); ++bin) {
       const TimeBins::Cell& cell = (*cells)[bin];
-      whole += cell;
+      sum_of_bins += cell;
       before = sum;
       sum += cell.bytes;
       const auto bytes = static_cast<std::uint64_t>(std::llround(sum)) -
@@ -179,25 +181,25 @@ void Report::use(std::size_t link, std::uint32_t row, bool in_detail) const {
                     .traffic = traffic,
                     .start = 0,
                     .end = book_.end(),
-                    .bytes = static_cast<std::uint64_t>(std::llround(whole.bytes)),
-                    .flows = whole.flows,
-                    .waited = whole.waited});
+                    .bytes = static_cast<std::uint64_t>(std::llround(sum_of_bins.bytes)),
+                    .flows = sum_of_bins.flows,
+                    .waited = sum_of_bins.waited});
   }
 }
 
-void Report::links() {
+void LinkReport::links() {
   book_.settle();
   std::vector<std::size_t> order;
   for (std::size_t link = 0; link < book_.size(); ++link)
     if (book_.is_own(link)) order.push_back(link);
   std::vector<double> shares;
   for (std::size_t link = 0; link < book_.size(); ++link) shares.push_back(share(link));
-  // Links of a path that nothing went on come last; equal ones as the cluster names them.
-  std::unordered_map<const cluster::Link*, std::size_t> place;
-  for (const cluster::Link* link : job_.cluster.links()) place.emplace(link, place.size());
+  // Unused links come last; links with equal use are in the order of the cluster.
+  std::unordered_map<const cluster::Link*, std::size_t> position;
+  for (const cluster::Link* link : job_.cluster.links()) position.emplace(link, position.size());
   std::ranges::sort(order, {}, [&](std::size_t link) {
-    constexpr double digits = 1e9;  // that no rounding of sums reaches
-    return std::pair(-std::llround(shares[link] * digits), place[book_.link(link)]);
+    constexpr double digits = 1e9;  // resolution, coarser than the rounding of sums
+    return std::pair(-std::llround(shares[link] * digits), position[book_.link(link)]);
   });
   std::vector<std::uint32_t> rows(book_.size());
   for (std::uint32_t row = 0; row < order.size(); ++row) {
@@ -209,7 +211,8 @@ void Report::links() {
                 .alike = wiring_.represents(link),
                 .bandwidth = book_.bandwidth(order[row])});
   }
-  for (std::uint32_t row = 0; row < order.size(); ++row) use(order[row], row, row < most_detailed);
+  for (std::uint32_t row = 0; row < order.size(); ++row)
+    use(order[row], row, row < max_detailed_links);
   for (auto& [path, busiest] : paths_) {
     if (busiest.has_link) path.link = rows[busiest.link];
     sink_.path(path);
@@ -220,7 +223,7 @@ void Report::links() {
 
 void report_links(const Job& job, const ReplicaGroups& replica_groups, Wiring& wiring,
                   LinkBook& book, trace::Sink& sink) {
-  Report report(job, wiring, book, sink);
+  LinkReport report(job, wiring, book, sink);
   report.paths(replica_groups);
   report.links();
 }

@@ -7,8 +7,8 @@
 
 namespace pipewright::execution {
 
-// After a run: tells the sink what links did, the busiest first, and which ways the first replica's
-// traffic goes. Closes the book.
+// Reports the use of links to the sink after a run, busiest first, and the paths of the first
+// replica's traffic. Settles the book.
 void report_links(const Job& job, const ReplicaGroups& replica_groups, Wiring& wiring,
                   LinkBook& book, trace::Sink& sink);
 

@@ -26,12 +26,12 @@ std::string next_prefix() {
 
 Mirror::Mirror(std::shared_ptr<cluster::Network> network) : network_(std::move(network)) {
   if (network_ == nullptr)
-    there_.hosts.push_back(lone_host());
+    objects_.hosts.push_back(lone_host());
   else if (network_->in_simgrid() != nullptr)
-    there_ = *network_->in_simgrid();
+    objects_ = *network_->in_simgrid();
   else
     make();
-  for (const sg4::Link* link : there_.links) bandwidths_.push_back(link->get_bandwidth());
+  for (const sg4::Link* link : objects_.links) bandwidths_.push_back(link->get_bandwidth());
 }
 
 void Mirror::make() {
@@ -42,15 +42,15 @@ void Mirror::make() {
         append_links(&hosts[source], &hosts[destination], between);
       });
   for (const cluster::Link& link : network_->links) {
-    sg4::Link* const made =
+    sg4::Link* const created =
         cluster::add_link(static_cast<simgrid::kernel::routing::NetZoneImpl&>(zone),
                           prefix_ + link.name, link.bandwidth);
-    if (!link.is_shared) made->set_sharing_policy(sg4::Link::SharingPolicy::FATPIPE);
-    made->seal();
-    there_.links.push_back(made);
+    if (!link.is_shared) created->set_sharing_policy(sg4::Link::SharingPolicy::FATPIPE);
+    created->seal();
+    objects_.links.push_back(created);
   }
   for (const cluster::Host& host : hosts)
-    there_.hosts.push_back(zone.add_host(prefix_ + host.name, host.speed, host.cores));
+    objects_.hosts.push_back(zone.add_host(prefix_ + host.name, host.speed, host.cores));
   zone.seal();
 }
 
@@ -60,7 +60,7 @@ void Mirror::update() {
     double& bandwidth = bandwidths_[link.number];
     if (bandwidth == link.bandwidth) continue;
     bandwidth = link.bandwidth;
-    there_.links[link.number]->set_bandwidth(bandwidth);
+    objects_.links[link.number]->set_bandwidth(bandwidth);
   }
   const std::deque<cluster::Host>& ends = network_->ends();
   if (ends_zone_ == nullptr && !ends.empty())
@@ -74,15 +74,15 @@ void Mirror::update() {
 
 void Mirror::append_links(const cluster::Host* source, const cluster::Host* destination,
                           std::vector<const sg4::Link*>& into) {
-  asked_.clear();
-  network_->append_links(source, destination, asked_);
-  for (const cluster::Link* link : asked_) into.push_back(there_.links[link->number]);
+  route_buffer_.clear();
+  network_->append_links(source, destination, route_buffer_);
+  for (const cluster::Link* link : route_buffer_) into.push_back(objects_.links[link->number]);
 }
 
 sg4::Host* Mirror::host(const cluster::Host* host) const {
-  if (network_ == nullptr) return there_.hosts.front();
-  if (host->number < there_.hosts.size()) return there_.hosts[host->number];
-  return ends_[host->number - there_.hosts.size()];
+  if (network_ == nullptr) return objects_.hosts.front();
+  if (host->number < objects_.hosts.size()) return objects_.hosts[host->number];
+  return ends_[host->number - objects_.hosts.size()];
 }
 
 Mirror& mirror_of(const cluster::Cluster& cluster) {
@@ -99,7 +99,7 @@ Mirror& begin_mirror(const cluster::Cluster& cluster) {
   return mirror;
 }
 
-void load_simulator() {}  // it is part of the program
+void load_simulator() {}  // SimGrid is linked into this module
 
 void get_ready(const cluster::Cluster& cluster) { begin_mirror(cluster); }
 

@@ -12,19 +12,19 @@ namespace pipewright::execution {
 
 namespace sg4 = cluster::sg4;
 
-// A cluster's hosts and links in SimGrid, which has them to the end of the process.
+// Hosts and links of a cluster in SimGrid, which keeps them until the process ends.
 class Mirror {
  public:
-  explicit Mirror(std::shared_ptr<cluster::Network> network);  // null: of an ideal network
-  Mirror(const Mirror&) = delete;                              // SimGrid asks it for routes
+  explicit Mirror(std::shared_ptr<cluster::Network> network);  // null: ideal network
+  Mirror(const Mirror&) = delete;  // SimGrid calls the object for routes
   Mirror& operator=(const Mirror&) = delete;
 
-  // Has links the bandwidths that the cluster's have by now, and adds the ends of routes that
-  // Cluster::add_route() has made since. Not from an actor.
+  // Updates the bandwidths of links to the cluster's current values, and adds the ends of routes
+  // that Cluster::add_route() has created since. Must not be called from an actor.
   void update();
-  // Of a GPU or a port, or of such an end.
+  // `host` is a GPU, a port or an end of an added route.
   sg4::Host* host(const cluster::Host* host) const;
-  sg4::Link* link(const cluster::Link* link) const { return there_.links[link->number]; }
+  sg4::Link* link(const cluster::Link* link) const { return objects_.links[link->number]; }
 
  private:
   void make();
@@ -32,17 +32,17 @@ class Mirror {
                     std::vector<const sg4::Link*>& into);
 
   std::shared_ptr<cluster::Network> network_;
-  std::string prefix_;  // of names, which SimGrid wants to be different
-  cluster::InSimgrid there_;
-  std::vector<double> bandwidths_;  // of its links
+  std::string prefix_;  // makes names unique in SimGrid
+  cluster::InSimgrid objects_;
+  std::vector<double> bandwidths_;  // current bandwidths of the links
   cluster::FlowZone* ends_zone_ = nullptr;
   std::vector<sg4::Host*> ends_;
-  std::vector<const cluster::Link*> asked_;
+  std::vector<const cluster::Link*> route_buffer_;
 };
 
-// The cluster's, as it is now: before a simulation.
+// Returns the up-to-date mirror of the cluster. Call it before a simulation.
 Mirror& begin_mirror(const cluster::Cluster& cluster);
-// The same while it goes on.
+// The same during a simulation, without an update.
 Mirror& mirror_of(const cluster::Cluster& cluster);
 
 }  // namespace pipewright::execution

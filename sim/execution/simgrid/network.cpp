@@ -10,7 +10,7 @@
 namespace pipewright::execution {
 namespace {
 
-// Nothing contends: a message takes `latency` seconds, 0 between two passes of one device.
+// Channel without contention: a message takes `latency` seconds, 0 between two passes of a device.
 class LatencyChannel final : public Channel {
  public:
   LatencyChannel(double latency, schedules::P2p mode) : latency_(latency), mode_(mode) {}
@@ -25,15 +25,15 @@ class LatencyChannel final : public Channel {
   }
 
   Arrival receive(std::uint32_t microbatch, double now) override {
-    auto message = queue_.end();
-    while ((message = std::find_if(queue_.begin(), queue_.end(), [&](const Message& one) {
-              return one.microbatch == microbatch;
+    auto it = queue_.end();
+    while ((it = std::find_if(queue_.begin(), queue_.end(), [&](const Message& message) {
+              return message.microbatch == microbatch;
             })) == queue_.end()) {
       receiver_waits_ = true;
       wake_->acquire();
     }
-    Arrival arrival{.posted = message->posted, .start = message->posted};
-    queue_.erase(message);
+    Arrival arrival{.posted = it->posted, .start = it->posted};
+    queue_.erase(it);
     if (mode_ == schedules::P2p::rendezvous && latency_ > 0)
       arrival.start = std::max(arrival.start, now);
     arrival.end = arrival.start + latency_;
@@ -52,14 +52,14 @@ class LatencyChannel final : public Channel {
   sg4::SemaphorePtr wake_ = sg4::Semaphore::create(0);
 };
 
-// Flows over SimGrid's links, shared max-min fairly, and then the routes' latency. Paid after the
-// flows rather than before them, latency needs no actor of its own, moves no arrival on an idle
-// network, and leaves the sharing fair.
+// Route of a channel over SimGrid's links. Its flows share links max-min fairly; the route's
+// latency follows. Latency at the end needs no actor of its own, does not change arrivals on an
+// idle network, and keeps the sharing fair.
 struct FlowRoute {
   Mirror& mirror;
-  std::vector<Transfer> transfers = {};  // of a message, at once
+  std::vector<Transfer> transfers = {};  // of a message, all at once
   double latency = 0;                    // seconds
-  LinkAccount account = {};              // where the flows go, and since when
+  LinkAccount account = {};              // record of the flows, with the start of the run
 };
 
 class FlowChannel final : public Channel {
@@ -68,7 +68,7 @@ class FlowChannel final : public Channel {
 
   double send(std::uint32_t microbatch, double now) override {
     Message message{.microbatch = microbatch, .posted = now};
-    if (mode_ != schedules::P2p::rendezvous) start(message);  // others run meanwhile
+    if (mode_ != schedules::P2p::rendezvous) start(message);  // runs while the device continues
     const std::vector<sg4::CommPtr> flows = message.flows;
     queue_.push_back(std::move(message));
     if (receiver_waits_) {
@@ -79,14 +79,15 @@ class FlowChannel final : public Channel {
   }
 
   Arrival receive(std::uint32_t microbatch, double) override {
-    const auto early = std::find_if(early_.begin(), early_.end(),
-                                    [&](const auto& one) { return one.first == microbatch; });
+    const auto early = std::find_if(early_.begin(), early_.end(), [&](const auto& message) {
+      return message.first == microbatch;
+    });
     if (early != early_.end()) {
       const Arrival arrival = early->second;
       early_.erase(early);
       return arrival;
     }
-    while (true) {  // received in the order of sending
+    while (true) {  // messages are received in the order of sending
       while (queue_.empty()) {
         receiver_waits_ = true;
         wake_->acquire();
@@ -96,7 +97,7 @@ class FlowChannel final : public Channel {
       if (mode_ == schedules::P2p::rendezvous) start(message);
       Arrival arrival{.posted = message.posted};
       arrival.end = finish(message.flows);
-      // SimGrid's clock may be a rounding behind the device's.
+      // SimGrid's clock may lag behind the device's by a rounding error.
       arrival.start =
           std::max(message.posted, message.flows.front()->get_start_time() - route_.account.epoch);
       for (std::size_t i = 0; i < message.flows.size(); ++i)
@@ -111,7 +112,7 @@ class FlowChannel final : public Channel {
   struct Message {
     std::uint32_t microbatch = 0;
     double posted = 0;
-    std::vector<sg4::CommPtr> flows;  // none before it starts
+    std::vector<sg4::CommPtr> flows;  // empty before the message starts
   };
 
   void start(Message& message) const {
@@ -137,7 +138,7 @@ class FlowChannel final : public Channel {
   sg4::SemaphorePtr wake_ = sg4::Semaphore::create(0);
 };
 
-// A boundary tensor has arrived when the last of its parts has.
+// A boundary tensor has arrived when its last part has arrived.
 std::unique_ptr<Channel> make_channel(const Job& job, const Wiring::TransferPlans& transfer_plans,
                                       const LinkAccount& account) {
   FlowRoute route{.mirror = mirror_of(job.cluster), .account = account};
@@ -162,9 +163,11 @@ Network::Network(const Job& job, const Wiring& wiring, std::uint32_t replica,
     if (!end.crosses) {
       channels_.push_back(std::make_unique<LatencyChannel>(0, schedules::P2p::eager));
     } else {
-      LinkAccount own = account;
-      own.traffic = from < to ? trace::TrafficClass::activation : trace::TrafficClass::gradient;
-      channels_.push_back(make_channel(job, wiring.hop({replica, source}, destination), own));
+      LinkAccount channel_account = account;
+      channel_account.traffic =
+          from < to ? trace::TrafficClass::activation : trace::TrafficClass::gradient;
+      channels_.push_back(
+          make_channel(job, wiring.hop({replica, source}, destination), channel_account));
     }
     end.channel = channels_.back().get();
     return end;
@@ -176,18 +179,18 @@ Network::Network(const Job& job, const Wiring& wiring, std::uint32_t replica,
       Stage stage;
       if (to > 0) stage.activation = connect(to - 1, to, route);
       stage.gradient = connect(to < last ? to + 1 : to, to, route);
-      stage.kept = connect(to, to, route);
+      stage.stored_gradient = connect(to, to, route);
       stages_.push_back(stage);
     }
   }
 }
 
 const Network::End& Network::input_of(const schedules::Pass& pass) const {
-  static constexpr End none;
-  if (pass.kind == schedules::PassKind::recompute) return none;  // its input was kept by F
-  const Stage& here = stage(pass.stage, pass.microbatch);
-  if (pass.kind == schedules::PassKind::forward) return here.activation;
-  return schedules::sends_gradient(pass.kind) ? here.gradient : here.kept;
+  static constexpr End no_input;
+  if (pass.kind == schedules::PassKind::recompute) return no_input;  // F has stored its input
+  const Stage& channels = stage(pass.stage, pass.microbatch);
+  if (pass.kind == schedules::PassKind::forward) return channels.activation;
+  return schedules::sends_gradient(pass.kind) ? channels.gradient : channels.stored_gradient;
 }
 
 Channel* Network::output_of(const schedules::Pass& pass) const {
@@ -200,9 +203,9 @@ Channel* Network::output_of(const schedules::Pass& pass) const {
   return stage(pass.stage - 1, pass.microbatch).gradient.channel;
 }
 
-Channel* Network::kept_by(const schedules::Pass& pass) const {
+Channel* Network::stored_gradient_of(const schedules::Pass& pass) const {
   return pass.kind == schedules::PassKind::input_grad
-             ? stage(pass.stage, pass.microbatch).kept.channel
+             ? stage(pass.stage, pass.microbatch).stored_gradient.channel
              : nullptr;
 }
 

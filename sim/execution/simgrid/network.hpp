@@ -11,57 +11,58 @@
 
 namespace pipewright::execution {
 
-// A message as its receiver finds it. Seconds from the start of the run.
+// Times of a message, in seconds from the start of the run.
 struct Arrival {
   double posted = 0;
-  double start = 0;  // its first byte could move
+  double start = 0;  // its first byte can move
   double end = 0;    // its last byte has arrived
 };
 
-// One way for one kind of tensor from one stage to a neighbour: messages, named by their
-// microbatch, in the order in which they are sent. Called from inside the devices' actors, whose
-// own time `now` may run ahead of SimGrid's clock where nobody can tell.
+// Connection for one kind of tensor from a stage to its neighbour. Messages are identified by their
+// microbatch and sent in order. The functions are called by actors of devices, whose own time `now`
+// may be ahead of SimGrid's clock where no other actor can observe it.
 class Channel {
  public:
   virtual ~Channel() = default;
 
-  // Posts a message; returns when the device may go on, which is `now` unless sends block.
+  // Posts a message. Returns the time at which the device continues: `now` unless sends block.
   virtual double send(std::uint32_t microbatch, double now) = 0;
-  // Blocks the actor until the message's arrival is known, which may be before it has arrived.
+  // Blocks the actor until the time of arrival is known, which may be in the future.
   virtual Arrival receive(std::uint32_t microbatch, double now) = 0;
 };
 
-// All channels of a replica. Every pass but the first stage's F takes its input from one, and every
-// pass but the first stage's gradient and W puts its output into one, even where the next pass is
-// on the same device: F of the last stage hands its gradient to itself, I hands its own to W.
+// All channels of a replica. Every pass but the first stage's F takes its input from a channel, and
+// every pass but the first stage's backward passes and W puts its output into one, even if the next
+// pass is on the same device: F of the last stage sends the gradient to its own stage, and I sends
+// its gradient to W.
 class Network {
  public:
-  // Flows go into `account`, as activations or gradients.
+  // Flows are recorded in `account`, as activations or gradients.
   Network(const Job& job, const Wiring& wiring, std::uint32_t replica, const LinkAccount& account);
 
   struct End {
-    Channel* channel = nullptr;  // null: none
+    Channel* channel = nullptr;  // null: no input
     std::uint32_t source = 0;    // device
-    std::uint32_t stage = 0;     // that produces
-    bool crosses = false;        // from one device to another
+    std::uint32_t stage = 0;     // stage that produces the tensor
+    bool crosses = false;        // source and destination are different devices
   };
   const End& input_of(const schedules::Pass& pass) const;
   Channel* output_of(const schedules::Pass& pass) const;
-  // Where I leaves the gradient for W; null where the schedule does not split backwards.
-  Channel* kept_by(const schedules::Pass& pass) const;
+  // Channel from I to W; null where the schedule does not split backward passes.
+  Channel* stored_gradient_of(const schedules::Pass& pass) const;
 
  private:
   struct Stage {
-    End activation;  // into F
-    End gradient;    // into B or I
-    End kept;        // into W
+    End activation;       // into F
+    End gradient;         // into B or I
+    End stored_gradient;  // into W
   };
   const Stage& stage(std::uint32_t stage, std::uint32_t microbatch) const {
     return stages_[routes_.route_of(microbatch) * routes_.stages() + stage];
   }
 
   const schedules::Routes& routes_;
-  std::vector<Stage> stages_;  // [route * stages + stage]
+  std::vector<Stage> stages_;  // by route * stages + stage
   std::vector<std::unique_ptr<Channel>> channels_;
 };
 

@@ -18,7 +18,8 @@ void execution::simulate(const Job& job, trace::Sink& sink) { simgrid().simulate
 
 void execution::load_simulator() { simgrid(); }
 
-execution::Together execution::run_together(std::span<const JobStart> jobs, std::uint32_t enough) {
+execution::JointResult execution::run_together(std::span<const JobStart> jobs,
+                                               std::uint32_t enough) {
   return simgrid().run_together(jobs, enough);
 }
 

@@ -13,13 +13,13 @@ using schedules::Pass;
 
 namespace {
 
-// Whether it is a fused pair that takes what its streams take.
+// True if this is a fused pair whose duration follows from its streams.
 bool has_streams(const Job& job, const Pass* partner) {
   return partner != nullptr && !job.costs.times.says_pairs();
 }
 
-// What a fused pair whose time is given saves of the exposed time of both beside what it saves of
-// their compute: collectives of one run beside compute of the other.
+// Exposed time that a fused pair of given duration saves, in addition to compute: collectives of a
+// pass run beside compute of the other pass.
 double saved_exposed(const workload::StageCosts& costs, const Pass& pass, const Pass& partner) {
   const double exposed =
       costs.of(costs.collective_waits, pass) + costs.of(costs.collective_waits, partner);
@@ -27,49 +27,49 @@ double saved_exposed(const workload::StageCosts& costs, const Pass& pass, const 
                                    : exposed;
 }
 
-std::vector<Turn> turns_of(const DeviceContext& device, const Pass& pass, const Pass* partner,
-                           const std::function<bool(const workload::Call&)>& wanted) {
-  std::vector<Turn> turns;
-  for (const Pass* const one : {&pass, partner})
-    if (one != nullptr)
+std::vector<Slot> slots_of(const DeviceContext& device, const Pass& pass, const Pass* partner,
+                           const std::function<bool(const workload::Call&)>& is_selected) {
+  std::vector<Slot> slots;
+  for (const Pass* const member : {&pass, partner})
+    if (member != nullptr)
       for (const workload::Call& call :
-           calls_of(device.job, device.replica_groups, device.self, *one))
-        if (wanted(call))
-          turns.insert(turns.end(), call.times,
-                       {call, call.overlappable_compute / call.times, one == partner});
-  return turns;
+           calls_of(device.job, device.replica_groups, device.self, *member))
+        if (is_selected(call))
+          slots.insert(slots.end(), call.times,
+                       {call, call.overlappable_compute / call.times, member == partner});
+  return slots;
 }
 
-// The collectives that take turns with `compute` seconds of what runs as one, which has no more
-// beside them.
-std::vector<Turn> turns_beside(const DeviceContext& device, const Pass& pass, const Pass* partner,
+// Collectives that alternate with `compute` seconds of a pass or a pair. In total they overlap with
+// no more than that compute.
+std::vector<Slot> slots_beside(const DeviceContext& device, const Pass& pass, const Pass* partner,
                                double compute) {
   const Job& job = device.job;
   const bool streams = has_streams(job, partner);
-  std::vector<Turn> turns = turns_of(device, pass, partner, [&](const workload::Call& call) {
+  std::vector<Slot> slots = slots_of(device, pass, partner, [&](const workload::Call& call) {
     return !streams || !call.is_dispatch();
   });
   double bytes = 0;
-  for (const Turn& turn : turns) bytes += static_cast<double>(turn.call.bytes);
+  for (const Slot& slot : slots) bytes += static_cast<double>(slot.call.bytes);
   const double saved =
       partner != nullptr && !streams && bytes > 0 ? saved_exposed(job.costs, pass, *partner) : 0;
-  double all = 0;
-  for (Turn& turn : turns) {
-    if (saved > 0) turn.beside += saved * static_cast<double>(turn.call.bytes) / bytes;
-    all += turn.beside;
+  double total = 0;
+  for (Slot& slot : slots) {
+    if (saved > 0) slot.overlap += saved * static_cast<double>(slot.call.bytes) / bytes;
+    total += slot.overlap;
   }
-  if (all > compute)
-    for (Turn& turn : turns) turn.beside *= compute / all;
-  return turns;
+  if (total > compute)
+    for (Slot& slot : slots) slot.overlap *= compute / total;
+  return slots;
 }
 
 }  // namespace
 
-// A pass, or a fused pair, on its way through its work.
-class PassRunner::Running {
+// Progress of a pass or a fused pair through its work.
+class PassRunner::PassProgress {
  public:
-  Running(PassRunner& runner, const schedules::PassCursor& at, const Pass& pass,
-          const Pass* partner, double start)
+  PassProgress(PassRunner& runner, const schedules::PassCursor& at, const Pass& pass,
+               const Pass* partner, double start)
       : runner_(runner),
         at_(at),
         pass_(pass),
@@ -84,13 +84,13 @@ class PassRunner::Running {
   const PassWork& work() const { return work_; }
   double now() const { return now_; }
   void wait_until(double time) { now_ = std::max(now_, time); }
-  // Nothing beside it makes that longer.
+  // Waits until `time` at full speed: collectives do not prolong this.
   void stretch_to(double time) {
     constexpr double rounding = 1e-12;
     if (time - now_ > rounding * now_) now_ = runner_.device_.clock.advance(now_, time - now_, 0);
   }
 
-  // The next `seconds` of the work, and what falls due before they are over.
+  // Runs the next `seconds` of the work and the milestones that fall into them.
   void run(double seconds) {
     constexpr double rounding = 1 + 1e-12;
     const double until = done_ + seconds;
@@ -103,11 +103,11 @@ class PassRunner::Running {
     advance(until - done_);
   }
 
-  Ran finish() {
+  Interval finish() {
     for (Milestone due = milestones_.next(); due.kind != Milestone::Kind::none;
          due = milestones_.next())
       reach(due);
-    stretch_to(start_ + work_.least);  // the rest of the host's time
+    stretch_to(start_ + work_.min_seconds);  // the remaining time of the host
     return {start_, now_};
   }
 
@@ -124,9 +124,9 @@ class PassRunner::Running {
       runner_.gradients_.reduce(last_, due.part, now_);
       return;
     }
-    const double then = runner_.weights_.wait(due.of_partner ? *partner_ : pass_, due.part, now_);
-    start_ += then - now_;
-    now_ = then;
+    const double time = runner_.weights_.wait(due.of_partner ? *partner_ : pass_, due.part, now_);
+    start_ += time - now_;
+    now_ = time;
     if (milestones_.needs_more_weights()) return;
     schedules::PassCursor next = at_;
     for (int passes = partner_ == nullptr ? 1 : 2; passes > 0; --passes) next.next();
@@ -137,80 +137,84 @@ class PassRunner::Running {
   const schedules::PassCursor& at_;
   const Pass& pass_;
   const Pass* partner_;
-  Pass last_;  // the one that makes gradients, if any
+  Pass last_;  // the pass that produces gradients, if any
   PassWork work_;
   Milestones milestones_;
   double now_;
   double start_;
-  double done_ = 0;  // seconds of the work
+  double done_ = 0;  // seconds of work
 };
 
-PassRunner::Ran PassRunner::run(const schedules::PassCursor& at, const Pass& pass,
-                                const Pass* partner, double start) {
+PassRunner::Interval PassRunner::run(const schedules::PassCursor& at, const Pass& pass,
+                                     const Pass* partner, double start) {
   if (device_.job.costs.traffic.empty()) {
-    constexpr double alone = 0;  // nobody says anything
-    return {start, device_.clock.advance(start, work_of(pass, partner).least, alone)};
+    // No collectives run without traffic.
+    constexpr double no_excess = 0;
+    return {start, device_.clock.advance(start, work_of(pass, partner).min_seconds, no_excess)};
   }
-  Running running(*this, at, pass, partner, start);
+  PassProgress progress(*this, at, pass, partner, start);
   if (device_.job.has_full_detail())
-    run_with_collectives(running, pass, partner);
+    run_with_collectives(progress, pass, partner);
   else
-    running.run(running.work().seconds);
-  return running.finish();
+    progress.run(progress.work().seconds);
+  return progress.finish();
 }
 
-void PassRunner::run_with_collectives(Running& running, const Pass& pass, const Pass* partner) {
-  const PassWork& work = running.work();
-  const std::vector<Turn> turns = turns_beside(device_, pass, partner, work.seconds);
+void PassRunner::run_with_collectives(PassProgress& progress, const Pass& pass,
+                                      const Pass* partner) {
+  const PassWork& work = progress.work();
+  const std::vector<Slot> slots = slots_beside(device_, pass, partner, work.seconds);
   if (!has_streams(device_.job, partner)) {
-    take_turns(running, turns, work.seconds);
+    alternate(progress, slots, work.seconds);
     return;
   }
   for (const std::size_t half : {0U, 1U}) {
-    std::vector<Turn> dispatch = turns_of(device_, pass, partner, [&](const workload::Call& call) {
+    std::vector<Slot> dispatch = slots_of(device_, pass, partner, [&](const workload::Call& call) {
       return call.is_dispatch() && device_.job.costs.half_of(call) == half;
     });
     const std::uint64_t first = calls_;
     calls_ += dispatch.size();
-    const double start = running.now();
+    const double start = progress.now();
     DispatchStream stream(device_, std::move(dispatch), first, work.excess);
     device_.catch_up(start);
     stream.start();
-    const StreamWork& one = work.streams[0][half];
-    const StreamWork& other = work.streams[1][half];
+    const StreamWork& first_work = work.streams[0][half];
+    const StreamWork& second_work = work.streams[1][half];
     std::array<double, 2> waited{};
-    if (half == 0)  // where all other collectives are
-      waited = take_turns(running, turns, one.compute + other.compute);
+    if (half == 0)  // all other collectives belong to attention
+      waited = alternate(progress, slots, first_work.compute + second_work.compute);
     else
-      running.run(one.compute + other.compute);
+      progress.run(first_work.compute + second_work.compute);
     stream.wait();
-    running.wait_until(cluster::sg4::Engine::get_clock() - device_.epoch);
-    running.stretch_to(start + one.alone() - one.apart + waited[0] + stream.exposed()[0]);
-    running.stretch_to(start + other.alone() - other.apart + waited[1] + stream.exposed()[1]);
+    progress.wait_until(cluster::sg4::Engine::get_clock() - device_.epoch);
+    progress.stretch_to(start + first_work.alone() - first_work.apart + waited[0] +
+                        stream.exposed()[0]);
+    progress.stretch_to(start + second_work.alone() - second_work.apart + waited[1] +
+                        stream.exposed()[1]);
   }
 }
 
-// Returns how long each of the passes waited.
-std::array<double, 2> PassRunner::take_turns(Running& running, std::span<const Turn> turns,
-                                             double compute) {
+// Returns the seconds that each pass waited.
+std::array<double, 2> PassRunner::alternate(PassProgress& progress, std::span<const Slot> slots,
+                                            double compute) {
   std::array<double, 2> waited{};
-  if (turns.empty()) {
-    running.run(compute);
+  if (slots.empty()) {
+    progress.run(compute);
     return waited;
   }
   double rest = compute;
-  for (const Turn& turn : turns) rest -= turn.beside;
-  const double between = std::max(0.0, rest) / static_cast<double>(turns.size());
-  for (const Turn& turn : turns) {
-    running.run(between);
-    device_.catch_up(running.now());
-    const auto collective = device_.others.call(device_.self, turn.call, calls_++,
-                                                turn.beside > 0 ? &device_.clock : nullptr);
-    running.run(turn.beside);
-    const double before = running.now();
+  for (const Slot& slot : slots) rest -= slot.overlap;
+  const double between = std::max(0.0, rest) / static_cast<double>(slots.size());
+  for (const Slot& slot : slots) {
+    progress.run(between);
+    device_.catch_up(progress.now());
+    const auto collective = device_.synchronizer.call(device_.self, slot.call, calls_++,
+                                                      slot.overlap > 0 ? &device_.clock : nullptr);
+    progress.run(slot.overlap);
+    const double before = progress.now();
     collective->wait();
-    running.wait_until(collective->end_time());
-    waited[turn.of_partner ? 1 : 0] += running.now() - before;
+    progress.wait_until(collective->end_time());
+    waited[slot.of_partner ? 1 : 0] += progress.now() - before;
   }
   return waited;
 }

@@ -55,32 +55,32 @@ void CollectiveRunner::run_from(const std::shared_ptr<const std::vector<Collecti
                                 const std::function<void()>& done) {
   while (at < ops->size() && wiring_.transfer_plans((*ops)[at]).empty()) ++at;
   if (at == ops->size()) return done();
-  const Wiring::TransferPlans& all = wiring_.transfer_plans((*ops)[at]);
-  const auto left = std::make_shared<std::size_t>(all.size());
-  const auto after = [this, ops, at, left, account, done] {
-    if (--*left == 0) run_from(ops, at + 1, account, done);
+  const Wiring::TransferPlans& transfer_plans = wiring_.transfer_plans((*ops)[at]);
+  const auto remaining = std::make_shared<std::size_t>(transfer_plans.size());
+  const auto after = [this, ops, at, remaining, account, done] {
+    if (--*remaining == 0) run_from(ops, at + 1, account, done);
   };
-  for (const auto& transfer_plan : all) start(transfer_plan, after, account);
+  for (const auto& transfer_plan : transfer_plans) start(transfer_plan, after, account);
 }
 
 Synchronizer::Synchronizer(const Job& job, const ReplicaGroups& replica_groups, double epoch,
-                           CollectiveRunner& talk)
+                           CollectiveRunner& runner)
     : job_(job),
       epoch_(epoch),
-      runner_(talk),
+      runner_(runner),
       replica_groups_(replica_groups),
       streams_(job.schedule.devices) {}
 
-trace::TrafficClass Synchronizer::class_of(What what) {
-  switch (what) {
-    case What::gradients:
+trace::TrafficClass Synchronizer::class_of(Purpose purpose) {
+  switch (purpose) {
+    case Purpose::gradients:
       return trace::TrafficClass::reduce_gradients;
-    case What::weights:
+    case Purpose::weights:
       return trace::TrafficClass::gather_weights;
-    case What::embeddings:
+    case Purpose::embeddings:
       return trace::TrafficClass::tie_embeddings;
-    case What::norm:  // a number, which takes latency alone
-    case What::call:
+    case Purpose::norm:  // one number, which takes only latency
+    case Purpose::call:
       break;
   }
   return trace::TrafficClass::in_passes;
@@ -89,19 +89,19 @@ trace::TrafficClass Synchronizer::class_of(What what) {
 Synchronizer::Joined Synchronizer::join(const Key& key, std::uint32_t members,
                                         CollectiveListener* listener, Stream* stream,
                                         const Ops& ops) {
-  auto place = open_.find(key);
-  if (place == open_.end()) {
-    auto run = [this, talk = ops(), traffic = class_of(key.what)](
-                   const std::function<void()>& done) { runner_.run(talk, traffic, done); };
-    place = open_
-                .emplace(key, std::pair{members, std::make_shared<CollectiveInstance>(
-                                                     epoch_, std::move(run))})
-                .first;
+  auto it = open_.find(key);
+  if (it == open_.end()) {
+    auto run = [this, collectives = ops(), traffic = class_of(key.purpose)](
+                   const std::function<void()>& done) { runner_.run(collectives, traffic, done); };
+    it = open_
+             .emplace(key, std::pair{members,
+                                     std::make_shared<CollectiveInstance>(epoch_, std::move(run))})
+             .first;
   }
-  Joined collective = place->second.second;
+  Joined collective = it->second.second;
   collective->arrive(listener);
-  if (--place->second.first > 0) return collective;
-  open_.erase(place);
+  if (--it->second.first > 0) return collective;
+  open_.erase(it);
   if (stream != nullptr)
     stream->add(collective);
   else
@@ -109,37 +109,38 @@ Synchronizer::Joined Synchronizer::join(const Key& key, std::uint32_t members,
   return collective;
 }
 
-Synchronizer::Joined Synchronizer::gradients(const PartOfStage& which,
+Synchronizer::Joined Synchronizer::gradients(const PartOfStage& part,
                                              CollectiveListener* listener) {
-  return join({.what = What::gradients, .part = which}, replica_groups_.members(which.stage),
-              listener, &streams_[replica_groups_.holders(which.stage).front()],
-              [&] { return replica_groups_.gradients(which.stage); });
+  return join({.purpose = Purpose::gradients, .part = part}, replica_groups_.members(part.stage),
+              listener, &streams_[replica_groups_.holders(part.stage).front()],
+              [&] { return replica_groups_.gradients(part.stage); });
 }
 
-Synchronizer::Joined Synchronizer::weights(const PartOfStage& which, CollectiveListener* listener) {
-  return join({.what = What::weights, .part = which}, replica_groups_.members(which.stage),
-              listener, &streams_[replica_groups_.holders(which.stage).front()],
-              [&] { return replica_groups_.weights(which.stage); });
+Synchronizer::Joined Synchronizer::weights(const PartOfStage& part, CollectiveListener* listener) {
+  return join({.purpose = Purpose::weights, .part = part}, replica_groups_.members(part.stage),
+              listener, &streams_[replica_groups_.holders(part.stage).front()],
+              [&] { return replica_groups_.weights(part.stage); });
 }
 
-Synchronizer::Joined Synchronizer::embeddings(ReplicaDevice who, std::uint32_t iteration) {
-  if (!replica_groups_.ties_embeddings(who.device)) return nullptr;
-  return join({.what = What::embeddings, .place = who.replica, .part = {.iteration = iteration}}, 2,
-              nullptr, nullptr, [&] { return replica_groups_.embeddings(who.replica); });
+Synchronizer::Joined Synchronizer::embeddings(ReplicaDevice copy, std::uint32_t iteration) {
+  if (!replica_groups_.ties_embeddings(copy.device)) return nullptr;
+  return join(
+      {.purpose = Purpose::embeddings, .index = copy.replica, .part = {.iteration = iteration}}, 2,
+      nullptr, nullptr, [&] { return replica_groups_.embeddings(copy.replica); });
 }
 
 Synchronizer::Joined Synchronizer::norm(std::uint32_t iteration) {
   const std::uint32_t members = job_.simulated_replicas() * job_.schedule.devices;
-  return join({.what = What::norm, .part = {.iteration = iteration}}, members, nullptr, nullptr,
-              [] { return std::vector<CollectiveOp>{}; });
+  return join({.purpose = Purpose::norm, .part = {.iteration = iteration}}, members, nullptr,
+              nullptr, [] { return std::vector<CollectiveOp>{}; });
 }
 
-Synchronizer::Joined Synchronizer::call(ReplicaDevice who, const workload::Call& call,
+Synchronizer::Joined Synchronizer::call(ReplicaDevice copy, const workload::Call& call,
                                         std::uint64_t count, CollectiveListener* listener) {
-  const std::uint32_t number = replica_groups_.process_group_of(call.group, who);
-  const Key key{.what = What::call, .group = call.group, .place = number, .call = count};
+  const std::uint32_t number = replica_groups_.process_group_of(call.group, copy);
+  const Key key{.purpose = Purpose::call, .group = call.group, .index = number, .call = count};
   return join(key, replica_groups_.process_group(call.group, number).members, listener, nullptr,
-              [&] { return std::vector{replica_groups_.op(call, who)}; });
+              [&] { return std::vector{replica_groups_.op(call, copy)}; });
 }
 
 }  // namespace pipewright::execution

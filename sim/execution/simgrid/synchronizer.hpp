@@ -15,27 +15,27 @@
 
 namespace pipewright::execution {
 
-// Watches a collective that its device takes part in, to slow down while it goes on.
+// Observer of a collective that a device takes part in; the device slows down while it runs.
 class CollectiveListener {
  public:
   virtual ~CollectiveListener() = default;
-  virtual void collective_joined() = 0;  // which others may start from now on
+  // The device has joined; other members may start the collective from now on.
+  virtual void collective_joined() = 0;
   virtual void collective_started() = 0;
   virtual void collective_ended() = 0;
 };
 
-// A collective that devices come to one by one, until somebody sees that all are there and starts
-// it. Called from inside actors.
+// A collective that devices join one by one; the last one starts it. Called from actors.
 class CollectiveInstance {
  public:
   // `run` starts the flows and calls back when they are done.
   using Run = std::function<void(std::function<void()> done)>;
   CollectiveInstance(double epoch, Run run) : epoch_(epoch), run_(std::move(run)) {}
 
-  void arrive(CollectiveListener* listener);  // which may be null
-  // Calls `after` when it is over. The collective outlives that.
+  void arrive(CollectiveListener* listener);  // listener may be null
+  // Calls `after` when the collective is over. The object must live until then.
   void start(std::function<void()> after);
-  // Blocks the actor until it is over.
+  // Blocks the actor until the collective is over.
   void wait();
 
   bool is_over() const { return over_; }
@@ -55,7 +55,7 @@ class CollectiveInstance {
   cluster::sg4::SemaphorePtr ended_ = cluster::sg4::Semaphore::create(0);
 };
 
-// Runs collectives one after the other, as those of one communicator.
+// Runs collectives one after the other, like those of one communicator.
 class Stream {
  public:
   void add(std::shared_ptr<CollectiveInstance> collective);
@@ -67,14 +67,15 @@ class Stream {
   bool busy_ = false;
 };
 
-// Carries the collectives of the main simulation over the network.
+// Runs the collectives of the simulation over the network.
 class CollectiveRunner {
  public:
-  // Flows go into `account`, by the class of traffic that each call gives.
+  // Flows are recorded in `account`, under the class of traffic of each call.
   CollectiveRunner(Wiring& wiring, const LinkAccount& account)
       : wiring_(wiring), account_(account) {}
 
-  // From an actor: runs collectives one after the other, then calls back. Groups outlive the run.
+  // Runs collectives one after the other, then calls back. Must be called from an actor; groups
+  // must outlive the run.
   void run(const std::vector<CollectiveOp>& ops, trace::TrafficClass traffic,
            const std::function<void()>& done);
 
@@ -86,7 +87,7 @@ class CollectiveRunner {
   LinkAccount account_;
 };
 
-// A pass among those of its stage.
+// Identifies a pass among those of its stage.
 struct PassOfStage {
   schedules::PassKind kind = schedules::PassKind::forward;
   std::uint32_t microbatch = 0;
@@ -94,8 +95,8 @@ struct PassOfStage {
   auto operator<=>(const PassOfStage&) const = default;
 };
 
-// A part of a stage's gradients or weights that one collective reduces or gathers: of an iteration,
-// or, where each pass has a collective of its own, of this pass.
+// Identifies a part of a stage's gradients or weights that is reduced or gathered by one
+// collective, within an iteration or, where each pass has its own collective, within a pass.
 struct PartOfStage {
   std::uint32_t stage = 0;
   std::uint32_t iteration = 0;
@@ -105,38 +106,39 @@ struct PartOfStage {
   auto operator<=>(const PartOfStage&) const = default;
 };
 
-// Where the devices of a job and their replicas come together: gradients, weights, the embedding
-// that the first and the last stage share, the norm of all gradients, and, in full detail, the
-// collectives within passes. Each member of a collective asks for it once, and all in the same
-// order.
+// Meeting point of a job's devices and replicas: reductions of gradients, gathering of weights, the
+// embedding that the first and the last stage share, the norm of all gradients, and, in full
+// detail, the collectives inside passes. Every member of a collective joins it once, and all
+// members in the same order.
 class Synchronizer {
  public:
-  using Joined = std::shared_ptr<CollectiveInstance>;  // at which the caller has arrived
+  using Joined = std::shared_ptr<CollectiveInstance>;  // collective that the caller has joined
 
   Synchronizer(const Job& job, const ReplicaGroups& replica_groups, double epoch,
                CollectiveRunner& runner);
 
   const ReplicaGroups& replica_groups() const { return replica_groups_; }
 
-  Joined gradients(const PartOfStage& which, CollectiveListener* listener);
-  Joined weights(const PartOfStage& which, CollectiveListener* listener);
-  Joined embeddings(ReplicaDevice who, std::uint32_t iteration);  // null where nothing is tied
+  Joined gradients(const PartOfStage& part, CollectiveListener* listener);
+  Joined weights(const PartOfStage& part, CollectiveListener* listener);
+  Joined embeddings(ReplicaDevice copy,
+                    std::uint32_t iteration);  // null where embeddings are not tied
   Joined norm(std::uint32_t iteration);
-  // `count` tells the calls of a device apart.
-  Joined call(ReplicaDevice who, const workload::Call& call, std::uint64_t count,
+  // `count` is the number of the call on its device.
+  Joined call(ReplicaDevice copy, const workload::Call& call, std::uint64_t count,
               CollectiveListener* listener);
 
  private:
-  enum class What : std::uint8_t { gradients, weights, embeddings, norm, call };
+  enum class Purpose : std::uint8_t { gradients, weights, embeddings, norm, call };
   struct Key {
-    What what = What::norm;
-    workload::Group group = workload::Group::world;  // of a call
-    std::uint32_t place = 0;                         // replica, or process group of a call
-    PartOfStage part = {};                           // of an iteration, if no more
+    Purpose purpose = Purpose::norm;
+    workload::Group group = workload::Group::world;  // for calls
+    std::uint32_t index = 0;                         // replica; for calls, process group
+    PartOfStage part = {};                           // or only its iteration
     std::uint64_t call = 0;
     auto operator<=>(const Key&) const = default;
   };
-  static trace::TrafficClass class_of(What what);
+  static trace::TrafficClass class_of(Purpose purpose);
   using Ops = std::function<std::vector<CollectiveOp>()>;
   Joined join(const Key& key, std::uint32_t members, CollectiveListener* listener, Stream* stream,
               const Ops& ops);
@@ -145,8 +147,9 @@ class Synchronizer {
   double epoch_;
   CollectiveRunner& runner_;
   const ReplicaGroups& replica_groups_;
-  std::vector<Stream> streams_;                           // by device: one communicator's order
-  std::map<Key, std::pair<std::uint32_t, Joined>> open_;  // and how many are still to come
+  std::vector<Stream> streams_;  // by device; the order of one communicator
+  std::map<Key, std::pair<std::uint32_t, Joined>>
+      open_;  // with the number of members still to join
 };
 
 }  // namespace pipewright::execution

@@ -8,18 +8,18 @@ using schedules::Pass;
 using schedules::PassKind;
 
 WeightGatherer::Key WeightGatherer::key_of(const Pass& pass) const {
-  if (!by_pass()) return {.stage = pass.stage, .pass = {}};
+  if (!gathers_by_pass()) return {.stage = pass.stage, .pass = {}};
   return {.stage = pass.stage, .pass = PassOfStage{pass.kind, pass.microbatch}};
 }
 
-PendingCollective WeightGatherer::gather(const PartOfStage& which) {
+PendingCollective WeightGatherer::gather(const PartOfStage& part) {
   device_.catch_up(device_.now);
-  return {device_.others.weights(which, &device_.clock),
+  return {device_.synchronizer.weights(part, &device_.clock),
           {.device = device_.self.device,
-           .stage = which.stage,
-           .iteration = which.iteration,
+           .stage = part.stage,
+           .iteration = part.iteration,
            .kind = trace::CollectiveKind::gather_weights,
-           .bytes = device_.replica_groups.weight_bytes(which.stage),
+           .bytes = device_.replica_groups.weight_bytes(part.stage),
            .posted = device_.now}};
 }
 
@@ -45,18 +45,18 @@ void WeightGatherer::begin_iteration(std::uint32_t iteration,
 void WeightGatherer::prefetch(schedules::PassCursor at) {
   const Job& job = device_.job;
   if (!job.gathers_for_passes()) return;
-  for (bool found = false; !at.done() && !found; at.next()) {
+  for (bool is_requested = false; !at.done() && !is_requested; at.next()) {
     const Pass pass = at.pass();
     if (job.schedule.weight_versions == 1 && job.schedule.iteration_of(pass) > updated_) {
-      held_back_ = at;
+      deferred_ = at;
       return;
     }
     const std::optional<Pass> partner = pass.fused ? std::optional(at.following()) : std::nullopt;
     if (partner) at.next();
-    for (const Pass& one : {pass, partner.value_or(pass)}) {
-      if (!job.conditions.gathers_for(one.kind) || pending_.contains(key_of(one))) continue;
-      gather(one, 0);
-      found = true;
+    for (const Pass& member : {pass, partner.value_or(pass)}) {
+      if (!job.conditions.gathers_for(member.kind) || pending_.contains(key_of(member))) continue;
+      gather(member, 0);
+      is_requested = true;
     }
   }
 }
@@ -68,27 +68,27 @@ std::uint32_t WeightGatherer::parts(const Pass& pass) const {
 
 double WeightGatherer::wait(const Pass& pass, std::uint32_t part, double now) {
   const Key key = key_of(pass);
-  const auto found = pending_.find(key);
-  const double then = std::max(now, device_.finish(found->second[part]));
-  waited_ += then - now;
-  if (by_pass() && part == 0) {
+  const auto it = pending_.find(key);
+  const double time = std::max(now, device_.finish(it->second[part]));
+  waited_ += time - now;
+  if (gathers_by_pass() && part == 0) {
     in_use_.insert(key);
-    if (recorder_ != nullptr) recorder_->hold_weights(pass.stage, then);
+    if (recorder_ != nullptr) recorder_->hold_weights(pass.stage, time);
   }
-  device_.now = then;
+  device_.now = time;
   const bool is_last = part + 1 == device_.replica_groups.weight_parts(pass.stage);
   if (is_last)
-    pending_.erase(found);
-  else if (by_pass())
+    pending_.erase(it);
+  else if (gathers_by_pass())
     gather(pass, part + 1);
-  return then;
+  return time;
 }
 
 void WeightGatherer::drop(const Pass& pass, double now) {
   const workload::Conditions& conditions = device_.job.conditions;
   if (in_use_.empty() || !conditions.drops_after(pass.kind)) return;
   Key key = key_of(pass);
-  if (!conditions.reshards) key.pass->kind = PassKind::forward;  // for which they came
+  if (!conditions.reshards) key.pass->kind = PassKind::forward;  // the pass that gathered them
   if (in_use_.erase(key) == 0) return;
   if (recorder_ != nullptr) recorder_->drop_weights(pass.stage, now);
 }
@@ -106,7 +106,7 @@ double WeightGatherer::gather_after_step(std::uint32_t iteration,
 
 void WeightGatherer::set_updated(std::uint32_t iteration) {
   updated_ = iteration + 1;
-  if (held_back_) prefetch(*std::exchange(held_back_, std::nullopt));
+  if (deferred_) prefetch(*std::exchange(deferred_, std::nullopt));
 }
 
 }  // namespace pipewright::execution

@@ -13,54 +13,54 @@
 
 namespace pipewright::execution {
 
-// The weights of a device that its replicas hold in shards: gathers them in parts, in the order in
-// which passes need them. ZeRO-1 and 2 gather those of a stage once for an iteration, ZeRO-3 those
-// of each pass.
+// Weights of a device that its replicas hold in shards: gathers them in parts, in the order in
+// which passes need them. ZeRO-1 and 2 gather the weights of a stage once per iteration, ZeRO-3
+// those of each pass.
 class WeightGatherer {
  public:
   explicit WeightGatherer(DeviceContext& device) : device_(device) {}
 
-  // Tells of the weights that ZeRO-3 holds for passes.
+  // Reports the weights that ZeRO-3 holds for passes.
   void report_to(Recorder& recorder) { recorder_ = &recorder; }
 
-  // ZeRO-1 and 2: weights were updated in shards, and are whole again before their first forward.
+  // ZeRO-1 and 2: starts to gather updated weights, which are needed by the first forward pass.
   void begin_iteration(std::uint32_t iteration, const std::vector<std::uint32_t>& stages);
-  // ZeRO-3: asks for the first part of the next pass, or fused pair, that needs weights, from `at`
-  // on. What is to be updated first comes after that.
+  // ZeRO-3: requests the first part of the next pass, or fused pair, from `at` on that needs
+  // weights. If these weights are to be updated first, the request waits for the update.
   void prefetch(schedules::PassCursor at);
 
-  // How many parts are still to come when a pass starts.
+  // Number of parts that are still to arrive when a pass starts.
   std::uint32_t parts(const schedules::Pass& pass) const;
-  // Waits for a part, and returns when the device goes on.
+  // Waits for a part and returns the time at which the device continues.
   double wait(const schedules::Pass& pass, std::uint32_t part, double now);
-  // ZeRO-3: a pass needs its weights no longer.
+  // ZeRO-3: frees the weights of a pass.
   void drop(const schedules::Pass& pass, double now);
 
-  // Gathers all weights after the optimizer's step; returns when they are whole.
+  // Gathers all weights after the optimizer's step and returns the time at which they are complete.
   double gather_after_step(std::uint32_t iteration, const std::vector<std::uint32_t>& stages);
-  // The weights of iterations up to this one have been updated.
+  // Registers that the weights of iterations up to this one are updated.
   void set_updated(std::uint32_t iteration);
-  // Seconds that passes waited for weights since it was last asked.
+  // Seconds that passes have waited for weights since the previous call.
   double take_waited() { return std::exchange(waited_, 0); }
 
  private:
-  // Whose weights: those of a stage, or, in ZeRO-3, of one pass of it.
+  // Owner of gathered weights: a stage or, with ZeRO-3, one of its passes.
   struct Key {
     std::uint32_t stage = 0;
     std::optional<PassOfStage> pass;
     auto operator<=>(const Key&) const = default;
   };
-  bool by_pass() const { return device_.job.conditions.zero >= 3; }
+  bool gathers_by_pass() const { return device_.job.conditions.zero >= 3; }
   Key key_of(const schedules::Pass& pass) const;
-  PendingCollective gather(const PartOfStage& which);
+  PendingCollective gather(const PartOfStage& part);
   void gather(const schedules::Pass& pass, std::uint32_t part);
 
   DeviceContext& device_;
   Recorder* recorder_ = nullptr;
-  std::map<Key, std::vector<PendingCollective>> pending_;  // parts on their way
+  std::map<Key, std::vector<PendingCollective>> pending_;  // parts that are on their way
   std::set<Key> in_use_;                                   // passes that run on gathered weights
-  std::optional<schedules::PassCursor> held_back_;         // whose weights come after the update
-  std::uint32_t updated_ = 0;                              // iterations
+  std::optional<schedules::PassCursor> deferred_;          // request that waits for the update
+  std::uint32_t updated_ = 0;                              // number of updated iterations
   double waited_ = 0;
 };
 

@@ -23,15 +23,17 @@ Wiring::Wiring(const Job& job, const RankPlacement& placement, const ReplicaGrou
   Plans ops;
   add_all_ops(ops, replica_groups);
   if (!job.symmetric) {
-    // All at once: a GPU that shares its links with anything that others do not stays alone.
+    // All traffic is folded together: a GPU that shares links with different traffic stays
+    // separate.
     hops.plans.insert(hops.plans.end(), ops.plans.begin(), ops.plans.end());
     hops.kinds.insert(hops.kinds.end(), ops.kinds.begin(), ops.kinds.end());
     hops.owners.insert(hops.owners.end(), ops.owners.begin(), ops.owners.end());
     take(hops, fold(job.cluster, placement, hops.plans, hops.kinds));
     return;
   }
-  // Replicas are alike as far as their pipelines go. Of the rings between them, edges differ: those
-  // that leave a leaf cross more links. They lie on the links that stand for all replicas'.
+  // Replicas are equivalent with respect to their pipelines. The edges of the rings between them
+  // differ, as some leave a leaf and cross more links. They are mapped to the links that represent
+  // those of all replicas.
   const Folded folded = fold(job.cluster, placement, hops.plans, hops.kinds);
   check_symmetry(hops, folded);
   take(hops, folded);
@@ -39,46 +41,46 @@ Wiring::Wiring(const Job& job, const RankPlacement& placement, const ReplicaGrou
 }
 
 Wiring::Wiring(const Job& job, const RankPlacement& placement, const ReplicaGroups& replica_groups,
-               OfSeveral /*several*/)
+               JointRun /*joint_run*/)
     : job_(job), placement_(placement) {
   add_hops(unfolded_);
   add_all_ops(unfolded_, replica_groups);
 }
 
-// Ranks and kinds are counted over all jobs.
+// Ranks and kinds are numbered over all jobs.
 void Wiring::fold_together(std::span<Wiring* const> wirings) {
-  const auto folds = [](const Wiring* one) { return one->job_.ranks_per_stage() > 1; };
+  const auto folds = [](const Wiring* wiring) { return wiring->job_.ranks_per_stage() > 1; };
   if (std::ranges::none_of(wirings, folds)) {
-    for (Wiring* one : wirings)
-      for (std::size_t i = 0; i < one->unfolded_.plans.size(); ++i)
-        one->unfolded_.owners[i]->push_back(
-            make_transfer_plan(one->unfolded_.plans[i], one->placement_));
+    for (Wiring* wiring : wirings)
+      for (std::size_t i = 0; i < wiring->unfolded_.plans.size(); ++i)
+        wiring->unfolded_.owners[i]->push_back(
+            make_transfer_plan(wiring->unfolded_.plans[i], wiring->placement_));
     return;
   }
   std::vector<cluster::Host*> hosts;
   std::vector<std::vector<Phase>> plans;
   std::vector<std::uint64_t> kinds;
   for (std::size_t number = 0; number < wirings.size(); ++number) {
-    const Wiring& one = *wirings[number];
-    const auto before = static_cast<std::uint32_t>(hosts.size());
-    for (std::vector<Phase> plan : one.unfolded_.plans) {
+    const Wiring& wiring = *wirings[number];
+    const auto first_rank = static_cast<std::uint32_t>(hosts.size());
+    for (std::vector<Phase> plan : wiring.unfolded_.plans) {
       for (Phase& phase : plan)
         for (Flow& flow : phase.flows) {
-          flow.source += before;
-          flow.destination += before;
+          flow.source += first_rank;
+          flow.destination += first_rank;
         }
       plans.push_back(std::move(plan));
     }
-    for (const std::uint64_t kind : one.unfolded_.kinds)
+    for (const std::uint64_t kind : wiring.unfolded_.kinds)
       kinds.push_back(kind * wirings.size() + number);
-    hosts.insert(hosts.end(), one.job_.hosts.begin(), one.job_.hosts.end());
+    hosts.insert(hosts.end(), wiring.job_.hosts.begin(), wiring.job_.hosts.end());
   }
   const cluster::Cluster& cluster = wirings.front()->job_.cluster;
   const Folded folded = fold(cluster, RankPlacement(cluster, std::move(hosts)), plans, kinds);
   std::size_t first = 0;
-  for (Wiring* one : wirings) {
-    one->take(one->unfolded_, folded, first);
-    first += one->unfolded_.plans.size();
+  for (Wiring* wiring : wirings) {
+    wiring->take(wiring->unfolded_, folded, first);
+    first += wiring->unfolded_.plans.size();
   }
 }
 
@@ -91,7 +93,7 @@ LinksOfJob Wiring::links(const ReplicaGroups& replica_groups) {
             if (cluster::is_shared(link)) links.insert(link);
   };
   LinksOfJob links;
-  add(unfolded_, links.other);
+  add(unfolded_, links.outside_passes);
   Plans calls;
   add_calls(calls, replica_groups);
   add(calls, links.in_passes);
@@ -101,14 +103,14 @@ LinksOfJob Wiring::links(const ReplicaGroups& replica_groups) {
 void Wiring::add_hops(Plans& plans) {
   const auto pairs = job_.schedule.routes.neighbours();
   for (std::uint32_t replica = 0; replica < job_.replicas(); ++replica) {
-    const std::uint64_t place = job_.symmetric ? 0 : replica;
+    const std::uint64_t group = job_.symmetric ? 0 : replica;
     for (const auto& [a, b] : pairs)
       for (const auto& [source, destination, parts] : job_.hop({replica, a}, b)) {
         const double bytes = parts * static_cast<double>(job_.costs.boundary_bytes);
         plans.plans.push_back(
             {{.flows = {{source, destination, bytes}},
               .latency = placement_.message_latency(placement_.route(source, destination))}});
-        plans.kinds.push_back((place << 32U | a << 16U | b) << 1U);
+        plans.kinds.push_back((group << 32U | a << 16U | b) << 1U);
         plans.owners.push_back(&hops_[{{replica, a}, b}]);
       }
   }
@@ -124,14 +126,14 @@ std::vector<std::vector<Phase>> Wiring::plan_op(const CollectiveOp& op) const {
 }
 
 std::uint64_t Wiring::add_op(Plans& plans, const CollectiveOp& op, std::uint64_t kind) {
-  const auto [place, is_new] = ops_.try_emplace({op.groups, op.collective, op.bytes});
+  const auto [it, is_new] = ops_.try_emplace({op.groups, op.collective, op.bytes});
   if (!is_new) return kind;
   if (kind == 0) kind = ops_.size() << 1U | 1U;
   for (auto& plan : plan_op(op)) {
     if (plan.empty()) continue;
     plans.plans.push_back(std::move(plan));
     plans.kinds.push_back(kind);
-    plans.owners.push_back(&place->second);
+    plans.owners.push_back(&it->second);
   }
   return kind;
 }
@@ -140,13 +142,14 @@ void Wiring::add_ops(Plans& plans, const std::vector<CollectiveOp>& ops) {
   for (const CollectiveOp& op : ops) add_op(plans, op);
 }
 
-// What every replica says for itself. Where one stands for all, they say it together.
+// Adds the same collective for every replica. In a symmetric run the collectives of all replicas
+// start together.
 template <class OpOf>
-void Wiring::add_of_replicas(Plans& plans, const OpOf& op_of) {
+void Wiring::add_op_per_replica(Plans& plans, const OpOf& op_of) {
   std::uint64_t kind = 0;
   for (std::uint32_t replica = 0; replica < job_.replicas(); ++replica) {
-    const std::uint64_t used = add_op(plans, op_of(replica), kind);
-    if (job_.symmetric) kind = used;
+    const std::uint64_t op_kind = add_op(plans, op_of(replica), kind);
+    if (job_.symmetric) kind = op_kind;
   }
 }
 
@@ -159,23 +162,23 @@ void Wiring::add_all_ops(Plans& plans, const ReplicaGroups& replica_groups) {
   if (job_.conditions.communication.detail == config::Detail::full)
     add_calls(plans, replica_groups);
   if (replica_groups.embedding_bytes() == 0) return;
-  add_of_replicas(
+  add_op_per_replica(
       plans, [&](std::uint32_t replica) { return replica_groups.embeddings(replica).front(); });
 }
 
-// Collectives within passes that are simulated in full.
+// Collectives inside passes that are simulated in full.
 void Wiring::add_calls(Plans& plans, const ReplicaGroups& replica_groups) {
   const schedules::Routes& routes = job_.schedule.routes;
   for (std::uint32_t stage = 0; stage < job_.costs.traffic.size(); ++stage)
     for (const std::vector<workload::Call>& calls : job_.costs.traffic[stage].inside)
       for (const workload::Call& call : calls)
         for (std::uint32_t route = 0; route < routes.count(); ++route)
-          add_of_replicas(plans, [&](std::uint32_t replica) {
+          add_op_per_replica(plans, [&](std::uint32_t replica) {
             return replica_groups.op(call, {replica, routes.device(stage, route)});
           });
 }
 
-// One transfer_plan for all of an owner's plans that are in one class.
+// An owner gets one transfer plan per class of its plans.
 void Wiring::take(const Plans& plans, const Folded& folded, std::size_t first) {
   std::set<std::pair<const TransferPlans*, std::uint32_t>> taken;
   for (std::size_t i = 0; i < plans.owners.size(); ++i) {
@@ -191,21 +194,21 @@ void Wiring::take(const Plans& plans, const Folded& folded, std::size_t first) {
 }
 
 std::uint32_t Wiring::represents(const cluster::Link* link) const {
-  const auto found = represented_by_.find(link);
-  return found == represented_by_.end() ? 1 : found->second;
+  const auto it = represented_by_.find(link);
+  return it == represented_by_.end() ? 1 : it->second;
 }
 
 void Wiring::check_symmetry(const Plans& plans, const Folded& folded) const {
-  const std::size_t of_replica = plans.plans.size() / job_.replicas();
-  for (std::size_t i = of_replica; i < plans.plans.size(); ++i) {
-    if (folded.plan_of[i] == folded.plan_of[i % of_replica]) continue;
+  const std::size_t plans_per_replica = plans.plans.size() / job_.replicas();
+  for (std::size_t i = plans_per_replica; i < plans.plans.size(); ++i) {
+    if (folded.plan_of[i] == folded.plan_of[i % plans_per_replica]) continue;
     const Flow& flow = plans.plans[i].front().flows.front();
-    const Flow& first = plans.plans[i % of_replica].front().flows.front();
+    const Flow& first = plans.plans[i % plans_per_replica].front().flows.front();
     throw cluster::Error(fmt::format(
-        "symmetric: the placement is not symmetric: the way of replica {} from '{}' to '{}' does "
-        "not fare as that of replica 0 from '{}' to '{}'; leave out symmetric, or place the "
-        "replicas alike",
-        i / of_replica, cluster::name_of(placement_.host(flow.source)),
+        "symmetric: replica {} uses links that replica 0 does not: '{}' -> '{}' differs from "
+        "'{}' -> '{}' of replica 0; leave out symmetric, or place all replicas "
+        "symmetrically",
+        i / plans_per_replica, cluster::name_of(placement_.host(flow.source)),
         cluster::name_of(placement_.host(flow.destination)),
         cluster::name_of(placement_.host(first.source)),
         cluster::name_of(placement_.host(first.destination))));
@@ -213,11 +216,11 @@ void Wiring::check_symmetry(const Plans& plans, const Folded& folded) const {
 }
 
 const Wiring::TransferPlans& Wiring::transfer_plans(const CollectiveOp& op) {
-  const auto [place, is_new] = ops_.try_emplace({op.groups, op.collective, op.bytes});
+  const auto [it, is_new] = ops_.try_emplace({op.groups, op.collective, op.bytes});
   if (is_new)
     for (const auto& plan : plan_op(op))
-      if (!plan.empty()) place->second.push_back(make_transfer_plan(plan, placement_));
-  return place->second;
+      if (!plan.empty()) it->second.push_back(make_transfer_plan(plan, placement_));
+  return it->second;
 }
 
 }  // namespace pipewright::execution

@@ -5,11 +5,11 @@
 
 namespace pipewright::execution {
 
-// When collectives run beside the passes of a device, where these go slower: stretches of time, in
-// seconds from the start of the run.
+// Periods in which collectives run beside the passes of a device and slow them down, in seconds
+// from the start of the run.
 class CollectiveSpans {
  public:
-  // One that starts no earlier than those before it.
+  // Adds a period that starts no earlier than previous ones.
   void add(double start, double end) {
     if (end <= start) return;
     end_ = std::max(end_, end);
@@ -18,11 +18,12 @@ class CollectiveSpans {
     else
       spans_.push_back({start, end});
   }
-  double end() const { return end_; }  // of all that were added so far
-  bool any_before(double time) const { return at_ < spans_.size() && spans_[at_].start < time; }
+  double end() const { return end_; }  // latest end of all periods
+  bool has_before(double time) const { return at_ < spans_.size() && spans_[at_].start < time; }
 
-  // By how much longer `work` seconds of compute take from `now` on, 1 + `excess` times as long
-  // beside collectives. Asked in order of time, once all spans that begin before its end are known.
+  // Seconds by which `work` seconds of compute from `now` on get longer, if compute takes 1 +
+  // `excess` times as long beside collectives. Calls must be in order of time, after all periods
+  // that begin before the end of the work were added.
   double lost(double now, double work, double excess) {
     double sum = 0;
     for (; at_ < spans_.size(); ++at_) {
@@ -32,10 +33,10 @@ class CollectiveSpans {
       const double before = std::max(0.0, span.start - now);
       now += before;
       work -= before;
-      const double beside = std::min(work * (1 + excess), span.end - now);
-      sum += beside * excess / (1 + excess);
-      now += beside;
-      work -= beside / (1 + excess);
+      const double overlap = std::min(work * (1 + excess), span.end - now);
+      sum += overlap * excess / (1 + excess);
+      now += overlap;
+      work -= overlap / (1 + excess);
       if (now < span.end) break;
     }
     if (at_ == spans_.size()) {
@@ -51,7 +52,7 @@ class CollectiveSpans {
     double end = 0;
   };
   std::vector<Span> spans_;
-  std::size_t at_ = 0;  // the first that is not over
+  std::size_t at_ = 0;  // first period that is not over
   double end_ = 0;
 };
 

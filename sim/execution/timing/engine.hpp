@@ -4,17 +4,18 @@
 
 namespace pipewright::execution {
 
-// Seconds that no simulation of the job is shorter than, by the timing engine without its rows.
-// Contention, slower passes beside collectives and the collectives of other devices only add, since
-// all times are sums and maxima of what they wait for. Equal to the simulation's makespan where
-// nothing contends; but for schedules of several iterations, whose steps are then counted at the
-// least.
-// Throws config::Error if pass times are random, schedules::Error and schedules::Deadlock as a run.
-double lower_bound(const Job& job, LeastTimes& least);
+// Lower bound on the seconds of any simulation of the job, from the timing engine without rows.
+// Contention, the slowdown of passes beside collectives, and collectives of other devices only add
+// to it, because all times are sums and maxima of dependencies. Without contention the bound equals
+// the simulation's makespan, except for schedules of several iterations, whose optimizer steps
+// count with their minimum.
+// Throws config::Error if pass times are random; schedules::Error and schedules::Deadlock like a
+// run.
+double lower_bound(const Job& job, LeastTimes& least_times);
 double lower_bound(const Job& job);
-// Seconds of the shortest optimizer's step that a device of the first so many replicas makes.
+// Seconds of the shortest optimizer step on any device of the first `replicas` replicas.
 double least_step(const Job& job, std::uint32_t replicas);
-// Throws what is clear before the passes are looked at.
-void check_bound(const Job& job, LeastTimes& least);
+// Throws the errors of lower_bound() that do not depend on the passes.
+void check_bound(const Job& job, LeastTimes& least_times);
 
 }  // namespace pipewright::execution

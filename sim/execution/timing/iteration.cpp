@@ -7,97 +7,99 @@
 
 namespace pipewright::execution {
 
-// Collectives over the replicas of stages, one for each part of a stage. Each starts when the last
-// of its devices is ready for it and those before it on the same devices have ended.
+// Collectives over the replicas of stages, one for each part of a stage. A collective starts when
+// the last of its devices is ready and previous collectives on the same devices have ended.
 class CollectiveQueue {
  public:
-  // How many parts a stage has, and the seconds of each.
+  // `parts` is the number of parts by stage, `seconds` the duration of each part.
   CollectiveQueue(const ReplicaGroups& replica_groups, std::uint32_t devices,
                   const std::vector<std::uint32_t>& parts, const std::vector<double>& seconds)
       : replica_groups_(replica_groups), seconds_(seconds), streams_(devices), ends_(parts.size()) {
-    std::size_t all = 0;
+    std::size_t total = 0;
     for (const std::uint32_t count : parts) {
-      first_.push_back(all);
-      all += count;
+      first_.push_back(total);
+      total += count;
     }
-    place_.resize(all, none);
+    index_in_stream_.resize(total, none);
   }
 
-  // A device's part in one becomes a row if it is `reported`.
-  void ready(const PartReady& one, bool reported) {
-    std::vector<Collective>& stream = streams_[replica_groups_.holders(one.stage).front()];
-    std::size_t& place = place_[first_[one.stage] + one.part];
-    if (place == none) {
-      place = stream.size();
-      stream.push_back({.stage = one.stage, .number = count_++, .ready = one.time});
+  // Registers that a device is ready for a part. The device's share becomes a row if `reported`.
+  void ready(const PartReady& part, bool reported) {
+    std::vector<Collective>& stream = streams_[replica_groups_.holders(part.stage).front()];
+    std::size_t& index = index_in_stream_[first_[part.stage] + part.part];
+    if (index == none) {
+      index = stream.size();
+      stream.push_back({.stage = part.stage, .number = count_++, .ready = part.time});
     }
-    stream[place].ready = std::max(stream[place].ready, one.time);
-    if (reported) posts_.push_back({one.device, stream[place].number, one.time});
+    stream[index].ready = std::max(stream[index].ready, part.time);
+    if (reported) posts_.push_back({part.device, stream[index].number, part.time});
   }
 
-  // Collectives of the same devices are few, and mostly in order.
+  // Devices share few collectives, which are mostly in order already.
   void run() {
     for (std::vector<Collective>& stream : streams_) {
       std::ranges::stable_sort(stream, {}, &Collective::ready);
       double busy = 0;
-      for (Collective& one : stream) {
-        one.start = std::max(busy, one.ready);
-        ends_[one.stage] = one.end = busy = one.start + seconds_[one.stage];
+      for (Collective& collective : stream) {
+        collective.start = std::max(busy, collective.ready);
+        ends_[collective.stage] = collective.end = busy =
+            collective.start + seconds_[collective.stage];
       }
     }
   }
 
-  double end(std::uint32_t stage) const { return ends_[stage]; }  // of its last part
+  // End of the last part of a stage.
+  double end(std::uint32_t stage) const { return ends_[stage]; }
 
   std::vector<double> starts() const {
-    std::vector<double> all;
+    std::vector<double> starts;
     for (const std::vector<Collective>& stream : streams_)
-      for (const Collective& one : stream) all.push_back(one.start);
-    return all;
+      for (const Collective& collective : stream) starts.push_back(collective.start);
+    return starts;
   }
   void add_to(std::vector<CollectiveSpans>& beside) const {
     for (const std::vector<Collective>& stream : streams_)
-      for (const Collective& one : stream)
-        for (const std::uint32_t device : replica_groups_.holders(one.stage))
-          beside[device].add(one.start, one.end);
+      for (const Collective& collective : stream)
+        for (const std::uint32_t device : replica_groups_.holders(collective.stage))
+          beside[device].add(collective.start, collective.end);
   }
 
   void report(trace::CollectiveKind kind, TimingRows& rows) const {
-    std::vector<const Collective*> all(count_);
+    std::vector<const Collective*> collectives(count_);
     for (const std::vector<Collective>& stream : streams_)
-      for (const Collective& one : stream) all[one.number] = &one;
-    std::ranges::stable_sort(all, {}, &Collective::ready);
+      for (const Collective& collective : stream) collectives[collective.number] = &collective;
+    std::ranges::stable_sort(collectives, {}, &Collective::ready);
     std::vector<std::vector<const Post*>> posts(count_);
     for (const Post& post : posts_) posts[post.collective].push_back(&post);
-    for (const Collective* one : all)
-      for (const Post* post : posts[one->number])
+    for (const Collective* collective : collectives)
+      for (const Post* post : posts[collective->number])
         rows.collective({.device = post->device,
-                         .stage = one->stage,
+                         .stage = collective->stage,
                          .kind = kind,
                          .posted = post->time,
-                         .start = one->start,
-                         .end = one->end});
+                         .start = collective->start,
+                         .end = collective->end});
   }
 
  private:
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
   struct Collective {
     std::uint32_t stage = 0;
-    std::size_t number = 0;  // in the order in which somebody is first ready for one
+    std::size_t number = 0;  // in the order in which the first device is ready
     double ready = 0;
     double start = 0;
     double end = 0;
   };
   struct Post {
     std::uint32_t device = 0;
-    std::size_t collective = 0;  // its number
+    std::size_t collective = 0;  // number of the collective
     double time = 0;
   };
 
   const ReplicaGroups& replica_groups_;
   const std::vector<double>& seconds_;
-  std::vector<std::size_t> first_;                // by stage: where its parts begin in place_
-  std::vector<std::size_t> place_;                // by stage and part: in its stream
+  std::vector<std::size_t> first_;            // by stage: begin of its parts in index_in_stream_
+  std::vector<std::size_t> index_in_stream_;  // by stage and part
   std::vector<std::vector<Collective>> streams_;  // by the first of the devices
   std::size_t count_ = 0;
   std::vector<Post> posts_;
@@ -118,33 +120,34 @@ std::uint32_t first_stage(const schedules::Routes& routes, std::uint32_t device)
 }  // namespace
 
 TimedIterations::TimedIterations(const Job& job, std::vector<std::uint32_t> replicas,
-                                 const ReplicaGroups& replica_groups, LeastTimes& least,
+                                 const ReplicaGroups& replica_groups, LeastTimes& least_times,
                                  TimingRows* rows)
     : job_(job),
       replicas_(std::move(replicas)),
       replica_groups_(replica_groups),
-      least_(least),
+      least_times_(least_times),
       rows_(rows),
-      collectives_(job, replica_groups, least),
+      collectives_(job, replica_groups, least_times),
       stages_(job.schedule.devices),
       free_(replicas_.size(), ByDevice(job.schedule.devices)) {
   for (std::uint32_t stage = 0; stage < job.schedule.stages(); ++stage)
     if (collectives_.parts[stage] > 0)
       for (const std::uint32_t device : replica_groups.holders(stage))
         stages_[device].push_back(stage);
-  slows_ = collectives_.any && job.has_overlap_slowdown();
-  are_alike_ = replicas_.size() == 1;
+  slows_ = collectives_.has_shared_stages && job.has_overlap_slowdown();
+  is_single_replica_enough_ = replicas_.size() == 1;
   for (std::uint32_t stage = 0; slows_ && stage < job.schedule.stages(); ++stage)
-    are_alike_ = are_alike_ && replica_groups.holders(stage).size() == 1;
+    is_single_replica_enough_ =
+        is_single_replica_enough_ && replica_groups.holders(stage).size() == 1;
   for (const std::uint32_t replica : replicas_)
-    timelines_.emplace_back(job, replica, replica_groups, collectives_, least);
+    timelines_.emplace_back(job, replica, replica_groups, collectives_, least_times);
 }
 
-// When the first part of each stage's weights starts to be gathered for an iteration: those who
-// hold the same stages gather them in order. Empty where weights are not gathered before passes.
+// Time at which the gathering of each stage's first part starts. Devices with the same stages
+// gather them in order. Empty where weights are not gathered before passes.
 std::vector<double> TimedIterations::begin_gathers() const {
   std::vector<double> begin;
-  if (!collectives_.any || !job_.conditions.gathers_before()) return begin;
+  if (!collectives_.has_shared_stages || !job_.conditions.gathers_before()) return begin;
   begin.resize(job_.schedule.stages());
   std::vector<double> busy(job_.schedule.devices);
   for (std::uint32_t stage = 0; stage < job_.schedule.stages(); ++stage) {
@@ -176,7 +179,7 @@ void TimedIterations::report_gathers(const std::vector<double>& begin) const {
     }
 }
 
-// When weights are gathered beside the passes of each device.
+// Periods in which weights are gathered beside the passes of each device.
 std::vector<CollectiveSpans> TimedIterations::gathers_beside(
     const std::vector<double>& begin) const {
   std::vector<CollectiveSpans> beside(job_.schedule.devices);
@@ -196,18 +199,19 @@ void TimedIterations::run_passes(ReplicaTimeline::Begin begin, TimingRows* rows)
   }
 }
 
-// Where reductions wait for other devices, or for other replicas, that differ, passes run again and
-// again, beside the reductions that the passes before led to. With each time one reduction more, in
-// order of time, begins when it did before, so that it ends; mostly all soon do.
+// Fixed point for reductions that wait for devices or replicas with different times: passes run
+// repeatedly, each time beside the reductions that followed from the previous run. Every run fixes
+// the begin, and so the end, of at least one more reduction, in order of time; few runs usually
+// suffice.
 void TimedIterations::run_until_settled(ReplicaTimeline::Begin& begin) {
-  const auto same = [](double a, double b) { return std::abs(a - b) <= 1e-12 * std::abs(b); };
+  const auto is_equal = [](double a, double b) { return std::abs(a - b) <= 1e-12 * std::abs(b); };
   const std::vector<CollectiveSpans> gathers = begin.beside;
   std::vector<double> before;
   for (bool changed = true; changed;) {
     run_passes(begin, nullptr);
     const CollectiveQueue queue = reductions(false);
     const std::vector<double> starts = queue.starts();
-    changed = !std::ranges::equal(starts, before, same);
+    changed = !std::ranges::equal(starts, before, is_equal);
     before = starts;
     begin.beside = gathers;
     queue.add_to(begin.beside);
@@ -219,18 +223,18 @@ CollectiveQueue TimedIterations::reductions(bool reported) const {
                         collectives_.gradients);
   const bool overlaps = job_.conditions.communication.overlap_grad_reduce;
   for (std::size_t i = 0; i < passes_.size(); ++i)
-    for (PartReady one : passes_[i].posts) {
-      if (!overlaps) one.time = passes_[i].released[one.device];
-      queue.ready(one, i == 0 && reported);
+    for (PartReady part : passes_[i].posts) {
+      if (!overlaps) part.time = passes_[i].released[part.device];
+      queue.ready(part, i == 0 && reported);
     }
   queue.run();
   return queue;
 }
 
-// When each device's gradients are reduced, as far as these have to be.
+// Time by which each device's gradients are reduced, 0 where they need no reduction.
 TimedIterations::ByDevice TimedIterations::reduce_gradients() const {
   ByDevice reduced(job_.schedule.devices);
-  if (!collectives_.any) return reduced;
+  if (!collectives_.has_shared_stages) return reduced;
   const CollectiveQueue queue = reductions(rows_ != nullptr);
   if (rows_ != nullptr) queue.report(trace::CollectiveKind::reduce_gradients, *rows_);
   for (std::uint32_t device = 0; device < job_.schedule.devices; ++device) {
@@ -243,15 +247,15 @@ TimedIterations::ByDevice TimedIterations::reduce_gradients() const {
   return reduced;
 }
 
-// Both ends of a pipeline have to be there.
+// Waits for both ends of the pipeline.
 void TimedIterations::tie_embeddings(std::size_t replica, ByDevice& times) const {
   double start = 0;
   for (std::uint32_t device = 0; device < times.size(); ++device)
     if (replica_groups_.ties_embeddings(device)) start = std::max(start, times[device]);
   for (std::uint32_t device = 0; device < times.size(); ++device) {
     if (!replica_groups_.ties_embeddings(device)) continue;
-    const double end = start + least_.seconds(replica_groups_.embeddings(replicas_[replica]),
-                                              job_.conditions.communication.all_reduce);
+    const double end = start + least_times_.seconds(replica_groups_.embeddings(replicas_[replica]),
+                                                    job_.conditions.communication.all_reduce);
     if (replica == 0 && rows_ != nullptr)
       rows_->collective({.device = device,
                          .stage = first_stage(job_.schedule.routes, device),
@@ -263,7 +267,8 @@ void TimedIterations::tie_embeddings(std::size_t replica, ByDevice& times) const
   }
 }
 
-// When each device has its weights whole again, by when its own step is done in each replica.
+// Time by which each device has complete weights again, from the times of the optimizer steps by
+// replica.
 TimedIterations::ByDevice TimedIterations::gather_weights(
     const std::vector<ByDevice>& updated) const {
   CollectiveQueue queue(replica_groups_, job_.schedule.devices, collectives_.weight_parts,
@@ -275,11 +280,11 @@ TimedIterations::ByDevice TimedIterations::gather_weights(
           queue.ready({device, stage, part, updated[i][device]}, i == 0 && rows_ != nullptr);
   queue.run();
   if (rows_ != nullptr) queue.report(trace::CollectiveKind::gather_weights, *rows_);
-  ByDevice whole(job_.schedule.devices);
+  ByDevice complete(job_.schedule.devices);
   for (std::uint32_t device = 0; device < job_.schedule.devices; ++device)
     for (const std::uint32_t stage : stages_[device])
-      whole[device] = std::max(whole[device], queue.end(stage));
-  return whole;
+      complete[device] = std::max(complete[device], queue.end(stage));
+  return complete;
 }
 
 TimedIterations::Ends TimedIterations::run() {
@@ -294,8 +299,8 @@ TimedIterations::Ends TimedIterations::run() {
   if (slows_) {
     begin.beside = gathers_beside(gathers);
     const bool beside_passes = job_.conditions.communication.overlap_grad_reduce;
-    begin.adds_reductions = are_alike_ && beside_passes;
-    if (!are_alike_ && beside_passes) run_until_settled(begin);
+    begin.adds_reductions = is_single_replica_enough_ && beside_passes;
+    if (!is_single_replica_enough_ && beside_passes) run_until_settled(begin);
   }
   run_passes(std::move(begin), rows_);
   const ReplicaTimeline::Passes& reported = passes_.front();
@@ -304,7 +309,7 @@ TimedIterations::Ends TimedIterations::run() {
 
   const std::uint32_t devices = job_.schedule.devices;
   const ByDevice gradients = reduce_gradients();
-  std::vector<ByDevice> times;  // of each replica
+  std::vector<ByDevice> times;  // by replica
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     ByDevice& reduced = times.emplace_back(passes_[i].released);
     for (std::uint32_t device = 0; device < devices; ++device)
@@ -329,11 +334,11 @@ TimedIterations::Ends TimedIterations::run() {
       if (!step.empty()) time += step[device] * job_.straggler_factor({replicas_[i], device});
       if (i == 0 && rows_ != nullptr) rows[device].updated = time;
     }
-  if (job_.conditions.gathers_after() && collectives_.any) {
-    const ByDevice whole = gather_weights(times);
+  if (job_.conditions.gathers_after() && collectives_.has_shared_stages) {
+    const ByDevice complete = gather_weights(times);
     for (ByDevice& replica : times)
       for (std::uint32_t device = 0; device < devices; ++device)
-        replica[device] = std::max(replica[device], whole[device]);
+        replica[device] = std::max(replica[device], complete[device]);
   }
   ends.end = std::max(ends.end, std::ranges::max(times.front()));
   for (trace::StepRow& row : rows) {

@@ -8,20 +8,24 @@ namespace pipewright::execution {
 
 class CollectiveQueue;
 
-// A job where nothing contends, iteration by iteration: weights are gathered, passes run, gradients
-// are reduced, the norm is known and the optimizer has made its step. Where there are several
-// iterations, all devices are to wait for the norm of each.
+// A job without contention, iteration by iteration: weights are gathered, passes run, gradients are
+// reduced, the norm is computed and the optimizer makes its step. With several iterations, all
+// devices must wait for the norm of each.
 class TimedIterations {
  public:
-  // Looks at these replicas, which stand for all others. Rows of the first go to `rows`, if any.
+  // Simulates these replicas, which stand for all others. Rows of the first replica go to `rows`,
+  // if not null.
   TimedIterations(const Job& job, std::vector<std::uint32_t> replicas,
-                  const ReplicaGroups& replica_groups, LeastTimes& least, TimingRows* rows);
+                  const ReplicaGroups& replica_groups, LeastTimes& least_times, TimingRows* rows);
 
-  // Of the next iteration, in seconds from the start of the run.
+  // Ends of an iteration, in seconds from the start of the run.
   struct Ends {
-    double synchronized = 0;  // of all devices: the norm is known
-    double end = 0;           // of the replica that is reported
+    // All devices know the norm.
+    double synchronized = 0;
+    // End of the reported replica.
+    double end = 0;
   };
+  // Runs the next iteration.
   Ends run();
 
  private:
@@ -40,16 +44,20 @@ class TimedIterations {
   const Job& job_;
   std::vector<std::uint32_t> replicas_;
   const ReplicaGroups& replica_groups_;
-  LeastTimes& least_;
+  LeastTimes& least_times_;
   TimingRows* rows_;
   StageCollectives collectives_;
-  std::vector<std::vector<std::uint32_t>> stages_;  // by device: that others hold as well
-  std::uint32_t iteration_ = 0;                     // the next
-  bool slows_ = false;                              // passes beside collectives take longer
-  bool are_alike_ = false;  // a device alone tells when its stages' gradients are reduced
-  // Of each replica that is looked at.
+  std::vector<std::vector<std::uint32_t>>
+      stages_;                   // stages that other GPUs hold as well, by device
+  std::uint32_t iteration_ = 0;  // next iteration
+  // True if collectives slow down passes beside them.
+  bool slows_ = false;
+  // True if one replica suffices to know when the gradients of a device's stages are reduced.
+  bool is_single_replica_enough_ = false;
+  // State of each simulated replica.
   std::vector<ReplicaTimeline> timelines_;
-  std::vector<ByDevice> free_;  // when the next iteration begins
+  // Begin of the next iteration.
+  std::vector<ByDevice> free_;
   std::vector<ReplicaTimeline::Passes> passes_;
 };
 

@@ -13,10 +13,10 @@ using schedules::PassSpan;
 
 namespace {
 
-schedules::HopTimes hops_of(const Job& job, std::uint32_t replica, LeastTimes& least) {
+schedules::HopTimes hops_of(const Job& job, std::uint32_t replica, LeastTimes& least_times) {
   schedules::HopTimes hops(0);
   for (const auto& [a, b] : job.schedule.routes.neighbours())
-    hops.set(a, b, least.hop({replica, a}, b, job.costs.boundary_bytes));
+    hops.set(a, b, least_times.hop({replica, a}, b, job.costs.boundary_bytes));
   return hops;
 }
 
@@ -25,7 +25,7 @@ schedules::HopTimes hops_of(const Job& job, std::uint32_t replica, LeastTimes& l
 using schedules::Pass;
 
 StageCollectives::StageCollectives(const Job& job, const ReplicaGroups& replica_groups,
-                                   LeastTimes& least) {
+                                   LeastTimes& least_times) {
   const std::uint32_t stages = job.schedule.stages();
   parts.resize(stages);
   weight_parts.resize(stages);
@@ -35,12 +35,12 @@ StageCollectives::StageCollectives(const Job& job, const ReplicaGroups& replica_
   const config::Algorithm all_reduce = job.conditions.communication.all_reduce;
   for (std::uint32_t stage = 0; stage < stages; ++stage) {
     if (!replica_groups.has(stage)) continue;
-    any = true;
+    has_shared_stages = true;
     parts[stage] = replica_groups.parts(stage);
-    gradients[stage] = least.seconds(replica_groups.gradients(stage), all_reduce);
+    gradients[stage] = least_times.seconds(replica_groups.gradients(stage), all_reduce);
     if (job.conditions.zero == 0) continue;
     weight_parts[stage] = replica_groups.weight_parts(stage);
-    weights[stage] = least.seconds(replica_groups.weights(stage), all_reduce);
+    weights[stage] = least_times.seconds(replica_groups.weights(stage), all_reduce);
   }
 }
 
@@ -58,7 +58,7 @@ DeviceStream::DeviceStream(const Job& job, std::uint32_t device,
 }
 
 void DeviceStream::prefetch(double time) {
-  for (bool found = false; !ahead_.done() && !found; ahead_.next()) {
+  for (bool is_requested = false; !ahead_.done() && !is_requested; ahead_.next()) {
     const bool fused = ahead_.pass().fused;
     for (std::size_t i = 0; i < (fused ? 2 : 1); ++i) {
       if (i == 1) ahead_.next();
@@ -66,26 +66,26 @@ void DeviceStream::prefetch(double time) {
       if (!job_.conditions.gathers_for(pass.kind)) continue;
       gather_weights(pass.stage, time);
       arrive_[i] = end_;
-      found = true;
+      is_requested = true;
     }
   }
 }
 
-double DeviceStream::wait_for_weights(const Pass& pass, const Milestone& needed, bool is_last,
+double DeviceStream::wait_for_weights(const Pass& pass, const Milestone& milestone, bool is_last,
                                       double now) {
-  double& arrive = arrive_[needed.of_partner ? 1 : 0];
-  const double there = arrive;
-  now = std::max(now, there);
-  if (rows_ != nullptr && needed.part == 0) rows_->hold_weights(device_, pass.stage, now);
-  if (needed.part + 1 < needed.parts) {
+  double& arrive = arrive_[milestone.of_partner ? 1 : 0];
+  const double available = arrive;
+  now = std::max(now, available);
+  if (rows_ != nullptr && milestone.part == 0) rows_->hold_weights(device_, pass.stage, now);
+  if (milestone.part + 1 < milestone.parts) {
     gather_weights(pass.stage, now);
     arrive = end_;
   }
   if (is_last) prefetch(now);
-  return there;
+  return available;
 }
 
-// Follows the passes, and knows what falls due while they run.
+// Follows the passes of a replica and handles the milestones that they reach.
 class ReplicaTimeline::Follower {
  public:
   Follower(const ReplicaTimeline& timeline, const Begin& begin, TimingRows* rows, Passes& result)
@@ -98,12 +98,12 @@ class ReplicaTimeline::Follower {
         result_(result) {
     result_.released = begin.devices;
     result_.gathering.resize(job_.schedule.devices);
-    if (!collectives_.any) return;
+    if (!collectives_.has_shared_stages) return;
     const schedules::Routes& routes = job_.schedule.routes;
-    const std::uint32_t all = job_.schedule.total_microbatches();
+    const std::uint32_t microbatches = job_.schedule.total_microbatches();
     for (std::uint32_t route = 0; route < routes.count(); ++route)
-      left_.insert(left_.end(), routes.stages(),
-                   (all + routes.count() - 1 - route) / routes.count());
+      remaining_.insert(remaining_.end(), routes.stages(),
+                        (microbatches + routes.count() - 1 - route) / routes.count());
     fetched_.resize(std::size_t{job_.schedule.devices} * job_.schedule.stages());
     for (std::uint32_t device = 0; reduces_between_passes(job_) && device < job_.schedule.devices;
          ++device)
@@ -111,7 +111,7 @@ class ReplicaTimeline::Follower {
                             beside_.empty() ? nullptr : &beside_[device]);
   }
 
-  // How a pass, or a fused pair, runs that could start at `ready`.
+  // Start and duration of a pass, or a fused pair, that could start at `ready`.
   schedules::Timing::Run run(std::uint32_t device, const Pass& pass, const Pass* partner,
                              double ready) {
     const PassWork work = timeline_.work(device, pass, partner, begin_.first_microbatch);
@@ -120,34 +120,34 @@ class ReplicaTimeline::Follower {
         compute + (has_calls_
                        ? timeline_.waits(device, pass, partner, work, begin_.first_microbatch)
                        : 0),
-        work.least);
-    if (!collectives_.any) return {ready, seconds};
-    const Pass* last = nullptr;
-    for (const Pass* one : {&pass, partner})
-      if (one != nullptr && completes(*one)) last = one;
-    last_ = last == nullptr ? std::nullopt : std::optional(*last);
+        work.min_seconds);
+    if (!collectives_.has_shared_stages) return {ready, seconds};
+    const Pass* reducing_pass = nullptr;
+    for (const Pass* member : {&pass, partner})
+      if (member != nullptr && completes(*member)) reducing_pass = member;
+    last_ = reducing_pass == nullptr ? std::nullopt : std::optional(*reducing_pass);
     const bool overlaps = job_.conditions.communication.overlap_grad_reduce;
     const std::uint32_t gradients =
-        last != nullptr && overlaps ? collectives_.parts[last->stage] : 0;
+        reducing_pass != nullptr && overlaps ? collectives_.parts[reducing_pass->stage] : 0;
     const std::uint32_t weights = weight_parts(device, pass);
-    const std::uint32_t of_partner = partner == nullptr ? 0 : weight_parts(device, *partner);
-    const bool has_milestones = gradients + weights + of_partner > 0;
+    const std::uint32_t partner_weights = partner == nullptr ? 0 : weight_parts(device, *partner);
+    const bool has_milestones = gradients + weights + partner_weights > 0;
     const bool slows =
-        !beside_.empty() && (has_milestones || beside_[device].any_before(ready + seconds));
-    const auto lost = [&](double time, double of_work) {
-      return slows ? beside_[device].lost(time, of_work, work.excess) : 0;
+        !beside_.empty() && (has_milestones || beside_[device].has_before(ready + seconds));
+    const auto lost = [&](double time, double compute_seconds) {
+      return slows ? beside_[device].lost(time, compute_seconds, work.excess) : 0;
     };
     if (!has_milestones) return {ready, seconds + lost(ready, seconds)};
-    const Delays delays = walk(
-        Milestones(gradients, weights, of_partner), ready, compute,
+    const Delays delays = walk_compute(
+        Milestones(gradients, weights, partner_weights), ready, compute,
         [&](std::uint32_t part, double time) {
-          post({device, last->stage, part, time});
+          post({device, reducing_pass->stage, part, time});
         },
         [&](const Milestone& due, bool is_last, double time) {
-          const Pass& one = due.of_partner ? *partner : pass;
-          return gathers_
-                     ? streams_[device].wait_for_weights(one, due, is_last, time)
-                     : begin_.weights[one.stage] + (due.part + 1) * collectives_.weights[one.stage];
+          const Pass& member = due.of_partner ? *partner : pass;
+          return gathers_ ? streams_[device].wait_for_weights(member, due, is_last, time)
+                          : begin_.weights[member.stage] +
+                                (due.part + 1) * collectives_.weights[member.stage];
         },
         lost);
     result_.gathering[device] += delays.waited;
@@ -168,8 +168,8 @@ class ReplicaTimeline::Follower {
   }
 
  private:
-  // When the weights that are gathered before the iteration are there: those of its stages one
-  // after the other.
+  // Time at which the weights that are gathered before the iteration are available. Stages are
+  // gathered one after the other.
   double free_from(std::uint32_t device) const {
     double time = begin_.devices[device];
     if (begin_.weights.empty()) return time;
@@ -179,30 +179,30 @@ class ReplicaTimeline::Follower {
                                   collectives_.weight_parts[stage] * collectives_.weights[stage]);
     return time;
   }
-  // Whether gradients are reduced after it: once it is the last to add to its stage's, or, where
-  // they are sharded, always.
+  // True if a reduction of gradients follows the pass: after the last pass that adds to its stage's
+  // gradients, or, with sharded gradients, after every such pass.
   bool completes(const Pass& pass) {
     if (!ends_microbatch(pass.kind)) return false;
     const schedules::Routes& routes = job_.schedule.routes;
-    return --left_[routes.route_of(pass.microbatch) * routes.stages() + pass.stage] == 0 ||
+    return --remaining_[routes.route_of(pass.microbatch) * routes.stages() + pass.stage] == 0 ||
            !streams_.empty();
   }
   std::uint32_t weight_parts(std::uint32_t device, const Pass& pass) {
     if (gathers_)
       return job_.conditions.gathers_for(pass.kind) ? collectives_.weight_parts[pass.stage] : 0;
     if (begin_.weights.empty()) return 0;
-    const std::size_t place = std::size_t{device} * job_.schedule.stages() + pass.stage;
-    if (fetched_[place]) return 0;
-    fetched_[place] = true;
+    const std::size_t index = std::size_t{device} * job_.schedule.stages() + pass.stage;
+    if (fetched_[index]) return 0;
+    fetched_[index] = true;
     return collectives_.weight_parts[pass.stage];
   }
-  void post(const PartReady& one) {
-    if (!streams_.empty()) return streams_[one.device].reduce_gradients(one.stage, one.time);
+  void post(const PartReady& part) {
+    if (!streams_.empty()) return streams_[part.device].reduce_gradients(part.stage, part.time);
     if (begin_.adds_reductions) {
-      const double start = std::max(one.time, beside_[one.device].end());
-      beside_[one.device].add(start, start + collectives_.gradients[one.stage]);
+      const double start = std::max(part.time, beside_[part.device].end());
+      beside_[part.device].add(start, start + collectives_.gradients[part.stage]);
     }
-    result_.posts.push_back(one);
+    result_.posts.push_back(part);
   }
 
   const ReplicaTimeline& timeline_;
@@ -214,21 +214,21 @@ class ReplicaTimeline::Follower {
   TimingRows* rows_;
   Passes& result_;
   bool gathers_ = job_.gathers_for_passes();
-  std::optional<Pass> last_;           // of what runs: whose gradients are reduced after it
-  std::vector<std::uint32_t> left_;    // by route and stage: microbatches
-  std::vector<bool> fetched_;          // by device and stage: weights were waited for
-  std::vector<DeviceStream> streams_;  // by device; none before ZeRO-2
+  std::optional<Pass> last_;              // running pass that a reduction follows
+  std::vector<std::uint32_t> remaining_;  // microbatches by route and stage
+  std::vector<bool> fetched_;             // by device and stage: weights were waited for
+  std::vector<DeviceStream> streams_;     // by device; empty before ZeRO-2
 };
 
 ReplicaTimeline::ReplicaTimeline(const Job& job, std::uint32_t replica,
                                  const ReplicaGroups& replica_groups,
-                                 const StageCollectives& collectives, LeastTimes& least)
+                                 const StageCollectives& collectives, LeastTimes& least_times)
     : job_(job),
       replica_(replica),
       replica_groups_(replica_groups),
       collectives_(collectives),
-      least_(least),
-      hops_(hops_of(job, replica, least)) {
+      least_times_(least_times),
+      hops_(hops_of(job, replica, least_times)) {
   if (!job.microbatches_vary()) add_works();
   if (job.has_full_detail() && job.ranks) add_calls();
 }
@@ -246,38 +246,38 @@ void ReplicaTimeline::add_works() {
   }
 }
 
-ReplicaTimeline::Calls ReplicaTimeline::timed(const std::vector<workload::Call>& calls,
-                                              ReplicaDevice who) const {
+ReplicaTimeline::Calls ReplicaTimeline::time_calls(
+    const std::vector<workload::Call>& workload_calls, ReplicaDevice copy) const {
   Calls timed;
-  for (const workload::Call& call : calls) {
-    const double once =
-        least_.seconds({replica_groups_.op(call, who)}, job_.conditions.communication.all_reduce);
-    timed.all.push_back(
-        {.seconds = call.times * once,
-         .beside = call.overlappable_compute,
+  for (const workload::Call& call : workload_calls) {
+    const double call_seconds = least_times_.seconds({replica_groups_.op(call, copy)},
+                                                     job_.conditions.communication.all_reduce);
+    timed.calls.push_back(
+        {.seconds = call.times * call_seconds,
+         .overlappable = call.overlappable_compute,
          .dispatch = call.is_dispatch() ? std::optional(job_.costs.half_of(call)) : std::nullopt});
-    timed.beside += call.overlappable_compute;
+    timed.overlappable += call.overlappable_compute;
   }
   return timed;
 }
 
 void ReplicaTimeline::add_calls() {
   for (std::uint32_t stage = 0; stage < job_.costs.traffic.size(); ++stage) {
-    const ReplicaDevice who{replica_, job_.schedule.routes.device(stage, 0)};
-    auto& of_kinds = calls_.emplace_back();
-    for (std::size_t kind = 0; kind < of_kinds.size(); ++kind)
-      of_kinds[kind] = timed(job_.costs.traffic[stage].inside[kind], who);
+    const ReplicaDevice copy{replica_, job_.schedule.routes.device(stage, 0)};
+    auto& calls_by_kind = calls_.emplace_back();
+    for (std::size_t kind = 0; kind < calls_by_kind.size(); ++kind)
+      calls_by_kind[kind] = time_calls(job_.costs.traffic[stage].inside[kind], copy);
   }
 }
 
 const ReplicaTimeline::Calls& ReplicaTimeline::calls_in(std::uint32_t device, Pass pass,
                                                         std::uint32_t first_microbatch,
-                                                        Calls& own) const {
+                                                        Calls& buffer) const {
   if (!job_.uneven) return calls_[pass.stage][static_cast<std::size_t>(pass.kind)];
   pass.microbatch += first_microbatch;
-  const ReplicaDevice who{replica_, device};
-  own = timed(calls_of(job_, replica_groups_, who, pass), who);
-  return own;
+  const ReplicaDevice copy{replica_, device};
+  buffer = time_calls(calls_of(job_, replica_groups_, copy, pass), copy);
+  return buffer;
 }
 
 PassWork ReplicaTimeline::work(std::uint32_t device, Pass pass, const Pass* partner,
@@ -287,44 +287,46 @@ PassWork ReplicaTimeline::work(std::uint32_t device, Pass pass, const Pass* part
                  [static_cast<std::size_t>(pass.kind)][pass.stage];
   pass.microbatch += first_microbatch;
   if (partner == nullptr) return work_of(job_, replica_groups_, {replica_, device}, pass, nullptr);
-  Pass other = *partner;
-  other.microbatch += first_microbatch;
-  return work_of(job_, replica_groups_, {replica_, device}, pass, &other);
+  Pass shifted_partner = *partner;
+  shifted_partner.microbatch += first_microbatch;
+  return work_of(job_, replica_groups_, {replica_, device}, pass, &shifted_partner);
 }
 
-// As add_exposed_time() has it. Of a fused pair whose time is given it is not said who waits.
+// Follows add_exposed_time(). For a fused pair whose time is given, the waits of each pass are
+// unknown.
 double ReplicaTimeline::waits(std::uint32_t device, const Pass& pass, const Pass* partner,
                               const PassWork& work, std::uint32_t first_microbatch) const {
   if (partner != nullptr && job_.costs.times.says_pairs()) return 0;
-  Calls own;
-  const Calls& calls = calls_in(device, pass, first_microbatch, own);
+  Calls buffer;
+  const Calls& calls = calls_in(device, pass, first_microbatch, buffer);
   if (partner != nullptr) {
-    Calls of_partner;
-    return pair_waits(calls, calls_in(device, *partner, first_microbatch, of_partner), work);
+    Calls partner_buffer;
+    return pair_waits(calls, calls_in(device, *partner, first_microbatch, partner_buffer), work);
   }
-  const double share = calls.beside > work.seconds ? work.seconds / calls.beside : 1;
+  const double share = calls.overlappable > work.seconds ? work.seconds / calls.overlappable : 1;
   double waited = 0;
-  for (const Calls::One& one : calls.all)
-    waited += hidden(one.seconds, one.beside * share, 1 + work.excess).waits;
+  for (const Calls::TimedCall& call : calls.calls)
+    waited += hidden(call.seconds, call.overlappable * share, 1 + work.excess).waits;
   return waited;
 }
 
-double ReplicaTimeline::pair_waits(const Calls& of_pass, const Calls& of_partner,
+double ReplicaTimeline::pair_waits(const Calls& pass_calls, const Calls& partner_calls,
                                    const PassWork& work) {
   const double slowdown = 1 + work.excess;
-  double beside = 0;  // of the stream with the kernels
-  for (const Calls* const of_one : {&of_pass, &of_partner})
-    for (const Calls::One& call : of_one->all) beside += call.dispatch ? 0 : call.beside;
-  const double share = beside > work.seconds ? work.seconds / beside : 1;
+  double overlappable = 0;  // compute of the kernel stream that collectives overlap with
+  for (const Calls* const member : {&pass_calls, &partner_calls})
+    for (const Calls::TimedCall& call : member->calls)
+      overlappable += call.dispatch ? 0 : call.overlappable;
+  const double share = overlappable > work.seconds ? work.seconds / overlappable : 1;
   std::array<StreamHalves, 2> streams = work.streams;
   for (const std::size_t i : {0U, 1U})
-    for (const Calls::One& call : (i == 0 ? of_pass : of_partner).all) {
+    for (const Calls::TimedCall& call : (i == 0 ? pass_calls : partner_calls).calls) {
       if (call.dispatch) {
         StreamWork& half = streams[i][*call.dispatch];
         half.dispatch += call.seconds;
-        half.exposed += hidden(call.seconds, call.beside, slowdown).waits;
+        half.exposed += hidden(call.seconds, call.overlappable, slowdown).waits;
       } else {
-        streams[i][0].compute += hidden(call.seconds, call.beside * share, slowdown).waits;
+        streams[i][0].compute += hidden(call.seconds, call.overlappable * share, slowdown).waits;
       }
     }
   return paired_seconds(streams[0], streams[1], slowdown) - work.seconds;

@@ -15,33 +15,35 @@
 
 namespace pipewright::execution {
 
-// The collectives of a job's stages over their replicas, and how long one takes at least, in
+// Collectives of a job's stages over their replicas, with lower bounds of their durations in
 // seconds.
 struct StageCollectives {
-  StageCollectives(const Job& job, const ReplicaGroups& replica_groups, LeastTimes& least);
+  StageCollectives(const Job& job, const ReplicaGroups& replica_groups, LeastTimes& least_times);
 
-  std::vector<std::uint32_t> parts;         // by stage: of its gradients; 0: nobody else holds it
-  std::vector<std::uint32_t> weight_parts;  // by stage; 0: likewise, or they are there all along
-  std::vector<double> gradients;            // by stage: of a part
-  std::vector<double> weights;              // by stage: of a part
-  bool any = false;                         // some stage is held by others as well
+  // Parts of a stage's gradients; 0: no other GPU holds the stage.
+  std::vector<std::uint32_t> parts;
+  // Parts of a stage's weights; 0: no other GPU holds the stage, or weights are always complete.
+  std::vector<std::uint32_t> weight_parts;
+  std::vector<double> gradients;   // of a part, by stage
+  std::vector<double> weights;     // of a part, by stage
+  bool has_shared_stages = false;  // some stage is held by several GPUs
 };
 
-// ZeRO-2 and 3: the collectives that a device takes part in between its passes, one after the
-// other, in the order of its passes. All its replicas have the same order, so that nothing
-// overtakes.
+// ZeRO-2 and 3: collectives that a device takes part in between its passes, one after the other, in
+// the order of its passes. The order is the same on all replicas of the device, so no collective
+// overtakes another.
 class DeviceStream {
  public:
-  // Its first collective comes at `start` at the earliest. Rows go to `rows`, and when they run to
-  // `spans`, if any.
+  // The first collective starts at `start` at the earliest. Rows go to `rows`, and the periods of
+  // collectives to `spans`, if not null.
   DeviceStream(const Job& job, std::uint32_t device, const StageCollectives& collectives,
                double start, TimingRows* rows, CollectiveSpans* spans);
 
   void reduce_gradients(std::uint32_t stage, double posted) {
     add(trace::CollectiveKind::reduce_gradients, stage, posted, collectives_.gradients[stage]);
   }
-  // ZeRO-3: when a part of the weights of the pass that runs at `now`, or of its partner, is there.
-  // Then the next is asked for: after the last one the first of the next pass.
+  // ZeRO-3: time at which a part of the weights of the pass that runs at `now`, or of its partner,
+  // is available. Requests the next part; after the last part, the first one of the next pass.
   double wait_for_weights(const schedules::Pass& pass, const Milestone& needed, bool is_last,
                           double now);
   double end() const { return end_; }
@@ -69,17 +71,17 @@ class DeviceStream {
   std::uint32_t device_;
   TimingRows* rows_;
   CollectiveSpans* spans_;
-  schedules::PassCursor ahead_;     // whose weights were not yet asked for
-  std::array<double, 2> arrive_{};  // those on their way: of the pass and of its partner
+  schedules::PassCursor ahead_;     // next pass whose weights are not requested yet
+  std::array<double, 2> arrive_{};  // arrival of requested weights of the pass and of its partner
   double end_;
 };
 
-// ZeRO-2 and 3: whether gradients are reduced after each pass that makes some.
+// ZeRO-2 and 3: whether gradients are reduced after each pass that produces them.
 inline bool reduces_between_passes(const Job& job) {
   return job.conditions.zero >= 2 && !job.costs.traffic.empty();
 }
 
-// A device is ready for the collective of a part of a stage's gradients or weights.
+// A device becomes ready for the collective of a part of a stage's gradients or weights.
 struct PartReady {
   std::uint32_t device = 0;
   std::uint32_t stage = 0;
@@ -87,66 +89,74 @@ struct PartReady {
   double time = 0;  // seconds from the start of the run
 };
 
-// The passes of one replica where nothing contends, each as early as its inputs and weights allow.
+// Passes of one replica without contention, each as early as its inputs and weights allow.
 class ReplicaTimeline {
  public:
   ReplicaTimeline(const Job& job, std::uint32_t replica, const ReplicaGroups& replica_groups,
-                  const StageCollectives& collectives, LeastTimes& least);
+                  const StageCollectives& collectives, LeastTimes& least_times);
 
-  // When an iteration begins. In seconds from the start of the run.
+  // Begin of an iteration, in seconds from the start of the run.
   struct Begin {
-    std::vector<double> devices;  // by device: it is free for its first pass
-    std::vector<double> weights;  // by stage: the first part of its weights starts to be gathered
-    std::uint32_t first_microbatch = 0;  // of those of all iterations
-    // By device: the collectives that are known to run beside its passes. Empty: none slows these.
+    // Time at which a device is free for its first pass, by device.
+    std::vector<double> devices;
+    // Time at which gathering of the first part of a stage's weights starts, by stage.
+    std::vector<double> weights;
+    std::uint32_t first_microbatch = 0;  // counted over all iterations
+    // Periods of collectives beside a device's passes, as far as known, by device. Empty: none slow
+    // down passes.
     std::vector<CollectiveSpans> beside = {};
-    bool adds_reductions = false;  // to these, since the device's copies do as it does
+    // True if reductions of the replica itself extend `beside`, because all replicas do the same.
+    bool adds_reductions = false;
   };
   struct Passes {
-    double end = 0;                  // of all passes
-    std::vector<double> released;    // by device: after its last pass
+    double end = 0;                  // end of all passes
+    std::vector<double> released;    // by device: end of the last pass's sends
     std::vector<double> gathering;   // by device: seconds that passes waited for weights
-    std::vector<double> stream_end;  // by device: of the collectives of ZeRO-2 and 3
-    std::vector<PartReady> posts;    // of others, in the order of each device
+    std::vector<double> stream_end;  // by device: end of the collectives of ZeRO-2 and 3
+    std::vector<PartReady> posts;    // remaining collectives, in the order of each device
   };
-  // Throws schedules::Deadlock. Rows go to `rows`, if any.
+  // Throws schedules::Deadlock. Rows go to `rows`, if not null.
   Passes run(const Begin& begin, TimingRows* rows) const;
 
  private:
   class Follower;
 
-  // The collectives within a pass that are simulated one by one.
+  // Collectives inside a pass, for runs that simulate each of them.
   struct Calls {
-    struct One {
+    struct TimedCall {
       double seconds = 0;
-      double beside = 0;                    // of the pass's compute that can hide it
-      std::optional<std::size_t> dispatch;  // in this half of the pass
+      // Compute of the pass that can hide it, in seconds.
+      double overlappable = 0;
+      std::optional<std::size_t> dispatch;  // half of the pass, if it is a dispatch
     };
-    std::vector<One> all;
-    double beside = 0;  // of all
+    std::vector<TimedCall> calls;
+    double overlappable = 0;  // sum over the calls
   };
 
   void add_works();
   void add_calls();
-  Calls timed(const std::vector<workload::Call>& calls, ReplicaDevice who) const;
+  Calls time_calls(const std::vector<workload::Call>& calls, ReplicaDevice copy) const;
   PassWork work(std::uint32_t device, schedules::Pass pass, const schedules::Pass* partner,
                 std::uint32_t first_microbatch) const;
-  // Made in `own` where microbatches differ, else those of all.
+  // Calls of a pass. Where microbatches differ, they are computed into `buffer`; else all
+  // microbatches share them.
   const Calls& calls_in(std::uint32_t device, schedules::Pass pass, std::uint32_t first_microbatch,
-                        Calls& own) const;
-  // Seconds that the collectives simulated one by one add to a pass, or to a fused pair.
+                        Calls& buffer) const;
+  // Seconds that simulated collectives add to a pass or a fused pair.
   double waits(std::uint32_t device, const schedules::Pass& pass, const schedules::Pass* partner,
                const PassWork& work, std::uint32_t first_microbatch) const;
-  static double pair_waits(const Calls& of_pass, const Calls& of_partner, const PassWork& work);
+  static double pair_waits(const Calls& pass_calls, const Calls& partner_calls,
+                           const PassWork& work);
 
   const Job& job_;
   std::uint32_t replica_;
   const ReplicaGroups& replica_groups_;
   const StageCollectives& collectives_;
-  LeastTimes& least_;
+  LeastTimes& least_times_;
   schedules::HopTimes hops_;
   using Works = std::array<std::vector<PassWork>, schedules::pass_kinds>;
-  std::vector<Works> works_;  // by route, of passes but pairs; empty: each has a time of its own
+  // Work of passes outside pairs, by route. Empty: microbatches differ.
+  std::vector<Works> works_;
   std::vector<std::array<Calls, schedules::pass_kinds>> calls_;  // by stage; empty: none
 };
 

@@ -8,25 +8,25 @@
 
 namespace pipewright::execution {
 
-// What the timing engine finds of the first replica, as rows of a trace.
+// Converts the first replica's times in the timing engine to rows of a trace.
 class TimingRows {
  public:
   TimingRows(const Job& job, const ReplicaGroups& replica_groups, trace::Sink& sink);
 
-  // Iterations are run one by one, each of which counts its microbatches from 0.
+  // Iterations run separately, each of which counts its microbatches from 0.
   void start_iteration(std::uint32_t iteration, std::uint32_t first_microbatch) {
     iteration_ = iteration;
     first_microbatch_ = first_microbatch;
   }
-  // A pass, with the transfer of its input. The passes of a device come in order, and the two of a
-  // fused pair one after the other.
+  // Reports a pass, with the transfer of its input. Expects the passes of a device in order; both
+  // passes of a fused pair one after the other.
   void pass(std::uint32_t device, schedules::Pass pass, const schedules::PassSpan& span,
             const schedules::HopTimes& hops);
-  // ZeRO-3: the weights of a pass that is still to come begin to arrive. They go when it has ended.
+  // ZeRO-3: the weights of a later pass begin to arrive. They are freed when that pass has ended.
   void hold_weights(std::uint32_t device, std::uint32_t stage, double time) {
     recorders_[device].hold_weights(stage, time);
   }
-  // A device's part in a collective over its replicas; the bytes are filled in here.
+  // Reports a device's part in a collective over its replicas. The bytes are filled in here.
   void collective(trace::CollectiveRow row);
   void step(trace::StepRow row);
 
@@ -37,10 +37,11 @@ class TimingRows {
   const Job& job_;
   const ReplicaGroups& replica_groups_;
   trace::Sink& sink_;
-  std::vector<Recorder> recorders_;                            // by device
-  std::vector<std::optional<schedules::Pass>> first_of_pair_;  // by device: the pass before
+  std::vector<Recorder> recorders_;  // by device
+  std::vector<std::optional<schedules::Pass>>
+      first_of_pair_;  // by device: first pass of the current pair
   std::uint32_t iteration_ = 0;
-  std::uint32_t first_microbatch_ = 0;  // of the iteration
+  std::uint32_t first_microbatch_ = 0;  // of the current iteration
 };
 
 }  // namespace pipewright::execution

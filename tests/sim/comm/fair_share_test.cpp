@@ -57,7 +57,7 @@ TEST_CASE("flows over one link get equal parts of it", "[comm]") {
   const auto shares = share({12}, {{{0}}, {{0}}, {{0}}});
   for (const FairShare& one : shares) {
     CHECK(one.rate == Approx(4));
-    CHECK(one.held_up_by == 0);
+    CHECK(one.bottleneck == 0);
   }
 }
 
@@ -68,14 +68,14 @@ TEST_CASE("what a flow cannot use, others get", "[comm]") {
   CHECK(shares[1].rate == Approx(1.0 / 3));
   CHECK(shares[3].rate == Approx(2.0 / 3));
   CHECK(shares[4].rate == Approx(5.0 / 3));
-  CHECK(shares[0].held_up_by == 0);
-  CHECK(shares[4].held_up_by == 2);
+  CHECK(shares[0].bottleneck == 0);
+  CHECK(shares[4].bottleneck == 2);
 }
 
 TEST_CASE("a cap holds a flow below its part of a link", "[comm]") {
   const auto shares = share({10}, {{{0}, 2}, {{0}}, {{0}, 100}});
   CHECK(shares[0].rate == Approx(2));
-  CHECK(shares[0].held_up_by == FairShare::no_link);
+  CHECK(shares[0].bottleneck == FairShare::no_link);
   CHECK(shares[1].rate == Approx(4));
   CHECK(shares[2].rate == Approx(4));
 }
@@ -115,12 +115,12 @@ TEST_CASE("in whatever random network, every flow is held up where it is among t
         }
       for (std::size_t i = 0; i < paths.size(); ++i) {
         REQUIRE(shares[i].rate > 0);
-        if (shares[i].held_up_by == FairShare::no_link) {
+        if (shares[i].bottleneck == FairShare::no_link) {
           CHECK(shares[i].rate == paths[i].cap);
           continue;
         }
         // Full with the flow on it, and nobody on it is faster: the definition of max-min fairness.
-        const std::uint32_t link = shares[i].held_up_by;
+        const std::uint32_t link = shares[i].bottleneck;
         CHECK(shares[i].rate == Approx(fastest[link]).epsilon(1e-9));
         CHECK(load[link] == Approx(bandwidth[link]).epsilon(1e-9));
       }

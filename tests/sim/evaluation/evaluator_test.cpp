@@ -26,9 +26,9 @@ namespace {
 config::Value tree(const std::string& text) { return config::read_yaml_text(text, "sweep.yaml"); }
 
 // 32 GPUs in four nodes behind thin uplinks.
-class Thin {
+class ThinCluster {
  public:
-  Thin()
+  ThinCluster()
       : file_(folder_.write("thin.xml", cluster::make_platform(
                                             {.nodes = {{&cluster::find_node_kind("a100-4nic"), 4}},
                                              .fabric = "leaf-spine",
@@ -64,46 +64,46 @@ std::string random_layout(tests::Random& random) {
 }
 
 config::Value with_schedule(const config::Value& scenario, std::size_t index) {
-  config::Value one = scenario;
-  const config::Value schedule = config::find(one, "schedule")->items.at(index);
-  *config::find(one, "schedule") = schedule;
-  return one;
+  config::Value single = scenario;
+  const config::Value schedule = config::find(single, "schedule")->items.at(index);
+  *config::find(single, "schedule") = schedule;
+  return single;
 }
 
 std::string text_of(const CandidateRow& row) { return analysis::to_json_line(row); }
 
 }  // namespace
 
-TEST_CASE("what is assessed is what the simulation then finds", "[evaluator]") {
-  const Thin thin;
+TEST_CASE("simulations confirm what is assessed", "[evaluator]") {
+  const ThinCluster cluster;
   tests::Random random(4);
-  const config::Value first = thin.scenario("1f1b", "parallel: {pp: 4}, microbatches: 4");
-  evaluation::Evaluator evaluator(config::read_scenario(first), 0);
+  const config::Value scenario = cluster.scenario("1f1b", "parallel: {pp: 4}, microbatches: 4");
+  evaluation::Evaluator evaluator(config::read_scenario(scenario), 0);
   int simulated = 0;
   for (int round = 0; round < 5; ++round) {
-    const config::Value scenario = thin.scenario(all_schedules(), random_layout(random));
-    const std::vector<CandidateRow> rows = evaluator.assess(scenario);
+    const config::Value candidates = cluster.scenario(all_schedules(), random_layout(random));
+    const std::vector<CandidateRow> rows = evaluator.assess(candidates);
     REQUIRE(rows.size() == schedules::catalog().size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const CandidateRow& row = rows[i];
-      CAPTURE(config::to_yaml(with_schedule(scenario, i)), row.note);
+      CAPTURE(config::to_yaml(with_schedule(candidates, i)), row.note);
       CHECK((row.outcome == Outcome::open) == row.note.empty());
       if (row.outcome == Outcome::does_not_fit) CHECK(row.peak_bytes > row.capacity_bytes);
       if (row.outcome != Outcome::open) continue;
       ++simulated;
-      const CandidateRow found = evaluator.simulate(with_schedule(scenario, i));
-      CHECK(found.outcome == Outcome::simulated);
+      const CandidateRow result = evaluator.simulate(with_schedule(candidates, i));
+      CHECK(result.outcome == Outcome::simulated);
       CHECK(row.bound_s > 0);
-      CHECK(row.bound_s <= found.time_s * (1 + 1e-9));
-      CHECK(row.bound_s >= found.time_s * 0.2);
-      CHECK(found.peak_bytes == row.peak_bytes);
-      CHECK(found.capacity_bytes == row.capacity_bytes);
-      CHECK(found.work.model_flop == row.work.model_flop);
-      CHECK(found.work.peak_flops == row.work.peak_flops);
-      const analysis::TimeParts& parts = found.parts;
+      CHECK(row.bound_s <= result.time_s * (1 + 1e-9));
+      CHECK(row.bound_s >= result.time_s * 0.2);
+      CHECK(result.peak_bytes == row.peak_bytes);
+      CHECK(result.capacity_bytes == row.capacity_bytes);
+      CHECK(result.work.model_flop == row.work.model_flop);
+      CHECK(result.work.peak_flops == row.work.peak_flops);
+      const analysis::TimeParts& parts = result.parts;
       CHECK(parts.compute + parts.in_passes + parts.p2p + parts.gradients + parts.weights +
                 parts.optimizer + parts.idle ==
-            Approx(found.time_s).epsilon(1e-12));
+            Approx(result.time_s).epsilon(1e-12));
       for (const double part : {parts.compute, parts.in_passes, parts.p2p, parts.gradients,
                                 parts.weights, parts.optimizer, parts.idle})
         CHECK(part >= -1e-12);
@@ -112,10 +112,10 @@ TEST_CASE("what is assessed is what the simulation then finds", "[evaluator]") {
   CHECK(simulated > 50);
 }
 
-TEST_CASE("recomputation that frees nothing is no candidate of its own", "[evaluator]") {
-  const Thin thin;
+TEST_CASE("recomputation that frees nothing is illegal", "[evaluator]") {
+  const ThinCluster cluster;
   const auto scenario = [&](const std::string& training) {
-    return thin.scenario(
+    return cluster.scenario(
         "1f1b", "parallel: {tp: 2, pp: 4, dp: 2}, global_batch: 32, training: {" + training + "}");
   };
   evaluation::Evaluator evaluator(config::read_scenario(scenario("recompute: full")), 0);
@@ -129,23 +129,23 @@ TEST_CASE("recomputation that frees nothing is no candidate of its own", "[evalu
   CHECK(outcome("recompute: {modules: [mlp]}").outcome != Outcome::illegal);
 }
 
-TEST_CASE("rates of a row are those of the run's summary", "[evaluator]") {
-  const Thin thin;
+TEST_CASE("the rates of a row equal those of the run's summary", "[evaluator]") {
+  const ThinCluster cluster;
   const config::Value scenario =
-      thin.scenario("1f1b",
-                    "parallel: {tp: 2, pp: 4, dp: 2}, global_batch: 32, iterations: 2, "
-                    "training: {sequence: 1024, recompute: full}");
-  const config::Scenario read = config::read_scenario(scenario);
-  evaluation::Hardware hardware = evaluation::open_hardware(read);
-  workload::Plan plan = workload::make_plan(read, read.schedules.front(), hardware.gpus);
-  const execution::Job job = evaluation::make_job(read, hardware, plan);
+      cluster.scenario("1f1b",
+                       "parallel: {tp: 2, pp: 4, dp: 2}, global_batch: 32, iterations: 2, "
+                       "training: {sequence: 1024, recompute: full}");
+  const config::Scenario parsed = config::read_scenario(scenario);
+  evaluation::Hardware hardware = evaluation::open_hardware(parsed);
+  workload::Plan plan = workload::make_plan(parsed, parsed.schedules.front(), hardware.gpus);
+  const execution::Job job = evaluation::make_job(parsed, hardware, plan);
   analysis::SummarySink sink;
   execution::run(job, execution::EngineKind::simgrid,
-                 {.samples_per_microbatch = evaluation::samples_per_microbatch(read),
-                  .tokens_per_microbatch = evaluation::tokens_per_microbatch(read)},
+                 {.samples_per_microbatch = evaluation::samples_per_microbatch(parsed),
+                  .tokens_per_microbatch = evaluation::tokens_per_microbatch(parsed)},
                  sink);
   const analysis::Summary& summary = sink.summary();
-  const analysis::IterationWork work = evaluation::work_of(read, plan.schedule, plan.costs);
+  const analysis::IterationWork work = evaluation::work_of(parsed, plan.schedule, plan.costs);
   const double time = summary.makespan_s / 2;
   CHECK(work.gpus == 16);
   CHECK(work.samples == 32);
@@ -155,33 +155,34 @@ TEST_CASE("rates of a row are those of the run's summary", "[evaluator]") {
   CHECK(analysis::mfu(work, time) == Approx(summary.mfu.value()));
 }
 
-TEST_CASE("rows do not depend on what was assessed before or beside them", "[evaluator]") {
-  const Thin thin;
+TEST_CASE("rows do not depend on other assessments", "[evaluator]") {
+  const ThinCluster cluster;
   tests::Random random(11);
   std::vector<config::Value> scenarios;
   for (int i = 0; i < 6; ++i)
-    scenarios.push_back(thin.scenario(all_schedules(), random_layout(random)));
+    scenarios.push_back(cluster.scenario(all_schedules(), random_layout(random)));
   evaluation::Evaluator evaluator(config::read_scenario(scenarios.front()), 0);
-  std::vector<std::vector<std::string>> first;
+  std::vector<std::vector<std::string>> expected;
   for (const config::Value& scenario : scenarios) {
-    first.emplace_back();
-    for (const CandidateRow& row : evaluator.assess(scenario)) first.back().push_back(text_of(row));
+    expected.emplace_back();
+    for (const CandidateRow& row : evaluator.assess(scenario))
+      expected.back().push_back(text_of(row));
   }
-  for (std::size_t at = scenarios.size(); at-- > 0;)
-    for (std::size_t i = first[at].size(); i-- > 0;) {
-      const auto alone = evaluator.assess(with_schedule(scenarios[at], i));
-      REQUIRE(alone.size() == 1);
-      CHECK(text_of(alone.front()) == first[at][i]);
+  for (std::size_t number = scenarios.size(); number-- > 0;)
+    for (std::size_t i = expected[number].size(); i-- > 0;) {
+      const auto single = evaluator.assess(with_schedule(scenarios[number], i));
+      REQUIRE(single.size() == 1);
+      CHECK(text_of(single.front()) == expected[number][i]);
     }
 }
 
-TEST_CASE("what cannot be is told without the place in the sweep", "[evaluator]") {
-  const Thin thin;
+TEST_CASE("errors of candidates do not contain the location in the sweep", "[evaluator]") {
+  const ThinCluster cluster;
   const config::Value fine =
-      thin.scenario("1f1b", "parallel: {tp: 2, pp: 4, dp: 2}, global_batch: 32");
+      cluster.scenario("1f1b", "parallel: {tp: 2, pp: 4, dp: 2}, global_batch: 32");
   evaluation::Evaluator evaluator(config::read_scenario(fine), 0);
   const auto note = [&](const std::string& schedules, const std::string& more) {
-    const auto rows = evaluator.assess(thin.scenario(schedules, more));
+    const auto rows = evaluator.assess(cluster.scenario(schedules, more));
     REQUIRE(!rows.empty());
     CAPTURE(schedules, more, rows.back().note);
     for (const CandidateRow& row : rows) CHECK(row.outcome == Outcome::illegal);
@@ -211,12 +212,12 @@ TEST_CASE("what cannot be is told without the place in the sweep", "[evaluator]"
   CHECK(evaluator.assess(fine).front().outcome == Outcome::open);
 }
 
-TEST_CASE("what does not fit names the fullest device and what it holds", "[evaluator]") {
-  const Thin thin;
+TEST_CASE("candidates report their peak memory and capacity", "[evaluator]") {
+  const ThinCluster cluster;
   const config::Value scenario =
-      thin.scenario("[1f1b, gpipe]",
-                    "parallel: {tp: 4, pp: 4}, microbatches: 16, training: "
-                    "{sequence: 4096}");
+      cluster.scenario("[1f1b, gpipe]",
+                       "parallel: {tp: 4, pp: 4}, microbatches: 16, training: "
+                       "{sequence: 4096}");
   evaluation::Evaluator roomy(config::read_scenario(scenario), 0);
   const auto rows = roomy.assess(scenario);
   CHECK(rows[0].outcome == Outcome::open);
@@ -224,10 +225,10 @@ TEST_CASE("what does not fit names the fullest device and what it holds", "[eval
   CHECK(rows[1].peak_bytes > rows[0].peak_bytes);
 }
 
-TEST_CASE("a limit stands for what the cluster's GPUs have", "[evaluator]") {
-  const Thin thin;
+TEST_CASE("a memory limit replaces the memory of the cluster's GPUs", "[evaluator]") {
+  const ThinCluster cluster;
   const config::Value scenario =
-      thin.scenario("1f1b", "parallel: {tp: 4, pp: 4}, microbatches: 16");
+      cluster.scenario("1f1b", "parallel: {tp: 4, pp: 4}, microbatches: 16");
   const std::uint64_t limit = std::uint64_t{8} << 30U;
   evaluation::Evaluator evaluator(config::read_scenario(scenario), limit);
   const CandidateRow row = evaluator.assess(scenario).front();
@@ -239,14 +240,14 @@ TEST_CASE("a limit stands for what the cluster's GPUs have", "[evaluator]") {
   CHECK(row.note.starts_with("device "));
 }
 
-TEST_CASE("slow links of one candidate are gone with the next", "[evaluator]") {
-  const Thin thin;
+TEST_CASE("slow links of a candidate do not affect the next one", "[evaluator]") {
+  const ThinCluster cluster;
   const std::string layout = "parallel: {tp: 4, pp: 4}, microbatches: 16";
-  const config::Value plain = thin.scenario("1f1b", layout);
+  const config::Value plain = cluster.scenario("1f1b", layout);
   evaluation::Evaluator evaluator(config::read_scenario(plain), 0);
   const CandidateRow before = evaluator.assess(plain).front();
   const auto cluster_links = [&](const char* link, const char* factor) {
-    return thin.scenario(
+    return cluster.scenario(
         "1f1b", fmt::format("{}, variation: {{slow_links: {{link: {}, factor: {}}}}}", layout, link,
                             factor));
   };
@@ -259,15 +260,16 @@ TEST_CASE("slow links of one candidate are gone with the next", "[evaluator]") {
   CHECK(evaluator.assess(plain).front().bound_s == Approx(before.bound_s).epsilon(1e-12));
 }
 
-TEST_CASE("a faster network of one candidate is gone with the next", "[evaluator]") {
-  const Thin thin;
+TEST_CASE("a faster network of a candidate does not affect the next one", "[evaluator]") {
+  const ThinCluster cluster;
   const std::string layout = "parallel: {tp: 4, pp: 4}, microbatches: 16";
-  const config::Value plain = thin.scenario("1f1b", layout);
+  const config::Value plain = cluster.scenario("1f1b", layout);
   evaluation::Evaluator evaluator(config::read_scenario(plain), 0);
   const double before = evaluator.assess(plain).front().bound_s;
   const auto bound_with = [&](const char* variation) {
     const auto row =
-        evaluator.assess(thin.scenario("1f1b", fmt::format("{}, variation: {}", layout, variation)))
+        evaluator
+            .assess(cluster.scenario("1f1b", fmt::format("{}, variation: {}", layout, variation)))
             .front();
     INFO(row.note);
     return row.bound_s;
@@ -276,46 +278,46 @@ TEST_CASE("a faster network of one candidate is gone with the next", "[evaluator
   CHECK(bound_with("{bandwidth: 4, latency: 0.1}") < before);
   CHECK(bound_with("{bandwidth: {all: 0.5}}") == Approx(bound_with("{bandwidth: 0.5}")));
   CHECK(evaluator.assess(plain).front().bound_s == Approx(before).epsilon(1e-12));
-  CHECK_THAT(evaluator.assess(thin.scenario("1f1b", layout + ", variation: {bandwidth: {x: 2}}"))
+  CHECK_THAT(evaluator.assess(cluster.scenario("1f1b", layout + ", variation: {bandwidth: {x: 2}}"))
                  .front()
                  .note,
              Contains("no links of class 'x'; allowed: "));
 }
 
-TEST_CASE("the less a bound rests on, the lower it is, and so the memory", "[evaluator]") {
+TEST_CASE("bounds of time and memory grow with the basis they use", "[evaluator]") {
   using analysis::Basis;
-  const Thin thin;
+  const ThinCluster cluster;
   tests::Random random(11);
-  const config::Value first = thin.scenario("1f1b", "parallel: {pp: 4}, microbatches: 4");
-  evaluation::Evaluator evaluator(config::read_scenario(first), 0);
+  const config::Value scenario = cluster.scenario("1f1b", "parallel: {pp: 4}, microbatches: 4");
+  evaluation::Evaluator evaluator(config::read_scenario(scenario), 0);
   int open = 0;
   for (int round = 0; round < 40; ++round) {
     const std::string more =
         random_layout(random) + fmt::format(", iterations: {}", random.whole(1, 2));
-    const config::Value scenario = thin.scenario(all_schedules(), more);
-    const std::vector<CandidateRow> known = evaluator.assess(scenario);
-    std::vector<CandidateRow> before = evaluator.assess(scenario, Basis::passes);
+    const config::Value candidates = cluster.scenario(all_schedules(), more);
+    const std::vector<CandidateRow> detailed = evaluator.assess(candidates);
+    std::vector<CandidateRow> previous = evaluator.assess(candidates, Basis::passes);
     for (const Basis basis : {Basis::network, Basis::order}) {
-      const std::vector<CandidateRow> rows = evaluator.assess(scenario, basis);
+      const std::vector<CandidateRow> rows = evaluator.assess(candidates, basis);
       for (std::size_t i = 0; i < rows.size(); ++i) {
-        CAPTURE(config::to_yaml(with_schedule(scenario, i)), rows[i].note, before[i].note,
+        CAPTURE(config::to_yaml(with_schedule(candidates, i)), rows[i].note, previous[i].note,
                 static_cast<int>(basis));
         CHECK(rows[i].basis <= basis);
-        if (before[i].outcome == Outcome::does_not_fit) {
-          CHECK(known[i].outcome != Outcome::open);
-          if (known[i].outcome == Outcome::does_not_fit)
-            CHECK(before[i].peak_bytes <= known[i].peak_bytes);
+        if (previous[i].outcome == Outcome::does_not_fit) {
+          CHECK(detailed[i].outcome != Outcome::open);
+          if (detailed[i].outcome == Outcome::does_not_fit)
+            CHECK(previous[i].peak_bytes <= detailed[i].peak_bytes);
         }
         if (rows[i].outcome != Outcome::open) continue;
         ++open;
-        CHECK(before[i].outcome == Outcome::open);
-        CHECK(before[i].bound_s > 0);
-        CHECK(before[i].bound_s <= rows[i].bound_s * (1 + 1e-12));
-        CHECK(before[i].peak_bytes <= rows[i].peak_bytes);
-        CHECK(before[i].work.tokens == rows[i].work.tokens);
-        CHECK(before[i].work.model_flop == rows[i].work.model_flop);
+        CHECK(previous[i].outcome == Outcome::open);
+        CHECK(previous[i].bound_s > 0);
+        CHECK(previous[i].bound_s <= rows[i].bound_s * (1 + 1e-12));
+        CHECK(previous[i].peak_bytes <= rows[i].peak_bytes);
+        CHECK(previous[i].work.tokens == rows[i].work.tokens);
+        CHECK(previous[i].work.model_flop == rows[i].work.model_flop);
       }
-      before = rows;
+      previous = rows;
     }
   }
   CHECK(open > 400);

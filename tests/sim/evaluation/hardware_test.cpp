@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t gib = 1ULL << 30;
 
-// Four hosts behind one switch, with these properties each.
+// Four hosts behind one switch, with the given properties.
 std::string platform(const std::array<std::string, 4>& properties) {
   std::string zones;
   for (std::size_t host = 0; host < properties.size(); ++host)
@@ -39,7 +39,7 @@ std::string platform(const std::array<std::string, 4>& properties) {
          "</zone></platform>\n";
 }
 
-std::string has(const std::string& name, const std::string& value) {
+std::string property(const std::string& name, const std::string& value) {
   return fmt::format("<prop id='{}' value='{}'/>", name, value);
 }
 
@@ -61,10 +61,10 @@ const std::string two_by_two = model + ", parallel: {pp: 2, dp: 2}";
 
 }  // namespace
 
-TEST_CASE("a device has what its smallest GPU has, whichever replica it is in", "[hardware]") {
-  const std::string big = has("gpu", "h100-sxm") + has("memory", "60GiB");
-  const std::string small = has("gpu", "h100-sxm") + has("memory", "20GiB");
-  // Ranks 0 and 1 are the replicas of device 0, ranks 2 and 3 those of device 1.
+TEST_CASE("the capacity of a device is that of its smallest GPU in any replica", "[hardware]") {
+  const std::string big = property("gpu", "h100-sxm") + property("memory", "60GiB");
+  const std::string small = property("gpu", "h100-sxm") + property("memory", "20GiB");
+  // Ranks 0 and 1 are the replicas of device 0, and ranks 2 and 3 those of device 1.
   const Opened opened(platform({big, big, big, small}), two_by_two);
   const auto& capacity = opened.hardware.capacity;
   REQUIRE(capacity.size() == 2);
@@ -74,43 +74,44 @@ TEST_CASE("a device has what its smallest GPU has, whichever replica it is in", 
   CHECK(capacity[1].host == opened.hardware.hosts[3]);
 }
 
-TEST_CASE("a device has what its smallest GPU has, whichever lane it is on", "[hardware]") {
-  const std::string big = has("gpu", "h100-sxm") + has("memory", "60GiB");
-  const std::string small = has("gpu", "h100-sxm") + has("memory", "20GiB");
+TEST_CASE("the capacity of a device is that of its smallest GPU on any lane", "[hardware]") {
+  const std::string big = property("gpu", "h100-sxm") + property("memory", "60GiB");
+  const std::string small = property("gpu", "h100-sxm") + property("memory", "20GiB");
   const Opened opened(platform({big, small, big, big}), model + ", parallel: {pp: 2, tp: 2}");
   CHECK(evaluation::memory_of(opened.hardware) == std::vector<std::uint64_t>{20 * gib, 60 * gib});
 }
 
-TEST_CASE("a host without a size of memory has that of its type of GPU", "[hardware]") {
-  const std::string type = has("gpu", "v100-32gb");
-  const std::string own = has("gpu", "v100-32gb") + has("memory", "16GiB");
-  const Opened opened(platform({type, own, type, type}), two_by_two);
-  const std::uint64_t of_type = config::find_gpu("v100-32gb").capacity();
-  CHECK(of_type > 16 * gib);
-  CHECK(evaluation::memory_of(opened.hardware) == std::vector<std::uint64_t>{16 * gib, of_type});
+TEST_CASE("a host without a memory size has the memory of its GPU type", "[hardware]") {
+  const std::string type = property("gpu", "v100-32gb");
+  const std::string sized = property("gpu", "v100-32gb") + property("memory", "16GiB");
+  const Opened opened(platform({type, sized, type, type}), two_by_two);
+  const std::uint64_t type_capacity = config::find_gpu("v100-32gb").capacity();
+  CHECK(type_capacity > 16 * gib);
+  CHECK(evaluation::memory_of(opened.hardware) ==
+        std::vector<std::uint64_t>{16 * gib, type_capacity});
 }
 
-TEST_CASE("a GPU that the scenario gives stands for the cluster's, memory and all", "[hardware]") {
-  const std::string big = has("gpu", "h100-sxm") + has("memory", "80GiB");
+TEST_CASE("the scenario's GPU replaces those of the cluster, including their memory",
+          "[hardware]") {
+  const std::string big = property("gpu", "h100-sxm") + property("memory", "80GiB");
   const Opened opened(platform({big, big, big, big}), two_by_two + ", gpu: a100-40gb");
-  const std::uint64_t of_type = config::find_gpu("a100-40gb").capacity();
-  CHECK(of_type < 80 * gib);
-  CHECK(evaluation::memory_of(opened.hardware) == std::vector<std::uint64_t>(2, of_type));
+  const std::uint64_t type_capacity = config::find_gpu("a100-40gb").capacity();
+  CHECK(type_capacity < 80 * gib);
+  CHECK(evaluation::memory_of(opened.hardware) == std::vector<std::uint64_t>(2, type_capacity));
 }
 
-TEST_CASE("without a model, hosts of any type have what they say", "[hardware]") {
+TEST_CASE("without a model hosts of any type have the memory that they state", "[hardware]") {
   const std::string plain =
       "schedule: 1f1b, microbatches: 4, parallel: {pp: 2, dp: 2}, forward_times: 1, "
       "backward_times: 2";
-  const std::string type = has("gpu", "toaster");
-  const Opened opened(platform({type, type + has("memory", "2GiB"), type, type}), plain);
+  const std::string type = property("gpu", "toaster");
+  const Opened opened(platform({type, type + property("memory", "2GiB"), type, type}), plain);
   CHECK(evaluation::memory_of(opened.hardware) == std::vector<std::uint64_t>{2 * gib, 0});
 }
 
-TEST_CASE("run and search judge by the same memory, and name the GPU that is too small",
-          "[hardware]") {
-  const std::string big = has("gpu", "h100-sxm") + has("memory", "800GiB");
-  const std::string small = has("gpu", "h100-sxm") + has("memory", "2GiB");
+TEST_CASE("run and search use the same memory and name the GPU that is too small", "[hardware]") {
+  const std::string big = property("gpu", "h100-sxm") + property("memory", "800GiB");
+  const std::string small = property("gpu", "h100-sxm") + property("memory", "2GiB");
   Opened opened(platform({big, big, big, small}), two_by_two);
   workload::Plan plan =
       workload::make_plan(opened.scenario, opened.scenario.schedules.front(), opened.hardware.gpus);
@@ -118,17 +119,19 @@ TEST_CASE("run and search judge by the same memory, and name the GPU that is too
   analysis::SummarySink sink;
   execution::run(job, execution::EngineKind::timing, {}, sink);
   CHECK_FALSE(analysis::fits(sink.summary()));
-  // What CUDA reports free of an H100's 80 GB, however much the platform file says.
+  // The capacity is the free memory that CUDA reports on an H100 of 80 GB, even if the platform
+  // file states more.
   CHECK(sink.summary().devices[0].memory_capacity_bytes == config::find_gpu("h100-sxm").capacity());
   CHECK(sink.summary().devices[1].memory_capacity_bytes == 2 * gib);
   CHECK(evaluation::smallest_host(job, 0).empty());
   CHECK(evaluation::smallest_host(job, 1) == "gpu-3");
 
-  const evaluation::Fullest most = evaluation::fullest(job, evaluation::memory_of(opened.hardware));
-  CHECK(most.device == 1);
-  CHECK_FALSE(most.fits());
-  CHECK(most.peak.bytes == sink.summary().devices[1].peak_memory_bytes);
-  CHECK_THAT(evaluation::describe(most), Contains("of 2.0 GiB of gpu-3:"));
-  // What a search is told to leave free has no host.
+  const evaluation::Fullest fullest =
+      evaluation::fullest(job, evaluation::memory_of(opened.hardware));
+  CHECK(fullest.device == 1);
+  CHECK_FALSE(fullest.fits());
+  CHECK(fullest.peak.bytes == sink.summary().devices[1].peak_memory_bytes);
+  CHECK_THAT(evaluation::describe(fullest), Contains("of 2.0 GiB of gpu-3:"));
+  // A memory limit of a search has no host.
   CHECK_THAT(evaluation::describe(evaluation::fullest(job, {gib, gib})), !Contains("gpu-3"));
 }

@@ -7,14 +7,14 @@
 #include "support/random.hpp"
 #include "tests/sim/config/support.hpp"
 
-// The host launches what the GPU runs: a slower one is never a gain, and launches that CUDA graphs
+// The host launches what the GPU runs: a slower host is never a gain, and launches that CUDA graphs
 // save are never a loss.
 
 using namespace pipewright;
 
 namespace {
 
-// Of 16 GPUs in two nodes.
+// Random scenario on 16 GPUs in two nodes.
 std::string random_scenario(const std::string& cluster, tests::Random& random) {
   const std::uint32_t tp = 1U << random.whole(0, 3);
   const std::uint32_t cp = tp > 4 || random.flip() ? 1 : 2;
@@ -41,7 +41,7 @@ double seconds(evaluation::Evaluator& evaluator, config::Value scenario, const s
 
 }  // namespace
 
-TEST_CASE("no layout gains by a slower host, or loses by fewer launches", "[host]") {
+TEST_CASE("no layout gains from a slower host or loses from fewer launches", "[host]") {
   const config::test::Folder folder;
   const std::string cluster = folder.write(
       "c.xml", cluster::make_platform({.nodes = {{&cluster::find_node_kind("dgx-h100"), 2}}}));
@@ -53,21 +53,21 @@ TEST_CASE("no layout gains by a slower host, or loses by fewer launches", "[host
     const std::string text = random_scenario(cluster, random);
     const config::Value scenario = config::read_yaml_text(text, "s.yaml");
     CAPTURE(text);
-    double before = 0;
-    const double none = seconds(evaluator, scenario, "gpu.launch", "0 us");
+    double previous = 0;
+    const double without_launches = seconds(evaluator, scenario, "gpu.launch", "0 us");
     for (const char* const launch : {"0 us", "20 us", "60 us", "140 us", "300 us"}) {
-      const double now = seconds(evaluator, scenario, "gpu.launch", launch);
+      const double current = seconds(evaluator, scenario, "gpu.launch", launch);
       CAPTURE(launch);
-      CHECK(now >= before * (1 - 1e-9));
-      before = now;
+      CHECK(current >= previous * (1 - 1e-9));
+      previous = current;
     }
-    slower += before > 1.01 * none ? 1 : 0;
-    const double each = seconds(evaluator, scenario, "training.cuda_graphs", "none");
-    const double layers = seconds(evaluator, scenario, "training.cuda_graphs", "layer");
-    const double all = seconds(evaluator, scenario, "training.cuda_graphs", "iteration");
-    CHECK(layers <= each * (1 + 1e-9));
-    CHECK(all <= layers * (1 + 1e-9));
-    CHECK(all == Approx(none).epsilon(1e-9));
+    slower += previous > 1.01 * without_launches ? 1 : 0;
+    const double by_kernel = seconds(evaluator, scenario, "training.cuda_graphs", "none");
+    const double by_layer = seconds(evaluator, scenario, "training.cuda_graphs", "layer");
+    const double by_iteration = seconds(evaluator, scenario, "training.cuda_graphs", "iteration");
+    CHECK(by_layer <= by_kernel * (1 + 1e-9));
+    CHECK(by_iteration <= by_layer * (1 + 1e-9));
+    CHECK(by_iteration == Approx(without_launches).epsilon(1e-9));
   }
   CHECK(slower > 10);
 }

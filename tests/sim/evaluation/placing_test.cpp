@@ -37,8 +37,8 @@ struct Racks {
   }
 };
 
-// GPUs of each domain, in the order of ranks.
-std::vector<std::size_t> of_domains(const evaluation::Hardware& hardware) {
+// Number of GPUs in each domain, in the order of ranks.
+std::vector<std::size_t> domain_counts(const evaluation::Hardware& hardware) {
   std::vector<std::size_t> counts;
   std::uint32_t last = ~0U;
   for (const cluster::Host* host : hardware.hosts) {
@@ -54,48 +54,49 @@ using Counts = std::vector<std::size_t>;
 
 }  // namespace
 
-TEST_CASE("racks of 72 are used by 64 where groups of 32 or 64 are whole so", "[placement]") {
+TEST_CASE("racks of 72 are used by 64 where that keeps groups of 32 or 64 whole", "[placement]") {
   const Racks racks(3);
   evaluation::Hardware hardware =
       evaluation::open_hardware(racks.scenario("ep: 8, etp: 4, tp: 4, sp: true, dp: 32"));
-  CHECK(of_domains(hardware) == Counts{64, 64});
+  CHECK(domain_counts(hardware) == Counts{64, 64});
   CHECK(cluster::name_of(hardware.hosts[64]) == "node-1-gpu-0");
   const auto place = [&](const std::string& parallel, const std::string& more = "") {
     hardware = evaluation::place_on(hardware.cluster, racks.scenario(parallel, more));
-    return of_domains(hardware);
+    return domain_counts(hardware);
   };
   const auto note = [&] {
     return evaluation::straddling(hardware.ranks, hardware.hosts, hardware.cluster).note();
   };
-  // Groups of 4 and 8 divide 72, and groups of 12 of cp x tp, too.
+  // Groups of 4 and 8, and groups of 12 of cp x tp, divide 72.
   CHECK(place("ep: 8, etp: 1, dp: 136") == Counts{72, 64});
   CHECK(place("tp: 4, sp: true, cp: 3, etp: 1, dp: 12, ep: 4", "") == Counts{72, 72});
   CHECK(note().empty());
-  // Runs of 16 of tp x cp are four in each, but not of 208 ranks: then those of tp stay whole.
+  // Runs of 16 of tp x cp fit four times into a domain, but not for 208 ranks: then groups of tp
+  // stay whole.
   CHECK(place("tp: 2, sp: true, cp: 8, dp: 12") == Counts{64, 64, 64});
   CHECK(note().empty());
   CHECK(place("tp: 2, sp: true, cp: 8, dp: 13") == Counts{72, 72, 64});
   CHECK_THAT(note(), Contains("groups of cp (8 ranks) straddle"));
 }
 
-TEST_CASE("how many GPUs of each domain may be said", "[placement]") {
+TEST_CASE("the number of GPUs of each domain can be set", "[placement]") {
   const Racks racks(3);
   evaluation::Hardware hardware =
       evaluation::open_hardware(racks.scenario("ep: 8, dp: 64", ", placement: {domain: 32}"));
-  CHECK(of_domains(hardware) == Counts{32, 32});
+  CHECK(domain_counts(hardware) == Counts{32, 32});
   const auto place = [&](const std::string& parallel, const std::string& more) {
     hardware = evaluation::place_on(hardware.cluster, racks.scenario(parallel, more));
-    return of_domains(hardware);
+    return domain_counts(hardware);
   };
   const std::string folded = "ep: 8, etp: 4, tp: 4, sp: true, dp: ";
   CHECK(place(folded + "32", ", placement: {domain: 72}") == Counts{72, 56});
-  const evaluation::Straddling found =
+  const evaluation::Straddling result =
       evaluation::straddling(hardware.ranks, hardware.hosts, hardware.cluster);
-  CHECK(found.groups == "ep (8 ranks)");
-  CHECK(found.note() ==
-        "groups of ep (8 ranks) straddle NVLink domains; placement.domain=64, so many GPUs of "
-        "each, keeps them whole");
-  // Hosts that are named stay where they are.
+  CHECK(result.groups == "ep (8 ranks)");
+  CHECK(result.note() ==
+        "groups of ep (8 ranks) straddle NVLink domains; placement.domain=64 (GPUs "
+        "used per domain) keeps them whole");
+  // Hosts that the scenario names are used as they are.
   CHECK(place("dp: 2", ", placement: [node-2-gpu-0, node-0-gpu-7]") == Counts{1, 1});
 
   const auto fault = [&](const std::string& parallel, const std::string& more) {
@@ -103,48 +104,49 @@ TEST_CASE("how many GPUs of each domain may be said", "[placement]") {
   };
   CHECK_THAT(fault("dp: 2", ", placement: {domain: 96}"),
              Contains("t.yaml:1:") &&
-                 Contains("placement.domain is 96, and the largest NVLink "
+                 Contains("placement.domain is 96, but the largest NVLink "
                           "domain of") &&
                  Contains("has 72 GPUs; allowed: 1 to 72"));
   CHECK_THAT(fault("dp: 100", ", placement: {domain: 32}"),
-             Contains("placement.domain is 32, of 3 NVLink domains of") &&
-                 Contains("96 GPUs, and the job takes 100; allowed: 34 to 72"));
+             Contains("placement.domain is 32: 3 NVLink domains of") &&
+                 Contains("then offer 96 GPUs, but the job takes 100; allowed: 34 to 72"));
   CHECK_THAT(fault("dp: 300", ", placement: {domain: 32}"),
              Contains("allowed: a job of fewer GPUs, or a larger cluster"));
 }
 
-TEST_CASE("where GPUs are too few for all groups, those of tp stay whole", "[placement]") {
+TEST_CASE("groups of tp stay whole if GPUs are too few for all groups", "[placement]") {
   const Racks racks(2);
-  // 144 ranks: runs of 16 leave 128. Those of tp are 4, which divides 72.
+  // 144 ranks: runs of 16 leave 128. Runs of tp are 4, which divides 72.
   const evaluation::Hardware hardware =
       evaluation::open_hardware(racks.scenario("ep: 4, etp: 4, tp: 4, sp: true, dp: 36"));
-  CHECK(of_domains(hardware) == Counts{72, 72});
+  CHECK(domain_counts(hardware) == Counts{72, 72});
   CHECK(evaluation::straddling(hardware.ranks, hardware.hosts, hardware.cluster).note() ==
-        "groups of ep (4 ranks) straddle NVLink domains; no part of 2 domains of 72 GPUs that "
-        "keeps them whole is enough for 144 ranks; allowed: more domains, or fewer replicas");
+        "groups of ep (4 ranks) straddle NVLink domains; no number of GPUs per "
+        "domain keeps them whole and leaves enough for 144 ranks in 2 domains of 72 GPUs; use more "
+        "domains, or fewer replicas");
 }
 
-TEST_CASE("nodes of eight are used as they come", "[placement]") {
+TEST_CASE("nodes of eight are used in order", "[placement]") {
   const Racks nodes(4, "dgx-h100");
   evaluation::Hardware hardware =
       evaluation::open_hardware(nodes.scenario("tp: 8, sp: true, ep: 4, dp: 4"));
-  CHECK(of_domains(hardware) == Counts{8, 8, 8, 8});
-  // Groups that no domain holds are nobody's fault.
+  CHECK(domain_counts(hardware) == Counts{8, 8, 8, 8});
+  // Groups that do not fit into a domain are not reported.
   CHECK(evaluation::straddling(hardware.ranks, hardware.hosts, hardware.cluster).groups.empty());
 }
 
-TEST_CASE("devices with a tp of their own keep it within a domain", "[placement]") {
+TEST_CASE("devices with their own tp keep it within a domain", "[placement]") {
   const Racks nodes(4, "dgx-h100");
   evaluation::Hardware hardware =
       evaluation::open_hardware(nodes.scenario("tp_by_device: [4, 8, 4], sp: true"));
-  // The first and the last share a node.
-  CHECK(of_domains(hardware) == Counts{4, 8, 4});
+  // The first and the last device share a node.
+  CHECK(domain_counts(hardware) == Counts{4, 8, 4});
   CHECK(cluster::name_of(hardware.hosts[0]) == "node-0-gpu-0");
   CHECK(cluster::name_of(hardware.hosts[4]) == "node-1-gpu-0");
   CHECK(cluster::name_of(hardware.hosts[12]) == "node-0-gpu-4");
   const auto place = [&](const std::string& parallel, const std::string& more = "") {
     hardware = evaluation::place_on(hardware.cluster, nodes.scenario(parallel, more));
-    return of_domains(hardware);
+    return domain_counts(hardware);
   };
   CHECK(place("tp_by_device: [2, 8], dp: 2, sp: true") == Counts{4, 8, 8});
   CHECK(place("tp_by_device: [4, 2], dp: 2, sp: true", ", placement: {domain: 4}") ==
@@ -152,7 +154,7 @@ TEST_CASE("devices with a tp of their own keep it within a domain", "[placement]
   CHECK(evaluation::straddling(hardware.ranks, hardware.hosts, hardware.cluster).groups.empty());
 }
 
-TEST_CASE("a search says of a layout which groups straddle", "[placement]") {
+TEST_CASE("a search notes which groups of a layout straddle domains", "[placement]") {
   const Racks racks(3);
   const auto tree = [&](const std::string& more) {
     return racks
@@ -160,8 +162,8 @@ TEST_CASE("a search says of a layout which groups straddle", "[placement]") {
                   ", symmetric: true, gpu: h100-sxm" + more)
         .tree;
   };
-  const config::Scenario first = racks.scenario("dp: 1");
-  evaluation::Evaluator evaluator(first, 1ULL << 50);
+  const config::Scenario scenario = racks.scenario("dp: 1");
+  evaluation::Evaluator evaluator(scenario, 1ULL << 50);
   const auto by_72 = evaluator.simulate(tree(", placement: {domain: 72}"));
   const auto by_default = evaluator.simulate(tree(""));
   const auto by_64 = evaluator.simulate(tree(", placement: {domain: 64}"));
@@ -171,7 +173,7 @@ TEST_CASE("a search says of a layout which groups straddle", "[placement]") {
   CHECK(by_64.time_s < by_72.time_s);
 }
 
-TEST_CASE("layouts that deal out heads differently are told apart", "[placement]") {
+TEST_CASE("layouts that distribute heads differently have different times", "[placement]") {
   const Racks racks(1);
   evaluation::Evaluator evaluator(racks.scenario("dp: 1"), 1ULL << 50);
   const auto seconds = [&](const char* sizes, const char* more = "") {

@@ -28,7 +28,7 @@ config::Scenario read(const std::string& text) {
   return config::read_scenario(config::read_yaml_text(text, "uneven.yaml"));
 }
 
-// A scenario on its hardware, as `run` has it.
+// A scenario on its hardware, as `run` simulates it.
 class Run {
  public:
   explicit Run(const std::string& text)
@@ -65,36 +65,37 @@ std::string two_nodes(const config::test::Folder& folder) {
       "two.xml", cluster::make_platform({.nodes = {{&cluster::find_node_kind("a100-4nic"), 2}}}));
 }
 
-constexpr const char* alone =
+constexpr const char* single_gpu =
     "{{model: megatron-1.7b, gpu: h100-sxm, microbatches: 2, engine: timing, training: {{sequence: "
     "8192, reserved: 0, {}}}}}";
 
 }  // namespace
 
-TEST_CASE("documents that are all as long as a sample change nothing", "[uneven]") {
-  const Run plain(fmt::format(fmt::runtime(alone), "fragmentation: 0.1"));
-  const Run same(fmt::format(fmt::runtime(alone), "lengths: {documents: [8192]}"));
-  CHECK(same.job.uneven == nullptr);
-  CHECK(same.seconds() == plain.seconds());
-  CHECK(same.plan.costs.model_flops_per_microbatch ==
+TEST_CASE("documents of the length of a sample change nothing", "[uneven]") {
+  const Run plain(fmt::format(fmt::runtime(single_gpu), "fragmentation: 0.1"));
+  const Run full_length(fmt::format(fmt::runtime(single_gpu), "lengths: {documents: [8192]}"));
+  CHECK(full_length.job.uneven == nullptr);
+  CHECK(full_length.seconds() == plain.seconds());
+  CHECK(full_length.plan.costs.model_flops_per_microbatch ==
         Approx(plain.plan.costs.model_flops_per_microbatch).epsilon(1e-12));
 }
 
-TEST_CASE("of two documents half as long each, attention does half", "[uneven]") {
-  const Run one(fmt::format(fmt::runtime(alone), "fragmentation: 0.1"));
-  const Run two(fmt::format(fmt::runtime(alone), "lengths: {documents: [4096]}"));
-  // Scores and values: 2 products of 8192^2/2 pairs and 24 layers of 2,304 hidden, each three
-  // times: for F, I and W.
+TEST_CASE("two documents of half the length need half of the attention", "[uneven]") {
+  const Run whole(fmt::format(fmt::runtime(single_gpu), "fragmentation: 0.1"));
+  const Run halves(fmt::format(fmt::runtime(single_gpu), "lengths: {documents: [4096]}"));
+  // Scores and values: 2 products of 8192^2/2 pairs and 24 layers of 2,304 hidden, three times
+  // each, for F, I and W.
   const double scores = 3 * 2 * 2 * 8192.0 * 8192 / 2 * 2304 * 24;
-  CHECK(one.plan.costs.model_flops_per_microbatch - two.plan.costs.model_flops_per_microbatch ==
+  CHECK(whole.plan.costs.model_flops_per_microbatch -
+            halves.plan.costs.model_flops_per_microbatch ==
         Approx(scores / 2).epsilon(1e-9));
-  CHECK(two.job.uneven == nullptr);  // all microbatches are alike
-  CHECK(two.seconds() < one.seconds());
+  CHECK(halves.job.uneven == nullptr);  // all microbatches are the same size
+  CHECK(halves.seconds() < whole.seconds());
 }
 
 TEST_CASE("a microbatch takes time by the squares of its documents", "[uneven]") {
-  // One of 8,192 tokens, then two of 4,096: 4/3 and 2/3 of the mean's pairs.
-  const Run run(fmt::format(fmt::runtime(alone), "lengths: {documents: [8192, 4096, 4096]}"));
+  // One document of 8,192 tokens, then two of 4,096: 4/3 and 2/3 of the mean number of pairs.
+  const Run run(fmt::format(fmt::runtime(single_gpu), "lengths: {documents: [8192, 4096, 4096]}"));
   REQUIRE(run.job.uneven != nullptr);
   const double planned = run.plan.costs.times[PassKind::forward][0];
   const double attention = run.plan.costs.attention_share[0][0] * planned;
@@ -105,7 +106,7 @@ TEST_CASE("a microbatch takes time by the squares of its documents", "[uneven]")
   CHECK(run.seconds(EngineKind::simgrid) == Approx(run.seconds()).epsilon(1e-9));
 }
 
-TEST_CASE("replicas wait for the one with most work, and balance makes them alike", "[uneven]") {
+TEST_CASE("replicas wait for the one with the most work", "[uneven]") {
   const auto scenario = [](const char* balance) {
     return fmt::format(
         "{{model: megatron-1.7b, gpu: h100-sxm, microbatches: 1, engine: timing, parallel: {{dp: "
@@ -125,21 +126,21 @@ TEST_CASE("replicas wait for the one with most work, and balance makes them alik
   CHECK(cost * run.seconds() == Approx(attention).epsilon(1e-6));
 }
 
-TEST_CASE("padding is computed, and no token of it counts", "[uneven]") {
+TEST_CASE("padding is computed but its tokens do not count", "[uneven]") {
   const Run run(fmt::format(
-      fmt::runtime(alone),
+      fmt::runtime(single_gpu),
       "microbatch_size: 2, lengths: {documents: [1024, 7168, 4096, 4096], packed: false}"));
-  // 2 x 7,168 and 2 x 4,096 tokens are computed, 8,192 each are there.
+  // 2 x 7,168 and 2 x 4,096 tokens are computed, of which 8,192 are real in each microbatch.
   CHECK(evaluation::tokens_per_microbatch(run.scenario) == 8192);
   CHECK(run.job.uneven->work(0, 0).tokens == Approx(7168.0 / 5632));
   CHECK(run.job.uneven->work(0, 1).tokens == Approx(4096.0 / 5632));
-  // And it is held.
+  // Padding also occupies memory.
   const trace::Trace trace = run.trace();
-  std::uint64_t most = 0;
+  std::uint64_t peak = 0;
   for (const trace::MemoryRow& row : trace.memory)
-    if (row.category == trace::MemoryCategory::activations) most = std::max(most, row.bytes);
+    if (row.category == trace::MemoryCategory::activations) peak = std::max(peak, row.bytes);
   const auto held = static_cast<double>(run.plan.costs.activations[0].held);
-  CHECK(static_cast<double>(most) == Approx(held * 7168 / 5632).epsilon(1e-6));
+  CHECK(static_cast<double>(peak) == Approx(held * 7168 / 5632).epsilon(1e-6));
 }
 
 TEST_CASE("the busiest rank of each layer and microbatch sets the time of its experts",
@@ -163,11 +164,11 @@ TEST_CASE("the busiest rank of each layer and microbatch sets the time of its ex
   for (std::uint32_t microbatch = 0; microbatch < 4; ++microbatch)
     CHECK(forward(trace, microbatch) ==
           Approx(planned + (run.job.uneven->experts_ratio(0, microbatch) - 1) * experts));
-  // More than evenly spread tokens take, and less memory.
+  // The job takes longer than with evenly spread tokens, and more memory.
   const Run balanced(scenario("imbalance: 1", "mixtral-8x7b"));
   CHECK(run.seconds() > balanced.seconds());
   CHECK(run.plan.costs.activations[0].held > balanced.plan.costs.activations[0].held);
-  // Buffers that are filled up are as full everywhere.
+  // Buffers with a capacity factor are equally full everywhere.
   const config::Value capped =
       config::read_yaml_text(scenario("power_law: 0.8", "mixtral-8x7b"), "uneven.yaml");
   config::Value root = capped;
@@ -191,12 +192,12 @@ TEST_CASE("both engines agree on uneven microbatches, in both details", "[uneven
             file, detail, uneven));
         return fmt::format("{} {}", run.seconds(EngineKind::simgrid), run.seconds());
       });
-      CAPTURE(uneven, detail, times);  // flows are of whole bytes
+      CAPTURE(uneven, detail, times);  // flows have whole bytes
       CHECK(std::stod(times) == Approx(std::stod(times.substr(times.find(' ')))).epsilon(1e-5));
     }
 }
 
-TEST_CASE("a symmetric run is that of the replica with most to do", "[uneven]") {
+TEST_CASE("a symmetric run simulates the replica with the most work", "[uneven]") {
   const auto scenario = [](const char* symmetric) {
     return fmt::format(
         "{{model: megatron-1.7b, gpu: h100-sxm, global_batch: 48, engine: timing, symmetric: {}, "
@@ -204,18 +205,18 @@ TEST_CASE("a symmetric run is that of the replica with most to do", "[uneven]") 
         "6000}}}}}}",
         symmetric);
   };
-  const Run all(scenario("false"));
-  const Run one(scenario("true"));
-  CHECK(one.seconds() == Approx(all.seconds()).epsilon(0.01));
-  CHECK(one.seconds() <= all.seconds() * (1 + 1e-12));
+  const Run full(scenario("false"));
+  const Run symmetric(scenario("true"));
+  CHECK(symmetric.seconds() == Approx(full.seconds()).epsilon(0.01));
+  CHECK(symmetric.seconds() <= full.seconds() * (1 + 1e-12));
 }
 
-TEST_CASE("no bound is above a simulation with uneven microbatches", "[uneven]") {
+TEST_CASE("bounds do not exceed simulations with uneven microbatches", "[uneven]") {
   const config::test::Folder folder;
   const std::string file = two_nodes(folder);
   tests::Random random(11);
-  const auto one_of = [&](std::initializer_list<const char*> of) {
-    return *(of.begin() + random.whole(0, static_cast<std::uint32_t>(of.size()) - 1));
+  const auto one_of = [&](std::initializer_list<const char*> options) {
+    return *(options.begin() + random.whole(0, static_cast<std::uint32_t>(options.size()) - 1));
   };
   std::optional<evaluation::Evaluator> evaluator;
   int simulated = 0;
@@ -239,9 +240,9 @@ TEST_CASE("no bound is above a simulation with uneven microbatches", "[uneven]")
     CAPTURE(row.note);
     if (row.outcome != analysis::Outcome::open) continue;
     ++simulated;
-    const analysis::CandidateRow found = evaluator->simulate(scenario);
-    CHECK(row.bound_s > 0.2 * found.time_s);
-    CHECK(row.bound_s <= found.time_s * (1 + 1e-9));
+    const analysis::CandidateRow result = evaluator->simulate(scenario);
+    CHECK(row.bound_s > 0.2 * result.time_s);
+    CHECK(row.bound_s <= result.time_s * (1 + 1e-9));
   }
   CHECK(simulated > 12);
 }

@@ -4,7 +4,7 @@
 
 using pipewright::execution::CommonWindow;
 
-TEST_CASE("the window opens when each job has ended an iteration", "[together]") {
+TEST_CASE("the window opens when every job has finished an iteration", "[together]") {
   CommonWindow window({{0, 1}, {5, 1}}, 1);
   window.ended(0, 0, 2);
   window.ended(0, 1, 4);
@@ -16,7 +16,7 @@ TEST_CASE("the window opens when each job has ended an iteration", "[together]")
   CHECK(window.first(1) == 0);
 }
 
-TEST_CASE("the window is over when each job has ended enough in it", "[together]") {
+TEST_CASE("the window closes when every job has finished enough iterations in it", "[together]") {
   CommonWindow window({{0, 1}, {0, 1}}, 2);
   window.ended(0, 0, 1);
   window.ended(1, 0, 1);
@@ -28,7 +28,7 @@ TEST_CASE("the window is over when each job has ended enough in it", "[together]
   CHECK(window.is_over());
 }
 
-TEST_CASE("an iteration has ended when it has on all copies of all devices", "[together]") {
+TEST_CASE("an iteration ends when it has ended on all copies of all devices", "[together]") {
   CommonWindow window({{0, 3}}, 1);
   window.ended(0, 0, 1);
   window.ended(0, 1, 5);  // a device that is ahead
@@ -38,7 +38,7 @@ TEST_CASE("an iteration has ended when it has on all copies of all devices", "[t
   CHECK(window.ends(0) == std::vector<double>{3});
 }
 
-TEST_CASE("after the window a job finishes what a device has begun", "[together]") {
+TEST_CASE("after the window a job finishes the iterations that a device has begun", "[together]") {
   CommonWindow window({{0, 2}}, 1);
   CHECK(window.enter(0, 0));
   CHECK(window.enter(0, 2));

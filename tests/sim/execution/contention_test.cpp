@@ -5,8 +5,8 @@
 #include "support/runs.hpp"
 #include "support/timed.hpp"
 
-// Pencil-and-paper answers. Transfers of 1 GB over links of 1 GB/s; passes take no time unless a
-// case says so.
+// Results computed by hand. Transfers have 1 GB and links 1 GB/s; passes take no time unless
+// stated.
 
 using namespace pipewright;
 using schedules::P2p;
@@ -17,16 +17,17 @@ namespace {
 
 constexpr auto F = PassKind::forward;
 
-// Sends between named hosts: one microbatch from each first device to its second.
+// A transfer between devices: one microbatch from the first to the second.
 struct Flow {
   std::uint32_t from, to;
-  double after = 0;  // seconds of the pass that makes the tensor
+  double after = 0;  // seconds of the pass that produces the tensor
 };
 
 std::map<std::uint32_t, trace::TransferRow> send(const std::vector<std::string>& hosts,
                                                  const std::vector<Flow>& flows,
                                                  P2p mode = P2p::eager) {
-  // Each flow is a route of two stages of its own and one microbatch: stage 0 here, stage 1 there.
+  // Each flow is a route of two stages with one microbatch: stage 0 on the source, stage 1 on the
+  // destination.
   std::vector<std::vector<std::uint32_t>> routes;
   std::vector<Program> programs(hosts.size());
   std::vector<std::vector<schedules::Pass>> senders(hosts.size());
@@ -62,7 +63,7 @@ std::map<std::uint32_t, trace::TransferRow> send(const std::vector<std::string>&
 
 }  // namespace
 
-TEST_CASE("a flow alone has the whole link", "[contention]") {
+TEST_CASE("a single flow has the whole link", "[contention]") {
   CHECK(send({"star-0", "star-1"}, {{0, 1}}).at(0).end == Approx(1).epsilon(1e-12));
 }
 
@@ -72,7 +73,7 @@ TEST_CASE("two flows on one link take twice as long", "[contention]") {
   CHECK(rows.at(1).end == Approx(2).epsilon(1e-12));
 }
 
-TEST_CASE("incast shares the way into the receiver", "[contention]") {
+TEST_CASE("incast shares the link into the receiver", "[contention]") {
   const auto rows = send({"star-0", "star-1", "star-2", "star-3"}, {{0, 3}, {1, 3}, {2, 3}});
   for (std::uint32_t k = 0; k < 3; ++k) CHECK(rows.at(k).end == Approx(3).epsilon(1e-12));
 }
@@ -91,8 +92,9 @@ TEST_CASE("flows of different latency share fairly", "[contention]") {
 }
 
 TEST_CASE("a later flow slows the earlier one from then on", "[contention]") {
-  // Both senders' passes take 0.5 s; device 0 sends again right after: 0.5 GB of the first are
-  // through when the second comes at 1.0; they share until 2.0; the rest of the second goes alone.
+  // Passes of both senders take 0.5 s, and device 0 sends again right after the first pass. 0.5 GB
+  // of the first flow are through when the second flow starts at 1.0; they share the link until
+  // 2.0; the rest of the second flow has it alone.
   const auto rows = send({"star-0", "star-1"}, {{0, 1, 0.5}, {0, 1, 0.5}});
   CHECK(rows.at(0).posted == Approx(0.5));
   CHECK(rows.at(1).posted == Approx(1.0));
@@ -100,15 +102,14 @@ TEST_CASE("a later flow slows the earlier one from then on", "[contention]") {
   CHECK(rows.at(1).end == Approx(2.5).epsilon(1e-12));
 }
 
-TEST_CASE("a blocking sender does not start its next pass before its tensor has arrived",
-          "[contention]") {
+TEST_CASE("a blocking sender starts its next pass when its tensor has arrived", "[contention]") {
   const auto rows = send({"star-0", "star-1"}, {{0, 1, 0.5}, {0, 1, 0.5}}, P2p::blocking);
   CHECK(rows.at(0).end == Approx(1.5).epsilon(1e-12));
   CHECK(rows.at(1).posted == Approx(2.0).epsilon(1e-12));
   CHECK(rows.at(1).end == Approx(3.0).epsilon(1e-12));
 }
 
-TEST_CASE("a rendezvous moves no byte before the receiver asks", "[contention]") {
+TEST_CASE("a rendezvous moves no byte before the receiver is ready", "[contention]") {
   const auto rows = send({"star-0", "star-1"}, {{0, 1}, {0, 1}}, P2p::rendezvous);
   CHECK(rows.at(0).end == Approx(1).epsilon(1e-12));
   CHECK(rows.at(1).posted == 0);

@@ -31,7 +31,7 @@ schedules::Schedule crossed() {
 
 }  // namespace
 
-TEST_CASE("both engines tell a deadlock in the same words", "[deadlock]") {
+TEST_CASE("both engines report a deadlock in the same words", "[deadlock]") {
   const schedules::Schedule schedule = crossed();
   const auto costs = tests::costs_of(schedule, tests::uniform_times(schedule, 1, 1, 1));
   const auto network = tests::ideal_network(0);
@@ -60,11 +60,12 @@ TEST_CASE("flows that were posted before a deadlock do not disturb the next run"
   const auto result =
       tests::run({.schedule = good, .costs = costs, .cluster = cluster, .hosts = hosts},
                  execution::EngineKind::simgrid);
-  // F, 1 s on the way, F and B, 1 s back, B.
+  // F takes 1 s, its transfer 1 s, F and B of the second device 3 s, the transfer back 1 s, and B 2
+  // s.
   CHECK(result.passes.back().end == Approx(1 + 1 + 3 + 1 + 2));
 }
 
-TEST_CASE("what goes wrong in a sink comes out of the run as it is", "[deadlock]") {
+TEST_CASE("an exception of a sink leaves the run unchanged", "[deadlock]") {
   struct Full final : trace::Sink {
     void begin(const trace::RunInfo&, const std::vector<trace::DeviceRow>&,
                const std::vector<trace::StageRow>&) override {}
@@ -83,6 +84,6 @@ TEST_CASE("what goes wrong in a sink comes out of the run as it is", "[deadlock]
                     "the disk is full");
   CHECK_THROWS_WITH(execution::run(job, execution::EngineKind::timing, {}, sink),
                     "the disk is full");
-  // The engine is good for another run.
+  // The engine can run again.
   CHECK(tests::run(job, execution::EngineKind::simgrid).passes.size() == 64);
 }

@@ -5,8 +5,8 @@
 
 #include "support/program.hpp"
 
-// Collectives inside passes, timed once and added to them, against the same ones simulated with
-// everything else, where nothing else shares their links.
+// Compares collectives inside passes that are timed once and added with the same collectives
+// simulated in full, where nothing else shares their links.
 
 using namespace pipewright;
 
@@ -21,7 +21,7 @@ double makespan(const tests::Workplace& place, const std::string& detail) {
 
 }  // namespace
 
-TEST_CASE("both details of a model's collectives agree within 2 %", "[detail]") {
+TEST_CASE("fast and full detail agree within 2 %", "[detail]") {
   const tests::Workplace place;
   REQUIRE(place.run("platform make --node dgx-h100 --nodes 8 -o cluster.xml").status == 0);
   for (const std::string scenario :
@@ -55,9 +55,10 @@ TEST_CASE("memory falls with each level of ZeRO", "[detail]") {
     const tests::Ran ran = place.run("run s.yaml --json --set parallel.zero=" + zero);
     INFO(ran.err);
     REQUIRE(ran.status == 0);
-    auto& of_device = peaks.emplace_back();
+    auto& device_peaks = peaks.emplace_back();
     const auto summary = nlohmann::json::parse(ran.out);
-    for (const auto& device : summary["devices"]) of_device.push_back(device["peak_memory_bytes"]);
+    for (const auto& device : summary["devices"])
+      device_peaks.push_back(device["peak_memory_bytes"]);
   }
   for (std::size_t zero = 1; zero < 4; ++zero)
     for (std::size_t device = 0; device < 4; ++device) {

@@ -10,8 +10,8 @@
 #include "support/jobs.hpp"
 #include "support/random.hpp"
 
-// Tokens on their way beside the compute of a fused pair, in small numbers: F, I and W take a
-// second each. Both engines, with collectives timed once (fast) or one by one (full).
+// Expert dispatch beside the compute of a fused pair, with simple numbers: F, I and W take one
+// second each. Runs both engines, with fast and full detail.
 
 using namespace pipewright;
 using config::Detail;
@@ -20,7 +20,7 @@ using schedules::PassKind;
 
 namespace {
 
-// An all-to-all of two ranks takes so many seconds.
+// An all-to-all of two ranks that takes `seconds`.
 workload::Call dispatch(double seconds, std::uint32_t times = 1) {
   return {
       .group = workload::Group::ep,
@@ -35,7 +35,7 @@ struct Job : tests::HybridJob {
                       name, {.devices = devices, .microbatches = microbatches, .fused = 1}),
                   {.tp = 2, .folded = true}) {
     communication().overlap_grad_reduce = false;
-    communication().global_norm = false;  // whose latency is no part of this
+    communication().global_norm = false;  // its latency would disturb the numbers
   }
 
   trace::Trace run(cluster::Cluster& cluster, Detail detail, EngineKind engine) {
@@ -46,7 +46,7 @@ struct Job : tests::HybridJob {
     costs = before;
     return trace;
   }
-  // What all ways to simulate it say.
+  // Makespan, which must be the same in all kinds of simulation.
   double seconds(cluster::Cluster& cluster) {
     const double fast = tests::last_end(run(cluster, Detail::fast, EngineKind::simgrid));
     CHECK(tests::last_end(run(cluster, Detail::fast, EngineKind::timing)) ==
@@ -59,25 +59,26 @@ struct Job : tests::HybridJob {
 
 }  // namespace
 
-TEST_CASE("compute hides tokens of both passes of a pair, and of no pass alone", "[fused-pair]") {
+TEST_CASE("the compute of a pair hides the dispatch of both passes, which a single pass cannot",
+          "[fused-pair]") {
   auto cluster = tests::mesh_cluster(2);
   Job job("1f1b");
   job.add_call(PassKind::forward, dispatch(0.125, 4));
   job.add_call(PassKind::backward, dispatch(0.25, 2));
-  // F; twice F and B together; B.
+  // F, then twice F and B together, then B.
   CHECK(job.seconds(cluster) == Approx(1.5 + 2 * 3 + 2.5));
-  // While tokens are on their way, which takes 1, compute does 1 / 1.25 of its work.
+  // Compute does 1 / 1.25 of its work during the one second of dispatch.
   job.communication().overlap_slowdown = 1.25;
   CHECK(job.seconds(cluster) == Approx(1.5 + 2 * 3.2 + 2.5));
 }
 
-TEST_CASE("a pair with more tokens than compute waits for them, and for the longer chain",
+TEST_CASE("a pair with more dispatch than compute waits for it and for the longer chain",
           "[fused-pair]") {
   auto cluster = tests::mesh_cluster(2);
   Job job("1f1b");
   job.add_call(PassKind::forward, dispatch(2));
   job.add_call(PassKind::backward, dispatch(1.25, 2));
-  // The streams are busy for 3 and 4.5, the chains take 3 and 4.5.
+  // The streams are busy for 3 and 4.5 seconds, and the chains take 3 and 4.5.
   CHECK(job.seconds(cluster) == Approx(3 + 2 * 4.5 + 4.5));
   job.add_call(PassKind::backward, dispatch(0.5));
   CHECK(job.seconds(cluster) == Approx(3 + 2 * 5 + 5));
@@ -89,36 +90,37 @@ TEST_CASE("a pair with more tokens than compute waits for them, and for the long
   CHECK(chain.seconds(cluster) == Approx(1.5 + 2 * 3.5 + 4.5));
 }
 
-TEST_CASE("tokens go to experts beside experts, and back beside attention", "[fused-pair]") {
+TEST_CASE("dispatch runs beside experts, and combine beside attention", "[fused-pair]") {
   auto cluster = tests::mesh_cluster(2);
   Job job("1f1b");
-  workload::Call back = dispatch(0.25, 2);
-  back.combines = true;
+  workload::Call combine = dispatch(0.25, 2);
+  combine.combines = true;
   for (const PassKind kind : {PassKind::forward, PassKind::backward}) {
     job.add_call(kind, dispatch(0.25, 2));
-    job.add_call(kind, back);
+    job.add_call(kind, combine);
     job.costs.second_half[static_cast<int>(kind)] = {0.1};
   }
   job.costs.second_half[static_cast<int>(PassKind::weight_grad)] = {0.1};
   // Attention of 0.9 and 1.8 hides its tokens of 1; experts of 0.1 and 0.2 do not.
   CHECK(job.seconds(cluster) == Approx(2 + 2 * (2.7 + 1) + 3));
-  // While compute is half as fast, attention takes 1 half longer, and no experts wait for theirs.
+  // With compute at half speed, attention takes 0.5 longer, and experts do not wait for their
+  // tokens.
   job.communication().overlap_slowdown = 2;
   CHECK(job.seconds(cluster) == Approx(2 + 2 * (2.7 + 0.5 + 1) + 3));
 }
 
-TEST_CASE("other collectives of a pair stand in the way of its kernels", "[fused-pair]") {
+TEST_CASE("other collectives of a pair delay its kernels", "[fused-pair]") {
   auto cluster = tests::mesh_cluster(2);
   Job job("1f1b");
   job.add_call(PassKind::forward, dispatch(0.5));
-  workload::Call other = dispatch(0.25, 2);
-  other.group = workload::Group::tp;
-  job.add_call(PassKind::backward, other);
+  workload::Call tp_call = dispatch(0.25, 2);
+  tp_call.group = workload::Group::tp;
+  job.add_call(PassKind::backward, tp_call);
   job.communication().overlap_slowdown = 1;
   CHECK(job.seconds(cluster) == Approx(1.5 + 2 * 3.5 + 2.5));
 }
 
-TEST_CASE("a pair whose time is given takes that", "[fused-pair]") {
+TEST_CASE("a pair whose time is given takes that time", "[fused-pair]") {
   auto cluster = tests::mesh_cluster(2);
   Job job("1f1b");
   job.add_call(PassKind::forward, dispatch(0.5));
@@ -129,7 +131,8 @@ TEST_CASE("a pair whose time is given takes that", "[fused-pair]") {
                     Catch::Contains("fused pairs whose time is given"));
 }
 
-TEST_CASE("interleaved pairs and DualPipe's hide their tokens in both engines", "[fused-pair]") {
+TEST_CASE("pairs of interleaved schedules and DualPipe hide their dispatch in both engines",
+          "[fused-pair]") {
   auto cluster = tests::mesh_cluster(8);
   for (const char* const name : {"interleaved-1f1b", "dualpipe-v", "dualpipe"})
     for (const double slowdown : {1.0, 1.3}) {
@@ -144,7 +147,7 @@ TEST_CASE("interleaved pairs and DualPipe's hide their tokens in both engines", 
     }
 }
 
-TEST_CASE("what a pair takes beyond its compute is exposed", "[fused-pair]") {
+TEST_CASE("the time of a pair beyond its compute is exposed", "[fused-pair]") {
   auto cluster = tests::mesh_cluster(2);
   Job job("1f1b");
   job.add_call(PassKind::forward, dispatch(1.5));
@@ -159,23 +162,23 @@ TEST_CASE("what a pair takes beyond its compute is exposed", "[fused-pair]") {
   }
 }
 
-TEST_CASE("launches of both passes of a pair follow one another", "[fused-pair]") {
+TEST_CASE("the launches of both passes of a pair are consecutive", "[fused-pair]") {
   auto cluster = tests::mesh_cluster(2);
   Job job("1f1b");
   job.add_call(PassKind::forward, dispatch(0.5));
   job.costs.host_waits[static_cast<int>(PassKind::forward)] = {0.75};
   job.costs.times[PassKind::forward] = {1.75};
-  // Alone, F is as long as its launches; with B the launches take 1.75 and 2.
+  // Alone, F is as long as its launches. With B, launches take 1.75 and 2.
   CHECK(job.seconds(cluster) == Approx(1.75 + 2 * 3.75 + 2));
 }
 
-TEST_CASE("the bound of a job with pairs stays below", "[fused-pair]") {
+TEST_CASE("the lower bound of a job with pairs does not exceed its simulation", "[fused-pair]") {
   auto cluster = tests::mesh_cluster(8);
   tests::Random random(3);
   for (int round = 0; round < 40; ++round) {
     Job job(random.flip() ? "interleaved-1f1b" : "dualpipe-v", 4, 8);
-    for (auto& of_stage : job.costs.times.of_stage)
-      for (double& seconds : of_stage) seconds = random.real(0.5, 2);
+    for (auto& times_by_stage : job.costs.times.of_stage)
+      for (double& seconds : times_by_stage) seconds = random.real(0.5, 2);
     if (random.flip()) job.communication().overlap_slowdown = random.real(1, 1.4);
     job.communication().detail = random.flip() ? Detail::full : Detail::fast;
     job.costs.weight_grads_apart = random.flip();

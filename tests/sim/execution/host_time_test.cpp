@@ -8,8 +8,8 @@
 #include "tests/sim/execution/collectives/support.hpp"
 #include "tests/sim/execution/random_jobs.hpp"
 
-// The host launches ahead: a pass takes the longer of what its GPU does, collectives included, and
-// of all launches.
+// The host launches ahead: a pass takes the longer of its GPU's work, including collectives, and of
+// all its launches.
 
 using namespace pipewright;
 using config::Detail;
@@ -18,7 +18,7 @@ using schedules::PassKind;
 
 namespace {
 
-// Passes of so many seconds of kernels each, which the host launches in `host` seconds.
+// Keeps the passes' kernel times and sets the time of their launches to `host` seconds.
 void set_host(workload::StageCosts& costs, double host) {
   for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
     auto& waits = costs.host_waits[kind];
@@ -39,7 +39,7 @@ trace::Trace run(tests::HybridJob& job, cluster::Cluster& cluster, double host, 
   return trace;
 }
 
-// Beside which some kernels run.
+// Adds random collectives, some of which kernels can hide.
 void add_calls(tests::HybridJob& job, tests::Random& random) {
   for (const PassKind kind : {PassKind::forward, PassKind::backward, PassKind::input_grad})
     for (std::uint32_t count = random.whole(0, 2); count > 0; --count)
@@ -48,8 +48,8 @@ void add_calls(tests::HybridJob& job, tests::Random& random) {
                           .times = random.whole(1, 3),
                           .overlappable_compute = random.flip() ? random.real(0, 6e-3) : 0});
   if (random.flip())
-    for (auto& of_stage : job.costs.overlap_slowdown)
-      of_stage = random.reals(job.schedule.stages(), 1, 1.6);
+    for (auto& slowdown_by_stage : job.costs.overlap_slowdown)
+      slowdown_by_stage = random.reals(job.schedule.stages(), 1, 1.6);
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ TEST_CASE("a pass takes the longer of its GPU and its host", "[host]") {
   auto cluster = tests::make_cluster({{2}});
   tests::HybridJob job(schedules::make_schedule("1f1b", {.devices = 1, .microbatches = 2}),
                        {.tp = 2});
-  // Two calls, each beside 0.1 of a second of kernels that take 1.
+  // Two calls, each beside 0.1 s of kernels that take 1 s.
   constexpr std::uint64_t bytes = 20'000'000'000;
   const double call = 2 * tests::inside + bytes / tests::nvlink;
   job.add_call(
@@ -78,11 +78,11 @@ TEST_CASE("a pass takes the longer of its GPU and its host", "[host]") {
       }
 }
 
-TEST_CASE("what slows kernels down is nothing to who waits for the host", "[host]") {
+TEST_CASE("slower kernels do not matter to a pass that waits for its host", "[host]") {
   auto cluster = tests::make_cluster({{2}});
   tests::HybridJob job(schedules::make_schedule("1f1b", {.devices = 1, .microbatches = 1}),
                        {.tp = 2});
-  const auto job_of = [&](double host) {
+  const auto job_with_host = [&](double host) {
     set_host(job.costs, host);
     job.communication().overlap_slowdown = 1.5;
     return job.job(cluster);
@@ -90,8 +90,8 @@ TEST_CASE("what slows kernels down is nothing to who waits for the host", "[host
   const workload::StageCosts before = job.costs;
   const auto slowed = [&](double host) {
     job.costs = before;
-    const execution::Job one = job_of(host);
-    const auto work = execution::work_of(one, execution::ReplicaGroups(one), {0, 0},
+    const execution::Job slowed_job = job_with_host(host);
+    const auto work = execution::work_of(slowed_job, execution::ReplicaGroups(slowed_job), {0, 0},
                                          {PassKind::forward, 0, 0}, nullptr);
     return work.seconds * (1 + work.excess);
   };
@@ -100,7 +100,7 @@ TEST_CASE("what slows kernels down is nothing to who waits for the host", "[host
   CHECK(slowed(1.7) == Approx(1.7));
 }
 
-TEST_CASE("no job ends earlier for a slower host", "[host]") {
+TEST_CASE("no job ends earlier with a slower host", "[host]") {
   auto cluster = tests::mesh_cluster(16);
   int checked = 0;
   const auto check = [&](tests::HybridJob& job, tests::Random& random) {
@@ -108,12 +108,12 @@ TEST_CASE("no job ends earlier for a slower host", "[host]") {
     for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
       const bool full = engine == EngineKind::simgrid && random.flip();
       job.communication().detail = full ? Detail::full : Detail::fast;
-      double before = 0;
+      double previous = 0;
       for (const double host : {0.0, 4e-3, 8e-3, 16e-3}) {
         CAPTURE(tests::describe(job), static_cast<int>(engine), host);
-        const double now = tests::last_end(run(job, cluster, host, engine));
-        CHECK(now >= before * (1 - 1e-9));
-        before = now;
+        const double seconds = tests::last_end(run(job, cluster, host, engine));
+        CHECK(seconds >= previous * (1 - 1e-9));
+        previous = seconds;
       }
       ++checked;
     }

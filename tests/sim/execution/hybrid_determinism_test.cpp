@@ -8,8 +8,8 @@
 #include "tests/sim/cluster/in_child.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Hybrid jobs of all sorts on a small cluster whose NICs and uplinks are shared by all that they
-// say: every one comes to its end, and to the same one whenever it is run.
+// Random hybrid jobs on a small cluster whose NICs and uplinks carry all their traffic. Every job
+// ends, and its rows are the same in every run.
 
 using namespace pipewright;
 
@@ -23,15 +23,15 @@ tests::Layout random_layout(tests::Random& random, std::uint32_t gpus_of_stage, 
     gpus_of_stage /= 2;
   }
   if (layout.dp * layout.cp > 1 && random.flip()) layout.ep = 2;
-  // Experts of a stage stay on its own ranks only if cp and ep do not stride over pp.
+  // Experts of a stage stay on the ranks of the stage only if cp and ep do not stride over pp.
   if (!layout.replicas_together) layout.ep = layout.cp;
   return layout;
 }
 
 void randomize(tests::HybridJob& job, tests::Random& random) {
   using schedules::PassKind;
-  for (auto& of_stage : job.costs.times.of_stage)
-    for (double& seconds : of_stage) seconds = random.real(1e-3, 10e-3);
+  for (auto& times_by_stage : job.costs.times.of_stage)
+    for (double& seconds : times_by_stage) seconds = random.real(1e-3, 10e-3);
   job.costs.boundary_bytes = random.whole(0, 2) * 4'000'000;
   job.costs.activations.assign(job.schedule.stages(), {.held = 100});
   job.costs.gathered.assign(job.schedule.stages(), 1'500'000);
@@ -49,14 +49,14 @@ void randomize(tests::HybridJob& job, tests::Random& random) {
                           .bytes = random.whole(0, 2) * 500'000,
                           .times = random.whole(1, 3),
                           .overlappable_compute = random.flip() ? 1e-3 : 0});
-  config::Communication& talk = job.communication();
-  talk.overlap_grad_reduce = random.flip();
-  talk.overlap_param_gather = random.flip();
-  talk.global_norm = random.flip();
-  talk.bucket = random.whole(1, 6) * 1'000'000;
-  talk.all_reduce = static_cast<config::Algorithm>(random.whole(0, 4));
-  talk.overlap_slowdown = random.flip() ? 1.2 : 1;
-  talk.detail = random.flip() ? config::Detail::full : config::Detail::fast;
+  config::Communication& communication = job.communication();
+  communication.overlap_grad_reduce = random.flip();
+  communication.overlap_param_gather = random.flip();
+  communication.global_norm = random.flip();
+  communication.bucket = random.whole(1, 6) * 1'000'000;
+  communication.all_reduce = static_cast<config::Algorithm>(random.whole(0, 4));
+  communication.overlap_slowdown = random.flip() ? 1.2 : 1;
+  communication.detail = random.flip() ? config::Detail::full : config::Detail::fast;
   if (random.flip()) job.conditions.variation = {.jitter = 0.2, .seed = random.whole(1, 9)};
   if (random.flip()) {
     job.slowdown.assign(std::size_t{job.ranks.replicas()} * job.schedule.devices, 1);
@@ -74,7 +74,7 @@ void append(std::string& text, const std::vector<Row>& rows, Times... times) {
   }
 }
 
-std::string rows_of_all() {
+std::string rows_of_random_jobs() {
   const auto cluster = tests::make_cluster({.gpus = {4, 4, 4, 4}, .uplink = 15});
   tests::Random random(4711);
   std::string text;
@@ -105,16 +105,17 @@ std::string rows_of_all() {
       append(text, trace.steps, &StepRow::reduced, &StepRow::updated, &StepRow::end);
       append(text, trace.memory, &MemoryRow::time);
     } catch (const std::exception& error) {
-      const config::Communication& talk = job.communication();
+      const config::Communication& communication = job.communication();
       return fmt::format(
           "job {}, {} on {} devices, {} iterations, ZeRO-{}, {} replicas of {} lanes, ep {}, {} "
           "detail, slowdown {}, p2p {}, algorithm {}, overlap {} {}: {}",
           jobs, entry.name, devices, job.schedule.iterations, job.conditions.zero,
           job.ranks.replicas(), job.ranks.ranks_per_stage(),
           job.ranks.group_size(workload::Group::ep),
-          talk.detail == config::Detail::full ? "full" : "fast", talk.overlap_slowdown.value_or(1),
-          static_cast<int>(job.p2p), static_cast<int>(talk.all_reduce), talk.overlap_grad_reduce,
-          talk.overlap_param_gather, error.what());
+          communication.detail == config::Detail::full ? "full" : "fast",
+          communication.overlap_slowdown.value_or(1), static_cast<int>(job.p2p),
+          static_cast<int>(communication.all_reduce), communication.overlap_grad_reduce,
+          communication.overlap_param_gather, error.what());
     }
     ++jobs;
   }
@@ -125,8 +126,8 @@ std::string rows_of_all() {
 
 TEST_CASE("two hundred random hybrid jobs end and give the same rows twice to the last bit",
           "[hybrid]") {
-  const std::string once = tests::in_child(rows_of_all);
+  const std::string once = tests::in_child(rows_of_random_jobs);
   INFO(once.substr(0, 500));
   REQUIRE(once.size() > 1'000'000);
-  CHECK((tests::in_child(rows_of_all) == once));
+  CHECK((tests::in_child(rows_of_random_jobs) == once));
 }

@@ -7,7 +7,7 @@
 #include "support/runs.hpp"
 #include "support/timed.hpp"
 
-// The ledger of a device's memory, by category, at known instants. Passes take a second.
+// Memory of a device by category at known times. Passes take one second.
 
 using namespace pipewright;
 using schedules::PassKind;
@@ -34,73 +34,74 @@ schedules::Schedule on_one_device(std::vector<schedules::Pass> passes, bool reco
           .programs = {program}};
 }
 
-// Of one category, in order; both engines must write the same book.
-Rows book(const tests::HybridJob& job, MemoryCategory category) {
+// Changes of one category in order. Both engines must report the same.
+Rows changes_of(const tests::HybridJob& job, MemoryCategory category) {
   const auto network = tests::ideal_network(0);
-  const auto of = [&](execution::EngineKind engine) {
+  const auto changes_in = [&](execution::EngineKind engine) {
     Rows rows;
     for (const trace::MemoryRow& row : job.run(network, engine).memory)
       if (row.category == category) rows.emplace_back(row.time, row.bytes);
     return rows;
   };
-  const Rows rows = of(execution::EngineKind::simgrid);
-  CHECK(rows == of(execution::EngineKind::timing));
+  const Rows rows = changes_in(execution::EngineKind::simgrid);
+  CHECK(rows == changes_in(execution::EngineKind::timing));
   return rows;
 }
 
 }  // namespace
 
-TEST_CASE("I releases a part, leaves gradients for W, and W releases the rest", "[ledger]") {
+TEST_CASE("I frees a part and leaves gradients for W, and W frees the rest", "[ledger]") {
   tests::HybridJob job(on_one_device({{F, 0, 0}, {I, 0, 0}, {W, 0, 0}}), {});
   job.costs.activations = {
       {.held = 100, .released_by_input_grad = 60, .made_by_input_grad = 25, .logits = 7}};
-  CHECK(book(job, MemoryCategory::activations) == Rows{{0, 100}, {2, 65}, {3, 0}});
-  CHECK(book(job, MemoryCategory::logits) == Rows{{0, 7}, {2, 0}});
+  CHECK(changes_of(job, MemoryCategory::activations) == Rows{{0, 100}, {2, 65}, {3, 0}});
+  CHECK(changes_of(job, MemoryCategory::logits) == Rows{{0, 7}, {2, 0}});
 }
 
-TEST_CASE("a whole backward pass leaves nothing", "[ledger]") {
+TEST_CASE("a combined backward pass frees everything", "[ledger]") {
   tests::HybridJob job(on_one_device({{F, 0, 0}, {B, 0, 0}}), {});
   job.costs.activations = {{.held = 100,
                             .released_by_input_grad = 60,
                             .made_by_input_grad = 25,
                             .logits = 7,
                             .working = 11}};
-  CHECK(book(job, MemoryCategory::activations) == Rows{{0, 100}, {3, 0}});
-  CHECK(book(job, MemoryCategory::logits) == Rows{{0, 7}, {3, 0}});
-  CHECK(book(job, MemoryCategory::working) == Rows{{1, 11}, {3, 0}});
+  CHECK(changes_of(job, MemoryCategory::activations) == Rows{{0, 100}, {3, 0}});
+  CHECK(changes_of(job, MemoryCategory::logits) == Rows{{0, 7}, {3, 0}});
+  CHECK(changes_of(job, MemoryCategory::working) == Rows{{1, 11}, {3, 0}});
 }
 
-TEST_CASE("a recomputed stage keeps its input alone until R", "[ledger]") {
+TEST_CASE("a recomputed stage keeps only its input until R", "[ledger]") {
   tests::HybridJob job(on_one_device({{F, 0, 0}, {R, 0, 0}, {I, 0, 0}, {W, 0, 0}}, true), {});
   job.costs.boundary_bytes = 30;
   job.costs.activations = {{.held = 100, .released_by_input_grad = 60}};
-  CHECK(book(job, MemoryCategory::activations) == Rows{{0, 30}, {1, 100}, {3, 40}, {4, 0}});
+  CHECK(changes_of(job, MemoryCategory::activations) == Rows{{0, 30}, {1, 100}, {3, 40}, {4, 0}});
 }
 
-TEST_CASE("a recomputed stage keeps its whole input, though a part of it was sent", "[ledger]") {
+TEST_CASE("a recomputed stage keeps its whole input even if only a part of it is sent",
+          "[ledger]") {
   tests::HybridJob job(on_one_device({{F, 0, 0}, {R, 0, 0}, {I, 0, 0}, {W, 0, 0}}, true), {});
   job.costs.boundary_bytes = 30 / 2;
   job.costs.input_bytes = {30};
   job.costs.activations = {{.held = 100, .released_by_input_grad = 60}};
-  CHECK(book(job, MemoryCategory::activations) == Rows{{0, 30}, {1, 100}, {3, 40}, {4, 0}});
+  CHECK(changes_of(job, MemoryCategory::activations) == Rows{{0, 30}, {1, 100}, {3, 40}, {4, 0}});
 }
 
-TEST_CASE("what a GPU holds whatever happens is in the book from the start", "[ledger]") {
+TEST_CASE("the static memory of a GPU is reported at the start", "[ledger]") {
   tests::HybridJob job(schedules::make_schedule("1f1b-2bw", {.devices = 2, .microbatches = 4}), {});
   job.costs.state.assign(
       2, {.weights = 10, .gradients = 20, .optimizer = 60, .buffers = 5, .allowance = 3});
   const auto network = tests::ideal_network(0);
-  std::map<MemoryCategory, Rows> books;
+  std::map<MemoryCategory, Rows> changes;
   for (const trace::MemoryRow& row : job.run(network).memory)
-    if (row.device == 1) books[row.category].emplace_back(row.time, row.bytes);
-  CHECK(books == std::map<MemoryCategory, Rows>{{MemoryCategory::weights, {{0, 20}}},
-                                                {MemoryCategory::gradients, {{0, 20}}},
-                                                {MemoryCategory::optimizer, {{0, 60}}},
-                                                {MemoryCategory::buffers, {{0, 5}}},
-                                                {MemoryCategory::allowance, {{0, 3}}}});
+    if (row.device == 1) changes[row.category].emplace_back(row.time, row.bytes);
+  CHECK(changes == std::map<MemoryCategory, Rows>{{MemoryCategory::weights, {{0, 20}}},
+                                                  {MemoryCategory::gradients, {{0, 20}}},
+                                                  {MemoryCategory::optimizer, {{0, 60}}},
+                                                  {MemoryCategory::buffers, {{0, 5}}},
+                                                  {MemoryCategory::allowance, {{0, 3}}}});
 }
 
-TEST_CASE("whatever the schedule, all that passes took is given back", "[ledger]") {
+TEST_CASE("passes free all their memory in every schedule", "[ledger]") {
   const auto network = tests::ideal_network(0);
   for (const schedules::Entry& entry : schedules::catalog()) {
     tests::HybridJob job(entry.make({.devices = 4, .microbatches = 8}), {});
@@ -112,7 +113,7 @@ TEST_CASE("whatever the schedule, all that passes took is given back", "[ledger]
                                                          .working = 11});
     std::map<std::pair<std::uint32_t, MemoryCategory>, std::uint64_t> last;
     for (const trace::MemoryRow& row : job.run(network).memory) {
-      CHECK(row.bytes < 100'000);  // and never less than nothing
+      CHECK(row.bytes < 100'000);  // no underflow
       last[{row.device, row.category}] = row.bytes;
     }
     CAPTURE(entry.name);

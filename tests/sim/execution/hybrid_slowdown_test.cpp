@@ -4,7 +4,7 @@
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Compute beside collectives: 1F1B over two devices and two replicas in nodes of their own. A
+// Compute beside collectives: 1F1B over two devices and two replicas, each in a node of its own. A
 // backward pass takes 2 s.
 
 using namespace pipewright;
@@ -22,7 +22,7 @@ struct Job : tests::HybridJob {
 
 double reduction(double bytes) { return bytes / tests::nic + 2 * tests::outside; }
 
-// Of a device's last pass.
+// Duration of a device's last pass.
 double last_pass(const trace::Trace& trace, std::uint32_t device) {
   double seconds = 0;
   for (const trace::PassRow& row : trace.passes)
@@ -32,8 +32,7 @@ double last_pass(const trace::Trace& trace, std::uint32_t device) {
 
 }  // namespace
 
-TEST_CASE("compute beside a reduction takes so many times as long, for as long as it lasts",
-          "[hybrid]") {
+TEST_CASE("compute slows down by the given factor while a reduction runs", "[hybrid]") {
   const auto cluster = tests::make_cluster({{2, 2}});
   Job job;
   job.set_parameters(3'000'000'000);  // four buckets, of 0.3 s each
@@ -42,7 +41,8 @@ TEST_CASE("compute beside a reduction takes so many times as long, for as long a
     CAPTURE(slowdown);
     job.communication().overlap_slowdown = slowdown;
     const auto trace = job.run(cluster);
-    // Three buckets are whole before the end; beside each the pass does r / slowdown of its work.
+    // Three buckets are complete before the end; beside each of them the pass does r / slowdown of
+    // its work.
     const double lost = 3 * reduction(3e9) * (1 - 1 / slowdown);
     for (const std::uint32_t device : {0U, 1U})
       CHECK(last_pass(trace, device) == Approx(2 + lost).epsilon(1e-9));
@@ -63,28 +63,28 @@ TEST_CASE("a device whose reductions never end computes slowly all the time", "[
   }
 }
 
-TEST_CASE("each stage's passes are slowed down as the costs say, unless a key says it of all",
+TEST_CASE("the costs give a slowdown per stage unless the scenario gives one for all stages",
           "[hybrid]") {
   const auto cluster = tests::make_cluster({{2, 2}});
   Job job;
   job.set_parameters(3'000'000'000);
   job.communication().bucket = 3'000'000'000;
-  auto& of_stage =
+  auto& slowdown_by_stage =
       job.costs.overlap_slowdown[static_cast<std::size_t>(schedules::PassKind::backward)];
-  of_stage = {1.25, 2};
-  const double beside = 3 * reduction(3e9);
+  slowdown_by_stage = {1.25, 2};
+  const double reduction_seconds = 3 * reduction(3e9);
   for (const auto engine : {execution::EngineKind::simgrid, execution::EngineKind::timing}) {
     const auto trace = job.run(cluster, engine);
-    CHECK(last_pass(trace, 0) == Approx(2 + beside * 0.2).epsilon(1e-9));
-    CHECK(last_pass(trace, 1) == Approx(2 + beside * 0.5).epsilon(1e-9));
+    CHECK(last_pass(trace, 0) == Approx(2 + reduction_seconds * 0.2).epsilon(1e-9));
+    CHECK(last_pass(trace, 1) == Approx(2 + reduction_seconds * 0.5).epsilon(1e-9));
   }
   job.communication().overlap_slowdown = 1;
   CHECK(last_pass(job.run(cluster), 1) == Approx(2).epsilon(1e-9));
 }
 
-TEST_CASE("weights that are gathered beside the first passes slow these", "[hybrid]") {
+TEST_CASE("weights gathered beside the first passes slow these down", "[hybrid]") {
   const auto cluster = tests::mesh_cluster(2);
-  // One device and a copy of it: each of two buckets, of 2 bytes a weight, is gathered in 0.4 s.
+  // One device and a copy: each of two buckets, of 2 bytes per weight, is gathered in 0.4 s.
   tests::HybridJob job(schedules::make_schedule("1f1b", {.devices = 1, .microbatches = 2}),
                        {.dp = 2, .zero = 1});
   job.set_parameters(800'000'000);
@@ -94,13 +94,14 @@ TEST_CASE("weights that are gathered beside the first passes slow these", "[hybr
   for (const auto engine : {execution::EngineKind::simgrid, execution::EngineKind::timing}) {
     const auto trace = job.run(cluster, engine);
     REQUIRE(trace.passes.size() == 4);
-    // It waits for the first part, beside the second does half of that time's work, then all.
+    // The pass waits for the first part, does half of its work at half speed beside the second
+    // part, and then the rest.
     CHECK(trace.passes[0].start == Approx(part).epsilon(1e-9));
     CHECK(trace.passes[0].end == Approx(part + 1 + part / 2).epsilon(1e-9));
   }
 }
 
-TEST_CASE("a pass that waits for nobody's collective is not slowed down", "[hybrid]") {
+TEST_CASE("a pass without collectives beside it is not slowed down", "[hybrid]") {
   const auto cluster = tests::make_cluster({{2, 2}});
   Job job;
   job.set_parameters(1'000'000'000);

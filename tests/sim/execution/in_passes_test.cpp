@@ -9,8 +9,8 @@
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Collectives within passes, timed once and added to them (fast) or simulated among all else
-// (full), in small numbers. Passes take a second for each of F, I and W.
+// Collectives inside passes in fast and full detail, with simple numbers. F, I and W take one
+// second each.
 
 using namespace pipewright;
 using config::Detail;
@@ -43,7 +43,7 @@ struct Job : tests::HybridJob {
   }
 };
 
-// Of a ring of two GPUs of a node.
+// Seconds in a ring of two GPUs of a node.
 double all_reduce(double bytes) { return 2 * tests::inside + bytes / tests::nvlink; }
 
 void check_agree(Job& job, cluster::Cluster& cluster, double within) {
@@ -55,7 +55,7 @@ void check_agree(Job& job, cluster::Cluster& cluster, double within) {
 
 }  // namespace
 
-TEST_CASE("both passes of a fused pair have their collectives in full detail", "[in-passes]") {
+TEST_CASE("both passes of a fused pair run their collectives in full detail", "[in-passes]") {
   auto cluster = tests::make_cluster({{8}});
   for (const char* const name : {"dualpipe-v", "zb-v", "1f1b"}) {
     Job job(name, 4, {.tp = 2});
@@ -63,13 +63,13 @@ TEST_CASE("both passes of a fused pair have their collectives in full detail", "
     job.add_calls({.group = workload::Group::tp, .bytes = 10'000'000'000, .times = 4});
     check_agree(job, cluster, 1e-6);
     CHECK(job.seconds(cluster, Detail::full) > bare + microbatches * 4 * all_reduce(10e9));
-    // What a pair saves, it saves of both.
+    // The time that a pair saves applies to both.
     job.costs.times.overlap = 0.8;
     check_agree(job, cluster, 1e-6);
   }
 }
 
-TEST_CASE("without collectives within passes the details do not differ", "[in-passes]") {
+TEST_CASE("fast and full detail agree without collectives inside passes", "[in-passes]") {
   auto cluster = tests::make_cluster({{2, 2, 2, 2}});
   for (const char* const name : {"1f1b", "zb-h1"})
     for (const std::uint32_t zero : {0U, 1U, 2U, 3U}) {
@@ -86,8 +86,8 @@ TEST_CASE("without collectives within passes the details do not differ", "[in-pa
     }
 }
 
-TEST_CASE("gradients of passes of their own are reduced beside others that talk", "[in-passes]") {
-  // W says nothing, F and I do.
+TEST_CASE("gradients of W are reduced beside passes that communicate", "[in-passes]") {
+  // W has no collectives, F and I have.
   auto cluster = tests::make_cluster({{4, 4, 4, 4}});
   Job job("zb-h1", 2, {.tp = 2, .dp = 4});
   job.set_parameters(2'000'000'000);
@@ -98,7 +98,7 @@ TEST_CASE("gradients of passes of their own are reduced beside others that talk"
 
 TEST_CASE("a hidden collective slows the compute beside it", "[in-passes]") {
   auto cluster = tests::make_cluster({{2}});
-  constexpr double beside = 0.1;  // seconds that can hide each of four calls
+  constexpr double beside = 0.1;  // seconds of compute that can hide each of four calls
   for (const double slowdown : {1.0, 1.5})
     for (const double bytes : {5e9, 12e9, 20e9}) {
       Job job("1f1b", 1, {.tp = 2});
@@ -119,7 +119,7 @@ TEST_CASE("a hidden collective slows the compute beside it", "[in-passes]") {
     }
 }
 
-TEST_CASE("what runs beside a pass slows its compute, and not its collectives", "[in-passes]") {
+TEST_CASE("collectives beside a pass slow its compute and not its collectives", "[in-passes]") {
   auto cluster = tests::make_cluster({{4, 4, 4, 4}});
   Job job("1f1b", 1, {.tp = 4, .dp = 4});
   job.communication().overlap_slowdown = 2;
@@ -129,7 +129,7 @@ TEST_CASE("what runs beside a pass slows its compute, and not its collectives", 
   check_agree(job, cluster, 0.005);
 }
 
-TEST_CASE("who sends tokens to other replicas goes at the pace of the slowest", "[in-passes]") {
+TEST_CASE("passes that dispatch to other replicas run at the pace of the slowest", "[in-passes]") {
   auto cluster = tests::make_cluster({{4, 4}});
   Job job("1f1b", 2, {.ep = 4, .dp = 4, .replicas_together = true});
   job.add_calls({.group = workload::Group::ep,
@@ -143,21 +143,21 @@ TEST_CASE("who sends tokens to other replicas goes at the pace of the slowest", 
   CHECK(job.seconds(cluster, Detail::fast) > 1.07 * even);
 }
 
-TEST_CASE("sums in switches that there are not are an error", "[in-passes]") {
+TEST_CASE("in-switch reduction without such switches is an error", "[in-passes]") {
   auto cluster = tests::make_cluster({{2, 2}});
   Job job("1f1b", 2, {.dp = 2});
   job.communication().all_reduce = config::Algorithm::sharp;
   CHECK_THROWS_WITH(
       job.HybridJob::run(cluster),
-      "communication.all_reduce is sharp, but no group of this job can leave its sums to switches "
-      "between nodes: that takes ranks on several nodes, equally many on each, and a platform file "
-      "that says what the switches do (property CLASS.sharp-efficiency); leave it out, or take "
-      "automatic");
+      "communication.all_reduce is sharp, but no group of this job can be reduced by switches "
+      "between nodes: that needs ranks on several nodes, the same number on each node, and a "
+      "platform "
+      "file with the property CLASS.sharp-efficiency; leave the key out, or use automatic");
   job.communication().all_reduce = config::Algorithm::nvls;
   CHECK_THROWS_WITH(job.HybridJob::run(cluster), Catch::Contains("switches inside nodes"));
 }
 
-TEST_CASE("a job whose groups can leave sums to switches does so", "[in-passes]") {
+TEST_CASE("a job whose groups can be reduced by switches uses them", "[in-passes]") {
   const auto cluster = tests::make_cluster({{2, 2}, 0, false, {{"nic.sharp-efficiency", "0.8"}}});
   Job job("1f1b", 2, {.dp = 2});
   job.communication().all_reduce = config::Algorithm::sharp;

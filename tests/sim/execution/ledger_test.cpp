@@ -6,8 +6,8 @@
 #include "support/timed.hpp"
 #include "tests/sim/execution/random_jobs.hpp"
 
-// Memory depends on the order of passes alone: what a walk over the programs says must be what a
-// simulation's summary says, to the byte.
+// Memory depends only on the order of passes: the peak of a walk over the programs must equal the
+// peak of a simulation, to the byte.
 
 using namespace pipewright;
 using execution::Ledger;
@@ -16,8 +16,10 @@ using trace::MemoryCategory;
 
 namespace {
 
-void give_bytes(tests::HybridJob& job, tests::Random& random) {
-  const auto bytes = [&](std::uint32_t most) { return std::uint64_t{random.whole(0, most)}; };
+void set_random_bytes(tests::HybridJob& job, tests::Random& random) {
+  const auto bytes = [&](std::uint32_t max_bytes) {
+    return std::uint64_t{random.whole(0, max_bytes)};
+  };
   for (workload::Activations& stage : job.costs.activations) {
     stage.held = bytes(5000);
     stage.released_by_input_grad = random.whole(0, static_cast<std::uint32_t>(stage.held));
@@ -33,8 +35,9 @@ void give_bytes(tests::HybridJob& job, tests::Random& random) {
   job.set_parameters(840);
 }
 
-execution::Job alone(const schedules::Schedule& schedule, const workload::StageCosts& costs,
-                     const cluster::Cluster& network) {
+execution::Job single_replica_job(const schedules::Schedule& schedule,
+                                  const workload::StageCosts& costs,
+                                  const cluster::Cluster& network) {
   return {.schedule = schedule,
           .costs = costs,
           .cluster = network,
@@ -52,15 +55,15 @@ workload::StageCosts costs_of(const schedules::Schedule& schedule) {
 }  // namespace
 
 TEST_CASE(
-    "the ledger's peak is that of a simulation, to the byte, for every schedule, under every "
+    "the peak of the ledger equals that of a simulation, for every schedule and every "
     "level of ZeRO",
     "[ledger]") {
   const auto cluster = tests::mesh_cluster(16);
   int gathered = 0;
   int recomputed = 0;
   const int count = tests::for_random_jobs(
-      505, 8, {.most_iterations = 2}, [&](tests::HybridJob& random_job, tests::Random& random) {
-        give_bytes(random_job, random);
+      505, 8, {.max_iterations = 2}, [&](tests::HybridJob& random_job, tests::Random& random) {
+        set_random_bytes(random_job, random);
         const execution::Job job = random_job.job(cluster);
         analysis::SummarySink sink;
         execution::run(job, execution::EngineKind::simgrid, {}, sink);
@@ -78,7 +81,7 @@ TEST_CASE(
   CHECK(recomputed > 0);
 }
 
-TEST_CASE("a loop whose rounds add to what is held peaks in its last round", "[ledger]") {
+TEST_CASE("a loop whose rounds add memory peaks in its last round", "[ledger]") {
   schedules::Program program;
   program.repeat(1000, 1, {{PassKind::forward, 0, 0}});
   program.repeat(1000, 1, {{PassKind::input_grad, 0, 0}, {PassKind::weight_grad, 0, 0}});
@@ -89,14 +92,15 @@ TEST_CASE("a loop whose rounds add to what is held peaks in its last round", "[l
                                      .programs = {program}};
   const auto network = cluster::Cluster::ideal(0);
   const workload::StageCosts costs = costs_of(schedule);
-  const auto peak = execution::peak_memory(alone(schedule, costs, network), 0);
+  const auto peak = execution::peak_memory(single_replica_job(schedule, costs, network), 0);
   CHECK(peak.bytes == 7 + 1000 * 100);
   CHECK(peak.at_peak[static_cast<std::size_t>(MemoryCategory::activations)] == 1000 * 100);
 }
 
-TEST_CASE("of a fused pair the forward pass takes what the backward pass lets go", "[ledger]") {
+TEST_CASE("the forward pass of a fused pair reuses the memory that the backward pass frees",
+          "[ledger]") {
   using schedules::Pass;
-  const auto peak = [](const Pass& first, const Pass& second, bool of_model = true) {
+  const auto peak = [](const Pass& first, const Pass& second, bool is_model = true) {
     schedules::Program program;
     program.repeat(1, 0, {{PassKind::forward, 0, 0}, first, second, {PassKind::backward, 0, 1}});
     const schedules::Schedule schedule{.name = "a pair",
@@ -106,8 +110,8 @@ TEST_CASE("of a fused pair the forward pass takes what the backward pass lets go
                                        .programs = {program}};
     const auto network = cluster::Cluster::ideal(0);
     workload::StageCosts costs = costs_of(schedule);
-    if (of_model) costs.traffic.resize(1);
-    return execution::peak_memory(alone(schedule, costs, network), 0).bytes;
+    if (is_model) costs.traffic.resize(1);
+    return execution::peak_memory(single_replica_job(schedule, costs, network), 0).bytes;
   };
   const Pass forward{PassKind::forward, 0, 1};
   const Pass backward{PassKind::backward, 0, 0};
@@ -121,14 +125,15 @@ TEST_CASE("of a fused pair the forward pass takes what the backward pass lets go
   CHECK(peak(fused(forward), backward, false) == 7 + 200);
 }
 
-TEST_CASE("a million microbatches peak as ten times as many as devices do", "[ledger]") {
+TEST_CASE("the peak of a million microbatches equals that of ten microbatches per device",
+          "[ledger]") {
   const auto network = cluster::Cluster::ideal(0);
   for (const char* name : {"1f1b", "interleaved-1f1b", "zb-h1", "v-half"}) {
     const auto peaks = [&](std::uint32_t microbatches) {
       const auto schedule =
           schedules::make_schedule(name, {.devices = 4, .microbatches = microbatches});
       const workload::StageCosts costs = costs_of(schedule);
-      const execution::Job job = alone(schedule, costs, network);
+      const execution::Job job = single_replica_job(schedule, costs, network);
       std::vector<std::uint64_t> bytes;
       for (std::uint32_t device = 0; device < 4; ++device)
         bytes.push_back(execution::peak_memory(job, device).bytes);
@@ -139,8 +144,8 @@ TEST_CASE("a million microbatches peak as ten times as many as devices do", "[le
   }
 }
 
-TEST_CASE("rounds are added up whatever they leave behind", "[ledger]") {
-  // Random bodies of passes that take and release, as loops and written out.
+TEST_CASE("the rounds of a loop add up whatever they leave behind", "[ledger]") {
+  // Random bodies of passes that allocate and free, as loops and unrolled.
   tests::Random random(12);
   const auto network = cluster::Cluster::ideal(0);
   for (int round = 0; round < 200; ++round) {
@@ -160,17 +165,18 @@ TEST_CASE("rounds are added up whatever they leave behind", "[ledger]") {
                                  .routes = schedules::Routes::looped(1, 3),
                                  .programs = {program}};
     workload::StageCosts costs = costs_of(schedule);
-    costs.state.front().weights = 1'000'000;  // more than passes that only release could take away
+    costs.state.front().weights =
+        1'000'000;  // more than passes that only free memory could subtract
     for (workload::Activations& stage : costs.activations)
       stage = {.held = random.whole(1, 100),
                .released_by_input_grad = random.whole(1, 100),
                .working = random.whole(0, 50)};
-    const auto looped = execution::peak_memory(alone(schedule, costs, network), 0);
+    const auto looped = execution::peak_memory(single_replica_job(schedule, costs, network), 0);
     schedules::Program flat;
     flat.repeat(1, 0, schedules::passes_of(program));
     schedule.programs = {flat};
-    const auto written_out = execution::peak_memory(alone(schedule, costs, network), 0);
-    CHECK(looped.bytes == written_out.bytes);
-    CHECK(looped.at_peak == written_out.at_peak);
+    const auto unrolled = execution::peak_memory(single_replica_job(schedule, costs, network), 0);
+    CHECK(looped.bytes == unrolled.bytes);
+    CHECK(looped.at_peak == unrolled.at_peak);
   }
 }

@@ -17,8 +17,8 @@ struct Setup {
   workload::StageCosts costs;
   cluster::Cluster network = tests::ideal_network(0);
 
-  explicit Setup(schedules::Schedule made)
-      : schedule(std::move(made)),
+  explicit Setup(schedules::Schedule setup_schedule)
+      : schedule(std::move(setup_schedule)),
         costs(tests::costs_of(schedule, tests::uniform_times(schedule, 1, 1, 1))) {}
 
   std::vector<trace::MemoryRow> rows(execution::EngineKind engine) {
@@ -33,7 +33,8 @@ struct Setup {
 
 }  // namespace
 
-TEST_CASE("a device holds its in-flight microbatches' activations and gives all back", "[memory]") {
+TEST_CASE("a device holds the activations of its in-flight microbatches and frees them all",
+          "[memory]") {
   for (const schedules::Entry& entry : schedules::catalog()) {
     Setup setup(entry.make({.devices = 4, .microbatches = 8, .iterations = 2}));
     setup.costs.activations.assign(setup.schedule.stages(), {.held = 100});
@@ -56,7 +57,7 @@ TEST_CASE("a device holds its in-flight microbatches' activations and gives all 
   }
 }
 
-TEST_CASE("I and W each release their part", "[memory]") {
+TEST_CASE("I and W each free their part", "[memory]") {
   using schedules::PassKind;
   schedules::Program program;
   program.repeat(
@@ -75,17 +76,18 @@ TEST_CASE("I and W each release their part", "[memory]") {
   CHECK((rows[2].time == 3 && rows[2].bytes == 0));
 }
 
-TEST_CASE("weights are held once, or twice without a flush, for the whole run", "[memory]") {
+TEST_CASE("weights are held throughout, twice in schedules without a flush", "[memory]") {
   for (const auto& [name, versions] : {std::pair{"1f1b", 1U}, std::pair{"1f1b-2bw", 2U}}) {
     Setup setup(schedules::make_schedule(name, {.devices = 2, .microbatches = 4}));
     setup.costs.state.assign(2, {.weights = 10, .gradients = 20, .optimizer = 60});
-    std::map<MemoryCategory, std::uint64_t> held;
+    std::map<MemoryCategory, std::uint64_t> bytes_by_category;
     for (const trace::MemoryRow& row : setup.rows(execution::EngineKind::simgrid)) {
       CHECK(row.time == 0);
-      if (row.device == 1) held[row.category] = row.bytes;
+      if (row.device == 1) bytes_by_category[row.category] = row.bytes;
     }
-    CHECK(held == std::map<MemoryCategory, std::uint64_t>{{MemoryCategory::weights, 10 * versions},
-                                                          {MemoryCategory::gradients, 20},
-                                                          {MemoryCategory::optimizer, 60}});
+    CHECK(bytes_by_category ==
+          std::map<MemoryCategory, std::uint64_t>{{MemoryCategory::weights, 10 * versions},
+                                                  {MemoryCategory::gradients, 20},
+                                                  {MemoryCategory::optimizer, 60}});
   }
 }

@@ -13,7 +13,7 @@ using execution::Milestones;
 
 namespace {
 
-// "g0" for gradients, "w0" for weights, "p0" for those of a partner.
+// Order as text: "g0" for gradients, "w0" for weights, "p0" for weights of a partner.
 std::string order(Milestones milestones) {
   std::string text;
   for (Milestone due = milestones.next(); due.kind != Milestone::Kind::none;
@@ -29,9 +29,10 @@ std::string order(Milestones milestones) {
 
 double at_full_speed(double, double) { return 0; }
 
-// Seconds waited of a pass of 4 s from time 10 on, whose parts of weights arrive then.
+// Seconds that a pass of 4 s, which starts at time 10, waits for weights that arrive at these
+// times.
 double waited(const std::vector<double>& arrivals) {
-  return execution::walk(
+  return execution::walk_compute(
              Milestones(0, static_cast<std::uint32_t>(arrivals.size())), 10, 4,
              [](std::uint32_t, double) {},
              [&](const Milestone& due, bool, double) { return arrivals[due.part]; }, at_full_speed)
@@ -40,7 +41,8 @@ double waited(const std::vector<double>& arrivals) {
 
 }  // namespace
 
-TEST_CASE("weights are needed where parts begin, gradients whole where they end", "[milestones]") {
+TEST_CASE("weights are needed when parts begin and gradients are complete when parts end",
+          "[milestones]") {
   CHECK(order({0, 0}).empty());
   CHECK(order({2, 0}) == "g0 g1");
   CHECK(order({0, 3}) == "w0 w1 w2");
@@ -49,14 +51,15 @@ TEST_CASE("weights are needed where parts begin, gradients whole where they end"
   CHECK(order({1, 2, 4}) == "w0 p0 p1 w1 p2 p3 g0");
 }
 
-TEST_CASE("a pass ends as late as the last part that holds it up", "[milestones]") {
+TEST_CASE("a pass ends with the last part that delays it", "[milestones]") {
   CHECK(waited({}) == 0);
   CHECK(waited({9, 10, 10, 10}) == 0);
   CHECK(waited({12, 12, 12, 12}) == 2);
   CHECK(waited({9, 11, 12, 13}) == 0);
   CHECK(waited({9, 13, 13, 13}) == 2);
   CHECK(waited({12, 13, 14, 15}) == 2);
-  // The end is the most of start + 4, and of each arrival and what then is left to do.
+  // The end is the maximum of start + 4 and, for each arrival, of the arrival plus the remaining
+  // work.
   const std::vector<double> arrivals{11, 14, 14.5, 20};
   double end = 14;
   for (std::size_t i = 0; i < arrivals.size(); ++i)
@@ -64,25 +67,25 @@ TEST_CASE("a pass ends as late as the last part that holds it up", "[milestones]
   CHECK(waited(arrivals) == Approx(end - 14));
 }
 
-TEST_CASE("gradients are whole later where weights came late", "[milestones]") {
-  std::vector<double> whole;
-  execution::walk(
-      Milestones(4, 2), 0, 4, [&](std::uint32_t, double time) { whole.push_back(time); },
+TEST_CASE("gradients are complete later where weights arrive late", "[milestones]") {
+  std::vector<double> completions;
+  execution::walk_compute(
+      Milestones(4, 2), 0, 4, [&](std::uint32_t, double time) { completions.push_back(time); },
       [](const Milestone& due, bool is_last, double) {
         CHECK(is_last == (due.part == 1));
         return due.part == 0 ? 0.0 : 5.0;
       },
       at_full_speed);
-  CHECK(whole == std::vector<double>{1, 2, 6, 7});
+  CHECK(completions == std::vector<double>{1, 2, 6, 7});
 }
 
-TEST_CASE("gradients are whole later where compute is slow", "[milestones]") {
-  std::vector<double> whole;
-  const execution::Delays delays = execution::walk(
-      Milestones(2, 0), 0, 4, [&](std::uint32_t, double time) { whole.push_back(time); },
+TEST_CASE("gradients are complete later where compute is slow", "[milestones]") {
+  std::vector<double> completions;
+  const execution::Delays delays = execution::walk_compute(
+      Milestones(2, 0), 0, 4, [&](std::uint32_t, double time) { completions.push_back(time); },
       [](const Milestone&, bool, double) { return 0.0; },
       [](double, double work) { return work / 2; });
-  CHECK(whole == std::vector<double>{3, 6});
+  CHECK(completions == std::vector<double>{3, 6});
   CHECK(delays.lost == 2);
   CHECK(delays.waited == 0);
 }

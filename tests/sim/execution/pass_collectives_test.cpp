@@ -11,7 +11,7 @@
 #include "sim/execution/exposed_time.hpp"
 #include "support/jobs.hpp"
 
-// What collectives within passes come to by kind. F, I and W take a second each.
+// Totals of collectives inside passes by group and operation. F, I and W take one second each.
 
 using namespace pipewright;
 using execution::EngineKind;
@@ -20,7 +20,7 @@ using workload::Group;
 
 namespace {
 
-// An all-to-all of two ranks takes so many seconds.
+// An all-to-all of two ranks that takes `seconds`.
 workload::Call call(Group group, double seconds, std::uint32_t times = 1) {
   return {
       .group = group,
@@ -47,7 +47,7 @@ struct Job : tests::HybridJob {
   }
 };
 
-std::map<std::string, trace::PassCollectiveRow> of_device_0(const trace::Trace& trace) {
+std::map<std::string, trace::PassCollectiveRow> rows_of_device_0(const trace::Trace& trace) {
   std::map<std::string, trace::PassCollectiveRow> rows;
   for (const trace::PassCollectiveRow& row : trace.pass_collectives)
     if (row.device == 0) rows[row.group + ' ' + row.operation] = row;
@@ -56,18 +56,18 @@ std::map<std::string, trace::PassCollectiveRow> of_device_0(const trace::Trace& 
 
 }  // namespace
 
-TEST_CASE("collectives within passes are told apart by group and operation", "[pass-collectives]") {
+TEST_CASE("collectives inside passes are listed by group and operation", "[pass-collectives]") {
   auto cluster = tests::mesh_cluster(2);
   Job job("1f1b");
-  workload::Call back = call(Group::ep, 0.5);
-  back.combines = true;
+  workload::Call combine = call(Group::ep, 0.5);
+  combine.combines = true;
   workload::Call hidden = call(Group::tp, 0.25, 2);
-  hidden.overlappable_compute = 0.2;  // 0.1 for each
-  for (const workload::Call& one : {call(Group::ep, 0.75), back, hidden})
-    job.add_call(PassKind::forward, one);
+  hidden.overlappable_compute = 0.2;  // 0.1 for each call
+  for (const workload::Call& added_call : {call(Group::ep, 0.75), combine, hidden})
+    job.add_call(PassKind::forward, added_call);
   job.communication().overlap_slowdown = 1;
   for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
-    const auto rows = of_device_0(job.run(cluster, engine));
+    const auto rows = rows_of_device_0(job.run(cluster, engine));
     REQUIRE(rows.size() == 3);
     CHECK(rows.at("ep dispatch").calls == 3);
     CHECK(rows.at("ep dispatch").bytes == 3 * job.costs.traffic[0][PassKind::forward][0].bytes);
@@ -78,31 +78,32 @@ TEST_CASE("collectives within passes are told apart by group and operation", "[p
     CHECK(rows.at("tp all-to-all").seconds == Approx(6 * 0.25));
     CHECK(rows.at("tp all-to-all").exposed == Approx(6 * (0.25 - 0.1)));
   }
-  // While a pass waits 0.31 for its host, a fifth of what its collectives leave open is hidden.
+  // While a pass waits 0.31 s for its host, a fifth of its exposed collectives is hidden.
   job.costs.host_waits[static_cast<int>(PassKind::forward)] = {0.31};
-  const auto rows = of_device_0(job.run(cluster, EngineKind::timing));
+  const auto rows = rows_of_device_0(job.run(cluster, EngineKind::timing));
   CHECK(rows.at("ep dispatch").exposed == Approx(3 * 0.75 * 0.8));
   CHECK(rows.at("tp all-to-all").exposed == Approx(3 * 0.3 * 0.8));
 }
 
-TEST_CASE("what a pair leaves open is its tokens', but for what others take",
+TEST_CASE("the exposed time of a pair belongs to dispatch, except for other collectives",
           "[pass-collectives]") {
   auto cluster = tests::mesh_cluster(2);
   Job job("1f1b", 1, 3, 1);
   job.add_call(PassKind::forward, call(Group::ep, 2));
   job.add_call(PassKind::backward, call(Group::ep, 2.5));
   job.add_call(PassKind::backward, call(Group::tp, 0.25));
-  // F waits for 2 and B for 2.5 of tokens. A pair computes for 3 and takes as long as B's chain,
-  // 2 + 0.25 + 2.5, so 1.75 are exposed, of which 0.25 are not tokens'.
-  const auto rows = of_device_0(job.run(cluster, EngineKind::timing));
+  // F waits for 2 s and B for 2.5 s of dispatch. A pair computes for 3 s and takes as long as B's
+  // chain, 2 + 0.25 + 2.5, so that 1.75 s are exposed, 0.25 of them by other collectives.
+  const auto rows = rows_of_device_0(job.run(cluster, EngineKind::timing));
   CHECK(rows.at("ep dispatch").seconds == Approx(3 * 4.5));
   CHECK(rows.at("ep dispatch").exposed == Approx(2 + 2 * 1.5 + 2.5));
   CHECK(rows.at("tp all-to-all").exposed == Approx(3 * 0.25));
 }
 
-TEST_CASE("what is exposed of all kinds is what passes wait", "[pass-collectives]") {
+TEST_CASE("the exposed times of all collectives add up to the waits of passes",
+          "[pass-collectives]") {
   auto cluster = tests::mesh_cluster(8);
-  using Case = std::pair<const char*, std::uint32_t>;  // and whether it has fused pairs
+  using Case = std::pair<const char*, std::uint32_t>;  // name, and whether it has fused pairs
   for (const auto& [name, fused] : {Case{"1f1b", 0}, Case{"interleaved-1f1b", 1}, Case{"zb-1p", 0},
                                     Case{"dualpipe-v", 1}, Case{"dualpipe", 1}}) {
     CAPTURE(name);

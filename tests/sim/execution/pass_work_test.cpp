@@ -17,7 +17,7 @@ using tests::step_of;
 
 namespace {
 
-// Two replicas of two devices, 10 M parameters a stage, reduced after the last pass.
+// Two replicas of two devices with 10 M parameters per stage, reduced after the last pass.
 struct Job : tests::HybridJob {
   Job()
       : HybridJob(schedules::make_schedule("1f1b", {.devices = 2, .microbatches = 8}), {.dp = 2}) {
@@ -36,16 +36,16 @@ Moments moments(const execution::Job& job, std::uint32_t count) {
   double sum = 0;
   double squares = 0;
   for (std::uint32_t k = 0; k < count; ++k) {
-    const double one = execution::noise(job, {.replica = k % 2, .device = k / 2 % 2},
-                                        {schedules::PassKind::forward, 1, k / 4});
-    sum += one;
-    squares += one * one;
+    const double factor = execution::noise(job, {.replica = k % 2, .device = k / 2 % 2},
+                                           {schedules::PassKind::forward, 1, k / 4});
+    sum += factor;
+    squares += factor * factor;
   }
   const double mean = sum / count;
   return {mean, std::sqrt(squares / count - mean * mean)};
 }
 
-// All passes' times, exactly.
+// Times of all passes, in exact notation.
 std::string passes_with_seed(std::uint32_t seed) {
   return tests::in_child([&] {
     const auto cluster = tests::make_cluster({{2, 2}});
@@ -60,7 +60,7 @@ std::string passes_with_seed(std::uint32_t seed) {
 
 }  // namespace
 
-TEST_CASE("noise has mean 1 and the deviation that was asked for", "[noise]") {
+TEST_CASE("noise has mean 1 and the requested deviation", "[noise]") {
   const auto cluster = tests::make_cluster({{2, 2}});
   Job hybrid;
   constexpr std::uint32_t count = 200'000;
@@ -70,14 +70,14 @@ TEST_CASE("noise has mean 1 and the deviation that was asked for", "[noise]") {
       for (const std::uint32_t seed : {1U, 2U, 77U}) {
         hybrid.conditions.variation = {
             .jitter = jitter, .distribution = distribution, .seed = seed};
-        const Moments found = moments(hybrid.job(cluster), count);
+        const Moments actual = moments(hybrid.job(cluster), count);
         CAPTURE(static_cast<int>(distribution), jitter, seed);
-        CHECK(std::abs(found.mean - 1) < 3 * jitter / std::sqrt(count));
-        CHECK(found.deviation == Approx(jitter).epsilon(0.02));
+        CHECK(std::abs(actual.mean - 1) < 3 * jitter / std::sqrt(count));
+        CHECK(actual.deviation == Approx(jitter).epsilon(0.02));
       }
 }
 
-TEST_CASE("noise has mean 1 even where it could be less than none", "[noise]") {
+TEST_CASE("noise has mean 1 even where it is clamped at zero", "[noise]") {
   const auto cluster = tests::make_cluster({{2, 2}});
   Job hybrid;
   constexpr std::uint32_t count = 200'000;
@@ -89,7 +89,7 @@ TEST_CASE("noise has mean 1 even where it could be less than none", "[noise]") {
   }
 }
 
-TEST_CASE("every pass of every unit has a noise of its own", "[noise]") {
+TEST_CASE("every pass of every unit has its own noise", "[noise]") {
   const auto cluster = tests::make_cluster({{2, 2}});
   Job hybrid;
   hybrid.conditions.variation = {.jitter = 0.1};
@@ -110,29 +110,29 @@ TEST_CASE("the same seed gives the same times to the last bit, another seed does
   CHECK(passes_with_seed(8) != once);
 }
 
-TEST_CASE("one slow device of one replica holds up the others at the reduction", "[noise]") {
+TEST_CASE("a slow device of one replica delays the others at the reduction", "[noise]") {
   const auto cluster = tests::make_cluster({{2, 2}});
   const double part = 40e6 / tests::nic + 2 * tests::outside;
   Job job;
   job.communication().bucket = 40'000'000;
   const auto fast = job.run(cluster);
   job.slowdown = {1, 1, 2, 1};  // the first device of the second replica
-  const auto held_up = job.run(cluster);
+  const auto delayed = job.run(cluster);
 
   tests::HybridJob alone(job.schedule, {});
   alone.slowdown = {2, 1};
   const auto slow = alone.run(cluster);
   for (const std::uint32_t device : {0U, 1U}) {
     CAPTURE(device);
-    // Its own passes end as ever.
-    CHECK(step_of(held_up, device).start == Approx(step_of(fast, device).start).epsilon(1e-9));
-    CHECK(step_of(held_up, device).reduced ==
+    // The passes of this replica are not delayed.
+    CHECK(step_of(delayed, device).start == Approx(step_of(fast, device).start).epsilon(1e-9));
+    CHECK(step_of(delayed, device).reduced ==
           Approx(step_of(slow, device).start + part).epsilon(1e-9));
-    CHECK(step_of(held_up, device).reduced > step_of(fast, device).reduced + 7);
+    CHECK(step_of(delayed, device).reduced > step_of(fast, device).reduced + 7);
   }
 }
 
-TEST_CASE("a link of half the bandwidth halves the rate of a reduction", "[noise]") {
+TEST_CASE("a link with half the bandwidth halves the rate of a reduction", "[noise]") {
   auto cluster = tests::make_cluster({{2, 2}});
   cluster.scale_link("nic-0-0", 0.5);
   Job job;
@@ -161,7 +161,7 @@ TEST_CASE("a failed link that a job needs is named", "[noise]") {
         "'node-1-gpu-1'");
 }
 
-TEST_CASE("the timing engine refuses what varies where others wait for it between passes",
+TEST_CASE("the timing engine refuses variation where replicas wait for each other between passes",
           "[noise]") {
   const auto cluster = tests::make_cluster({{2, 2}});
   Job job;
@@ -169,7 +169,7 @@ TEST_CASE("the timing engine refuses what varies where others wait for it betwee
   job.conditions.zero = 2;
   CHECK_THROWS_WITH(
       job.run(cluster, execution::EngineKind::timing),
-      "the timing engine knows no jitter, stragglers or lengths under ZeRO-2 and ZeRO-3, which "
-      "others wait "
-      "for between passes; take engine: simgrid (--engine simgrid), or leave that out");
+      "the timing engine does not support jitter, stragglers or lengths with ZeRO-2 and ZeRO-3, "
+      "where replicas wait for each other between passes; use engine: simgrid (--engine simgrid), "
+      "or leave that out");
 }

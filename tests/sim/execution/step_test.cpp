@@ -4,8 +4,8 @@
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// The end of an iteration, with pencil and paper. Two replicas of a pipeline of two devices, each
-// in a node of its own; passes take a second; a NIC carries 10 GB/s.
+// End of an iteration, computed by hand. Two replicas of a pipeline of two devices, each in a node
+// of its own; passes take one second; a NIC carries 10 GB/s.
 
 using namespace pipewright;
 using tests::collectives;
@@ -20,11 +20,11 @@ schedules::Schedule one_f_one_b(std::uint32_t devices, std::uint32_t microbatche
   return schedules::make_schedule("1f1b", {.devices = devices, .microbatches = microbatches});
 }
 
-// Seconds of one part of `bytes` around a ring of two: an all-reduce, or half of one.
+// Seconds of a bucket of `bytes` in a ring of two: an all-reduce, or half of one.
 double all_reduce(double bytes) { return bytes / nic + 2 * outside; }
 double half_ring(double bytes) { return bytes / 2 / nic + outside; }
 
-// 10 M parameters a stage in fp32: four buckets of 10 MB.
+// 10 M parameters per stage in fp32: four buckets of 10 MB.
 struct TwoReplicas : tests::HybridJob {
   explicit TwoReplicas(std::uint32_t zero = 0)
       : HybridJob(one_f_one_b(2, 4), {.dp = 2, .zero = zero}) {
@@ -53,7 +53,7 @@ TEST_CASE("without overlap a device reduces all its buckets after its last pass"
   CHECK(step_of(trace, 0).start == Approx(step_of(trace, 1).start + 2).epsilon(1e-3));
 }
 
-TEST_CASE("with overlap the last bucket alone is exposed", "[step]") {
+TEST_CASE("with overlap only the last bucket is exposed", "[step]") {
   const auto cluster = tests::make_cluster({{2, 2}});
   const TwoReplicas job;
   const auto trace = job.run(cluster);
@@ -62,7 +62,7 @@ TEST_CASE("with overlap the last bucket alone is exposed", "[step]") {
     CHECK(step.reduced - step.start == Approx(all_reduce(10e6)).epsilon(exact));
     const auto rows = collectives(trace, device, CollectiveKind::reduce_gradients);
     REQUIRE(rows.size() == 4);
-    // The last backward pass takes 2 s, and a bucket is whole every half second of it.
+    // The last backward pass takes 2 s, and completes a bucket every half second.
     for (std::size_t i = 0; i < 4; ++i) {
       CHECK(rows[i].start == Approx(step.start - 1.5 + 0.5 * static_cast<double>(i)));
       CHECK(rows[i].end - rows[i].start == Approx(all_reduce(10e6)).epsilon(1e-6));
@@ -73,7 +73,7 @@ TEST_CASE("with overlap the last bucket alone is exposed", "[step]") {
 TEST_CASE("buckets that take longer than the compute between them queue up", "[step]") {
   const auto cluster = tests::make_cluster({{2, 2}});
   TwoReplicas job;
-  job.set_parameters(10'000'000'000);  // four buckets of 10 GB, each of a second and a bit
+  job.set_parameters(10'000'000'000);  // four buckets of 10 GB, each a little over a second
   job.communication().bucket = 10'000'000'000;
   const auto trace = job.run(cluster);
   for (const std::uint32_t device : {0U, 1U}) {
@@ -99,14 +99,15 @@ TEST_CASE("ZeRO-1 reduces to shards, and gathers weights beside their first forw
         CHECK(rows[i].start == Approx(number * gather).margin(1e-15));
         CHECK(rows[i].end == Approx((number + 1) * gather).epsilon(exact));
       }
-      // The second device's weights come while it waits for its input.
+      // The second device's weights arrive while it waits for its input.
       CHECK(step.gathering == Approx(device == 0 ? gather : 0).margin(1e-15));
     }
     for (const trace::PassRow& row : trace.passes)
       if (row.device == 0 && row.microbatch == 0 && row.kind == trace::PassKind::forward)
         CHECK(row.start == Approx(gather).epsilon(exact));
   }
-  job.communication().overlap_param_gather = false;  // but all of it after the optimizer's step
+  job.communication().overlap_param_gather =
+      false;  // all of them after the optimizer's step instead
   {
     const auto trace = job.run(cluster);
     for (const std::uint32_t device : {0U, 1U}) {
@@ -117,11 +118,11 @@ TEST_CASE("ZeRO-1 reduces to shards, and gathers weights beside their first forw
   }
 }
 
-TEST_CASE("a pass goes on part by part as its weights arrive", "[step]") {
+TEST_CASE("a pass continues part by part as its weights arrive", "[step]") {
   const auto cluster = tests::make_cluster({{2, 2}});
   TwoReplicas job(1);
-  // Four buckets, each of which takes 0.6 s: the first pass has no more than a quarter of a second
-  // to do until the next one.
+  // Four buckets of 0.6 s each: the first pass has only a quarter of a second of work until the
+  // next one.
   job.set_parameters(24'000'000'000);
   job.communication().bucket = 24'000'000'000;
   const double gather = half_ring(12e9);
@@ -129,29 +130,29 @@ TEST_CASE("a pass goes on part by part as its weights arrive", "[step]") {
   const trace::PassRow& first = trace.passes.front();
   REQUIRE(first.device == 0);
   CHECK(first.end == Approx(4 * gather + 0.25).epsilon(exact));
-  // What it waited on the way counts as before it.
+  // Waits during the pass count as time before it.
   CHECK(first.end - first.start == Approx(1).epsilon(exact));
   CHECK(step_of(trace, 0).gathering == Approx(first.start).epsilon(exact));
   for (const trace::PassRow& row : trace.passes)
     if (row.kind == trace::PassKind::forward)
       CHECK(row.end - row.start == Approx(1).epsilon(exact));
-  // The second device has all of its own before its input comes.
+  // The second device has all its weights before its input arrives.
   CHECK(step_of(trace, 1).gathering == Approx(0).margin(1e-12));
 }
 
-TEST_CASE("a norm of all gradients makes all devices update together", "[step]") {
+TEST_CASE("a global gradient norm makes all devices update together", "[step]") {
   const auto cluster = tests::make_cluster({{2, 2}});
   TwoReplicas job;
   job.costs.optimizer_seconds = {0.25, 0.5};
   job.communication().global_norm = true;
   {
     const auto trace = job.run(cluster);
-    // Four ranks: two steps up a tree and two down, each as far as the farthest two are apart.
-    const double all = step_of(trace, 0).reduced + 4 * outside;
+    // Four ranks: two steps up a tree and two down, each over the largest distance.
+    const double norm_time = step_of(trace, 0).reduced + 4 * outside;
     for (const std::uint32_t device : {0U, 1U}) {
-      CHECK(step_of(trace, device).synchronized == Approx(all).epsilon(exact));
+      CHECK(step_of(trace, device).synchronized == Approx(norm_time).epsilon(exact));
       CHECK(step_of(trace, device).updated ==
-            Approx(all + job.costs.optimizer_seconds[device]).epsilon(exact));
+            Approx(norm_time + job.costs.optimizer_seconds[device]).epsilon(exact));
     }
   }
   job.communication().global_norm = false;
@@ -166,7 +167,7 @@ TEST_CASE("a norm of all gradients makes all devices update together", "[step]")
   }
 }
 
-TEST_CASE("a transfer beside a reduction on the same NIC gets half of it", "[step]") {
+TEST_CASE("a transfer gets half of a NIC that a reduction uses too", "[step]") {
   const auto cluster = tests::make_cluster({{1, 1, 1, 1}});
   tests::HybridJob job(one_f_one_b(2, 1), {.dp = 2});
   job.communication().overlap_grad_reduce = false;
@@ -178,7 +179,7 @@ TEST_CASE("a transfer beside a reduction on the same NIC gets half of it", "[ste
   };
   CHECK(transfer(job.run(cluster)) == Approx(10e6 / nic + outside).epsilon(1e-6));
 
-  // The second device ends its only backward pass: it hands back the gradient and reduces.
+  // At the end of its only backward pass the second device sends the gradient and reduces.
   job.set_parameters(10'000'000);
   const auto trace = job.run(cluster);
   CHECK(transfer(trace) == Approx(2 * 10e6 / nic + outside).epsilon(1e-6));
@@ -187,7 +188,7 @@ TEST_CASE("a transfer beside a reduction on the same NIC gets half of it", "[ste
   CHECK(rows[0].end - rows[0].start == Approx((10e6 + 40e6) / nic + 2 * outside).epsilon(1e-6));
 }
 
-TEST_CASE("the ends of a pipeline sum up a tied embedding when both are reduced", "[step]") {
+TEST_CASE("both ends of a pipeline sum up a tied embedding after their reductions", "[step]") {
   const auto cluster = tests::make_cluster({{2, 2}});
   TwoReplicas job;
   for (workload::StageTraffic* stage : {&job.costs.traffic.front(), &job.costs.traffic.back()})
@@ -204,7 +205,7 @@ TEST_CASE("the ends of a pipeline sum up a tied embedding when both are reduced"
   }
 }
 
-TEST_CASE("under blocking sends a reduction starts when its device has sent", "[step]") {
+TEST_CASE("with blocking sends a reduction starts when its device has sent", "[step]") {
   const auto cluster = tests::make_cluster({{2, 2}});
   TwoReplicas job;
   job.p2p = schedules::P2p::blocking;

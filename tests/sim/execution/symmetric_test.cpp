@@ -4,7 +4,7 @@
 
 #include "support/program.hpp"
 
-// One replica in place of all: against the full run on fabrics that `platform make` writes.
+// Compares one replica that stands for all with the full run, on fabrics of `platform make`.
 
 using namespace pipewright;
 
@@ -66,41 +66,43 @@ TEST_CASE("a symmetric run takes as long as the full one", "[symmetric]") {
     make(place, nodes);
     write(place, layout);
     const double full = makespan(place, false);
-    const double one = makespan(place, true);
-    CAPTURE(nodes, layout, full, one);
-    CHECK(one == Approx(full).epsilon(1e-6));
+    const double single = makespan(place, true);
+    CAPTURE(nodes, layout, full, single);
+    CHECK(single == Approx(full).epsilon(1e-6));
   }
 }
 
-TEST_CASE("a symmetric run is slowed by its collectives nearly as the full one", "[symmetric]") {
-  // Replicas of the full run, whose gathers end a little apart, are slow at different times.
+TEST_CASE("collectives slow a symmetric run nearly as much as the full one", "[symmetric]") {
+  // Gathers of the replicas of the full run end at slightly different times, so that replicas are
+  // slow at different times.
   const tests::Workplace place;
   make(place, "32 --fabric fat-tree --leaf-nodes 4 --pod-leaves 2");
   write(place, "devices: 4\nparallel: {tp: 4, dp: 16, zero: 3}\n");
   CHECK(makespan(place, true) == Approx(makespan(place, false)).epsilon(1e-3));
 }
 
-TEST_CASE("what is not symmetric is refused, and it is said why", "[symmetric]") {
+TEST_CASE("asymmetric runs are refused with the reason", "[symmetric]") {
   const tests::Workplace place;
   make(place, "4");
   write(place, "devices: 2\nparallel: {tp: 8, dp: 2}\n");
-  for (const char* const what : {"jitter=0.1", "'stragglers={device: 0, replica: 1, factor: 2}'",
-                                 "'slow_links={link: node-1-nic-0, factor: 0.5}'"}) {
-    CAPTURE(what);
-    CHECK(error(place, std::string("--set variation.") + what) ==
+  for (const char* const variation :
+       {"jitter=0.1", "'stragglers={device: 0, replica: 1, factor: 2}'",
+        "'slow_links={link: node-1-nic-0, factor: 0.5}'"}) {
+    CAPTURE(variation);
+    CHECK(error(place, std::string("--set variation.") + variation) ==
           "pipewright: --set symmetric: symmetric lets one replica stand for all, but variation "
           "makes them differ; leave out one of them\n");
   }
-  // Two devices of the first replica share a node, those of the second do not.
+  // Two devices of the first replica share a node, but those of the second replica do not.
   std::string hosts;
   const auto add = [&](int node, int first) {
     for (int gpu = first; gpu < first + 4; ++gpu)
       hosts += fmt::format("{}node-{}-gpu-{}", hosts.empty() ? "" : ", ", node, gpu);
   };
-  add(0, 0), add(1, 0), add(0, 4), add(2, 0);  // replicas of a device are next to each other
+  add(0, 0), add(1, 0), add(0, 4), add(2, 0);  // replicas of a device are adjacent
   write(place, "devices: 2\nparallel: {tp: 4, dp: 2}\nplacement: [" + hosts + "]\n");
   CHECK(error(place, "") ==
-        "pipewright: symmetric: the placement is not symmetric: the way of replica 1 from "
-        "'node-1-gpu-0' to 'node-2-gpu-0' does not fare as that of replica 0 from 'node-0-gpu-0' "
-        "to 'node-0-gpu-4'; leave out symmetric, or place the replicas alike\n");
+        "pipewright: symmetric: replica 1 uses links that replica 0 does not: 'node-1-gpu-0' -> "
+        "'node-2-gpu-0' differs from 'node-0-gpu-0' -> 'node-0-gpu-4' of replica 0; leave out "
+        "symmetric, or place all replicas symmetrically\n");
 }

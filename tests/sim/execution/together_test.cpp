@@ -8,30 +8,31 @@
 #include "tests/sim/config/support.hpp"
 #include "tests/sim/execution/random_jobs.hpp"
 
-// Jobs that run at once. Answers are worked out on paper where no comment says otherwise.
+// Jobs that run at once. Expected values are computed by hand unless a comment says otherwise.
 
 using namespace pipewright;
 using execution::JobStart;
-using execution::Together;
+using execution::JointResult;
 
 namespace {
 
-// Leaves of GPUs, each of which reaches its leaf's switch over 1 GB/s of its own each way; a leaf's
-// GPUs share 1 GB/s each way to the others. No latency.
+// Leaves of GPUs. Each GPU reaches its leaf's switch over its own link of 1 GB/s in each direction;
+// the GPUs of a leaf share 1 GB/s in each direction to other leaves. There is no latency.
 cluster::Cluster tree(std::uint32_t leaves, std::uint32_t gpus) {
   std::string text =
       "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
       "<platform version=\"4.1\"><zone id='tree' routing='Full'>\n";
-  const std::uint32_t all = leaves * gpus;
+  const std::uint32_t gpu_count = leaves * gpus;
   const auto link = [](const std::string& name) {
     return fmt::format(
         "<link id='{}' bandwidth='1GBps' latency='0s' sharing_policy='SPLITDUPLEX'/>\n", name);
   };
-  for (std::uint32_t a = 0; a < all; ++a) text += fmt::format("<host id='gpu-{}' speed='1Gf'/>", a);
-  for (std::uint32_t a = 0; a < all; ++a) text += link(fmt::format("own-{}", a));
+  for (std::uint32_t a = 0; a < gpu_count; ++a)
+    text += fmt::format("<host id='gpu-{}' speed='1Gf'/>", a);
+  for (std::uint32_t a = 0; a < gpu_count; ++a) text += link(fmt::format("own-{}", a));
   for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) text += link(fmt::format("trunk-{}", leaf));
-  for (std::uint32_t a = 0; a < all; ++a)
-    for (std::uint32_t b = 0; b < all; ++b) {
+  for (std::uint32_t a = 0; a < gpu_count; ++a)
+    for (std::uint32_t b = 0; b < gpu_count; ++b) {
       if (a == b) continue;
       text += fmt::format(
           "<route src='gpu-{0}' dst='gpu-{1}' symmetrical='NO'>"
@@ -47,8 +48,8 @@ cluster::Cluster tree(std::uint32_t leaves, std::uint32_t gpus) {
   return cluster::Cluster::load(folder.write("tree.xml", text + "</zone></platform>\n"));
 }
 
-// Two replicas of one device on these hosts: an iteration computes for 3 s, and then reduces
-// gradients for `seconds` over a network of 1 GB/s, which a ring of two sends once each way.
+// Two replicas of one device on these hosts. An iteration computes for 3 s and then reduces
+// gradients for `seconds` over a network of 1 GB/s, in a ring of two.
 std::unique_ptr<tests::HybridJob> reducing_job(const std::vector<std::string>& hosts,
                                                double seconds) {
   auto job = std::make_unique<tests::HybridJob>(
@@ -63,25 +64,26 @@ std::unique_ptr<tests::HybridJob> reducing_job(const std::vector<std::string>& h
 }
 
 struct Outcome {
-  Together together;
+  JointResult joint;
   std::vector<trace::Trace> traces;
 };
 
 Outcome run(const std::vector<tests::HybridJob*>& jobs, const cluster::Cluster& cluster,
-            const std::vector<double>& offsets, std::uint32_t enough = 4) {
-  std::vector<execution::Job> made;
-  for (const tests::HybridJob* job : jobs) made.push_back(job->job(cluster));
+            const std::vector<double>& offsets, std::uint32_t iterations = 4) {
+  std::vector<execution::Job> execution_jobs;
+  for (const tests::HybridJob* job : jobs) execution_jobs.push_back(job->job(cluster));
   std::vector<trace::TraceCollector> rows(jobs.size());
   std::vector<JobStart> starts;
   for (std::size_t i = 0; i < jobs.size(); ++i)
-    starts.push_back({.job = made[i], .offset = offsets[i], .sink = rows[i], .info = {}});
-  Outcome outcome{execution::run_together(starts, enough), {}};
-  for (trace::TraceCollector& one : rows) outcome.traces.push_back(std::move(one.trace));
+    starts.push_back({.job = execution_jobs[i], .offset = offsets[i], .sink = rows[i], .info = {}});
+  Outcome outcome{execution::run_together(starts, iterations), {}};
+  for (trace::TraceCollector& collector : rows)
+    outcome.traces.push_back(std::move(collector.trace));
   return outcome;
 }
 
-// The mean over the common window.
-double iteration(const Together::Times& job) {
+// Mean duration of an iteration in the common window.
+double iteration(const JointResult::Times& job) {
   const std::size_t last = job.ends.size() - 1;
   return (job.ends[last] - job.ends[job.first]) / static_cast<double>(last - job.first);
 }
@@ -93,7 +95,7 @@ std::map<std::string, double> bytes_of(const trace::Trace& trace) {
   return bytes;
 }
 
-// Of all links, those that others stand for as well.
+// Bytes of all links, including links that a row represents.
 double sum_of_bytes(const trace::Trace& trace) {
   double bytes = 0;
   for (const trace::LinkUseRow& row : trace.link_use)
@@ -103,96 +105,100 @@ double sum_of_bytes(const trace::Trace& trace) {
 
 }  // namespace
 
-// Both compute for C and send for M alone. Started d apart, d up to M, the two have the trunk to
-// themselves for d each and share it for the rest: 2M - d for either's M, again and again.
-TEST_CASE("jobs on one link take the sum while both send and nothing out of phase", "[together]") {
+// Both jobs compute for C and send for M if alone. If they start d <= M apart, each has the trunk
+// to itself for d and shares it for the rest, so that either needs 2M - d for its transfers, in
+// every iteration.
+TEST_CASE("jobs that share a link slow each other down only while both send", "[together]") {
   const cluster::Cluster cluster = tree(2, 2);
-  const auto one = reducing_job({"gpu-0", "gpu-2"}, 2);
-  const auto other = reducing_job({"gpu-1", "gpu-3"}, 2);
+  const auto first = reducing_job({"gpu-0", "gpu-2"}, 2);
+  const auto second = reducing_job({"gpu-1", "gpu-3"}, 2);
   const auto [offset, seconds] = GENERATE(table<double, double>(
       {{0, 7}, {0.5, 6.5}, {1, 6}, {1.5, 5.5}, {2, 5}, {2.5, 5}, {3, 5}, {4, 6}, {4.5, 6.5}}));
-  const Outcome outcome = run({one.get(), other.get()}, cluster, {0, offset});
+  const Outcome outcome = run({first.get(), second.get()}, cluster, {0, offset});
   CAPTURE(offset);
-  for (const Together::Times& job : outcome.together.jobs)
+  for (const JointResult::Times& job : outcome.joint.jobs)
     CHECK(iteration(job) == Approx(seconds).epsilon(1e-8));  // buckets are whole bytes
 }
 
-TEST_CASE("a link is shared among as many jobs as there are", "[together]") {
+TEST_CASE("all jobs on a link share it equally", "[together]") {
   const cluster::Cluster cluster = tree(2, 5);
   std::vector<std::unique_ptr<tests::HybridJob>> jobs;
-  std::vector<tests::HybridJob*> all;
+  std::vector<tests::HybridJob*> job_pointers;
   for (int i = 0; i < 5; ++i) {
     jobs.push_back(reducing_job({fmt::format("gpu-{}", i), fmt::format("gpu-{}", i + 5)}, 2));
-    all.push_back(jobs.back().get());
+    job_pointers.push_back(jobs.back().get());
   }
-  const Outcome outcome = run(all, cluster, std::vector<double>(5));
-  for (const Together::Times& job : outcome.together.jobs)
+  const Outcome outcome = run(job_pointers, cluster, std::vector<double>(5));
+  for (const JointResult::Times& job : outcome.joint.jobs)
     CHECK(iteration(job) == Approx(3 + 5 * 2).epsilon(1e-8));  // buckets are whole bytes
 }
 
-// The trunk is the only link of both. Each sends 2 GB of 7 s at 1 GB/s, on both of its sides.
-TEST_CASE("shared links say what each job did there in the window", "[together]") {
+// The trunk is the only shared link. Each job sends 2 GB per 7 s at 1 GB/s, over both ends of the
+// trunk.
+TEST_CASE("shared links report the traffic of each job in the window", "[together]") {
   const cluster::Cluster cluster = tree(2, 2);
-  const auto one = reducing_job({"gpu-0", "gpu-2"}, 2);
-  const auto other = reducing_job({"gpu-1", "gpu-3"}, 2);
-  const Together together = run({one.get(), other.get()}, cluster, {0, 0}).together;
-  constexpr double pieces = 5e-3;  // of time, of which links know
-  CHECK(together.window == Approx(4 * 7).epsilon(1e-8));
-  REQUIRE(together.links.size() == 4);
-  for (const execution::SharedLink& link : together.links) {
+  const auto first = reducing_job({"gpu-0", "gpu-2"}, 2);
+  const auto second = reducing_job({"gpu-1", "gpu-3"}, 2);
+  const JointResult joint = run({first.get(), second.get()}, cluster, {0, 0}).joint;
+  constexpr double bin_tolerance = 5e-3;  // relative length of a time bin
+  CHECK(joint.window == Approx(4 * 7).epsilon(1e-8));
+  REQUIRE(joint.links.size() == 4);
+  for (const execution::SharedLink& link : joint.links) {
     CAPTURE(link.name);
     CHECK(link.name.starts_with("trunk-"));
     for (const double bytes : link.bytes)
-      CHECK(bytes / (link.bandwidth * together.window) == Approx(2.0 / 7).epsilon(pieces));
-    // Of every iteration, both ends of the way are used up for 4 s, of which 2 s are waited.
-    for (const double waited : link.waited) CHECK(waited == Approx(4 * 2).epsilon(pieces));
+      CHECK(bytes / (link.bandwidth * joint.window) == Approx(2.0 / 7).epsilon(bin_tolerance));
+    // In every iteration, both ends of the path are fully used for 4 s, and flows wait for 2 s.
+    for (const double waited : link.waited) CHECK(waited == Approx(4 * 2).epsilon(bin_tolerance));
   }
 }
 
-TEST_CASE("jobs of unlike iterations are watched while both run", "[together]") {
+TEST_CASE("the window of jobs with different iterations covers the time in which both run",
+          "[together]") {
   const cluster::Cluster cluster = tree(2, 2);
-  const auto quick = reducing_job({"gpu-0", "gpu-1"}, 1);  // of one leaf
+  const auto quick = reducing_job({"gpu-0", "gpu-1"}, 1);  // within one leaf
   auto slow = reducing_job({"gpu-2", "gpu-3"}, 30);
-  const Together together = run({quick.get(), slow.get()}, cluster, {0, 0}, 2).together;
-  // The slow one ends iterations at 33, 66 and 99 s, the quick one every 4 s.
-  CHECK(together.jobs[1].ends.size() == 3);
-  CHECK(together.jobs[0].ends[together.jobs[0].first] == Approx(36));
-  CHECK(together.jobs[0].ends.back() == Approx(96));
-  CHECK(iteration(together.jobs[0]) == Approx(4));
-  CHECK(together.links.empty());
+  const JointResult joint = run({quick.get(), slow.get()}, cluster, {0, 0}, 2).joint;
+  // The slow job ends iterations at 33, 66 and 99 s, the quick job every 4 s.
+  CHECK(joint.jobs[1].ends.size() == 3);
+  CHECK(joint.jobs[0].ends[joint.jobs[0].first] == Approx(36));
+  CHECK(joint.jobs[0].ends.back() == Approx(96));
+  CHECK(iteration(joint.jobs[0]) == Approx(4));
+  CHECK(joint.links.empty());
 }
 
-TEST_CASE("a job's rows count from its own start", "[together]") {
+TEST_CASE("the rows of a job count from its own start", "[together]") {
   const cluster::Cluster cluster = tree(2, 2);
-  const auto one = reducing_job({"gpu-0", "gpu-2"}, 2);
-  const auto other = reducing_job({"gpu-1", "gpu-3"}, 2);
-  const Outcome outcome = run({one.get(), other.get()}, cluster, {0, 2.5});
+  const auto first = reducing_job({"gpu-0", "gpu-2"}, 2);
+  const auto second = reducing_job({"gpu-1", "gpu-3"}, 2);
+  const Outcome outcome = run({first.get(), second.get()}, cluster, {0, 2.5});
   CHECK(outcome.traces[1].passes.front().start == 0);
   CHECK(outcome.traces[1].steps.front().end == Approx(5));
 }
 
-TEST_CASE("what links a job's flows share is known before it runs", "[together]") {
+TEST_CASE("the links that a job's flows share are known before it runs", "[together]") {
   const cluster::Cluster cluster = tree(2, 2);
   const auto job = reducing_job({"gpu-0", "gpu-2"}, 2);
   const execution::LinksOfJob links = execution::links_of(job->job(cluster));
   CHECK(links.in_passes.empty());
   std::set<std::string> names;
-  for (const cluster::Link* link : links.other) names.insert(cluster::Cluster::link_name(link));
+  for (const cluster::Link* link : links.outside_passes)
+    names.insert(cluster::Cluster::link_name(link));
   CHECK(names == std::set<std::string>{"own-0_UP", "own-0_DOWN", "own-2_UP", "own-2_DOWN",
                                        "trunk-0_UP", "trunk-0_DOWN", "trunk-1_UP", "trunk-1_DOWN"});
 }
 
 namespace {
 
-// A random job on some of the GPUs, with a boundary tensor and gradients that take as long as
-// passes, so that it contends.
+// A random job on some of the GPUs. Its boundary tensor and gradients take about as long as its
+// passes, so that flows contend.
 std::unique_ptr<tests::HybridJob> random_job_on(const std::vector<std::string>& gpus,
                                                 tests::Random& random) {
   const auto& catalog = schedules::catalog();
   while (true) {
     const auto& entry = catalog[random.whole(0, static_cast<std::uint32_t>(catalog.size()) - 1)];
     auto job = tests::random_job(
-        entry, random, {.gpus = static_cast<std::uint32_t>(gpus.size()), .most_microbatches = 4});
+        entry, random, {.gpus = static_cast<std::uint32_t>(gpus.size()), .max_microbatches = 4});
     if (job == nullptr || (job->schedule.routes.count() > 1 && job->conditions.zero >= 2)) continue;
     if (job->ranks.size() < 2 || job->ranks.size() > gpus.size()) continue;
     schedules::set_iterations(job->schedule, 3);
@@ -203,64 +209,68 @@ std::unique_ptr<tests::HybridJob> random_job_on(const std::vector<std::string>& 
   }
 }
 
-std::vector<std::string> every_other(std::uint32_t first, std::uint32_t all) {
+std::vector<std::string> every_other(std::uint32_t first, std::uint32_t gpu_count) {
   std::vector<std::string> gpus;
-  for (std::uint32_t gpu = first; gpu < all; gpu += 2) gpus.push_back(fmt::format("gpu-{}", gpu));
+  for (std::uint32_t gpu = first; gpu < gpu_count; gpu += 2)
+    gpus.push_back(fmt::format("gpu-{}", gpu));
   return gpus;
 }
 
 }  // namespace
 
-TEST_CASE("random jobs at once are no faster than alone and send as many bytes", "[together]") {
+TEST_CASE("random jobs that run at once are no faster than alone and send the same bytes",
+          "[together]") {
   const cluster::Cluster cluster = tree(4, 4);
   tests::Random random(4711);
   for (int round = 0; round < 60; ++round) {
-    const auto one = random_job_on(every_other(0, 16), random);
-    const auto other = random_job_on(every_other(1, 16), random);
-    CAPTURE(round, one->schedule.name, other->schedule.name);
-    // More than there are: all iterations are run.
-    constexpr std::uint32_t all = 100;
-    const Outcome both = run({one.get(), other.get()}, cluster, {0, random.real(0, 0.02)}, all);
+    const auto first = random_job_on(every_other(0, 16), random);
+    const auto second = random_job_on(every_other(1, 16), random);
+    CAPTURE(round, first->schedule.name, second->schedule.name);
+    // A number that no job reaches, so that all iterations run.
+    constexpr std::uint32_t all_iterations = 100;
+    const Outcome both =
+        run({first.get(), second.get()}, cluster, {0, random.real(0, 0.02)}, all_iterations);
     for (std::size_t i = 0; i < 2; ++i) {
-      const Outcome alone = run({i == 0 ? one.get() : other.get()}, cluster, {0}, all);
-      CHECK(both.together.jobs[i].ends.size() == 3);
-      CHECK(both.together.jobs[i].ends.back() >= alone.together.jobs[0].ends.back() * (1 - 1e-9));
+      const Outcome alone =
+          run({i == 0 ? first.get() : second.get()}, cluster, {0}, all_iterations);
+      CHECK(both.joint.jobs[i].ends.size() == 3);
+      CHECK(both.joint.jobs[i].ends.back() >= alone.joint.jobs[0].ends.back() * (1 - 1e-9));
       const auto bytes = bytes_of(both.traces[i]);
       const auto bytes_alone = bytes_of(alone.traces[0]);
-      const double all_bytes = sum_of_bytes(alone.traces[0]);
-      CHECK(sum_of_bytes(both.traces[i]) == Approx(all_bytes).epsilon(1e-6).margin(64));
-      // Where nothing folds, each link has as many.
-      if (one->ranks.ranks_per_stage() == 1 && other->ranks.ranks_per_stage() == 1)
+      const double expected_bytes = sum_of_bytes(alone.traces[0]);
+      CHECK(sum_of_bytes(both.traces[i]) == Approx(expected_bytes).epsilon(1e-6).margin(64));
+      // Without folding, every link carries the same bytes.
+      if (first->ranks.ranks_per_stage() == 1 && second->ranks.ranks_per_stage() == 1)
         for (const auto& [link, count] : bytes_alone)
           CHECK(bytes.at(link) == Approx(count).epsilon(1e-6).margin(8));
     }
   }
 }
 
-TEST_CASE("what comes after the window changes nothing of what was before", "[together]") {
+TEST_CASE("the end of the window does not change earlier iterations", "[together]") {
   const cluster::Cluster cluster = tree(4, 4);
   tests::Random random(99);
   for (int round = 0; round < 60; ++round) {
-    const auto one = random_job_on(every_other(0, 16), random);
-    const auto other = random_job_on(every_other(1, 16), random);
-    CAPTURE(round, one->schedule.name, other->schedule.name);
-    for (tests::HybridJob* job : {one.get(), other.get()})
+    const auto first = random_job_on(every_other(0, 16), random);
+    const auto second = random_job_on(every_other(1, 16), random);
+    CAPTURE(round, first->schedule.name, second->schedule.name);
+    for (tests::HybridJob* job : {first.get(), second.get()})
       schedules::set_iterations(job->schedule, 60);
     const double offset = random.real(0, 0.02);
-    const Together few = run({one.get(), other.get()}, cluster, {0, offset}, 1).together;
-    const Together more = run({one.get(), other.get()}, cluster, {0, offset}, 3).together;
+    const JointResult short_run = run({first.get(), second.get()}, cluster, {0, offset}, 1).joint;
+    const JointResult long_run = run({first.get(), second.get()}, cluster, {0, offset}, 3).joint;
     for (std::size_t i = 0; i < 2; ++i) {
-      CHECK(few.jobs[i].first == more.jobs[i].first);
-      CHECK(few.jobs[i].ends.size() > few.jobs[i].first + 1);
-      REQUIRE(few.jobs[i].ends.size() <= more.jobs[i].ends.size());
-      for (std::size_t k = 0; k < few.jobs[i].ends.size(); ++k)
-        CHECK(few.jobs[i].ends[k] == Approx(more.jobs[i].ends[k]).epsilon(1e-9));
+      CHECK(short_run.jobs[i].first == long_run.jobs[i].first);
+      CHECK(short_run.jobs[i].ends.size() > short_run.jobs[i].first + 1);
+      REQUIRE(short_run.jobs[i].ends.size() <= long_run.jobs[i].ends.size());
+      for (std::size_t k = 0; k < short_run.jobs[i].ends.size(); ++k)
+        CHECK(short_run.jobs[i].ends[k] == Approx(long_run.jobs[i].ends[k]).epsilon(1e-9));
     }
   }
 }
 
-// A pass computes for 1 s, and waits for its own all-reduce of 1 GB in a ring of two.
-TEST_CASE("collectives within passes share links with another job's in full detail", "[together]") {
+// A pass computes for 1 s and waits for its own all-reduce of 1 GB in a ring of two.
+TEST_CASE("in full detail collectives inside passes share links with another job", "[together]") {
   const cluster::Cluster cluster = tree(2, 2);
   const auto job_on = [](const std::vector<std::string>& hosts) {
     auto job = std::make_unique<tests::HybridJob>(
@@ -273,37 +283,37 @@ TEST_CASE("collectives within passes share links with another job's in full deta
     job->placement = hosts;
     return job;
   };
-  const auto one = job_on({"gpu-0", "gpu-2"});
-  const auto other = job_on({"gpu-1", "gpu-3"});
-  CHECK(execution::links_of(one->job(cluster)).in_passes.size() == 8);
-  CHECK(execution::links_of(one->job(cluster)).other.empty());
+  const auto first = job_on({"gpu-0", "gpu-2"});
+  const auto second = job_on({"gpu-1", "gpu-3"});
+  CHECK(execution::links_of(first->job(cluster)).in_passes.size() == 8);
+  CHECK(execution::links_of(first->job(cluster)).outside_passes.empty());
   const auto [offset, seconds] =
       GENERATE(table<double, double>({{0, 5}, {0.5, 4.5}, {1, 4}, {2.5, 4}, {3.25, 4.25}}));
   CAPTURE(offset);
-  const Together together = run({one.get(), other.get()}, cluster, {0, offset}).together;
-  for (const Together::Times& job : together.jobs)
+  const JointResult joint = run({first.get(), second.get()}, cluster, {0, offset}).joint;
+  for (const JointResult::Times& job : joint.jobs)
     CHECK(iteration(job) == Approx(seconds).epsilon(1e-9));
-  // Both ends of the way fare alike, in either direction.
-  REQUIRE(together.links.size() == 1);
-  CHECK(together.links[0].alike == 4);
+  // Both ends of the path have the same load, in either direction.
+  REQUIRE(joint.links.size() == 1);
+  CHECK(joint.links[0].alike == 4);
 }
 
-TEST_CASE("random jobs that share no link run as alone", "[together]") {
+TEST_CASE("random jobs that share no link run as fast as alone", "[together]") {
   const cluster::Cluster cluster = tests::mesh_cluster(16);
   tests::Random random(815);
   for (int round = 0; round < 40; ++round) {
-    const auto one = random_job_on(every_other(0, 16), random);
-    const auto other = random_job_on(every_other(1, 16), random);
-    CAPTURE(round, one->schedule.name, other->schedule.name);
-    const Outcome both = run({one.get(), other.get()}, cluster, {0, 0}, 100);
-    CHECK(both.together.links.empty());
+    const auto first = random_job_on(every_other(0, 16), random);
+    const auto second = random_job_on(every_other(1, 16), random);
+    CAPTURE(round, first->schedule.name, second->schedule.name);
+    const Outcome both = run({first.get(), second.get()}, cluster, {0, 0}, 100);
+    CHECK(both.joint.links.empty());
     for (std::size_t i = 0; i < 2; ++i) {
-      const auto& ends = both.together.jobs[i].ends;
-      const auto alone = run({i == 0 ? one.get() : other.get()}, cluster, {0}, 100);
-      REQUIRE(ends.size() == alone.together.jobs[0].ends.size());
-      // SimGrid takes events that are 1e-12 s apart for one.
+      const auto& ends = both.joint.jobs[i].ends;
+      const auto alone = run({i == 0 ? first.get() : second.get()}, cluster, {0}, 100);
+      REQUIRE(ends.size() == alone.joint.jobs[0].ends.size());
+      // SimGrid treats events within 1e-12 s as simultaneous.
       for (std::size_t k = 0; k < ends.size(); ++k)
-        CHECK(ends[k] == Approx(alone.together.jobs[0].ends[k]).epsilon(1e-11));
+        CHECK(ends[k] == Approx(alone.joint.jobs[0].ends[k]).epsilon(1e-11));
     }
   }
 }

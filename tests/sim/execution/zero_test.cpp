@@ -6,8 +6,8 @@
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// What sharded data parallelism says to its copies (Rajbhandari et al. 2020, section 7): replicas
-// in nodes of their own, pipelines inside, so that NICs carry gradients and weights alone.
+// Traffic of sharded data parallelism (Rajbhandari et al. 2020, section 7). Replicas are in nodes
+// of their own with pipelines inside, so that NICs carry only gradients and weights.
 
 using namespace pipewright;
 using execution::EngineKind;
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t replicas = 4;
 constexpr std::uint32_t microbatches = 6;
-constexpr double parameters = 9.6e6;  // of a stage
+constexpr double parameters = 9.6e6;  // per stage
 
 struct Job : tests::HybridJob {
   explicit Job(std::uint32_t zero, const std::string& name = "1f1b")
@@ -28,24 +28,24 @@ struct Job : tests::HybridJob {
   }
 };
 
-// What one rank sends of a buffer that all ranks of a ring hold in parts.
+// Bytes that a rank sends of a buffer that all ranks of a ring hold in parts.
 double part(double bytes) { return bytes * (replicas - 1) / replicas; }
 
-std::uint64_t most_gathered(const trace::Trace& trace, std::uint32_t device) {
-  std::uint64_t most = 0;
+std::uint64_t max_gathered(const trace::Trace& trace, std::uint32_t device) {
+  std::uint64_t max_bytes = 0;
   std::uint64_t last = 0;
   for (const trace::MemoryRow& row : trace.memory) {
     if (row.device != device || row.category != trace::MemoryCategory::gathered) continue;
-    most = std::max(most, row.bytes);
+    max_bytes = std::max(max_bytes, row.bytes);
     last = row.bytes;
   }
   CHECK(last == 0);
-  return most;
+  return max_bytes;
 }
 
 }  // namespace
 
-TEST_CASE("each level of ZeRO sends over a NIC what its formula says", "[zero]") {
+TEST_CASE("each level of ZeRO sends the bytes of its formula over a NIC", "[zero]") {
   tests::watch_links();
   const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
   const double gradients = 4 * parameters;
@@ -59,8 +59,8 @@ TEST_CASE("each level of ZeRO sends over a NIC what its formula says", "[zero]")
       CAPTURE(zero, schedule, overlap);
       for (std::uint32_t node = 0; node < replicas; ++node)
         for (const std::uint32_t gpu : {0U, 1U})
-          for (const char* way : {"UP", "DOWN"})
-            CHECK(carried.at(fmt::format("nic-{}-{}_{}", node, gpu, way)) ==
+          for (const char* direction : {"UP", "DOWN"})
+            CHECK(carried.at(fmt::format("nic-{}-{}_{}", node, gpu, direction)) ==
                   Approx(bytes).epsilon(1e-6));
     }
   };
@@ -68,12 +68,12 @@ TEST_CASE("each level of ZeRO sends over a NIC what its formula says", "[zero]")
   check(1, part(gradients) + part(weights));
   // Gradients are reduced to shards after every microbatch.
   check(2, microbatches * part(gradients) + part(weights));
-  // Weights come whole for every forward and every backward pass, but not for W.
+  // Weights are gathered for every forward and every backward pass, but not for W.
   check(3, microbatches * (part(gradients) + 2 * part(weights)));
   check(3, microbatches * (part(gradients) + 2 * part(weights)), "zb-h1");
 }
 
-TEST_CASE("gathered weights come and go", "[zero]") {
+TEST_CASE("gathered weights are allocated and freed", "[zero]") {
   const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
   for (const std::string schedule : {"1f1b", "gpipe", "zb-h1", "interleaved-1f1b"}) {
     CAPTURE(schedule);
@@ -82,27 +82,26 @@ TEST_CASE("gathered weights come and go", "[zero]") {
       const auto trace = job.run(cluster, engine);
       for (const std::uint32_t device : {0U, 1U}) {
         const auto stage = 2 * static_cast<std::uint64_t>(parameters);
-        const std::uint64_t most = most_gathered(trace, device);
-        CHECK(most >= stage);
-        CHECK(most <= 2 * stage);  // of a pass and of the next
+        const std::uint64_t max_bytes = max_gathered(trace, device);
+        CHECK(max_bytes >= stage);
+        CHECK(max_bytes <= 2 * stage);  // of a pass and the next one
       }
     }
   }
-  for (const std::uint32_t zero : {0U, 1U, 2U})
-    CHECK(most_gathered(Job(zero).run(cluster), 0) == 0);
+  for (const std::uint32_t zero : {0U, 1U, 2U}) CHECK(max_gathered(Job(zero).run(cluster), 0) == 0);
 }
 
-TEST_CASE("ZeRO-3 waits for one layer, and the others come beside it", "[zero]") {
+TEST_CASE("ZeRO-3 waits for the first layer only", "[zero]") {
   const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
   Job job(3, "gpipe");
   job.communication().global_norm = false;
-  constexpr std::uint32_t layers = 8;  // of a stage, of which it holds two
+  constexpr std::uint32_t layers = 8;  // of a stage, two of which are held
   job.costs.gathered.assign(2, static_cast<std::uint64_t>(2 * 2 * parameters / layers));
   const double gather = part(2 * parameters / layers) / tests::nic + 3 * tests::outside;
   for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
     const auto trace = job.run(cluster, engine);
-    // The first of all is exposed on the first device; there and elsewhere, the others, far shorter
-    // than the layers beside which they run, are not.
+    // The first gather is exposed on the first device. All others are much shorter than the layers
+    // beside which they run.
     CHECK(tests::step_of(trace, 0).gathering == Approx(gather).epsilon(1e-6));
     CHECK(tests::step_of(trace, 1).gathering == Approx(0).margin(1e-12));
     for (const trace::PassRow& row : trace.passes)
@@ -111,14 +110,14 @@ TEST_CASE("ZeRO-3 waits for one layer, and the others come beside it", "[zero]")
     for (const std::uint32_t device : {0U, 1U}) {
       const auto rows = tests::collectives(trace, device, CollectiveKind::gather_weights);
       REQUIRE(rows.size() == layers * 2 * microbatches);
-      // No more than one is ahead of the layer that is at work.
+      // Only one gather is ahead of the current layer.
       for (std::size_t i = 2; i < rows.size(); ++i)
         CHECK(rows[i].posted >= rows[i - 1].end * (1 - 1e-12));
     }
   }
 }
 
-TEST_CASE("weights that come more slowly than layers are computed set the pace", "[zero]") {
+TEST_CASE("gathers that are slower than compute set the pace", "[zero]") {
   const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
   Job job(3, "gpipe");
   constexpr std::uint32_t layers = 4;
@@ -127,13 +126,13 @@ TEST_CASE("weights that come more slowly than layers are computed set the pace",
   const auto trace = job.run(cluster);
   const double gather = part(2 * 40e9 / layers) / tests::nic + 3 * tests::outside;
   REQUIRE(gather > 1.0 / layers);
-  // A layer is asked for when the one before begins, so that each takes one gather.
+  // A layer is requested when the previous one begins, so that each takes one gather.
   const trace::PassRow& first = trace.passes.front();
   CHECK(first.end == Approx(layers * gather + 1.0 / layers).epsilon(1e-9));
   CHECK(first.end - first.start == Approx(1).epsilon(1e-9));
 }
 
-TEST_CASE("the weights of an iteration come after the update of the last", "[zero]") {
+TEST_CASE("the weights of an iteration arrive after the previous update", "[zero]") {
   const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
   for (const std::uint32_t zero : {1U, 3U}) {
     CAPTURE(zero);
@@ -154,7 +153,7 @@ TEST_CASE("the weights of an iteration come after the update of the last", "[zer
   }
 }
 
-TEST_CASE("ZeRO-2 reduces after every microbatch and exposes the last alone", "[zero]") {
+TEST_CASE("ZeRO-2 reduces after every microbatch and exposes only the last reduction", "[zero]") {
   const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
   Job job(2);
   job.communication().bucket = 1'000'000'000;
@@ -168,7 +167,7 @@ TEST_CASE("ZeRO-2 reduces after every microbatch and exposes the last alone", "[
   }
 }
 
-TEST_CASE("shards are summed over their copies after they are reduced", "[zero]") {
+TEST_CASE("shards are summed over their copies after reduction", "[zero]") {
   tests::watch_links();
   const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
   tests::HybridJob job(
@@ -176,15 +175,15 @@ TEST_CASE("shards are summed over their copies after they are reduced", "[zero]"
       {.dp = replicas, .replicate = 2, .zero = 3});
   job.set_parameters(static_cast<std::uint64_t>(parameters));
   const auto carried = tests::link_bytes(job, cluster);
-  // Of two ranks that share weights each sends half to the other, reduced or gathered; then each
-  // half goes to its copy and back, in two quarters of the whole.
+  // Each of two ranks that share weights sends half to the other, in a reduction or a gather; then
+  // each half goes to its copy and back, in two quarters.
   const double gradients = 4 * parameters / 2 + 2 * 4 * parameters / 4;
   const double weights = 2 * 2 * parameters / 2;
   for (std::uint32_t node = 0; node < replicas; ++node)
     CHECK(carried.at(fmt::format("nic-{}-0_UP", node)) ==
           Approx(microbatches * (gradients + weights)).epsilon(1e-6));
 
-  // The last reduction is exposed: one hop each for a ring's step, and two for the sum of halves.
+  // The last reduction is exposed: one hop for the ring's step, and two for the sum of halves.
   job.conditions.communication.bucket = 1'000'000'000;
   const double last = (2 + 2) * parameters / tests::nic + (1 + 2) * tests::outside;
   for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
@@ -194,11 +193,11 @@ TEST_CASE("shards are summed over their copies after they are reduced", "[zero]"
   }
 }
 
-TEST_CASE("weights that are not resharded come for forward passes, and stay until backward",
+TEST_CASE("weights that are not resharded are gathered for forward passes and stay until backward",
           "[zero]") {
   tests::watch_links();
   const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
-  const auto whole = 2 * static_cast<std::uint64_t>(parameters);
+  const auto stage_bytes = 2 * static_cast<std::uint64_t>(parameters);
   for (const std::string schedule : {"gpipe", "zb-h1"}) {
     CAPTURE(schedule);
     Job job(3, schedule);
@@ -208,16 +207,16 @@ TEST_CASE("weights that are not resharded come for forward passes, and stay unti
           Approx(microbatches * part((4 + 2) * parameters)).epsilon(1e-6));
     for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing})
       // On the last device a microbatch's backward pass follows its forward pass.
-      CHECK(most_gathered(job.run(cluster, engine), 1) ==
-            (schedule == "gpipe" ? microbatches : 1) * whole);
+      CHECK(max_gathered(job.run(cluster, engine), 1) ==
+            (schedule == "gpipe" ? microbatches : 1) * stage_bytes);
   }
 }
 
-TEST_CASE("compute beside gathered weights and reduced gradients is slowed", "[zero]") {
+TEST_CASE("compute beside gathers and reductions slows down", "[zero]") {
   const auto cluster = tests::mesh_cluster(2);
   tests::HybridJob job(schedules::make_schedule("1f1b", {.devices = 1, .microbatches = 1}),
                        {.dp = 2, .zero = 3});
-  // Two layers, of which each is gathered, and its gradients reduced, in as long.
+  // Two layers, each of which is gathered, and whose gradients are reduced, in the same time.
   job.set_parameters(400'000'000);
   job.costs.gathered = {800'000'000};
   job.conditions.by_layer = true;
@@ -227,9 +226,9 @@ TEST_CASE("compute beside gathered weights and reduced gradients is slowed", "[z
   for (const EngineKind engine : {EngineKind::simgrid, EngineKind::timing}) {
     const auto trace = job.run(cluster, engine);
     REQUIRE(trace.passes.size() == 2);
-    // F: beside the second layer's gather half of that time's work is done, and when that layer is
-    // at work the first of B's is gathered. B: likewise its second layer, and, when that is at
-    // work, the first half's gradients are reduced.
+    // F does half of its work at half speed beside the second layer's gather and beside the gather
+    // of B's first layer. B does the same beside its second layer's gather and beside the reduction
+    // of the first half's gradients.
     CHECK(trace.passes[0].start == Approx(part).epsilon(1e-9));
     CHECK(trace.passes[0].end - trace.passes[0].start == Approx(1 + 2 * part / 2).epsilon(1e-9));
     CHECK(trace.passes[1].end - trace.passes[1].start == Approx(2 + 2 * part / 2).epsilon(1e-9));
@@ -239,14 +238,14 @@ TEST_CASE("compute beside gathered weights and reduced gradients is slowed", "[z
   CHECK(job.run(cluster).passes[1].end == Approx(part + 3).epsilon(1e-9));
 }
 
-TEST_CASE("a stage on two devices cannot be sharded further than its optimizer", "[zero]") {
+TEST_CASE("a stage on two devices supports only optimizer sharding", "[zero]") {
   const auto cluster = tests::make_cluster({std::vector<int>(replicas, 2)});
   for (const std::uint32_t zero : {2U, 3U})
     CHECK_THROWS_WITH(
         Job(zero, "dualpipe").run(cluster),
-        fmt::format("dualpipe keeps stage 0 on devices 0 and 1, which see microbatches of their "
-                    "own, and ZeRO-{} lets all copies of a stage talk after each; allowed: zero "
-                    "0 or 1",
+        fmt::format("dualpipe keeps stage 0 on devices 0 and 1, which run different "
+                    "microbatches, but ZeRO-{} synchronizes all copies of a stage after each "
+                    "microbatch; allowed: zero 0 or 1",
                     zero));
   CHECK(tests::last_end(Job(1, "dualpipe").run(cluster)) > 0);
 }

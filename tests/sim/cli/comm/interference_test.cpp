@@ -84,6 +84,6 @@ TEST_CASE("comm interference says what is wrong with traffic", "[cli][comm]") {
              Catch::Contains("no algorithm 'magic'"));
   CHECK_THAT(complaint(layout + "--traffic 'all-reduce 1M tp'"), Catch::Contains("one rank each"));
   CHECK_THAT(complaint(layout + "--tp 64 --traffic 'all-reduce 1M tp'"),
-             Catch::Contains("= 256 GPUs, and dgx-a100 has 32; allowed: "));
+             Catch::Contains("= 256 GPUs, but dgx-a100 has 32; allowed: "));
   CHECK_THAT(complaint(layout + "--traffic 'all-reduce 1M dp' -o a.svg"), Catch::Contains(".json"));
 }

@@ -109,8 +109,8 @@ TEST_CASE("groups across NVLink domains that could hold them are noted", "[layou
   prepare(place, {{3, 3, 3}}, "{pp: 1, tp: 2, dp: 3}");
   CHECK(place.run(quick).err.empty());
   CHECK(place.run(quick + " --set placement.domain=3").err ==
-        "pipewright: groups of tp (2 ranks) straddle NVLink domains; placement.domain=2, so many "
-        "GPUs of each, keeps them whole\n");
+        "pipewright: groups of tp (2 ranks) straddle NVLink domains; placement.domain=2 (GPUs "
+        "used per domain) keeps them whole\n");
 }
 
 TEST_CASE("experts folded over the ranks of tp have a layout of their own", "[layout]") {
@@ -148,6 +148,6 @@ TEST_CASE("a layout that the cluster cannot hold is refused", "[layout]") {
   prepare(place, {{4, 4}}, "{pp: 2, tp: 8}");
   const tests::Ran ran = place.run(quick);
   CHECK(ran.status == 2);
-  CHECK_THAT(ran.err, Catch::Contains("tp 8 x cp 1 x pp 2 x dp 1 = 16 GPUs, and "));
+  CHECK_THAT(ran.err, Catch::Contains("tp 8 x cp 1 x pp 2 x dp 1 = 16 GPUs, but "));
   CHECK(place.run("layout --help").status == 0);
 }

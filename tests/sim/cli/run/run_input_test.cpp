@@ -58,7 +58,7 @@ TEST_CASE("more GPUs than there are: the factors, the cluster and what would fit
       place.run(std::string("run --model llama-3-70b -s 4 --tp 8 --dp 3 -b 8") + on_64);
   CHECK(ran.status == 2);
   CHECK(ran.err ==
-        "pipewright: --dp: tp 8 x cp 1 x pp 4 x dp 3 = 96 GPUs, and small.xml has 64; allowed: dp "
+        "pipewright: --dp: tp 8 x cp 1 x pp 4 x dp 3 = 96 GPUs, but small.xml has 64; allowed: dp "
         "1 or 2\n");
   // One replica is too large as well; 80 layers go into 2 stages.
   CHECK_THAT(place.run(std::string("run --model llama-3-70b -s 16 --tp 8 -b 8") + on_64).err,
@@ -193,7 +193,7 @@ TEST_CASE("names that a platform file has not, or has wrong, come with where and
                               "leaf-0-0_lnk_0, factor: 0.5}'")
                  .err,
              Catch::StartsWith("pipewright: --set variation.slow_links: small.xml: has no link") &&
-                 Catch::Contains("did you mean 'leaf-0-0_link_0'? there are such as ") &&
+                 Catch::Contains("did you mean 'leaf-0-0_link_0'? examples: ") &&
                  Catch::Contains(" (nic)"));
   REQUIRE(place.shell("sed 's/h100-sxm/h100/' small.xml > typo.xml").status == 0);
   CHECK_THAT(place.run(words + "--cluster typo.xml").err,

@@ -204,7 +204,7 @@ TEST_CASE("what is wrong is told with its place, and nothing is written", "[run]
   CHECK_THAT(error("-s 4 -b 8"), Catch::Contains("forward"));
   CHECK_THAT(error("-s 40 -b 80 -f 1 --backward-times 2 --cluster " PIPEWRIGHT_ROOT
                    "/platforms/clusters/dgx-a100.xml"),
-             Catch::Contains("= 40 GPUs, and dgx-a100 has 32; allowed: pp 31 or 32"));
+             Catch::Contains("= 40 GPUs, but dgx-a100 has 32; allowed: pp 31 or 32"));
 }
 
 TEST_CASE("a run does not write over what it reads, nor one file twice", "[run]") {

@@ -145,8 +145,8 @@ TEST_CASE("collectives within passes contend where they leave what is one job's"
       place.run("run experts.yaml inside.yaml --together --placing interleaved --phase 0");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
-  CHECK_THAT(ran.err, Contains("experts: collectives within its passes cross links that another "
-                               "job uses, and are simulated one by one"));
+  CHECK_THAT(ran.err, Contains("experts: collectives inside its passes cross links that another "
+                               "job uses and are simulated individually"));
   CHECK_THAT(ran.err, !Contains("inside: collectives"));
 }
 
@@ -166,14 +166,14 @@ TEST_CASE("jobs that cannot run at once are told why", "[together]") {
   CHECK_THAT(place.error("one.yaml one.yaml --together"),
              Contains("one and one-2 are both placed on host 'a-0'"));
   CHECK_THAT(place.error("one.yaml other.yaml --together --schedule 1f1b gpipe"),
-             Contains("one: has 2 schedules, and a job runs one"));
+             Contains("one: has 2 schedules, but a job runs one"));
   CHECK_THAT(place.error("one.yaml other.yaml --together --engine timing"),
-             Contains("knows no contention"));
+             Contains("does not model contention"));
   place.write("elsewhere.yaml",
               "cluster: dgx-h100\ndevices: 2\nmicrobatches: 1\nschedule: 1f1b\n"
               "forward_times: 1 s\nbackward_times: 2 s\n");
   CHECK_THAT(place.error("one.yaml elsewhere.yaml --together"),
-             Contains("jobs that run together are on one cluster"));
+             Contains("jobs that run together must be on one cluster"));
   place.write("instant.yaml",
               "cluster: trunk.xml\nplacement: [a-1, b-1]\ndevices: 2\n"
               "microbatches: 1\nschedule: 1f1b\nforward_times: 0 s\n"

@@ -251,7 +251,7 @@ TEST_CASE("that SEND and RECV of a file are not simulated is said once", "[cli][
   place.write("a.csv", swapped);
   place.write("passes.csv", "0F0,0B0\n");
   const std::string note =
-      "the placement of SEND and RECV is not simulated; 'pipewright schedule check' judges it\n";
+      "the placement of SEND and RECV is not simulated; 'pipewright schedule check' checks it\n";
   const std::string show = "schedule show a.csv --format csv";
   CHECK(place.run(show).err == "pipewright: a.csv: " + note);
   CHECK(place.run(show).out == "0F0,0F1,0B0,0B1\r\n1F1,1B1,1F0,1B0\r\n");

@@ -77,10 +77,10 @@ TEST_CASE("only types that are named are used, and those have to be there and be
   const double h100 = seconds(place, half + "placement: {gpu_types: [h100-sxm]}\n");
   CHECK(h100 < 0.6 * seconds(place, half + "placement: {gpu_types: [a100-80gb]}\n"));
   CHECK_THAT(error_of(place, scenario("placement: {gpu_types: [h100-sxm]}\n")),
-             Contains("one.yaml:6:25: placement.gpu_types leaves 16 GPUs of a100-h100-mixed, and "
-                      "the job takes 32; allowed: more of its types, or fewer GPUs"));
+             Contains("one.yaml:6:25: placement.gpu_types leaves 16 GPUs of a100-h100-mixed, but "
+                      "the job takes 32; allowed: more types, or fewer GPUs"));
   CHECK_THAT(error_of(place, scenario("placement: {gpu_types: [b200]}\n")),
-             Contains("placement.gpu_types names b200; a100-h100-mixed has none; allowed: "
+             Contains("placement.gpu_types names b200, but a100-h100-mixed has none; allowed: "
                       "a100-80gb, h100-sxm"));
   CHECK_THAT(error_of(place, scenario("placement: {gpu_types: [h100-sxm, h100-sxm]}\n")),
              Contains("placement.gpu_types names h100-sxm twice"));

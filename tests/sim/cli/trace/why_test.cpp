@@ -68,7 +68,7 @@ TEST_CASE("why says what is on the path, where time goes and what would help", "
   CHECK(ran.err.empty());
   for (const char* part : {"1f1b: 33.00 s", "100.0 % of the critical path is compute", "bubble:",
                            "passes of stage 3", "what if", "passes of stage 0 10 % faster",
-                           "p2p blocking", "one more chunk: interleaved-1f1b of 2"})
+                           "p2p blocking", "one more chunk: interleaved-1f1b x2"})
     CHECK_THAT(ran.out, Catch::Contains(part));
   CHECK(place.files() == "a.h5");
 }
@@ -113,7 +113,7 @@ TEST_CASE("each row of what if is what a run of the changed scenario takes", "[c
   CHECK(rows.at("passes of stage 3 10 % faster") ==
         Approx(makespan(place, "-s 4 -b 8 -f 1 1 1 0.9 --backward-times 2 2 2 1.8")));
   CHECK(rows.at("p2p rendezvous") == Approx(33));
-  CHECK(rows.at("one more chunk: interleaved-1f1b of 2") ==
+  CHECK(rows.at("one more chunk: interleaved-1f1b x2") ==
         Approx(makespan(place, "-s 4 -b 8 -f 1 --backward-times 2 --schedule interleaved-1f1b")));
   double before = 0;
   for (const json& row : why["what_if"]["rows"]) {
@@ -135,7 +135,7 @@ TEST_CASE("what if makes links and latencies better on the cluster of the trace"
   place.write("cluster.xml", cluster_with(2, 100));
   const double faster = makespan(place, "job.yaml");
   CHECK(faster < before);
-  CHECK(rows.at("cable of twice the bandwidth") == Approx(faster));
+  CHECK(rows.at("cable bandwidth doubled") == Approx(faster));
   place.write("cluster.xml", cluster_with(1, 50));
   CHECK(rows.at("all latencies halved") == Approx(makespan(place, "job.yaml")));
   CHECK(why["slack"]["links"][0]["link_class"] == "cable");
@@ -161,7 +161,7 @@ TEST_CASE("of many stages that gain nothing a few are shown", "[cli]") {
   CHECK(stages >= 8);
   CHECK(stages < 16);
   CHECK_THAT(why["what_if"]["notes"][0].get<std::string>(),
-             Catch::StartsWith(std::to_string(16 - stages) + " more stages, left out"));
+             Catch::StartsWith(std::to_string(16 - stages) + " more stages are left out"));
 }
 
 TEST_CASE("what if tries other recomputation and says what does not fit", "[cli]") {
@@ -255,7 +255,7 @@ TEST_CASE("where the scenario cannot run again the trace still says why", "[cli]
   const tests::Ran ran = place.run("why a.h5");
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, Catch::Contains("of the critical path"));
-  CHECK_THAT(ran.err, Catch::Contains("no what-if: a.h5: its scenario cannot run again") &&
+  CHECK_THAT(ran.err, Catch::Contains("no what-if: a.h5: the scenario cannot be run again") &&
                           Catch::Contains("plan.csv"));
   CHECK(place.run("why a.h5 --no-what-if").err.empty());
 }

@@ -32,21 +32,21 @@ config::Scenario scenario(const std::string& parallel, const std::string& more =
       "t.yaml"));
 }
 
-// The nodes of each job, in the order of ranks: "0 0 1" of three GPUs.
-using Places = std::vector<std::vector<std::uint32_t>>;
-Places nodes_of(const std::vector<config::Scenario>& scenarios, const cluster::Cluster& cluster,
-                Placing placing) {
+// Nodes of each job, in the order of ranks.
+using JobNodes = std::vector<std::vector<std::uint32_t>>;
+JobNodes nodes_of(const std::vector<config::Scenario>& scenarios, const cluster::Cluster& cluster,
+                  Placing placing) {
   std::vector<evaluation::NamedScenario> named;
   for (std::size_t i = 0; i < scenarios.size(); ++i)
     named.push_back({fmt::format("job-{}", i), scenarios[i]});
-  Places places;
+  JobNodes job_nodes;
   for (const auto& hosts : evaluation::place_jobs(named, cluster, placing)) {
-    std::vector<std::uint32_t>& nodes = places.emplace_back();
+    std::vector<std::uint32_t>& nodes = job_nodes.emplace_back();
     for (const cluster::Host* host : hosts)
       if (nodes.empty() || nodes.back() != cluster.node_of(host))
         nodes.push_back(cluster.node_of(host));
   }
-  return places;
+  return job_nodes;
 }
 
 }  // namespace
@@ -54,19 +54,19 @@ Places nodes_of(const std::vector<config::Scenario>& scenarios, const cluster::C
 TEST_CASE("jobs side by side take nodes one after the other", "[together]") {
   const Nodes nodes(6);
   CHECK(nodes_of({scenario("tp: 8, dp: 2"), scenario("tp: 4"), scenario("tp: 8, dp: 3")},
-                 nodes.cluster, Placing::side_by_side) == Places{{0, 1}, {2}, {3, 4, 5}});
+                 nodes.cluster, Placing::side_by_side) == JobNodes{{0, 1}, {2}, {3, 4, 5}});
 }
 
 TEST_CASE("interleaved jobs take a node in turn until each has its own", "[together]") {
   const Nodes nodes(6);
   CHECK(nodes_of({scenario("tp: 8, dp: 2"), scenario("tp: 8"), scenario("tp: 8, dp: 3")},
-                 nodes.cluster, Placing::interleaved) == Places{{0, 3}, {1}, {2, 4, 5}});
+                 nodes.cluster, Placing::interleaved) == JobNodes{{0, 3}, {1}, {2, 4, 5}});
 }
 
-TEST_CASE("jobs side by side share a node where there are no more", "[together]") {
+TEST_CASE("jobs side by side share a node if no other nodes are left", "[together]") {
   const Nodes nodes(1);
   CHECK(nodes_of({scenario("tp: 4"), scenario("tp: 4")}, nodes.cluster, Placing::side_by_side) ==
-        Places{{0}, {0}});
+        JobNodes{{0}, {0}});
   CHECK_THAT(
       error_of([&] {
         nodes_of({scenario("tp: 4"), scenario("tp: 4")}, nodes.cluster, Placing::interleaved);
@@ -74,11 +74,11 @@ TEST_CASE("jobs side by side share a node where there are no more", "[together]"
       Contains("job-1 takes 4 GPUs") && Contains("--placing side-by-side"));
 }
 
-TEST_CASE("hosts that a job names are not given to others", "[together]") {
+TEST_CASE("hosts that a job names are not assigned to other jobs", "[together]") {
   const Nodes nodes(3);
   const std::string named = ", placement: [node-0-gpu-0, node-0-gpu-1]";
   CHECK(nodes_of({scenario("tp: 8, dp: 2"), scenario("tp: 2", named)}, nodes.cluster,
-                 Placing::side_by_side) == Places{{1, 2}, {0}});
+                 Placing::side_by_side) == JobNodes{{1, 2}, {0}});
   CHECK_THAT(error_of([&] {
                nodes_of({scenario("tp: 2", named), scenario("tp: 2", named)}, nodes.cluster,
                         Placing::side_by_side);
@@ -86,12 +86,12 @@ TEST_CASE("hosts that a job names are not given to others", "[together]") {
              Contains("job-0 and job-1 are both placed on host 'node-0-gpu-0'"));
 }
 
-TEST_CASE("jobs that are too many for the cluster are told so", "[together]") {
+TEST_CASE("jobs that exceed the cluster are an error", "[together]") {
   const Nodes nodes(2);
   CHECK_THAT(error_of([&] {
                nodes_of({scenario("tp: 8"), scenario("tp: 8, dp: 2")}, nodes.cluster,
                         Placing::side_by_side);
              }),
-             Contains("job-1 takes 16 GPUs, and of the 16 of") &&
-                 Contains("of which job-0 has 8, 8 are left; allowed: smaller jobs"));
+             Contains("job-1 takes 16 GPUs, but 8 of the 16 GPUs of") &&
+                 Contains("are left (job-0 has 8); allowed: smaller jobs"));
 }

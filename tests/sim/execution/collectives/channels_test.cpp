@@ -13,7 +13,7 @@ using namespace pipewright::tests;
 
 namespace {
 
-// Four GPUs on a square of cables: 0-1, 1-3, 3-2 and 2-0; the diagonals go over a slow bus.
+// Four GPUs on a square of cables: 0-1, 1-3, 3-2 and 2-0. The diagonals use a slow bus.
 constexpr auto square = R"(<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1"><zone id="node" routing="Full">
@@ -37,7 +37,7 @@ cluster::Cluster make_square() {
   return cluster::Cluster::load(folder.write("square.xml", square));
 }
 
-// Nodes of GPUs with a link of so many GB/s between any two, and a NIC of 50 GB/s each between
+// Nodes of GPUs with a link of `rate` GB/s between each two, and a NIC of 50 GB/s per GPU between
 // nodes.
 template <class Rate>
 cluster::Cluster wired(int gpus, int nodes, const Rate& rate) {
@@ -81,12 +81,12 @@ cluster::Cluster mesh(int gpus, int nodes = 1) {
   return wired(gpus, nodes, [](int, int) { return 48; });
 }
 
-// Directed pairs of neighbours that follow one another in any of them, each counted once.
-std::size_t distinct_hops(const std::vector<Members>& ways, bool closed) {
+// Number of directed pairs of neighbours in the paths, each counted once.
+std::size_t distinct_hops(const std::vector<Members>& paths, bool closed) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> hops;
-  for (const Members& way : ways)
-    for (std::size_t i = 0; i + (closed ? 0 : 1) < way.size(); ++i)
-      hops.emplace(way[i], way[(i + 1) % way.size()]);
+  for (const Members& path : paths)
+    for (std::size_t i = 0; i + (closed ? 0 : 1) < path.size(); ++i)
+      hops.emplace(path[i], path[(i + 1) % path.size()]);
   return hops.size();
 }
 
@@ -101,34 +101,33 @@ TEST_CASE("eight GPUs with a link between any two have seven rings", "[collectiv
     rings.push_back(channel.ranks);
   }
   CHECK(rings.size() == 7);
-  CHECK(distinct_hops(rings, true) == 56);  // each way of each of 28 links, once
+  CHECK(distinct_hops(rings, true) == 56);  // both directions of 28 links, once each
   const double S = 800e6;
   const auto phases = plan(Collective::all_reduce, S, ranks(8), Algorithm::ring, placement);
   CHECK(simulate_all(placement, {phases})[0] ==
         Approx(14e-6 + 2 * S * 7 / 8 / (7 * 48e9)).epsilon(1e-6));
 }
 
-TEST_CASE("six GPUs with a link between any two have four rings, since no five share no link",
-          "[collectives]") {
+TEST_CASE("six GPUs with a link between any two have four disjoint rings", "[collectives]") {
   auto cluster = mesh(6);  // Bermond and Faber 1976
   const RankPlacement placement(cluster, cluster.gpus());
   CHECK(execution::channels_in_node(ranks(6), placement).size() == 4);
 }
 
-TEST_CASE("rings over meshes go through each node by ways that share no link", "[collectives]") {
+TEST_CASE("rings over meshes go through each node by disjoint paths", "[collectives]") {
   auto cluster = mesh(8, 2);
   const RankPlacement placement(cluster, cluster.gpus());
   const Members node = ranks(8);
-  const auto ways = execution::ways_through(node, placement);
-  CHECK(ways[0] == Members{0, 1, 7, 2, 6, 3, 5, 4});
-  CHECK(distinct_hops(ways, false) == 56);
-  // NICs carry 8 x 50 GB/s, the links between GPUs 8 x 48.
+  const auto paths = execution::paths_through(node, placement);
+  CHECK(paths[0] == Members{0, 1, 7, 2, 6, 3, 5, 4});
+  CHECK(distinct_hops(paths, false) == 56);
+  // NICs carry 8 x 50 GB/s, and the links between GPUs 8 x 48 GB/s.
   const double S = 8e9;
   const auto phases = plan(Collective::all_reduce, S, ranks(16), Algorithm::ring, placement);
   CHECK(simulate_all(placement, {phases})[0] == Approx(2 * S * 15 / 16 / (8 * 48e9)).epsilon(1e-3));
 }
 
-TEST_CASE("rings go round where the cables are, both ways", "[collectives]") {
+TEST_CASE("rings follow the cables in both directions", "[collectives]") {
   auto cluster = make_square();
   const RankPlacement placement(cluster, cluster.gpus());
   const auto channels = execution::channels_in_node({0, 1, 2, 3}, placement);
@@ -141,11 +140,11 @@ TEST_CASE("rings go round where the cables are, both ways", "[collectives]") {
   const double S = 80e6;
   const auto phases = plan(Collective::all_reduce, S, ranks(4), Algorithm::ring, placement);
   const double expected = 6e-6 + 2 * S * 3 / 4 / 40e9;
-  CHECK(execution::alone(phases, placement) == Approx(expected).epsilon(1e-6));
+  CHECK(execution::uncontended_seconds(phases, placement) == Approx(expected).epsilon(1e-6));
   CHECK(simulate_all(placement, {phases})[0] == Approx(expected).epsilon(1e-6));
 }
 
-TEST_CASE("behind a switch one ring in order takes all", "[collectives]") {
+TEST_CASE("behind a switch there is one ring in order", "[collectives]") {
   auto cluster = make_cluster({{8}});
   const RankPlacement placement(cluster, cluster.gpus());
   const auto channels = execution::channels_in_node(ranks(8), placement);
@@ -154,8 +153,9 @@ TEST_CASE("behind a switch one ring in order takes all", "[collectives]") {
   CHECK(channels[0].share == 1);
 }
 
-TEST_CASE("a hybrid cube mesh carries three rings each way", "[collectives]") {
-  // NVLinks of a DGX-1 with V100, as `nvidia-smi topo -m` shows them; 0: over the processors.
+TEST_CASE("a hybrid cube mesh carries three rings in each direction", "[collectives]") {
+  // NVLinks of a DGX-1 with V100, as `nvidia-smi topo -m` shows them; 0: connected over the
+  // processors.
   constexpr std::array<std::array<int, 8>, 8> nvlinks{{{0, 1, 1, 2, 2, 0, 0, 0},
                                                        {1, 0, 2, 1, 0, 2, 0, 0},
                                                        {1, 2, 0, 2, 0, 0, 1, 0},
@@ -170,7 +170,8 @@ TEST_CASE("a hybrid cube mesh carries three rings each way", "[collectives]") {
   });
   const RankPlacement placement(cluster, cluster.gpus());
 
-  // The pairs with two links make one ring, those with one make another: 3 x 24 GB/s each way.
+  // The pairs with two links form one ring, and the pairs with one link form another: 3 x 24 GB/s
+  // in each direction.
   const auto channels = execution::channels_in_node(ranks(8), placement);
   REQUIRE(channels.size() == 4);
   CHECK(channels[0].ranks == Members{0, 3, 2, 1, 5, 6, 7, 4});
@@ -180,6 +181,6 @@ TEST_CASE("a hybrid cube mesh carries three rings each way", "[collectives]") {
   const double S = 800e6;
   const auto phases = plan(Collective::all_reduce, S, ranks(8), Algorithm::ring, placement);
   const double expected = 14e-6 + 2 * S * 7 / 8 / 144e9;
-  CHECK(execution::alone(phases, placement) == Approx(expected).epsilon(1e-6));
+  CHECK(execution::uncontended_seconds(phases, placement) == Approx(expected).epsilon(1e-6));
   CHECK(simulate_all(placement, {phases})[0] == Approx(expected).epsilon(1e-6));
 }

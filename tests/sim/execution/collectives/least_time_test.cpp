@@ -8,7 +8,8 @@
 #include "support/random.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Planned once and priced for any number of bytes: against a plan of that many, and a simulation.
+// Bounds that are planned once and evaluated for any number of bytes, compared with plans for the
+// same bytes and with simulations.
 
 using namespace pipewright;
 using execution::LeastTime;
@@ -23,8 +24,8 @@ constexpr std::array kinds{Collective::all_reduce, Collective::reduce_scatter,
 constexpr std::array algorithms{Algorithm::automatic, Algorithm::ring, Algorithm::tree,
                                 Algorithm::hierarchical, Algorithm::direct};
 
-struct Cluster {
-  explicit Cluster(const tests::Shape& shape)
+struct PlacedCluster {
+  explicit PlacedCluster(const tests::Shape& shape)
       : cluster(tests::make_cluster(shape)),
         placement(cluster, cluster.place({}, static_cast<std::uint32_t>(cluster.gpus().size()))) {}
 
@@ -34,27 +35,29 @@ struct Cluster {
 
 }  // namespace
 
-TEST_CASE("a group alone takes what its plan takes alone, for any number of bytes", "[least]") {
-  const Cluster on({{4, 4, 2}});
+TEST_CASE("the bound of a single group equals the time of its plan for any number of bytes",
+          "[least]") {
+  const PlacedCluster placed({{4, 4, 2}});
   tests::Random random(9);
   for (const Collective kind : kinds)
     for (const Algorithm algorithm : algorithms)
       for (const tests::Members& group : {tests::ranks(2), tests::ranks(4), tests::ranks(2, 0, 4),
                                           tests::ranks(8), tests::ranks(10)}) {
-        const LeastTime least(kind, {group}, algorithm, on.placement);
+        const LeastTime bound(kind, {group}, algorithm, placed.placement);
         for (int i = 0; i < 10; ++i) {
           const std::uint64_t bytes = std::uint64_t{840} * 64 * random.whole(1, 1U << (2 * i));
           CAPTURE(static_cast<int>(kind), static_cast<int>(algorithm), group.size(), bytes);
-          const double alone = execution::alone(
-              execution::plan(kind, static_cast<double>(bytes), group, algorithm, on.placement),
-              on.placement);
-          CHECK(least.seconds(bytes) == Approx(alone).epsilon(1e-9));
+          const double alone = execution::uncontended_seconds(
+              execution::plan(kind, static_cast<double>(bytes), group, algorithm, placed.placement),
+              placed.placement);
+          CHECK(bound.seconds(bytes) == Approx(alone).epsilon(1e-9));
         }
       }
 }
 
-TEST_CASE("all groups at once take no less, on links that they share as well", "[least]") {
-  const Cluster on({{4, 4, 4}, 6, true});
+TEST_CASE("the bound of several groups does not exceed their simulation, also on shared links",
+          "[least]") {
+  const PlacedCluster placed({{4, 4, 4}, 6, true});
   tests::Random random(10);
   double tightness = 0;
   int count = 0;
@@ -65,27 +68,29 @@ TEST_CASE("all groups at once take no less, on links that they share as well", "
         for (std::uint32_t first = 0; first < 12 / size; ++first)
           groups.push_back(random.flip() ? tests::ranks(size, first, 12 / size)
                                          : tests::ranks(size, first * size));
-        // Ranks may be in two groups, as in no job: what counts is that they share links.
+        // Ranks may be in two groups, unlike in a job: what matters is that groups share links.
         const std::uint64_t bytes = random.whole(1'000'000, 100'000'000);
         std::vector<std::vector<tests::Phase>> plans;
         for (const auto& group : groups)
-          plans.push_back(
-              execution::plan(kind, static_cast<double>(bytes), group, algorithm, on.placement));
-        const double simulated = std::ranges::max(tests::simulate_all(on.placement, plans));
-        const double least = LeastTime(kind, groups, algorithm, on.placement).seconds(bytes);
-        const double apart = LeastTime(kind, groups, algorithm, on.placement, false).seconds(bytes);
+          plans.push_back(execution::plan(kind, static_cast<double>(bytes), group, algorithm,
+                                          placed.placement));
+        const double simulated = std::ranges::max(tests::simulate_all(placed.placement, plans));
+        const double bound = LeastTime(kind, groups, algorithm, placed.placement).seconds(bytes);
+        const double separate_bound =
+            LeastTime(kind, groups, algorithm, placed.placement, false).seconds(bytes);
         CAPTURE(static_cast<int>(kind), static_cast<int>(algorithm), size, bytes);
-        CHECK(least <= simulated * (1 + 1e-9));
-        CHECK(apart <= least * (1 + 1e-5));  // but for rounded bytes
-        tightness += least / simulated;
+        CHECK(bound <= simulated * (1 + 1e-9));
+        CHECK(separate_bound <= bound * (1 + 1e-5));  // except for rounded bytes
+        tightness += bound / simulated;
         ++count;
       }
   CHECK(tightness / count > 0.8);
 }
 
-TEST_CASE("nothing is said by one rank, or of no bytes", "[least]") {
-  const Cluster on({{2}});
-  CHECK(LeastTime(Collective::all_reduce, {{0}}, Algorithm::automatic, on.placement).seconds(100) ==
+TEST_CASE("one rank, or no bytes, take no time", "[least]") {
+  const PlacedCluster placed({{2}});
+  CHECK(LeastTime(Collective::all_reduce, {{0}}, Algorithm::automatic, placed.placement)
+            .seconds(100) == 0);
+  CHECK(LeastTime(Collective::all_reduce, {{0, 1}}, Algorithm::ring, placed.placement).seconds(0) ==
         0);
-  CHECK(LeastTime(Collective::all_reduce, {{0, 1}}, Algorithm::ring, on.placement).seconds(0) == 0);
 }

@@ -8,7 +8,7 @@
 #include "sim/execution/exposed_time.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// NCCL's own reckoning, worked out by hand from src/graph/tuning.cc of each version.
+// NCCL's own estimates, computed by hand from src/graph/tuning.cc of each version.
 
 using namespace pipewright;
 using namespace pipewright::tests;
@@ -20,7 +20,7 @@ namespace {
 
 constexpr double us = 1e-6;
 
-// Eight H100 on NVSwitches, or so many nodes of them with 376 GB/s of NICs each.
+// Eight H100 on NVSwitches, or several such nodes with 376 GB/s of NICs each.
 NcclView h100(std::uint32_t version, double nodes = 1) {
   return {.version = version,
           .generation = 4,
@@ -62,25 +62,24 @@ std::string choice(const cluster::Cluster& cluster, Collective kind, double byte
 
 }  // namespace
 
-TEST_CASE("NCCL takes a ring for its base latency, its steps, and bytes by its bus", "[nccl]") {
+TEST_CASE("NCCL estimates a ring by base latency, steps, and bytes over bus bandwidth", "[nccl]") {
   const double S = 80e6;
   CHECK(ring(Protocol::simple, S, h100(27)) == Approx((8.4 + 14 * 3.4) * us + S * 14 / 8 / 370e9));
   CHECK(ring(Protocol::ll128, S, h100(27)) ==
         Approx((14 + 14 * 1.9) * us + S * 14 / 8 / (0.92 * 370e9)));
-  // LL's limit in a node of H100 was A100's before 2.21, and a quarter of the bus.
+  // Before 2.21 the limit of LL in a node of H100 was that of A100, and a quarter of the bus.
   CHECK(ring(Protocol::ll, S, h100(27)) == Approx((6.6 + 14 * 0.6) * us + S * 14 / 8 / 141e9));
   CHECK(ring(Protocol::ll, S, h100(20)) == Approx((6.6 + 14 * 0.6) * us + S * 14 / 8 / 87.7e9));
 }
 
-TEST_CASE("over two nodes of A100 NCCL takes rings for as long as it had trees of 28 us a hop",
-          "[nccl]") {
-  const double S = 0x1p28;  // whose trees have 0.9 of what they have of more bytes
-  // 30 steps, of which 4 were over the network, and 2 are: times 1.4, as of all long rings.
+TEST_CASE("over two nodes of A100 NCCL prefers rings while trees have hops of 28 us", "[nccl]") {
+  const double S = 0x1p28;  // at this size trees reach 0.9 of their maximum bandwidth
+  // 30 steps, of which 4 used to cross the network and 2 do now. Long rings are multiplied by 1.4.
   CHECK(ring(Protocol::simple, S, two_a100_nodes(22)) ==
         Approx(1.4 * (8.4 + 26 * 3.4 + 4 * 14) * us + S * 30 / 16 / 192e9));
   CHECK(ring(Protocol::simple, S, two_a100_nodes(27)) ==
         Approx(1.4 * (8.4 + 28 * 3.4 + 2 * 14) * us + S * 30 / 16 / 192e9));
-  // Bytes of trees are inside of nodes twice, and between two of them but once.
+  // Bytes of trees cross links inside nodes twice, but links between two nodes only once.
   const double bytes = S / (0.5 * 0.92 * 0.9 * 230e9);
   CHECK(tree(Protocol::simple, S, two_a100_nodes(22)) == Approx(2 * 8 * 28 * us + bytes));
   CHECK(tree(Protocol::simple, S, two_a100_nodes(27)) ==
@@ -94,7 +93,7 @@ TEST_CASE("over two nodes of A100 NCCL takes rings for as long as it had trees o
         ring(Protocol::simple, 16e6, two_a100_nodes(27)));
 }
 
-TEST_CASE("sums in switches have an efficiency of their generation since 2.28", "[nccl]") {
+TEST_CASE("reduction in switches has an efficiency per generation since 2.28", "[nccl]") {
   const double S = 80e6;
   CHECK(nvls(S, h100(20)) == Approx(23 * us + S / (370e9 * 5 / 6)));
   CHECK(nvls(S, h100(27)) == Approx(25 * us + S / (370e9 * 5 / 6)));
@@ -102,50 +101,51 @@ TEST_CASE("sums in switches have an efficiency of their generation since 2.28", 
   NcclView b200 = h100(29);
   b200.generation = 5;
   CHECK(nvls(S, b200) == Approx(25 * us + S / (2 * 0.74 * 15 / 16 * 370e9 * 8 / 14)));
-  // Not between two GPUs, and not on A100.
+  // There is no such reduction between two GPUs, or on A100.
   NcclView pair = h100(27);
   pair.ranks = 2;
   CHECK(std::isinf(nvls(S, pair)));
   CHECK(std::isinf(nvls(S, two_a100_nodes(27))));
 }
 
-TEST_CASE("a tree of switches over nodes takes a hop of each level twice", "[nccl]") {
+TEST_CASE("trees of switches over nodes cross each level twice", "[nccl]") {
   const double S = 800e6;
   CHECK(nvls(S, h100(18, 4)) == Approx((23 + 2 * 3 * 19) * us + S / (370e9 * 0.7 * 4 / (2 * 3))));
   CHECK(nvls(S, h100(27, 4)) == Approx((25 + 2 * 2 * 14) * us + S / (376e9 / 2 * 5 / 6)));
   CHECK(nvls(S, h100(29, 4)) == Approx((25 + 2 * 2 * 20.9) * us + S / (376e9 * 32 / 62)));
 }
 
-TEST_CASE("a cluster file that says NCCL's version has it choose, be it the slower way", "[nccl]") {
-  // By LL all sizes are nearly as fast as by Simple, and NCCL leaves it nevertheless.
+TEST_CASE("NCCL's model chooses if the cluster file states its version, even a slower protocol",
+          "[nccl]") {
+  // LL is nearly as fast as Simple at all sizes, but NCCL stops using it.
   auto properties = protocols_of_nccl;
   properties.emplace_back("collective.nccl", "2.27.3");
   auto cluster = make_cluster({{8, 8}, 0, false, properties});
   CHECK(cluster.nccl() == 27U);
   CHECK(choice(cluster, Collective::all_gather, 8e3, 8) == "ring, LL");
-  // 3 steps: 6.6 + 1.8 us against 8.4 + 10.2, and half of the bandwidth, so up to 1.36 MB.
+  // 3 steps: 6.6 + 1.8 us instead of 8.4 + 10.2 us, and half of the bandwidth, so LL wins up to
+  // 1.36 MB.
   CHECK(choice(cluster, Collective::all_gather, 1.2e6, 4) == "ring, LL");
   CHECK(choice(cluster, Collective::all_gather, 1.5e6, 4) == "ring, Simple");
-  // Of messages 16 KiB each go by LL.
+  // Messages up to 16 KiB use LL.
   CHECK(choice(cluster, Collective::all_to_all, 8 * 16384, 8) == "direct, LL");
   CHECK(choice(cluster, Collective::all_to_all, 8 * 16385, 8) == "direct, Simple");
   const RankPlacement placement(cluster, cluster.gpus());
   for (const double bytes : {8e3, 1.2e6, 1.5e6, 80e6}) {
     const auto phases =
         execution::plan(Collective::all_gather, bytes, ranks(4), Algorithm::automatic, placement);
-    const execution::LeastTime least(Collective::all_gather, {ranks(4)}, Algorithm::automatic,
+    const execution::LeastTime bound(Collective::all_gather, {ranks(4)}, Algorithm::automatic,
                                      placement, false);
-    CHECK(least.seconds(static_cast<std::uint64_t>(bytes)) ==
-          Approx(execution::alone(phases, placement)));
+    CHECK(bound.seconds(static_cast<std::uint64_t>(bytes)) ==
+          Approx(execution::uncontended_seconds(phases, placement)));
   }
   cluster.set_nccl(18);
-  // A third of the bandwidth: up to 0.68 MB.
+  // A third of the bandwidth: LL wins up to 0.68 MB.
   CHECK(choice(cluster, Collective::all_gather, 0.6e6, 4) == "ring, LL");
   CHECK(choice(cluster, Collective::all_gather, 0.75e6, 4) == "ring, Simple");
 }
 
-TEST_CASE("Simple takes longer to begin, and a GPU's copy of its own part as long as a message",
-          "[nccl]") {
+TEST_CASE("Simple adds a launch, and a GPU's copy of its own part counts as a message", "[nccl]") {
   auto cluster = make_cluster({{8},
                                0,
                                false,
@@ -157,9 +157,10 @@ TEST_CASE("Simple takes longer to begin, and a GPU's copy of its own part as lon
   const double S = 80e6;
   const auto all_to_all =
       execution::plan(Collective::all_to_all, S, ranks(8), Algorithm::automatic, placement);
-  CHECK(execution::alone(all_to_all, placement) ==
+  CHECK(execution::uncontended_seconds(all_to_all, placement) ==
         Approx(3 * us + inside + 6 * 0.2 * us + 7.5 * S / 8 / nvlink));
   const auto ring_of_8 =
       execution::plan(Collective::all_gather, S, ranks(8), Algorithm::ring, placement);
-  CHECK(execution::alone(ring_of_8, placement) == Approx(3 * us + 7 * inside + 7 * S / 8 / nvlink));
+  CHECK(execution::uncontended_seconds(ring_of_8, placement) ==
+        Approx(3 * us + 7 * inside + 7 * S / 8 / nvlink));
 }

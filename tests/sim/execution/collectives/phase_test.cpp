@@ -8,19 +8,19 @@
 #include "sim/execution/exposed_time.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Pencil-and-paper costs of collectives on an idle cluster: latency x steps + bytes / bandwidth.
+// Costs of collectives on an idle cluster, computed by hand: latency x steps + bytes / bandwidth.
 
 using namespace pipewright;
 using namespace pipewright::tests;
 
 namespace {
 
-// The closed form, the sum over the most loaded links, and SimGrid's own answer agree.
+// Checks that the closed form, the sum over the busiest links, and SimGrid agree.
 void check_seconds(cluster::Cluster& cluster, const RankPlacement& placement, Collective kind,
                    double bytes, const Members& members, Algorithm algorithm, double expected) {
   const auto phases = plan(kind, bytes, members, algorithm, placement);
   CAPTURE(static_cast<int>(kind), bytes, members.size(), static_cast<int>(algorithm));
-  CHECK(execution::alone(phases, placement) == Approx(expected).epsilon(1e-6));
+  CHECK(execution::uncontended_seconds(phases, placement) == Approx(expected).epsilon(1e-6));
   CHECK(simulate_alone(cluster, placement, std::vector<std::vector<Phase>>{phases})[0] ==
         Approx(expected).epsilon(1e-6));
   CHECK(simulate_all(placement, {phases})[0] == Approx(expected).epsilon(1e-6));
@@ -30,48 +30,48 @@ constexpr std::array sizes{80e3, 16e6, 4e9};
 
 }  // namespace
 
-TEST_CASE("flows add up on a shared link, and the largest counts on a FATPIPE one",
+TEST_CASE("flows add up on a shared link, and only the largest counts on a FATPIPE link",
           "[collectives]") {
   const auto cluster = make_cluster({.gpus = {2, 2}, .one_nic = true});
   const RankPlacement placement(cluster, cluster.gpus());
   execution::LinkLoads loads(placement);
   loads.add(placement.route(0, 2), 3e9);
   loads.add(placement.route(1, 3), 5e9);
-  for (const auto& [link, bytes] : loads.of_links()) {
+  for (const auto& [link, bytes] : loads.by_link()) {
     const std::string name = cluster::Cluster::link_name(link);
     CAPTURE(name);
     CHECK(bytes.front() == (cluster::is_shared(link) ? 8e9 : 5e9));
   }
-  CHECK(loads.of_links().size() == 3);  // two NICs and the fabric, which is a FATPIPE
+  CHECK(loads.by_link().size() == 3);  // two NICs and the fabric, which is a FATPIPE
   CHECK(loads.busiest_seconds().front() == Approx(8e9 / nic));
 }
 
-TEST_CASE("inside a node a ring costs its steps and its volume", "[collectives]") {
+TEST_CASE("a ring inside a node costs its steps and its volume", "[collectives]") {
   auto cluster = make_cluster({{8}});
   const RankPlacement placement(cluster, cluster.gpus());
   for (const std::uint32_t n : {2U, 5U, 8U})
     for (const double S : sizes) {
-      const double one_way = (n - 1) * inside + (n - 1) * S / n / nvlink;
+      const double half_time = (n - 1) * inside + (n - 1) * S / n / nvlink;
       const auto check = [&](Collective kind, double expected) {
         check_seconds(cluster, placement, kind, S, ranks(n), Algorithm::ring, expected);
       };
-      check(Collective::all_reduce, 2 * one_way);
-      check(Collective::all_gather, one_way);
-      check(Collective::reduce_scatter, one_way);
-      check(Collective::ring_exchange, one_way);
+      check(Collective::all_reduce, 2 * half_time);
+      check(Collective::all_gather, half_time);
+      check(Collective::reduce_scatter, half_time);
+      check(Collective::ring_exchange, half_time);
       check_seconds(cluster, placement, Collective::all_to_all, S, ranks(n), Algorithm::direct,
                     inside + (n - 1) * S / n / nvlink);
     }
 }
 
-TEST_CASE("one GPU in each node makes rings and trees of NICs", "[collectives]") {
+TEST_CASE("rings and trees over nodes with one GPU use the NICs", "[collectives]") {
   auto cluster = make_cluster({std::vector<int>(8, 1)});
   const RankPlacement placement(cluster, cluster.gpus());
   for (const double S : sizes) {
     check_seconds(cluster, placement, Collective::all_reduce, S, ranks(8), Algorithm::ring,
                   14 * outside + 2 * S * 7 / 8 / nic);
-    // An inner node of one tree is a leaf of the other: it sends half the bytes up and down to two
-    // children, and the other half up.
+    // An inner node of one tree is a leaf of the other: it sends half of the bytes up and down to
+    // two children, and the other half up.
     check_seconds(cluster, placement, Collective::all_reduce, S, ranks(8), Algorithm::tree,
                   2 * 3 * outside + 2 * S / nic);
     check_seconds(cluster, placement, Collective::all_gather, S, ranks(8), Algorithm::automatic,
@@ -79,8 +79,7 @@ TEST_CASE("one GPU in each node makes rings and trees of NICs", "[collectives]")
   }
 }
 
-TEST_CASE("trees lose bandwidth as NCCL's do where the file says what messages cost",
-          "[collectives]") {
+TEST_CASE("trees lose bandwidth like NCCL's if the file states message costs", "[collectives]") {
   auto cluster = make_cluster({std::vector<int>(8, 1), 0, false, {{"collective.launch", "10us"}}});
   const RankPlacement placement(cluster, cluster.gpus());
   for (const double S : {1048576.0, 16e6, 4e9})
@@ -89,73 +88,74 @@ TEST_CASE("trees lose bandwidth as NCCL's do where the file says what messages c
                       2 * S / nic / execution::tree_efficiency(cluster::Protocol::simple, S));
 }
 
-TEST_CASE("over nodes the NICs of all GPUs work", "[collectives]") {
+TEST_CASE("collectives over nodes use the NICs of all GPUs", "[collectives]") {
   auto cluster = make_cluster({{4, 4, 4, 4}});
   const RankPlacement placement(cluster, cluster.gpus());
-  const auto all = ranks(16);
+  const auto members = ranks(16);
   for (const double S : sizes) {
     const double volume = S * 15 / 16;
     check_seconds(
-        cluster, placement, Collective::all_reduce, S, all, Algorithm::ring,
+        cluster, placement, Collective::all_reduce, S, members, Algorithm::ring,
         30 * (3 * inside + outside) / 4 + 2 * volume * std::max(0.75 / nvlink, 0.25 / nic));
     check_seconds(
-        cluster, placement, Collective::all_reduce, S, all, Algorithm::tree,
+        cluster, placement, Collective::all_reduce, S, members, Algorithm::tree,
         2 * (3 * inside + 2 * outside) + std::max(2 * S * 3 / 4 / nvlink, 2 * S / 4 / nic));
-    check_seconds(cluster, placement, Collective::all_reduce, S, all, Algorithm::hierarchical,
+    check_seconds(cluster, placement, Collective::all_reduce, S, members, Algorithm::hierarchical,
                   2 * (3 * inside + S * 3 / 4 / nvlink) + 6 * outside + 2 * S / 4 * 3 / 4 / nic);
-    check_seconds(cluster, placement, Collective::all_gather, S, all, Algorithm::hierarchical,
+    check_seconds(cluster, placement, Collective::all_gather, S, members, Algorithm::hierarchical,
                   3 * inside + S * 3 / 4 / nvlink + 3 * outside + S / 4 * 3 / 4 / nic);
-    check_seconds(cluster, placement, Collective::all_to_all, S, all, Algorithm::direct,
+    check_seconds(cluster, placement, Collective::all_to_all, S, members, Algorithm::direct,
                   outside + S * 12 / 16 / nic);
-    check_seconds(cluster, placement, Collective::all_to_all, S, all, Algorithm::hierarchical,
+    check_seconds(cluster, placement, Collective::all_to_all, S, members, Algorithm::hierarchical,
                   inside + S * 3 / 4 / nvlink + outside + S * 3 / 4 / nic);
-    check_seconds(cluster, placement, Collective::all_reduce, S, all, Algorithm::direct,
+    check_seconds(cluster, placement, Collective::all_reduce, S, members, Algorithm::direct,
                   2 * (outside + S * 12 / 16 / nic));
   }
 }
 
-TEST_CASE("an all-to-all between two nodes is bound by the NIC that a node shares",
-          "[collectives]") {
+TEST_CASE("an all-to-all between two nodes is limited by a shared NIC", "[collectives]") {
   auto cluster = make_cluster({.gpus = {4, 4}, .one_nic = true});
   const RankPlacement placement(cluster, cluster.gpus());
-  // Each of four GPUs sends an eighth of its bytes to each of four others.
+  // Each of four GPUs sends an eighth of its bytes to each of four GPUs of the other node.
   const double S = 80e6;
   check_seconds(cluster, placement, Collective::all_to_all, S, ranks(8), Algorithm::direct,
                 outside + 4 * 4 * S / 8 / nic);
 }
 
-TEST_CASE("on an ideal network a collective costs its steps", "[collectives]") {
+TEST_CASE("a collective on an ideal network costs its steps", "[collectives]") {
   const auto cluster = cluster::Cluster::ideal(1e-3);
   const RankPlacement placement(cluster, cluster.place({}, 4));
   const auto seconds = [&](Collective kind, Algorithm algorithm) {
     const auto phases = plan(kind, 1e9, ranks(4), algorithm, placement);
-    CHECK(simulate_all(placement, {phases})[0] == Approx(execution::alone(phases, placement)));
-    return execution::alone(phases, placement);
+    CHECK(simulate_all(placement, {phases})[0] ==
+          Approx(execution::uncontended_seconds(phases, placement)));
+    return execution::uncontended_seconds(phases, placement);
   };
   CHECK(seconds(Collective::all_reduce, Algorithm::ring) == Approx(6e-3));
   CHECK(seconds(Collective::all_gather, Algorithm::automatic) == Approx(3e-3));
   CHECK(seconds(Collective::all_to_all, Algorithm::automatic) == Approx(1e-3));
 }
 
-TEST_CASE("what a phase puts on links is what its formula says", "[collectives]") {
+TEST_CASE("the link loads of a phase follow its formula", "[collectives]") {
   const auto cluster = make_cluster({.gpus = {4, 4, 4, 4}, .uplink = 20});
   const RankPlacement placement(cluster, cluster.gpus());
   const double S = 160e6;
   const auto on_uplinks = [&](Algorithm algorithm) {
     std::map<std::string, double> bytes;
     for (const auto& phase : plan(Collective::all_reduce, S, ranks(16), algorithm, placement))
-      for (const auto& [link, load] : execution::loads(phase, placement).of_links())
+      for (const auto& [link, load] : execution::loads(phase, placement).by_link())
         if (const auto name = cluster::Cluster::link_name(link); name.starts_with("uplink"))
           bytes[name] += load.front();
     CHECK(bytes.size() == 8);
     return bytes;
   };
-  // Whatever the channels, a ring crosses each uplink once each way with its whole volume.
+  // For any number of channels, a ring crosses each uplink once in each direction with its whole
+  // volume.
   for (const auto& [link, bytes] : on_uplinks(Algorithm::ring))
     CHECK(bytes == Approx(2 * S * 15 / 16));
   for (const auto& [link, bytes] : on_uplinks(Algorithm::hierarchical))
     CHECK(bytes == Approx(2 * S * 3 / 4));
-  // Each of the 3 edges of both trees crosses two uplinks, up and down.
+  // Each of the three edges of both trees crosses two uplinks, up and down.
   double trees = 0;
   for (const auto& [link, bytes] : on_uplinks(Algorithm::tree)) trees += bytes;
   CHECK(trees == Approx(2 * 3 * 2 * 2 * S / 2));

@@ -20,12 +20,12 @@ constexpr auto simple = cluster::Protocol::simple;
 
 std::map<std::string, double> loads_by_name(const Phase& phase, const RankPlacement& placement) {
   std::map<std::string, double> result;
-  for (const auto& [link, bytes] : execution::loads(phase, placement).of_links())
+  for (const auto& [link, bytes] : execution::loads(phase, placement).by_link())
     result[cluster::Cluster::link_name(link)] = bytes.front();
   return result;
 }
 
-// What each rank sends in a phase.
+// Bytes that each rank sends in a phase.
 std::map<std::uint32_t, double> sent(const Phase& phase) {
   std::map<std::uint32_t, double> bytes;
   for (const Flow& flow : phase.flows) bytes[flow.source] += flow.bytes;
@@ -39,7 +39,7 @@ std::map<std::uint32_t, double> received(const Phase& phase) {
 
 }  // namespace
 
-TEST_CASE("a group of one, or nothing to say, takes no phase", "[collectives]") {
+TEST_CASE("a group of one rank and a collective without bytes have no phases", "[collectives]") {
   const auto cluster = make_cluster({{2}});
   const RankPlacement placement(cluster, cluster.gpus());
   for (const auto kind : {Collective::all_reduce, Collective::all_gather, Collective::all_to_all}) {
@@ -48,7 +48,7 @@ TEST_CASE("a group of one, or nothing to say, takes no phase", "[collectives]") 
   }
 }
 
-TEST_CASE("in a ring every rank passes on the whole but its own part", "[collectives]") {
+TEST_CASE("in a ring every rank sends all bytes but one part", "[collectives]") {
   const auto cluster = make_cluster({{8}});
   const RankPlacement placement(cluster, cluster.gpus());
   const auto check = [&](Collective kind, double times) {
@@ -68,7 +68,7 @@ TEST_CASE("in a ring every rank passes on the whole but its own part", "[collect
   check(Collective::ring_exchange, 1);
 }
 
-TEST_CASE("a ring over nodes leaves each node by all its NICs, on their rails", "[collectives]") {
+TEST_CASE("rings over nodes leave each node by all its NICs, on their rails", "[collectives]") {
   const auto cluster = make_cluster({std::vector<int>(4, 4)});
   const RankPlacement placement(cluster, cluster.gpus());
   for (const std::uint32_t nodes : {2U, 3U, 4U}) {
@@ -77,7 +77,7 @@ TEST_CASE("a ring over nodes leaves each node by all its NICs, on their rails", 
     REQUIRE(phases.size() == 1);
     const double volume = 2 * S * (n - 1) / n;
 
-    // Every rank sends and receives the ring's volume, of which its NIC has a quarter.
+    // Every rank sends and receives the volume of the rings, of which its NIC carries a quarter.
     CHECK(sent(phases[0]).size() == n);
     for (const auto& [rank, bytes] : sent(phases[0])) CHECK(bytes == Approx(volume));
     for (const auto& [rank, bytes] : received(phases[0])) CHECK(bytes == Approx(volume));
@@ -90,17 +90,16 @@ TEST_CASE("a ring over nodes leaves each node by all its NICs, on their rails", 
     for (const Flow& flow : phases[0].flows)
       if (placement.node(flow.source) != placement.node(flow.destination))
         off_rail += flow.source % 4 == flow.destination % 4 ? 0 : 1;
-    CHECK(off_rail == (nodes % 2 == 0 ? 0 : 4));  // an odd number of turns ends on another rail
-    // A ring has 3 hops in each node to one between nodes.
+    CHECK(off_rail == (nodes % 2 == 0 ? 0 : 4));  // an odd number of reversals ends on another rail
+    // A ring has three hops in each node for each hop between nodes.
     CHECK(phases[0].latency == Approx(2 * (n - 1) * (3 * inside + outside) / 4));
   }
 }
 
-TEST_CASE("nodes that hold unequal numbers have as many rings as the smallest has members",
-          "[collectives]") {
+TEST_CASE("nodes of unequal size have as many rings as the smallest has members", "[collectives]") {
   const auto cluster = make_cluster({{2, 3}});
   const RankPlacement placement(cluster, cluster.gpus());
-  // Ranks of both nodes by turns: each of two rings still enters each node once.
+  // Ranks of both nodes alternate: each of two rings still enters each node once.
   const auto phases =
       plan(Collective::all_gather, S, Members{2, 0, 3, 1, 4}, Algorithm::ring, placement);
   for (const auto& [rank, bytes] : sent(phases[0])) CHECK(bytes == Approx(S * 4 / 5));
@@ -109,23 +108,22 @@ TEST_CASE("nodes that hold unequal numbers have as many rings as the smallest ha
   for (const Flow& flow : phases[0].flows)
     if (placement.node(flow.source) != placement.node(flow.destination))
       leaving[flow.source] += flow.bytes;
-  CHECK(leaving.size() == 4);  // two GPUs of each node, by the NIC of each
+  CHECK(leaving.size() == 4);  // two GPUs of each node, each by its own NIC
   for (const auto& [rank, bytes] : leaving) CHECK(bytes == Approx(S * 2 / 5));
   CHECK(phases[0].latency == Approx(4 * (3 * inside + 2 * outside) / 5));
 }
 
-TEST_CASE("the two trees load every rank alike", "[collectives]") {
+TEST_CASE("the two trees load every rank equally", "[collectives]") {
   const auto cluster = make_cluster({std::vector<int>(16, 1)});
   const RankPlacement placement(cluster, cluster.gpus());
   for (const std::uint32_t nodes : {2U, 3U, 4U, 5U, 7U, 8U, 14U, 16U}) {
     const auto phases = plan(Collective::all_reduce, S, ranks(nodes), Algorithm::tree, placement);
     REQUIRE(phases.size() == 1);
-    // Each of two trees has n - 1 edges, which carry half of the bytes up and down.
+    // Each of the two trees has n - 1 edges, which carry half of the bytes up and down.
     double total = 0;
     for (const auto& [rank, bytes] : sent(phases[0])) {
       total += bytes;
-      // As a leaf a rank sends its half up; as an inner node also down, to two children at the
-      // most.
+      // A leaf sends its half up; an inner node also sends down, to at most two children.
       CHECK(bytes <= 2 * S * (1 + 1e-12));
     }
     CHECK(total == Approx(2 * (nodes - 1) * S));
@@ -133,7 +131,7 @@ TEST_CASE("the two trees load every rank alike", "[collectives]") {
   }
 }
 
-TEST_CASE("trees are as deep as the logarithm of the nodes, and go up and down", "[collectives]") {
+TEST_CASE("the latency of trees grows with the logarithm of the nodes", "[collectives]") {
   const auto cluster = make_cluster({std::vector<int>(16, 2)});
   const RankPlacement placement(cluster, cluster.gpus());
   const std::vector<std::pair<std::uint32_t, int>> depths{{2, 1}, {4, 2}, {8, 3}, {16, 4}, {14, 4}};
@@ -141,14 +139,13 @@ TEST_CASE("trees are as deep as the logarithm of the nodes, and go up and down",
     const auto phases =
         plan(Collective::all_reduce, S, ranks(2 * nodes), Algorithm::tree, placement);
     CHECK(phases[0].latency == Approx(2 * (inside + depth * outside)));
-    // Chains in the nodes: half of the bytes on each of two channels, up and down.
+    // Chains in the nodes carry half of the bytes on each of two channels, up and down.
     const auto loads = loads_by_name(phases[0], placement);
     CHECK(loads.at("nvlink-0-0_UP") == Approx(S));
   }
 }
 
-TEST_CASE("trees reach more of the bandwidth the more bytes there are to fill their pipelines",
-          "[collectives]") {
+TEST_CASE("trees reach more of the bandwidth with more bytes", "[collectives]") {
   using cluster::Protocol;
   const auto efficiency = execution::tree_efficiency;
   CHECK(efficiency(Protocol::simple, 4e9) == Approx(0.92));
@@ -157,7 +154,7 @@ TEST_CASE("trees reach more of the bandwidth the more bytes there are to fill th
   CHECK(efficiency(Protocol::ll, 1U << 18U) == Approx(0.92 * 0.4));
   for (const Protocol protocol : {Protocol::simple, Protocol::ll, Protocol::ll128}) {
     CHECK(efficiency(protocol, 1) == efficiency(protocol, 64));
-    // Yet more bytes never take less time.
+    // More bytes never take less time.
     double last = 0;
     for (double bytes = 1; bytes < 4e9; bytes *= 1.1) {
       const double time = bytes / efficiency(protocol, bytes);
@@ -167,11 +164,12 @@ TEST_CASE("trees reach more of the bandwidth the more bytes there are to fill th
   }
 }
 
-TEST_CASE("a hierarchical collective sums in the node before it crosses it", "[collectives]") {
+TEST_CASE("a hierarchical collective reduces inside nodes before it crosses the network",
+          "[collectives]") {
   const auto cluster = make_cluster({{4, 4, 4}});
   const RankPlacement placement(cluster, cluster.gpus());
-  const auto all = ranks(12);
-  const auto reduce = plan(Collective::all_reduce, S, all, Algorithm::hierarchical, placement);
+  const auto members = ranks(12);
+  const auto reduce = plan(Collective::all_reduce, S, members, Algorithm::hierarchical, placement);
   REQUIRE(reduce.size() == 3);
   for (const auto& [rank, bytes] : sent(reduce[0])) CHECK(bytes == Approx(S * 3 / 4));
   for (const auto& [rank, bytes] : sent(reduce[1])) CHECK(bytes == Approx(2 * S / 4 * 2 / 3));
@@ -180,18 +178,19 @@ TEST_CASE("a hierarchical collective sums in the node before it crosses it", "[c
   CHECK(reduce[1].latency == Approx(4 * outside));
   for (const Flow& flow : reduce[1].flows) CHECK(flow.source % 4 == flow.destination % 4);
 
-  const auto gather = plan(Collective::all_gather, S, all, Algorithm::hierarchical, placement);
-  REQUIRE(gather.size() == 2);  // over the rails first: a twelfth of each of two other nodes
+  const auto gather = plan(Collective::all_gather, S, members, Algorithm::hierarchical, placement);
+  REQUIRE(gather.size() == 2);  // first over the rails, a twelfth from each of two other nodes
   for (const auto& [rank, bytes] : sent(gather[0])) CHECK(bytes == Approx(S / 12 * 2));
   for (const auto& [rank, bytes] : sent(gather[1])) CHECK(bytes == Approx(S * 3 / 4));
 
-  const auto exchange = plan(Collective::all_to_all, S, all, Algorithm::hierarchical, placement);
+  const auto exchange =
+      plan(Collective::all_to_all, S, members, Algorithm::hierarchical, placement);
   REQUIRE(exchange.size() == 2);
   for (const auto& [rank, bytes] : sent(exchange[0])) CHECK(bytes == Approx(S * 3 / 4));
   for (const auto& [rank, bytes] : sent(exchange[1])) CHECK(bytes == Approx(S * 2 / 3));
 }
 
-TEST_CASE("direct collectives send each pair its part", "[collectives]") {
+TEST_CASE("direct collectives send a part between each pair", "[collectives]") {
   const auto cluster = make_cluster({{2, 2}});
   const RankPlacement placement(cluster, cluster.gpus());
   const auto exchange = plan(Collective::all_to_all, S, ranks(4), Algorithm::automatic, placement);
@@ -199,26 +198,30 @@ TEST_CASE("direct collectives send each pair its part", "[collectives]") {
   CHECK(exchange[0].flows.size() == 12);
   for (const Flow& flow : exchange[0].flows) CHECK(flow.bytes == S / 4);
   CHECK(exchange[0].latency == Approx(outside));
-  // An all_reduce scatters sums and gathers them.
+  // An all_reduce is a reduce-scatter followed by an all-gather.
   CHECK(plan(Collective::all_reduce, S, ranks(4), Algorithm::direct, placement).size() == 2);
 }
 
-TEST_CASE("algorithms that do not know a collective give way", "[collectives]") {
+TEST_CASE("algorithms that do not support a collective are replaced", "[collectives]") {
   const auto cluster = make_cluster({{2, 2, 1}});
   const RankPlacement placement(cluster, cluster.gpus());
-  const auto used = [&](Collective kind, const Members& members, Algorithm algorithm) {
+  const auto algorithm_used = [&](Collective kind, const Members& members, Algorithm algorithm) {
     return choose(kind, S, members, algorithm, placement).algorithm;
   };
-  CHECK(used(Collective::all_gather, ranks(4), Algorithm::tree) == Algorithm::ring);
-  CHECK(used(Collective::all_to_all, ranks(4), Algorithm::ring) == Algorithm::direct);
-  CHECK(used(Collective::all_reduce, ranks(4), Algorithm::hierarchical) == Algorithm::hierarchical);
-  CHECK(used(Collective::all_reduce, ranks(5), Algorithm::hierarchical) == Algorithm::ring);
-  CHECK(used(Collective::all_reduce, Members{0, 2, 4}, Algorithm::hierarchical) == Algorithm::ring);
-  CHECK(used(Collective::all_to_all, ranks(2), Algorithm::hierarchical) == Algorithm::direct);
-  CHECK(used(Collective::ring_exchange, ranks(4), Algorithm::direct) == Algorithm::ring);
+  CHECK(algorithm_used(Collective::all_gather, ranks(4), Algorithm::tree) == Algorithm::ring);
+  CHECK(algorithm_used(Collective::all_to_all, ranks(4), Algorithm::ring) == Algorithm::direct);
+  CHECK(algorithm_used(Collective::all_reduce, ranks(4), Algorithm::hierarchical) ==
+        Algorithm::hierarchical);
+  CHECK(algorithm_used(Collective::all_reduce, ranks(5), Algorithm::hierarchical) ==
+        Algorithm::ring);
+  CHECK(algorithm_used(Collective::all_reduce, Members{0, 2, 4}, Algorithm::hierarchical) ==
+        Algorithm::ring);
+  CHECK(algorithm_used(Collective::all_to_all, ranks(2), Algorithm::hierarchical) ==
+        Algorithm::direct);
+  CHECK(algorithm_used(Collective::ring_exchange, ranks(4), Algorithm::direct) == Algorithm::ring);
 }
 
-TEST_CASE("every algorithm that has a name carries out an all-reduce", "[collectives]") {
+TEST_CASE("every named algorithm runs an all-reduce", "[collectives]") {
   const auto cluster = make_cluster({.gpus = {4, 4},
                                      .properties = {{"nvlink.sharp-latency", "5us"},
                                                     {"nvlink.sharp-efficiency", "0.8"},
@@ -235,7 +238,7 @@ TEST_CASE("every algorithm that has a name carries out an all-reduce", "[collect
   }
 }
 
-TEST_CASE("small sums take the tree and large ones the ring", "[collectives]") {
+TEST_CASE("small all-reduces use trees and large ones rings", "[collectives]") {
   const auto cluster = make_cluster({std::vector<int>(16, 2)});
   const RankPlacement placement(cluster, cluster.gpus());
   const auto chosen = [&](double bytes) {
@@ -249,7 +252,7 @@ TEST_CASE("small sums take the tree and large ones the ring", "[collectives]") {
         Algorithm::ring);
 }
 
-TEST_CASE("the order of a group's ranks changes no load and no latency", "[collectives]") {
+TEST_CASE("the order of a group's ranks does not change loads or latency", "[collectives]") {
   const auto cluster = make_cluster({{4, 4}});
   const RankPlacement placement(cluster, cluster.gpus());
   std::mt19937 random(3);
@@ -259,11 +262,11 @@ TEST_CASE("the order of a group's ranks changes no load and no latency", "[colle
     const auto straight = plan(Collective::all_reduce, S, members, algorithm, placement);
     for (int i = 0; i < 20; ++i) {
       std::shuffle(members.begin(), members.end(), random);
-      const auto jumbled = plan(Collective::all_reduce, S, members, algorithm, placement);
-      REQUIRE(jumbled.size() == straight.size());
-      for (std::size_t k = 0; k < jumbled.size(); ++k) {
-        REQUIRE(jumbled[k].latency == Approx(straight[k].latency));
-        const auto a = loads_by_name(jumbled[k], placement);
+      const auto shuffled = plan(Collective::all_reduce, S, members, algorithm, placement);
+      REQUIRE(shuffled.size() == straight.size());
+      for (std::size_t k = 0; k < shuffled.size(); ++k) {
+        REQUIRE(shuffled[k].latency == Approx(straight[k].latency));
+        const auto a = loads_by_name(shuffled[k], placement);
         const auto b = loads_by_name(straight[k], placement);
         REQUIRE(a.size() == b.size());
         for (const auto& [link, bytes] : a) REQUIRE(bytes == Approx(b.at(link)));
@@ -281,8 +284,9 @@ TEST_CASE("a ring exchange keeps the order of its members", "[collectives]") {
   CHECK(phases[0].latency == Approx(3 * outside));  // every hop leaves a node
 }
 
-TEST_CASE("tokens for another rail go to the GPU on it first, over NVLink", "[collectives]") {
-  // Of 32 nodes, rails whose spines carry an eighth: 31 x 8 of 256 parts leave over each NIC, and
+TEST_CASE("messages to another rail first go over NVLink to the GPU on that rail",
+          "[collectives]") {
+  // 32 nodes on rails whose spines carry an eighth: 31 x 8 of 256 parts leave over each NIC, and
   // none crosses a spine. Each of 255 messages but the first costs 2.5 us.
   const config::test::Folder folder;
   auto cluster = cluster::Cluster::load(folder.write(
@@ -296,7 +300,7 @@ TEST_CASE("tokens for another rail go to the GPU on it first, over NVLink", "[co
 }
 
 TEST_CASE("GPUs of different rails reach each other where only rails join nodes", "[collectives]") {
-  // Two nodes of two GPUs with a link for the two, and a NIC each to its peer.
+  // Two nodes of two GPUs with a link between the two, and a NIC from each GPU to its peer.
   const config::test::Folder folder;
   std::string text =
       "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -318,11 +322,11 @@ TEST_CASE("GPUs of different rails reach each other where only rails join nodes"
   const RankPlacement placement(cluster, cluster.gpus());
   const double S = 4e9;
   const auto phases = plan(Collective::all_to_all, S, ranks(4), Algorithm::automatic, placement);
-  // A rail carries a quarter of S of either GPU of a node; 1 us inside and 1 us outside.
+  // A rail carries a quarter of S for each GPU of a node; 1 us inside and 1 us outside.
   CHECK(simulate_all(placement, {phases})[0] == Approx(2 * S / 4 / 10e9 + 2e-6).epsilon(1e-9));
-  // A single message likewise: over the peer on the receiver's rail.
-  const cluster::Route way = cluster.route(cluster.gpus()[0], cluster.gpus()[3]);
-  CHECK(way.links.size() == 2);
-  CHECK(way.bandwidth == Approx(10e9));
-  CHECK(way.latency == Approx(2e-6));
+  // A single message also goes over the peer on the receiver's rail.
+  const cluster::Route route = cluster.route(cluster.gpus()[0], cluster.gpus()[3]);
+  CHECK(route.links.size() == 2);
+  CHECK(route.bandwidth == Approx(10e9));
+  CHECK(route.latency == Approx(2e-6));
 }

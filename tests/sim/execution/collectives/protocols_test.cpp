@@ -7,7 +7,7 @@
 #include "sim/execution/exposed_time.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// What platform files say of protocols and switches, in closed form and as SimGrid carries it out.
+// Costs of protocols and switches in platform files, in closed form and in SimGrid.
 
 using namespace pipewright;
 using namespace pipewright::tests;
@@ -39,21 +39,21 @@ const std::vector<std::pair<std::string, std::string>> all_protocols{
 
 }  // namespace
 
-TEST_CASE("few bytes go by LL, more by LL128, many by Simple", "[protocols]") {
+TEST_CASE("few bytes use LL, more bytes LL128, many bytes Simple", "[protocols]") {
   auto cluster = make_cluster({{8}, 0, false, all_protocols});
-  const Members all = ranks(8);
+  const Members members = ranks(8);
   const auto check = [&](double S, double latency, double efficiency) {
     const double expected = 10 * us + latency + 2 * S * 7 / 8 / (nvlink * efficiency);
-    CHECK(seconds(cluster, Collective::all_reduce, S, all, Algorithm::ring) ==
+    CHECK(seconds(cluster, Collective::all_reduce, S, members, Algorithm::ring) ==
           Approx(expected).epsilon(1e-6));
   };
   check(8000, 14 * inside * 0.2, 0.4);
   check(2e6, 14 * inside * 0.5 + 1 * us, 0.9);
   check(800e6, 14 * inside, 1);
-  CHECK(choice(cluster, 800e6, all) == "ring, Simple");
+  CHECK(choice(cluster, 800e6, members) == "ring, Simple");
 }
 
-TEST_CASE("flows of LL and LL128 have what they put on the wire", "[protocols]") {
+TEST_CASE("flows of LL and LL128 count bytes on the wire", "[protocols]") {
   const auto cluster = make_cluster({{4}, 0, false, all_protocols});
   const RankPlacement placement(cluster, cluster.gpus());
   const auto phases =
@@ -64,12 +64,12 @@ TEST_CASE("flows of LL and LL128 have what they put on the wire", "[protocols]")
 
 TEST_CASE("a tree's hop between nodes takes twice the latency by LL and LL128", "[protocols]") {
   auto cluster = make_cluster({{1, 1, 1, 1}, 0, false, all_protocols});
-  // Of 4 us of NICs a quarter, and all of the fabric's 1 us; two levels, up and down.
+  // A quarter of the NICs' 4 us, and all of the fabric's 1 us; two levels, up and down.
   CHECK(seconds(cluster, Collective::all_reduce, 8, ranks(4), Algorithm::tree) ==
         Approx(10 * us + 2 * 2 * 2 * 2 * us).epsilon(1e-3));
 }
 
-TEST_CASE("a ring's ends cost a part of a step, whatever the number of ranks", "[protocols]") {
+TEST_CASE("the ends of a ring cost a fraction of a step for any number of ranks", "[protocols]") {
   auto cluster = make_cluster({{8}, 0, false, {{"collective.ring-ends", "0.5"}}});
   const double S = 560e6;
   for (const std::uint32_t n : {2U, 4U, 8U})
@@ -77,26 +77,26 @@ TEST_CASE("a ring's ends cost a part of a step, whatever the number of ranks", "
           Approx(2 * (n - 1) * inside + (2 * (n - 1) + 0.5) * S / n / nvlink).epsilon(1e-6));
 }
 
-TEST_CASE("messages of one GPU to many follow each other by a gap", "[protocols]") {
+TEST_CASE("messages of one GPU to several others are separated by gaps", "[protocols]") {
   auto cluster = make_cluster({{4, 4}, 0, false, {{"collective.message", "3us"}}});
   const double S = 8e6;
   CHECK(seconds(cluster, Collective::all_to_all, S, ranks(8), Algorithm::direct) ==
         Approx(outside + 6 * 3 * us + S / 8 * 4 / nic).epsilon(1e-6));
-  // One message each: no gap.
+  // With one message per GPU there is no gap.
   CHECK(seconds(cluster, Collective::send_recv, S, ranks(8), Algorithm::automatic) ==
         Approx(outside + S / nic).epsilon(1e-6));
   CHECK(seconds(cluster, Collective::pairwise, S, ranks(8), Algorithm::automatic) ==
         Approx(outside + S / nic).epsilon(1e-6));
 }
 
-TEST_CASE("a broadcast passes all bytes on along the ring, from its root", "[protocols]") {
+TEST_CASE("a broadcast passes all bytes along the ring, starting at its root", "[protocols]") {
   auto cluster = make_cluster({{4}, 0, false, {{"collective.step", "1us"}}});
   const double S = 100e6;
   CHECK(seconds(cluster, Collective::broadcast, S, {2, 0, 1, 3}, Algorithm::automatic) ==
         Approx(3 * (inside + 1 * us) + S / nvlink).epsilon(1e-6));
 }
 
-TEST_CASE("NVSwitches that add up have each GPU send and receive once", "[protocols]") {
+TEST_CASE("reduction in NVSwitches makes each GPU send and receive once", "[protocols]") {
   auto cluster = make_cluster(
       {{8, 8}, 0, false, {{"nvlink.sharp-latency", "20us"}, {"nvlink.sharp-efficiency", "0.8"}}});
   const double S = 800e6;
@@ -104,29 +104,30 @@ TEST_CASE("NVSwitches that add up have each GPU send and receive once", "[protoc
         Approx(20 * us + S * (1 + 1.0 / 8) / (nvlink * 0.8)).epsilon(1e-6));
   CHECK(choice(cluster, S, ranks(8)) == "nvls, Simple");
   CHECK(choice(cluster, 800, ranks(4)) == "ring, Simple");  // no better for few bytes
-  // Over two nodes each GPU's NIC has an eighth, half of it in each of two trees, up and down.
+  // Over two nodes each GPU's NIC carries an eighth, half of it in each of two trees, up and down.
   CHECK(seconds(cluster, Collective::all_reduce, S, ranks(16), Algorithm::nvls) ==
         Approx(20 * us + 1.5 * 2 * outside +
                std::max(S * (1 + 1.0 / 8) / (nvlink * 0.8), S / 8 / nic))
             .epsilon(1e-6));
-  // Two GPUs of one node and one of another do not all have partners.
+  // Two GPUs of one node and one GPU of another cannot all be paired.
   CHECK(choice(cluster, S, {0, 1, 8}) != "nvls, Simple");
 }
 
-TEST_CASE("switches between nodes that add up have each NIC send and receive once", "[protocols]") {
+TEST_CASE("reduction in switches between nodes makes each NIC send and receive once",
+          "[protocols]") {
   auto cluster = make_cluster(
       {{4, 4, 4}, 0, false, {{"nic.sharp-latency", "30us"}, {"nic.sharp-efficiency", "0.9"}}});
   const double S = 800e6;
   CHECK(seconds(cluster, Collective::all_reduce, S, ranks(12), Algorithm::sharp) ==
         Approx(30 * us + 2 * inside + std::max(2 * S * 3 / 4 / nvlink, S / 4 / (nic * 0.9)))
             .epsilon(1e-6));
-  // Within a node there is nothing to add up on the way.
+  // Inside a node these switches cannot reduce anything.
   const RankPlacement placement(cluster, cluster.gpus());
   CHECK(execution::choose(Collective::all_reduce, S, ranks(4), Algorithm::sharp, placement)
             .algorithm == Algorithm::ring);
 }
 
-TEST_CASE("priced or planned, by any protocol, takes the same time", "[protocols]") {
+TEST_CASE("bounds and plans take the same time with every protocol", "[protocols]") {
   auto properties = all_protocols;
   for (const char* name : {"nvlink.sharp-efficiency", "nic.sharp-efficiency"})
     properties.emplace_back(name, "0.8");
@@ -137,13 +138,14 @@ TEST_CASE("priced or planned, by any protocol, takes the same time", "[protocols
                           Collective::broadcast, Collective::reduce, Collective::gather,
                           Collective::scatter, Collective::send_recv, Collective::pairwise})
     for (const Members& members : {ranks(2), ranks(4), ranks(8)}) {
-      const execution::LeastTime least(kind, {members}, Algorithm::automatic, placement, false);
+      const execution::LeastTime bound(kind, {members}, Algorithm::automatic, placement, false);
       for (std::uint64_t bytes = 64; bytes < 1U << 31U; bytes *= 3) {
         CAPTURE(static_cast<int>(kind), members.size(), bytes);
         const auto size = static_cast<double>(bytes);
         const auto plan = execution::plan(kind, size, members, Algorithm::automatic, placement);
-        CHECK(least.seconds(bytes) == Approx(execution::alone(plan, placement)).epsilon(1e-9));
-        CHECK(least.seconds(bytes) ==
+        CHECK(bound.seconds(bytes) ==
+              Approx(execution::uncontended_seconds(plan, placement)).epsilon(1e-9));
+        CHECK(bound.seconds(bytes) ==
               Approx(seconds(cluster, kind, size, members, Algorithm::automatic)).epsilon(2e-4));
       }
     }

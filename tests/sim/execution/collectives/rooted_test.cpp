@@ -3,7 +3,7 @@
 #include "sim/execution/exposed_time.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// What goes to and from one rank, and all-to-alls of unequal parts, in numbers that a pencil finds.
+// Collectives with a root, and all-to-alls with unequal parts, with results computed by hand.
 
 using namespace pipewright;
 using namespace pipewright::tests;
@@ -18,7 +18,7 @@ double seconds(cluster::Cluster& cluster, const workload::Operation& kind, doubl
       .front();
 }
 
-workload::Operation dealt(std::vector<double> bytes, double size) {
+workload::Operation unequal_all_to_all(std::vector<double> bytes, double size) {
   workload::Operation operation = Collective::all_to_all;
   for (double& part : bytes) part /= size;
   operation.parts = std::move(bytes);
@@ -27,7 +27,7 @@ workload::Operation dealt(std::vector<double> bytes, double size) {
 
 }  // namespace
 
-TEST_CASE("the root's link carries all parts but its own", "[rooted]") {
+TEST_CASE("the root's link carries all parts but the root's own", "[rooted]") {
   auto cluster = make_cluster({{8}});
   const double S = 800e6;
   for (const Collective kind : {Collective::gather, Collective::scatter})
@@ -38,7 +38,7 @@ TEST_CASE("the root's link carries all parts but its own", "[rooted]") {
     }
 }
 
-TEST_CASE("over nodes the root's NIC carries the parts of the others", "[rooted]") {
+TEST_CASE("over nodes the root's NIC carries the parts of other nodes", "[rooted]") {
   auto cluster = make_cluster({{4, 4}, 0, false, {{"collective.message", "3us"}}});
   const double S = 800e6;
   for (const Collective kind : {Collective::gather, Collective::scatter})
@@ -60,7 +60,7 @@ TEST_CASE("a gather goes to the first member, and a scatter from it", "[rooted]"
   for (const Flow& flow : flows(Collective::scatter)) CHECK(flow.source == 2);
 }
 
-TEST_CASE("a reduce passes sums on along the ring until its root has them", "[rooted]") {
+TEST_CASE("a reduce passes sums along the ring to its root", "[rooted]") {
   auto cluster = make_cluster({{4}, 0, false, {{"collective.step", "1us"}}});
   const double S = 100e6;
   const Members members{2, 0, 1, 3};
@@ -78,25 +78,25 @@ TEST_CASE("a reduce passes sums on along the ring until its root has them", "[ro
   for (const Flow& flow : flows) CHECK(flow.source != 2);
 }
 
-TEST_CASE("an all-to-all of unequal parts takes its busiest link's time", "[rooted]") {
+TEST_CASE("an all-to-all of unequal parts takes the time of its busiest link", "[rooted]") {
   auto cluster = make_cluster({{4}});
   // Rank 3 receives 100 MB, more than any rank sends.
-  const auto skewed = dealt({0, 10e6, 20e6, 30e6,  //
-                             0, 7e6, 0, 40e6,      //
-                             5e6, 0, 0, 30e6,      //
-                             0, 0, 0, 0},
-                            60e6);
+  const auto skewed = unequal_all_to_all({0, 10e6, 20e6, 30e6,  //
+                                          0, 7e6, 0, 40e6,      //
+                                          5e6, 0, 0, 30e6,      //
+                                          0, 0, 0, 0},
+                                         60e6);
   CHECK(seconds(cluster, skewed, 60e6, ranks(4)) == Approx(inside + 100e6 / nvlink).epsilon(1e-6));
   CHECK(seconds(cluster, skewed, 6e9, ranks(4)) == Approx(inside + 10e9 / nvlink).epsilon(1e-6));
-  // No algorithm but the direct one knows it.
+  // Only the direct algorithm supports unequal parts.
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::hierarchical})
     CHECK(seconds(cluster, skewed, 60e6, ranks(4), algorithm) ==
           Approx(inside + 100e6 / nvlink).epsilon(1e-6));
 }
 
-TEST_CASE("equal parts are an all-to-all", "[rooted]") {
+TEST_CASE("equal parts take as long as an all-to-all", "[rooted]") {
   auto cluster = make_cluster({{4, 4}, 0, false, {{"collective.message", "3us"}}});
-  const auto equal = dealt(std::vector<double>(64, 1e6), 8e6);
+  const auto equal = unequal_all_to_all(std::vector<double>(64, 1e6), 8e6);
   for (const double S : {8e3, 8e6, 8e9})
     CHECK(seconds(cluster, equal, S, ranks(8)) ==
           Approx(seconds(cluster, Collective::all_to_all, S, ranks(8))).epsilon(1e-9));

@@ -24,17 +24,18 @@ using execution::RankPlacement;
 using workload::Collective;
 using Members = std::vector<std::uint32_t>;
 
-// Nodes of GPUs on an NVSwitch (100 GB/s each way, 1 us up and 1 us down) with a NIC each (10 GB/s,
-// 2 us), or one NIC for the node. NICs of different nodes meet on a fabric of 1 us: without limit,
-// or by an uplink of so many GB/s for each node.
+// Nodes of GPUs on an NVSwitch (100 GB/s in each direction, 1 us up and 1 us down). Each GPU, or
+// each node, has a NIC (10 GB/s, 2 us). NICs of different nodes are connected by a fabric of 1 us:
+// without limit, or over an uplink per node of the given GB/s.
 struct Shape {
-  std::vector<int> gpus;  // of each node
+  std::vector<int> gpus;  // by node
   double uplink = 0;
   bool one_nic = false;
-  // Of the outermost zone, {"collective.launch", "8us"}, and classes "nvlink", "nic", "uplink".
+  // Properties of the outermost zone, such as {"collective.launch", "8us"}, and of the classes
+  // "nvlink", "nic", "uplink".
   std::vector<std::pair<std::string, std::string>> properties = {};
 };
-inline constexpr double inside = 2e-6;  // seconds a hop
+inline constexpr double inside = 2e-6;  // seconds per hop
 inline constexpr double outside = 5e-6;
 inline constexpr double nvlink = 100e9;  // bytes/s
 inline constexpr double nic = 10e9;
@@ -96,14 +97,14 @@ inline cluster::Cluster make_cluster(const Shape& shape) {
   return cluster::Cluster::load(folder.write("cluster.xml", platform_text(shape)));
 }
 
-// The numbers from 0 to count - 1, or those of `count` from `first` on, `step` apart.
+// The numbers 0 to count - 1, or `count` numbers from `first` on, `step` apart.
 inline Members ranks(std::uint32_t count, std::uint32_t first = 0, std::uint32_t step = 1) {
   Members members(count);
   for (std::uint32_t i = 0; i < count; ++i) members[i] = first + i * step;
   return members;
 }
 
-// SimGrid's answer without folding: all collectives at once, each with all its flows.
+// Seconds in SimGrid without folding: all collectives at once, each with all its flows.
 inline std::vector<double> simulate_all(const RankPlacement& placement,
                                         const std::vector<std::vector<Phase>>& plans) {
   std::vector<double> seconds(plans.size());
@@ -117,12 +118,12 @@ inline std::vector<double> simulate_all(const RankPlacement& placement,
   return seconds;
 }
 
-// From here on no NIC is quite like another, by less than anybody could measure: nothing folds.
-inline void tell_apart(cluster::Cluster& cluster, int nodes, int gpus) {
-  double part = 1;
+// Makes all NICs of the cluster slightly different, by unmeasurably little, so that nothing folds.
+inline void make_nics_distinct(cluster::Cluster& cluster, int nodes, int gpus) {
+  double factor = 1;
   for (int node = 0; node < nodes; ++node)
     for (int gpu = 0; gpu < gpus; ++gpu)
-      cluster.scale_link(fmt::format("nic-{}-{}", node, gpu), part -= 1e-12);
+      cluster.scale_link(fmt::format("nic-{}-{}", node, gpu), factor -= 1e-12);
 }
 
 }  // namespace pipewright::tests

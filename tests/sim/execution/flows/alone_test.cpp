@@ -21,11 +21,12 @@ std::vector<double> seconds_alone(const RankPlacement& placement,
 
 }  // namespace
 
-TEST_CASE("what is over leaves its share of links to the others", "[collectives]") {
+TEST_CASE("a flow that ends leaves its share of links to other flows", "[collectives]") {
   const auto cluster = make_cluster({{1, 1, 1, 1}});
   const RankPlacement placement(cluster, cluster.gpus());
-  // All leave by the NIC of 10 GB/s of rank 0: 1 GB at a third of it is through after 0.3 s, when
-  // the others have 1 GB and 2 GB to go at 5 GB/s; the last has the NIC for itself from 0.5 s on.
+  // All flows leave by the 10 GB/s NIC of rank 0. 1 GB at a third of the rate is through after 0.3
+  // s, when the others have 1 GB and 2 GB left at 5 GB/s; the last flow has the NIC to itself from
+  // 0.5 s on.
   const auto seconds = seconds_alone(placement, {{{.flows = {{0, 1, 1e9}}, .latency = 0}},
                                                  {{.flows = {{0, 2, 2e9}}, .latency = 0}},
                                                  {{.flows = {{0, 3, 3e9}}, .latency = 0.25}}});
@@ -36,7 +37,7 @@ TEST_CASE("what is over leaves its share of links to the others", "[collectives]
         std::vector<double>{0, 0.5});
 }
 
-TEST_CASE("plans take as long alone as in SimGrid", "[collectives]") {
+TEST_CASE("plans take as long as in SimGrid", "[collectives]") {
   const auto cluster = make_cluster({.gpus = {4, 3, 4, 1, 2}, .uplink = 15});
   const RankPlacement placement(cluster, cluster.gpus());
   for (unsigned seed = 1; seed <= 20; ++seed) {
@@ -56,9 +57,9 @@ TEST_CASE("plans take as long alone as in SimGrid", "[collectives]") {
         }
       }
     }
-    const std::vector<double> ours = seconds_alone(placement, plans);
-    const std::vector<double> theirs = simulate_all(placement, plans);
+    const std::vector<double> own_seconds = seconds_alone(placement, plans);
+    const std::vector<double> simgrid_seconds = simulate_all(placement, plans);
     for (std::size_t i = 0; i < plans.size(); ++i)
-      CHECK(ours[i] == Approx(theirs[i]).epsilon(1e-9));
+      CHECK(own_seconds[i] == Approx(simgrid_seconds[i]).epsilon(1e-9));
   }
 }

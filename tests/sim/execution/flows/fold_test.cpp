@@ -33,17 +33,17 @@ std::size_t transfers(const execution::Folded& folded) {
 void check_same(cluster::Cluster& cluster, const RankPlacement& placement,
                 const std::vector<std::vector<Phase>>& plans) {
   const auto folded = simulate_alone(cluster, placement, plans);
-  const auto all = simulate_all(placement, plans);
-  REQUIRE(folded.size() == all.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  const auto unfolded = simulate_all(placement, plans);
+  REQUIRE(folded.size() == unfolded.size());
+  for (std::size_t i = 0; i < unfolded.size(); ++i) {
     CAPTURE(i);
-    CHECK(folded[i] == Approx(all[i]).epsilon(1e-9));
+    CHECK(folded[i] == Approx(unfolded[i]).epsilon(1e-9));
   }
 }
 
 }  // namespace
 
-TEST_CASE("groups that share no link are simulated once for all", "[collectives]") {
+TEST_CASE("groups that share no link are simulated once", "[collectives]") {
   auto cluster = make_cluster({std::vector<int>(64, 8)});
   const RankPlacement placement(cluster, cluster.gpus());
   std::vector<Members> groups;
@@ -55,7 +55,8 @@ TEST_CASE("groups that share no link are simulated once for all", "[collectives]
   check_same(cluster, placement, plans);
 }
 
-TEST_CASE("lanes that share uplinks fold, and keep their share of them", "[collectives]") {
+TEST_CASE("lanes that share uplinks are folded and keep their share of the uplinks",
+          "[collectives]") {
   auto cluster = make_cluster({.gpus = std::vector<int>(6, 4), .uplink = 15});
   const RankPlacement placement(cluster, cluster.gpus());
   std::vector<Members> groups;
@@ -65,16 +66,16 @@ TEST_CASE("lanes that share uplinks fold, and keep their share of them", "[colle
     CHECK(transfers(execution::fold(cluster, placement, plans)) == 1);
     check_same(cluster, placement, plans);
   }
-  // Four rings over an uplink of 15 GB/s: 3.75 GB/s each.
+  // Four rings over an uplink of 15 GB/s get 3.75 GB/s each.
   const auto rings = plans_of(Collective::all_gather, 60e6, groups, placement);
   CHECK(simulate_alone(cluster, placement, rings)[2] ==
         Approx(5 * outside + 50e6 / 3.75e9).epsilon(1e-9));
 }
 
-TEST_CASE("what is not alike is not folded together", "[collectives]") {
+TEST_CASE("groups that differ are not folded together", "[collectives]") {
   auto cluster = make_cluster({.gpus = {4, 4, 2}, .uplink = 10});
   const RankPlacement placement(cluster, cluster.gpus());
-  // Two groups in one node, one over two nodes, one over three.
+  // Three groups lie within a node, and two span two nodes.
   const auto plans =
       plans_of(Collective::all_reduce, 60e6, {{0, 1}, {2, 3}, {4, 8}, {5, 9}, {6, 7}}, placement);
   const auto folded = execution::fold(cluster, placement, plans);
@@ -83,26 +84,26 @@ TEST_CASE("what is not alike is not folded together", "[collectives]") {
   check_same(cluster, placement, plans);
 }
 
-TEST_CASE("folding changes no time, whatever the groups", "[collectives]") {
+TEST_CASE("folding changes no durations", "[collectives]") {
   auto cluster = make_cluster({.gpus = {4, 4, 2, 4, 1, 3}, .uplink = 12, .one_nic = false});
   const RankPlacement placement(cluster, cluster.gpus());
   std::mt19937 random(5);
-  Members all = ranks(placement.size());
+  Members members = ranks(placement.size());
   for (int round = 0; round < 40; ++round) {
-    if (round % 3 != 0) std::shuffle(all.begin(), all.end(), random);
+    if (round % 3 != 0) std::shuffle(members.begin(), members.end(), random);
     const auto size = static_cast<std::uint32_t>(2 + random() % 5);
     std::vector<std::vector<Phase>> plans;
-    for (std::uint32_t i = 0; i + size <= all.size(); i += size) {
+    for (std::uint32_t i = 0; i + size <= members.size(); i += size) {
       const auto kind = static_cast<Collective>(random() % workload::collective_kinds);
       const auto algorithm = static_cast<Algorithm>(random() % 5);
       const double bytes = 1e6 * static_cast<double>(1 + random() % 3);
-      plans.push_back(plan(kind, bytes, std::span(all).subspan(i, size), algorithm, placement));
+      plans.push_back(plan(kind, bytes, std::span(members).subspan(i, size), algorithm, placement));
     }
     check_same(cluster, placement, plans);
   }
 }
 
-TEST_CASE("a call takes what the slowest group of a device takes", "[collectives]") {
+TEST_CASE("a call takes as long as the slowest group of a device", "[collectives]") {
   auto cluster = make_cluster({.gpus = {4, 4, 4, 4}, .uplink = 10});
   const RankPlacement placement(cluster, cluster.gpus());
   config::Parallel parallel;
@@ -117,7 +118,7 @@ TEST_CASE("a call takes what the slowest group of a device takes", "[collectives
   const workload::Call gradients{.group = workload::Group::dp, .bytes = 80'000'000};
   for (const std::uint32_t device : {0U, 1U}) {
     CHECK(times.seconds(sum, device) == Approx(2 * inside + S / nvlink).epsilon(1e-6));
-    // Two channels a ring: each uplink carries the whole volume of both rings.
+    // Two channels per ring: each uplink carries the whole volume of both rings.
     CHECK(times.seconds(gradients, device) ==
           Approx(6 * (inside + outside) / 2 + 2 * 2 * S * 3 / 4 / nic).epsilon(1e-6));
   }
@@ -125,8 +126,8 @@ TEST_CASE("a call takes what the slowest group of a device takes", "[collectives
   CHECK(times.seconds({.group = workload::Group::tp, .bytes = 0}, 1) == 0);
 }
 
-TEST_CASE("devices whose groups are placed worse take longer", "[collectives]") {
-  // Six GPUs a node and groups of four: the second group straddles the nodes.
+TEST_CASE("devices with worse placed groups take longer", "[collectives]") {
+  // Nodes have six GPUs and groups four: the second group straddles the nodes.
   auto cluster = make_cluster({{6, 6}});
   const RankPlacement placement(cluster, cluster.gpus());
   config::Parallel parallel;

@@ -17,7 +17,7 @@ TimeBins::Cell total(const TimeBins& bins, std::size_t account) {
   return sum;
 }
 
-// Of [from, to], which are ends of pieces.
+// Bytes in [from, to], which are ends of bins.
 double bytes_within(const TimeBins& bins, std::size_t account, double from, double to) {
   double sum = 0;
   for (std::size_t i = 0; i < bins.cells(account).size(); ++i) {
@@ -29,35 +29,35 @@ double bytes_within(const TimeBins& bins, std::size_t account, double from, doub
 
 }  // namespace
 
-TEST_CASE("no sum is lost however long the time becomes", "[links]") {
+TEST_CASE("no amount is lost however long the time becomes", "[links]") {
   std::mt19937_64 random(3);
   std::exponential_distribution<double> span(10);
   TimeBins bins(64, 1024);
-  std::vector<double> due;
+  std::vector<double> calls;
   double now = 0;
   for (int i = 0; i < 3000; ++i) {
-    if (i % 60 == 0) due.push_back(0 * static_cast<double>(bins.open()));
-    const auto account = static_cast<std::size_t>(random() % due.size());
+    if (i % 60 == 0) calls.push_back(0 * static_cast<double>(bins.open()));
+    const auto account = static_cast<std::size_t>(random() % calls.size());
     const double start = now * 0.9;
     now += span(random);
     bins.add(account, start, now, {.bytes = 7, .flows = 3, .waited = 1});
-    due[account] += 1;
+    calls[account] += 1;
   }
   std::size_t cells = 0;
-  for (std::size_t account = 0; account < due.size(); ++account) {
-    CHECK(total(bins, account).bytes == Approx(7 * due[account]).epsilon(1e-12));
-    CHECK(total(bins, account).flows == Approx(3 * due[account]).epsilon(1e-12));
-    CHECK(total(bins, account).waited == Approx(due[account]).epsilon(1e-12));
+  for (std::size_t account = 0; account < calls.size(); ++account) {
+    CHECK(total(bins, account).bytes == Approx(7 * calls[account]).epsilon(1e-12));
+    CHECK(total(bins, account).flows == Approx(3 * calls[account]).epsilon(1e-12));
+    CHECK(total(bins, account).waited == Approx(calls[account]).epsilon(1e-12));
     cells += bins.cells(account).size();
   }
-  CHECK(cells <= 1024);  // as was asked
+  CHECK(cells <= 1024);  // the limit
 }
 
-TEST_CASE("a sum spreads evenly over its time", "[links]") {
+TEST_CASE("an amount spreads evenly over its time", "[links]") {
   TimeBins bins(512);
   const std::size_t account = bins.open();
   bins.add(account, 1, 3, {.bytes = 200});
-  bins.add(account, 8, 8, {.bytes = 5});  // no time at all
+  bins.add(account, 8, 8, {.bytes = 5});  // an instant
   const double width = bins.width();
   CHECK(width * 512 > 8);
   CHECK(width * 256 <= 8);
@@ -67,34 +67,34 @@ TEST_CASE("a sum spreads evenly over its time", "[links]") {
   CHECK(bytes_within(bins, account, 8 - width, 9) == 5);
 }
 
-// star-0 to star-1 and star-2 to star-1 share the last link of their ways, of 1 GB/s.
-TEST_CASE("what other jobs send is in use, but not the job's own", "[links]") {
+// Flows from star-0 and from star-2 to star-1 share the last link, of 1 GB/s.
+TEST_CASE("traffic of other jobs uses links but does not count as the job's own", "[links]") {
   const cluster::Cluster& cluster = tests::bench_cluster();
   const std::vector<cluster::Host*> hosts = cluster.place({"star-0", "star-1", "star-2"}, 3);
-  const execution::Transfer own{hosts[0], hosts[1], 1'000'000'000};
-  const execution::Transfer other{hosts[2], hosts[1], 1'000'000'000};
+  const execution::Transfer own_flow{hosts[0], hosts[1], 1'000'000'000};
+  const execution::Transfer other_flow{hosts[2], hosts[1], 1'000'000'000};
   execution::LinkBook book(cluster);
-  book.add(own, trace::TrafficClass::activation, 0, 2);
-  book.add_other(other, -1, 1);  // half of it before the job began
-  book.add_other(other, -3, -1);
+  book.add(own_flow, trace::TrafficClass::activation, 0, 2);
+  book.add_from_other_job(other_flow, -1, 1);  // half of it before the job began
+  book.add_from_other_job(other_flow, -3, -1);
   book.settle();
-  constexpr double pieces = 0.01;
+  constexpr double bin_tolerance = 0.01;
   int own_links = 0;
   for (std::size_t link = 0; link < book.size(); ++link) {
     const std::string& name = cluster::Cluster::link_name(book.link(link));
     CAPTURE(name);
     own_links += book.is_own(link) ? 1 : 0;
     const TimeBins::Cell sum = book.sum(link, 0, 2);
-    CHECK(sum.bytes == Approx(book.is_own(link) ? 1e9 : 0).epsilon(pieces));
-    CHECK(book.sum(link, 1, 2).bytes == Approx(sum.bytes / 2).epsilon(pieces));
-    double others = 0;
-    if (const auto* const cells = book.use_by_others(link))
-      for (const TimeBins::Cell& cell : *cells) others += cell.bytes;
+    CHECK(sum.bytes == Approx(book.is_own(link) ? 1e9 : 0).epsilon(bin_tolerance));
+    CHECK(book.sum(link, 1, 2).bytes == Approx(sum.bytes / 2).epsilon(bin_tolerance));
+    double other_bytes = 0;
+    if (const auto* const cells = book.use_by_other_jobs(link))
+      for (const TimeBins::Cell& cell : *cells) other_bytes += cell.bytes;
     const bool is_shared = name == "star-1_DOWN";
-    CHECK(others == Approx(is_shared || name == "star-2_UP" ? 5e8 : 0).epsilon(pieces));
-    // It took 2 s for 1 s, and in the first of them what was full is the shared link.
-    if (is_shared) CHECK(book.sum(link, 0, 1).waited == Approx(0.5).epsilon(pieces));
-    if (name == "star-0_UP") CHECK(book.sum(link, 0, 1).waited == Approx(0).margin(pieces));
+    CHECK(other_bytes == Approx(is_shared || name == "star-2_UP" ? 5e8 : 0).epsilon(bin_tolerance));
+    // The flow takes 2 s instead of 1 s; in the first second the shared link is the bottleneck.
+    if (is_shared) CHECK(book.sum(link, 0, 1).waited == Approx(0.5).epsilon(bin_tolerance));
+    if (name == "star-0_UP") CHECK(book.sum(link, 0, 1).waited == Approx(0).margin(bin_tolerance));
   }
   CHECK(own_links == 2);
 }

@@ -7,7 +7,7 @@
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// Lanes of a device that are placed alike have one flow for all of them.
+// Lanes of a device with equivalent placement share one flow.
 
 using namespace pipewright;
 
@@ -19,87 +19,89 @@ struct Job : tests::HybridJob {
     set_parameters(50'000'000);
     communication().bucket = 50'000'000;
     costs.boundary_bytes = 400'000'000;
-    for (auto& of_stage : costs.times.of_stage)
-      for (double& seconds : of_stage) seconds /= 20;
+    for (auto& times_by_stage : costs.times.of_stage)
+      for (double& seconds : times_by_stage) seconds /= 20;
   }
-  // Passes so long that there are never two transfers at once.
-  void take_a_second() {
-    for (auto& of_stage : costs.times.of_stage)
-      for (double& seconds : of_stage) seconds = 1;
+  // Makes passes so long that no two transfers overlap.
+  void set_long_passes() {
+    for (auto& times_by_stage : costs.times.of_stage)
+      for (double& seconds : times_by_stage) seconds = 1;
   }
   std::uint64_t flows(const cluster::Cluster& cluster) const {
-    const execution::Job made = job(cluster);
-    const execution::RankPlacement of_ranks(cluster, made.hosts);
-    const execution::ReplicaGroups replica_groups(made);
-    return execution::Wiring(made, of_ranks, replica_groups).flows();
+    const execution::Job run_job = job(cluster);
+    const execution::RankPlacement rank_placement(cluster, run_job.hosts);
+    const execution::ReplicaGroups replica_groups(run_job);
+    return execution::Wiring(run_job, rank_placement, replica_groups).flows();
   }
 };
 
 }  // namespace
 
-TEST_CASE("folded ranks take as long as one rank with a share of the uplinks", "[fold]") {
-  // Four ranks over an uplink of 20 GB/s, 5 GB/s each: a transfer of 0.4 GB takes 80 ms.
+TEST_CASE("folded ranks take as long as one rank with its share of the uplinks", "[fold]") {
+  // Four ranks over an uplink of 20 GB/s get 5 GB/s each: a transfer of 0.4 GB takes 80 ms.
   const auto cluster = tests::make_cluster({.gpus = {4, 4}, .uplink = 20});
   Job job({.tp = 4});
-  job.take_a_second();
-  CHECK(job.flows(cluster) == 2);  // there and back
+  job.set_long_passes();
+  CHECK(job.flows(cluster) == 2);  // one in each direction
   for (const trace::TransferRow& row : job.run(cluster).transfers) {
     CHECK(row.bytes == 1'600'000'000);
     CHECK(row.end - row.start == Approx(0.08 + 5e-6).epsilon(1e-6));
   }
 }
 
-TEST_CASE("folding changes no time", "[fold]") {
+TEST_CASE("folding ranks changes no durations", "[fold]") {
   auto cluster = tests::make_cluster({.gpus = {4, 4, 4, 4}, .uplink = 20});
   struct Result {
     std::uint64_t flows;
     double end;
   };
   std::vector<Result> folded;
-  for (const bool unlike : {false, true}) {
-    if (unlike) tests::tell_apart(cluster, 4, 4);
+  for (const bool is_distinct : {false, true}) {
+    if (is_distinct) tests::make_nics_distinct(cluster, 4, 4);
     std::size_t index = 0;
-    for (const bool together : {true, false})
+    for (const bool replicas_together : {true, false})
       for (const std::uint32_t zero : {0U, 1U, 3U}) {
-        Job job({.tp = 4, .dp = 2, .zero = zero, .replicas_together = together});
+        Job job({.tp = 4, .dp = 2, .zero = zero, .replicas_together = replicas_together});
         const Result result{job.flows(cluster), tests::last_end(job.run(cluster))};
-        if (!unlike) {
+        if (!is_distinct) {
           folded.push_back(result);
           continue;
         }
-        const Result& other = folded[index++];
-        CAPTURE(together, zero);
-        CHECK(result.flows >= 4 * other.flows);
-        CHECK(result.end == Approx(other.end).epsilon(1e-9));
+        const Result& folded_result = folded[index++];
+        CAPTURE(replicas_together, zero);
+        CHECK(result.flows >= 4 * folded_result.flows);
+        CHECK(result.end == Approx(folded_result.end).epsilon(1e-9));
       }
   }
 }
 
-TEST_CASE("folding neither loses nor makes bytes", "[fold]") {
+TEST_CASE("folding keeps the number of bytes", "[fold]") {
   tests::watch_links();
   auto cluster = tests::make_cluster({.gpus = {4, 4, 4, 4}, .uplink = 20});
-  for (const bool unlike : {false, true}) {
-    if (unlike) tests::tell_apart(cluster, 4, 4);
-    for (const bool together : {true, false})
+  for (const bool is_distinct : {false, true}) {
+    if (is_distinct) tests::make_nics_distinct(cluster, 4, 4);
+    for (const bool replicas_together : {true, false})
       for (const bool reduces : {true, false}) {
-        Job job({.tp = 4, .dp = 2, .replicas_together = together});
-        // Each rank hands on 0.4 GB four times, there or back, or reduces 0.2 GB with another.
-        const double due = reduces ? 0.2e9 : 4 * 0.4e9;
+        Job job({.tp = 4, .dp = 2, .replicas_together = replicas_together});
+        // Each rank sends 0.4 GB four times, in either direction, or reduces 0.2 GB with another
+        // rank.
+        const double expected = reduces ? 0.2e9 : 4 * 0.4e9;
         if (reduces) job.costs.boundary_bytes = 0;
         if (!reduces) job.set_parameters(0);
-        job.take_a_second();
-        CAPTURE(unlike, together, reduces);
+        job.set_long_passes();
+        CAPTURE(is_distinct, replicas_together, reduces);
         int busy = 0;
         for (const auto& [link, bytes] : tests::link_bytes(job, cluster)) {
           if (bytes == 0) continue;
           CAPTURE(link);
-          CHECK(bytes == Approx(link.rfind("uplink", 0) == 0 ? 4 * due : due).epsilon(1e-6));
+          CHECK(bytes ==
+                Approx(link.rfind("uplink", 0) == 0 ? 4 * expected : expected).epsilon(1e-6));
           ++busy;
         }
-        // Links that others stand for carry nothing. The two ways round a ring of two are alike
-        // even where no two ranks are.
-        CHECK(busy >= (unlike ? 4 * 4 : 2));
-        if (!unlike) CHECK(busy <= 4 * (1 + 1) * 2);
+        // Links that a representative stands for carry nothing. Both directions of a ring of two
+        // are equivalent even if no two ranks are.
+        CHECK(busy >= (is_distinct ? 4 * 4 : 2));
+        if (!is_distinct) CHECK(busy <= 4 * (1 + 1) * 2);
       }
   }
 }

@@ -8,14 +8,14 @@
 #include "support/jobs.hpp"
 #include "tests/sim/execution/collectives/support.hpp"
 
-// What a trace says of links, against what one can work out by hand.
+// Link use in a trace, compared with results computed by hand.
 
 using namespace pipewright;
 using trace::TrafficClass;
 
 namespace {
 
-constexpr double boundary = 0.4e9;  // bytes of a lane: 40 ms over a NIC
+constexpr double boundary = 0.4e9;  // bytes per lane: 40 ms over a NIC
 
 struct Job : tests::HybridJob {
   Job(std::uint32_t devices, const tests::Layout& layout)
@@ -30,7 +30,7 @@ struct Sums {
   double waited = 0;
 };
 
-// Of all links of a class, those that others stand for included.
+// Sums over all links of a class, including links that a row represents.
 std::map<std::pair<std::string, TrafficClass>, Sums> by_class(const trace::Trace& trace) {
   std::map<std::pair<std::string, TrafficClass>, Sums> sums;
   for (const trace::LinkUseRow& row : trace.link_use) {
@@ -44,22 +44,22 @@ std::map<std::pair<std::string, TrafficClass>, Sums> by_class(const trace::Trace
 
 }  // namespace
 
-TEST_CASE("links carry what devices send, by class", "[links]") {
+TEST_CASE("links carry the traffic of devices by class", "[links]") {
   auto cluster = tests::make_cluster({.gpus = {4, 4, 4, 4}, .uplink = 40});
   for (const bool folds : {true, false}) {
-    if (!folds) tests::tell_apart(cluster, 4, 4);
+    if (!folds) tests::make_nics_distinct(cluster, 4, 4);
     CAPTURE(folds);
     Job job(2, {.tp = 4, .dp = 2, .zero = 1});
     job.set_parameters(50'000'000);
     const trace::Trace trace = job.run(cluster);
     const auto sums = by_class(trace);
-    // 4 microbatches of 4 lanes and 2 replicas; each leaves by a NIC, and enters by one.
+    // 4 microbatches of 4 lanes and 2 replicas; each leaves by one NIC and enters by another.
     const double hops = 4 * 4 * 2 * 2 * boundary;
     CHECK(sums.at({"nic", TrafficClass::activation}).bytes == Approx(hops).epsilon(1e-9));
     CHECK(sums.at({"nic", TrafficClass::gradient}).bytes == Approx(hops).epsilon(1e-9));
     CHECK(sums.at({"uplink", TrafficClass::gradient}).bytes == Approx(hops).epsilon(1e-9));
-    // A reduce-scatter of two ranks sends half of the gradients, 4 bytes a parameter, from each of
-    // 16 GPUs; a gather half of the weights, 2 bytes each.
+    // A reduce-scatter of two ranks sends half of the gradients, 4 bytes per parameter, from each
+    // of 16 GPUs; a gather sends half of the weights, 2 bytes each.
     CHECK(sums.at({"nic", TrafficClass::reduce_gradients}).bytes ==
           Approx(16 * 2 * 50e6 * 4 / 2).epsilon(1e-9));
     CHECK(sums.at({"nic", TrafficClass::gather_weights}).bytes ==
@@ -67,12 +67,13 @@ TEST_CASE("links carry what devices send, by class", "[links]") {
     CHECK(sums.count({"nvlink", TrafficClass::activation}) == 0);
     std::uint32_t links = 0;
     for (const trace::LinkRow& row : trace.links) links += row.alike;
-    CHECK(links == 2 * 16 + 2 * 4);  // each NIC and uplink, both ways
+    CHECK(links == 2 * 16 + 2 * 4);  // each NIC and uplink, in both directions
     if (folds) CHECK(trace.links.size() < links);
   }
 }
 
-TEST_CASE("links carry what passes say, folded or not, and of all replicas", "[links]") {
+TEST_CASE("links carry collectives of passes, of all replicas, with and without folding",
+          "[links]") {
   auto cluster = tests::make_cluster({.gpus = {4, 4, 4, 4}});
   const auto check = [&](Job& job) {
     job.communication().detail = config::Detail::full;
@@ -80,7 +81,8 @@ TEST_CASE("links carry what passes say, folded or not, and of all replicas", "[l
     job.add_call(schedules::PassKind::forward,
                  {.group = workload::Group::tp, .bytes = 8'000'000, .times = 3});
     const auto sums = by_class(job.run(cluster));
-    // Each of 16 GPUs sends 2 (n-1)/n of the bytes to the next, over its own link and that one's.
+    // Each of 16 GPUs sends 2 (n-1)/n of the bytes to the next, over its own link and the
+    // receiver's.
     CHECK(sums.at({"nvlink", TrafficClass::in_passes}).bytes ==
           Approx(16 * 2 * 3 * 4 * (2 * 3.0 / 4 * 8e6)).epsilon(1e-9));
     CHECK(sums.count({"nic", TrafficClass::in_passes}) == 0);
@@ -95,25 +97,27 @@ TEST_CASE("links carry what passes say, folded or not, and of all replicas", "[l
     job.symmetric = symmetric;
     check(job);
   }
-  tests::tell_apart(cluster, 4, 4);
+  tests::make_nics_distinct(cluster, 4, 4);
   Job job(2, {.tp = 4, .dp = 2});
   check(job);
 }
 
-TEST_CASE("who waits for whom is told at the link that is used up", "[links]") {
-  // Four lanes at once over an uplink for one: each takes four times as long as alone.
+TEST_CASE("waiting times are attributed to the link that is fully used", "[links]") {
+  // Four lanes at once on an uplink with the bandwidth of one: each takes four times as long as
+  // alone.
   const auto cluster = tests::make_cluster({.gpus = {4, 4}, .uplink = 10});
   Job job(2, {.tp = 4});
   const trace::Trace trace = job.run(cluster);
   const auto sums = by_class(trace);
   const double alone = boundary / tests::nic;
-  // Of each of 4 microbatches 4 flows take 4 times as long, and both uplinks are to blame.
+  // In each of 4 microbatches, 4 flows take 4 times as long, because of both uplinks.
   const double waited = 2 * 4 * 4 * (4 - 1) * alone;
   CHECK(sums.at({"uplink", TrafficClass::activation}).waited == Approx(waited).epsilon(1e-6));
   CHECK(sums.at({"nic", TrafficClass::activation}).waited == Approx(0).margin(1e-9));
 }
 
-TEST_CASE("a path's time alone is what its transfers take where nothing else goes", "[links]") {
+TEST_CASE("the uncontended time of a path is the time of its transfers without other traffic",
+          "[links]") {
   const auto cluster = tests::make_cluster({.gpus = {4, 4, 4}, .uplink = 20});
   Job job(3, {.tp = 4});
   const trace::Trace trace = job.run(cluster);
@@ -129,7 +133,7 @@ TEST_CASE("a path's time alone is what its transfers take where nothing else goe
       }
 }
 
-TEST_CASE("a collective's path says its narrowest link and its time alone", "[links]") {
+TEST_CASE("the path of a collective has its narrowest link and its uncontended time", "[links]") {
   const auto cluster = tests::make_cluster({{1, 1, 1, 1}});
   Job job(1, {.dp = 4});
   job.set_parameters(50'000'000);
@@ -142,7 +146,7 @@ TEST_CASE("a collective's path says its narrowest link and its time alone", "[li
     CHECK(row.end - row.start == Approx(path.alone).epsilon(1e-6));
 }
 
-TEST_CASE("the busiest link comes first, and others stand by name", "[links]") {
+TEST_CASE("links are ordered by use and then by name", "[links]") {
   const auto cluster = tests::make_cluster({.gpus = {2, 2}, .uplink = 10});
   Job job(2, {.tp = 2});
   const trace::Trace trace = job.run(cluster);
@@ -153,7 +157,7 @@ TEST_CASE("the busiest link comes first, and others stand by name", "[links]") {
   for (std::uint32_t i = 0; i < trace.links.size(); ++i) CHECK(trace.links[i].link == i);
 }
 
-TEST_CASE("nobody keeps book where nobody asks", "[links]") {
+TEST_CASE("links are not recorded for a sink that does not want them", "[links]") {
   const auto cluster = tests::make_cluster({{1, 1}});
   Job job(2, {});
   struct Plain : trace::Sink {

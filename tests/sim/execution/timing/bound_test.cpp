@@ -7,13 +7,13 @@
 #include "tests/sim/execution/collectives/support.hpp"
 #include "tests/sim/execution/random_jobs.hpp"
 
-// The bound against the simulation: never above it, and equal to it where nothing contends.
+// Compares the lower bound with the simulation: never above it, and equal to it without contention.
 
 using namespace pipewright;
 
 namespace {
 
-constexpr std::uint64_t divisible = 840 * 840;  // by all groups and buckets here
+constexpr std::uint64_t divisible = 840 * 840;  // by all groups and buckets in these tests
 
 double simulated(const execution::Job& job) {
   analysis::SummarySink sink;
@@ -21,25 +21,25 @@ double simulated(const execution::Job& job) {
   return sink.summary().makespan_s;
 }
 
-void give_parameters(tests::HybridJob& job, tests::Random& random) {
+void set_random_parameters(tests::HybridJob& job, tests::Random& random) {
   for (workload::StageTraffic& stage : job.costs.traffic)
     stage.parameters = random.whole(0, 2) * divisible;
   job.communication().bucket = random.whole(2, 8) * divisible / 2;
-  // ZeRO-3's layers, by what it holds of them at a time.
+  // Layers of ZeRO-3, by the number that it holds at a time.
   if (random.flip())
     job.costs.gathered.assign(job.schedule.stages(), random.whole(1, 4) * divisible);
 }
 
-// Traffic that contends: big tensors, experts, collectives in passes, all algorithms.
-void give_traffic(tests::HybridJob& job, tests::Random& random) {
-  give_parameters(job, random);
+// Sets traffic that contends: large tensors, experts, collectives in passes, all algorithms.
+void set_random_traffic(tests::HybridJob& job, tests::Random& random) {
+  set_random_parameters(job, random);
   job.costs.boundary_bytes = random.whole(0, 40'000'000);
   job.communication().all_reduce = static_cast<config::Algorithm>(random.whole(0, 4));
   for (workload::StageTraffic& stage : job.costs.traffic) {
     stage.parameters += random.whole(0, 50'000'000);
     if (random.flip()) stage.expert_parameters = random.whole(0, 10'000'000);
   }
-  // A few dozen buckets and layers at the most.
+  // At most a few dozen buckets and layers.
   job.communication().bucket = random.whole(20, 80) * divisible / 2;
   for (std::size_t stage = 0; stage < job.costs.gathered.size(); ++stage)
     job.costs.gathered[stage] = 4 * (job.costs.traffic[stage].parameters + 1) / random.whole(1, 12);
@@ -48,13 +48,13 @@ void give_traffic(tests::HybridJob& job, tests::Random& random) {
       stage->embedding_parameters = 1'000'003;
 }
 
-void check_never_above(const cluster::Cluster& cluster, std::uint32_t seed, int rounds,
+void check_bound_holds(const cluster::Cluster& cluster, std::uint32_t seed, int rounds,
                        const tests::JobSpace& space,
                        const std::function<void(tests::HybridJob&, tests::Random&)>& change) {
   double tightness = 0;
   const int count =
       tests::for_random_jobs(seed, rounds, space, [&](tests::HybridJob& random_job, auto& random) {
-        give_traffic(random_job, random);
+        set_random_traffic(random_job, random);
         change(random_job, random);
         const execution::Job job = random_job.job(cluster);
         const double time = simulated(job);
@@ -65,11 +65,12 @@ void check_never_above(const cluster::Cluster& cluster, std::uint32_t seed, int 
         tightness += bound / time;
       });
   CHECK(count > 15 * rounds);
-  CHECK(tightness / count > 0.5);  // a bound, and not just any
+  CHECK(tightness / count > 0.5);  // the bound must not be trivial
   UNSCOPED_INFO("mean tightness " << tightness / count);
 }
 
-cluster::Cluster made_cluster(const char* node, std::uint32_t nodes, double oversubscription) {
+cluster::Cluster leaf_spine_cluster(const char* node, std::uint32_t nodes,
+                                    double oversubscription) {
   const config::test::Folder folder;
   return cluster::Cluster::load(folder.write(
       "made.xml", cluster::make_platform({.nodes = {{&cluster::find_node_kind(node), nodes}},
@@ -80,13 +81,13 @@ cluster::Cluster made_cluster(const char* node, std::uint32_t nodes, double over
 
 }  // namespace
 
-TEST_CASE("where nothing contends the bound is the simulated time", "[bound]") {
+TEST_CASE("the bound equals the simulated time without contention", "[bound]") {
   const auto cluster = tests::mesh_cluster(16);
   for (const std::uint32_t zero : {0U, 1U, 2U, 3U}) {
     const int count = tests::for_random_jobs(
         77 + zero, 6, {.zeros = {zero}}, [&](tests::HybridJob& random_job, tests::Random& random) {
-          give_parameters(random_job, random);
-          // Two tensors at once from one device to another would share its link.
+          set_random_parameters(random_job, random);
+          // Two tensors at once from one device to another would share a link.
           if (!schedules::has_fused_pairs(random_job.schedule))
             random_job.costs.boundary_bytes = 1'000'000;
           const execution::Job job = random_job.job(cluster);
@@ -99,8 +100,8 @@ TEST_CASE("where nothing contends the bound is the simulated time", "[bound]") {
 }
 
 TEST_CASE("the bound of 1F1B is its closed form", "[bound]") {
-  // p devices, m microbatches, F of 1 s and B of 2 s: (m + p - 1) (F + B), and a hop each way for
-  // each stage down and up.
+  // With p devices, m microbatches, F of 1 s and B of 2 s: (m + p - 1) (F + B), and a hop in each
+  // direction for each stage.
   const auto network = cluster::Cluster::ideal(0.25);
   const auto schedule = schedules::make_schedule("1f1b", {.devices = 4, .microbatches = 8});
   workload::StageCosts costs;
@@ -111,37 +112,37 @@ TEST_CASE("the bound of 1F1B is its closed form", "[bound]") {
       .schedule = schedule, .costs = costs, .cluster = network, .hosts = network.place({}, 4)};
   const double time = simulated(job);
   CHECK(execution::lower_bound(job) == Approx(time).epsilon(1e-12));
-  const auto still = cluster::Cluster::ideal(0);
-  const execution::Job without{
-      .schedule = schedule, .costs = costs, .cluster = still, .hosts = still.place({}, 4)};
-  CHECK(execution::lower_bound(without) == Approx((8 + 4 - 1) * 3).epsilon(1e-12));
+  const auto no_latency = cluster::Cluster::ideal(0);
+  const execution::Job latency_free{.schedule = schedule,
+                                    .costs = costs,
+                                    .cluster = no_latency,
+                                    .hosts = no_latency.place({}, 4)};
+  CHECK(execution::lower_bound(latency_free) == Approx((8 + 4 - 1) * 3).epsilon(1e-12));
 }
 
-TEST_CASE("the bound stays below on nodes that share a NIC and thin uplinks", "[bound]") {
+TEST_CASE("the bound holds on nodes with a shared NIC and thin uplinks", "[bound]") {
   const auto cluster = tests::make_cluster({{4, 4, 4, 4}, 4, true});
-  check_never_above(cluster, 1, 5, {}, [](auto&, auto&) {});
+  check_bound_holds(cluster, 1, 5, {}, [](auto&, auto&) {});
 }
 
-TEST_CASE("the bound stays below on an oversubscribed fabric", "[bound]") {
-  const auto cluster = made_cluster("a100-4nic", 2, 4);
-  check_never_above(cluster, 2, 5, {.most_iterations = 2}, [](auto&, auto&) {});
+TEST_CASE("the bound holds on an oversubscribed fabric", "[bound]") {
+  const auto cluster = leaf_spine_cluster("a100-4nic", 2, 4);
+  check_bound_holds(cluster, 2, 5, {.max_iterations = 2}, [](auto&, auto&) {});
 }
 
-TEST_CASE("the bound stays below where devices are slow, or fast, and their passes overlap",
-          "[bound]") {
-  const auto cluster = made_cluster("dgx-1-v100", 2, 2);
-  check_never_above(
-      cluster, 3, 5, {.most_iterations = 2}, [](tests::HybridJob& job, tests::Random& random) {
+TEST_CASE("the bound holds with slow and fast devices whose passes overlap", "[bound]") {
+  const auto cluster = leaf_spine_cluster("dgx-1-v100", 2, 2);
+  check_bound_holds(
+      cluster, 3, 5, {.max_iterations = 2}, [](tests::HybridJob& job, tests::Random& random) {
         job.slowdown = random.reals(std::size_t{job.ranks.replicas()} * job.schedule.devices,
                                     random.flip() ? 0.6 : 1, 1.6);
         if (random.flip()) job.communication().overlap_slowdown = random.real(1, 1.4);
       });
 }
 
-TEST_CASE("the bound stays below where collectives inside passes are simulated in full",
-          "[bound]") {
+TEST_CASE("the bound holds with collectives inside passes simulated in full", "[bound]") {
   const auto cluster = tests::make_cluster({{4, 4, 4, 4}, 20, false});
-  check_never_above(cluster, 4, 4, {}, [](tests::HybridJob& job, tests::Random& random) {
+  check_bound_holds(cluster, 4, 4, {}, [](tests::HybridJob& job, tests::Random& random) {
     job.communication().detail = config::Detail::full;
     for (const auto kind : {schedules::PassKind::forward, schedules::PassKind::backward,
                             schedules::PassKind::input_grad})
@@ -158,8 +159,7 @@ TEST_CASE("the bound stays below where collectives inside passes are simulated i
   });
 }
 
-TEST_CASE("where a straggler slows one replica, the bound sees it through what all wait for",
-          "[bound]") {
+TEST_CASE("the bound includes a straggler of another replica through synchronization", "[bound]") {
   const auto cluster = tests::mesh_cluster(16);
   tests::HybridJob random_job(schedules::make_schedule("1f1b", {.devices = 4, .microbatches = 8}),
                               {.dp = 4, .zero = 1});
@@ -170,16 +170,16 @@ TEST_CASE("where a straggler slows one replica, the bound sees it through what a
   CHECK(execution::lower_bound(job) == Approx(simulated(job)).epsilon(1e-9));
 }
 
-TEST_CASE("the bound is the timing engine's time, with no rows to show for it", "[bound]") {
+TEST_CASE("the bound equals the time of the timing engine", "[bound]") {
   const auto cluster = tests::make_cluster({{4, 4, 4, 4}, 4, true});
   const int count =
       tests::for_random_jobs(31, 5, {}, [&](tests::HybridJob& random_job, tests::Random& random) {
-        give_traffic(random_job, random);
+        set_random_traffic(random_job, random);
         const execution::Job job = random_job.job(cluster);
         analysis::SummarySink sink;
         execution::run(job, execution::EngineKind::timing, {}, sink);
-        execution::LeastTimes least(job, execution::LeastTimes::Sharing::ignored);
-        const double bound = execution::lower_bound(job, least);
+        execution::LeastTimes least_times(job, execution::LeastTimes::Sharing::ignored);
+        const double bound = execution::lower_bound(job, least_times);
         CAPTURE(tests::describe(random_job));
         CHECK(bound <= sink.summary().makespan_s * (1 + 1e-9));
         CHECK(bound == Approx(sink.summary().makespan_s).epsilon(1e-9));

@@ -6,7 +6,7 @@
 #include "support/random.hpp"
 #include "support/runs.hpp"
 
-// Two engines that share nothing but the schedule must give every pass the same times.
+// Two engines that share only the schedule must compute the same times for every pass.
 
 using namespace pipewright;
 using schedules::P2p;
@@ -16,7 +16,8 @@ namespace {
 schedules::PassTimes random_times(tests::Random& random, const schedules::Schedule& schedule,
                                   double low, double high) {
   schedules::PassTimes times;
-  for (auto& of_stage : times.of_stage) of_stage = random.reals(schedule.stages(), low, high);
+  for (auto& times_by_stage : times.of_stage)
+    times_by_stage = random.reals(schedule.stages(), low, high);
   return times;
 }
 
@@ -49,8 +50,8 @@ void check_same(const trace::Trace& simulated, const trace::Trace& timed) {
 
 std::optional<schedules::Schedule> random_schedule(const schedules::Entry& entry,
                                                    tests::Random& random,
-                                                   std::uint32_t most_devices) {
-  schedules::Parameters parameters{.devices = random.whole(1, most_devices),
+                                                   std::uint32_t max_devices) {
+  schedules::Parameters parameters{.devices = random.whole(1, max_devices),
                                    .microbatches = random.whole(1, 24),
                                    .iterations = random.whole(1, 3)};
   if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = random.whole(1, 4);
@@ -90,7 +91,7 @@ TEST_CASE("the engines agree on an ideal network", "[engines]") {
   CHECK(compared > 150);
 }
 
-TEST_CASE("the engines agree on links that nobody shares", "[engines]") {
+TEST_CASE("the engines agree on links that are not shared", "[engines]") {
   tests::Random random(20240229);
   const auto& cluster = tests::bench_cluster();
   int compared = 0;
@@ -98,8 +99,8 @@ TEST_CASE("the engines agree on links that nobody shares", "[engines]") {
     for (const schedules::Entry& entry : schedules::catalog()) {
       for (const P2p mode : {P2p::eager, P2p::rendezvous, P2p::blocking}) {
         const auto schedule = random_schedule(entry, random, 8);
-        // A tensor of 1 MB takes 1 ms here, less than any pass: flows of one link never overlap,
-        // but for the two that a fused pair sends to one neighbour.
+        // A tensor of 1 MB takes 1 ms here, less than any pass: flows on a link never overlap,
+        // except for the two that a fused pair sends to the same neighbour.
         if (!schedule || schedules::has_fused_pairs(*schedule)) continue;
         auto costs = tests::costs_of(*schedule, random_times(random, *schedule, 2e-3, 0.01));
         costs.boundary_bytes = 1'000'000;
@@ -146,8 +147,7 @@ TEST_CASE("the engines agree on split backwards and on a stage of two devices", 
              tests::run(job, execution::EngineKind::timing));
 }
 
-TEST_CASE("the same run twice in one process differs by no more than the clock's rounding",
-          "[engines]") {
+TEST_CASE("two runs in one process differ only by the rounding of the clock", "[engines]") {
   const auto schedule = schedules::make_schedule("1f1b", {.devices = 4, .microbatches = 16});
   tests::Random random(20240229);
   auto costs = tests::costs_of(schedule, random_times(random, schedule, 2e-3, 0.01));
@@ -157,11 +157,11 @@ TEST_CASE("the same run twice in one process differs by no more than the clock's
                            .costs = costs,
                            .cluster = cluster,
                            .hosts = cluster.place({"star-0", "star-1", "star-2", "star-3"}, 4)};
-  const auto once = tests::run(job, execution::EngineKind::simgrid);
-  check_same(tests::run(job, execution::EngineKind::simgrid), once);
+  const auto first_run = tests::run(job, execution::EngineKind::simgrid);
+  check_same(tests::run(job, execution::EngineKind::simgrid), first_run);
 }
 
-TEST_CASE("a device is busy for exactly its passes' durations", "[engines]") {
+TEST_CASE("a device is busy for exactly the duration of its passes", "[engines]") {
   tests::Random random(20240229);
   const auto schedule =
       schedules::make_schedule("interleaved-1f1b", {.devices = 4, .microbatches = 8, .chunks = 2});
@@ -175,11 +175,12 @@ TEST_CASE("a device is busy for exactly its passes' durations", "[engines]") {
                   .hosts = cluster.place({"star-0", "star-1", "star-2", "star-3"}, 4)},
                  execution::EngineKind::simgrid);
   std::vector<double> busy(4);
-  std::vector<double> due(4);
+  std::vector<double> expected(4);
   for (const trace::PassRow& row : result.passes) busy[row.device] += row.end - row.start;
   for (std::uint32_t stage = 0; stage < 8; ++stage)
-    due[stage % 4] +=
+    expected[stage % 4] +=
         8 * (costs.times({schedules::PassKind::forward, static_cast<std::uint16_t>(stage), 0}) +
              costs.times({schedules::PassKind::backward, static_cast<std::uint16_t>(stage), 0}));
-  for (std::size_t device = 0; device < 4; ++device) CHECK(busy[device] == Approx(due[device]));
+  for (std::size_t device = 0; device < 4; ++device)
+    CHECK(busy[device] == Approx(expected[device]));
 }

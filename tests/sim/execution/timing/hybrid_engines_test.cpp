@@ -7,34 +7,36 @@
 #include "support/jobs.hpp"
 #include "support/random.hpp"
 
-// Actors and flows on one side, sums of durations on the other: where nothing contends, the two
-// engines must give a hybrid job the same times, and hold the same memory.
+// Compares the engine with actors and flows with the engine that sums up durations: without
+// contention both must give a hybrid job the same times and the same memory.
 
 using namespace pipewright;
 using execution::EngineKind;
 
 namespace {
 
-double worst = 0;  // relative to the end of the run, of all rows of a case
+// Largest difference between rows of a case, relative to the end of the run.
+double largest_difference = 0;
 
 template <class Row>
 void check_same_rows(std::vector<Row> a, std::vector<Row> b, double end,
                      std::initializer_list<double Row::*> times) {
   REQUIRE(a.size() == b.size());
   for (std::size_t i = 0; i < a.size(); ++i)
-    for (const auto time : times) worst = std::max(worst, std::abs(a[i].*time - b[i].*time) / end);
+    for (const auto time : times)
+      largest_difference = std::max(largest_difference, std::abs(a[i].*time - b[i].*time) / end);
 }
 
 template <class Row, class Name>
-std::vector<Row> sorted(std::vector<Row> rows, const Name& name) {
-  std::ranges::sort(rows, {}, name);
+std::vector<Row> sorted(std::vector<Row> rows, const Name& key) {
+  std::ranges::sort(rows, {}, key);
   return rows;
 }
 
 void check_same(const trace::Trace& simulated, const trace::Trace& timed) {
   const double end = tests::last_end(timed);
   REQUIRE(end > 0);
-  worst = 0;
+  largest_difference = 0;
   const auto pass = [](const trace::PassRow& row) {
     return std::tuple(row.device, row.stage, row.microbatch, row.kind);
   };
@@ -42,9 +44,9 @@ void check_same(const trace::Trace& simulated, const trace::Trace& timed) {
   check_same_rows<PassRow>(
       sorted(simulated.passes, pass), sorted(timed.passes, pass), end,
       {&PassRow::sent, &PassRow::ready, &PassRow::start, &PassRow::end, &PassRow::released});
-  CHECK(worst < 1e-9);
+  CHECK(largest_difference < 1e-9);
 
-  worst = 0;
+  largest_difference = 0;
   using trace::CollectiveRow;
   const auto collective = [](const CollectiveRow& row) {
     return std::tuple(row.device, row.kind, row.stage, row.iteration, row.posted, row.end);
@@ -53,57 +55,59 @@ void check_same(const trace::Trace& simulated, const trace::Trace& timed) {
   const auto b = sorted(timed.collectives, collective);
   check_same_rows<CollectiveRow>(
       a, b, end, {&CollectiveRow::posted, &CollectiveRow::start, &CollectiveRow::end});
-  CHECK(worst < 1e-9);
+  CHECK(largest_difference < 1e-9);
   for (std::size_t i = 0; i < a.size(); ++i)
     CHECK((a[i].stage == b[i].stage && a[i].kind == b[i].kind && a[i].bytes == b[i].bytes));
 
-  worst = 0;
+  largest_difference = 0;
   using trace::StepRow;
   const auto step = [](const StepRow& row) { return std::tuple(row.device, row.iteration); };
   check_same_rows<StepRow>(sorted(simulated.steps, step), sorted(timed.steps, step), end,
                            {&StepRow::start, &StepRow::reduced, &StepRow::synchronized,
                             &StepRow::updated, &StepRow::end, &StepRow::gathering});
-  CHECK(worst < 1e-9);
+  CHECK(largest_difference < 1e-9);
 
-  // In the order of each device.
-  worst = 0;
+  // Memory is compared in the order of each device.
+  largest_difference = 0;
   using trace::MemoryRow;
   const auto memory = [](std::vector<MemoryRow> rows) {
     std::ranges::stable_sort(rows, {}, &MemoryRow::device);
     return rows;
   };
-  const auto held = memory(simulated.memory);
-  const auto timed_held = memory(timed.memory);
-  check_same_rows<MemoryRow>(held, timed_held, end, {&MemoryRow::time});
-  CHECK(worst < 1e-9);
-  CHECK(std::ranges::equal(held, timed_held, [](const MemoryRow& x, const MemoryRow& y) {
-    return x.category == y.category && x.bytes == y.bytes;
-  }));
+  const auto simulated_memory = memory(simulated.memory);
+  const auto timed_memory = memory(timed.memory);
+  check_same_rows<MemoryRow>(simulated_memory, timed_memory, end, {&MemoryRow::time});
+  CHECK(largest_difference < 1e-9);
+  CHECK(std::ranges::equal(simulated_memory, timed_memory,
+                           [](const MemoryRow& x, const MemoryRow& y) {
+                             return x.category == y.category && x.bytes == y.bytes;
+                           }));
 }
 
-// Passes of 2 to 10 ms, between which a transfer of 1 MB has gone.
+// Sets random passes of 2 to 10 ms, longer than a transfer of 1 MB.
 void randomize(tests::HybridJob& job, tests::Random& random) {
-  for (auto& of_stage : job.costs.times.of_stage)
-    for (double& seconds : of_stage) seconds = random.real(2e-3, 10e-3);
-  // Of a pair, or of two routes, several may go at once.
-  const bool alone = !schedules::has_fused_pairs(job.schedule) && job.schedule.routes.count() == 1;
-  job.costs.boundary_bytes = alone ? 1'000'000 : 0;
-  // Flows are of whole bytes: groups of up to 8 ranks and up to 8 buckets share these evenly.
+  for (auto& times_by_stage : job.costs.times.of_stage)
+    for (double& seconds : times_by_stage) seconds = random.real(2e-3, 10e-3);
+  // Pairs, and schedules with two routes, may have several transfers at once.
+  const bool is_single =
+      !schedules::has_fused_pairs(job.schedule) && job.schedule.routes.count() == 1;
+  job.costs.boundary_bytes = is_single ? 1'000'000 : 0;
+  // Flows have whole bytes: groups of up to 8 ranks and up to 8 buckets divide them evenly.
   constexpr std::uint64_t divisible = 840 * 840;
   for (workload::StageTraffic& stage : job.costs.traffic)
     stage.parameters = random.whole(0, 2) * divisible;
   for (double& seconds : job.costs.optimizer_seconds) seconds = random.real(0, 5e-3);
   if (random.flip())
-    for (std::vector<double>& of_stage : job.costs.overlap_slowdown)
-      of_stage = random.reals(job.schedule.stages(), 1, 1.6);
-  config::Communication& talk = job.communication();
-  talk.overlap_grad_reduce = random.flip();
-  talk.overlap_param_gather = random.flip();
-  talk.global_norm = random.flip();
-  talk.gradient_bytes = random.flip() ? 4 : 2;
-  talk.bucket = random.whole(2, 8) * divisible / 2;
-  talk.all_reduce = random.flip() ? config::Algorithm::ring : config::Algorithm::direct;
-  // The two ends of a pipeline of two devices have only one link for all that they say.
+    for (std::vector<double>& slowdown_by_stage : job.costs.overlap_slowdown)
+      slowdown_by_stage = random.reals(job.schedule.stages(), 1, 1.6);
+  config::Communication& communication = job.communication();
+  communication.overlap_grad_reduce = random.flip();
+  communication.overlap_param_gather = random.flip();
+  communication.global_norm = random.flip();
+  communication.gradient_bytes = random.flip() ? 4 : 2;
+  communication.bucket = random.whole(2, 8) * divisible / 2;
+  communication.all_reduce = random.flip() ? config::Algorithm::ring : config::Algorithm::direct;
+  // Both ends of a pipeline of two devices have only one link for all their traffic.
   if (random.flip() && job.schedule.devices > 2)
     for (workload::StageTraffic* stage : {&job.costs.traffic.front(), &job.costs.traffic.back()}) {
       stage->embedding_parameters = 100'000;
@@ -111,7 +115,7 @@ void randomize(tests::HybridJob& job, tests::Random& random) {
     }
 }
 
-// Some passes are longer than their kernels, because of the host.
+// Makes some passes longer than their kernels, because of the host.
 void add_host(tests::HybridJob& job, tests::Random& random) {
   for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind) {
     job.costs.host_waits[kind] = random.reals(job.schedule.stages(), 0, 4e-3);
@@ -123,14 +127,14 @@ void add_host(tests::HybridJob& job, tests::Random& random) {
 struct Space {
   std::uint32_t tp = 1;
   std::vector<std::uint32_t> zeros{0};
-  std::uint32_t most_iterations = 1;
+  std::uint32_t max_iterations = 1;
   bool stragglers = false;
   bool jitter = false;
-  bool in_full = false;  // collectives within passes, one by one
-  bool copies = false;   // of shards
+  bool in_full = false;  // collectives inside passes are simulated individually
+  bool copies = false;   // copies of shards
 };
 
-// The GPUs of one or two replicas are slow.
+// Slows down the GPUs of one or two replicas.
 void slow_down(tests::HybridJob& job, tests::Random& random) {
   job.slowdown.assign(std::size_t{job.ranks.replicas()} * job.schedule.devices, 1);
   for (int count = 0; count < 2; ++count)
@@ -138,7 +142,7 @@ void slow_down(tests::HybridJob& job, tests::Random& random) {
         random.real(0.8, 1.6);
 }
 
-// Beside which some compute, of which some would rather have more than there is.
+// Adds collectives beside compute, some of which could hide behind more compute than there is.
 void add_calls(tests::HybridJob& job, workload::Group group, tests::Random& random) {
   using schedules::PassKind;
   job.communication().detail = config::Detail::full;
@@ -153,7 +157,7 @@ void add_calls(tests::HybridJob& job, workload::Group group, tests::Random& rand
                           .overlappable_compute = random.flip() ? random.real(0, 8e-3) : 0});
 }
 
-// All families of schedules, on layouts that fit 16 GPUs.
+// Compares the engines for all families of schedules, on layouts that fit 16 GPUs.
 void compare(const Space& space) {
   const auto cluster = tests::mesh_cluster(16);
   tests::Random random(1701);
@@ -164,7 +168,7 @@ void compare(const Space& space) {
         schedules::Parameters parameters{
             .devices = random.flip() ? 4U : 2U,
             .microbatches = 2 * random.whole(1, 6),
-            .iterations = space.most_iterations > 1 ? random.whole(2, space.most_iterations) : 1};
+            .iterations = space.max_iterations > 1 ? random.whole(2, space.max_iterations) : 1};
         if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = random.whole(1, 3);
         if (entry.takes(&schedules::Parameters::fused)) parameters.fused = random.whole(0, 1);
         std::optional<schedules::Schedule> schedule;
@@ -173,8 +177,8 @@ void compare(const Space& space) {
         } catch (const schedules::Error&) {
           continue;
         }
-        // Steps of versions of their own run into each other, and two devices of a stage do not
-        // shard its gradients.
+        // Steps with several weight versions overlap, and two devices of a stage do not shard its
+        // gradients.
         if (parameters.iterations > 1 && schedule->weight_versions > 1) continue;
         if (zero >= 2 && schedule->routes.count() > 1) continue;
         const bool folded = space.in_full && random.flip();
@@ -188,7 +192,7 @@ void compare(const Space& space) {
                                                     .folded = folded});
         randomize(job, random);
         if (parameters.iterations > 1) job.communication().global_norm = true;
-        if (zero == 3 && random.flip())  // which holds some layers at a time
+        if (zero == 3 && random.flip())  // holds some layers at a time
           job.costs.gathered.assign(job.schedule.stages(), random.whole(1, 4) * 840 * 840);
         if (space.copies && zero == 3) {
           job.conditions.reshards = random.flip();
@@ -223,7 +227,7 @@ TEST_CASE("the engines agree on replicas under ZeRO-2 and ZeRO-3", "[hybrid]") {
   compare({.zeros = {2, 3}});
 }
 
-TEST_CASE("the engines agree on copies of shards, resharded or not", "[hybrid]") {
+TEST_CASE("the engines agree on copies of shards, with and without resharding", "[hybrid]") {
   compare({.zeros = {1, 2, 3, 3}, .copies = true});
 }
 
@@ -232,22 +236,22 @@ TEST_CASE("the engines agree on replicas of tensor-parallel devices", "[hybrid]"
 }
 
 TEST_CASE("the engines agree on iterations that wait for each other", "[hybrid]") {
-  compare({.zeros = {0, 1, 2, 3}, .most_iterations = 3});
+  compare({.zeros = {0, 1, 2, 3}, .max_iterations = 3});
 }
 
 TEST_CASE("the engines agree on stragglers among replicas", "[hybrid]") {
-  compare({.zeros = {0, 1}, .most_iterations = 2, .stragglers = true});
+  compare({.zeros = {0, 1}, .max_iterations = 2, .stragglers = true});
 }
 
-TEST_CASE("the engines agree on passes that take a random time", "[hybrid]") {
-  compare({.zeros = {0, 1}, .most_iterations = 2, .jitter = true});
+TEST_CASE("the engines agree on passes with random times", "[hybrid]") {
+  compare({.zeros = {0, 1}, .max_iterations = 2, .jitter = true});
 }
 
-TEST_CASE("the engines agree on passes whose collectives are simulated one by one", "[hybrid]") {
+TEST_CASE("the engines agree on passes whose collectives are simulated individually", "[hybrid]") {
   compare({.tp = 2, .stragglers = true, .in_full = true});
 }
 
-TEST_CASE("the engines agree on passes that go at the pace of other replicas", "[hybrid]") {
+TEST_CASE("the engines agree on passes at the pace of other replicas", "[hybrid]") {
   const auto cluster = tests::mesh_cluster(16);
   tests::HybridJob job(schedules::make_schedule("dualpipe", {.devices = 4, .microbatches = 16}),
                        {.ep = 2, .dp = 2, .replicas_together = true});
