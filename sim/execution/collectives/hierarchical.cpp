@@ -81,7 +81,7 @@ ByProtocol longest_way(const std::vector<Flow>& flows, const RankPlacement& plac
   for (const Flow& flow : flows) {
     const cluster::Route route = placement.route(flow.source, flow.destination);
     for (std::size_t p = 0; p < latency.size(); ++p)
-      latency[p] = std::max(latency[p], route.by[p].latency);
+      latency[p] = std::max(latency[p], route.per_protocol[p].latency);
   }
   return latency;
 }
@@ -112,10 +112,10 @@ PeerWays::PeerWays(const Nodes& nodes, const RankPlacement& placement)
       const auto outside = way(nodes[0][b], nodes[1][b], placement);
       if (!inside || !outside || inside->bandwidth < outside->bandwidth) continue;
       const auto direct = way(nodes[0][a], nodes[1][b], placement);
-      if (direct && direct->way().size() <= outside->way().size()) continue;
+      if (direct && direct->path().size() <= outside->path().size()) continue;
       by_peer_[a * each_ + b] = true;
       for (std::size_t p = 0; p < latency_.size(); ++p)
-        latency_[p] = std::max(latency_[p], inside->by[p].latency);
+        latency_[p] = std::max(latency_[p], inside->per_protocol[p].latency);
       any_ = true;
     }
 }
