@@ -15,11 +15,11 @@
 
 namespace pipewright::cluster {
 Cluster Cluster::ideal(double latency) {
-  static Host anybody{.name = "ideal"};
+  static Host host{.name = "ideal"};
   Cluster cluster;
   cluster.ideal_latency_ = latency;
   cluster.name_ = fmt::format("ideal network, {:g} ms a hop", latency * 1e3);
-  cluster.gpus_.push_back(&anybody);
+  cluster.gpus_.push_back(&host);
   cluster.nodes_.push_back(cluster.gpus_);
   return cluster;
 }
@@ -33,16 +33,16 @@ Cluster Cluster::load(const std::filesystem::path& path, const std::string& labe
   cluster.records_ = read_records(file);
   std::optional<Platform> platform = read_platform(file);
   if (platform && platform->hosts.empty())
-    throw Error(fmt::format("{}: has no hosts; each GPU is a host", path.string()));
+    throw Error(fmt::format("{}: has no hosts; declare each GPU as a host", path.string()));
   const bool finds_routes =
-      platform && (multipath.by != config::MultipathBy::file || !has_several_ways(*platform));
+      platform && (multipath.by != config::MultipathBy::file || !has_equal_paths(*platform));
   cluster.network_ =
       finds_routes ? make_network(file, std::move(*platform), multipath) : load_with_simgrid(file);
   read_memory(file, *cluster.network_);
   read_model(file, *cluster.network_);
   cluster.gpus_ = cluster.network_->gpus;
   if (cluster.gpus_.empty())
-    throw Error(fmt::format("{}: has no hosts; each GPU is a host", path.string()));
+    throw Error(fmt::format("{}: has no hosts; declare each GPU as a host", path.string()));
   for (Host* gpu : cluster.gpus_) {
     const std::uint32_t node = cluster.node_of(gpu);
     if (node >= cluster.nodes_.size()) cluster.nodes_.resize(node + std::size_t{1});
@@ -58,12 +58,12 @@ std::vector<Host*> Cluster::place(const std::vector<std::string>& names,
   if (is_ideal()) return std::vector<Host*>(count, gpus_.front());
   if (names.empty()) {
     if (gpus_.size() < count)
-      throw Error(fmt::format("{}: has {} GPUs, but the job takes {}", name_, gpus_.size(), count));
+      throw Error(fmt::format("{}: has {} GPUs, but the job needs {}", name_, gpus_.size(), count));
     return {gpus_.begin(), gpus_.begin() + count};
   }
   if (names.size() != count)
     throw Error(
-        fmt::format("placement names {} hosts, but the job takes {} GPUs", names.size(), count));
+        fmt::format("placement names {} hosts, but the job needs {} GPUs", names.size(), count));
   std::unordered_map<std::string, Host*> by_name;
   for (Host* gpu : gpus_) by_name.emplace(name_of(gpu), gpu);
   std::vector<Host*> placed;
@@ -71,11 +71,11 @@ std::vector<Host*> Cluster::place(const std::vector<std::string>& names,
   for (const std::string& name : names) {
     const auto host = by_name.find(name);
     if (host == by_name.end())
-      throw Error(fmt::format("placement: {} has no GPU '{}'; its first is '{}'", name_, name,
+      throw Error(fmt::format("placement: {} has no GPU '{}'; the first one is '{}'", name_, name,
                               name_of(gpus_.front())));
     if (!taken.insert(name).second)
-      throw Error(
-          fmt::format("placement: host '{}' is named twice; each device needs its own", name));
+      throw Error(fmt::format(
+          "placement: host '{}' is named twice; each device needs a host of its own", name));
     placed.push_back(host->second);
   }
   return placed;
@@ -85,40 +85,43 @@ Route Cluster::route(const Host* source, const Host* destination, Numbers number
   Route route{.source = const_cast<Host*>(source), .destination = const_cast<Host*>(destination)};
   if (is_ideal()) {
     route.latency = ideal_latency_ * latency_factor_;
-    for (Route::By& by : route.by) by.latency = route.latency;
+    for (Route::ProtocolCost& protocol_cost : route.per_protocol)
+      protocol_cost.latency = route.latency;
     return route;
   }
   if (source == destination) return route;
   const double message = this->model(numbers).message;
-  const bool found = network_->find(source, destination, route);
-  // A way without links takes its latency alone.
-  if (!found || (route.links.empty() && route.latency <= 0))
+  const bool is_found = network_->find(source, destination, route);
+  // A route without links is valid if it has a latency.
+  if (!is_found || (route.links.empty() && route.latency <= 0))
     throw Error(fmt::format("{}: no route leads from '{}' to '{}'", name_, name_of(source),
                             name_of(destination)));
-  route.latency *= latency_factor_;  // what there is beside the links'
-  for (Route::By& by : route.by) by.latency = route.latency;
+  route.latency *= latency_factor_;  // latency in addition to that of links
+  for (Route::ProtocolCost& per_protocol : route.per_protocol) per_protocol.latency = route.latency;
   if (network_->has_failed_links)
     for (const Link* link : route.links)
       if (link->failed)
-        throw Error(fmt::format("link '{}' has failed, and no other way leads from '{}' to '{}'",
+        throw Error(fmt::format("link '{}' has failed, and no other route leads from '{}' to '{}'",
                                 link_name(link), name_of(source), name_of(destination)));
   for (auto link = route.links.begin(); link != route.links.end();) {
-    const auto next = route.divides() ? std::find_if(link, route.links.end(),
-                                                     [&](auto* other) { return other != *link; })
-                                      : link + 1;
+    const auto next = route.divides()
+                          ? std::find_if(link, route.links.end(),
+                                         [&](auto* candidate) { return candidate != *link; })
+                          : link + 1;
     route.bandwidth =
         std::min(route.bandwidth, capacity_of(*link, numbers) / static_cast<double>(next - link));
     link = next;
   }
-  for (const Link* link : route.way()) {
+  for (const Link* link : route.path()) {
     const ClassModel& model = link->model(numbers);
     const double latency = model.latency.value_or(link->latency) * latency_factor_;
     route.latency += latency;
     route.message = std::max(route.message, model.message.value_or(message));
-    for (std::size_t i = 0; i < route.by.size(); ++i) {
-      const ProtocolCost cost = model.by[i].value_or(ProtocolCost{});
-      route.by[i].latency += latency * cost.latency;
-      route.by[i].efficiency = std::min(route.by[i].efficiency, cost.efficiency);
+    for (std::size_t i = 0; i < route.per_protocol.size(); ++i) {
+      const ProtocolCost cost = model.per_protocol[i].value_or(ProtocolCost{});
+      route.per_protocol[i].latency += latency * cost.latency;
+      route.per_protocol[i].efficiency =
+          std::min(route.per_protocol[i].efficiency, cost.efficiency);
     }
   }
   return route;
@@ -148,7 +151,7 @@ const MessageModel& Cluster::model(Numbers numbers) const {
 }
 
 std::optional<std::uint32_t> Cluster::nccl() const {
-  return is_ideal() || network_->says_expected ? std::nullopt : network_->model.nccl;
+  return is_ideal() || network_->file_has_expected ? std::nullopt : network_->model.nccl;
 }
 
 void Cluster::set_nccl(std::uint32_t version) {
@@ -157,11 +160,11 @@ void Cluster::set_nccl(std::uint32_t version) {
 
 bool Cluster::has_tuning_model() const { return !is_ideal() && network_->has_tuning_model; }
 
-void Cluster::keep_expectations(bool keep) {
-  if (is_ideal() || network_->says_expected) return;
+void Cluster::freeze_expectations(bool is_frozen) {
+  if (is_ideal() || network_->file_has_expected) return;
   network_->expected = network_->model;
-  network_->has_tuning_model = keep;
-  network_->find_models();
+  network_->has_tuning_model = is_frozen;
+  network_->bind_models();
 }
 
 std::vector<std::string> Cluster::link_classes() const {
@@ -183,11 +186,11 @@ void Cluster::set_parameter(const std::string& name, double value) {
   const std::vector<std::string> classes = link_classes();
   const std::string owner = name.substr(0, name.rfind('.'));
   if (owner != "collective" && std::ranges::find(classes, owner) == classes.end())
-    throw Error(fmt::format("parameter '{}': no links are of class '{}'; the classes are {}", name,
-                            owner, fmt::join(classes, ", ")));
+    throw Error(fmt::format("parameter '{}': there are no links of class '{}'; the classes are {}",
+                            name, owner, fmt::join(classes, ", ")));
   const std::optional<double> before = parameter(network_->model, name);
   cluster::set_parameter(network_->model, name, value);
-  network_->find_models();
+  network_->bind_models();
   if (name == owner + ".efficiency") scale_bandwidth(owner, value / before.value_or(1));
 }
 
@@ -214,35 +217,35 @@ double Cluster::capacity_of(const Link* link, Numbers numbers) const {
 const std::string& Cluster::link_name(const Link* link) { return link->name; }
 
 std::vector<const Link*> Cluster::links() const {
-  std::vector<const Link*> all;
-  if (is_ideal()) return all;
-  for (const Link& link : network_->links) all.push_back(&link);
-  std::sort(all.begin(), all.end(),
+  std::vector<const Link*> sorted;
+  if (is_ideal()) return sorted;
+  for (const Link& link : network_->links) sorted.push_back(&link);
+  std::sort(sorted.begin(), sorted.end(),
             [](const Link* a, const Link* b) { return natural_less(a->name, b->name); });
-  return all;
+  return sorted;
 }
 
 void Cluster::scale_link(const std::string& name, double factor) {
   if (!(factor >= 0) || std::isinf(factor))
     throw Error(fmt::format("link '{}': factor {:g} must be finite and >= 0", name, factor));
-  std::vector<Link*> which;
+  std::vector<Link*> matches;
   if (!is_ideal()) {
     for (Link& link : network_->links)
       if (link.name == name || link.name == name + "_UP" || link.name == name + "_DOWN")
-        which.push_back(&link);
-    if (which.empty()) which = network_->links_at(name);
+        matches.push_back(&link);
+    if (matches.empty()) matches = network_->links_at(name);
   }
-  if (which.empty())
+  if (matches.empty())
     throw Error(
-        fmt::format("{}: has no link, NIC or switch '{}'; 'pipewright platform show' with "
-                    "--route names those on a way",
+        fmt::format("{}: has no link, NIC or switch '{}'; 'pipewright platform show' with --route "
+                    "lists the links of a route",
                     name_, name));
-  bool fails = false;  // or works again
-  for (Link* link : which) {
-    fails = fails || link->failed != (factor == 0);
+  bool changes_state = false;  // failed or recovered
+  for (Link* link : matches) {
+    changes_state = changes_state || link->failed != (factor == 0);
     if (factor > 0) link->bandwidth *= factor;
   }
-  if (fails) network_->fail(which, factor == 0);
+  if (changes_state) network_->fail(matches, factor == 0);
 }
 
 std::vector<std::string> Cluster::switches() const {
@@ -261,21 +264,21 @@ void Cluster::set_multipath(const config::Multipath& multipath) {
   if (!is_ideal()) network_->set_multipath(multipath);
 }
 
-bool Cluster::has_divided_ways() const { return !is_ideal() && network_->has_divided_ways(); }
+bool Cluster::has_divided_routes() const { return !is_ideal() && network_->has_divided_routes(); }
 
 void Cluster::scale_bandwidth(const std::string& link_class, double factor) {
   if (!(factor > 0) || std::isinf(factor))
     throw Error(
         fmt::format("links of class '{}': factor {:g} must be finite and > 0", link_class, factor));
-  bool found = false;
+  bool is_found = false;
   if (!is_ideal()) {
     for (Link& link : network_->links) {
       if (link.link_class != link_class) continue;
-      found = true;
+      is_found = true;
       link.bandwidth *= factor;
     }
   }
-  if (!found) throw Error(fmt::format("{}: has no links of class '{}'", name_, link_class));
+  if (!is_found) throw Error(fmt::format("{}: has no links of class '{}'", name_, link_class));
 }
 
 void Cluster::scale_latency(double factor) {

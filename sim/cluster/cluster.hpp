@@ -16,93 +16,100 @@ namespace pipewright::cluster {
 
 class Network;
 
-// The hosts and links that a run uses, and the routes between them. Copies are of the same ones.
+// Hosts and links that a run uses, and the routes between them. Copies share the same hosts and
+// links.
 class Cluster {
  public:
-  // No links: every hop takes `latency` seconds whatever its size, and nothing contends.
+  // A network without links: every hop takes `latency` seconds regardless of size, without
+  // contention.
   static Cluster ideal(double latency);
-  // Throws Error with the file's name and line. Of files that only SimGrid itself can read, a
-  // process loads one (see load_with_simgrid).
-  // It is called `label` in outputs, or as the file is if that is empty.
+  // Loads a platform file. `label` is its name in outputs; if empty, the file's path is used.
+  // Throws Error with file and line. A process can load only one file that needs SimGrid itself
+  // (see load_with_simgrid).
   static Cluster load(const std::filesystem::path& file, const std::string& label = {},
                       const config::Multipath& multipath = {});
 
-  // The GPUs in natural order of names (node-2 before node-10): the hosts with a property `gpu`; of
-  // a platform without that property, all hosts that are nobody's NIC. One host if ideal.
+  // GPUs in natural order of names (node-2 before node-10): the hosts with a property `gpu`, or, if
+  // no host has it, all hosts that are not NICs. An ideal network has a single host.
   const std::vector<Host*>& gpus() const;
-  // A GPU for each rank: the named ones, or the first. Each rank needs its own.
+  // Assigns a GPU to each rank: the named hosts, or else the first `count` GPUs. Every rank needs a
+  // host of its own.
   std::vector<Host*> place(const std::vector<std::string>& names, std::uint32_t count) const;
-  // No links from a host to itself: there is nothing to carry. Throws Error if the platform file
-  // knows no way, or if a link on it has failed.
+  // Route from one host to another; a route from a host to itself has no links. Throws Error if the
+  // platform has no such route, or if a link on it has failed.
   Route route(const Host* source, const Host* destination, Numbers numbers = Numbers::actual) const;
 
-  // GPUs of a node have the same number: the hosts of one zone, unless a property `node` says which
-  // node a host is of. Nodes are numbered in order of their first GPU.
+  // Number of the node of a GPU. The hosts of a zone form a node, unless a property `node` assigns
+  // them explicitly. Nodes are numbered in the order of their first GPU.
   std::uint32_t node_of(const Host* gpu) const;
-  // Their GPUs, by these numbers; of an ideal network the one host.
+  // GPUs of each node, by node number. An ideal network has one node with one host.
   const std::vector<std::vector<Host*>>& nodes() const { return nodes_; }
-  // What a link is: its property `class`; of one that a <cluster> makes, the cluster's property
-  // `class`; else its name without numbers, "node-nvlink" of node-0-nvlink-7.
+  // Class of a link: its property `class`; for a link that a <cluster> generates, the cluster's
+  // property `class`; otherwise its name without numbers, such as "node-nvlink" for
+  // node-0-nvlink-7.
   const std::string& link_class(const Link* link) const;
   std::vector<const Link*> links() const;       // in natural order of names
   double latency_of(const Link* link) const;    // seconds
-  double bandwidth_of(const Link* link) const;  // bytes/s of one direction
-  // What its flows share, bytes/s: the bandwidth, or as many times that as flows have parts on it
-  // (Route::links).
+  double bandwidth_of(const Link* link) const;  // bytes/s in one direction
+  // Capacity in bytes/s that the flows on a link share: the bandwidth times the number of parts
+  // into which flows are divided on it (see Route::links).
   static double capacity_of(const Link* link);
   double capacity_of(const Link* link, Numbers numbers) const;
   std::uint32_t parts_of(const Link* link) const;
-  // "node-0-nvlink-7", with "_UP" or "_DOWN"
+  // Name of a link: "node-0-nvlink-7", with "_UP" or "_DOWN" if it is one direction of a duplex
+  // link.
   static const std::string& link_name(const Link* link);
 
-  // Before a run: a link (both directions, unless the name ends in _UP or _DOWN) has so much of its
-  // bandwidth, or all links of a NIC, a switch or a zone. With 0 they have failed, and routes lead
-  // round them, or throw Error where nothing is left. Throws Error if there is none of the name.
+  // Scales the bandwidth of a link before a run: both directions, unless the name ends in _UP or
+  // _DOWN. The name of a NIC, switch or zone scales all of its links. Factor 0 makes the links
+  // fail: routes avoid them, or throw Error if no path remains. Throws Error if the name is
+  // unknown.
   void scale_link(const std::string& name, double factor);
-  // Of NICs, switches and planes of a platform file, the switches.
+  // Names of the switches: vertices of the platform file that have links and are not hosts.
   std::vector<std::string> switches() const;
-  // How flows go where several ways are equally short, and whether they do anywhere.
+  // Distribution of flows over equally short paths, and whether any flow is divided.
   const config::Multipath& multipath() const;
   void set_multipath(const config::Multipath& multipath);
-  bool has_divided_ways() const;
-  // All links of a class have so many times their bandwidth, and all ways so many times their
-  // latency. Throws Error if a factor is not above 0, or if there is no link of the class.
+  bool has_divided_routes() const;
+  // Multiplies the bandwidth of all links of a class, and the latency of all routes. Throws Error
+  // if a factor is not > 0, or if there is no link of the class.
   void scale_bandwidth(const std::string& link_class, double factor);
   void scale_latency(double factor);
 
-  // What messages cost beside links: see message_model.hpp. Of an ideal network: nothing.
+  // Message costs in addition to links; see message_model.hpp. An ideal network has none.
   const MessageModel& model(Numbers numbers = Numbers::actual) const;
-  // Whether NCCL chooses algorithms and protocols by other numbers than the actual ones: the file
-  // says so, or keep_expectations() was called.
+  // Returns whether NCCL chooses algorithms and protocols by other numbers than the actual ones:
+  // because the file has `expected.` properties, or because freeze_expectations() was called.
   bool has_tuning_model() const;
-  // Whether NCCL goes on to choose by the numbers as they are now, whatever is set later. Not where
-  // the file says by which it does.
-  void keep_expectations(bool keep);
-  // The version of NCCL by whose own model it chooses, 27 of 2.27: as the platform file says, or as
-  // set. None where the file gives the numbers by which it chooses.
+  // Freezes the numbers by which NCCL chooses at their current values if `is_frozen`, whatever
+  // set_parameter() changes later. No effect if the file has `expected.` properties.
+  void freeze_expectations(bool is_frozen);
+  // Version of NCCL whose own cost model chooses algorithms (27 for 2.27), from the platform file
+  // or set_nccl(). None if the file has `expected.` properties.
   std::optional<std::uint32_t> nccl() const;
   void set_nccl(std::uint32_t version);
   std::vector<std::string> link_classes() const;  // in natural order
-  // What switches do on a way, if those behind its first link can reduce.
+  // Reduction costs of the switches behind a route's first link, if they can reduce.
   std::optional<InSwitch> in_switch(const Route& route, Numbers numbers) const;
-  // Sets a number of the model, "nvlink.latency", before or between runs. Throws Error if there is
-  // no such parameter or class, or if the value cannot be.
+  // Sets a number of the message model, such as "nvlink.latency", before or between runs. Throws
+  // Error if the parameter or class is unknown, or if the value is out of range.
   void set_parameter(const std::string& name, double value);
 
-  // A pair of hosts of its own, and a route between them over these links. A link that is listed k
-  // times carries k times the flow's bytes, so that one flow stands for k equal ones.
+  // Adds a pair of hosts with a route over these links. A link that is listed k times carries k
+  // times the flow's bytes, so that one flow can stand for k equal flows.
   Route add_route(const std::vector<const Link*>& links) const;
-  // What a flow between the ends of a route loads, as Route::links.
+  // Links that a flow between the ends of a route loads, as Route::links.
   std::vector<const Link*> links_between(const Host* source, const Host* destination) const;
 
-  // Where and how closely its predictions were held against measurements, as the file says.
+  // Accuracy records of the platform file: where its predictions were compared with measurements.
   const std::vector<Record>& records() const { return records_; }
 
   bool is_ideal() const { return network_ == nullptr; }
-  // Null if ideal. For sim/cluster, and for what has SimGrid carry flows over it.
+  // Null if ideal. Only for sim/cluster and for code that runs flows in SimGrid.
   const std::shared_ptr<Network>& network() const { return network_; }
-  const std::string& name() const { return name_; }  // the file's, or "ideal network, 0.5 ms a hop"
-  const std::string& text() const { return text_; }  // the file's content, empty if ideal
+  // the file's name, or "ideal network, 0.5 ms a hop"
+  const std::string& name() const { return name_; }
+  const std::string& text() const { return text_; }  // content of the file; empty if ideal
 
  private:
   Cluster() = default;
@@ -114,9 +121,9 @@ class Cluster {
   std::vector<Record> records_;
   std::vector<Host*> gpus_;
   std::vector<std::vector<Host*>> nodes_;
-  std::shared_ptr<Network> network_;  // null: ideal
+  std::shared_ptr<Network> network_;  // null if ideal
 };
 
-std::string simgrid_version();  // that this was built for: "SimGrid 3.32"
+std::string simgrid_version();  // SimGrid release this was built with: "SimGrid 3.32"
 
 }  // namespace pipewright::cluster

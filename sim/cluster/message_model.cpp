@@ -14,9 +14,9 @@
 namespace pipewright::cluster {
 namespace {
 
-constexpr std::string_view of_all = "collective";
+constexpr std::string_view collective_owner = "collective";
 
-// "ll-latency" is "latency" of protocol LL.
+// Protocol of a suffix: "ll-latency" belongs to LL, "ll128-latency" to LL128.
 std::optional<Protocol> protocol_of(std::string_view suffix) {
   if (suffix.starts_with("ll-")) return Protocol::ll;
   if (suffix.starts_with("ll128-")) return Protocol::ll128;
@@ -24,18 +24,19 @@ std::optional<Protocol> protocol_of(std::string_view suffix) {
 }
 
 struct Name {
-  std::string_view owner;  // a class, or "collective"
+  std::string_view owner;  // a link class, or "collective"
   std::string_view suffix;
 };
-std::optional<Name> split(std::string_view name) {
+std::optional<Name> split_parameter(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0) return std::nullopt;
   return Name{name.substr(0, dot), name.substr(dot + 1)};
 }
 
-const ParameterInfo* find(const Name& name) {
+const ParameterInfo* find_parameter(const Name& name) {
   for (const ParameterInfo& info : parameter_list())
-    if (info.suffix == name.suffix && info.of_class == (name.owner != of_all)) return &info;
+    if (info.suffix == name.suffix && info.is_per_class == (name.owner != collective_owner))
+      return &info;
   return nullptr;
 }
 
@@ -44,36 +45,39 @@ bool is_suffix(std::string_view suffix) {
                              [&](const ParameterInfo& info) { return info.suffix == suffix; });
 }
 
-std::string known_names(bool of_class) {
+std::string parameter_names(bool is_per_class) {
   std::string names;
   for (const ParameterInfo& info : parameter_list())
-    if (info.of_class == of_class)
+    if (info.is_per_class == is_per_class)
       names += fmt::format("{}{}", names.empty() ? "" : ", ", info.suffix);
   return names;
 }
 
 [[noreturn]] void fail_unknown(const Name& name) {
-  throw Error(fmt::format("property '{}.{}': there is no '{}'; there are {}", name.owner,
-                          name.suffix, name.suffix, known_names(name.owner != of_all)));
+  throw Error(fmt::format("property '{}.{}': '{}' is unknown; choose from {}", name.owner,
+                          name.suffix, name.suffix,
+                          parameter_names(name.owner != collective_owner)));
 }
 
-// What is said by name, and is no number to fit.
+// Sets a property that is a choice rather than a number to fit. Returns false if the name is a
+// number.
 bool set_choice(MessageModel& model, const Name& name, const std::string& value) {
   const std::string subject = fmt::format("property '{}.{}'", name.owner, name.suffix);
-  if (name.owner == of_all && name.suffix == "nccl") {
+  if (name.owner == collective_owner && name.suffix == "nccl") {
     model.nccl = config::parse_nccl(value);
     if (!model.nccl)
-      throw Error(fmt::format("{} is '{}': a version of NCCL 2, such as 2.27", subject, value));
+      throw Error(
+          fmt::format("{} is '{}'; expected a version of NCCL 2, such as 2.27", subject, value));
     return true;
   }
-  if (name.owner == of_all || name.suffix != "generation") return false;
+  if (name.owner == collective_owner || name.suffix != "generation") return false;
   constexpr std::array<std::string_view, 5> generations{"1", "2", "3", "4", "5"};
-  const auto found = std::ranges::find(generations, value);
-  if (found == generations.end())
-    throw Error(fmt::format("{} is '{}'; NVLinks are of generation {}", subject, value,
+  const auto it = std::ranges::find(generations, value);
+  if (it == generations.end())
+    throw Error(fmt::format("{} is '{}'; NVLink generations are {}", subject, value,
                             fmt::join(generations, ", ")));
   model.classes[std::string(name.owner)].generation =
-      static_cast<std::uint32_t>(found - generations.begin()) + 1;
+      static_cast<std::uint32_t>(it - generations.begin()) + 1;
   return true;
 }
 
@@ -82,16 +86,17 @@ std::string text_of(double value, ParameterUnit unit) {
                                         : fmt::format("{:g}", value);
 }
 
-void check(const Name& name, const ParameterInfo& info, double value) {
-  if (value >= info.least && value <= info.most) return;
-  throw Error(fmt::format("property '{}.{}' is {}; it may be from {} to {}: {}", name.owner,
-                          name.suffix, text_of(value, info.unit), text_of(info.least, info.unit),
-                          text_of(info.most, info.unit), info.help));
+void check_range(const Name& name, const ParameterInfo& info, double value) {
+  if (value >= info.minimum && value <= info.maximum) return;
+  throw Error(fmt::format("property '{}.{}' is {}; allowed are {} to {} ({})", name.owner,
+                          name.suffix, text_of(value, info.unit), text_of(info.minimum, info.unit),
+                          text_of(info.maximum, info.unit), info.help));
 }
 
-// The place of a number in the model; of a class that has none yet, null unless it is made.
+// Address of a number in the model. If the class or the number does not exist yet, it is created if
+// `make` is set; otherwise the result is null.
 double* find_number(MessageModel& model, const Name& name, bool make) {
-  if (name.owner == of_all) {
+  if (name.owner == collective_owner) {
     if (name.suffix == "launch") return &model.launch;
     if (name.suffix == "simple-launch") return &model.simple_launch;
     if (name.suffix == "ll128-launch") return &model.ll128_launch;
@@ -105,20 +110,20 @@ double* find_number(MessageModel& model, const Name& name, bool make) {
     if (!make) return nullptr;
     place = model.classes.emplace(name.owner, ClassModel{}).first;
   }
-  ClassModel& of = place->second;
+  ClassModel& class_model = place->second;
   const auto value = [&](auto& optional) -> decltype(&*optional) {
     if (!optional && make) optional.emplace();
     return optional ? &*optional : nullptr;
   };
-  if (name.suffix == "latency") return value(of.latency);
-  if (name.suffix == "efficiency") return &of.efficiency;
-  if (name.suffix == "message") return value(of.message);
+  if (name.suffix == "latency") return value(class_model.latency);
+  if (name.suffix == "efficiency") return &class_model.efficiency;
+  if (name.suffix == "message") return value(class_model.message);
   const bool is_latency = name.suffix.ends_with("-latency");
   if (const auto protocol = protocol_of(name.suffix)) {
-    ProtocolCost* cost = value(of.by[static_cast<std::size_t>(*protocol)]);
+    ProtocolCost* cost = value(class_model.per_protocol[static_cast<std::size_t>(*protocol)]);
     return cost == nullptr ? nullptr : is_latency ? &cost->latency : &cost->efficiency;
   }
-  InSwitch* in_switch = value(of.in_switch);
+  InSwitch* in_switch = value(class_model.in_switch);
   return in_switch == nullptr ? nullptr : is_latency ? &in_switch->latency : &in_switch->efficiency;
 }
 
@@ -138,25 +143,38 @@ std::string_view to_string(Protocol protocol) {
 
 const std::vector<ParameterInfo>& parameter_list() {
   using enum ParameterUnit;
-  constexpr double second = 1;
+  constexpr double one_second = 1;
   static const std::vector<ParameterInfo> list{
-      {"launch", false, seconds, 0, second, "every operation, before its first step"},
-      {"simple-launch", false, seconds, 0, second, "what more that takes by Simple than by LL"},
-      {"ll128-launch", false, seconds, 0, second, "what more that takes by LL128 than by LL"},
-      {"step", false, seconds, 0, second, "every step, beside the latency of links"},
-      {"message", false, seconds, 0, second, "every further message of one GPU, sent directly"},
-      {"ring-ends", false, steps, 0, 100, "a ring's copies from and into buffers, in its steps"},
-      {"direct-ends", false, steps, 0, 100, "the copy of a GPU's own part, in direct messages"},
-      {"latency", true, seconds, 0, second, "each link of the class"},
-      {"efficiency", true, ratio, 1e-3, 10, "part of the links' bandwidth that payload reaches"},
-      {"message", true, seconds, 0, second, "every further message that goes over these links"},
-      {"ll-latency", true, ratio, 1e-3, 10, "a step by protocol LL, as part of the latency"},
-      {"ll-efficiency", true, ratio, 1e-3, 1, "part of the bandwidth that payload gets by LL"},
-      {"ll128-latency", true, ratio, 1e-3, 10, "a step by protocol LL128, as part of the latency"},
+      {"launch", false, seconds, 0, one_second,
+       "launch latency of an operation, before its first step"},
+      {"simple-launch", false, seconds, 0, one_second,
+       "additional launch latency of protocol Simple over LL"},
+      {"ll128-launch", false, seconds, 0, one_second,
+       "additional launch latency of protocol LL128 over LL"},
+      {"step", false, seconds, 0, one_second,
+       "latency of a step, in addition to that of its links"},
+      {"message", false, seconds, 0, one_second,
+       "gap between successive messages that a GPU sends directly"},
+      {"ring-ends", false, steps, 0, 100,
+       "copies from and into user buffers at the ends of a ring, in ring steps"},
+      {"direct-ends", false, steps, 0, 100,
+       "copy of a GPU's own part in direct exchanges, in messages"},
+      {"latency", true, seconds, 0, one_second, "latency of each link of the class"},
+      {"efficiency", true, ratio, 1e-3, 10,
+       "fraction of the links' bandwidth that payload reaches"},
+      {"message", true, seconds, 0, one_second, "gap between successive messages over these links"},
+      {"ll-latency", true, ratio, 1e-3, 10,
+       "latency of a step by LL, as a fraction of the links' latency"},
+      {"ll-efficiency", true, ratio, 1e-3, 1,
+       "fraction of the bandwidth that payload reaches by LL"},
+      {"ll128-latency", true, ratio, 1e-3, 10,
+       "latency of a step by LL128, as a fraction of the links' latency"},
       {"ll128-efficiency", true, ratio, 1e-3, 1,
-       "part of the bandwidth that payload gets by LL128"},
-      {"sharp-latency", true, seconds, 0, second, "a reduction in the switches of these links"},
-      {"sharp-efficiency", true, ratio, 1e-3, 10, "part of the bandwidth that it gets there"},
+       "fraction of the bandwidth that payload reaches by LL128"},
+      {"sharp-latency", true, seconds, 0, one_second,
+       "latency of a reduction in the switches behind these links"},
+      {"sharp-efficiency", true, ratio, 1e-3, 10,
+       "fraction of the bandwidth that such a reduction reaches"},
   };
   return list;
 }
@@ -164,55 +182,57 @@ const std::vector<ParameterInfo>& parameter_list() {
 bool MessageModel::has(Protocol protocol) const {
   if (protocol == Protocol::simple) return true;
   return std::ranges::any_of(classes, [&](const auto& entry) {
-    return entry.second.by[static_cast<std::size_t>(protocol)].has_value();
+    return entry.second.per_protocol[static_cast<std::size_t>(protocol)].has_value();
   });
 }
 
 const ClassModel& MessageModel::of(std::string_view link_class) const {
   static const ClassModel none;
-  const auto found = classes.find(link_class);
-  return found == classes.end() ? none : found->second;
+  const auto it = classes.find(link_class);
+  return it == classes.end() ? none : it->second;
 }
 
 MessageModel read_message_model(const std::vector<std::pair<std::string, std::string>>& properties,
                                 const std::vector<std::string>& classes) {
   MessageModel model;
   for (const auto& [id, value] : properties) {
-    const auto name = split(id);
+    const auto name = split_parameter(id);
     if (!name) continue;
-    if (name->owner != of_all && std::ranges::find(classes, name->owner) == classes.end()) {
-      // A parameter by its name, but of no links: a slip of the pen.
+    if (name->owner != collective_owner &&
+        std::ranges::find(classes, name->owner) == classes.end()) {
+      // The suffix is a parameter but the class has no links: probably a misspelled class.
       if (is_suffix(name->suffix))
         throw Error(
-            fmt::format("property '{}': no links are of class '{}'; the classes are {}, and "
-                        "'collective' is all",
+            fmt::format("property '{}': there are no links of class '{}'; the classes are {}, and "
+                        "'collective' for all links",
                         id, name->owner, fmt::join(classes, ", ")));
       continue;
     }
     if (set_choice(model, *name, value)) continue;
-    const ParameterInfo* const info = find(*name);
+    const ParameterInfo* const info = find_parameter(*name);
     if (info == nullptr) fail_unknown(*name);
     const double number = read_value(*name, *info, value);
-    check(*name, *info, number);
+    check_range(*name, *info, number);
     *find_number(model, *name, true) = number;
   }
   return model;
 }
 
 void set_parameter(MessageModel& model, std::string_view text, double value) {
-  const auto name = split(text);
+  const auto name = split_parameter(text);
   if (!name)
-    throw Error(fmt::format("parameter '{}': collective.NAME or CLASS.NAME, as nic.latency", text));
-  const ParameterInfo* const info = find(*name);
+    throw Error(fmt::format(
+        "parameter '{}' must be collective.NAME or CLASS.NAME, such as nic.latency", text));
+  const ParameterInfo* const info = find_parameter(*name);
   if (info == nullptr) fail_unknown(*name);
-  check(*name, *info, value);
+  check_range(*name, *info, value);
   *find_number(model, *name, true) = value;
 }
 
 std::optional<double> parameter(const MessageModel& model, std::string_view text) {
-  const auto name = split(text);
-  if (!name || find(*name) == nullptr) return std::nullopt;
-  // Nothing is made, so nothing is changed.
+  const auto name = split_parameter(text);
+  if (!name || find_parameter(*name) == nullptr) return std::nullopt;
+  // The model stays unchanged, because find_number does not create anything here.
   const double* const number = find_number(const_cast<MessageModel&>(model), *name, false);
   return number == nullptr ? std::nullopt : std::optional(*number);
 }

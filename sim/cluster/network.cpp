@@ -14,27 +14,27 @@ namespace pipewright::cluster {
 
 void Network::append_links(const Host* source, const Host* destination,
                            std::vector<const Link*>& between) const {
-  if (source->number < hosts.size()) return append_own_links(source, destination, between);
+  if (source->number < hosts.size()) return append_platform_links(source, destination, between);
   const std::vector<const Link*>& added = between_ends_[(source->number - hosts.size()) / 2];
   between.insert(between.end(), added.begin(), added.end());
 }
 
 std::pair<Host*, Host*> Network::add_ends(const std::vector<const Link*>& between) {
-  const auto add = [&](const char* which) {
+  const auto add_end = [&](const char* role) {
     return &ends_.emplace_back(
-        Host{.name = fmt::format("(flow {} {})", between_ends_.size(), which),
+        Host{.name = fmt::format("(flow {} {})", between_ends_.size(), role),
              .speed = 1,
              .number = static_cast<std::uint32_t>(hosts.size() + ends_.size())});
   };
-  Host* const from = add("from");
-  Host* const to = add("to");
+  Host* const from = add_end("from");
+  Host* const to = add_end("to");
   between_ends_.push_back(between);
   return {from, to};
 }
 
-void Network::drop_ends(std::size_t left) {
-  ends_.resize(left);
-  between_ends_.resize(left / 2);
+void Network::truncate_ends(std::size_t count) {
+  ends_.resize(count);
+  between_ends_.resize(count / 2);
 }
 
 void read_model(const PlatformFile& file, Network& network) {
@@ -51,18 +51,18 @@ void read_model(const PlatformFile& file, Network& network) {
       if (is_expected) id.erase(0, prefix.size());
       (is_expected ? expected : properties).emplace_back(id, node.attribute("value").value());
       try {
-        // All so far, so that the one that is wrong is the one that is looked at.
+        // Checking after every property makes the error point at the property that is wrong.
         network.model = read_message_model(properties, classes);
         read_message_model(expected, classes);
       } catch (const std::runtime_error& error) {
         file.fail(node.offset_debug(), error.what());
       }
     }
-  // What is not said otherwise is expected as it is.
+  // Expected values default to the actual ones.
   properties.insert(properties.end(), expected.begin(), expected.end());
   network.expected = read_message_model(properties, classes);
-  network.says_expected = network.has_tuning_model = !expected.empty();
-  network.find_models();
+  network.file_has_expected = network.has_tuning_model = !expected.empty();
+  network.bind_models();
   for (Link& link : network.links) link.bandwidth *= link.model(Numbers::actual).efficiency;
 }
 

@@ -16,95 +16,97 @@ namespace pipewright::cluster {
 
 struct InSimgrid;
 
-// What a loaded platform knows of its hosts and links, which it owns.
+// A loaded platform, which owns its hosts and links.
 class Network {
  public:
-  // GPUs of one number reach all others alike: over the same links, but perhaps for one of their
-  // own at their end.
-  struct Alike {
+  // Equivalence class of GPUs: GPUs with the same number reach all other GPUs over the same links,
+  // except for a link of their own at their end.
+  struct Equivalence {
     std::uint64_t number = 0;
     bool has_own_link = false;
 
-    bool operator==(const Alike&) const = default;
+    bool operator==(const Equivalence&) const = default;
   };
-  // Where a route ends before it has begun.
-  struct Gap {
-    int line = 0;  // of the zone that lacks it
-    std::string what;
+  // Missing route, as an error message and a line of the platform file.
+  struct MissingRoute {
+    int line = 0;  // line of the zone without the route
+    std::string message;
   };
 
   Network() = default;
-  Network(const Network&) = delete;  // others point to its hosts and links
+  Network(const Network&) = delete;  // routes and callers point to its hosts and links
   Network& operator=(const Network&) = delete;
   virtual ~Network() = default;
-  // Sets source, destination, links, and what latency there is beside theirs. False if there is no
-  // way.
+  // Sets source, destination, links, and the latency in addition to that of the links. Returns
+  // false if there is no route.
   virtual bool find(const Host* source, const Host* destination, Route& route) const = 0;
-  // As seen from other nodes, or from the GPU's own.
-  virtual Alike alike(const Host* gpu, bool across) const = 0;
-  // Why there is no way, of a network that knows.
-  virtual std::optional<Gap> gap(const Host* /*source*/, const Host* /*destination*/) const {
+  // Equivalence class of a GPU as seen from other nodes (`across`) or from its own node.
+  virtual Equivalence equivalence(const Host* gpu, bool across) const = 0;
+  // Explains a missing route, if the network can.
+  virtual std::optional<MissingRoute> explain_missing(const Host* /*source*/,
+                                                      const Host* /*destination*/) const {
     return std::nullopt;
   }
 
-  // Has links fail, or work again. A network that finds routes itself goes round failed ones.
-  virtual void fail(const std::vector<Link*>& which, bool failed) {
-    for (Link* link : which) link->failed = failed;
+  // Marks links as failed or working. A network that finds routes itself avoids failed links.
+  virtual void fail(const std::vector<Link*>& affected, bool failed) {
+    for (Link* link : affected) link->failed = failed;
     has_failed_links = std::ranges::any_of(links, &Link::failed);
   }
-  // Those that go down with a host, a switch or a zone of this name; none if there is none.
+  // Links that fail together with a host, switch or zone; empty if the name is unknown.
   virtual std::vector<Link*> links_at(const std::string& /*name*/) { return {}; }
 
   virtual std::vector<std::string> switches() const { return {}; }
   virtual void set_multipath(const config::Multipath& /*now*/) {}
-  virtual bool has_divided_ways() const { return false; }
-  // Of a platform that SimGrid has loaded, where it has hosts and links.
+  virtual bool has_divided_routes() const { return false; }
+  // SimGrid's hosts and links, if SimGrid has loaded the platform; otherwise null.
   virtual const InSimgrid* in_simgrid() const { return nullptr; }
 
-  // The links between the ends of a route, each as often as it stands there.
+  // Appends the links between the ends of a route, each as often as it is listed.
   void append_links(const Host* source, const Host* destination,
                     std::vector<const Link*>& between) const;
-  // Two hosts, one after the other, and these links between them.
+  // Adds two hosts with consecutive numbers, and these links between them.
   std::pair<Host*, Host*> add_ends(const std::vector<const Link*>& between);
-  const std::deque<Host>& ends() const { return ends_; }  // all of these
-  void drop_ends(std::size_t left);                       // but for the first
+  const std::deque<Host>& ends() const { return ends_; }  // hosts that add_ends() added
+  void truncate_ends(std::size_t count);                  // keeps the first `count` of them
 
-  // Has each link know the model of its class, after the model has changed.
-  void find_models() {
+  // Updates every link's pointer to the model of its class. Call it after the model has changed.
+  void bind_models() {
     for (Link& link : links)
       link.models = {&model.of(link.link_class), &expected.of(link.link_class)};
   }
 
-  std::vector<Host> hosts;  // by their numbers
-  std::vector<Link> links;  // likewise
+  std::vector<Host> hosts;  // by number
+  std::vector<Link> links;  // by number
   std::vector<Host*> gpus;  // in natural order
   bool has_failed_links = false;
   config::Multipath multipath;
   MessageModel model;
-  MessageModel expected;  // if others than those of the model
+  MessageModel expected;  // equal to `model` unless NCCL expects other numbers
   bool has_tuning_model = false;
-  bool says_expected = false;  // the file does
+  bool file_has_expected = false;  // the platform file has `expected.` properties
 
  private:
-  virtual void append_own_links(const Host* source, const Host* destination,
-                                std::vector<const Link*>& between) const = 0;
+  virtual void append_platform_links(const Host* source, const Host* destination,
+                                     std::vector<const Link*>& between) const = 0;
 
-  std::deque<Host> ends_;  // their numbers follow the hosts'
+  std::deque<Host> ends_;  // their numbers follow those of `hosts`
   std::vector<std::vector<const Link*>> between_ends_;
 };
 
-// Finds routes itself.
+// Makes a network that finds routes itself.
 std::shared_ptr<Network> make_network(const PlatformFile& file, Platform platform,
                                       const config::Multipath& multipath);
-// Has SimGrid load a file, whatever is in it, and asks it for routes. It loads one in a process,
-// and none once a simulation has begun (std::logic_error).
+// Loads any platform file with SimGrid, which then finds the routes. Only one file can be loaded
+// per process, and none once a simulation has started (std::logic_error).
 std::shared_ptr<Network> load_with_simgrid(const PlatformFile& file);
 
-// Reads what the outermost zone says of messages, and has the links follow it. Throws Error with
-// the property's line.
+// Reads the message model from the outermost zone and applies it to the links. Throws Error with
+// the line of the property.
 void read_model(const PlatformFile& file, Network& network);
 
-// Reads how much memory GPUs have. Throws Error, with the line of a GPU whose memory is no size.
+// Reads the memory capacity of GPUs. Throws Error, with the line of the GPU, if the property is not
+// a size.
 void read_memory(const PlatformFile& file, Network& network);
 
 }  // namespace pipewright::cluster

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "sim/cluster/network.hpp"
+#include "sim/cluster/platform/flow_routes.hpp"
 #include "sim/cluster/platform/links_at.hpp"
 #include "sim/cluster/platform/roles.hpp"
-#include "sim/cluster/platform/ways.hpp"
 
 namespace pipewright::cluster {
 namespace {
@@ -28,22 +28,23 @@ Roles roles_of(const PlatformFile& file, const Platform& platform) {
                        .latency = find_property(platform, host, "latency")});
   try {
     return assign_roles(members);
-  } catch (const MemberFault& fault) {
-    file.fail(platform.hosts[fault.member].offset,
-              fmt::format("host '{}': {}", *members[fault.member].name, fault.what));
+  } catch (const MemberError& error) {
+    file.fail(platform.hosts[error.member].offset,
+              fmt::format("host '{}': {}", *members[error.member].name, error.message));
   }
 }
 
 class PlatformNetwork final : public Network {
  public:
-  PlatformNetwork(const PlatformFile& file, Platform platform, const config::Multipath& now)
+  PlatformNetwork(const PlatformFile& file, Platform platform,
+                  const config::Multipath& multipath_options)
       : platform_(std::move(platform)),
-        ways_(platform_, add_hosts(roles_of(file, platform_)), now) {
-    multipath = now;
-    for (const Platform::Zone& one : platform_.zones) lines_.push_back(file.line_of(one.offset));
+        flow_routes_(platform_, add_hosts(roles_of(file, platform_)), multipath_options) {
+    multipath = multipath_options;
+    for (const Platform::Zone& zone : platform_.zones) lines_.push_back(file.line_of(zone.offset));
     is_gateway_.resize(platform_.vertices.size());
-    for (const Platform::Zone& one : platform_.zones)
-      for (const auto& [key, route] : one.routes)
+    for (const Platform::Zone& zone : platform_.zones)
+      for (const auto& [key, route] : zone.routes)
         for (const Index gateway : {route.source_gateway, route.destination_gateway})
           if (gateway != nothing) is_gateway_[gateway] = true;
     links.reserve(platform_.links.size());
@@ -54,7 +55,7 @@ class PlatformNetwork final : public Network {
                        .latency = link.latency,
                        .is_shared = !link.fatpipe,
                        .number = static_cast<Index>(links.size())});
-    take_parts();
+    update_parts();
   }
 
   bool find(const Host* source, const Host* destination, Route& route) const override {
@@ -62,55 +63,59 @@ class PlatformNetwork final : public Network {
     route.destination = const_cast<Host*>(destination);
     if (source->node != destination->node)
       route.latency = nic_latency_[source->number] + nic_latency_[destination->number];
-    const Ways::Way* const way = ways_.find(source->number, destination->number);
-    if (way == nullptr) return false;
-    for (const Index link : way->links) route.links.push_back(&links[link]);
-    for (const Index link : way->one) route.one_way.push_back(&links[link]);
+    const FlowRoutes::Path* const path = flow_routes_.find(source->number, destination->number);
+    if (path == nullptr) return false;
+    for (const Index link : path->links) route.links.push_back(&links[link]);
+    for (const Index link : path->single_path) route.single_path.push_back(&links[link]);
     return true;
   }
 
-  // The hosts of a <cluster> around a switch differ in their own link alone, unless routes of other
-  // hosts lead through them, or ways depend on who goes them.
-  Alike alike(const Host* gpu, bool across) const override {
-    const End& end = ways_.end(gpu->number);
+  // The hosts of a <cluster> around a switch differ only in their own link, unless routes of other
+  // hosts lead through them or paths depend on the pair of GPUs.
+  Equivalence equivalence(const Host* gpu, bool across) const override {
+    const End& end = flow_routes_.end(gpu->number);
     const Index vertex = end.ports(across).front();
     const Index zone = platform_.vertices[vertex].zone;
     if (platform_.zones[zone].routing == Platform::Routing::star && !is_gateway_[vertex] &&
-        (!across || !ways_.have_relays()) && end.ports(across).size() == 1 && !has_failed_links &&
-        (!ways_.divide() || multipath.by != config::MultipathBy::hash))
+        (!across || !flow_routes_.has_relays()) && end.ports(across).size() == 1 &&
+        !has_failed_links &&
+        (!flow_routes_.has_divided_routes() || multipath.by != config::MultipathBy::hash))
       return {platform_.vertices.size() + zone, true};
     return {vertex, false};
   }
 
-  std::optional<Gap> gap(const Host* source, const Host* destination) const override {
-    const std::optional<Hole> hole = ways_.hole(source->number, destination->number);
-    if (!hole) return std::nullopt;
-    const Platform::Zone& zone = platform_.zones[hole->zone];
+  std::optional<MissingRoute> explain_missing(const Host* source,
+                                              const Host* destination) const override {
+    const std::optional<MissingHop> missing =
+        flow_routes_.missing_hop(source->number, destination->number);
+    if (!missing) return std::nullopt;
+    const Platform::Zone& zone = platform_.zones[missing->zone];
     const auto name = [&](Index vertex) { return platform_.vertices[vertex].name; };
-    const bool of_zones = platform_.vertices[hole->source].is_zone != nothing ||
-                          platform_.vertices[hole->destination].is_zone != nothing;
-    return Gap{
-        lines_[hole->zone],
+    const bool joins_zones = platform_.vertices[missing->source].is_zone != nothing ||
+                             platform_.vertices[missing->destination].is_zone != nothing;
+    return MissingRoute{
+        lines_[missing->zone],
         fmt::format("zone '{}'{} has no <{}> from '{}' to '{}'", zone.name,
-                    zone.routing == Platform::Routing::none ? ", of routing None," : "",
-                    of_zones ? "zoneRoute" : "route", name(hole->source), name(hole->destination))};
+                    zone.routing == Platform::Routing::none ? " (routing None)" : "",
+                    joins_zones ? "zoneRoute" : "route", name(missing->source),
+                    name(missing->destination))};
   }
 
-  void fail(const std::vector<Link*>& which, bool failed) override {
-    Network::fail(which, failed);
-    for (const Link* link : which) platform_.links[link->number].failed = failed;
-    ways_.forget();
-    take_parts();
+  void fail(const std::vector<Link*>& affected, bool failed) override {
+    Network::fail(affected, failed);
+    for (const Link* link : affected) platform_.links[link->number].failed = failed;
+    flow_routes_.invalidate();
+    update_parts();
   }
 
-  void set_multipath(const config::Multipath& now) override {
-    multipath = now;
-    ways_.set_multipath(now);
-    take_parts();
+  void set_multipath(const config::Multipath& options) override {
+    multipath = options;
+    flow_routes_.set_multipath(options);
+    update_parts();
   }
-  bool has_divided_ways() const override { return ways_.divide(); }
+  bool has_divided_routes() const override { return flow_routes_.has_divided_routes(); }
 
-  // The vertices that are no hosts, and have links.
+  // Switches are the vertices that are not hosts or zones and have links.
   std::vector<std::string> switches() const override {
     std::vector<std::string> names;
     for (Index i = 0; i < platform_.vertices.size(); ++i) {
@@ -123,26 +128,26 @@ class PlatformNetwork final : public Network {
   }
 
   std::vector<Link*> links_at(const std::string& name) override {
-    std::vector<Link*> found;
+    std::vector<Link*> matches;
     const auto vertex = std::ranges::find(platform_.vertices, name, &Platform::Vertex::name);
-    if (vertex == platform_.vertices.end()) return found;
+    if (vertex == platform_.vertices.end()) return matches;
     for (const Index link :
          cluster::links_at(platform_, static_cast<Index>(vertex - platform_.vertices.begin())))
-      found.push_back(&links[link]);
-    return found;
+      matches.push_back(&links[link]);
+    return matches;
   }
 
  private:
-  // The ports of NICs need no hosts, since routes from GPU to GPU lead over them.
+  // The ports of NICs become no hosts, since routes between GPUs lead through them.
   std::vector<End> add_hosts(const Roles& roles) {
     std::vector<bool> is_nic(platform_.hosts.size());
-    for (const Role& role : roles.of)
+    for (const Role& role : roles.by_member)
       for (const Index nic : role.nics) is_nic[nic] = true;
     std::vector<Index> number_of(platform_.hosts.size());
     std::vector<End> ends;
     for (std::size_t i = 0; i < platform_.hosts.size(); ++i) {
       const Platform::Host& host = platform_.hosts[i];
-      const Role& role = roles.of[i];
+      const Role& role = roles.by_member[i];
       if (is_nic[i] && !role.is_gpu) continue;
       number_of[i] = static_cast<Index>(hosts.size());
       const std::string* const gpu = find_property(platform_, host, "gpu");
@@ -153,26 +158,27 @@ class PlatformNetwork final : public Network {
                        .speed = host.speed,
                        .cores = host.cores,
                        .node = role.node,
-                       .place = role.place,
+                       .local_index = role.local_index,
                        .number = number_of[i]});
       nic_latency_.push_back(role.latency);
-      ends.push_back({.self = {host.vertex}, .node = role.node, .place = role.place, .nics = {}});
+      ends.push_back(
+          {.self = {host.vertex}, .node = role.node, .local_index = role.local_index, .nics = {}});
       for (const Index nic : role.nics) ends.back().nics.push_back(platform_.hosts[nic].vertex);
     }
     for (const Index gpu : roles.gpus) gpus.push_back(&hosts[number_of[gpu]]);
     return ends;
   }
 
-  void append_own_links(const Host* source, const Host* destination,
-                        std::vector<const Link*>& between) const override {
-    const Ways::Way* const way = ways_.find(source->number, destination->number);
-    if (way == nullptr) return;
-    for (const Index link : way->links) between.push_back(&links[link]);
+  void append_platform_links(const Host* source, const Host* destination,
+                             std::vector<const Link*>& between) const override {
+    const FlowRoutes::Path* const path = flow_routes_.find(source->number, destination->number);
+    if (path == nullptr) return;
+    for (const Index link : path->links) between.push_back(&links[link]);
   }
 
-  void take_parts() {
+  void update_parts() {
     for (Link& link : links) {
-      const std::uint32_t parts = ways_.parts()[link.number];
+      const std::uint32_t parts = flow_routes_.parts()[link.number];
       if (parts == link.parts) continue;
       link.bandwidth = link.bandwidth * parts / link.parts;
       link.parts = parts;
@@ -180,10 +186,10 @@ class PlatformNetwork final : public Network {
   }
 
   Platform platform_;
-  std::vector<double> nic_latency_;  // of hosts: seconds beside that of links
-  Ways ways_;
-  std::vector<int> lines_;        // of the zones
-  std::vector<bool> is_gateway_;  // of the vertices
+  std::vector<double> nic_latency_;  // by host: seconds in addition to the links
+  FlowRoutes flow_routes_;
+  std::vector<int> lines_;        // by zone
+  std::vector<bool> is_gateway_;  // by vertex
 };
 
 }  // namespace

@@ -18,13 +18,13 @@
 namespace pipewright::cluster {
 namespace {
 
-constexpr std::string_view example =
+constexpr std::string_view example_record =
     "all-reduce; 2 to 8 ranks; 1 node; 512 B to 8 GiB; 44 rows; median 4.1 %; p90 9.8 %; held "
     "out; SOURCE";
-constexpr std::string_view prefix = "record.";
-constexpr std::size_t parts = 9;
+constexpr std::string_view record_prefix = "record.";
+constexpr std::size_t record_parts = 9;
 
-// In the largest unit of which it is a whole number.
+// Formats a size in the largest unit that divides it.
 std::string size_text(std::uint64_t bytes) {
   constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;
@@ -33,18 +33,18 @@ std::string size_text(std::uint64_t bytes) {
 }
 
 template <class Number, class Text>
-std::string range_text(Number least, Number most, const Text& text) {
-  return least == most ? text(most) : text(least) + " to " + text(most);
+std::string range_text(Number minimum, Number maximum, const Text& text) {
+  return minimum == maximum ? text(maximum) : text(minimum) + " to " + text(maximum);
 }
 
-std::string count_text(std::uint64_t least, std::uint64_t most, const char* one) {
+std::string count_text(std::uint64_t minimum, std::uint64_t maximum, const char* noun) {
   const auto text = [](std::uint64_t count) { return fmt::format("{}", count); };
-  return fmt::format("{} {}{}", range_text(least, most, text), one, most == 1 ? "" : "s");
+  return fmt::format("{} {}{}", range_text(minimum, maximum, text), noun, maximum == 1 ? "" : "s");
 }
 
-[[noreturn]] void fail(std::string_view part, std::string_view what) {
-  throw Error(
-      fmt::format("a record says '{}', which is no {}; one reads: {}", part, what, example));
+[[noreturn]] void fail_record(std::string_view part, std::string_view expected) {
+  throw Error(fmt::format("the record has '{}' in place of {}; expected a record such as: {}", part,
+                          expected, example_record));
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -53,23 +53,23 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(from, text.find_last_not_of(" \t") - from + 1);
 }
 
-// The first parts, and all that is left as the last one.
-std::array<std::string_view, parts> split(std::string_view text) {
-  std::array<std::string_view, parts> found;
-  for (std::size_t i = 0; i < parts; ++i) {
-    const std::size_t end = i + 1 == parts ? std::string_view::npos : text.find(';');
-    if (i + 1 < parts && end == std::string_view::npos)
+// Splits a record at semicolons. The last part keeps any further semicolons.
+std::array<std::string_view, record_parts> split_record(std::string_view text) {
+  std::array<std::string_view, record_parts> fields;
+  for (std::size_t i = 0; i < record_parts; ++i) {
+    const std::size_t end = i + 1 == record_parts ? std::string_view::npos : text.find(';');
+    if (i + 1 < record_parts && end == std::string_view::npos)
       throw Error(
-          fmt::format("a record has {} parts, apart by semicolons, where {} belong; one "
-                      "reads: {}",
-                      i + 1, parts, example));
-    found[i] = trimmed(text.substr(0, end));
+          fmt::format("the record has {} parts separated by semicolons instead of {}; expected a "
+                      "record such as: {}",
+                      i + 1, record_parts, example_record));
+    fields[i] = trimmed(text.substr(0, end));
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
-  return found;
+  return fields;
 }
 
-// "4 to 8" are 4 and 8, and "8" is 8 and 8.
+// Ends of a range: "4 to 8" gives 4 and 8, and "8" gives 8 and 8.
 std::pair<std::string_view, std::string_view> ends_of(std::string_view range) {
   constexpr std::string_view to = " to ";
   const std::size_t at = range.find(to);
@@ -78,69 +78,70 @@ std::pair<std::string_view, std::string_view> ends_of(std::string_view range) {
 }
 
 template <class Number>
-bool reads(std::string_view text, Number& into) {
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), into);
-  return fault == std::errc() && end == text.data() + text.size();
+bool parse_number(std::string_view text, Number& into) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into);
+  return error == std::errc() && end == text.data() + text.size();
 }
 
-// "2 to 8 ranks", without the noun or its plural.
+// Parses a range with a noun, such as "2 to 8 ranks" or "1 rank".
 template <class Number>
 std::pair<Number, Number> counts(std::string_view part, std::string_view noun,
-                                 std::string_view what) {
+                                 std::string_view expected) {
   std::string_view words = part;
   if (words.ends_with('s')) words.remove_suffix(1);
-  if (!words.ends_with(noun)) fail(part, what);
+  if (!words.ends_with(noun)) fail_record(part, expected);
   words.remove_suffix(noun.size());
   const auto [from, to] = ends_of(trimmed(words));
-  std::pair<Number, Number> found;
-  if (!reads(from, found.first) || !reads(to, found.second) || found.first < 1 ||
-      found.first > found.second)
-    fail(part, what);
-  return found;
+  std::pair<Number, Number> range;
+  if (!parse_number(from, range.first) || !parse_number(to, range.second) || range.first < 1 ||
+      range.first > range.second)
+    fail_record(part, expected);
+  return range;
 }
 
-double percent(std::string_view part, std::string_view word, std::string_view what) {
-  double found = 0;
-  if (!part.starts_with(word) || !part.ends_with('%')) fail(part, what);
+double percent(std::string_view part, std::string_view word, std::string_view expected) {
+  double value = 0;
+  if (!part.starts_with(word) || !part.ends_with('%')) fail_record(part, expected);
   const std::string_view number = trimmed(part.substr(word.size(), part.size() - word.size() - 1));
-  if (!reads(number, found) || !std::isfinite(found) || found < 0) fail(part, what);
-  return found / 100;
+  if (!parse_number(number, value) || !std::isfinite(value) || value < 0)
+    fail_record(part, expected);
+  return value / 100;
 }
 
 }  // namespace
 
 std::string to_string(const Record& record) {
   return fmt::format("{}; {}; {}; {}; {}; median {:.1f} %; p90 {:.1f} %; {}; {}", record.operation,
-                     count_text(record.least_ranks, record.most_ranks, "rank"),
-                     count_text(record.least_nodes, record.most_nodes, "node"),
-                     range_text(record.least_bytes, record.most_bytes, size_text),
+                     count_text(record.min_ranks, record.max_ranks, "rank"),
+                     count_text(record.min_nodes, record.max_nodes, "node"),
+                     range_text(record.min_bytes, record.max_bytes, size_text),
                      count_text(record.rows, record.rows, "row"), 100 * record.median,
                      100 * record.p90, record.held_out ? "held out" : "fitted", record.source);
 }
 
 Record parse_record(std::string_view text) {
-  const auto part = split(text);
+  const auto part = split_record(text);
   Record record{.operation = std::string(part[0]), .source = std::string(part[8])};
   if (part[0].empty() || part[0].find_first_not_of("abcdefghijklmnopqrstuvwxyz-") != part[0].npos)
-    fail(part[0], "operation, such as all-reduce");
-  std::tie(record.least_ranks, record.most_ranks) =
-      counts<std::uint32_t>(part[1], "rank", "range of ranks, such as 2 to 8 ranks");
-  std::tie(record.least_nodes, record.most_nodes) =
-      counts<std::uint32_t>(part[2], "node", "range of nodes, such as 1 to 2 nodes");
-  const auto [least, most] = ends_of(part[3]);
+    fail_record(part[0], "an operation, such as all-reduce");
+  std::tie(record.min_ranks, record.max_ranks) =
+      counts<std::uint32_t>(part[1], "rank", "a range of ranks, such as 2 to 8 ranks");
+  std::tie(record.min_nodes, record.max_nodes) =
+      counts<std::uint32_t>(part[2], "node", "a range of nodes, such as 1 to 2 nodes");
+  const auto [from, to] = ends_of(part[3]);
   try {
-    record.least_bytes = config::parse_size(least, "", "");
-    record.most_bytes = config::parse_size(most, "", "");
+    record.min_bytes = config::parse_size(from, "", "");
+    record.max_bytes = config::parse_size(to, "", "");
   } catch (const config::Error&) {
-    fail(part[3], "range of sizes, such as 512 B to 8 GiB");
+    fail_record(part[3], "a range of sizes, such as 512 B to 8 GiB");
   }
-  if (record.least_bytes > record.most_bytes)
-    fail(part[3], "range of sizes, such as 512 B to 8 GiB");
-  record.rows = counts<std::size_t>(part[4], "row", "number of rows, such as 44 rows").second;
-  record.median = percent(part[5], "median", "median error, such as median 4.1 %");
-  record.p90 = percent(part[6], "p90", "90th percentile of the errors, such as p90 9.8 %");
+  if (record.min_bytes > record.max_bytes)
+    fail_record(part[3], "a range of sizes, such as 512 B to 8 GiB");
+  record.rows = counts<std::size_t>(part[4], "row", "a number of rows, such as 44 rows").second;
+  record.median = percent(part[5], "median", "a median error, such as median 4.1 %");
+  record.p90 = percent(part[6], "p90", "a 90th percentile of errors, such as p90 9.8 %");
   record.held_out = part[7] == "held out";
-  if (!record.held_out && part[7] != "fitted") fail(part[7], "'held out' and no 'fitted'");
+  if (!record.held_out && part[7] != "fitted") fail_record(part[7], "'held out' or 'fitted'");
   return record;
 }
 
@@ -148,7 +149,7 @@ std::vector<Record> read_records(const PlatformFile& file) {
   std::vector<Record> records;
   for (const pugi::xml_node& zone : file.document().child("platform").children())
     for (const pugi::xml_node& node : zone.children("prop")) {
-      if (!std::string_view(node.attribute("id").value()).starts_with(prefix)) continue;
+      if (!std::string_view(node.attribute("id").value()).starts_with(record_prefix)) continue;
       try {
         records.push_back(parse_record(node.attribute("value").value()));
       } catch (const Error& error) {
@@ -161,9 +162,9 @@ std::vector<Record> read_records(const PlatformFile& file) {
 
 bool covers(const Record& record, std::string_view operation, std::uint32_t ranks,
             std::uint32_t nodes, std::uint64_t bytes) {
-  return record.operation == operation && record.least_ranks <= ranks &&
-         ranks <= record.most_ranks && record.least_nodes <= nodes && nodes <= record.most_nodes &&
-         record.least_bytes <= bytes && bytes <= record.most_bytes;
+  return record.operation == operation && record.min_ranks <= ranks && ranks <= record.max_ranks &&
+         record.min_nodes <= nodes && nodes <= record.max_nodes && record.min_bytes <= bytes &&
+         bytes <= record.max_bytes;
 }
 
 bool covers(std::span<const Record> records, std::string_view operation, std::uint32_t ranks,

@@ -10,44 +10,45 @@ namespace pipewright::cluster {
 
 class PlatformFile;
 
-// How far predictions by a platform file were from measurements, of one operation, and over which
-// numbers of ranks and nodes and which sizes. It stands in the file as a property `record.N` of the
-// outermost zone:
+// Accuracy of a platform file: errors of its predictions against measurements of one operation,
+// over ranges of ranks, nodes and sizes. The record is a property `record.N` of the outermost zone:
 //
 //   all-reduce; 2 to 8 ranks; 1 node; 512 B to 8 GiB; 44 rows; median 4.1 %; p90 9.8 %; held out;
 //   SOURCE
 //
-// in one line, with `fitted` in place of `held out` where the file's numbers were fitted to these
-// very rows. What lies inside is interpolated; what lies outside nobody has looked at.
+// in one line, with `fitted` in place of `held out` if the file's numbers were fitted to these
+// rows. Predictions inside these ranges are interpolations; predictions outside have never been
+// compared.
 struct Record {
   std::string operation;  // "all-reduce"
-  std::uint32_t least_ranks = 0;
-  std::uint32_t most_ranks = 0;
-  std::uint32_t least_nodes = 0;  // that the ranks are spread over
-  std::uint32_t most_nodes = 0;
-  std::uint64_t least_bytes = 0;
-  std::uint64_t most_bytes = 0;
+  std::uint32_t min_ranks = 0;
+  std::uint32_t max_ranks = 0;
+  std::uint32_t min_nodes = 0;  // nodes that the ranks are spread over
+  std::uint32_t max_nodes = 0;
+  std::uint64_t min_bytes = 0;
+  std::uint64_t max_bytes = 0;
   std::size_t rows = 0;
-  double median = 0;  // of the errors' absolute values: 0.1 for 10 %
+  double median = 0;  // median of the absolute relative errors: 0.1 for 10 %
   double p90 = 0;
   bool held_out = true;
-  std::string source;  // of the measurements
+  std::string source;  // source of the measurements
 
   bool operator==(const Record&) const = default;
 };
 
-// The value of the property. Percents have one digit behind the point.
+// Formats the value of the property. Percentages have one decimal.
 std::string to_string(const Record& record);
 
-// Throws Error (without file and line) that says which part is wrong, and what would be right.
+// Parses the value of the property. Throws Error, without file and line, that names the wrong part
+// and the expected text.
 Record parse_record(std::string_view text);
 
-// Those of a file, in their order. Throws Error: "FILE:LINE: what".
+// Records of a platform file, in the order of the file. Throws Error "FILE:LINE: message".
 std::vector<Record> read_records(const PlatformFile& file);
 
 bool covers(const Record& record, std::string_view operation, std::uint32_t ranks,
             std::uint32_t nodes, std::uint64_t bytes);
-// Whether any does.
+// Returns whether any record covers the operation.
 bool covers(std::span<const Record> records, std::string_view operation, std::uint32_t ranks,
             std::uint32_t nodes, std::uint64_t bytes);
 

@@ -11,61 +11,63 @@
 
 namespace pipewright::cluster {
 
-// A GPU, or a port by which flows leave a node and come to it.
+// A GPU, or a port through which flows leave and enter a node.
 struct Host {
   std::string name;
-  std::string gpu;                         // its type, property "gpu"; "" if it has none
+  std::string gpu;                         // GPU type, from property "gpu"; empty if there is none
   std::optional<std::string> memory_text;  // property "memory"
-  std::uint64_t memory = 0;                // bytes; 0: unknown
+  std::uint64_t memory = 0;                // bytes; 0 if unknown
   double speed = 0;                        // FLOP/s
   int cores = 1;
-  std::uint32_t node = 0;   // of a GPU: see Cluster::node_of
-  std::uint32_t place = 0;  // of a GPU: among those of its node, from 0, in natural order
+  std::uint32_t node = 0;         // node of a GPU; see Cluster::node_of
+  std::uint32_t local_index = 0;  // index of a GPU within its node, from 0, in natural order
   std::uint32_t number = 0;
 };
 
-// One direction of a link, or both of one that is half duplex.
+// One direction of a link, or a half-duplex link.
 struct Link {
   std::string name;  // "node-0-nvlink-7_UP"
   std::string link_class;
-  // What its flows share, bytes/s. Of a link of which flows take parts, as several ways are equally
-  // short, so many times what it carries; a flow that has some of the parts counts as often.
+  // Capacity that the flows on the link share, in bytes/s. If flows are divided into parts on the
+  // link because several paths are equally short, this is the link's bandwidth times `parts`, and a
+  // flow counts once for each of its parts.
   double bandwidth = 0;
-  double latency = 0;  // seconds, as the file says
+  double latency = 0;  // seconds, from the file
   bool is_shared = true;
   bool failed = false;
   std::uint32_t parts = 1;
   std::uint32_t number = 0;
-  std::array<const ClassModel*, kinds_of_numbers> models{};  // of its class, by Numbers
+  // models of the link's class, by Numbers
+  std::array<const ClassModel*, number_kinds> models{};
 
   const ClassModel& model(Numbers numbers) const {
     return *models[static_cast<std::size_t>(numbers)];
   }
 };
 
-// The way from one GPU to another when nothing else is on it.
+// Route from one GPU to another, without other traffic.
 struct Route {
   double latency = 0;                                          // seconds
-  double bandwidth = std::numeric_limits<double>::infinity();  // bytes/s of its narrowest link
-  // Between which a flow goes: the GPUs, or the ports of their NICs.
+  double bandwidth = std::numeric_limits<double>::infinity();  // bytes/s of the narrowest link
+  // End points of a flow: the GPUs, or the ports of their NICs.
   Host* source = nullptr;
   Host* destination = nullptr;
-  // What a flow loads, in the order of the way. Where several ways are equally short it has parts
-  // on each, and a link stands here once for each of the flow's parts on it; the link's capacity
-  // counts as many flows.
+  // Links that a flow loads, in path order. If several paths are equally short, the flow is divided
+  // among them, and a link is listed once for each of the flow's parts on it; the link's capacity
+  // counts the same number of flows.
   std::vector<const Link*> links;
-  std::vector<const Link*> one_way;  // then: those of one of the ways
-  // By each protocol; by Simple, the latency that stands above, and all of the bandwidth.
-  struct By {
+  std::vector<const Link*> single_path;  // links of one of these paths, if the flow is divided
+  // Costs of the route by each protocol. Simple has the latency above and the full bandwidth.
+  struct ProtocolCost {
     double latency = 0;     // seconds
-    double efficiency = 1;  // part of the bandwidth that payload gets
+    double efficiency = 1;  // fraction of the bandwidth that payload reaches
   };
-  std::array<By, protocols> by;
-  double message = 0;  // seconds by which a GPU's messages over it follow each other
+  std::array<ProtocolCost, protocols> per_protocol;
+  double message = 0;  // seconds between successive messages of a GPU over this route
 
-  // From end to end.
-  const std::vector<const Link*>& way() const { return one_way.empty() ? links : one_way; }
-  bool divides() const { return !one_way.empty(); }
+  // Links of a single path from end to end.
+  const std::vector<const Link*>& path() const { return single_path.empty() ? links : single_path; }
+  bool divides() const { return !single_path.empty(); }
 
   double seconds(std::uint64_t bytes) const {
     return latency + static_cast<double>(bytes) / bandwidth;
@@ -76,7 +78,8 @@ inline const std::string& name_of(const Host* host) { return host->name; }
 inline const std::string& gpu_of(const Host* host) { return host->gpu; }
 inline std::uint64_t memory_of(const Host* host) { return host->memory; }
 
-// Whether flows over a link share its bandwidth. A FATPIPE link gives all of it to each.
+// Returns whether flows on a link share its bandwidth. A FATPIPE link gives its full bandwidth to
+// each.
 inline bool is_shared(const Link* link) { return link->is_shared; }
 
 }  // namespace pipewright::cluster

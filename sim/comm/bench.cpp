@@ -12,24 +12,24 @@ namespace {
 using execution::ByProtocol;
 using execution::PhaseCost;
 
-// Seconds of the GPU that has the most to send or to receive over one of its links, for each byte
-// of the operation.
+// Transfer time per byte of the operation on the GPU that sends or receives the most over one of
+// its links, in seconds, by protocol.
 ByProtocol busiest_gpu(const PhaseCost& cost, const execution::RankPlacement& placement) {
   std::map<std::pair<std::uint32_t, const cluster::Link*>, ByProtocol> seconds_of;
   for (const execution::Flow& flow : cost.flows) {
     const cluster::Route route = placement.route(flow.source, flow.destination);
     if (route.links.empty()) continue;
-    for (std::size_t p = 0; p < route.by.size(); ++p) {
-      const double efficiency = cost.is_raw ? 1 : route.by[p].efficiency;
+    for (std::size_t p = 0; p < route.per_protocol.size(); ++p) {
+      const double efficiency = cost.is_raw ? 1 : route.per_protocol[p].efficiency;
       const double seconds = flow.bytes / efficiency / route.bandwidth;
       seconds_of[{flow.source, route.links.front()}][p] += seconds;
       seconds_of[{flow.destination, route.links.back()}][p] += seconds;
     }
   }
-  ByProtocol most{};
-  for (const auto& [who, seconds] : seconds_of)
-    for (std::size_t p = 0; p < most.size(); ++p) most[p] = std::max(most[p], seconds[p]);
-  return most;
+  ByProtocol busiest{};
+  for (const auto& [key, seconds] : seconds_of)
+    for (std::size_t p = 0; p < busiest.size(); ++p) busiest[p] = std::max(busiest[p], seconds[p]);
+  return busiest;
 }
 
 }  // namespace
@@ -51,9 +51,8 @@ double alpha_beta(const BenchmarkRun& run, std::uint64_t bytes) {
   return seconds;
 }
 
-BenchmarkRun several_groups(const cluster::Cluster& cluster, Operation operation,
-                            std::uint32_t ranks, std::uint32_t groups, bool strided,
-                            Algorithm algorithm) {
+BenchmarkRun make_groups(const cluster::Cluster& cluster, Operation operation, std::uint32_t ranks,
+                         std::uint32_t groups, bool strided, Algorithm algorithm) {
   BenchmarkRun run{.operation = operation,
                    .algorithm = algorithm,
                    .placement = place_ranks(cluster, ranks * groups),
@@ -72,7 +71,7 @@ std::vector<analysis::BenchRow> bench(cluster::Cluster& cluster, const Benchmark
     rows.push_back({.bytes = bytes,
                     .seconds = prediction.seconds,
                     .formula = alpha_beta(run, bytes),
-                    .by = prediction.by});
+                    .by = prediction.method});
     if (report) report(rows.size());
   }
   return rows;

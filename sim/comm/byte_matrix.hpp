@@ -8,24 +8,27 @@
 
 namespace pipewright::comm {
 
-inline constexpr std::uint64_t most_bytes = std::uint64_t{1} << 50U;  // of an operation
+inline constexpr std::uint64_t max_bytes = std::uint64_t{1} << 50U;  // limit for an operation
 
-// What each rank has for each in an all-to-all-v: a row for each sender, with a cell for each
-// receiver. What a rank has for itself (the diagonal) counts to what it has, and goes over no link.
+// Bytes that each rank sends to each other rank in an all-to-all-v: one row per sender, one cell
+// per receiver. The diagonal, which stays on the rank, counts toward the rank's total but crosses
+// no link.
 struct ByteMatrix {
-  std::string name;  // of the file
+  std::string name;  // name of the file
   std::uint32_t ranks = 0;
   std::vector<std::uint64_t> bytes;  // row by row
 
-  std::uint64_t most_in_row() const;  // bytes that the rank with most has
-  std::vector<double> parts() const;  // of most_in_row()
+  std::uint64_t max_row_bytes() const;  // largest sum of a row
+  std::vector<double> parts() const;    // each cell as a fraction of max_row_bytes()
 };
 
-// Of a .csv file of whole numbers, where empty lines and those that begin with # do not count, or a
-// .json list of lists. Throws config::Error, "FILE:LINE: what", of what is no such matrix.
+// Reads a .csv file of whole numbers, which may have empty lines and comments that begin with #, or
+// a .json list of lists. Throws config::Error "FILE:LINE: message" if the file is not such a
+// matrix.
 ByteMatrix read_byte_matrix(const std::string& file);
 
-// Of the ranks that send or receive most, without what stays where it is, the first.
+// The rank that sends or receives the most bytes, without the diagonal; the first if there are
+// several.
 analysis::BusiestRank busiest_rank(const ByteMatrix& matrix);
 
 }  // namespace pipewright::comm

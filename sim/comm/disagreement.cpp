@@ -9,32 +9,33 @@
 namespace pipewright::comm {
 namespace {
 
-constexpr std::size_t least_rows = 4;
-// Runs of nccl-tests on one machine repeat within a few per cent, short ones within ten.
-constexpr double most_alike = 1.25;
+constexpr std::size_t min_shared_rows = 4;
+// Runs of nccl-tests on the same machine repeat within a few per cent, short runs within ten.
+constexpr double max_repeat_ratio = 1.25;
 
-using What = std::tuple<analysis::Operation, std::uint32_t, std::uint32_t, std::uint64_t, bool>;
+using RowKey = std::tuple<analysis::Operation, std::uint32_t, std::uint32_t, std::uint64_t, bool>;
 
 }  // namespace
 
-std::optional<Disagreement> disagreement(const std::vector<analysis::Measurement>& rows) {
-  std::map<What, std::map<std::string, double>> times;  // by file
+std::optional<Disagreement> find_disagreement(const std::vector<analysis::Measurement>& rows) {
+  std::map<RowKey, std::map<std::string, double>> times;  // keyed by file
   for (const analysis::Measurement& row : rows)
     times[{row.operation, row.ranks, row.nodes, row.bytes, row.in_place}].emplace(row.file,
                                                                                   row.seconds);
   std::map<std::pair<std::string, std::string>, std::vector<double>> ratios;
-  for (const auto& [what, by_file] : times)
-    for (auto one = by_file.begin(); one != by_file.end(); ++one)
-      for (auto other = std::next(one); other != by_file.end(); ++other)
-        ratios[{one->first, other->first}].push_back(other->second / one->second);
+  for (const auto& [key, by_file] : times)
+    for (auto first = by_file.begin(); first != by_file.end(); ++first)
+      for (auto second = std::next(first); second != by_file.end(); ++second)
+        ratios[{first->first, second->first}].push_back(second->second / first->second);
   std::optional<Disagreement> worst;
-  for (const auto& [files, all] : ratios) {
-    const double ratio = analysis::quantile(all, 0.5);
+  for (const auto& [files, samples] : ratios) {
+    const double ratio = analysis::quantile(samples, 0.5);
     const double unlike = std::max(ratio, 1 / ratio);
-    if (all.size() < least_rows || unlike <= most_alike || (worst && worst->ratio >= unlike))
+    if (samples.size() < min_shared_rows || unlike <= max_repeat_ratio ||
+        (worst && worst->ratio >= unlike))
       continue;
-    worst = {files.first, files.second, all.size(), unlike};
-    if (ratio < 1) std::swap(worst->one, worst->other);
+    worst = {files.first, files.second, samples.size(), unlike};
+    if (ratio < 1) std::swap(worst->faster, worst->slower);
   }
   return worst;
 }

@@ -8,16 +8,16 @@
 
 namespace pipewright::comm {
 
-// Two logs that measured the same operations on as many ranks with the same sizes, and took unlike
-// times: those of two machines, versions of a library or days.
+// Two logs that measured the same operations with the same ranks and sizes, but differ in times, as
+// for two machines, library versions or days.
 struct Disagreement {
-  std::string one;
-  std::string other;
-  std::size_t rows = 0;  // that both have
-  double ratio = 1;      // the other's times over those of one, at the median of these; above 1
+  std::string faster;
+  std::string slower;
+  std::size_t rows = 0;  // rows that both logs have
+  double ratio = 1;      // median ratio of the times of `slower` over those of `faster`; above 1
 };
 
-// The worst of those that differ by more than repeated runs do; none where logs agree.
-std::optional<Disagreement> disagreement(const std::vector<analysis::Measurement>& rows);
+// Finds the pair of logs with the largest ratio, if it exceeds the variation between repeated runs.
+std::optional<Disagreement> find_disagreement(const std::vector<analysis::Measurement>& rows);
 
 }  // namespace pipewright::comm

@@ -17,25 +17,25 @@ Paths::Paths(const Cluster& cluster, std::vector<cluster::Host*> hosts)
   }
 }
 
-void Paths::find(const cluster::Route& route, FlowPath& path) const {
+void Paths::resolve(const cluster::Route& route, FlowPath& path) const {
   path.links.clear();
   path.cap = std::numeric_limits<double>::infinity();
   for (const cluster::Link* link : route.links) {
-    const auto shared = number_of_.find(link);
-    if (shared == number_of_.end())
+    const auto number = number_of_.find(link);
+    if (number == number_of_.end())
       path.cap = std::min(path.cap, Cluster::capacity_of(link));
     else
-      path.links.push_back(shared->second);
+      path.links.push_back(number->second);
   }
 }
 
 const FlowPath& Paths::path(std::uint32_t sender, std::uint32_t receiver) {
-  const auto [known, is_new] = known_.try_emplace(std::uint64_t{sender} << 32U | receiver);
-  if (is_new) find(route(sender, receiver), known->second);
-  return known->second;
+  const auto [entry, is_new] = paths_.try_emplace(std::uint64_t{sender} << 32U | receiver);
+  if (is_new) resolve(route(sender, receiver), entry->second);
+  return entry->second;
 }
 
-double Paths::alone(const FlowPath& path) const {
+double Paths::uncontended_rate(const FlowPath& path) const {
   double rate = path.cap;
   for (const std::uint32_t link : path.links)
     rate = std::min(rate,

@@ -13,10 +13,10 @@ using execution::FairShare;
 using execution::FairSharing;
 using execution::FlowPath;
 
-// The ways between the GPUs of a cluster, with shared links by number.
+// Paths between the GPUs of a cluster, with shared links by number.
 class Paths {
  public:
-  // `hosts` are numbered as they stand there; the cluster outlives this.
+  // Hosts are numbered by their index. The cluster must outlive this object.
   Paths(const cluster::Cluster& cluster, std::vector<cluster::Host*> hosts);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(hosts_.size()); }
@@ -26,15 +26,16 @@ class Paths {
     return cluster_.route(hosts_[sender], hosts_[receiver]);
   }
 
-  // Looked up once, and kept.
+  // Path from sender to receiver; cached after the first call.
   const FlowPath& path(std::uint32_t sender, std::uint32_t receiver);
-  // The narrowest link of the way: what the flow gets alone.
-  double alone(const FlowPath& path) const;
-  // Puts a route's links, which becomes those of `path`, without keeping it.
-  void find(const cluster::Route& route, FlowPath& path) const;
+  // Rate of a flow without other traffic: that of the path's narrowest link.
+  double uncontended_rate(const FlowPath& path) const;
+  // Sets `path` to the links of a route, without caching it.
+  void resolve(const cluster::Route& route, FlowPath& path) const;
 
-  const std::vector<const cluster::Link*>& links() const { return links_; }  // the shared ones
-  const std::vector<double>& bandwidth() const { return bandwidth_; }        // of these
+  const std::vector<const cluster::Link*>& links() const { return links_; }  // shared links
+  // capacity of each shared link
+  const std::vector<double>& bandwidth() const { return bandwidth_; }
 
  private:
   const cluster::Cluster& cluster_;
@@ -42,7 +43,7 @@ class Paths {
   std::vector<const cluster::Link*> links_;
   std::vector<double> bandwidth_;
   std::unordered_map<const cluster::Link*, std::uint32_t> number_of_;
-  std::unordered_map<std::uint64_t, FlowPath> known_;
+  std::unordered_map<std::uint64_t, FlowPath> paths_;
 };
 
 }  // namespace pipewright::comm

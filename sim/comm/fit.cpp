@@ -32,23 +32,24 @@ std::string unit_of(const Parameter& parameter) {
   throw std::logic_error("a unit of parameters");
 }
 
-constexpr std::size_t fewest_rows = 8;  // that tell anything but of themselves
-constexpr double least_cost = 1e-12;
-constexpr double least_time = 1e-12;  // seconds of what is predicted to cost nothing
+constexpr std::size_t min_rows = 8;  // minimum to fit any parameter
+constexpr double min_cost = 1e-12;
+constexpr double min_seconds = 1e-12;  // lower limit for predictions, in seconds
 
-// To what a platform file will say.
-double rounded(double value) { return std::stod(fmt::format("{:.5e}", value)); }
+// Rounds to the digits that a platform file stores.
+double round_to_file(double value) { return std::stod(fmt::format("{:.5e}", value)); }
 
-class Fit {
+class ParameterFit {
  public:
-  Fit(cluster::Cluster& cluster, std::span<const Measurement> rows, const FitOptions& options)
+  ParameterFit(cluster::Cluster& cluster, std::span<const Measurement> rows,
+               const FitOptions& options)
       : rows_(rows),
         options_(options),
-        parameters_(options.named.empty() ? candidates(cluster, rows)
-                                          : named_parameters(cluster, options.named)),
+        parameters_(options.names.empty() ? candidate_parameters(cluster, rows)
+                                          : named_parameters(cluster, options.names)),
         predictor_(cluster, parameters_, rows),
         before_(predictor_.seconds({}, {})),
-        by_(predictor_.protocols()) {
+        protocols_(predictor_.protocols()) {
     for (const Parameter& parameter : parameters_) unknowns_.push_back(parameter.unknown());
     report_.cluster = cluster.name();
     std::set<std::string> seen;
@@ -57,68 +58,71 @@ class Fit {
   }
 
   FitReport run(cluster::Cluster& cluster, const std::vector<bool>& held_out) {
-    std::vector<HeldOutWay> ways =
-        options_.tries ? held_out_ways(rows_) : std::vector<HeldOutWay>{};
+    std::vector<HoldOutScheme> schemes =
+        options_.holds_out ? hold_out_schemes(rows_) : std::vector<HoldOutScheme>{};
     fits_ = 1;
-    for (const HeldOutWay& way : ways) fits_ += way.parts.size();
-    for (const HeldOutWay& way : ways) report_.trials.push_back(trial(way));
+    for (const HoldOutScheme& scheme : schemes) fits_ += scheme.parts.size();
+    for (const HoldOutScheme& scheme : schemes) report_.trials.push_back(trial(scheme));
     Outcome best = search(held_out);
-    cluster.keep_expectations(best.keeps);
+    cluster.freeze_expectations(best.is_frozen);
     report_.keeps_expectations = cluster.has_tuning_model();
     report(held_out, best);
     return std::move(report_);
   }
 
  private:
-  // Which parameters, about which values, and whether NCCL goes on to choose by the file's numbers.
+  // Selected parameters and their values, and whether NCCL keeps choosing by the file's numbers.
   struct Outcome {
     Selection best;
-    bool keeps = false;
+    bool is_frozen = false;
   };
 
-  // NCCL chooses by its own numbers, so that a way that is slower than it takes it for is taken
-  // nevertheless; or, as a simulated log has it, by those that are true.
+  // Fits under both assumptions: NCCL chooses by the file's numbers, even if its choice is slower
+  // than expected; or it chooses by the fitted numbers, as in a simulated log.
   Outcome search(const std::vector<bool>& held_out) {
-    look_at(held_out);
-    Outcome found{.best = search_once(false), .keeps = false};
-    Outcome by_file{.best = search_once(true), .keeps = true};
-    constexpr double clearly = 2;
-    if (by_file.best.score < found.best.score - clearly) found = std::move(by_file);
-    predictor_.keep_expectations(found.keeps);
+    prepare(held_out);
+    Outcome outcome{.best = search_once(false), .is_frozen = false};
+    Outcome by_file{.best = search_once(true), .is_frozen = true};
+    constexpr double min_gain = 2;
+    if (by_file.best.score < outcome.best.score - min_gain) outcome = std::move(by_file);
+    predictor_.freeze_expectations(outcome.is_frozen);
     ++fits_done_;
-    return found;
+    return outcome;
   }
 
-  Selection search_once(bool keeps) {
-    predictor_.keep_expectations(keeps);
-    if (!options_.named.empty()) return all_named();
-    SelectionOptions options{.most = options_.most, .beyond = beyond_, .progress = {}};
+  Selection search_once(bool is_frozen) {
+    predictor_.freeze_expectations(is_frozen);
+    if (!options_.names.empty()) return select_named();
+    SelectionOptions options{.max_parameters = options_.max_parameters,
+                             .extrapolations = extrapolations_,
+                             .progress = {}};
     if (options_.progress)
-      options.progress = [&](double share) { tell((share + (keeps ? 1 : 0)) / 2); };
-    std::vector<Unknown> loaded;
-    for (const std::size_t one : loaded_) loaded.push_back(unknowns_[one]);
+      options.progress = [&](double share) { report_progress((share + (is_frozen ? 1 : 0)) / 2); };
+    std::vector<Unknown> relevant;
+    for (const std::size_t index : relevant_) relevant.push_back(unknowns_[index]);
     std::vector<std::size_t> names;
     const ChoiceResiduals residuals = [&](auto chosen, auto x) {
       names.clear();
-      for (const std::size_t one : chosen) names.push_back(loaded_[one]);
-      return misses(names, x);
+      for (const std::size_t index : chosen) names.push_back(relevant_[index]);
+      return log_errors(names, x);
     };
-    Selection best = select(residuals, loaded, options);
-    for (std::size_t& one : best.chosen) one = loaded_[one];
+    Selection best = select(residuals, relevant, options);
+    for (std::size_t& index : best.chosen) index = relevant_[index];
     return best;
   }
 
-  Selection all_named() {
-    std::vector<std::size_t> all(unknowns_.size());
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
-    Selection found = fit_chosen(residuals(), unknowns_, all);
-    const auto rows = static_cast<double>(found.fit.residuals.size());
-    found.score = rows * std::log(std::max(found.fit.cost, least_cost) / rows);
-    return found;
+  Selection select_named() {
+    std::vector<std::size_t> indices(unknowns_.size());
+    for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = i;
+    Selection selection = fit_chosen(residuals(), unknowns_, indices);
+    const auto rows = static_cast<double>(selection.fit.residuals.size());
+    selection.score = rows * std::log(std::max(selection.fit.cost, min_cost) / rows);
+    return selection;
   }
 
-  // The rows that are fitted, what they can tell, and what can be held out of them.
-  void look_at(const std::vector<bool>& held_out) {
+  // Selects the rows to fit, the parameters that they depend on, and the hold-out schemes within
+  // them.
+  void prepare(const std::vector<bool>& held_out) {
     fitted_.clear();
     std::vector<Measurement> rows;
     for (std::size_t row = 0; row < rows_.size(); ++row)
@@ -126,79 +130,83 @@ class Fit {
         fitted_.push_back(row);
         rows.push_back(rows_[row]);
       }
-    beyond_.clear();
-    for (HeldOutWay& way : ways_beyond(rows)) beyond_.push_back(std::move(way.parts));
-    weigh_file(rows);
-    loaded_.clear();
-    for (std::size_t one = 0; one < parameters_.size() && rows.size() >= fewest_rows; ++one)
-      if (is_loaded(one)) loaded_.push_back(one);
+    extrapolations_.clear();
+    for (HoldOutScheme& scheme : extrapolation_schemes(rows))
+      extrapolations_.push_back(std::move(scheme.parts));
+    weigh_prior(rows);
+    relevant_.clear();
+    for (std::size_t index = 0; index < parameters_.size() && rows.size() >= min_rows; ++index)
+      if (affects_rows(index)) relevant_.push_back(index);
   }
 
-  // Neighbours on a curve miss the model alike: a curve counts as a few rows, and so the file
-  // counts the more, the more rows a curve has.
-  void weigh_file(std::span<const Measurement> rows) {
-    constexpr double independent = 4;  // rows of a curve
+  // Weighs the file's values against the rows. Neighbouring rows of a curve have similar residuals,
+  // so a curve counts as only a few rows, and the file counts more if curves have many rows.
+  void weigh_prior(std::span<const Measurement> rows) {
+    constexpr double independent = 4;  // independent rows per curve
     std::set<std::tuple<analysis::Operation, std::uint32_t, std::uint32_t>> curves;
     for (const Measurement& row : rows) curves.insert({row.operation, row.ranks, row.nodes});
-    const double each = static_cast<double>(rows.size()) / static_cast<double>(curves.size());
-    for (Unknown& one : unknowns_)
-      one.times = options_.named.empty() ? std::max(1.0, each / independent) : 1;
+    const double rows_per_curve =
+        static_cast<double>(rows.size()) / static_cast<double>(curves.size());
+    for (Unknown& unknown : unknowns_)
+      unknown.prior_rows = options_.names.empty() ? std::max(1.0, rows_per_curve / independent) : 1;
   }
 
-  // Whether a small change of it changes any of the rows by a fiftieth of that, and a class's
-  // efficiency by half: bytes that are not what rows wait for say nothing of a link's rate. A
-  // number that no row waits for would have to be far off before one does, and would then stand for
-  // something else. What is not a protocol's own is told by rows that do not go by LL, which
-  // hides most of each step: a launch that suits those alone misleads all others.
-  bool is_loaded(std::size_t one) const {
+  // Returns whether the rows depend on a parameter: a small change must change some row by a
+  // fiftieth of it, and for the efficiency of a class by half of it, since bytes that rows do not
+  // wait for reveal nothing about a link's rate. A parameter that affects no row could only be
+  // fitted to an extreme value that represents something else. Parameters that do not belong to a
+  // protocol must affect rows that do not use LL, because LL hides most of each step, and a launch
+  // latency that fits only LL rows would mislead all others.
+  bool affects_rows(std::size_t index) const {
     constexpr double step = 0.1;
-    const std::string_view suffix = parameters_[one].info->suffix;
-    const double least = suffix == "efficiency" ? 0.5 : 0.02;
-    const bool of_protocol = suffix.starts_with("ll");
-    for (const double aside : {step, -step}) {
-      const double x =
-          std::clamp(unknowns_[one].start + aside, unknowns_[one].least, unknowns_[one].most);
-      const std::vector<std::size_t> chosen{one};
-      const std::vector<double> values{parameters_[one].from_scale(x)};
+    const std::string_view suffix = parameters_[index].info->suffix;
+    const double threshold = suffix == "efficiency" ? 0.5 : 0.02;
+    const bool is_protocol_parameter = suffix.starts_with("ll");
+    for (const double shift : {step, -step}) {
+      const double x = std::clamp(unknowns_[index].start + shift, unknowns_[index].minimum,
+                                  unknowns_[index].maximum);
+      const std::vector<std::size_t> chosen{index};
+      const std::vector<double> values{parameters_[index].from_scale(x)};
       const std::vector<double> seconds = predictor_.seconds(chosen, values);
       for (const std::size_t row : fitted_)
-        if ((of_protocol || by_[row] != cluster::Protocol::ll) &&
-            std::abs(std::log(seconds[row] / before_[row])) > least * step)
+        if ((is_protocol_parameter || protocols_[row] != cluster::Protocol::ll) &&
+            std::abs(std::log(seconds[row] / before_[row])) > threshold * step)
           return true;
     }
     return false;
   }
 
-  analysis::FitTrial trial(const HeldOutWay& way) {
-    analysis::FitTrial found{.way = way.name, .lacks = way.lacks, .before = {}, .after = {}};
-    for (const std::vector<bool>& held_out : way.parts) {
+  analysis::FitTrial trial(const HoldOutScheme& scheme) {
+    analysis::FitTrial trial_result{
+        .way = scheme.name, .lacks = scheme.unavailable, .before = {}, .after = {}};
+    for (const std::vector<bool>& held_out : scheme.parts) {
       if (std::ranges::find(held_out, false) == held_out.end()) continue;
       const Outcome outcome = search(held_out);
       const std::vector<double> after = predictor_.seconds(
           outcome.best.chosen, values_at(outcome.best.chosen, outcome.best.fit.unknowns));
       for (std::size_t row = 0; row < rows_.size(); ++row) {
         if (!held_out[row]) continue;
-        found.before.push_back({rows_[row], before_[row], {}, true});
-        found.after.push_back({rows_[row], after[row], {}, true});
+        trial_result.before.push_back({rows_[row], before_[row], {}, true});
+        trial_result.after.push_back({rows_[row], after[row], {}, true});
       }
     }
-    return found;
+    return trial_result;
   }
 
   void report(const std::vector<bool>& held_out, Outcome& outcome) {
     Selection& best = outcome.best;
-    report_.before = compared(before_, held_out);
+    report_.before = compared_rows(before_, held_out);
     best = refine(residuals(), unknowns_, best);
-    // Where the plans are others at the numbers that were found, once more from there.
-    constexpr int most_rounds = 3;
-    for (int round = 0; round < most_rounds && !is_exact(best); ++round) {
-      predictor_.plan_anew();
-      predictor_.keep_expectations(outcome.keeps);
+    // Repeats the refinement if the plans differ at the fitted numbers.
+    constexpr int max_rounds = 3;
+    for (int round = 0; round < max_rounds && !is_exact(best); ++round) {
+      predictor_.replan();
+      predictor_.freeze_expectations(outcome.is_frozen);
       best = refine(residuals(), unknowns_, best);
     }
-    report_likeness(best);
+    report_indistinct(best);
     report_fitted(best);
-    report_.after = compared(predictor_.exact_seconds(best.chosen, values_), held_out);
+    report_.after = compared_rows(predictor_.exact_seconds(best.chosen, values_), held_out);
     report_outliers(best);
   }
 
@@ -211,7 +219,7 @@ class Fit {
     return true;
   }
 
-  void tell(double share) const {
+  void report_progress(double share) const {
     if (options_.progress)
       options_.progress((static_cast<double>(fits_done_) + share) / static_cast<double>(fits_));
   }
@@ -224,45 +232,48 @@ class Fit {
     return values;
   }
 
-  std::vector<double> misses(std::span<const std::size_t> chosen, std::span<const double> x) const {
+  std::vector<double> log_errors(std::span<const std::size_t> chosen,
+                                 std::span<const double> x) const {
     const std::vector<double> seconds = predictor_.seconds(chosen, values_at(chosen, x));
-    std::vector<double> found;
+    std::vector<double> errors;
     for (const std::size_t row : fitted_)
-      found.push_back(std::log(std::max(seconds[row], least_time) / rows_[row].seconds));
-    return found;
+      errors.push_back(std::log(std::max(seconds[row], min_seconds) / rows_[row].seconds));
+    return errors;
   }
   ChoiceResiduals residuals() const {
-    return [this](auto chosen, auto x) { return misses(chosen, x); };
+    return [this](auto chosen, auto x) { return log_errors(chosen, x); };
   }
 
-  std::vector<ComparedRow> compared(std::span<const double> seconds,
-                                    const std::vector<bool>& held_out) const {
-    std::vector<ComparedRow> compared;
+  std::vector<ComparedRow> compared_rows(std::span<const double> seconds,
+                                         const std::vector<bool>& held_out) const {
+    std::vector<ComparedRow> compared_rows;
     for (std::size_t row = 0; row < rows_.size(); ++row)
-      compared.push_back({rows_[row], seconds[row], {}, held_out[row]});
-    return compared;
+      compared_rows.push_back({rows_[row], seconds[row], {}, held_out[row]});
+    return compared_rows;
   }
 
-  // Intervals are those of a fit in which what the rows cannot tell from the chosen ones is free as
-  // well: of numbers that are known only together, each may be what the other leaves it.
+  // Reports the fitted parameters. Intervals come from a fit in which parameters that the rows
+  // cannot tell from the chosen ones are free as well, so that parameters that are known only in
+  // combination get wide intervals.
   void report_fitted(const Selection& best) {
     std::vector<std::size_t> free = best.chosen;
-    free.insert(free.end(), alike_.begin(), alike_.end());
+    free.insert(free.end(), indistinct_.begin(), indistinct_.end());
     std::vector<Unknown> unknowns;
     for (std::size_t i = 0; i < free.size(); ++i) {
       unknowns.push_back(unknowns_[free[i]]);
       if (i < best.chosen.size()) unknowns.back().start = best.fit.unknowns[i];
     }
-    const Residuals of_free = [&](auto x) {
-      tell(1);
-      return misses(free, x);
+    const Residuals free_residuals = [&](auto x) {
+      report_progress(1);
+      return log_errors(free, x);
     };
-    const LeastSquares all = alike_.empty() ? best.fit : least_squares(of_free, unknowns);
-    const std::vector<Interval> between = intervals(of_free, unknowns, all);
+    const LeastSquares free_fit =
+        indistinct_.empty() ? best.fit : least_squares(free_residuals, unknowns);
+    const std::vector<Interval> between = intervals(free_residuals, unknowns, free_fit);
     for (std::size_t i = 0; i < best.chosen.size(); ++i) {
       const Parameter& parameter = parameters_[best.chosen[i]];
       const double x = best.fit.unknowns[i];
-      const double value = rounded(parameter.from_scale(x));
+      const double value = round_to_file(parameter.from_scale(x));
       values_.push_back(value);
       report_.fitted.push_back({.name = parameter.name,
                                 .unit = unit_of(parameter),
@@ -270,46 +281,47 @@ class Fit {
                                 .value = value,
                                 .low = parameter.from_scale(std::min(between[i].low, x)),
                                 .high = parameter.from_scale(std::max(between[i].high, x)),
-                                .open_low = between[i].low <= unknowns[i].least,
-                                .open_high = between[i].high >= unknowns[i].most});
+                                .open_low = between[i].low <= unknowns[i].minimum,
+                                .open_high = between[i].high >= unknowns[i].maximum});
     }
   }
 
-  void report_likeness(const Selection& best) {
-    for (const auto& [one, other, correlation] : indistinct(best))
-      report_.alike.push_back({parameters_[one].name, parameters_[other].name, correlation});
-    constexpr std::size_t most_alike = 3;
-    for (const Unchosen& one : look_at_unchosen(residuals(), unknowns_, best)) {
-      const Parameter& parameter = parameters_[one.candidate];
-      report_.kept.push_back({parameter.name, unit_of(parameter), parameter.value, one.why,
-                              one.like ? parameters_[*one.like].name : ""});
-      if (one.why == analysis::KeptBecause::likeness && alike_.size() < most_alike &&
-          std::ranges::find(loaded_, one.candidate) != loaded_.end())
-        alike_.push_back(one.candidate);
+  void report_indistinct(const Selection& best) {
+    for (const auto& [first, second, correlation] : find_indistinct(best))
+      report_.alike.push_back({parameters_[first].name, parameters_[second].name, correlation});
+    constexpr std::size_t max_indistinct = 3;
+    for (const Unchosen& unchosen : explain_unchosen(residuals(), unknowns_, best)) {
+      const Parameter& parameter = parameters_[unchosen.candidate];
+      report_.kept.push_back({parameter.name, unit_of(parameter), parameter.value, unchosen.reason,
+                              unchosen.nearest ? parameters_[*unchosen.nearest].name : ""});
+      if (unchosen.reason == analysis::KeptBecause::likeness &&
+          indistinct_.size() < max_indistinct &&
+          std::ranges::find(relevant_, unchosen.candidate) != relevant_.end())
+        indistinct_.push_back(unchosen.candidate);
     }
   }
 
   void report_outliers(const Selection& best) {
     report_.deviation = median_deviation(best.fit);
-    constexpr double least = 0.05;
-    const double most = std::max(3 * report_.deviation, least);
+    constexpr double min_outlier = 0.05;
+    const double max_error = std::max(3 * report_.deviation, min_outlier);
     for (std::size_t row = 0; row < rows_.size(); ++row)
-      if (std::abs(std::log(report_.after[row].predicted / rows_[row].seconds)) > most)
+      if (std::abs(std::log(report_.after[row].predicted / rows_[row].seconds)) > max_error)
         report_.outliers.push_back(row);
   }
 
   std::span<const Measurement> rows_;
   const FitOptions& options_;
   std::vector<Parameter> parameters_;
-  std::vector<Unknown> unknowns_;  // the parameters, in their scales
+  std::vector<Unknown> unknowns_;  // parameters in their scales
   RowPredictor predictor_;
-  std::vector<double> before_;         // seconds of the rows by the file's numbers
-  std::vector<cluster::Protocol> by_;  // of the rows
-  std::vector<std::size_t> fitted_;    // rows of the fit that goes on
-  std::vector<std::size_t> loaded_;    // parameters that bear on them
-  std::vector<LeftOut> beyond_;        // of them
-  std::vector<std::size_t> alike_;     // parameters that they cannot tell from the chosen ones
-  std::vector<double> values_;         // of the chosen ones
+  std::vector<double> before_;  // predicted seconds of the rows with the file's numbers
+  std::vector<cluster::Protocol> protocols_;  // protocol of each row
+  std::vector<std::size_t> fitted_;           // rows of the current fit
+  std::vector<std::size_t> relevant_;         // parameters that the rows depend on
+  std::vector<HoldOutParts> extrapolations_;  // hold-out schemes within these rows
+  std::vector<std::size_t> indistinct_;       // not distinguishable from the chosen ones
+  std::vector<double> values_;                // values of the chosen parameters
   std::size_t fits_ = 1;
   std::size_t fits_done_ = 0;
   FitReport report_;
@@ -319,8 +331,8 @@ class Fit {
 
 FitReport fit(cluster::Cluster& cluster, std::span<const Measurement> rows,
               const std::vector<bool>& held_out, const FitOptions& options) {
-  cluster.keep_expectations(false);
-  return Fit(cluster, rows, options).run(cluster, held_out);
+  cluster.freeze_expectations(false);
+  return ParameterFit(cluster, rows, options).run(cluster, held_out);
 }
 
 }  // namespace pipewright::comm

@@ -12,17 +12,17 @@
 namespace pipewright::comm {
 
 struct FitOptions {
-  std::size_t most = 5;                             // parameters
-  std::vector<std::string> named;                   // exactly these, if any
-  bool tries = true;                                // what is held out in the ways of held_out.hpp
-  std::function<void(double share)> progress = {};  // may throw, to end it
+  std::size_t max_parameters = 5;                   // limit for the number of parameters
+  std::vector<std::string> names;                   // fits exactly these parameters, if any
+  bool holds_out = true;                            // runs the hold-out schemes of held_out.hpp
+  std::function<void(double share)> progress = {};  // may throw to cancel the fit
 };
 
-// The parameters of the cluster's network model with which the formula (prediction.hpp) is nearest
-// to measured times, by their ratios, and no further from the file than those ask for. Each is
-// rounded to six digits. The cluster has them afterwards. Fits to parts of the rows, each held
-// against all others, say how good it is (FitReport::trials). Throws cluster::Error for rows that
-// the cluster has no place for.
+// Fits parameters of the cluster's network model so that the formula (prediction.hpp) matches
+// measured times by ratio, with as little change to the file's values as the measurements demand.
+// Values are rounded to six digits and set in the cluster. Fits to parts of the rows, compared with
+// the remaining rows, show how good the result is (FitReport::trials). Throws cluster::Error for
+// rows that the cluster cannot run.
 analysis::FitReport fit(cluster::Cluster& cluster, std::span<const analysis::Measurement> rows,
                         const std::vector<bool>& held_out, const FitOptions& options = {});
 

@@ -15,7 +15,7 @@
 namespace pipewright::comm {
 namespace {
 
-constexpr std::string_view blanks = " \t\r\n";
+constexpr std::string_view xml_blanks = " \t\r\n";
 
 bool is_quote(char c) { return c == '"' || c == '\''; }
 
@@ -26,10 +26,10 @@ struct Tag {
   bool is_empty = false;
 };
 
-// Walks from tag to tag over well-formed XML.
-class Tags {
+// Iterates over the tags of well-formed XML.
+class TagIterator {
  public:
-  explicit Tags(std::string_view text) : text_(text) {}
+  explicit TagIterator(std::string_view text) : text_(text) {}
 
   std::optional<Tag> next() {
     while ((at_ = text_.find('<', at_)) < text_.size()) {
@@ -51,10 +51,10 @@ class Tags {
  private:
   bool starts_with(std::string_view words) const { return text_.substr(at_).starts_with(words); }
   void skip_behind(std::string_view words) {
-    const std::size_t found = text_.find(words, at_);
-    at_ = found == std::string_view::npos ? text_.size() : found + words.size();
+    const std::size_t position = text_.find(words, at_);
+    at_ = position == std::string_view::npos ? text_.size() : position + words.size();
   }
-  // <!DOCTYPE ..>, which may hold declarations of its own in brackets.
+  // Skips <!DOCTYPE ..>, which may contain declarations in brackets.
   void skip_declaration() {
     int depth = 0;
     char quote = 0;
@@ -87,9 +87,9 @@ class Tags {
         break;
       }
     }
-    const std::string_view inside = text_.substr(at_ + 1, end - at_ - 1);
-    tag.is_empty = inside.ends_with('/');
-    tag.name = inside.substr(0, inside.find_first_of(" \t\r\n/", 1));
+    const std::string_view content = text_.substr(at_ + 1, end - at_ - 1);
+    tag.is_empty = content.ends_with('/');
+    tag.name = content.substr(0, content.find_first_of(" \t\r\n/", 1));
     tag.end = at_ = std::min(end + 1, text_.size());
     return tag;
   }
@@ -98,24 +98,24 @@ class Tags {
   std::size_t at_ = 0;
 };
 
-// Where an attribute's value stands; none if the tag does not have it.
-std::optional<PropertyPlace> find_attribute(std::string_view text, const Tag& tag,
+// Position of an attribute's value; none if the tag does not have the attribute.
+std::optional<PropertyRange> find_attribute(std::string_view text, const Tag& tag,
                                             std::string_view name) {
   std::size_t at = tag.begin + 1 + tag.name.size();
   while (true) {
-    at = text.find_first_not_of(blanks, at);
+    at = text.find_first_not_of(xml_blanks, at);
     if (at >= tag.end || text[at] == '/' || text[at] == '>') return std::nullopt;
     const std::size_t name_end = text.find_first_of(" \t\r\n=", at);
     const std::size_t open = text.find_first_of("\"'", name_end);
     if (open >= tag.end) return std::nullopt;
     const std::size_t close = text.find(text[open], open + 1);
     if (text.substr(at, name_end - at) == name)
-      return PropertyPlace{{}, open + 1, close, tag.begin, tag.end};
+      return PropertyRange{{}, open + 1, close, tag.begin, tag.end};
     at = close + 1;
   }
 }
 
-// What stands before something in its line, if that is nothing but blanks.
+// Indentation of a position: the blanks before it in its line; empty if anything else precedes it.
 std::string indentation(const std::string& text, std::size_t at) {
   const std::size_t line = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
   const std::string before = text.substr(line, at - line);
@@ -134,13 +134,13 @@ std::string value_text(double value, const std::string& unit) {
 
 }  // namespace
 
-ZonePlace find_outermost_zone(std::string_view text) {
-  Tags tags(text);
+ZoneRange find_outermost_zone(std::string_view text) {
+  TagIterator tags(text);
   std::optional<Tag> tag = tags.next();
   if (tag && tag->name == "platform" && !tag->is_empty) tag = tags.next();
   if (!tag || tag->name.starts_with('/') || tag->name == "platform")
-    throw cluster::Error("the platform file has no <zone>, which would hold the fitted numbers");
-  ZonePlace zone{std::string(tag->name), tag->begin, tag->end, tag->is_empty, {}};
+    throw cluster::Error("the platform file has no <zone> to hold the fitted numbers");
+  ZoneRange zone{std::string(tag->name), tag->begin, tag->end, tag->is_empty, {}};
   if (zone.is_empty) return zone;
   while ((tag = tags.next()) && (tag->name == "prop" || tag->name == "/prop")) {
     const auto id = find_attribute(text, *tag, "id");
@@ -188,31 +188,32 @@ std::string escape_comment(std::string_view text) {
 
 std::string with_properties(const std::string& text, const Properties& properties,
                             std::span<const std::string> comment) {
-  const ZonePlace zone = find_outermost_zone(text);
+  const ZoneRange zone = find_outermost_zone(text);
   const std::string end_of_line = text.find("\r\n") == std::string::npos ? "\n" : "\r\n";
   const std::string outer = indentation(text, zone.begin);
   const std::string inner = end_of_line + outer + "  ";
 
-  std::map<std::size_t, std::pair<std::size_t, std::string>> edits;  // from: to, what instead
+  // begin of a range: its end and replacement
+  std::map<std::size_t, std::pair<std::size_t, std::string>> edits;
   std::string added = comment.empty() ? "" : inner + "<!--";
   for (const std::string& line : comment) added += inner + escape_comment(line);
   if (!comment.empty()) added += inner + "-->";
   for (const auto& [id, value] : properties) {
-    bool is_there = false;
-    for (const PropertyPlace& place : zone.properties)
-      if (place.id == id) {
-        edits[place.value_begin] = {place.value_end, escape_attribute(value)};
-        is_there = true;
+    bool exists = false;
+    for (const PropertyRange& property : zone.properties)
+      if (property.id == id) {
+        edits[property.value_begin] = {property.value_end, escape_attribute(value)};
+        exists = true;
       }
-    if (!is_there)
+    if (!exists)
       added += fmt::format("{}<prop id=\"{}\" value=\"{}\"/>", inner, escape_attribute(id),
                            escape_attribute(value));
   }
-  if (zone.is_empty)  // <zone/> becomes <zone></zone>
-    edits[zone.inside - 2] = {zone.inside,
-                              fmt::format(">{}{}{}</{}>", added, end_of_line, outer, zone.name)};
+  if (zone.is_empty)  // replaces <zone/> with <zone></zone>
+    edits[zone.content_begin - 2] = {
+        zone.content_begin, fmt::format(">{}{}{}</{}>", added, end_of_line, outer, zone.name)};
   else
-    edits[zone.inside] = {zone.inside, added};
+    edits[zone.content_begin] = {zone.content_begin, added};
 
   std::string edited;
   std::size_t at = 0;
@@ -225,35 +226,36 @@ std::string with_properties(const std::string& text, const Properties& propertie
 }
 
 std::string with_records(const std::string& text, std::span<const cluster::Record> records) {
-  std::string without = text;
-  const ZonePlace zone = find_outermost_zone(text);
-  for (const PropertyPlace& place : std::views::reverse(zone.properties)) {
-    if (!place.id.starts_with("record.")) continue;
-    // With its line, if nothing else stands on that.
-    const std::size_t before = without.find_last_not_of(" \t", place.begin - 1);
-    const bool is_first = before != std::string::npos && without[before] == '\n';
+  std::string stripped = text;
+  const ZoneRange zone = find_outermost_zone(text);
+  for (const PropertyRange& property : std::views::reverse(zone.properties)) {
+    if (!property.id.starts_with("record.")) continue;
+    // Removes the whole line if nothing else is on it.
+    const std::size_t previous = stripped.find_last_not_of(" \t", property.begin - 1);
+    const bool is_first = previous != std::string::npos && stripped[previous] == '\n';
     const std::size_t from =
-        is_first ? before - (before > 0 && without[before - 1] == '\r' ? 1 : 0) : place.begin;
-    without.erase(from, place.end - from);
+        is_first ? previous - (previous > 0 && stripped[previous - 1] == '\r' ? 1 : 0)
+                 : property.begin;
+    stripped.erase(from, property.end - from);
   }
   Properties properties;
   for (const cluster::Record& record : records)
     properties.emplace_back(fmt::format("record.{}", properties.size() + 1), to_string(record));
-  return properties.empty() ? without : with_properties(without, properties, {});
+  return properties.empty() ? stripped : with_properties(stripped, properties, {});
 }
 
 std::string fitted_platform(const std::string& text, const analysis::FitReport& report,
                             const std::string& made_by) {
   Properties properties;
-  for (const analysis::FittedParameter& one : report.fitted)
-    properties.emplace_back(one.name, value_text(one.value, one.unit));
+  for (const analysis::FittedParameter& parameter : report.fitted)
+    properties.emplace_back(parameter.name, value_text(parameter.value, parameter.unit));
   if (report.keeps_expectations) {
-    const ZonePlace zone = find_outermost_zone(text);
-    for (const analysis::FittedParameter& one : report.fitted) {
-      const std::string id = "expected." + one.name;
-      const auto is_it = [&](const PropertyPlace& place) { return place.id == id; };
-      if (std::ranges::none_of(zone.properties, is_it))
-        properties.emplace_back(id, value_text(one.before, one.unit));
+    const ZoneRange zone = find_outermost_zone(text);
+    for (const analysis::FittedParameter& parameter : report.fitted) {
+      const std::string id = "expected." + parameter.name;
+      const auto has_id = [&](const PropertyRange& property) { return property.id == id; };
+      if (std::ranges::none_of(zone.properties, has_id))
+        properties.emplace_back(id, value_text(parameter.before, parameter.unit));
     }
   }
   properties.emplace_back("fitted-from", fmt::format("{}", fmt::join(report.files, ", ")));
@@ -265,12 +267,12 @@ std::string fitted_platform(const std::string& text, const analysis::FitReport& 
   comment.push_back("Errors on these rows: " + errors_text(fitted) + ".");
   if (held_out.rows != 0)
     comment.push_back(
-        fmt::format("On {} rows held out: {}.", held_out.rows, errors_text(held_out)));
-  for (const analysis::FittedParameter& one : report.fitted)
-    comment.push_back(fmt::format("{}: {} before, {} now, {} with 68 %", one.name,
-                                  analysis::parameter_text(one.before, one.unit),
-                                  analysis::parameter_text(one.value, one.unit),
-                                  analysis::interval_text(one)));
+        fmt::format("Errors on {} held-out rows: {}.", held_out.rows, errors_text(held_out)));
+  for (const analysis::FittedParameter& parameter : report.fitted)
+    comment.push_back(fmt::format("{}: {} before, {} now, {} with 68 %", parameter.name,
+                                  analysis::parameter_text(parameter.before, parameter.unit),
+                                  analysis::parameter_text(parameter.value, parameter.unit),
+                                  analysis::interval_text(parameter)));
   return with_properties(text, properties, comment);
 }
 

@@ -12,105 +12,110 @@ namespace {
 
 using analysis::Measurement;
 
-// Where each row's size stands among those of its curve, and how many these are.
-struct Place {
-  std::size_t place = 0;
-  std::size_t of = 0;
+// Rank of a row's size among the sizes of its curve, and the number of sizes.
+struct SizeRank {
+  std::size_t rank = 0;
+  std::size_t count = 0;
 };
-std::vector<Place> places_of(std::span<const Measurement> rows) {
+std::vector<SizeRank> size_ranks(std::span<const Measurement> rows) {
   const auto curve = [](const Measurement& row) {
     return std::tuple(row.operation, row.ranks, row.nodes);
   };
   std::map<std::tuple<analysis::Operation, std::uint32_t, std::uint32_t>, std::set<std::uint64_t>>
       sizes;
   for (const Measurement& row : rows) sizes[curve(row)].insert(row.bytes);
-  std::vector<Place> places;
+  std::vector<SizeRank> ranks;
   for (const Measurement& row : rows) {
-    const auto& of_curve = sizes.at(curve(row));
-    const auto place = std::distance(of_curve.begin(), of_curve.find(row.bytes));
-    places.push_back({static_cast<std::size_t>(place), of_curve.size()});
+    const auto& curve_sizes = sizes.at(curve(row));
+    const auto rank = std::distance(curve_sizes.begin(), curve_sizes.find(row.bytes));
+    ranks.push_back({static_cast<std::size_t>(rank), curve_sizes.size()});
   }
-  return places;
+  return ranks;
 }
 
-template <class Is>
-std::vector<bool> flags(std::span<const Measurement> rows, const Is& is) {
-  std::vector<bool> found;
-  for (const Measurement& row : rows) found.push_back(is(row));
-  return found;
+template <class Predicate>
+std::vector<bool> flag_rows(std::span<const Measurement> rows, const Predicate& predicate) {
+  std::vector<bool> flags;
+  for (const Measurement& row : rows) flags.push_back(predicate(row));
+  return flags;
 }
 
-HeldOutWay upper_half(std::span<const Measurement> rows) {
-  HeldOutWay way{.name = "the upper half of sizes", .parts = {}, .lacks = {}};
-  std::vector<bool> out;
-  for (const Place& at : places_of(rows)) out.push_back(2 * at.place >= at.of && at.of > 1);
-  if (std::ranges::find(out, true) == out.end())
-    way.lacks = "each curve has one size";
+HoldOutScheme upper_half_scheme(std::span<const Measurement> rows) {
+  HoldOutScheme scheme{.name = "the upper half of sizes", .parts = {}, .unavailable = {}};
+  std::vector<bool> is_held_out;
+  for (const SizeRank& size_rank : size_ranks(rows))
+    is_held_out.push_back(2 * size_rank.rank >= size_rank.count && size_rank.count > 1);
+  if (std::ranges::find(is_held_out, true) == is_held_out.end())
+    scheme.unavailable = "each curve has only one size";
   else
-    way.parts.push_back(std::move(out));
-  return way;
+    scheme.parts.push_back(std::move(is_held_out));
+  return scheme;
 }
 
-HeldOutWay lower_half(std::span<const Measurement> rows) {
-  HeldOutWay way{.name = "the lower half of sizes", .parts = {}, .lacks = {}};
-  std::vector<bool> out;
-  for (const Place& at : places_of(rows)) out.push_back(2 * at.place < at.of && at.of > 1);
-  if (std::ranges::find(out, true) != out.end()) way.parts.push_back(std::move(out));
-  return way;
+HoldOutScheme lower_half_scheme(std::span<const Measurement> rows) {
+  HoldOutScheme scheme{.name = "the lower half of sizes", .parts = {}, .unavailable = {}};
+  std::vector<bool> is_held_out;
+  for (const SizeRank& size_rank : size_ranks(rows))
+    is_held_out.push_back(2 * size_rank.rank < size_rank.count && size_rank.count > 1);
+  if (std::ranges::find(is_held_out, true) != is_held_out.end())
+    scheme.parts.push_back(std::move(is_held_out));
+  return scheme;
 }
 
-HeldOutWay most_ranks(std::span<const Measurement> rows) {
+HoldOutScheme most_ranks_scheme(std::span<const Measurement> rows) {
   std::set<std::uint32_t> ranks;
   for (const Measurement& row : rows) ranks.insert(row.ranks);
-  HeldOutWay way{.name = "the largest number of ranks", .parts = {}, .lacks = {}};
+  HoldOutScheme scheme{.name = "the largest number of ranks", .parts = {}, .unavailable = {}};
   if (ranks.size() < 2)
-    way.lacks = fmt::format("all rows are of {} ranks", ranks.empty() ? 0 : *ranks.begin());
+    scheme.unavailable = fmt::format("all rows have {} ranks", ranks.empty() ? 0 : *ranks.begin());
   else
-    way.parts.push_back(
-        flags(rows, [&](const Measurement& row) { return row.ranks == *ranks.rbegin(); }));
-  return way;
+    scheme.parts.push_back(
+        flag_rows(rows, [&](const Measurement& row) { return row.ranks == *ranks.rbegin(); }));
+  return scheme;
 }
 
-HeldOutWay each_operation(std::span<const Measurement> rows) {
+HoldOutScheme whole_operation_scheme(std::span<const Measurement> rows) {
   std::set<analysis::Operation> operations;
   for (const Measurement& row : rows) operations.insert(row.operation);
-  HeldOutWay way{.name = "a whole operation", .parts = {}, .lacks = {}};
+  HoldOutScheme scheme{.name = "a whole operation", .parts = {}, .unavailable = {}};
   if (operations.size() < 2) {
-    way.lacks = "all rows are of one operation";
-    return way;
+    scheme.unavailable = "all rows have the same operation";
+    return scheme;
   }
-  for (const analysis::Operation one : operations)
-    way.parts.push_back(flags(rows, [&](const Measurement& row) { return row.operation == one; }));
-  return way;
+  for (const analysis::Operation operation : operations)
+    scheme.parts.push_back(
+        flag_rows(rows, [&](const Measurement& row) { return row.operation == operation; }));
+  return scheme;
 }
 
 }  // namespace
 
-std::vector<bool> held_out_rows(std::span<const Measurement> rows, HoldOut which) {
+std::vector<bool> held_out_rows(std::span<const Measurement> rows, HoldOut selection) {
   std::vector<bool> held_out(rows.size(), false);
-  if (which == HoldOut::none) return held_out;
-  const std::vector<Place> places = places_of(rows);
+  if (selection == HoldOut::none) return held_out;
+  const std::vector<SizeRank> ranks = size_ranks(rows);
   for (std::size_t i = 0; i < rows.size(); ++i)
-    held_out[i] = (places[i].place % 2 == 1) == (which == HoldOut::odd);
+    held_out[i] = (ranks[i].rank % 2 == 1) == (selection == HoldOut::odd);
   return held_out;
 }
 
-std::vector<HeldOutWay> held_out_ways(std::span<const Measurement> rows) {
-  HeldOutWay every_other{.name = "every other size", .parts = {}, .lacks = {}};
+std::vector<HoldOutScheme> hold_out_schemes(std::span<const Measurement> rows) {
+  HoldOutScheme every_other{.name = "every other size", .parts = {}, .unavailable = {}};
   std::vector<bool> odd = held_out_rows(rows, HoldOut::odd);
   if (std::ranges::find(odd, true) == odd.end())
-    every_other.lacks = "each curve has one size";
+    every_other.unavailable = "each curve has only one size";
   else
     every_other.parts.push_back(std::move(odd));
-  return {std::move(every_other), upper_half(rows), most_ranks(rows), each_operation(rows)};
+  return {std::move(every_other), upper_half_scheme(rows), most_ranks_scheme(rows),
+          whole_operation_scheme(rows)};
 }
 
-std::vector<HeldOutWay> ways_beyond(std::span<const Measurement> rows) {
-  std::vector<HeldOutWay> ways;
-  for (const HeldOutWay& way :
-       {upper_half(rows), lower_half(rows), most_ranks(rows), each_operation(rows)})
-    if (!way.parts.empty()) ways.push_back(way);
-  return ways;
+std::vector<HoldOutScheme> extrapolation_schemes(std::span<const Measurement> rows) {
+  std::vector<HoldOutScheme> schemes;
+  for (const HoldOutScheme& scheme : {upper_half_scheme(rows), lower_half_scheme(rows),
+                                      most_ranks_scheme(rows), whole_operation_scheme(rows)})
+    if (!scheme.parts.empty()) schemes.push_back(scheme);
+  return schemes;
 }
 
 }  // namespace pipewright::comm

@@ -6,28 +6,27 @@
 
 #include "analysis/commlogs/measurement.hpp"
 
-// Which rows a fit does not see, so that they can tell how good it is.
+// Selection of rows that are held out from a fit to judge its quality.
 namespace pipewright::comm {
 
-// Of each curve by size, every other one, the second and fourth or the first and third. Rows of one
-// size are held out together.
+// Holds out every other size of each curve: odd positions (second, fourth, ..) or even positions
+// (first, third, ..). Rows of the same size are held out together.
 enum class HoldOut { odd, even, none };
-std::vector<bool> held_out_rows(std::span<const analysis::Measurement> rows, HoldOut which);
+std::vector<bool> held_out_rows(std::span<const analysis::Measurement> rows, HoldOut selection);
 
-// A way to hold rows out: one part of them, or each of several parts in turn, for each of which a
-// fit is made to all others.
-struct HeldOutWay {
+// Scheme for holding out rows: one or several parts, each held out from a fit to the remaining
+// rows.
+struct HoldOutScheme {
   std::string name;                      // "the upper half of sizes"
-  std::vector<std::vector<bool>> parts;  // of the rows
-  std::string lacks;                     // why there are none: "all rows are of one operation"
+  std::vector<std::vector<bool>> parts;  // per part: whether each row is held out
+  std::string unavailable;  // reason for having no parts: "all rows have the same operation"
 };
 
-// Every other size, which says how a fit interpolates; and what says how it goes beyond what it was
-// fitted to: the upper half of sizes of each curve, the largest number of ranks, and each whole
-// operation.
-std::vector<HeldOutWay> held_out_ways(std::span<const analysis::Measurement> rows);
+// Schemes for judging a fit: every other size (interpolation), and the upper half of sizes of each
+// curve, the largest number of ranks and each whole operation (extrapolation).
+std::vector<HoldOutScheme> hold_out_schemes(std::span<const analysis::Measurement> rows);
 
-// Those that go beyond the other rows, and the lower half of sizes, as far as the rows have them.
-std::vector<HeldOutWay> ways_beyond(std::span<const analysis::Measurement> rows);
+// Extrapolation schemes that the rows allow, including the lower half of sizes.
+std::vector<HoldOutScheme> extrapolation_schemes(std::span<const analysis::Measurement> rows);
 
 }  // namespace pipewright::comm

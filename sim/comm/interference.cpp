@@ -18,14 +18,14 @@ using cluster::Cluster;
 using execution::Phase;
 using execution::RankPlacement;
 using Plans = std::vector<std::vector<Phase>>;
-using Loads = std::unordered_map<const cluster::Link*, double>;  // bytes over shared links
+using LinkLoads = std::unordered_map<const cluster::Link*, double>;  // bytes by shared link
 
-double slowest(std::span<const double> seconds) {
+double slowest_group(std::span<const double> seconds) {
   return seconds.empty() ? 0 : std::ranges::max(seconds);
 }
 
-Loads loads_of(const Plans& plans, const RankPlacement& placement) {
-  Loads sum;
+LinkLoads link_loads(const Plans& plans, const RankPlacement& placement) {
+  LinkLoads sum;
   for (const std::vector<Phase>& phases : plans)
     for (const Phase& phase : phases)
       for (const auto& [link, bytes] : execution::loads(phase, placement).by_link())
@@ -33,27 +33,27 @@ Loads loads_of(const Plans& plans, const RankPlacement& placement) {
   return sum;
 }
 
-// The links that both use, by class.
-std::vector<SharedLinks> shared_links(const Cluster& cluster, const Loads& one,
-                                      const Loads& other) {
+// Links that both kinds of traffic use, by class.
+std::vector<SharedLinks> shared_links(const Cluster& cluster, const LinkLoads& first,
+                                      const LinkLoads& second) {
   std::map<std::string, SharedLinks> by_class;
   const auto seconds = [](const SharedLinks& links) {
     return links.bandwidth > 0 ? (links.bytes + links.other_bytes) / links.bandwidth : 0;
   };
-  for (const cluster::Link* link : cluster.links()) {  // in an order that is always the same
-    const auto here = one.find(link);
-    const auto there = other.find(link);
-    if (here == one.end() || there == other.end()) continue;
+  for (const cluster::Link* link : cluster.links()) {  // in a reproducible order
+    const auto first_load = first.find(link);
+    const auto second_load = second.find(link);
+    if (first_load == first.end() || second_load == second.end()) continue;
     SharedLinks& links = by_class[cluster.link_class(link)];
     const double parts = cluster.parts_of(link);
-    SharedLinks this_one{.link_class = cluster.link_class(link),
-                         .links = links.links + 1,
-                         .busiest = Cluster::link_name(link),
-                         .bandwidth = cluster.bandwidth_of(link),
-                         .bytes = here->second / parts,
-                         .other_bytes = there->second / parts};
-    if (seconds(this_one) > seconds(links) * (1 + 1e-9))
-      links = std::move(this_one);
+    SharedLinks candidate{.link_class = cluster.link_class(link),
+                          .links = links.links + 1,
+                          .busiest = Cluster::link_name(link),
+                          .bandwidth = cluster.bandwidth_of(link),
+                          .bytes = first_load->second / parts,
+                          .other_bytes = second_load->second / parts};
+    if (seconds(candidate) > seconds(links) * (1 + 1e-9))
+      links = std::move(candidate);
     else
       ++links.links;
   }
@@ -63,16 +63,16 @@ std::vector<SharedLinks> shared_links(const Cluster& cluster, const Loads& one,
   return sorted;
 }
 
-// The flows of one phase of every group, so large that each lasts at least so many seconds.
-Plans kept_busy(const Plans& plans, std::size_t phase, double seconds,
+// Flows of one phase of every group, with enough bytes that each lasts at least `seconds`.
+Plans make_busy(const Plans& plans, std::size_t phase, double seconds,
                 const RankPlacement& placement) {
   Plans busy;
   for (const std::vector<Phase>& phases : plans) {
     if (phase >= phases.size()) continue;
-    Phase endless{.flows = phases[phase].flows};
-    for (execution::Flow& flow : endless.flows)
+    Phase long_phase{.flows = phases[phase].flows};
+    for (execution::Flow& flow : long_phase.flows)
       flow.bytes = placement.route(flow.source, flow.destination).bandwidth * seconds;
-    if (!endless.flows.empty()) busy.push_back({std::move(endless)});
+    if (!long_phase.flows.empty()) busy.push_back({std::move(long_phase)});
   }
   return busy;
 }
@@ -82,7 +82,7 @@ class InterferenceRuns {
   InterferenceRuns(Cluster& cluster, const RankPlacement& placement,
                    std::span<const Traffic> traffic)
       : cluster_(cluster), placement_(placement), traffic_(traffic) {
-    for (const Traffic& kind : traffic) loads_.push_back(loads_of(kind.plans, placement));
+    for (const Traffic& kind : traffic) loads_.push_back(link_loads(kind.plans, placement));
   }
 
   analysis::TrafficFigures alone(const Traffic& kind) {
@@ -94,28 +94,30 @@ class InterferenceRuns {
             .by = kind.by,
             .groups = kind.plans.size(),
             .ranks = kind.ranks,
-            .one_group = slowest(simulate({*longest})),
-            .alone = slowest(simulate(kind.plans))};
+            .one_group = slowest_group(simulate({*longest})),
+            .alone = slowest_group(simulate(kind.plans))};
   }
 
-  Encounter together(std::size_t one, std::size_t other, std::span<const double> alone) {
-    Encounter two{.one = one,
-                  .other = other,
-                  .one_busy = alone[one],
-                  .other_busy = alone[other],
-                  .one_together = alone[one],
-                  .other_together = alone[other],
-                  .shared = shared_links(cluster_, loads_[one], loads_[other])};
-    if (two.shared.empty()) return two;  // neither notices the other
-    two.one_busy = beside(one, other, alone[one]);
-    two.other_busy = beside(other, one, alone[other]);
-    Plans both = traffic_[one].plans;
-    both.insert(both.end(), traffic_[other].plans.begin(), traffic_[other].plans.end());
-    const std::vector<double> seconds = simulate(both);
-    const std::span all(seconds);
-    two.one_together = slowest(all.first(traffic_[one].plans.size()));
-    two.other_together = slowest(all.subspan(traffic_[one].plans.size()));
-    return two;
+  Encounter together(std::size_t first, std::size_t second, std::span<const double> alone) {
+    Encounter encounter{.one = first,
+                        .other = second,
+                        .one_busy = alone[first],
+                        .other_busy = alone[second],
+                        .one_together = alone[first],
+                        .other_together = alone[second],
+                        .shared = shared_links(cluster_, loads_[first], loads_[second])};
+    if (encounter.shared.empty())
+      return encounter;  // without shared links neither affects the other
+    encounter.one_busy = seconds_beside(first, second, alone[first]);
+    encounter.other_busy = seconds_beside(second, first, alone[second]);
+    Plans merged_plans = traffic_[first].plans;
+    merged_plans.insert(merged_plans.end(), traffic_[second].plans.begin(),
+                        traffic_[second].plans.end());
+    const std::vector<double> seconds = simulate(merged_plans);
+    const std::span both_seconds(seconds);
+    encounter.one_together = slowest_group(both_seconds.first(traffic_[first].plans.size()));
+    encounter.other_together = slowest_group(both_seconds.subspan(traffic_[first].plans.size()));
+    return encounter;
   }
 
  private:
@@ -123,15 +125,15 @@ class InterferenceRuns {
     return execution::simulate_alone(cluster_, placement_, plans);
   }
 
-  // Seconds of one kind while the other is busy: its mean speed over the other's phases.
-  double beside(std::size_t one, std::size_t other, double alone) {
+  // Seconds of a kind while another kind is busy: its mean speed over the phases of the other kind.
+  double seconds_beside(std::size_t first, std::size_t second, double alone) {
     double weights = 0;
     double speed = 0;
-    const Plans& plans = traffic_[other].plans;
+    const Plans& plans = traffic_[second].plans;
     std::size_t phases = 0;
     for (const std::vector<Phase>& plan : plans) phases = std::max(phases, plan.size());
     for (std::size_t phase = 0; phase < phases; ++phase) {
-      double weight = 0;  // seconds of the phase alone, but for latency
+      double weight = 0;  // seconds of the phase alone, without latency
       for (const std::vector<Phase>& plan : plans)
         if (phase < plan.size())
           weight =
@@ -139,28 +141,29 @@ class InterferenceRuns {
                                    std::vector{Phase{.flows = plan[phase].flows}}, placement_));
       if (weight <= 0) continue;
       weights += weight;
-      speed += weight / beside_phase(one, other, phase, alone);
+      speed += weight / seconds_beside_phase(first, second, phase, alone);
     }
     return weights > 0 ? weights / speed : alone;
   }
 
-  double beside_phase(std::size_t one, std::size_t other, std::size_t phase, double alone) {
-    const Plans& own = traffic_[one].plans;
+  double seconds_beside_phase(std::size_t first, std::size_t second, std::size_t phase,
+                              double alone) {
+    const Plans& plans = traffic_[first].plans;
     for (double horizon = 4 * alone;; horizon *= 4) {
-      Plans both = own;
-      for (auto& plan : kept_busy(traffic_[other].plans, phase, horizon, placement_))
-        both.push_back(std::move(plan));
-      const std::vector<double> seconds = simulate(both);
-      // Nobody of the others may have ended before.
-      const double found = slowest(std::span(seconds).first(own.size()));
-      if (found <= horizon) return found;
+      Plans merged_plans = plans;
+      for (auto& plan : make_busy(traffic_[second].plans, phase, horizon, placement_))
+        merged_plans.push_back(std::move(plan));
+      const std::vector<double> seconds = simulate(merged_plans);
+      // The background flows must last longer than the measured kind.
+      const double elapsed = slowest_group(std::span(seconds).first(plans.size()));
+      if (elapsed <= horizon) return elapsed;
     }
   }
 
   Cluster& cluster_;
   const RankPlacement& placement_;
   std::span<const Traffic> traffic_;
-  std::vector<Loads> loads_;
+  std::vector<LinkLoads> loads_;
 };
 
 }  // namespace
@@ -179,34 +182,35 @@ Traffic make_traffic(const std::string& name, const std::string& operation,
     }
     traffic.plans.push_back(execution::plan(collective, count, group, algorithm, placement));
   }
-  if (traffic.plans.empty()) throw std::logic_error("traffic '" + name + "' of nobody");
+  if (traffic.plans.empty())
+    throw std::logic_error("traffic '" + name + "' has no group of two ranks");
   return traffic;
 }
 
 analysis::Interference interfere(Cluster& cluster, const RankPlacement& placement,
                                  std::span<const Traffic> traffic,
                                  const std::function<void(double)>& progress) {
-  analysis::Interference found{.cluster = cluster.name(), .ranks = placement.size()};
+  analysis::Interference interference{.cluster = cluster.name(), .ranks = placement.size()};
   InterferenceRuns runs(cluster, placement, traffic);
   const std::size_t kinds = traffic.size();
   const std::size_t pairs = kinds * (kinds - 1) / 2;
   const auto steps = static_cast<double>(kinds + pairs);
   double done = 0;
-  const auto step = [&] {
+  const auto report_step = [&] {
     if (progress) progress(++done / steps);
   };
   std::vector<double> alone;
   for (const Traffic& kind : traffic) {
-    found.traffic.push_back(runs.alone(kind));
-    alone.push_back(found.traffic.back().alone);
-    step();
+    interference.traffic.push_back(runs.alone(kind));
+    alone.push_back(interference.traffic.back().alone);
+    report_step();
   }
-  for (std::size_t one = 0; one < kinds; ++one)
-    for (std::size_t other = one + 1; other < kinds; ++other) {
-      found.encounters.push_back(runs.together(one, other, alone));
-      step();
+  for (std::size_t first = 0; first < kinds; ++first)
+    for (std::size_t second = first + 1; second < kinds; ++second) {
+      interference.encounters.push_back(runs.together(first, second, alone));
+      report_step();
     }
-  return found;
+  return interference;
 }
 
 }  // namespace pipewright::comm

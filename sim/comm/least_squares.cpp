@@ -11,134 +11,135 @@
 namespace pipewright::comm {
 namespace {
 
-double bend(double residual) { return std::hypot(1, residual / robust_scale); }
-double weight(double residual) { return 1 / bend(residual); }
+double robust_bend(double residual) { return std::hypot(1, residual / robust_scale); }
+double robust_weight(double residual) { return 1 / robust_bend(residual); }
 
-// The number whose half square is the robust loss, and its derivative.
-double softened(double residual) { return residual * std::sqrt(2 / (1 + bend(residual))); }
+// Number whose squared half is the robust loss, and its derivative.
+double softened(double residual) { return residual * std::sqrt(2 / (1 + robust_bend(residual))); }
 double softened_slope(double residual) {
-  return std::sqrt((1 + bend(residual)) / 2) * weight(residual);
+  return std::sqrt((1 + robust_bend(residual)) / 2) * robust_weight(residual);
 }
 
-Eigen::Map<const Eigen::MatrixXd> view(const Matrix& matrix) {
+Eigen::Map<const Eigen::MatrixXd> matrix_view(const Matrix& matrix) {
   return {matrix.values.data(), static_cast<Eigen::Index>(matrix.rows),
           static_cast<Eigen::Index>(matrix.columns)};
 }
 
-Matrix derivatives(const Residuals& function, std::span<const Unknown> unknowns,
-                   std::span<const double> x, std::span<const double> at_x) {
+Matrix difference_jacobian(const Residuals& function, std::span<const Unknown> unknowns,
+                           std::span<const double> x, std::span<const double> at_x) {
   constexpr double step = 1e-5;
   Matrix jacobian{at_x.size(), x.size()};
-  std::vector<double> near(x.begin(), x.end());
+  std::vector<double> nearby(x.begin(), x.end());
   for (std::size_t i = 0; i < x.size(); ++i) {
-    near[i] = x[i] + step > unknowns[i].most ? x[i] - step : x[i] + step;
-    const std::vector<double> there = function(near);
-    for (std::size_t row = 0; row < there.size(); ++row)
-      jacobian(row, i) = (there[row] - at_x[row]) / (near[i] - x[i]);
-    near[i] = x[i];
+    nearby[i] = x[i] + step > unknowns[i].maximum ? x[i] - step : x[i] + step;
+    const std::vector<double> nearby_residuals = function(nearby);
+    for (std::size_t row = 0; row < nearby_residuals.size(); ++row)
+      jacobian(row, i) = (nearby_residuals[row] - at_x[row]) / (nearby[i] - x[i]);
+    nearby[i] = x[i];
   }
   return jacobian;
 }
 
-// What Eigen minimises: half the squares of the softened residuals and of the pulls to what is
-// usual. Beyond the bounds it is what it is at them, and an unknown that is at a bound and would go
-// beyond has no slope, so that the others go on without it.
-class Bounded {
+// Function that Eigen minimizes: half the squares of the softened residuals and of the prior terms.
+// Outside the bounds it equals its value at the bounds, and an unknown that would cross its bound
+// has derivative 0, so that the other unknowns continue without it.
+class BoundedFunction {
  public:
-  Bounded(const Residuals& function, std::span<const Unknown> unknowns)
+  BoundedFunction(const Residuals& function, std::span<const Unknown> unknowns)
       : function_(function), unknowns_(unknowns), x_(unknowns.size()) {}
 
   Eigen::VectorXd start() {
     Eigen::VectorXd x(x_.size());
     std::ranges::transform(unknowns_, x.begin(), &Unknown::start);
-    look(x);
-    return inside(x);
+    evaluate(x);
+    return clamp_to_bounds(x);
   }
-  Eigen::VectorXd inside(const Eigen::VectorXd& x) const {
+  Eigen::VectorXd clamp_to_bounds(const Eigen::VectorXd& x) const {
     Eigen::VectorXd result(x.size());
     std::ranges::transform(x, unknowns_, result.begin(), [](double value, const Unknown& unknown) {
-      return std::clamp(value, unknown.least, unknown.most);
+      return std::clamp(value, unknown.minimum, unknown.maximum);
     });
     return result;
   }
-  LeastSquares found(const Eigen::VectorXd& x) {
-    look(x);
-    LeastSquares found{.unknowns = x_, .residuals = residuals_, .weights = {}, .jacobian = {}};
+  LeastSquares result(const Eigen::VectorXd& x) {
+    evaluate(x);
+    LeastSquares result{.unknowns = x_, .residuals = residuals_, .weights = {}, .jacobian = {}};
     for (const double residual : residuals_) {
-      found.weights.push_back(weight(residual));
-      found.cost += robust_loss(residual);
+      result.weights.push_back(robust_weight(residual));
+      result.cost += robust_loss(residual);
     }
     for (std::size_t i = 0; i < x_.size(); ++i)
-      found.cost += std::pow(pulled(x_[i], unknowns_[i]), 2) / 2;
-    found.jacobian = derivatives(function_, unknowns_, x_, residuals_);
-    return found;
+      result.cost += std::pow(prior_residual(x_[i], unknowns_[i]), 2) / 2;
+    result.jacobian = difference_jacobian(function_, unknowns_, x_, residuals_);
+    return result;
   }
 
-  // What Eigen asks of a function.
+  // Interface that Eigen requires.
   int values() const { return static_cast<int>(residuals_.size() + x_.size()); }
   int operator()(const Eigen::VectorXd& x, Eigen::VectorXd& values) {
-    look(x);
+    evaluate(x);
     const auto [_, pulls] = std::ranges::transform(residuals_, values.begin(), softened);
-    std::ranges::transform(x_, unknowns_, pulls, pulled);
+    std::ranges::transform(x_, unknowns_, pulls, prior_residual);
     return 0;
   }
   int df(const Eigen::VectorXd& x, Eigen::MatrixXd& slopes) {
-    look(x);
+    evaluate(x);
     const auto rows = static_cast<Eigen::Index>(residuals_.size());
     slopes.setZero();
-    slopes.topRows(rows) = view(derivatives(function_, unknowns_, x_, residuals_));
+    slopes.topRows(rows) = matrix_view(difference_jacobian(function_, unknowns_, x_, residuals_));
     Eigen::VectorXd values(slopes.rows());
     (*this)(x, values);
     for (Eigen::Index row = 0; row < rows; ++row)
       slopes.row(row) *= softened_slope(residuals_[row]);
     for (Eigen::Index i = 0; i < slopes.cols(); ++i) {
-      slopes(rows + i, i) = std::sqrt(unknowns_[i].times) * unknowns_[i].pull *
-                            softened_slope(unknowns_[i].pull * (x_[i] - unknowns_[i].usual));
+      slopes(rows + i, i) =
+          std::sqrt(unknowns_[i].prior_rows) * unknowns_[i].prior_weight *
+          softened_slope(unknowns_[i].prior_weight * (x_[i] - unknowns_[i].prior));
       const double up = slopes.col(i).dot(values);
-      if ((x_[i] <= unknowns_[i].least && up > 0) || (x_[i] >= unknowns_[i].most && up < 0))
+      if ((x_[i] <= unknowns_[i].minimum && up > 0) || (x_[i] >= unknowns_[i].maximum && up < 0))
         slopes.col(i).setZero();
     }
     return 0;
   }
 
  private:
-  static double pulled(double value, const Unknown& unknown) {
-    return std::sqrt(unknown.times) * softened(unknown.pull * (value - unknown.usual));
+  static double prior_residual(double value, const Unknown& unknown) {
+    return std::sqrt(unknown.prior_rows) * softened(unknown.prior_weight * (value - unknown.prior));
   }
 
-  void look(const Eigen::VectorXd& x) {
-    const Eigen::VectorXd at = inside(x);
-    if (!residuals_.empty() && std::equal(at.begin(), at.end(), x_.begin())) return;
-    x_.assign(at.begin(), at.end());
+  void evaluate(const Eigen::VectorXd& x) {
+    const Eigen::VectorXd point = clamp_to_bounds(x);
+    if (!residuals_.empty() && std::equal(point.begin(), point.end(), x_.begin())) return;
+    x_.assign(point.begin(), point.end());
     residuals_ = function_(x_);
   }
 
   const Residuals& function_;
   std::span<const Unknown> unknowns_;
-  std::vector<double> x_;  // where it looked last
+  std::vector<double> x_;  // point of the last evaluation
   std::vector<double> residuals_;
 };
 
-// Halton's sequence: digits of `index` in a base, mirrored behind the point.
+// Halton's sequence: the digits of `index` in a base, mirrored at the decimal point.
 double halton(int index, int base) {
   double result = 0;
-  double place = 1;
+  double digit_value = 1;
   for (; index > 0; index /= base) {
-    place /= base;
-    result += place * (index % base);
+    digit_value /= base;
+    result += digit_value * (index % base);
   }
   return result;
 }
 
 }  // namespace
 
-double dot(std::span<const double> one, std::span<const double> other) {
-  return std::inner_product(one.begin(), one.end(), other.begin(), 0.0);
+double dot(std::span<const double> a, std::span<const double> b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
 double robust_loss(double residual) {
   const double ratio = residual / robust_scale;
-  // ratio^2 / (1 + sqrt(1 + ratio^2)) is sqrt(1 + ratio^2) - 1 without its cancellation.
+  // Equals sqrt(1 + ratio^2) - 1 without cancellation.
   return robust_scale * robust_scale * ratio * ratio / (1 + std::hypot(1, ratio));
 }
 
@@ -154,11 +155,11 @@ double LeastSquares::deviation() const {
 }
 
 std::vector<double> nearest_multiples(const Matrix& columns, std::span<const double> vector) {
-  const Eigen::Map<const Eigen::VectorXd> to(vector.data(),
-                                             static_cast<Eigen::Index>(vector.size()));
-  const Eigen::VectorXd found =
-      Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd>(view(columns)).solve(to);
-  return {found.begin(), found.end()};
+  const Eigen::Map<const Eigen::VectorXd> target(vector.data(),
+                                                 static_cast<Eigen::Index>(vector.size()));
+  const Eigen::VectorXd result =
+      Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd>(matrix_view(columns)).solve(target);
+  return {result.begin(), result.end()};
 }
 
 Matrix LeastSquares::weighted_jacobian() const {
@@ -169,14 +170,14 @@ Matrix LeastSquares::weighted_jacobian() const {
   return weighted;
 }
 
-// The inverse of the normal matrix, by the variance.
+// Inverse of the normal matrix, scaled by the variance.
 Matrix LeastSquares::covariance() const {
   const Matrix slopes = weighted_jacobian();
   const std::size_t size = slopes.columns;
   Matrix normal{size, size};
   for (std::size_t i = 0; i < size; ++i) {
     for (std::size_t j = 0; j < size; ++j) normal(i, j) = dot(slopes.column(i), slopes.column(j));
-    normal(i, i) += little_pull * little_pull;
+    normal(i, i) += weak_prior * weak_prior;
   }
   Matrix covariance{size, size};
   for (std::size_t i = 0; i < size; ++i) {
@@ -188,34 +189,35 @@ Matrix LeastSquares::covariance() const {
 }
 
 LeastSquares least_squares(const Residuals& residuals, std::span<const Unknown> unknowns,
-                           double least) {
-  Bounded bounded(residuals, unknowns);
+                           double tolerance) {
+  BoundedFunction bounded(residuals, unknowns);
   Eigen::VectorXd x = bounded.start();
-  if (unknowns.empty()) return bounded.found(x);
-  Eigen::LevenbergMarquardt<Bounded> steps(bounded);
-  // One step that saves little does not mean that the next will: steps cut off at bounds fall
-  // short.
-  steps.parameters.ftol = least / 10;
-  steps.parameters.maxfev = 120;
-  steps.minimizeInit(x);
+  if (unknowns.empty()) return bounded.result(x);
+  Eigen::LevenbergMarquardt<BoundedFunction> solver(bounded);
+  // A single step with little gain does not imply convergence, because steps that are cut off at
+  // bounds are short.
+  solver.parameters.ftol = tolerance / 10;
+  solver.parameters.maxfev = 120;
+  solver.minimizeInit(x);
   Eigen::LevenbergMarquardtSpace::Status status = Eigen::LevenbergMarquardtSpace::Running;
   while (status == Eigen::LevenbergMarquardtSpace::Running) {
-    status = steps.minimizeOneStep(x);
-    x = bounded.inside(x);
+    status = solver.minimizeOneStep(x);
+    x = bounded.clamp_to_bounds(x);
   }
-  return bounded.found(x);
+  return bounded.result(x);
 }
 
 LeastSquares least_squares_from_many(const Residuals& residuals, std::span<const Unknown> unknowns,
-                                     int more) {
+                                     int starts) {
   constexpr std::array bases{2, 3, 5, 7, 11, 13, 17, 19};
   LeastSquares best = least_squares(residuals, unknowns);
-  std::vector<Unknown> elsewhere(unknowns.begin(), unknowns.end());
-  for (int start = 1; start <= more; ++start) {
-    for (std::size_t i = 0; i < elsewhere.size(); ++i)
-      elsewhere[i].start = unknowns[i].start + 2 * halton(start, bases[i % bases.size()]) - 1;
-    LeastSquares other = least_squares(residuals, elsewhere);
-    if (other.cost < best.cost * (1 - 1e-9)) best = std::move(other);
+  std::vector<Unknown> shifted_unknowns(unknowns.begin(), unknowns.end());
+  for (int start = 1; start <= starts; ++start) {
+    for (std::size_t i = 0; i < shifted_unknowns.size(); ++i)
+      shifted_unknowns[i].start =
+          unknowns[i].start + 2 * halton(start, bases[i % bases.size()]) - 1;
+    LeastSquares candidate = least_squares(residuals, shifted_unknowns);
+    if (candidate.cost < best.cost * (1 - 1e-9)) best = std::move(candidate);
   }
   return best;
 }

@@ -4,34 +4,35 @@
 #include <span>
 #include <vector>
 
-// Numbers that make a model agree with measurements, of which some are wrong.
+// Robust least squares: fits unknowns of a model to measurements with outliers.
 namespace pipewright::comm {
 
-// What decides where measurements say little is a Gaussian prior: usual numbers may be wrong by a
-// factor of 7 (2 in a logarithm) where rows scatter by 4 %. Their ratio:
-inline constexpr double little_pull = 0.02;
+// A Gaussian prior decides where measurements say little: default weight of the prior, the scatter
+// of rows (4 %) over that of the unknowns (a factor of 7, 2 in a logarithm).
+inline constexpr double weak_prior = 0.02;
 
-// An unknown, in a scale in which steps of 1 are large and equal ones alike.
+// An unknown, in a scale where equal steps are equally significant and a step of 1 is large.
 struct Unknown {
   double start = 0;
-  double least = 0;
-  double most = 0;
-  double usual = 0;           // what it is if no measurement says otherwise
-  double pull = little_pull;  // to that: the scatter of rows over that of the unknown
-  double times = 1;           // as so many rows
+  double minimum = 0;
+  double maximum = 0;
+  double prior = 0;  // value without measurements
+  double prior_weight =
+      weak_prior;         // weight of the prior: scatter of rows over that of the unknown
+  double prior_rows = 1;  // the prior counts as this many rows
 };
 
-// What the model misses each measurement by, log(predicted / measured).
+// Residual of each measurement, log(predicted / measured).
 using Residuals = std::function<std::vector<double>(std::span<const double> unknowns)>;
 
-// Beyond this a residual counts by its size, and no longer by its square.
+// Residuals above this scale count linearly instead of quadratically.
 inline constexpr double robust_scale = 0.1;
 
-// The soft L1 loss C^2 (sqrt(1 + (r/C)^2) - 1), about r^2/2 where r is small and C |r| where it is
-// large (Charbonnier et al. 1997; Triggs et al., Bundle Adjustment, 2000, section 3.3).
+// Soft L1 loss C^2 (sqrt(1 + (r/C)^2) - 1): about r^2/2 for small r and C |r| for large r
+// (Charbonnier et al. 1997; Triggs et al., Bundle Adjustment, 2000, section 3.3).
 double robust_loss(double residual);
 
-// Numbers by row and column, a column after the other.
+// Matrix in column-major order.
 struct Matrix {
   std::size_t rows = 0;
   std::size_t columns = 0;
@@ -41,39 +42,42 @@ struct Matrix {
   double operator()(std::size_t row, std::size_t column) const {
     return values[row + column * rows];
   }
-  std::span<const double> column(std::size_t one) const {
-    return std::span(values).subspan(one * rows, rows);
+  std::span<const double> column(std::size_t index) const {
+    return std::span(values).subspan(index * rows, rows);
   }
 };
 
-double dot(std::span<const double> one, std::span<const double> other);
+double dot(std::span<const double> a, std::span<const double> b);
 
-// The multiples of the columns whose sum comes nearest to `vector`; of several, the least.
+// Multiples of the columns whose sum is nearest to `vector`; if there are several, those with the
+// smallest norm.
 std::vector<double> nearest_multiples(const Matrix& columns, std::span<const double> vector);
 
 struct LeastSquares {
   std::vector<double> unknowns;
   std::vector<double> residuals;
-  std::vector<double> weights;  // of the residuals, 1 or less: derivative of the loss over r
-  Matrix jacobian;              // of the residuals: a row each, a column for each unknown
-  double cost = 0;              // sum of the losses, and of a pull to what is usual
+  // weights of the residuals, at most 1: derivative of the loss over r
+  std::vector<double> weights;
+  Matrix jacobian;  // one row per residual, one column per unknown
+  double cost = 0;  // sum of the losses and of the prior
 
-  // What a least-squares fit with these weights says of its unknowns' uncertainty.
+  // Covariance of the unknowns in a least-squares fit with these weights.
   Matrix covariance() const;
-  // Of a row that is not an outlier: standard deviation, from the weighted residuals.
+  // Standard deviation of a row that is not an outlier, from the weighted residuals.
   double deviation() const;
-  // The rows by the square roots of their weights.
+  // Jacobian with every row multiplied by the square root of its weight.
   Matrix weighted_jacobian() const;
 };
 
-// Levenberg's and Marquardt's steps (Eigen's, after MINPACK) with differences for derivatives and
-// steps cut off at the bounds, from where `unknowns` start, until one lowers the cost by a smaller
-// part than `least`.
+// Levenberg-Marquardt (Eigen's, after MINPACK) with finite differences, and steps cut off at the
+// bounds. Starts at the unknowns' `start` and stops when a step lowers the cost by a smaller
+// fraction than `tolerance`.
 LeastSquares least_squares(const Residuals& residuals, std::span<const Unknown> unknowns,
-                           double least = 1e-7);
+                           double minimum = 1e-7);
 
-// The best of that and of `more` starts elsewhere, within 1 of it, always the same ones.
+// Best result of least_squares() from `start` and from additional, reproducible `starts` within 1
+// of it.
 LeastSquares least_squares_from_many(const Residuals& residuals, std::span<const Unknown> unknowns,
-                                     int more);
+                                     int starts);
 
 }  // namespace pipewright::comm

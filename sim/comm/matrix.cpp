@@ -17,25 +17,25 @@ using analysis::PairClass;
 using cluster::Cluster;
 using cluster::Route;
 
-// Puts pairs into classes.
-class Classes {
+// Groups pairs of GPUs into classes.
+class PairClasses {
  public:
-  Classes(const Paths& paths, analysis::PairMatrix& matrix) : paths_(paths), matrix_(matrix) {
-    std::unordered_map<std::uint32_t, std::uint32_t> seats;
-    for (const std::uint32_t node : matrix.nodes) seat_.push_back(seats[node]++);
+  PairClasses(const Paths& paths, analysis::PairMatrix& matrix) : paths_(paths), matrix_(matrix) {
+    std::unordered_map<std::uint32_t, std::uint32_t> next_index;
+    for (const std::uint32_t node : matrix.nodes) local_index_.push_back(next_index[node]++);
   }
 
   std::uint32_t add(std::uint32_t sender, std::uint32_t receiver, const Route& route) {
-    // Sums of the same latencies in another order differ in their last digits.
+    // Sums of the same latencies in a different order can differ in the last digits.
     const auto rounded = [](double value, double unit) {
       return std::isfinite(value) ? std::llround(value / unit) : -1;
     };
     const Key key{matrix_.nodes[sender] == matrix_.nodes[receiver],
-                  seat_[sender] == seat_[receiver], rounded(route.bandwidth, 1),
+                  local_index_[sender] == local_index_[receiver], rounded(route.bandwidth, 1),
                   rounded(route.latency, 1e-13), sequence(route)};
-    const auto [place, is_new] = number_of_.try_emplace(key, 0);
+    const auto [entry, is_new] = number_of_.try_emplace(key, 0);
     if (is_new) {
-      place->second = static_cast<std::uint32_t>(matrix_.classes.size());
+      entry->second = static_cast<std::uint32_t>(matrix_.classes.size());
       matrix_.classes.push_back({.where = {},
                                  .links = links_text(std::get<4>(key)),
                                  .bandwidth = route.bandwidth,
@@ -43,31 +43,31 @@ class Classes {
                                  .sender = cluster::name_of(paths_.hosts()[sender]),
                                  .receiver = cluster::name_of(paths_.hosts()[receiver])});
     }
-    ++matrix_.classes[place->second].pairs;
-    return place->second;
+    ++matrix_.classes[entry->second].pairs;
+    return entry->second;
   }
 
-  // Names and sorts the classes; those that differ only in the place of GPUs in their nodes become
-  // one.
+  // Names and sorts the classes, and merges classes that differ only in the GPUs' index within
+  // their nodes.
   void finish();
 
  private:
-  // In a node, same place in their nodes, bandwidth, latency, classes of links.
+  // (same node, same index within their nodes, bandwidth, latency, classes of links)
   using Key = std::tuple<bool, bool, long long, long long, std::vector<std::uint32_t>>;
 
-  // Each class of links once, in the order of the way.
+  // Every class of links once, in path order.
   std::vector<std::uint32_t> sequence(const Route& route) {
     std::vector<std::uint32_t> numbers;
     for (const cluster::Link* link : route.links) {
-      const auto [known, is_new] = class_number_.try_emplace(link, 0);
+      const auto [entry, is_new] = class_number_.try_emplace(link, 0);
       if (is_new) {
         const std::string& name = paths_.cluster().link_class(link);
-        const auto place = std::ranges::find(class_names_, name);
-        known->second = static_cast<std::uint32_t>(place - class_names_.begin());
-        if (place == class_names_.end()) class_names_.push_back(name);
+        const auto class_name = std::ranges::find(class_names_, name);
+        entry->second = static_cast<std::uint32_t>(class_name - class_names_.begin());
+        if (class_name == class_names_.end()) class_names_.push_back(name);
       }
-      if (std::ranges::find(numbers, known->second) == numbers.end())
-        numbers.push_back(known->second);
+      if (std::ranges::find(numbers, entry->second) == numbers.end())
+        numbers.push_back(entry->second);
     }
     return numbers;
   }
@@ -79,61 +79,61 @@ class Classes {
 
   const Paths& paths_;
   analysis::PairMatrix& matrix_;
-  std::vector<std::uint32_t> seat_;  // of each GPU in its node
+  std::vector<std::uint32_t> local_index_;  // index of each GPU within its node
   std::map<Key, std::uint32_t> number_of_;
   std::unordered_map<const cluster::Link*, std::uint32_t> class_number_;
   std::vector<std::string> class_names_;
 };
 
-void Classes::finish() {
-  std::vector<std::uint32_t> becomes(matrix_.classes.size());
-  std::iota(becomes.begin(), becomes.end(), 0U);
+void PairClasses::finish() {
+  std::vector<std::uint32_t> merged_into(matrix_.classes.size());
+  std::iota(merged_into.begin(), merged_into.end(), 0U);
   for (const auto& [key, number] : number_of_) {
-    Key twin = key;
-    std::get<1>(twin) = !std::get<1>(key);
-    const auto found = number_of_.find(twin);
-    PairClass& one = matrix_.classes[number];
+    Key counterpart_key = key;
+    std::get<1>(counterpart_key) = !std::get<1>(key);
+    const auto counterpart = number_of_.find(counterpart_key);
+    PairClass& pair_class = matrix_.classes[number];
     if (std::get<0>(key)) {
-      one.where = "in a node";
-    } else if (found == number_of_.end()) {
-      one.where = std::get<1>(key) ? "same rail" : "other rail";
+      pair_class.where = "in a node";
+    } else if (counterpart == number_of_.end()) {
+      pair_class.where = std::get<1>(key) ? "same rail" : "other rail";
     } else {
-      one.where = "between nodes";
-      becomes[number] = std::min(number, found->second);
+      pair_class.where = "between nodes";
+      merged_into[number] = std::min(number, counterpart->second);
     }
   }
-  // Where all GPUs have the same place in their nodes, that says nothing.
-  if (std::ranges::none_of(matrix_.classes, [](auto& one) {
-        return one.where == "other rail" || one.where == "between nodes";
+  // The distinction is meaningless if all GPUs have the same index within their nodes.
+  if (std::ranges::none_of(matrix_.classes, [](auto& pair_class) {
+        return pair_class.where == "other rail" || pair_class.where == "between nodes";
       }))
-    for (PairClass& one : matrix_.classes)
-      if (one.where == "same rail") one.where = "between nodes";
+    for (PairClass& pair_class : matrix_.classes)
+      if (pair_class.where == "same rail") pair_class.where = "between nodes";
 
   std::vector<std::uint32_t> order;
-  for (std::uint32_t i = 0; i < becomes.size(); ++i) {
-    if (becomes[i] == i)
+  for (std::uint32_t i = 0; i < merged_into.size(); ++i) {
+    if (merged_into[i] == i)
       order.push_back(i);
     else
-      matrix_.classes[becomes[i]].pairs += matrix_.classes[i].pairs;
+      matrix_.classes[merged_into[i]].pairs += matrix_.classes[i].pairs;
   }
   std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) {
-    const PairClass& one = matrix_.classes[a];
-    const PairClass& other = matrix_.classes[b];
-    return one.bandwidth != other.bandwidth ? one.bandwidth > other.bandwidth
-                                            : one.latency < other.latency;
+    const PairClass& lhs = matrix_.classes[a];
+    const PairClass& rhs = matrix_.classes[b];
+    return lhs.bandwidth != rhs.bandwidth ? lhs.bandwidth > rhs.bandwidth
+                                          : lhs.latency < rhs.latency;
   });
   std::vector<PairClass> sorted;
-  std::vector<std::uint32_t> place(becomes.size());
+  std::vector<std::uint32_t> entry(merged_into.size());
   for (const std::uint32_t i : order) {
-    place[i] = static_cast<std::uint32_t>(sorted.size());
+    entry[i] = static_cast<std::uint32_t>(sorted.size());
     sorted.push_back(std::move(matrix_.classes[i]));
   }
   matrix_.classes = std::move(sorted);
   for (std::uint32_t& number : matrix_.class_of)
-    if (number != analysis::PairMatrix::itself) number = place[becomes[number]];
+    if (number != analysis::PairMatrix::itself) number = entry[merged_into[number]];
 }
 
-// Counts who uses each link, row by row.
+// Counts senders and receivers of each link, sender by sender.
 class UseCounter {
  public:
   explicit UseCounter(const Paths& paths)
@@ -166,18 +166,19 @@ class UseCounter {
 
 }  // namespace
 
-Pairs look_at_pairs(const Paths& paths, const std::function<void(double)>& step) {
-  Pairs found;
-  analysis::PairMatrix& matrix = found.matrix;
+Pairs analyze_pairs(const Paths& paths, const std::function<void(double)>& progress) {
+  Pairs pairs;
+  analysis::PairMatrix& matrix = pairs.matrix;
   const std::uint32_t n = paths.size();
   for (const cluster::Host* host : paths.hosts()) {
     matrix.names.push_back(cluster::name_of(host));
     matrix.nodes.push_back(paths.cluster().node_of(host));
   }
-  const bool whole = std::uint64_t{n} * n <= most_pairs;
-  const std::uint64_t shifts = whole ? n - 1 : std::max<std::uint64_t>(most_pairs / n, 1);
-  if (whole) matrix.class_of.assign(std::size_t{n} * n, analysis::PairMatrix::itself);
-  Classes classes(paths, matrix);
+  const bool is_complete = std::uint64_t{n} * n <= max_complete_pairs;
+  const std::uint64_t shifts =
+      is_complete ? n - 1 : std::max<std::uint64_t>(max_complete_pairs / n, 1);
+  if (is_complete) matrix.class_of.assign(std::size_t{n} * n, analysis::PairMatrix::itself);
+  PairClasses classes(paths, matrix);
   UseCounter use(paths);
   FlowPath path;
   for (std::uint32_t sender = 0; sender < n; ++sender) {
@@ -186,17 +187,17 @@ Pairs look_at_pairs(const Paths& paths, const std::function<void(double)>& step)
       const auto receiver = static_cast<std::uint32_t>((sender + shift) % n);
       const Route route = paths.route(sender, receiver);
       const std::uint32_t number = classes.add(sender, receiver, route);
-      if (!whole) continue;
+      if (!is_complete) continue;
       matrix.class_of[std::size_t{sender} * n + receiver] = number;
-      paths.find(route, path);
+      paths.resolve(route, path);
       use.add(sender, receiver, path);
     }
-    if (step) step(static_cast<double>(sender + 1) / n);
+    if (progress) progress(static_cast<double>(sender + 1) / n);
   }
   classes.finish();
   matrix.pairs = shifts * n;
-  if (whole) found.use = use.take();
-  return found;
+  if (is_complete) pairs.use = use.take();
+  return pairs;
 }
 
 }  // namespace pipewright::comm

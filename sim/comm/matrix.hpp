@@ -9,25 +9,26 @@
 
 namespace pipewright::comm {
 
-// More pairs than this are not looked at one by one: 2,048 GPUs have 4.2 million.
-inline constexpr std::uint64_t most_pairs = 4'500'000;
+// Limit up to which every pair is analyzed: 2,048 GPUs have 4.2 million.
+inline constexpr std::uint64_t max_complete_pairs = 4'500'000;
 
-// Who uses a shared link, over all pairs of GPUs.
+// Use of a shared link by all pairs of GPUs.
 struct LinkUse {
-  std::uint32_t senders = 0;    // that can send over it, to anybody
-  std::uint32_t receivers = 0;  // that can receive over it
-  std::uint32_t crossings = 0;  // by one flow, at the most
-  std::uint64_t across = 0;     // flows of pairs from the first half of the GPUs to the second
+  std::uint32_t senders = 0;    // GPUs that can send over the link
+  std::uint32_t receivers = 0;  // GPUs that can receive over the link
+  std::uint32_t crossings = 0;  // largest number of crossings by one flow
+  std::uint64_t across = 0;     // flows from the first half of the GPUs to the second half
 };
 
 struct Pairs {
   analysis::PairMatrix matrix;
-  std::vector<LinkUse> use;  // by the number of the link in `paths`; empty: not all pairs are known
+  // by number of the link in `paths`; empty unless all pairs are analyzed
+  std::vector<LinkUse> use;
 };
 
-// The way of every pair of GPUs; of more pairs than most_pairs, each GPU's to as many others as
-// that allows, at evenly chosen distances. `step` is called now and then with the part that is
-// done.
-Pairs look_at_pairs(const Paths& paths, const std::function<void(double)>& step = {});
+// Analyzes the route of every pair of GPUs. Above max_complete_pairs, each GPU is paired with a
+// limited number of GPUs at evenly spaced distances. Calls progress(finished fraction) from time to
+// time.
+Pairs analyze_pairs(const Paths& paths, const std::function<void(double)>& progress = {});
 
 }  // namespace pipewright::comm

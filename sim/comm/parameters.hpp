@@ -13,65 +13,66 @@
 
 namespace pipewright::comm {
 
-// A number of a cluster's network model that measurements might tell.
+// A number of a cluster's network model that can be fitted to measurements.
 struct Parameter {
   std::string name;  // "nvlink.latency"
   const cluster::ParameterInfo* info = nullptr;
-  double value = 0;    // the file's, or what holds without it
-  bool asked = false;  // for by name
+  double value = 0;           // value in the file, or the default
+  bool is_requested = false;  // requested by name
 
-  // Its logarithm; of one that may be 0, the inverse hyperbolic sine, which is the logarithm where
-  // the value is large and proportional to it near 0.
-  double to_scale(double of) const;
+  // Converts to the scale of the fit: the logarithm, or, for parameters that may be 0, the inverse
+  // hyperbolic sine, which is logarithmic for large values and linear near 0.
+  double to_scale(double number) const;
   double from_scale(double x) const;
-  // From a tenth of the value to ten times it, or thirty where it is asked for; but nothing is
-  // faster than its nominal rate, nor slower by LL than by Simple: no ratio rises above 1. What
-  // pulls it to the value is how far such numbers are apart on machines of a kind.
+  // Range of the fit: a tenth to ten times the value, or a thirtieth to thirty times if it is
+  // requested by name. Ratios stay at most 1, since nothing is faster than its nominal rate or
+  // slower by LL than by Simple. The prior weight reflects how much such numbers differ between
+  // machines of the same kind.
   Unknown unknown() const;
 };
 
-// Those on which predictions of the rows may depend: collective.*, and of each class of links
-// between the measured ranks all but the costs of protocols and switches that the file does not
-// know, and a latency in place of latencies that differ.
-std::vector<Parameter> candidates(const cluster::Cluster& cluster,
-                                  std::span<const analysis::Measurement> rows);
+// Parameters that predictions of the rows may depend on: collective.*, and for each link class
+// between the measured ranks all parameters, except costs of protocols and switches that the file
+// does not set, and latencies of links that differ within the class.
+std::vector<Parameter> candidate_parameters(const cluster::Cluster& cluster,
+                                            std::span<const analysis::Measurement> rows);
 
-// The named ones. Throws cluster::Error for a name that is no parameter of this cluster.
+// Parameters by name. Throws cluster::Error for a name that is not a parameter of this cluster.
 std::vector<Parameter> named_parameters(const cluster::Cluster& cluster,
                                         std::span<const std::string> names);
 
-// Predictions of measured rows by the formula, for changing parameters of the cluster.
+// Predicts measured rows by the formula, for changing parameters of the cluster.
 class RowPredictor {
  public:
-  // The cluster and the parameters outlive this. Throws cluster::Error, "FILE:LINE: what", for the
-  // first row of more ranks or nodes than the cluster has.
+  // Cluster and parameters must outlive this object. Throws cluster::Error "FILE:LINE: message" for
+  // the first row with more ranks or nodes than the cluster has.
   RowPredictor(cluster::Cluster& cluster, std::span<const Parameter> parameters,
                std::span<const analysis::Measurement> rows);
 
-  // Plans at the numbers that the cluster has now.
-  void plan_anew();
-  // Whether NCCL goes on to choose by the file's numbers.
-  void keep_expectations(bool keep);
-  // Seconds of each row with these parameters so, and all others as they were.
+  // Plans the collectives again with the cluster's current numbers.
+  void replan();
+  // Sets whether NCCL keeps choosing by the file's numbers.
+  void freeze_expectations(bool is_frozen);
+  // Seconds of each row with these parameter values, and all other parameters unchanged.
   std::vector<double> seconds(std::span<const std::size_t> chosen,
                               std::span<const double> values) const;
-  // The same, planned anew. Leaves the cluster with them.
+  // The same with new plans. Leaves these values set in the cluster.
   std::vector<double> exact_seconds(std::span<const std::size_t> chosen,
                                     std::span<const double> values);
-  // By which protocol each row goes, by the file's numbers.
+  // Protocol of each row with the file's numbers.
   std::vector<cluster::Protocol> protocols() const;
 
  private:
   struct Curve {  // rows of one operation on the same ranks
     BenchmarkRun run;
     PricedRun priced;
-    std::map<std::uint64_t, std::vector<std::size_t>> rows;  // by bytes
+    std::map<std::uint64_t, std::vector<std::size_t>> rows;  // keyed by bytes
   };
 
   cluster::Cluster& cluster_;
   std::span<const Parameter> parameters_;
-  std::size_t rows_;             // how many
-  cluster::MessageModel model_;  // the file's
+  std::size_t rows_;             // number of rows
+  cluster::MessageModel model_;  // model of the file
   std::vector<Curve> curves_;
 };
 

@@ -14,7 +14,7 @@
 namespace pipewright::comm {
 namespace {
 
-// The GPUs of each node, in order.
+// GPUs of each node, in order.
 std::vector<std::vector<cluster::Host*>> gpus_by_node(const cluster::Cluster& cluster) {
   std::map<std::uint32_t, std::vector<cluster::Host*>> by_node;
   for (cluster::Host* gpu : cluster.gpus()) by_node[cluster.node_of(gpu)].push_back(gpu);
@@ -25,8 +25,8 @@ std::vector<std::vector<cluster::Host*>> gpus_by_node(const cluster::Cluster& cl
 
 using analysis::Measurement;
 
-using SettingKey = std::tuple<Operation, std::uint32_t, std::uint32_t>;
-SettingKey key_of(const Measurement& row) { return {row.operation, row.ranks, row.nodes}; }
+using RunKey = std::tuple<Operation, std::uint32_t, std::uint32_t>;
+RunKey run_key(const Measurement& row) { return {row.operation, row.ranks, row.nodes}; }
 
 }  // namespace
 
@@ -64,34 +64,37 @@ workload::Operation collective_of(const BenchmarkRun& run) {
 
 execution::RankPlacement place_ranks(const cluster::Cluster& cluster, std::uint32_t ranks,
                                      std::uint32_t nodes) {
-  if (ranks < 2) throw cluster::Error(fmt::format("{} ranks: it takes two to talk", ranks));
+  if (ranks < 2) throw cluster::Error(fmt::format("{} ranks; at least 2 are needed", ranks));
   const std::size_t gpus = cluster.gpus().size();
-  const auto all = gpus_by_node(cluster);
-  const auto fail = [&](const std::string& what) {
-    throw cluster::Error(fmt::format(
-        "{}: {}; it has {} GPUs in {} {}. 'pipewright platform make' writes clusters of any size",
-        cluster.name(), what, gpus, all.size(), all.size() == 1 ? "node" : "nodes"));
+  const auto gpus_of_nodes = gpus_by_node(cluster);
+  const auto fail = [&](const std::string& message) {
+    throw cluster::Error(
+        fmt::format("{}: {}; it has {} GPUs in {} {}; generate a cluster of any size with "
+                    "'pipewright platform make'",
+                    cluster.name(), message, gpus, gpus_of_nodes.size(),
+                    gpus_of_nodes.size() == 1 ? "node" : "nodes"));
   };
   if (nodes == 0) {
-    if (ranks > gpus) fail(fmt::format("has no {} GPUs for as many ranks", ranks));
+    if (ranks > gpus) fail(fmt::format("has too few GPUs for {} ranks", ranks));
     return {cluster, {cluster.gpus().begin(), cluster.gpus().begin() + ranks}};
   }
   if (ranks % nodes != 0)
     fail(fmt::format("{} ranks cannot be spread evenly over {} nodes", ranks, nodes));
-  const std::uint32_t each = ranks / nodes;
+  const std::uint32_t ranks_per_node = ranks / nodes;
   std::vector<cluster::Host*> hosts;
-  for (const std::vector<cluster::Host*>& node : all) {
+  for (const std::vector<cluster::Host*>& node : gpus_of_nodes) {
     if (hosts.size() == ranks) break;
-    if (node.size() >= each) hosts.insert(hosts.end(), node.begin(), node.begin() + each);
+    if (node.size() >= ranks_per_node)
+      hosts.insert(hosts.end(), node.begin(), node.begin() + ranks_per_node);
   }
   if (hosts.size() < ranks)
     fail(fmt::format("has no {} of {} GPUs", nodes == 1 ? "node" : fmt::format("{} nodes", nodes),
-                     each));
+                     ranks_per_node));
   return {cluster, std::move(hosts)};
 }
 
-BenchmarkRun one_group(const cluster::Cluster& cluster, Operation operation, std::uint32_t ranks,
-                       std::uint32_t nodes, Algorithm algorithm) {
+BenchmarkRun make_single_group(const cluster::Cluster& cluster, Operation operation,
+                               std::uint32_t ranks, std::uint32_t nodes, Algorithm algorithm) {
   BenchmarkRun run{.operation = operation,
                    .algorithm = algorithm,
                    .placement = place_ranks(cluster, ranks, nodes),
@@ -100,7 +103,7 @@ BenchmarkRun one_group(const cluster::Cluster& cluster, Operation operation, std
   return run;
 }
 
-bool takes(const BenchmarkRun& run, Algorithm algorithm) {
+bool uses_algorithm(const BenchmarkRun& run, Algorithm algorithm) {
   return execution::choose(collective_of(run), 1, run.groups.front(), algorithm, run.placement)
              .algorithm == algorithm;
 }
@@ -113,7 +116,7 @@ Prediction simulate(cluster::Cluster& cluster, const BenchmarkRun& run, std::uin
     plans.push_back(execution::plan(kind, size, group, run.algorithm, run.placement));
   const std::vector<double> seconds = execution::simulate_alone(cluster, run.placement, plans);
   return {.seconds = *std::ranges::max_element(seconds),
-          .by = execution::to_string(
+          .method = execution::to_string(
               execution::choose(kind, size, run.groups.front(), run.algorithm, run.placement))};
 }
 
@@ -129,9 +132,10 @@ Formula::Formula(Formula&&) noexcept = default;
 
 double Formula::seconds(std::uint64_t bytes) const { return parts_->time.seconds(bytes); }
 
-BenchmarkRun run_of(const cluster::Cluster& cluster, const Measurement& row, Algorithm algorithm) {
+BenchmarkRun benchmark_run(const cluster::Cluster& cluster, const Measurement& row,
+                           Algorithm algorithm) {
   try {
-    return one_group(cluster, row.operation, row.ranks, row.nodes, algorithm);
+    return make_single_group(cluster, row.operation, row.ranks, row.nodes, algorithm);
   } catch (const cluster::Error& error) {
     throw cluster::Error(fmt::format("{}:{}: {}", row.file, row.line, error.what()));
   }
@@ -139,26 +143,26 @@ BenchmarkRun run_of(const cluster::Cluster& cluster, const Measurement& row, Alg
 
 std::vector<analysis::ComparedRow> predict_rows(cluster::Cluster& cluster,
                                                 std::span<const Measurement> rows,
-                                                Algorithm algorithm, const RowsDone& done) {
-  struct Asked {
+                                                Algorithm algorithm, const RowProgress& progress) {
+  struct KnownRun {
     BenchmarkRun run;
     std::map<std::uint64_t, Prediction> by_bytes;
   };
-  std::map<SettingKey, Asked> asked;
+  std::map<RunKey, KnownRun> runs;
   for (const Measurement& row : rows)
-    if (!asked.contains(key_of(row)))
-      asked.emplace(key_of(row), Asked{run_of(cluster, row, algorithm), {}});
+    if (!runs.contains(run_key(row)))
+      runs.emplace(run_key(row), KnownRun{benchmark_run(cluster, row, algorithm), {}});
   std::vector<analysis::ComparedRow> predicted;
   for (const Measurement& row : rows) {
-    auto& [run, by_bytes] = asked.at(key_of(row));
-    auto found = by_bytes.find(row.bytes);
-    if (found == by_bytes.end())
-      found = by_bytes.emplace(row.bytes, simulate(cluster, run, row.bytes)).first;
+    auto& [run, by_bytes] = runs.at(run_key(row));
+    auto prediction = by_bytes.find(row.bytes);
+    if (prediction == by_bytes.end())
+      prediction = by_bytes.emplace(row.bytes, simulate(cluster, run, row.bytes)).first;
     predicted.push_back({.measured = row,
-                         .predicted = found->second.seconds,
-                         .by = found->second.by,
+                         .predicted = prediction->second.seconds,
+                         .by = prediction->second.method,
                          .held_out = false});
-    if (done) done(predicted.size(), rows.size());
+    if (progress) progress(predicted.size(), rows.size());
   }
   return predicted;
 }
@@ -166,24 +170,24 @@ std::vector<analysis::ComparedRow> predict_rows(cluster::Cluster& cluster,
 std::vector<analysis::CurvePoint> predict_between(const cluster::Cluster& cluster,
                                                   const analysis::ComparedCurve& curve,
                                                   Algorithm algorithm) {
-  constexpr double step = 1.0 / 8;  // of a doubling
-  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t most = 0;
+  constexpr double step = 1.0 / 8;  // fraction of a doubling
+  std::uint64_t smallest = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t largest = 0;
   for (const analysis::ComparedRow& row : curve.rows)
     if (row.measured.bytes > 0) {
-      least = std::min(least, row.measured.bytes);
-      most = std::max(most, row.measured.bytes);
+      smallest = std::min(smallest, row.measured.bytes);
+      largest = std::max(largest, row.measured.bytes);
     }
   std::vector<analysis::CurvePoint> points;
-  if (most == 0) return points;
-  const Formula formula(run_of(cluster, curve.rows.front().measured, algorithm));
-  const double end = std::log2(static_cast<double>(most));
-  for (double power = std::log2(static_cast<double>(least)); power < end; power += step) {
+  if (largest == 0) return points;
+  const Formula formula(benchmark_run(cluster, curve.rows.front().measured, algorithm));
+  const double end = std::log2(static_cast<double>(largest));
+  for (double power = std::log2(static_cast<double>(smallest)); power < end; power += step) {
     const auto bytes = static_cast<std::uint64_t>(std::llround(std::exp2(power)));
     if (points.empty() || bytes > points.back().bytes)
       points.push_back({bytes, formula.seconds(bytes)});
   }
-  points.push_back({most, formula.seconds(most)});
+  points.push_back({largest, formula.seconds(largest)});
   return points;
 }
 

@@ -15,16 +15,16 @@
 #include "sim/execution/collectives/rank_placement.hpp"
 #include "sim/workload/traffic.hpp"
 
-// What communication benchmarks would measure on a cluster.
+// Predictions of communication benchmarks on a cluster.
 namespace pipewright::comm {
 
 using analysis::Operation;
 using config::Algorithm;
 
-// What a benchmark's operation is called in a training job.
+// Collective of a training job that corresponds to a benchmark's operation.
 workload::Collective collective_of(Operation operation);
 
-// Groups of ranks that do the same at the same time. Ranks are numbered over all groups.
+// Groups of ranks that run the same operation at the same time. Ranks are numbered over all groups.
 struct BenchmarkRun {
   Operation operation = Operation::all_reduce;
   Algorithm algorithm = Algorithm::automatic;
@@ -35,31 +35,31 @@ struct BenchmarkRun {
 
 workload::Operation collective_of(const BenchmarkRun& run);
 
-// One group on the first GPUs of a cluster, as a benchmark would use them: whole nodes one after
-// the other, or, with `nodes`, equally many of each of that many nodes. Throws Error if the cluster
-// does not have them.
+// Places one group on the first GPUs of a cluster, as a benchmark would: whole nodes one after the
+// other, or, if `nodes` is set, the same number of GPUs on each of that many nodes. Throws Error if
+// the cluster is too small.
 execution::RankPlacement place_ranks(const cluster::Cluster& cluster, std::uint32_t ranks,
                                      std::uint32_t nodes = 0);
-BenchmarkRun one_group(const cluster::Cluster& cluster, Operation operation, std::uint32_t ranks,
-                       std::uint32_t nodes = 0, Algorithm algorithm = Algorithm::automatic);
+BenchmarkRun make_single_group(const cluster::Cluster& cluster, Operation operation,
+                               std::uint32_t ranks, std::uint32_t nodes = 0,
+                               Algorithm algorithm = Algorithm::automatic);
 
-// Seconds of the slowest group, and how the first one does it: "ring, LL128".
+// Seconds of the slowest group, and the method of the first group: "ring, LL128".
 struct Prediction {
   double seconds = 0;
-  std::string by;
+  std::string method;
 };
 
-// Whether an operation goes by an algorithm, or it gives way to another: see execution::plan().
-bool takes(const BenchmarkRun& run, Algorithm algorithm);
+// Returns whether an operation uses an algorithm or falls back to another; see execution::plan().
+bool uses_algorithm(const BenchmarkRun& run, Algorithm algorithm);
 
-// As flows on the cluster, with all groups at once: whoever shares links takes longer, as in a run
-// of SimGrid.
+// Simulates an operation as flows in SimGrid with all groups at the same time, including contention
+// on shared links.
 Prediction simulate(cluster::Cluster& cluster, const BenchmarkRun& run, std::uint64_t bytes);
 
-// The same of one group alone, without the engine, for any size in about a microsecond: exact where
-// flows that share a link end together, as they do where members are placed evenly; else a lower
-// bound. What it costs was taken from the cluster when this was made: after a change of the network
-// model, make another.
+// Time of one group alone, without the engine, in about a microsecond per size. Exact if flows that
+// share a link end together, as with evenly placed ranks; a lower bound otherwise. Costs are read
+// from the cluster at construction; construct a new object after a change of the network model.
 class Formula {
  public:
   explicit Formula(const BenchmarkRun& run);
@@ -73,21 +73,23 @@ class Formula {
   std::unique_ptr<Parts> parts_;
 };
 
-// What a benchmark did that printed a row. Throws cluster::Error, "FILE:LINE: what", if the cluster
-// does not have its ranks or nodes.
-BenchmarkRun run_of(const cluster::Cluster& cluster, const analysis::Measurement& row,
-                    Algorithm algorithm = Algorithm::automatic);
+// Benchmark run that printed a row. Throws cluster::Error "FILE:LINE: message" if the cluster does
+// not have its ranks or nodes.
+BenchmarkRun benchmark_run(const cluster::Cluster& cluster, const analysis::Measurement& row,
+                           Algorithm algorithm = Algorithm::automatic);
 
-// Hears how many rows of how many are done.
-using RowsDone = std::function<void(std::size_t done, std::size_t of)>;
+// Progress callback: finished rows and total rows.
+using RowProgress = std::function<void(std::size_t done, std::size_t total)>;
 
-// A simulation for each row, in their order, and equal ones once; all are looked at first.
+// Simulates each row, in order; equal rows are simulated once. All rows are checked before the
+// first simulation.
 std::vector<analysis::ComparedRow> predict_rows(cluster::Cluster& cluster,
                                                 std::span<const analysis::Measurement> rows,
                                                 Algorithm algorithm = Algorithm::automatic,
-                                                const RowsDone& done = {});
+                                                const RowProgress& done = {});
 
-// By the formula, at eight sizes each doubling from the least to the largest of a curve.
+// Predicts a curve by the formula, at eight sizes per doubling from its smallest to its largest
+// size.
 std::vector<analysis::CurvePoint> predict_between(const cluster::Cluster& cluster,
                                                   const analysis::ComparedCurve& curve,
                                                   Algorithm algorithm = Algorithm::automatic);

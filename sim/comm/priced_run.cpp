@@ -23,11 +23,11 @@ using execution::AlgorithmChoice;
 using execution::PhaseCost;
 using Choices = std::vector<AlgorithmChoice>;
 
-double protocol_latency(const cluster::ClassModel& of, std::size_t protocol) {
-  return of.by[protocol] ? of.by[protocol]->latency : 1;
+double protocol_latency(const cluster::ClassModel& class_model, std::size_t protocol) {
+  return class_model.per_protocol[protocol] ? class_model.per_protocol[protocol]->latency : 1;
 }
 
-// Of an operation's first step.
+// Launch latency of an operation by a protocol, which its first step pays.
 double launch(const PhaseCost& first, Protocol protocol, const MessageModel& model) {
   const bool is_simple = protocol == Protocol::simple && !first.is_raw;
   return model.launch + (is_simple ? model.simple_launch : 0) +
@@ -36,10 +36,11 @@ double launch(const PhaseCost& first, Protocol protocol, const MessageModel& mod
 
 }  // namespace
 
-// Plans the run on the cluster as it is, and with one number after the other a little larger.
-class PricedRun::Maker {
+// Plans the run with the cluster's numbers, and finds the derivative of its costs with respect to
+// each number by finite differences.
+class PricedRun::Planner {
  public:
-  Maker(PricedRun& priced, cluster::Cluster& cluster, const BenchmarkRun& run)
+  Planner(PricedRun& priced, cluster::Cluster& cluster, const BenchmarkRun& run)
       : priced_(priced), cluster_(cluster), run_(run) {}
 
   void make() {
@@ -52,9 +53,9 @@ class PricedRun::Maker {
     if (actual.empty()) return;
     std::size_t variants = 0;
     for (const AlgorithmChoice& choice : actual) variants += choice.protocols.size();
-    priced_.says_expected_ = cluster_.has_tuning_model();
+    priced_.file_has_expected_ = cluster_.has_tuning_model();
     priced_.kind_ = collective_of(run_.operation);
-    if (variants > 1) look_as_nccl(actual);
+    if (variants > 1) add_nccl_view(actual);
     if (variants > 1 && !priced_.view_ && cluster_.has_tuning_model()) {
       const execution::RankPlacement expected = run_.placement.expected();
       priced_.expected_ = priced_.prices(plan(choices(expected), expected),
@@ -73,39 +74,39 @@ class PricedRun::Maker {
   }
 
  private:
-  void look_as_nccl(const Choices& actual) {
+  void add_nccl_view(const Choices& actual) {
     const std::vector<std::uint32_t>& members = run_.groups.front();
-    const auto view = execution::nccl_view(priced_.kind_, members, actual, run_.placement);
-    if (!view) return;
-    priced_.view_ = View{.view = *view};
-    View& seen = *priced_.view_;
+    const auto nccl = execution::nccl_view(priced_.kind_, members, actual, run_.placement);
+    if (!nccl) return;
+    priced_.view_ = View{.view = *nccl};
+    View& view = *priced_.view_;
     const auto nodes = run_.placement.by_node(members);
     for (const std::vector<std::uint32_t>& node : nodes) {
       if (node.size() < 2) continue;
       const cluster::Route route = run_.placement.route(node[0], node[1]);
-      for (const Link* link : route.way()) {
+      for (const Link* link : route.path()) {
         const std::string& name = cluster_.link_class(link);
-        seen.inside.push_back({class_of_.at(name), cluster_.capacity_of(link, Numbers::actual) /
+        view.inside.push_back({class_of_.at(name), cluster_.capacity_of(link, Numbers::actual) /
                                                        cluster_.model().of(name).efficiency});
       }
       break;
     }
     if (nodes.size() < 2) return;
     const cluster::Route route = run_.placement.route(nodes[0].front(), nodes[1].front());
-    seen.beside = route.latency;
-    for (const Link* link : route.way()) {
-      seen.between.push_back({class_of_.at(cluster_.link_class(link)), cluster_.latency_of(link)});
-      seen.beside -= cluster_.latency_of(link);
+    view.non_link_latency = route.latency;
+    for (const Link* link : route.path()) {
+      view.between.push_back({class_of_.at(cluster_.link_class(link)), cluster_.latency_of(link)});
+      view.non_link_latency -= cluster_.latency_of(link);
     }
   }
 
   void add_latency(const Link* link) {
-    Class& one = priced_.classes_[class_of_.at(cluster_.link_class(link))];
+    Class& link_class = priced_.classes_[class_of_.at(cluster_.link_class(link))];
     const double latency = cluster_.latency_of(link);
-    if (!seen_.insert(&one).second)
-      one.has_latency = one.has_latency && one.latency == latency;
+    if (!classes_with_latency_.insert(&link_class).second)
+      link_class.has_latency = link_class.has_latency && link_class.latency == latency;
     else
-      std::tie(one.latency, one.has_latency) = std::pair(latency, true);
+      std::tie(link_class.latency, link_class.has_latency) = std::pair(latency, true);
   }
 
   Choices choices(const execution::RankPlacement& placement) const {
@@ -113,182 +114,190 @@ class PricedRun::Maker {
                                         run_.algorithm, placement);
   }
 
-  std::size_t way_of(const std::vector<const Link*>& links) {
+  std::size_t path_of(const std::vector<const Link*>& links) {
     std::vector<std::size_t> classes;
     for (const Link* link : links) classes.push_back(class_of_.at(cluster_.link_class(link)));
     std::ranges::sort(classes);
     const auto repeated = std::ranges::unique(classes);
     classes.erase(repeated.begin(), repeated.end());
-    const auto found = std::ranges::find(priced_.ways_, classes);
-    if (found != priced_.ways_.end())
-      return static_cast<std::size_t>(found - priced_.ways_.begin());
-    priced_.ways_.push_back(std::move(classes));
-    return priced_.ways_.size() - 1;
+    const auto it = std::ranges::find(priced_.paths_, classes);
+    if (it != priced_.paths_.end()) return static_cast<std::size_t>(it - priced_.paths_.begin());
+    priced_.paths_.push_back(std::move(classes));
+    return priced_.paths_.size() - 1;
   }
 
   Phase phase(const PhaseCost& cost, const execution::RankPlacement& placement) {
     std::map<const Link*, std::vector<std::pair<std::size_t, double>>> by_link;
     for (const execution::Flow& flow : cost.flows) {
       const cluster::Route route = placement.route(flow.source, flow.destination);
-      const std::size_t way = way_of(route.links);
+      const std::size_t path = path_of(route.links);
       for (const Link* link : route.links) {
         auto& flows = by_link[link];
-        const auto same = std::ranges::find(flows, way, &std::pair<std::size_t, double>::first);
-        if (same == flows.end())
-          flows.emplace_back(way, flow.bytes);
+        const auto it = std::ranges::find(flows, path, &std::pair<std::size_t, double>::first);
+        if (it == flows.end())
+          flows.emplace_back(path, flow.bytes);
         else if (cluster::is_shared(link))
-          same->second += flow.bytes;
+          it->second += flow.bytes;
         else
-          same->second = std::max(same->second, flow.bytes);
+          it->second = std::max(it->second, flow.bytes);
       }
     }
-    Phase made{.cost = cost};
-    made.cost.flows.clear();
+    Phase result{.cost = cost};
+    result.cost.flows.clear();
     for (auto& [link, flows] : by_link) {
       Load load{.link_class = class_of_.at(cluster_.link_class(link)),
                 .bandwidth = cluster_.capacity_of(link, Numbers::actual) /
                              cluster_.model().of(cluster_.link_class(link)).efficiency,
-                .shared = cluster::is_shared(link)};
+                .is_shared = cluster::is_shared(link)};
       std::ranges::sort(flows);
-      for (const auto& [way, bytes] : flows) load.flows.push_back({.way = way, .bytes = bytes});
-      made.loads.push_back(std::move(load));
+      for (const auto& [path, bytes] : flows) load.flows.push_back({.path = path, .bytes = bytes});
+      result.loads.push_back(std::move(load));
     }
-    std::ranges::sort(made.loads);
-    const auto repeated = std::ranges::unique(made.loads);
-    made.loads.erase(repeated.begin(), repeated.end());
-    return made;
+    std::ranges::sort(result.loads);
+    const auto repeated = std::ranges::unique(result.loads);
+    result.loads.erase(repeated.begin(), repeated.end());
+    return result;
   }
 
   Plan plan(const Choices& choices, const execution::RankPlacement& placement) {
-    Plan made;
+    Plan result;
     for (const AlgorithmChoice& choice : choices) {
       for (const Protocol protocol : choice.protocols)
-        made.variants.push_back(
-            {.by = {choice.algorithm, protocol}, .choice = made.choices.size()});
-      std::vector<Phase>& phases = made.choices.emplace_back();
+        result.variants.push_back(
+            {.method = {choice.algorithm, protocol}, .choice = result.choices.size()});
+      std::vector<Phase>& phases = result.choices.emplace_back();
       for (const PhaseCost& cost : choice.phases) phases.push_back(phase(cost, placement));
     }
-    return made;
+    return result;
   }
 
-  // Has each phase look at what it would be with a number of the model a little larger.
-  void look(const std::string& name, double value, double step,
-            const std::function<void(Phase&, const PhaseCost& before, const PhaseCost& after)>& at,
-            const Choices& before) {
+  // Increases one number of the model by `step` and calls visit(phase, costs before, costs after)
+  // for each phase.
+  void differentiate(
+      const std::string& name, double value, double step,
+      const std::function<void(Phase&, const PhaseCost& before, const PhaseCost& after)>& visit,
+      const Choices& before) {
     cluster_.set_parameter(name, value + step);
     const Choices after = choices(run_.placement);
     cluster_.set_parameter(name, value);
     for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i)
       for (std::size_t p = 0; p < before[i].phases.size(); ++p)
-        at(priced_.actual_.choices[i][p], before[i].phases[p], after[i].phases[p]);
+        visit(priced_.actual_.choices[i][p], before[i].phases[p], after[i].phases[p]);
   }
 
-  // A term of each phase whose latency changes, by protocol over `per`.
-  void look_at_latency(const std::string& name, double value, double step, Of of,
-                       std::size_t link_class, const ByProtocol& per, const Choices& before) {
-    const auto at = [&](Phase& phase, const PhaseCost& was, const PhaseCost& is) {
-      Term term{.of = of, .link_class = link_class};
-      bool any = false;
+  // Adds a term to each phase whose latency changes with the number; `per` scales the change by
+  // protocol.
+  void add_latency_terms(const std::string& name, double value, double step, TermKind kind,
+                         std::size_t link_class, const ByProtocol& per, const Choices& before) {
+    const auto visit = [&](Phase& phase, const PhaseCost& old_cost, const PhaseCost& new_cost) {
+      Term term{.kind = kind, .link_class = link_class};
+      bool has_change = false;
       for (std::size_t p = 0; p < per.size(); ++p) {
-        if (per[p] <= 0 || is.latency[p] == was.latency[p]) continue;
-        term.times[p] = (is.latency[p] - was.latency[p]) / step / per[p];
-        any = true;
+        if (per[p] <= 0 || new_cost.latency[p] == old_cost.latency[p]) continue;
+        term.times[p] = (new_cost.latency[p] - old_cost.latency[p]) / step / per[p];
+        has_change = true;
       }
-      if (any) phase.terms.push_back(term);
+      if (has_change) phase.terms.push_back(term);
     };
-    look(name, value, step, at, before);
+    differentiate(name, value, step, visit, before);
   }
 
   void find_terms(const Choices& before) {
-    constexpr double second = 1e-6;  // of a step aside
-    ByProtocol once;
-    once.fill(1);
+    constexpr double microsecond = 1e-6;  // step of the finite difference
+    ByProtocol per;
+    per.fill(1);
     const MessageModel model = cluster_.model();
-    look_at_latency("collective.step", model.step, second, Of::step, 0, once, before);
-    look_at_latency("collective.message", model.message, second, Of::message, 0, once, before);
-    look(
+    add_latency_terms("collective.step", model.step, microsecond, TermKind::step, 0, per, before);
+    add_latency_terms("collective.message", model.message, microsecond, TermKind::message, 0, per,
+                      before);
+    differentiate(
         "collective.ring-ends", model.ring_ends, 1,
-        [](Phase& phase, const PhaseCost& was, const PhaseCost& is) {
-          phase.ends_of_ring = is.ends - was.ends;
+        [](Phase& phase, const PhaseCost& old_cost, const PhaseCost& new_cost) {
+          phase.ends_of_ring = new_cost.ends - old_cost.ends;
         },
         before);
-    look(
+    differentiate(
         "collective.direct-ends", model.direct_ends, 1,
-        [](Phase& phase, const PhaseCost& was, const PhaseCost& is) {
-          phase.ends_of_direct = is.ends - was.ends;
+        [](Phase& phase, const PhaseCost& old_cost, const PhaseCost& new_cost) {
+          phase.ends_of_direct = new_cost.ends - old_cost.ends;
         },
         before);
     for (std::size_t i = 0; i < priced_.classes_.size(); ++i)
       if (is_used(i)) find_terms_of(i, model.of(priced_.classes_[i].name), before);
     for (std::size_t i = 0; i < before.size(); ++i)
-      for (std::size_t p = 0; p < before[i].phases.size(); ++p) take_out(i, p, model);
+      for (std::size_t p = 0; p < before[i].phases.size(); ++p) subtract_terms(i, p, model);
   }
 
   bool is_used(std::size_t link_class) const {
-    return std::ranges::any_of(priced_.ways_, [&](const std::vector<std::size_t>& way) {
-      return std::ranges::binary_search(way, link_class);
+    return std::ranges::any_of(priced_.paths_, [&](const std::vector<std::size_t>& path) {
+      return std::ranges::binary_search(path, link_class);
     });
   }
 
-  void find_terms_of(std::size_t index, const cluster::ClassModel of, const Choices& before) {
-    constexpr double second = 1e-6;
-    Class& one = priced_.classes_[index];
-    if (of.message) {
-      ByProtocol each;
-      each.fill(1);
-      look_at_latency(one.name + ".message", *of.message, second, Of::class_message, index, each,
-                      before);
-    }
-    if (one.has_latency) {
+  void find_terms_of(std::size_t index, const cluster::ClassModel class_model,
+                     const Choices& before) {
+    constexpr double microsecond = 1e-6;
+    Class& link_class = priced_.classes_[index];
+    if (class_model.message) {
       ByProtocol per;
-      for (std::size_t p = 0; p < per.size(); ++p) per[p] = protocol_latency(of, p);
-      look_at_latency(one.name + ".latency", one.latency, second, Of::hop, index, per, before);
+      per.fill(1);
+      add_latency_terms(link_class.name + ".message", *class_model.message, microsecond,
+                        TermKind::class_message, index, per, before);
+    }
+    if (link_class.has_latency) {
+      ByProtocol per;
+      for (std::size_t p = 0; p < per.size(); ++p) per[p] = protocol_latency(class_model, p);
+      add_latency_terms(link_class.name + ".latency", link_class.latency, microsecond,
+                        TermKind::hop, index, per, before);
     } else {
       for (const auto& [p, suffix] :
            {std::pair{Protocol::ll, ".ll-latency"}, std::pair{Protocol::ll128, ".ll128-latency"}}) {
-        const auto at = static_cast<std::size_t>(p);
-        if (!of.by[at]) continue;
+        const auto protocol = static_cast<std::size_t>(p);
+        if (!class_model.per_protocol[protocol]) continue;
         ByProtocol per{};
-        per[at] = 1;
-        look_at_latency(one.name + suffix, of.by[at]->latency, 1e-3, Of::protocol, index, per,
-                        before);
+        per[protocol] = 1;
+        add_latency_terms(link_class.name + suffix, class_model.per_protocol[protocol]->latency,
+                          1e-3, TermKind::protocol, index, per, before);
       }
     }
-    if (!of.in_switch) return;
-    one.sharp_efficiency = of.in_switch->efficiency;
-    ByProtocol once;
-    once.fill(1);
-    look_at_latency(one.name + ".sharp-latency", of.in_switch->latency, second, Of::in_switch,
-                    index, once, before);
-    look(
-        one.name + ".sharp-efficiency", of.in_switch->efficiency, -1e-3 * one.sharp_efficiency,
-        [&](Phase& phase, const PhaseCost& was, const PhaseCost& is) {
-          mark_in_switch(phase, was, is, index);
+    if (!class_model.in_switch) return;
+    link_class.sharp_efficiency = class_model.in_switch->efficiency;
+    ByProtocol per;
+    per.fill(1);
+    add_latency_terms(link_class.name + ".sharp-latency", class_model.in_switch->latency,
+                      microsecond, TermKind::in_switch, index, per, before);
+    differentiate(
+        link_class.name + ".sharp-efficiency", class_model.in_switch->efficiency,
+        -1e-3 * link_class.sharp_efficiency,
+        [&](Phase& phase, const PhaseCost& old_cost, const PhaseCost& new_cost) {
+          mark_in_switch(phase, old_cost, new_cost, index);
         },
         before);
   }
 
-  // Loads whose flows all grow are of the switches; where only some do, a load is taken for one of
-  // them if most of its bytes grow.
-  void mark_in_switch(Phase& phase, const PhaseCost& was, const PhaseCost& is, std::size_t index) {
+  // Marks flows through reducing switches: those on paths of flows whose bytes grow when the
+  // switches' efficiency falls.
+  void mark_in_switch(Phase& phase, const PhaseCost& before, const PhaseCost& after,
+                      std::size_t index) {
     double grown = 0;
     std::vector<execution::Flow> flows;
-    for (std::size_t i = 0; i < std::min(was.flows.size(), is.flows.size()); ++i)
-      if (is.flows[i].bytes != was.flows[i].bytes) {
-        grown += was.flows[i].bytes;
-        flows.push_back(was.flows[i]);
+    for (std::size_t i = 0; i < std::min(before.flows.size(), after.flows.size()); ++i)
+      if (after.flows[i].bytes != before.flows[i].bytes) {
+        grown += before.flows[i].bytes;
+        flows.push_back(before.flows[i]);
       }
     if (grown <= 0) return;
     phase.switch_class = index;
-    std::set<std::size_t> ways;
+    std::set<std::size_t> paths;
     for (const execution::Flow& flow : flows)
-      ways.insert(way_of(run_.placement.route(flow.source, flow.destination).links));
+      paths.insert(path_of(run_.placement.route(flow.source, flow.destination).links));
     for (Load& load : phase.loads)
-      for (Flow& flow : load.flows) flow.in_switch = ways.contains(flow.way);
+      for (Flow& flow : load.flows) flow.in_switch = paths.contains(flow.path);
   }
 
-  // What no term is of stays as the phase's own latency, and likewise its ends.
-  void take_out(std::size_t choice, std::size_t index, const MessageModel& model) {
+  // Subtracts all terms, so that only latency and ends that no term covers stay in the phase's
+  // cost.
+  void subtract_terms(std::size_t choice, std::size_t index, const MessageModel& model) {
     Phase& phase = priced_.actual_.choices[choice][index];
     phase.cost.ends -=
         phase.ends_of_ring * model.ring_ends + phase.ends_of_direct * model.direct_ends;
@@ -304,17 +313,17 @@ class PricedRun::Maker {
   cluster::Cluster& cluster_;
   const BenchmarkRun& run_;
   std::map<std::string, std::size_t> class_of_;
-  std::set<const Class*> seen_;
+  std::set<const Class*> classes_with_latency_;
 };
 
 PricedRun::PricedRun(cluster::Cluster& cluster, const BenchmarkRun& run) {
-  Maker(*this, cluster, run).make();
+  Planner(*this, cluster, run).make();
 }
 
 std::vector<const cluster::ClassModel*> PricedRun::classes_of(const MessageModel& model) const {
-  std::vector<const cluster::ClassModel*> found;
-  for (const Class& one : classes_) found.push_back(&model.of(one.name));
-  return found;
+  std::vector<const cluster::ClassModel*> models;
+  for (const Class& link_class : classes_) models.push_back(&model.of(link_class.name));
+  return models;
 }
 
 double PricedRun::seconds(const Term& term, std::size_t protocol,
@@ -322,31 +331,33 @@ double PricedRun::seconds(const Term& term, std::size_t protocol,
                           const MessageModel& model) const {
   const double times = term.times[protocol];
   if (times == 0) return 0;
-  if (term.of == Of::step) return times * model.step;
-  if (term.of == Of::message) return times * model.message;
-  const cluster::ClassModel& of = *classes[term.link_class];
-  if (term.of == Of::class_message) return times * of.message.value_or(model.message);
-  if (term.of == Of::in_switch) return of.in_switch ? times * of.in_switch->latency : 0;
-  if (term.of == Of::protocol) return times * protocol_latency(of, protocol);
-  return times * of.latency.value_or(classes_[term.link_class].latency) *
-         protocol_latency(of, protocol);
+  if (term.kind == TermKind::step) return times * model.step;
+  if (term.kind == TermKind::message) return times * model.message;
+  const cluster::ClassModel& class_model = *classes[term.link_class];
+  if (term.kind == TermKind::class_message)
+    return times * class_model.message.value_or(model.message);
+  if (term.kind == TermKind::in_switch)
+    return class_model.in_switch ? times * class_model.in_switch->latency : 0;
+  if (term.kind == TermKind::protocol) return times * protocol_latency(class_model, protocol);
+  return times * class_model.latency.value_or(classes_[term.link_class].latency) *
+         protocol_latency(class_model, protocol);
 }
 
-PricedRun::Prices::Step PricedRun::price(const Phase& phase, Protocol by,
+PricedRun::Prices::Step PricedRun::price(const Phase& phase, Protocol chosen_protocol,
                                          const std::vector<const cluster::ClassModel*>& classes,
                                          const MessageModel& model) const {
-  const auto protocol = static_cast<std::size_t>(by);
+  const auto protocol = static_cast<std::size_t>(chosen_protocol);
   const auto& switches = classes[phase.switch_class]->in_switch;
-  const double switched =
+  const double switch_factor =
       switches ? classes_[phase.switch_class].sharp_efficiency / switches->efficiency : 1;
-  const auto on_wire = [&](const Flow& flow) {
+  const auto wire_bytes = [&](const Flow& flow) {
     double efficiency = phase.cost.is_raw ? 1 : std::numeric_limits<double>::infinity();
     if (!phase.cost.is_raw)
-      for (const std::size_t one : ways_[flow.way]) {
-        const auto& cost = classes[one]->by[protocol];
+      for (const std::size_t link_class : paths_[flow.path]) {
+        const auto& cost = classes[link_class]->per_protocol[protocol];
         efficiency = std::min(efficiency, cost ? cost->efficiency : 1);
       }
-    return flow.bytes / std::min(efficiency, 1.0) * (flow.in_switch ? switched : 1);
+    return flow.bytes / std::min(efficiency, 1.0) * (flow.in_switch ? switch_factor : 1);
   };
   Prices::Step step{.latency = phase.cost.latency[protocol],
                     .ends = phase.cost.ends + phase.ends_of_ring * model.ring_ends +
@@ -355,7 +366,7 @@ PricedRun::Prices::Step PricedRun::price(const Phase& phase, Protocol by,
   for (const Load& load : phase.loads) {
     double wire = 0;
     for (const Flow& flow : load.flows)
-      wire = load.shared ? wire + on_wire(flow) : std::max(wire, on_wire(flow));
+      wire = load.is_shared ? wire + wire_bytes(flow) : std::max(wire, wire_bytes(flow));
     step.transfer =
         std::max(step.transfer, wire / (load.bandwidth * classes[load.link_class]->efficiency));
   }
@@ -367,25 +378,26 @@ std::vector<PricedRun::Prices::Variant> PricedRun::prices(const Plan& plan,
                                                           const MessageModel& model,
                                                           bool is_actual) const {
   const std::vector<const cluster::ClassModel*> classes = classes_of(model);
-  std::vector<Prices::Variant> all;
+  std::vector<Prices::Variant> result;
   for (const Variant& variant : plan.variants) {
-    Prices::Variant& one = all.emplace_back(Prices::Variant{variant.by, {}});
+    Prices::Variant& result_variant = result.emplace_back(Prices::Variant{variant.method, {}});
     const std::vector<Phase>& phases = plan.choices[variant.choice];
     for (const Phase& phase : phases)
-      one.steps.push_back(price(phase, variant.by.protocol, classes, model));
-    if (is_actual && !one.steps.empty())
-      one.steps.front().latency += launch(phases.front().cost, variant.by.protocol, model);
+      result_variant.steps.push_back(price(phase, variant.method.protocol, classes, model));
+    if (is_actual && !result_variant.steps.empty())
+      result_variant.steps.front().latency +=
+          launch(phases.front().cost, variant.method.protocol, model);
   }
-  return all;
+  return result;
 }
 
 PricedRun::Prices PricedRun::prices(const MessageModel& model) const {
-  Prices found;
-  found.actual_ = prices(actual_, model, true);
-  if (found.actual_.size() > 1) found.expected_ = expected_;
-  found.kind_ = kind_;
-  if (view_) found.view_ = view_for(model);
-  return found;
+  Prices result;
+  result.actual_ = prices(actual_, model, true);
+  if (result.actual_.size() > 1) result.expected_ = expected_;
+  result.kind_ = kind_;
+  if (view_) result.view_ = view_for(model);
+  return result;
 }
 
 execution::NcclView PricedRun::view_for(const MessageModel& model) const {
@@ -399,19 +411,19 @@ execution::NcclView PricedRun::view_for(const MessageModel& model) const {
     view.gpu_bandwidth = std::numeric_limits<double>::infinity();
     for (const View::Hop& hop : view_->inside)
       view.gpu_bandwidth =
-          std::min(view.gpu_bandwidth, hop.own * classes[hop.link_class]->efficiency);
+          std::min(view.gpu_bandwidth, hop.value * classes[hop.link_class]->efficiency);
   }
   if (!view_->between.empty() && view_->ring_bytes > 0) {
-    double step = view_->beside;
+    double step = view_->non_link_latency;
     for (const View::Hop& hop : view_->between)
-      step += classes[hop.link_class]->latency.value_or(hop.own);
+      step += classes[hop.link_class]->latency.value_or(hop.value);
     view.nic_latency = execution::nccl_network_latency(step);
   }
   return view;
 }
 
-void PricedRun::expect(const MessageModel* model) {
-  if (says_expected_) return;
+void PricedRun::assume(const MessageModel* model) {
+  if (file_has_expected_) return;
   expected_.clear();
   if (model != nullptr) expected_ = prices(actual_, *model, true);
 }
@@ -420,25 +432,25 @@ double PricedRun::Prices::Variant::seconds(double bytes) const {
   double sum = 0;
   for (const Step& step : steps) {
     execution::PhaseCost cost{.flows = {}, .ends = step.ends, .is_tree = step.is_tree};
-    const auto at = static_cast<std::size_t>(by.protocol);
-    cost.latency[at] = step.latency;
+    const auto protocol = static_cast<std::size_t>(method.protocol);
+    cost.latency[protocol] = step.latency;
     execution::ByProtocol transfer{};
-    transfer[at] = step.transfer;
-    sum += step.transfer * bytes + overhead(cost, transfer, by.protocol, bytes);
+    transfer[protocol] = step.transfer;
+    sum += step.transfer * bytes + overhead(cost, transfer, method.protocol, bytes);
   }
   return sum;
 }
 
-// What NCCL takes for the fastest.
+// Variant that NCCL considers fastest.
 std::size_t PricedRun::Prices::choice(double bytes) const {
-  const std::vector<Variant>& by = expected_.empty() ? actual_ : expected_;
+  const std::vector<Variant>& variants = expected_.empty() ? actual_ : expected_;
   std::size_t best = 0;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < by.size() && by.size() > 1; ++i) {
-    const double found =
-        view_ ? nccl_seconds(kind_, by[i].by, bytes, *view_) : by[i].seconds(bytes);
-    if (found >= least) continue;
-    least = found;
+  double best_seconds = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < variants.size() && variants.size() > 1; ++i) {
+    const double variant_seconds =
+        view_ ? nccl_seconds(kind_, variants[i].method, bytes, *view_) : variants[i].seconds(bytes);
+    if (variant_seconds >= best_seconds) continue;
+    best_seconds = variant_seconds;
     best = i;
   }
   return best;
@@ -452,7 +464,7 @@ double PricedRun::Prices::seconds(std::uint64_t bytes) const {
 
 Protocol PricedRun::Prices::protocol(std::uint64_t bytes) const {
   return actual_.empty() ? Protocol::simple
-                         : actual_[choice(static_cast<double>(bytes))].by.protocol;
+                         : actual_[choice(static_cast<double>(bytes))].method.protocol;
 }
 
 }  // namespace pipewright::comm

@@ -12,32 +12,32 @@
 
 namespace pipewright::comm {
 
-// What Formula says of a benchmark's first group, for changing numbers of the network model:
-// planned once, priced often. What links carry does not depend on those numbers but for switches
-// that add up, and latencies are sums of them: how many of each was found by looking how the plan
-// changes with each. Exact as long as the plan's ways stay what they are: the longest of several, a
-// ring's order, whether peers carry for each other.
+// Time of a benchmark's first group, equal to Formula, for changing numbers of the network model:
+// planned once, priced often. Bytes on links do not depend on these numbers except for reducing
+// switches, and latencies are linear in them; the coefficients are found by changing each number
+// and planning again. Exact as long as decisions of the plan stay the same: the longest of several
+// routes, the order of a ring, and whether peers relay for each other.
 class PricedRun {
  public:
-  // Leaves the cluster with the numbers that it has.
+  // Leaves the cluster's numbers unchanged.
   PricedRun(cluster::Cluster& cluster, const BenchmarkRun& run);
 
-  // With numbers of their own, for any size.
+  // Prices of the run for one set of numbers, for any size.
   class Prices {
    public:
     double seconds(std::uint64_t bytes) const;
-    cluster::Protocol protocol(std::uint64_t bytes) const;  // by which NCCL goes
+    cluster::Protocol protocol(std::uint64_t bytes) const;  // protocol that NCCL chooses
 
    private:
     friend class PricedRun;
-    struct Step {           // a phase
-      double transfer = 0;  // seconds for each byte
+    struct Step {           // prices of one phase
+      double transfer = 0;  // seconds per byte
       double latency = 0;
       double ends = 0;
       bool is_tree = false;
     };
-    struct Variant {  // by an algorithm and a protocol
-      execution::AlgorithmProtocol by;
+    struct Variant {  // prices by one algorithm and protocol
+      execution::AlgorithmProtocol method;
       std::vector<Step> steps;
 
       double seconds(double bytes) const;
@@ -45,79 +45,80 @@ class PricedRun {
     std::size_t choice(double bytes) const;
 
     std::vector<Variant> actual_;
-    std::vector<Variant> expected_;            // by which NCCL chooses; none: by what is actual
-    std::optional<execution::NcclView> view_;  // or by its own model
+    // prices by which NCCL chooses; empty if it chooses by `actual_`
+    std::vector<Variant> expected_;
+    std::optional<execution::NcclView> view_;  // NCCL's own model, if it chooses by that
     workload::Collective kind_ = workload::Collective::all_reduce;
   };
   Prices prices(const cluster::MessageModel& model) const;
   double seconds(std::uint64_t bytes, const cluster::MessageModel& model) const {
     return prices(model).seconds(bytes);
   }
-  // NCCL goes on to choose by these numbers, unless the file says by which it does; none: by those
-  // that are true.
-  void expect(const cluster::MessageModel* model);
+  // Makes NCCL choose by these numbers, unless the file has `expected.` properties; null makes it
+  // choose by the actual numbers.
+  void assume(const cluster::MessageModel* model);
 
  private:
   using ByProtocol = execution::ByProtocol;
 
-  struct Class {  // of links
+  struct Class {  // class of links
     std::string name;
-    double latency = 0;        // of each link, where all say the same
-    bool has_latency = false;  // all do
+    double latency = 0;        // latency of every link, if all links agree
+    bool has_latency = false;  // all links agree
     double sharp_efficiency = 1;
   };
-  // A part of a latency: so much for each second, or part, of what it is of.
-  enum class Of : std::uint8_t { step, message, class_message, hop, protocol, in_switch };
+  // Coefficient of a latency with respect to one number of the model.
+  enum class TermKind : std::uint8_t { step, message, class_message, hop, protocol, in_switch };
   struct Term {
-    Of of;
+    TermKind kind;
     std::size_t link_class = 0;
     ByProtocol times{};
   };
   struct Flow {
-    std::size_t way = 0;  // the classes of the links that it goes over
-    double bytes = 0;     // of payload, all flows of this way over the link together
+    std::size_t path = 0;  // index of the list of link classes that the flow crosses
+    double bytes = 0;      // payload of all flows of this path over the link
     bool in_switch = false;
 
     auto operator<=>(const Flow&) const = default;
   };
   struct Load {
     std::size_t link_class = 0;
-    double bandwidth = 0;  // at an efficiency of 1
-    bool shared = true;
+    double bandwidth = 0;  // bytes/s at an efficiency of 1
+    bool is_shared = true;
     std::vector<Flow> flows;
 
     auto operator<=>(const Load&) const = default;
   };
   struct Phase {
-    std::vector<Load> loads;    // those that differ
-    execution::PhaseCost cost;  // without flows; its latency is what no term is of
+    std::vector<Load> loads;    // distinct loads
+    execution::PhaseCost cost;  // cost without flows and without the latency that terms cover
     std::vector<Term> terms;
-    double ends_of_ring = 0;       // times the model's ring-ends, and
-    double ends_of_direct = 0;     // times its direct-ends, are the cost's ends
-    std::size_t switch_class = 0;  // whose switches its flows in_switch go through
+    double ends_of_ring = 0;       // coefficient of the model's ring-ends
+    double ends_of_direct = 0;     // coefficient of the model's direct-ends
+    std::size_t switch_class = 0;  // class of the switches that flows with in_switch cross
   };
   struct Variant {
-    execution::AlgorithmProtocol by;
+    execution::AlgorithmProtocol method;
     std::size_t choice = 0;
   };
-  // What NCCL's own model sees of links, and what that is for other numbers of theirs.
+  // Links as NCCL's own model sees them, and how that depends on the numbers of the model.
   struct View {
     struct Hop {
       std::size_t link_class = 0;
-      double own = 0;  // bytes/s at an efficiency of 1, or seconds
+      double value = 0;  // bytes/s at an efficiency of 1, or seconds
     };
     execution::NcclView view;
-    double ring_bytes = 0;     // bus bandwidth times the seconds of a byte
-    std::vector<Hop> inside;   // bandwidths of a way in a node
-    std::vector<Hop> between;  // latencies of a way between nodes
-    double beside = 0;         // seconds of that beside links
+    double ring_bytes = 0;        // bus bandwidth times the seconds per byte
+    std::vector<Hop> inside;      // bandwidths along a path inside a node
+    std::vector<Hop> between;     // latencies along a path between nodes
+    double non_link_latency = 0;  // seconds of that path in addition to its links
   };
   struct Plan {
     std::vector<std::vector<Phase>> choices;
     std::vector<Variant> variants;
   };
 
-  class Maker;
+  class Planner;
   std::vector<Prices::Variant> prices(const Plan& plan, const cluster::MessageModel& model,
                                       bool is_actual) const;
   execution::NcclView view_for(const cluster::MessageModel& model) const;
@@ -130,12 +131,12 @@ class PricedRun {
   std::vector<const cluster::ClassModel*> classes_of(const cluster::MessageModel& model) const;
 
   std::vector<Class> classes_;
-  std::vector<std::vector<std::size_t>> ways_;
+  std::vector<std::vector<std::size_t>> paths_;
   Plan actual_;
   std::vector<Prices::Variant> expected_;
   std::optional<View> view_;
   workload::Collective kind_ = workload::Collective::all_reduce;
-  bool says_expected_ = false;
+  bool file_has_expected_ = false;
 };
 
 }  // namespace pipewright::comm

@@ -11,19 +11,19 @@ namespace pipewright::comm {
 namespace {
 
 constexpr std::size_t beam = 3;
-constexpr std::size_t promising = 9;  // choices that are fitted, of all
-// Parts of the cost that a step must save: to see how good a choice is, and to say it.
+constexpr std::size_t max_fitted = 9;  // number of choices that are fitted in each round
+// Relative cost reduction at which a fit stops: to rank choices, to cross-validate, and to report.
 constexpr double coarse = 1e-2;
-constexpr double closer = 1e-4;
+constexpr double medium = 1e-4;
 constexpr double fine = 1e-7;
-constexpr std::size_t most_folds = 10;
-// Beyond the rows that it was made to, a choice must cost half of what it costs to choose nothing,
-// or less on four rows of five, as what is a little better on a few rows is as often worse on
-// others. Rows that it leaves as they are do not count.
-constexpr double enough = 0.5;
-constexpr double most_rows = 0.8;
-constexpr double untouched = 0.005;  // change of a row's logarithm
-// Measured times are printed with three or four digits: to fit them better is to fit nothing.
+constexpr std::size_t max_folds = 10;
+// A choice is accepted only if, on left-out rows, it costs at most half of the empty choice, or
+// costs less on four of five rows, because a small gain on few rows is often a loss on others. Rows
+// that the choice does not change do not count.
+constexpr double max_cost_ratio = 0.5;
+constexpr double min_better_share = 0.8;
+constexpr double min_change = 0.005;  // smallest change of a row's logarithm that counts
+// Measured times are printed with three or four digits, so a closer fit is meaningless.
 constexpr double rounding = 1e-3;
 
 std::vector<Unknown> starting_at(std::span<const Unknown> candidates, const Selection& selection) {
@@ -31,7 +31,7 @@ std::vector<Unknown> starting_at(std::span<const Unknown> candidates, const Sele
   for (std::size_t i = 0; i < selection.chosen.size(); ++i) {
     unknowns.push_back(candidates[selection.chosen[i]]);
     unknowns.back().start = selection.fit.unknowns[i];
-    unknowns.back().pull *= selection.pull;
+    unknowns.back().prior_weight *= selection.prior_factor;
   }
   return unknowns;
 }
@@ -52,20 +52,20 @@ class BeamSearch {
       : residuals_(residuals), candidates_(candidates), options_(options) {}
 
   Selection run() {
-    std::vector<Selection> kept{none()};
-    Selection best = kept.front();
+    std::vector<Selection> survivors{empty_selection()};
+    Selection best = survivors.front();
     double best_score = score(best);
-    const std::size_t most = std::min(options_.most, candidates_.size());
-    for (std::size_t size = 1; size <= most; ++size) {
-      kept = extend(kept, size);
-      if (kept.empty()) break;
-      // Differences below 2 are nothing (Burnham and Anderson 2002, section 2.6).
-      constexpr double clearly = 2;
-      for (const Selection& one : kept) {
-        const double found = score(one);
-        if (found >= best_score - clearly) continue;
-        best = one;
-        best_score = found;
+    const std::size_t max_size = std::min(options_.max_parameters, candidates_.size());
+    for (std::size_t size = 1; size <= max_size; ++size) {
+      survivors = extend(survivors, size);
+      if (survivors.empty()) break;
+      // Differences below 2 are insignificant (Burnham and Anderson 2002, section 2.6).
+      constexpr double min_gain = 2;
+      for (const Selection& candidate : survivors) {
+        const double candidate_score = score(candidate);
+        if (candidate_score >= best_score - min_gain) continue;
+        best = candidate;
+        best_score = candidate_score;
       }
     }
     if (options_.progress) options_.progress(1);
@@ -74,7 +74,7 @@ class BeamSearch {
   }
 
  private:
-  Selection none() const {
+  Selection empty_selection() const {
     LeastSquares fit;
     fit.residuals = residuals_({}, {});
     fit.weights.assign(fit.residuals.size(), 1);
@@ -83,200 +83,209 @@ class BeamSearch {
     return {.chosen = {}, .fit = std::move(fit)};
   }
 
-  // What rows that were left out cost, by the row.
+  // Cost of left-out rows.
   struct Cost {
-    double all = 0;
-    // Of those that the choice predicts otherwise than to choose nothing does, and what that costs.
-    double touched = 0;
-    double touched_by_none = 0;
-    int touched_rows = 0;
+    double total = 0;  // per row
+    // Cost of the rows that the choice predicts differently from the empty choice, by this choice
+    // and by the empty choice.
+    double changed = 0;
+    double changed_by_empty = 0;
+    int changed_rows = 0;
     int better_rows = 0;
 
     bool is_clear() const {
-      if (touched <= enough * touched_by_none) return true;
-      return touched <= touched_by_none && better_rows >= most_rows * touched_rows;
+      if (changed <= max_cost_ratio * changed_by_empty) return true;
+      return changed <= changed_by_empty && better_rows >= min_better_share * changed_rows;
     }
   };
 
-  static LeftOut in_turn(std::size_t rows) {
-    LeftOut parts(std::min(rows, most_folds), std::vector<bool>(rows));
+  static HoldOutParts interleaved_folds(std::size_t rows) {
+    HoldOutParts parts(std::min(rows, max_folds), std::vector<bool>(rows));
     for (std::size_t row = 0; row < rows; ++row) parts[row % parts.size()][row] = true;
     return parts;
   }
 
-  Cost cost_left_out(const Selection& one, const LeftOut& way) const {
+  Cost left_out_cost(const Selection& selection, const HoldOutParts& parts) const {
     Cost cost;
     double rows = 0;
-    for (const std::vector<bool>& is_out : way) {
-      const Residuals of_others = [&](std::span<const double> x) {
-        std::vector<double> misses;
-        const std::vector<double> all = residuals_(one.chosen, x);
-        for (std::size_t row = 0; row < all.size(); ++row)
-          if (!is_out[row]) misses.push_back(all[row]);
-        return misses;
+    for (const std::vector<bool>& is_out : parts) {
+      const Residuals remaining_residuals = [&](std::span<const double> x) {
+        std::vector<double> remaining;
+        const std::vector<double> errors = residuals_(selection.chosen, x);
+        for (std::size_t row = 0; row < errors.size(); ++row)
+          if (!is_out[row]) remaining.push_back(errors[row]);
+        return remaining;
       };
-      const LeastSquares others = least_squares(of_others, starting_at(candidates_, one), closer);
-      const std::vector<double> all = residuals_(one.chosen, others.unknowns);
-      for (std::size_t row = 0; row < all.size(); ++row) {
+      const LeastSquares fit =
+          least_squares(remaining_residuals, starting_at(candidates_, selection), medium);
+      const std::vector<double> errors = residuals_(selection.chosen, fit.unknowns);
+      for (std::size_t row = 0; row < errors.size(); ++row) {
         if (!is_out[row]) continue;
-        const double loss = robust_loss(all[row]);
-        cost.all += loss;
+        const double loss = robust_loss(errors[row]);
+        cost.total += loss;
         ++rows;
-        if (std::abs(all[row] - of_none_[row]) < untouched) continue;
-        cost.touched += loss;
-        cost.touched_by_none += robust_loss(of_none_[row]);
-        ++cost.touched_rows;
-        if (loss < robust_loss(of_none_[row])) ++cost.better_rows;
+        if (std::abs(errors[row] - empty_residuals_[row]) < min_change) continue;
+        cost.changed += loss;
+        cost.changed_by_empty += robust_loss(empty_residuals_[row]);
+        ++cost.changed_rows;
+        if (loss < robust_loss(empty_residuals_[row])) ++cost.better_rows;
       }
     }
-    if (rows > 0) cost.all /= rows;
+    if (rows > 0) cost.total /= rows;
     return cost;
   }
 
-  // Akaike's criterion but for a constant, with the cost of rows that were left out (cross
-  // validation, which comes to the same for many rows: Stone, J. R. Stat. Soc. B 39 (1977) 44).
-  // Of rows in turn, neighbours that are left tell nearly all, so that the ways that go beyond them
-  // count as much.
-  double score(const Selection& one) {
-    if (one.chosen.empty()) of_none_ = one.fit.residuals;
+  // Akaike's criterion up to a constant, with the cost of left-out rows (cross validation is
+  // asymptotically equivalent: Stone, J. R. Stat. Soc. B 39 (1977) 44). When single rows are left
+  // out, their neighbours reveal them almost completely, so the extrapolation schemes have the same
+  // weight.
+  double score(const Selection& selection) {
+    if (selection.chosen.empty()) empty_residuals_ = selection.fit.residuals;
     constexpr double floor = rounding * rounding / 2;
-    double sum = std::log(cost_left_out(one, in_turn(of_none_.size())).all + floor);
-    for (const LeftOut& way : options_.beyond) {
-      const Cost cost = cost_left_out(one, way);
+    double sum = std::log(
+        left_out_cost(selection, interleaved_folds(empty_residuals_.size())).total + floor);
+    for (const HoldOutParts& parts : options_.extrapolations) {
+      const Cost cost = left_out_cost(selection, parts);
       if (!cost.is_clear()) return std::numeric_limits<double>::infinity();
-      sum += std::log(cost.all + floor);
+      sum += std::log(cost.total + floor);
     }
-    return static_cast<double>(of_none_.size()) * sum /
-           static_cast<double>(1 + options_.beyond.size());
+    return static_cast<double>(empty_residuals_.size()) * sum /
+           static_cast<double>(1 + options_.extrapolations.size());
   }
 
-  // A choice, and from where its fit begins.
+  // A choice and the starting values of its fit.
   struct Start {
     std::vector<std::size_t> chosen;
     std::vector<Unknown> unknowns;
     double cost = 0;
   };
 
-  std::vector<Selection> extend(const std::vector<Selection>& kept, std::size_t size) {
+  std::vector<Selection> extend(const std::vector<Selection>& survivors, std::size_t size) {
     std::vector<Start> starts;
     std::set<std::vector<std::size_t>> tried;
-    for (const Selection& one : kept)
+    for (const Selection& base : survivors)
       for (std::size_t candidate = 0; candidate < candidates_.size(); ++candidate) {
-        std::vector<std::size_t> chosen = one.chosen;
-        const auto place = std::ranges::lower_bound(chosen, candidate);
-        if (place != chosen.end() && *place == candidate) continue;
-        chosen.insert(place, candidate);
+        std::vector<std::size_t> chosen = base.chosen;
+        const auto it = std::ranges::lower_bound(chosen, candidate);
+        if (it != chosen.end() && *it == candidate) continue;
+        chosen.insert(it, candidate);
         if (tried.insert(chosen).second)
-          starts.push_back(start_of(one, std::move(chosen), candidate));
-        tell(size, 0.5 / static_cast<double>(kept.size() * candidates_.size()));
+          starts.push_back(start_of(base, std::move(chosen), candidate));
+        report_progress(size, 0.5 / static_cast<double>(survivors.size() * candidates_.size()));
       }
     std::ranges::stable_sort(starts, {}, &Start::cost);
-    starts.resize(std::min(starts.size(), promising));
+    starts.resize(std::min(starts.size(), max_fitted));
 
-    std::vector<Selection> found;
-    for (const Start& one : starts) {
-      found.push_back(fit(one.chosen, one.unknowns, coarse));
-      tell(size, 0.5 / static_cast<double>(starts.size()));
+    std::vector<Selection> results;
+    for (const Start& base : starts) {
+      results.push_back(fit(base.chosen, base.unknowns, coarse));
+      report_progress(size, 0.5 / static_cast<double>(starts.size()));
     }
-    // Of those that miss nothing but roundings, the one of the most general candidates: they come
-    // first.
-    std::ranges::sort(found, {}, &Selection::chosen);
-    std::ranges::stable_sort(found, {}, [](const Selection& one) {
-      const auto rows = static_cast<double>(one.fit.residuals.size());
-      return std::max(one.fit.cost, rows * rounding * rounding / 2);
+    // Among choices that fit down to rounding errors, prefers the most general candidates, which
+    // come first.
+    std::ranges::sort(results, {}, &Selection::chosen);
+    std::ranges::stable_sort(results, {}, [](const Selection& selection) {
+      const auto rows = static_cast<double>(selection.fit.residuals.size());
+      return std::max(selection.fit.cost, rows * rounding * rounding / 2);
     });
-    if (found.size() > beam) found.erase(found.begin() + beam, found.end());
-    for (Selection& one : found) one = fit(one.chosen, starting_at(candidates_, one), fine);
-    return found;
+    if (results.size() > beam) results.erase(results.begin() + beam, results.end());
+    for (Selection& selection : results)
+      selection = fit(selection.chosen, starting_at(candidates_, selection), fine);
+    return results;
   }
 
-  void tell(std::size_t size, double more) {
+  void report_progress(std::size_t size, double increment) {
     if (!options_.progress) return;
     if (size != size_) done_ = 0;
     size_ = size;
-    done_ += more;
-    const auto most = static_cast<double>(std::min(options_.most, candidates_.size()));
-    options_.progress(std::min(1.0, (static_cast<double>(size - 1) + done_) / most));
+    done_ += increment;
+    const auto max_size =
+        static_cast<double>(std::min(options_.max_parameters, candidates_.size()));
+    options_.progress(std::min(1.0, (static_cast<double>(size - 1) + done_) / max_size));
   }
 
   Selection fit(std::vector<std::size_t> chosen, std::span<const Unknown> unknowns,
-                double least) const {
-    const Residuals of_chosen = [&](std::span<const double> x) { return residuals_(chosen, x); };
-    Selection found{.chosen = chosen, .fit = least_squares(of_chosen, unknowns, least)};
-    // A pull is what rows of a usual scatter ask for. Rows that scatter far less, as simulated ones
-    // do, are worth as much more than the file.
+                double tolerance) const {
+    const Residuals chosen_residuals = [&](std::span<const double> x) {
+      return residuals_(chosen, x);
+    };
+    Selection result{.chosen = chosen, .fit = least_squares(chosen_residuals, unknowns, tolerance)};
+    // The prior suits rows with typical scatter. Rows with much less scatter, such as simulated
+    // ones, deserve correspondingly more weight relative to the file.
     constexpr double exact = 0.01;
-    if (median_miss(found.fit) > exact) return found;
+    if (median_miss(result.fit) > exact) return result;
     constexpr double weak = 0.05;
-    found.pull = weak;
-    found.fit = least_squares(of_chosen, starting_at(candidates_, found), least);
-    return found;
+    result.prior_factor = weak;
+    result.fit = least_squares(chosen_residuals, starting_at(candidates_, result), tolerance);
+    return result;
   }
 
-  // With the new one at several places and the others as they are, or all where the slopes point
-  // to: whichever is best.
+  // Finds starting values for a choice with an added candidate: the added one at several values
+  // with the others unchanged, or all moved by one Gauss-Newton step, whichever costs least.
   Start start_of(const Selection& from, std::vector<std::size_t> chosen, std::size_t added) const {
     Start best{std::move(chosen), {}, from.fit.cost};
     std::vector<double> values;
-    std::size_t place = 0;
-    for (std::size_t i = 0, old = 0; i < best.chosen.size(); ++i) {
+    std::size_t added_index = 0;
+    for (std::size_t i = 0, old_index = 0; i < best.chosen.size(); ++i) {
       best.unknowns.push_back(candidates_[best.chosen[i]]);
       if (best.chosen[i] == added)
-        place = i;
+        added_index = i;
       else
-        best.unknowns.back().start = from.fit.unknowns[old++];
+        best.unknowns.back().start = from.fit.unknowns[old_index++];
       values.push_back(best.unknowns.back().start);
     }
-    const auto look = [&](const std::vector<double>& at) {
+    const auto try_values = [&](const std::vector<double>& point) {
       double cost = 0;
-      for (const double residual : residuals_(best.chosen, at)) cost += robust_loss(residual);
+      for (const double residual : residuals_(best.chosen, point)) cost += robust_loss(residual);
       if (cost >= best.cost) return;
       best.cost = cost;
-      for (std::size_t i = 0; i < at.size(); ++i) best.unknowns[i].start = at[i];
+      for (std::size_t i = 0; i < point.size(); ++i) best.unknowns[i].start = point[i];
     };
-    const std::vector<double> here = values;
-    const std::vector<double> there = along_slopes(from, best, here, place);
+    const std::vector<double> origin = values;
+    const std::vector<double> stepped = gauss_newton_step(from, best, origin, added_index);
     constexpr std::array<double, 6> shifts{-2.5, -1.2, -0.5, 0.5, 1.2, 2.5};
     for (const double shift : shifts) {
-      values[place] =
-          std::clamp(here[place] + shift, best.unknowns[place].least, best.unknowns[place].most);
-      look(values);
+      values[added_index] =
+          std::clamp(origin[added_index] + shift, best.unknowns[added_index].minimum,
+                     best.unknowns[added_index].maximum);
+      try_values(values);
     }
-    look(there);
+    try_values(stepped);
     return best;
   }
 
-  // One step of Gauss and Newton.
-  std::vector<double> along_slopes(const Selection& from, const Start& start,
-                                   std::vector<double> values, std::size_t place) const {
+  // Values after one Gauss-Newton step.
+  std::vector<double> gauss_newton_step(const Selection& from, const Start& start,
+                                        std::vector<double> values, std::size_t added_index) const {
     constexpr double step = 1e-4;
-    const Unknown& added = start.unknowns[place];
-    const double sign = added.start + step > added.most ? -1 : 1;
-    values[place] += sign * step;
-    const std::vector<double> near = residuals_(start.chosen, values);
-    values[place] = added.start;
-    Matrix slopes{near.size(), values.size()};
-    std::vector<double> misses(near.size());
-    for (std::size_t row = 0; row < near.size(); ++row) {
+    const Unknown& added = start.unknowns[added_index];
+    const double sign = added.start + step > added.maximum ? -1 : 1;
+    values[added_index] += sign * step;
+    const std::vector<double> nearby = residuals_(start.chosen, values);
+    values[added_index] = added.start;
+    Matrix slopes{nearby.size(), values.size()};
+    std::vector<double> misses(nearby.size());
+    for (std::size_t row = 0; row < nearby.size(); ++row) {
       const double root = std::sqrt(from.fit.weights[row]);
       misses[row] = -root * from.fit.residuals[row];
-      for (std::size_t i = 0, old = 0; i < values.size(); ++i)
-        slopes(row, i) = root * (i == place ? sign * (near[row] - from.fit.residuals[row]) / step
-                                            : from.fit.jacobian(row, old++));
+      for (std::size_t i = 0, old_index = 0; i < values.size(); ++i)
+        slopes(row, i) =
+            root * (i == added_index ? sign * (nearby[row] - from.fit.residuals[row]) / step
+                                     : from.fit.jacobian(row, old_index++));
     }
     const std::vector<double> steps = nearest_multiples(slopes, misses);
     for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = std::clamp(values[i] + std::clamp(steps[i], -1.0, 1.0), start.unknowns[i].least,
-                             start.unknowns[i].most);
+      values[i] = std::clamp(values[i] + std::clamp(steps[i], -1.0, 1.0), start.unknowns[i].minimum,
+                             start.unknowns[i].maximum);
     return values;
   }
 
   const ChoiceResiduals& residuals_;
   std::span<const Unknown> candidates_;
   const SelectionOptions& options_;
-  std::vector<double> of_none_;  // what each row is missed by if nothing is chosen
+  std::vector<double> empty_residuals_;  // residual of each row for the empty choice
   std::size_t size_ = 0;
-  double done_ = 0;  // of this size
+  double done_ = 0;  // finished fraction of the current size
 };
 
 }  // namespace
@@ -289,21 +298,22 @@ Selection select(const ChoiceResiduals& residuals, std::span<const Unknown> cand
 Selection refine(const ChoiceResiduals& residuals, std::span<const Unknown> candidates,
                  const Selection& selection) {
   if (selection.chosen.empty()) return selection;
-  const Residuals of_chosen = [&](std::span<const double> x) {
+  const Residuals chosen_residuals = [&](std::span<const double> x) {
     return residuals(selection.chosen, x);
   };
   constexpr int more_starts = 4;
   Selection refined = selection;
-  refined.fit = least_squares_from_many(of_chosen, starting_at(candidates, selection), more_starts);
+  refined.fit =
+      least_squares_from_many(chosen_residuals, starting_at(candidates, selection), more_starts);
   return refined;
 }
 
 Selection fit_chosen(const ChoiceResiduals& residuals, std::span<const Unknown> candidates,
                      std::vector<std::size_t> chosen) {
-  Selection at_start{.chosen = std::move(chosen), .fit = {}};
-  for (const std::size_t candidate : at_start.chosen)
-    at_start.fit.unknowns.push_back(candidates[candidate].start);
-  return refine(residuals, candidates, at_start);
+  Selection initial{.chosen = std::move(chosen), .fit = {}};
+  for (const std::size_t candidate : initial.chosen)
+    initial.fit.unknowns.push_back(candidates[candidate].start);
+  return refine(residuals, candidates, initial);
 }
 
 }  // namespace pipewright::comm

@@ -8,45 +8,46 @@
 
 namespace pipewright::comm {
 
-// What a model that has these of all candidates at these values, and the others where they start,
-// misses each measurement by: log(predicted / measured).
+// Residual of each measurement, log(predicted / measured), for a model with these values of the
+// chosen candidates and the starting values of all others.
 using ChoiceResiduals = std::function<std::vector<double>(std::span<const std::size_t> chosen,
                                                           std::span<const double> values)>;
 
 struct Selection {
   std::vector<std::size_t> chosen;  // candidates, ascending
-  LeastSquares fit;                 // of these
-  // Akaike's criterion but for a constant, with rows left out: less is better. Infinite of what is
-  // worse than nothing in a way that goes beyond the rows.
+  LeastSquares fit;                 // fit of the chosen candidates
+  // Akaike's criterion up to a constant, on left-out rows; lower is better. Infinite if the
+  // selection is worse than the empty one in an extrapolation scheme.
   double score = 0;
-  // Times the candidates' pulls: less than 1 where rows scatter so little that they bias nothing.
-  double pull = 1;
+  // Factor for the candidates' prior weights; below 1 if rows scatter so little that the prior
+  // would bias them.
+  double prior_factor = 1;
 };
 
-// Rows that are left out together, of each part in turn; and all ways in which they are.
-using LeftOut = std::vector<std::vector<bool>>;
+// Parts of the rows that are held out in turn: per part, whether each row is held out.
+using HoldOutParts = std::vector<std::vector<bool>>;
 
 struct SelectionOptions {
-  std::size_t most = 5;  // candidates to choose
-  // Ways that go beyond the rows that are left. No choice is taken that is worse in one of them
-  // than to choose nothing.
-  std::vector<LeftOut> beyond = {};
-  std::function<void(double share)> progress = {};  // may throw, to end it
+  std::size_t max_parameters = 5;  // limit for the number of chosen candidates
+  // Extrapolation schemes. No selection is accepted that is worse than the empty one in any of
+  // them.
+  std::vector<HoldOutParts> extrapolations = {};
+  std::function<void(double share)> progress = {};  // may throw to cancel
 };
 
-// Chooses the candidates that explain the measurements, and no more of them than those can tell:
-// starting with none, extends the best few choices by each candidate in turn and keeps the best few
-// of what comes out (a beam search, so that two that help only together are found, and one that
-// stood in for them is not kept). Of all sizes it takes the smallest from which on predictions of
-// left-out rows do not get clearly better.
+// Chooses the candidates that explain the measurements, without overfitting. A beam search starts
+// with the empty selection, extends the best few selections by each candidate, and keeps the best
+// few results, so that it finds candidates that help only in combination and drops substitutes.
+// Among all sizes, it takes the smallest beyond which predictions of left-out rows do not improve
+// clearly.
 Selection select(const ChoiceResiduals& residuals, std::span<const Unknown> candidates,
                  const SelectionOptions& options);
 
-// The best of starts around the values of a selection.
+// Improves a selection by fits from several starting points around its values.
 Selection refine(const ChoiceResiduals& residuals, std::span<const Unknown> candidates,
                  const Selection& selection);
 
-// Of exactly these.
+// Fits exactly these candidates.
 Selection fit_chosen(const ChoiceResiduals& residuals, std::span<const Unknown> candidates,
                      std::vector<std::size_t> chosen);
 

@@ -14,13 +14,13 @@ namespace {
 using analysis::Failure;
 using cluster::Cluster;
 
-// The names of cables by class, and of switches.
-std::map<std::string, std::vector<std::string>> kinds_of(const Cluster& cluster) {
+// Names of cables by class, and names of switches.
+std::map<std::string, std::vector<std::string>> names_by_kind(const Cluster& cluster) {
   std::map<std::string, std::vector<std::string>> kinds;
-  std::set<std::string> known;
+  std::set<std::string> cables;
   for (const cluster::Link* link : cluster.links()) {
     std::string cable = cluster::without_direction(Cluster::link_name(link));
-    if (known.insert(cable).second)
+    if (cables.insert(cable).second)
       kinds[cluster.link_class(link) + " link"].push_back(std::move(cable));
   }
   if (std::vector<std::string> switches = cluster.switches(); !switches.empty())
@@ -28,65 +28,66 @@ std::map<std::string, std::vector<std::string>> kinds_of(const Cluster& cluster)
   return kinds;
 }
 
-Failure try_one(Cluster& cluster, const std::string& kind, const std::string& name, double left,
-                const Ask& ask) {
+Failure fail_element(Cluster& cluster, const std::string& kind, const std::string& name,
+                     double remaining, const Measure& measure) {
   Failure failure{.kind = kind, .name = name};
-  cluster.scale_link(name, left);
+  cluster.scale_link(name, remaining);
   try {
-    failure.seconds = ask();
+    failure.seconds = measure();
   } catch (const cluster::Error& error) {
     failure.cut_off = error.what();
   }
-  cluster.scale_link(name, left > 0 ? 1 / left : 1);
+  cluster.scale_link(name, remaining > 0 ? 1 / remaining : 1);
   return failure;
 }
 
 }  // namespace
 
-analysis::FailureSurvey survey_failures(Cluster& cluster, const Ask& ask,
+analysis::FailureSurvey survey_failures(Cluster& cluster, const Measure& measure,
                                         const FailureOptions& options, const Progress& progress) {
-  analysis::FailureSurvey found{.cluster = cluster.name(), .left = options.left};
-  found.whole = ask();
-  std::vector<std::pair<std::string, std::string>> tries;  // kind and name
-  for (const auto& [kind, names] : kinds_of(cluster)) {
-    const std::size_t all = names.size();
-    const std::size_t count = std::min<std::size_t>(all, options.most);
-    found.kinds.push_back({.kind = kind, .all = all, .tried = count});
-    for (std::size_t i = 0; i < count; ++i) tries.emplace_back(kind, names[i * all / count]);
+  analysis::FailureSurvey survey{.cluster = cluster.name(), .left = options.remaining};
+  survey.whole = measure();
+  std::vector<std::pair<std::string, std::string>> attempts;  // (kind, name)
+  for (const auto& [kind, names] : names_by_kind(cluster)) {
+    const std::size_t total = names.size();
+    const std::size_t count = std::min<std::size_t>(total, options.max_per_kind);
+    survey.kinds.push_back({.kind = kind, .all = total, .tried = count});
+    for (std::size_t i = 0; i < count; ++i) attempts.emplace_back(kind, names[i * total / count]);
   }
-  for (std::size_t i = 0; i < tries.size(); ++i) {
-    progress(static_cast<double>(i) / static_cast<double>(tries.size()));
-    found.failures.push_back(try_one(cluster, tries[i].first, tries[i].second, options.left, ask));
+  for (std::size_t i = 0; i < attempts.size(); ++i) {
+    progress(static_cast<double>(i) / static_cast<double>(attempts.size()));
+    survey.failures.push_back(
+        fail_element(cluster, attempts[i].first, attempts[i].second, options.remaining, measure));
   }
-  std::ranges::stable_sort(found.failures, [](const Failure& one, const Failure& other) {
-    if (one.cut_off.empty() != other.cut_off.empty()) return !one.cut_off.empty();
-    return one.seconds > other.seconds;
+  std::ranges::stable_sort(survey.failures, [](const Failure& lhs, const Failure& rhs) {
+    if (lhs.cut_off.empty() != rhs.cut_off.empty()) return !lhs.cut_off.empty();
+    return lhs.seconds > rhs.seconds;
   });
-  return found;
+  return survey;
 }
 
-analysis::HashSurvey survey_hashes(Cluster& cluster, const Ask& ask, std::uint32_t seeds,
+analysis::HashSurvey survey_hashes(Cluster& cluster, const Measure& measure, std::uint32_t seeds,
                                    const std::vector<std::uint32_t>& flows,
                                    const Progress& progress) {
   using config::MultipathBy;
   const config::Multipath before = cluster.multipath();
-  analysis::HashSurvey found{.cluster = cluster.name(), .seeds = seeds};
+  analysis::HashSurvey survey{.cluster = cluster.name(), .seeds = seeds};
   cluster.set_multipath({.by = MultipathBy::spread});
-  found.spread = ask();
-  const double all = static_cast<double>(flows.size()) * seeds;
+  survey.spread = measure();
+  const double total = static_cast<double>(flows.size()) * seeds;
   double done = 0;
   for (const std::uint32_t count : flows) {
-    analysis::HashedTimes& times = found.by_flows.emplace_back();
+    analysis::HashedTimes& times = survey.by_flows.emplace_back();
     times.flows = count;
     for (std::uint32_t seed = 1; seed <= seeds; ++seed) {
-      progress(done++ / all);
+      progress(done++ / total);
       cluster.set_multipath({.by = MultipathBy::hash, .seed = seed, .flows = count});
-      times.seconds.push_back(ask());
+      times.seconds.push_back(measure());
     }
     std::ranges::sort(times.seconds);
   }
   cluster.set_multipath(before);
-  return found;
+  return survey;
 }
 
 }  // namespace pipewright::comm

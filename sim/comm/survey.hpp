@@ -7,29 +7,30 @@
 #include "analysis/commlogs/reports/survey_report.hpp"
 #include "sim/cluster/cluster.hpp"
 
-// What a cluster's failures, and its hashes, cost something that is asked again and again.
+// Effect of a cluster's failures and of its routing hashes on a repeated measurement.
 namespace pipewright::comm {
 
-// Seconds of what is asked, on the cluster as it is now. Throws cluster::Error where ranks cannot
-// reach each other.
-using Ask = std::function<double()>;
-// Hears which part is done; may throw, to end it.
+// Measures an operation on the cluster in its current state, in seconds. Throws cluster::Error if
+// ranks cannot reach each other.
+using Measure = std::function<double()>;
+// Receives the finished fraction; may throw to cancel.
 using Progress = std::function<void(double share)>;
 
 struct FailureOptions {
-  double left = 0;          // of the rate of what fails
-  std::uint32_t most = 32;  // of a class of links, and of switches, that are tried
+  double remaining = 0;  // remaining fraction of the bandwidth of failed elements
+  std::uint32_t max_per_kind =
+      32;  // limit for the number of tested links per class, and of switches
 };
 
-// Has every link and every switch fail, one at a time, and leaves the cluster as it was. Of many of
-// a class some are tried, at even distances.
-analysis::FailureSurvey survey_failures(cluster::Cluster& cluster, const Ask& ask,
+// Measures with each link and each switch failed, one at a time, and restores the cluster. Samples
+// evenly if a class has more than the limit.
+analysis::FailureSurvey survey_failures(cluster::Cluster& cluster, const Measure& measure,
                                         const FailureOptions& options, const Progress& progress);
 
-// Asks with so many seeds of the switches' hashes, and so many flows for each pair of GPUs, against
-// even spreading.
-analysis::HashSurvey survey_hashes(cluster::Cluster& cluster, const Ask& ask, std::uint32_t seeds,
-                                   const std::vector<std::uint32_t>& flows,
+// Measures with several seeds of the switches' hashes and several numbers of flows per pair of
+// GPUs, in comparison with even spreading.
+analysis::HashSurvey survey_hashes(cluster::Cluster& cluster, const Measure& measure,
+                                   std::uint32_t seeds, const std::vector<std::uint32_t>& flows,
                                    const Progress& progress);
 
 }  // namespace pipewright::comm

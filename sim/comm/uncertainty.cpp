@@ -7,30 +7,30 @@
 namespace pipewright::comm {
 namespace {
 
-constexpr double alike = 0.95;  // correlation
+constexpr double indistinct_correlation = 0.95;  // correlation
 
-// How residuals, by the square roots of their weights, change with a candidate that was not chosen,
-// where the chosen ones are best.
-std::vector<double> change(const ChoiceResiduals& residuals, const Unknown& unknown,
-                           std::size_t candidate, const Selection& selection) {
+// Derivative of the weighted residuals with respect to an unchosen candidate, at the optimum of the
+// chosen ones.
+std::vector<double> residual_derivative(const ChoiceResiduals& residuals, const Unknown& unknown,
+                                        std::size_t candidate, const Selection& selection) {
   std::vector<std::size_t> chosen = selection.chosen;
   std::vector<double> values = selection.fit.unknowns;
   chosen.push_back(candidate);
   constexpr double step = 1e-4;
-  const double sign = unknown.start + step > unknown.most ? -1 : 1;
+  const double sign = unknown.start + step > unknown.maximum ? -1 : 1;
   values.push_back(unknown.start + sign * step);
-  const std::vector<double> there = residuals(chosen, values);
-  std::vector<double> changes(there.size());
-  for (std::size_t row = 0; row < there.size(); ++row)
+  const std::vector<double> shifted_residuals = residuals(chosen, values);
+  std::vector<double> changes(shifted_residuals.size());
+  for (std::size_t row = 0; row < shifted_residuals.size(); ++row)
     changes[row] = std::sqrt(selection.fit.weights[row]) * sign *
-                   (there[row] - selection.fit.residuals[row]) / step;
+                   (shifted_residuals[row] - selection.fit.residuals[row]) / step;
   return changes;
 }
 
-double squared_norm(std::span<const double> one) { return dot(one, one); }
+double squared_norm(std::span<const double> vector) { return dot(vector, vector); }
 
-// The squared length of the part of `vector` that sums of multiples of the columns make up.
-double made_up(const Matrix& columns, std::span<const double> vector) {
+// Squared length of the projection of `vector` onto the span of the columns.
+double projected_square(const Matrix& columns, std::span<const double> vector) {
   if (columns.columns == 0) return 0;
   std::vector<double> sum(vector.size());
   const std::vector<double> multiples = nearest_multiples(columns, vector);
@@ -39,7 +39,7 @@ double made_up(const Matrix& columns, std::span<const double> vector) {
   return squared_norm(sum);
 }
 
-// Of what was measured alone: what is usual bounds no interval.
+// Cost of the measurements alone; the prior does not limit intervals.
 double cost_of(std::span<const double> residuals) {
   double sum = 0;
   for (const double residual : residuals) sum += robust_loss(residual);
@@ -51,105 +51,108 @@ class Profile {
   Profile(const Residuals& residuals, std::span<const Unknown> unknowns, const LeastSquares& best,
           std::size_t index)
       : residuals_(residuals), unknowns_(unknowns), best_(best), index_(index) {
-    most_ = cost_of(best.residuals) + best.deviation() * best.deviation() / 2;
+    max_cost_ = cost_of(best.residuals) + best.deviation() * best.deviation() / 2;
   }
 
-  // From the best value towards a bound, at first by a step that may be right.
+  // End of the interval from the best value toward a bound; `step` is the first guess of its width.
   double end(double step, double bound) const {
     const double from = best_.unknowns[index_];
     const double sign = bound < from ? -1 : 1;
     const double room = std::abs(bound - from);
-    double inside = 0;
-    double outside = std::min(step, room);
-    while (outside < room && !is_too_far(from + sign * outside)) {
-      inside = outside;
-      outside = std::min(2 * outside, room);
+    double accepted = 0;
+    double rejected = std::min(step, room);
+    while (rejected < room && !is_too_far(from + sign * rejected)) {
+      accepted = rejected;
+      rejected = std::min(2 * rejected, room);
     }
-    if (outside >= room && !is_too_far(bound)) return bound;
+    if (rejected >= room && !is_too_far(bound)) return bound;
     constexpr int halvings = 4;
     for (int i = 0; i < halvings; ++i) {
-      const double middle = (inside + outside) / 2;
-      (is_too_far(from + sign * middle) ? outside : inside) = middle;
+      const double middle = (accepted + rejected) / 2;
+      (is_too_far(from + sign * middle) ? rejected : accepted) = middle;
     }
-    return from + sign * (inside + outside) / 2;
+    return from + sign * (accepted + rejected) / 2;
   }
 
  private:
-  // Even if all others are as it suits best.
+  // Returns whether a value is implausible even with the best values of all other unknowns.
   bool is_too_far(double value) const {
-    std::vector<Unknown> others;
+    std::vector<Unknown> remaining;
     for (std::size_t i = 0; i < unknowns_.size(); ++i) {
       if (i == index_) continue;
-      others.push_back(unknowns_[i]);
-      others.back().start = best_.unknowns[i];
+      remaining.push_back(unknowns_[i]);
+      remaining.back().start = best_.unknowns[i];
     }
-    std::vector<double> all(unknowns_.size());
-    const Residuals of_others = [&](std::span<const double> x) {
-      for (std::size_t i = 0, other = 0; i < all.size(); ++i)
-        all[i] = i == index_ ? value : x[other++];
-      return residuals_(all);
+    std::vector<double> values(unknowns_.size());
+    const Residuals remaining_residuals = [&](std::span<const double> x) {
+      for (std::size_t i = 0, unknown = 0; i < values.size(); ++i)
+        values[i] = i == index_ ? value : x[unknown++];
+      return residuals_(values);
     };
     std::vector<double> x;
-    for (const Unknown& other : others) x.push_back(other.start);
-    if (cost_of(of_others(x)) <= most_) return false;
+    for (const Unknown& unknown : remaining) x.push_back(unknown.start);
+    if (cost_of(remaining_residuals(x)) <= max_cost_) return false;
     constexpr double coarse = 1e-3;
-    return cost_of(least_squares(of_others, others, coarse).residuals) > most_;
+    return cost_of(least_squares(remaining_residuals, remaining, coarse).residuals) > max_cost_;
   }
 
   const Residuals& residuals_;
   std::span<const Unknown> unknowns_;
   const LeastSquares& best_;
   std::size_t index_;
-  double most_ = 0;
+  double max_cost_ = 0;
 };
 
 }  // namespace
 
-std::vector<IndistinctPair> indistinct(const Selection& selection) {
+std::vector<IndistinctPair> find_indistinct(const Selection& selection) {
   std::vector<IndistinctPair> pairs;
   if (selection.chosen.empty() || !std::isfinite(selection.fit.deviation())) return pairs;
   const Matrix covariance = selection.fit.covariance();
   for (std::size_t i = 0; i < selection.chosen.size(); ++i)
     for (std::size_t j = i + 1; j < selection.chosen.size(); ++j) {
       const double correlation = covariance(i, j) / std::sqrt(covariance(i, i) * covariance(j, j));
-      if (std::abs(correlation) > alike)
+      if (std::abs(correlation) > indistinct_correlation)
         pairs.push_back({selection.chosen[i], selection.chosen[j], correlation});
     }
   return pairs;
 }
 
-std::vector<Unchosen> look_at_unchosen(const ChoiceResiduals& residuals,
+std::vector<Unchosen> explain_unchosen(const ChoiceResiduals& residuals,
                                        std::span<const Unknown> candidates,
                                        const Selection& selection) {
   const Matrix slopes = selection.fit.weighted_jacobian();
   const double scatter = std::max(median_deviation(selection.fit), 1e-3);
-  std::vector<Unchosen> found;
+  std::vector<Unchosen> explanations;
   for (std::size_t candidate = 0; candidate < candidates.size(); ++candidate) {
     if (std::ranges::binary_search(selection.chosen, candidate)) continue;
-    Unchosen one{candidate, analysis::KeptBecause::no_gain, {}};
-    const std::vector<double> of = change(residuals, candidates[candidate], candidate, selection);
-    const double length = std::sqrt(squared_norm(of));
+    Unchosen entry{candidate, analysis::KeptBecause::no_gain, {}};
+    const std::vector<double> derivative =
+        residual_derivative(residuals, candidates[candidate], candidate, selection);
+    const double length = std::sqrt(squared_norm(derivative));
     if (length < scatter) {
-      one.why = analysis::KeptBecause::no_trace;
-      found.push_back(one);
+      entry.reason = analysis::KeptBecause::no_trace;
+      explanations.push_back(entry);
       continue;
     }
-    // The part of it that no chosen ones together make up, and which of them comes nearest.
+    // Compares the candidate with the span of all chosen ones, and finds the most similar chosen
+    // one.
     double nearest = 0;
     for (std::size_t i = 0; i < selection.chosen.size(); ++i) {
-      const double cosine = std::abs(dot(of, slopes.column(i))) /
+      const double cosine = std::abs(dot(derivative, slopes.column(i))) /
                             (length * std::sqrt(squared_norm(slopes.column(i))) + 1e-300);
       if (cosine <= nearest) continue;
       nearest = cosine;
-      one.like = selection.chosen[i];
+      entry.nearest = selection.chosen[i];
     }
-    if (made_up(slopes, of) > alike * alike * length * length)
-      one.why = analysis::KeptBecause::likeness;
+    if (projected_square(slopes, derivative) >
+        indistinct_correlation * indistinct_correlation * length * length)
+      entry.reason = analysis::KeptBecause::likeness;
     else
-      one.like.reset();
-    found.push_back(one);
+      entry.nearest.reset();
+    explanations.push_back(entry);
   }
-  return found;
+  return explanations;
 }
 
 double median_deviation(const LeastSquares& fit) {
@@ -160,25 +163,26 @@ double median_deviation(const LeastSquares& fit) {
   std::ranges::nth_element(sizes, middle);
   const auto rows = static_cast<double>(sizes.size());
   const double freedom = std::max(rows - static_cast<double>(fit.unknowns.size()), 1.0);
-  constexpr double of_normal = 1.4826;
-  return of_normal * *middle * std::sqrt(rows / freedom);
+  constexpr double normal_factor = 1.4826;
+  return normal_factor * *middle * std::sqrt(rows / freedom);
 }
 
 std::vector<Interval> intervals(const Residuals& residuals, std::span<const Unknown> unknowns,
                                 const LeastSquares& best) {
-  std::vector<Interval> found;
+  std::vector<Interval> result;
   if (!std::isfinite(best.deviation())) {  // fewer rows than unknowns
-    for (const Unknown& unknown : unknowns) found.push_back({unknown.least, unknown.most});
-    return found;
+    for (const Unknown& unknown : unknowns) result.push_back({unknown.minimum, unknown.maximum});
+    return result;
   }
   const Matrix covariance = best.covariance();
   for (std::size_t i = 0; i < unknowns.size(); ++i) {
     const double error = std::sqrt(covariance(i, i));
     const double step = std::clamp(error, 1e-6, 1.0);
     const Profile profile(residuals, unknowns, best, i);
-    found.push_back({profile.end(step, unknowns[i].least), profile.end(step, unknowns[i].most)});
+    result.push_back(
+        {profile.end(step, unknowns[i].minimum), profile.end(step, unknowns[i].maximum)});
   }
-  return found;
+  return result;
 }
 
 }  // namespace pipewright::comm

@@ -7,28 +7,28 @@
 #include "analysis/commlogs/reports/fit_report.hpp"
 #include "sim/comm/selection.hpp"
 
-// What measurements can tell of a model's unknowns, and what not.
+// Uncertainty of the unknowns of a fit.
 namespace pipewright::comm {
 
-// Chosen candidates whose errors go together, by a correlation above 0.95.
+// Chosen candidates whose errors have a correlation above 0.95.
 struct IndistinctPair {
-  std::size_t one;
-  std::size_t other;
+  std::size_t first;
+  std::size_t second;
   double correlation;
 };
-std::vector<IndistinctPair> indistinct(const Selection& selection);
+std::vector<IndistinctPair> find_indistinct(const Selection& selection);
 
 struct Unchosen {
   std::size_t candidate;
-  analysis::KeptBecause why;
-  std::optional<std::size_t> like;  // the chosen one that is most like it
+  analysis::KeptBecause reason;
+  std::optional<std::size_t> nearest;  // most similar chosen candidate
 };
-std::vector<Unchosen> look_at_unchosen(const ChoiceResiduals& residuals,
+std::vector<Unchosen> explain_unchosen(const ChoiceResiduals& residuals,
                                        std::span<const Unknown> candidates,
                                        const Selection& selection);
 
-// Of the residuals: the standard deviation of a normal distribution that has their median absolute
-// value, with the degrees of freedom that the unknowns took.
+// Robust standard deviation of the residuals: that of a normal distribution with the same median
+// absolute value, corrected for the degrees of freedom.
 double median_deviation(const LeastSquares& fit);
 
 struct Interval {
@@ -36,10 +36,10 @@ struct Interval {
   double high = 0;
 };
 
-// Where each unknown may be with a likelihood of 68 %, if rows miss the model independently of each
-// other: until the best that all others can make of it costs one squared standard deviation more
-// (profile likelihood; Venzon and Moolgavkar, Applied Statistics 37 (1988) 87). Unlike a standard
-// error it tells a bound from a value: "at most", where anything less would do as well.
+// 68 % interval of each unknown, if the errors of rows are independent: the range in which the best
+// fit of all other unknowns costs at most one squared standard deviation more (profile likelihood;
+// Venzon and Moolgavkar, Applied Statistics 37 (1988) 87). Unlike a standard error it distinguishes
+// a bound from a value, such as "at most" if every smaller value fits equally well.
 std::vector<Interval> intervals(const Residuals& residuals, std::span<const Unknown> unknowns,
                                 const LeastSquares& best);
 

@@ -231,14 +231,14 @@ void check_stages(const config::Scenario& scenario, const ScheduleSpec& spec,
     offers.push_back(fmt::format("partition {}", fmt::join(partitions, " or ")));
 
   const bool is_partition_rule = partition.rule == Rule::ends_less || partition.rule == Rule::ends;
-  throw config::Error(
-      config::locate(is_partition_rule ? partition.origin
-                     : chunks_option   ? chunks_option->origin
-                                       : scenario.devices.origin,
-                     fmt::format("the {} layers of {} do not go into {}: {}; allowed: {}",
-                                 model.layers, model.name.empty() ? "the model" : model.name,
-                                 stages_text(devices, *stages), workload::partition_requirement(partition),
-                                 offers.empty() ? "another layout" : or_list(offers))));
+  throw config::Error(config::locate(
+      is_partition_rule ? partition.origin
+      : chunks_option   ? chunks_option->origin
+                        : scenario.devices.origin,
+      fmt::format("the {} layers of {} do not go into {}: {}; allowed: {}", model.layers,
+                  model.name.empty() ? "the model" : model.name, stages_text(devices, *stages),
+                  workload::partition_requirement(partition),
+                  offers.empty() ? "another layout" : or_list(offers))));
 }
 
 }  // namespace pipewright::evaluation

@@ -21,7 +21,7 @@ std::vector<double> simulate_alone(const cluster::Cluster& cluster, const RankPl
   const std::size_t ends = network == nullptr ? 0 : network->ends().size();
   const Folded folded = fold(cluster, placement, plans);
   const std::vector<double> seconds_of_plan = seconds_alone(folded.transfer_plans);
-  if (network != nullptr) network->drop_ends(ends);  // routes that folding has added
+  if (network != nullptr) network->truncate_ends(ends);  // routes that folding has added
   std::vector<double> seconds;
   for (const std::uint32_t transfer_plan : folded.plan_of)
     seconds.push_back(seconds_of_plan[transfer_plan]);

@@ -30,7 +30,7 @@ cluster::Cluster& cluster_of_256() {
 
 comm::BenchmarkRun benchmark_run(Operation operation, std::uint32_t ranks,
                                  config::Algorithm algorithm) {
-  return comm::one_group(cluster_of_256(), operation, ranks, 0, algorithm);
+  return comm::make_single_group(cluster_of_256(), operation, ranks, 0, algorithm);
 }
 
 void ring_sweep(benchmark::State& state) {

@@ -12,45 +12,45 @@
 #include "sim/cli/guard.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/comm/accuracy_records.hpp"
 #include "sim/comm/disagreement.hpp"
 #include "sim/comm/fitted_file.hpp"
-#include "sim/comm/tried.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/evaluation/scenario_run.hpp"
 
 namespace pipewright::cli {
 namespace {
 
-constexpr std::size_t most_parameters = 8;
+constexpr std::size_t max_parameters = 8;
 
-po::options_description fit_options() {
+po::options_description comm_fit_options() {
   po::options_description options("options of 'fit'", 100);
   auto add = options.add_options();
   add_cluster_option(options);
   add("output,o", po::value<std::string>()->value_name("FILE.xml"),
-      "the platform file with the fitted numbers, and where they come from");
+      "write the platform file with the fitted numbers and their origin");
   add("parameters", po::value<std::string>()->value_name("N"),
-      "fit at most so many, those that explain most (5)");
+      "maximum number of fitted parameters, the most significant first (5)");
   add("fit", po::value<std::vector<std::string>>()->multitoken()->value_name("NAME.."),
-      "fit these and no others: nvlink.latency, collective.launch, ..");
+      "fit exactly these parameters: nvlink.latency, collective.launch, ..");
   add("hold-out", po::value<std::string>()->value_name("WHICH"),
-      "leave out of the fit odd: of each curve every second size; even: the others; none (as it is "
-      "without this, for whichever it is, fits to parts of the rows are tried on the rest)");
-  add("together", "fit one file to logs that disagree about the same rows");
+      "exclude every other size of each curve from the fit: odd, even or none (none). Errors on "
+      "excluded rows are reported; fits to parts of the rows are tested on the rest in any case");
+  add("together", "fit one file even if logs disagree about the same rows");
   add_log_options(options);
   add("json", "print the result as JSON and nothing else");
-  add("help,h", "this text");
+  add("help,h", "print this help");
   return options;
 }
 
-int print_help() {
+int print_comm_fit_help() {
   fmt::print(
       "usage: pipewright comm fit LOG.. --cluster FILE.xml|NAME [-o FITTED.xml] [OPTIONS]\n"
       "\n"
-      "Finds the numbers of a cluster's network model with which predictions are nearest to what\n"
-      "nccl-tests or the OSU micro-benchmarks measured: few of them, those that the measurements\n"
-      "ask for. Says how sure each is, which the measurements cannot tell apart or say nothing\n"
-      "about, and how far predictions are off on rows that were not fitted.\n"
+      "Fits a cluster's network model to measurements of nccl-tests or the OSU\n"
+      "micro-benchmarks, changing only the few parameters that the measurements demand. Prints\n"
+      "confidence intervals, parameters that the measurements cannot tell apart or do not\n"
+      "affect, and the errors on rows that were not fitted.\n"
       "\n"
       "  pipewright comm fit all_reduce_16.log --cluster dgx-a100 -o fitted.xml\n"
       "  pipewright comm fit *.log --cluster mine.xml --parameters 3 --hold-out none -o "
@@ -58,45 +58,47 @@ int print_help() {
       "  pipewright comm fit one.log --cluster mine.xml --fit nvlink.latency nvlink.efficiency\n"
       "  pipewright comm compare *.log --cluster fitted.xml\n"
       "\n"
-      "Errors count by their ratio, and large ones little more than small ones, so that a few\n"
-      "wrong rows do no harm; they are listed. The intervals hold if rows miss the model\n"
-      "independently of each other; where a whole curve is off they are too narrow.\n\n{}",
-      describe(fit_options()));
+      "Errors are ratios with a robust loss, so a few outliers do little harm; outliers are\n"
+      "listed. Intervals assume that the errors of rows are independent; they are too narrow if\n"
+      "a whole curve is off.\n"
+      "\n"
+      "{}",
+      describe(comm_fit_options()));
   return exit_ok;
 }
 
-comm::HoldOut hold_out(const po::variables_map& given) {
+comm::HoldOut parse_hold_out(const po::variables_map& options) {
   const std::string text =
-      given.count("hold-out") != 0 ? given["hold-out"].as<std::string>() : "none";
+      options.count("hold-out") != 0 ? options["hold-out"].as<std::string>() : "none";
   if (text == "odd") return comm::HoldOut::odd;
   if (text == "even") return comm::HoldOut::even;
   if (text == "none") return comm::HoldOut::none;
-  throw UsageError(fmt::format("--hold-out '{}': odd, even or none", text));
+  throw UsageError(fmt::format("--hold-out '{}': must be odd, even or none", text));
 }
 
-std::size_t parameter_count(const po::variables_map& given) {
-  if (given.count("parameters") == 0) return 5;
-  const std::string text = given["parameters"].as<std::string>();
+std::size_t parameter_count(const po::variables_map& options) {
+  if (options.count("parameters") == 0) return 5;
+  const std::string text = options["parameters"].as<std::string>();
   std::size_t value = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (fault != std::errc() || end != text.data() + text.size() || value < 1 ||
-      value > most_parameters)
-    throw UsageError(
-        fmt::format("--parameters '{}': a whole number from 1 to {}", text, most_parameters));
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1 ||
+      value > max_parameters)
+    throw UsageError(fmt::format("--parameters '{}': must be a whole number from 1 to {}", text,
+                                 max_parameters));
   return value;
 }
 
-void refuse_disagreement(const analysis::MeasurementLog& log) {
-  if (const auto found = comm::disagreement(log.rows))
-    throw UsageError(fmt::format(
-        "comm fit: {} and {} have {} rows of the same operation, ranks and size, and by the latter "
-        "they take {:.2f} times as long at the median, as of another machine, version of NCCL or "
-        "day; fit each by itself, or both as one with --together",
-        analysis::printable(found->one), analysis::printable(found->other), found->rows,
-        found->ratio));
+void reject_disagreement(const analysis::MeasurementLog& log) {
+  if (const auto pair = comm::find_disagreement(log.rows))
+    throw UsageError(
+        fmt::format("comm fit: {} and {} share {} rows of the same operation, ranks and size, but "
+                    "the latter takes {:.2f} times as long in the median, as on a different "
+                    "machine, NCCL version or day; fit each log separately, or add --together",
+                    analysis::printable(pair->faster), analysis::printable(pair->slower),
+                    pair->rows, pair->ratio));
 }
 
-// "a,b c" are three.
+// Splits names at commas: "a,b c" gives three names.
 std::vector<std::string> split_names(const std::vector<std::string>& words) {
   std::vector<std::string> names;
   for (const std::string& word : words)
@@ -108,47 +110,47 @@ std::vector<std::string> split_names(const std::vector<std::string>& words) {
   return names;
 }
 
-std::optional<std::filesystem::path> output_file(const po::variables_map& given) {
-  if (given.count("output") == 0) return std::nullopt;
-  const std::string file = given["output"].as<std::string>();
+std::optional<std::filesystem::path> fitted_output(const po::variables_map& options) {
+  if (options.count("output") == 0) return std::nullopt;
+  const std::string file = options["output"].as<std::string>();
   if (!file.ends_with(".xml"))
-    throw UsageError(fmt::format("-o {}: a platform file ends in .xml", file));
-  std::vector<std::filesystem::path> read = log_files(given, "fit");
-  for (const std::string& word : values(given, "cluster"))
+    throw UsageError(fmt::format("-o {}: the file name must end in .xml", file));
+  std::vector<std::filesystem::path> read = log_files(options, "fit");
+  for (const std::string& word : values(options, "cluster"))
     read.push_back(config::is_library_name(word, ".xml")
                        ? config::library_file("clusters", word, ".xml")
                        : std::filesystem::path(word));
   check_files(read, std::vector<std::filesystem::path>{file});
-  const trace::PartialFile can_be_written(file);  // told before the work, not after it
+  const trace::PartialFile probe(file);  // fails before the fit, not after it
   return file;
 }
 
 }  // namespace
 
 int comm_fit(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, fit_options(), "log");
-  if (given.count("help") != 0) return print_help();
-  const comm::HoldOut which = hold_out(given);
-  const auto output = output_file(given);
-  comm::FitOptions options{.most = parameter_count(given),
-                           .named = split_names(values(given, "fit"))};
-  if (options.named.size() > most_parameters)
-    throw UsageError(fmt::format("--fit: at most {} parameters", most_parameters));
-  const analysis::MeasurementLog log = read_given_logs(given, "fit");
-  if (given.count("together") == 0) refuse_disagreement(log);
-  cluster::Cluster cluster = load_cluster(given, "fit");
+  const po::variables_map options = parse(arguments, comm_fit_options(), "log");
+  if (options.count("help") != 0) return print_comm_fit_help();
+  const comm::HoldOut selection = parse_hold_out(options);
+  const auto output = fitted_output(options);
+  comm::FitOptions settings{.max_parameters = parameter_count(options),
+                            .names = split_names(values(options, "fit"))};
+  if (settings.names.size() > max_parameters)
+    throw UsageError(fmt::format("--fit: at most {} parameters", max_parameters));
+  const analysis::MeasurementLog log = read_given_logs(options, "fit");
+  if (options.count("together") == 0) reject_disagreement(log);
+  cluster::Cluster cluster = load_cluster(options, "fit");
 
   watch_for_interrupts();
   analysis::FitReport report;
   {
     ProgressBar bar("fitting", true);
-    options.progress = [&](double share) {
+    settings.progress = [&](double share) {
       throw_if_interrupted();
       if (bar.is_due()) bar.draw(share, fmt::format("{} rows", log.rows.size()));
     };
-    report = comm::fit(cluster, log.rows, comm::held_out_rows(log.rows, which), options);
+    report = comm::fit(cluster, log.rows, comm::held_out_rows(log.rows, selection), settings);
   }
-  const bool json = given.count("json") != 0;
+  const bool json = options.count("json") != 0;
   fmt::print("{}", json ? fit_json(report) : fit_text(report));
   if (!output) return exit_ok;
   const std::string fitted = comm::fitted_platform(cluster.text(), report, evaluation::versions());

@@ -23,30 +23,30 @@ po::options_description interference_options() {
   };
   add_cluster_option(options);
   auto add = options.add_options();
-  add("tp", words("N"), "without a scenario: tensor-parallel ranks (1)");
+  add("tp", words("N"), "tensor-parallel ranks, without a scenario (1)");
   add("cp", words("N"), "context-parallel ranks (1)");
-  add("ep", words("N"), "ranks that experts are spread over (1)");
-  add("etp", words("N"), "ranks that share each expert (as many as tp)");
+  add("ep", words("N"), "expert-parallel ranks (1)");
+  add("etp", words("N"), "tensor-parallel ranks within an expert (tp)");
   add("dp", words("N"), "data-parallel ranks (1)");
-  add("pp", words("N"), "stages of the pipeline (1)");
+  add("pp", words("N"), "pipeline stages (1)");
   add("traffic", words("'OPERATION SIZE GROUPS'..")->composing(),
-      "this traffic, in place of the scenario's own");
+      "traffic that replaces the scenario's own");
   add("set", words("KEY=VALUE..")->composing(),
-      "set any key of the scenario, as in parallel.order=tp-dp-pp");
-  add("output,o", words("FILE.json"), "all figures");
-  add("help,h", "this text");
+      "set any key of the scenario, such as parallel.order=tp-dp-pp");
+  add("output,o", words("FILE.json"), "write all figures as JSON");
+  add("help,h", "print this help");
   return options;
 }
 
-int print_help() {
+int print_interference_help() {
   fmt::print(
       "usage: pipewright comm interference SCENARIO [OPTIONS]\n"
       "       pipewright comm interference --cluster FILE.xml|NAME --tp N .. --traffic T.. \n"
       "\n"
-      "What kinds of a job's traffic do to each other: how much slower each gets while another is\n"
-      "at it all the time, how long both take when they start together, and over which links they\n"
-      "meet. Of a scenario: its tensor-, context-, expert- and data-parallel collectives and the\n"
-      "tensors between its stages, in the sizes that they have.\n"
+      "Shows how kinds of a job's traffic slow each other down: the slowdown of each kind while\n"
+      "another runs continuously, the time of both when they start together, and the links that\n"
+      "they share. A scenario's traffic is its tensor-, context-, expert- and data-parallel\n"
+      "collectives and the tensors between stages, with their actual sizes.\n"
       "\n"
       "  pipewright comm interference platforms/scenarios/mixtral-8x7b-h100.yaml\n"
       "  pipewright comm interference --cluster dgx-a100 --tp 8 --dp 2 --pp 2\n"
@@ -54,24 +54,24 @@ int print_help() {
       "  pipewright comm interference llama.yaml --traffic 'all-reduce 1G dp ring'\n"
       "      'send-recv 64M pp' --set parallel.order=tp-cp-ep-pp-dp\n"
       "\n"
-      "A traffic is an operation (all-reduce, all-gather, reduce-scatter, all-to-all, broadcast,\n"
-      "reduce, gather, scatter, send-recv or pairwise), a size as nccl-tests counts it, the groups "
-      "that do it all at once\n"
-      "(tp, cp, ep, etp, dp, edp, pp, embedding or world), and perhaps an algorithm. send-recv of "
-      "pp:\n"
-      "each stage with the next, both ways.\n"
-      "\n{}",
+      "--traffic takes an operation (all-reduce, all-gather, reduce-scatter, all-to-all,\n"
+      "broadcast, reduce, gather, scatter, send-recv or pairwise), a size in the convention of\n"
+      "nccl-tests, the groups that run it at the same time (tp, cp, ep, etp, dp, edp, pp,\n"
+      "embedding or world), and optionally an algorithm. 'send-recv SIZE pp' connects each\n"
+      "stage with the next, in both directions.\n"
+      "\n"
+      "{}",
       describe(interference_options()));
   return exit_ok;
 }
 
-// The words of the command line as a scenario, whose passes do not matter.
-void describe_layout(const po::variables_map& given, config::Value& root) {
+// Builds a scenario from the layout options; its passes do not matter.
+void describe_layout(const po::variables_map& options, config::Value& root) {
   const auto set = [&](const char* key, const std::string& word, const std::string& flag) {
     config::set_key(root, key, config::make_text(word, {.source = flag}));
   };
-  const auto stages = values(given, "pp");
-  if (scenario_file(given)) {
+  const auto stages = values(options, "pp");
+  if (scenario_file(options)) {
     if (!stages.empty()) set("devices", single(stages, "--pp"), "--pp");
     return;
   }
@@ -82,7 +82,7 @@ void describe_layout(const po::variables_map& given, config::Value& root) {
   set("backward_times", "1 s", "B");
 }
 
-std::string layout_text(const config::Parallel& parallel) {
+std::string parallel_text(const config::Parallel& parallel) {
   std::vector<std::string> parts;
   const auto add = [&](const char* name, std::uint32_t size) {
     if (size > 1) parts.push_back(fmt::format("{} {}", name, size));
@@ -95,8 +95,8 @@ std::string layout_text(const config::Parallel& parallel) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// Two kinds over the same groups are told apart by their numbers.
-void tell_apart(std::vector<comm::Traffic>& traffic) {
+// Numbers kinds of traffic that have the same name.
+void number_duplicates(std::vector<comm::Traffic>& traffic) {
   std::map<std::string, int> count;
   for (const comm::Traffic& kind : traffic) ++count[kind.name];
   std::map<std::string, int> number;
@@ -107,29 +107,29 @@ void tell_apart(std::vector<comm::Traffic>& traffic) {
     }
 }
 
-std::filesystem::path output_file(const po::variables_map& given) {
-  if (given.count("output") == 0) return {};
-  std::filesystem::path file = single(values(given, "output"), "-o");
+std::filesystem::path interference_output(const po::variables_map& options) {
+  if (options.count("output") == 0) return {};
+  std::filesystem::path file = single(values(options, "output"), "-o");
   if (parse_outputs(std::vector{file}).front().kind != OutputKind::json)
-    throw UsageError(fmt::format("{}: interference is written as .json", file.string()));
+    throw UsageError(fmt::format("{}: the file name must end in .json", file.string()));
   return file;
 }
 
 }  // namespace
 
 int comm_interference(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, interference_options(), "scenario");
-  if (given.count("help") != 0) return print_help();
-  const std::vector<std::string> texts = values(given, "traffic");
-  if (!scenario_file(given) && (texts.empty() || given.count("cluster") == 0))
+  const po::variables_map options = parse(arguments, interference_options(), "scenario");
+  if (options.count("help") != 0) return print_interference_help();
+  const std::vector<std::string> texts = values(options, "traffic");
+  if (!scenario_file(options) && (texts.empty() || options.count("cluster") == 0))
     throw UsageError(
-        "comm interference: of which job? Give a scenario, or --cluster, a layout (--tp 8 --dp 2) "
-        "and --traffic 'all-reduce 256M dp' ..; --help shows how");
-  const std::filesystem::path file = output_file(given);
+        "comm interference: no job given; give a scenario, or --cluster with a layout (--tp 8 --dp "
+        "2) and --traffic 'all-reduce 256M dp' ..; see --help");
+  const std::filesystem::path file = interference_output(options);
   const config::Scenario scenario = config::read_scenario(
-      scenario_tree(given, [&](config::Value& root) { describe_layout(given, root); }));
+      scenario_tree(options, [&](config::Value& root) { describe_layout(options, root); }));
   if (!scenario.cluster)
-    throw UsageError("comm interference: on an ideal network nothing meets; give --cluster");
+    throw UsageError("comm interference: an ideal network has no contention; give --cluster");
   evaluation::Hardware hardware = evaluation::open_hardware(scenario);
   const execution::RankPlacement placement(hardware.cluster, hardware.hosts);
   std::vector<comm::Traffic> traffic;
@@ -138,23 +138,23 @@ int comm_interference(const Arguments& arguments) {
   if (texts.empty()) traffic = evaluation::job_traffic(scenario, hardware, placement);
   if (traffic.empty())
     throw UsageError(
-        "comm interference: the ranks of this scenario say nothing to each other, as far as it "
-        "tells; it has no model, or one GPU. --traffic 'all-reduce 256M dp' says what they do");
-  tell_apart(traffic);
+        "comm interference: the scenario has no communication, because it has no model or only one "
+        "GPU; add --traffic, such as --traffic 'all-reduce 256M dp'");
+  number_duplicates(traffic);
 
   watch_for_interrupts();
-  analysis::Interference found;
+  analysis::Interference result;
   {
     ProgressBar bar("interference", true);
-    found = comm::interfere(hardware.cluster, placement, traffic, [&](double share) {
+    result = comm::interfere(hardware.cluster, placement, traffic, [&](double share) {
       throw_if_interrupted();
-      if (bar.is_due()) bar.draw(share, "of traffic alone and by twos");
+      if (bar.is_due()) bar.draw(share, "kinds alone and in pairs");
     });
   }
-  found.layout = layout_text(scenario.parallel);
-  fmt::print("{}", analysis::interference_text(found));
+  result.layout = parallel_text(scenario.parallel);
+  fmt::print("{}", analysis::interference_text(result));
   if (!file.empty()) {
-    trace::write_file(file, analysis::interference_json(found));
+    trace::write_file(file, analysis::interference_json(result));
     fmt::print("wrote   {}\n", file.string());
   }
   return exit_ok;

@@ -30,86 +30,88 @@ po::options_description survey_options() {
   add_cluster_option(options);
   add_failure_options(options);
   auto add = options.add_options();
-  add("op", words("OP"), "without a scenario: the collective (all-reduce)");
-  add("ranks", words("N"), "GPUs that take part, from the first on (all)");
-  add("size", words("BYTES"), "of the collective (1G)");
-  add("to", words("PART"), "what fails keeps this part of its rate (0)");
-  add("most", words("N"), "links of a class, and switches, that are tried (32)");
-  add("hash", words("SEEDS"), "instead: so many seeds of the switches' hashes, as ECMP has them");
-  add("flows", words("N.."), "with --hash: flows that each pair of GPUs opens (1 2 4 8)");
+  add("op", words("OP"), "collective, without a scenario (all-reduce)");
+  add("ranks", words("N"), "number of GPUs, from the first on (all)");
+  add("size", words("BYTES"), "size of the collective (1G)");
+  add("to", words("PART"), "remaining fraction of the bandwidth of failed elements (0)");
+  add("most", words("N"), "limit for the number of tested links per class, and of switches (32)");
+  add("hash", words("SEEDS"), "survey ECMP hashes instead, with this number of seeds");
+  add("flows", words("N.."), "numbers of flows per pair of GPUs, for --hash (1 2 4 8)");
   add("set", words("KEY=VALUE..")->composing(), "set any key of the scenario");
-  add("output,o", words("FILE.json"), "all figures");
-  add("help,h", "this text");
+  add("output,o", words("FILE.json"), "write all figures as JSON");
+  add("help,h", "print this help");
   return options;
 }
 
-int print_help() {
+int print_survey_help() {
   fmt::print(
       "usage: pipewright comm survey --cluster FILE.xml|NAME [OPTIONS]\n"
       "       pipewright comm survey SCENARIO [OPTIONS]\n"
       "\n"
-      "What it costs a collective, or a job's iteration, that something fails: every link and\n"
-      "every switch in turn, the worst first. Traffic goes round what has failed; where nothing "
-      "is\n"
-      "left, the one who is cut off is named. With --hash: what collisions of ECMP's hashes cost,\n"
-      "and what more flows or adaptive routing would give back.\n"
+      "Shows how a collective, or a job's iteration, slows down when a link or a switch fails:\n"
+      "each one in turn, the worst first. Traffic avoids failed elements; GPUs that are cut off\n"
+      "are named. --hash shows the cost of ECMP hash collisions, and how much more flows or\n"
+      "adaptive routing help.\n"
       "\n"
       "  pipewright platform make --node dgx-h100 --nodes 16 --spines 4 -o fabric.xml\n"
       "  pipewright comm survey --cluster fabric.xml --size 256M\n"
       "  pipewright comm survey --cluster fabric.xml --op all-to-all --to 0.5\n"
       "  pipewright comm survey --cluster fabric.xml --op all-to-all --hash 50\n"
       "  pipewright comm survey platforms/scenarios/gpt-6b-a100.yaml\n"
-      "\n{}",
+      "\n"
+      "{}",
       describe(survey_options()));
   return exit_ok;
 }
 
-std::string word_or(const po::variables_map& given, const std::string& option,
-                    const std::string& otherwise) {
-  const std::vector<std::string> words = values(given, option);
-  return words.empty() ? otherwise : single(words, "--" + option);
+std::string word_or(const po::variables_map& options, const std::string& option,
+                    const std::string& default_value) {
+  const std::vector<std::string> words = values(options, option);
+  return words.empty() ? default_value : single(words, "--" + option);
 }
 
-std::uint32_t count_or(const po::variables_map& given, const std::string& option,
-                       std::uint32_t otherwise) {
-  if (given.count(option) == 0) return otherwise;
-  return config::read_count({config::make_text(word_or(given, option, ""), {}), "--" + option},
+std::uint32_t count_or(const po::variables_map& options, const std::string& option,
+                       std::uint32_t default_value) {
+  if (options.count(option) == 0) return default_value;
+  return config::read_count({config::make_text(word_or(options, option, ""), {}), "--" + option},
                             "32");
 }
 
-// What is asked again and again, on one cluster.
-struct Question {
+// Operation that is measured repeatedly on a cluster.
+struct SurveyTarget {
   cluster::Cluster cluster;
-  std::string what;
-  comm::Ask ask;
+  std::string description;
+  comm::Measure measure;
 };
 
-Question ask_collective(const po::variables_map& given) {
-  const std::string name = word_or(given, "op", "all-reduce");
+SurveyTarget collective_target(const po::variables_map& options) {
+  const std::string name = word_or(options, "op", "all-reduce");
   const auto operation = analysis::parse_operation(name);
   if (!operation)
-    throw UsageError(fmt::format("--op '{}': 'pipewright comm bench --help' lists the operations",
-                                 analysis::printable(name)));
-  const auto sizes = parse_sizes(word_or(given, "size", "1G"), "--size");
-  if (sizes.size() != 1) throw UsageError("--size takes one size, as in 1G");
-  Question question{.cluster = load_cluster(given, "survey")};
+    throw UsageError(fmt::format(
+        "--op '{}': unknown operation; 'pipewright comm bench --help' lists the operations",
+        analysis::printable(name)));
+  const auto sizes = parse_sizes(word_or(options, "size", "1G"), "--size");
+  if (sizes.size() != 1) throw UsageError("--size takes one size, such as 1G");
+  SurveyTarget target{.cluster = load_cluster(options, "survey")};
   const std::uint32_t ranks =
-      count_or(given, "ranks", static_cast<std::uint32_t>(question.cluster.gpus().size()));
-  question.what =
+      count_or(options, "ranks", static_cast<std::uint32_t>(target.cluster.gpus().size()));
+  target.description =
       fmt::format("{} of {} over {} ranks", name, analysis::format_bytes(sizes.front()), ranks);
-  question.ask = [cluster = std::make_shared<cluster::Cluster>(question.cluster),
-                  operation = *operation, bytes = sizes.front(), ranks] {
-    return comm::simulate(*cluster, comm::one_group(*cluster, operation, ranks), bytes).seconds;
+  target.measure = [cluster = std::make_shared<cluster::Cluster>(target.cluster),
+                    operation = *operation, bytes = sizes.front(), ranks] {
+    return comm::simulate(*cluster, comm::make_single_group(*cluster, operation, ranks), bytes)
+        .seconds;
   };
-  return question;
+  return target;
 }
 
-Question ask_job(const po::variables_map& given) {
-  const config::Scenario scenario = config::read_scenario(scenario_tree(given));
+SurveyTarget job_target(const po::variables_map& options) {
+  const config::Scenario scenario = config::read_scenario(scenario_tree(options));
   if (!scenario.cluster)
-    throw UsageError("comm survey: an ideal network has no links that fail; give --cluster");
-  Question question{.cluster = evaluation::open_cluster(scenario), .what = "an iteration"};
-  question.ask = [scenario, cluster = question.cluster] {
+    throw UsageError("comm survey: an ideal network has no links; give --cluster");
+  SurveyTarget target{.cluster = evaluation::open_cluster(scenario), .description = "an iteration"};
+  target.measure = [scenario, cluster = target.cluster] {
     evaluation::Hardware hardware = evaluation::place_on(cluster, scenario);
     workload::Plan plan = evaluation::plan_on(scenario, scenario.schedules.front(), hardware);
     const execution::Job job = evaluation::make_job(scenario, hardware, plan);
@@ -117,51 +119,51 @@ Question ask_job(const po::variables_map& given) {
     execution::run(job, execution::EngineKind::simgrid, {}, summary);
     return summary.summary().makespan_s;
   };
-  return question;
+  return target;
 }
 
 }  // namespace
 
 int comm_survey(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, survey_options(), "scenario");
-  if (given.count("help") != 0) return print_help();
-  const std::filesystem::path file = word_or(given, "output", "");
+  const po::variables_map options = parse(arguments, survey_options(), "scenario");
+  if (options.count("help") != 0) return print_survey_help();
+  const std::filesystem::path file = word_or(options, "output", "");
   if (!file.empty() && parse_outputs(std::vector{file}).front().kind != OutputKind::json)
-    throw UsageError(fmt::format("{}: a survey is written as .json", file.string()));
-  comm::FailureOptions options{.left = 0, .most = count_or(given, "most", 32)};
-  if (given.count("to") != 0)
-    options.left =
-        config::read_part({config::make_text(word_or(given, "to", ""), {}), "--to"}, "a part");
-  Question question = scenario_file(given) ? ask_job(given) : ask_collective(given);
+    throw UsageError(fmt::format("{}: the file name must end in .json", file.string()));
+  comm::FailureOptions failure_options{.remaining = 0,
+                                       .max_per_kind = count_or(options, "most", 32)};
+  if (options.count("to") != 0)
+    failure_options.remaining =
+        config::read_part({config::make_text(word_or(options, "to", ""), {}), "--to"}, "a part");
+  SurveyTarget target = scenario_file(options) ? job_target(options) : collective_target(options);
 
   watch_for_interrupts();
   ProgressBar bar("survey", true);
   const comm::Progress progress = [&](double share) {
     throw_if_interrupted();
-    if (bar.is_due()) bar.draw(share, given.count("hash") != 0 ? "of seeds" : "of failures");
+    if (bar.is_due()) bar.draw(share, options.count("hash") != 0 ? "seeds" : "failures");
   };
   const auto show = [&](auto survey) {
-    survey.what = question.what;
+    survey.what = target.description;
     fmt::print("{}", analysis::survey_text(survey));
     if (file.empty()) return;
     trace::write_file(file, analysis::survey_json(survey));
     fmt::print("wrote   {}\n", file.string());
   };
-  if (given.count("hash") == 0) {
-    show(comm::survey_failures(question.cluster, question.ask, options, progress));
+  if (options.count("hash") == 0) {
+    show(comm::survey_failures(target.cluster, target.measure, failure_options, progress));
     return exit_ok;
   }
   std::vector<std::uint32_t> flows;
-  for (const std::string& word : values(given, "flows"))
+  for (const std::string& word : values(options, "flows"))
     flows.push_back(config::read_count({config::make_text(word, {}), "--flows"}, "4"));
   if (flows.empty()) flows = {1, 2, 4, 8};
-  if (!question.cluster.has_divided_ways())
+  if (!target.cluster.has_divided_routes())
     throw UsageError(fmt::format(
-        "comm survey: on {} no two ways are equally short, so that no hash chooses; links that "
-        "stand for several, as 'platform make' writes without --spines, are taken to be spread "
-        "over",
-        question.cluster.name()));
-  show(comm::survey_hashes(question.cluster, question.ask, count_or(given, "hash", 50), flows,
+        "comm survey: {} has no equally short paths, so hashing has no effect; 'platform make "
+        "--spines N' writes parallel links separately instead of merging them",
+        target.cluster.name()));
+  show(comm::survey_hashes(target.cluster, target.measure, count_or(options, "hash", 50), flows,
                            progress));
   return exit_ok;
 }

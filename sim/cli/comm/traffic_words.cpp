@@ -24,52 +24,53 @@ using workload::Collective;
 using workload::Group;
 using workload::Ranks;
 
-Groups groups_of(const std::string& name, Collective collective, const Ranks& ranks) {
+Groups traffic_groups(const std::string& name, Collective collective, const Ranks& ranks) {
   if (name == "pp" && collective == Collective::send_recv) {
     std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
     for (std::uint32_t device = 1; device < ranks.devices(); ++device)
       pairs.insert({device - 1, device});
     return evaluation::stage_pairs(ranks, pairs);
   }
-  const auto* const known = std::ranges::find(workload::group_names, name);
-  if (known == workload::group_names.end()) return {};
-  return ranks.groups(static_cast<Group>(known - workload::group_names.begin()));
+  const auto* const entry = std::ranges::find(workload::group_names, name);
+  if (entry == workload::group_names.end()) return {};
+  return ranks.groups(static_cast<Group>(entry - workload::group_names.begin()));
 }
 
 }  // namespace
 
 comm::Traffic parse_traffic(const std::string& text, const Ranks& ranks,
                             const RankPlacement& placement) {
-  const auto fail = [&](const std::string& what) {
-    throw UsageError(fmt::format(
-        "--traffic '{}': {}; as in 'all-reduce 256M dp': an operation, a size, groups (tp, cp, ep, "
-        "etp, dp, edp, shard, replicate, pp, embedding or world), and perhaps an algorithm",
-        text, what));
+  const auto reject = [&](const std::string& reason) {
+    throw UsageError(
+        fmt::format("--traffic '{}': {}; expected an operation, a size, groups (tp, cp, ep, etp, "
+                    "dp, edp, shard, replicate, pp, embedding or world) and optionally an "
+                    "algorithm, such as 'all-reduce 256M dp'",
+                    text, reason));
   };
   std::istringstream stream(text);
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
-  if (words.size() < 3 || words.size() > 4) fail(fmt::format("has {} words", words.size()));
+  if (words.size() < 3 || words.size() > 4) reject(fmt::format("has {} words", words.size()));
   const auto operation = analysis::parse_operation(words[0]);
-  if (!operation) fail(fmt::format("there is no operation '{}'", words[0]));
+  if (!operation) reject(fmt::format("unknown operation '{}'", words[0]));
   const std::vector<std::uint64_t> sizes = parse_sizes(words[1], "--traffic");
-  if (sizes.size() != 1) fail(fmt::format("'{}' is no single size", words[1]));
+  if (sizes.size() != 1) reject(fmt::format("'{}' is not a single size", words[1]));
   const std::string& name = words[2];
-  const bool known = std::ranges::find(workload::group_names, name) != workload::group_names.end();
-  if (!known) fail(fmt::format("there are no groups '{}'", name));
+  const bool is_known =
+      std::ranges::find(workload::group_names, name) != workload::group_names.end();
+  if (!is_known) reject(fmt::format("unknown groups '{}'", name));
   Algorithm algorithm = Algorithm::automatic;
   if (words.size() == 4) {
-    const auto found = config::parse_algorithm(words[3]);
-    if (!found) fail(fmt::format("there is no algorithm '{}'", words[3]));
-    algorithm = *found;
+    const auto parsed = config::parse_algorithm(words[3]);
+    if (!parsed) reject(fmt::format("unknown algorithm '{}'", words[3]));
+    algorithm = *parsed;
   }
   const Collective collective = comm::collective_of(*operation);
-  const Groups groups = groups_of(name, collective, ranks);
+  const Groups groups = traffic_groups(name, collective, ranks);
   if (!evaluation::have_partners(groups))
     throw UsageError(
-        fmt::format("--traffic '{}': groups of {} have one rank each; give --{} 2 or "
-                    "more",
-                    text, name, name == "edp" || name == "world" ? "dp" : name));
+        fmt::format("--traffic '{}': groups of {} have one rank each; give --{} 2 or more", text,
+                    name, name == "edp" || name == "world" ? "dp" : name));
   const bool between_stages = name == "pp" && collective == Collective::send_recv;
   return comm::make_traffic(name,
                             evaluation::operation_text(collective, sizes.front(), between_stages),

@@ -7,8 +7,8 @@
 
 namespace pipewright::cli {
 
-// "all-reduce 256M dp", and perhaps the algorithm, "ring", over the groups of a layout. Throws
-// UsageError.
+// Parses a traffic description for the groups of a layout: "all-reduce 256M dp", optionally with an
+// algorithm ("ring"). Throws UsageError.
 comm::Traffic parse_traffic(const std::string& text, const workload::Ranks& ranks,
                             const execution::RankPlacement& placement);
 

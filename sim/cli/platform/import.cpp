@@ -19,29 +19,32 @@ namespace {
 
 using cluster::SourceKind;
 
-po::options_description import_options() {
+po::options_description platform_import_options() {
   po::options_description options("options of 'import'", 100);
   auto add = options.add_options();
-  add("node", one_word("KIND"), "of a fabric: its kind of node, as 'platform make' takes it");
+  add("node", one_word("KIND"), "kind of node of a fabric, as for 'platform make'");
   add_node_options(options);
-  add("only", several_words("HOST.."), "of a fabric: these hosts alone, as in 'dgx-*'");
-  add("skip", several_words("HOST.."), "of a fabric: all hosts but these");
-  add("skip-incomplete", "of ibnetdiscover: all hosts but those with another number of NICs");
+  add("only", several_words("HOST.."), "include only these hosts of a fabric, such as 'dgx-*'");
+  add("skip", several_words("HOST.."), "leave out these hosts of a fabric");
+  add("skip-incomplete",
+      "leave out hosts whose number of NICs differs from the node (ibnetdiscover)");
   add("oversubscription", po::value<double>()->value_name("R"),
-      "of Slurm's files: what is below a switch over what goes up from it (1)");
-  add("host-gpus", one_word("N"), "of blocks: GPUs of a host, whose block is an NVLink domain");
-  add("topology", one_word("NAME"), "of topology.yaml: which (cluster_default's)");
-  add("output,o", one_word("FILE"), "where to: .yaml of a node, .xml of a fabric; else printed");
-  add("help,h", "this text");
+      "oversubscription of every switch: bandwidth below / bandwidth above (Slurm) (1)");
+  add("host-gpus", one_word("N"), "GPUs per host, if blocks are NVLink domains (Slurm)");
+  add("topology", one_word("NAME"),
+      "topology to read from topology.yaml (that of cluster_default)");
+  add("output,o", one_word("FILE"),
+      "output file: .yaml for a node, .xml for a fabric (standard output)");
+  add("help,h", "print this help");
   return options;
 }
 
-int print_help() {
+int print_platform_import_help() {
   fmt::print(
       "usage: pipewright platform import FILE.. [OPTIONS] -o FILE\n"
       "\n"
-      "Makes a file of a node, or a platform file, of what you have. Files are known by what they\n"
-      "hold, not by their names. Of a node:\n"
+      "Writes a node file or a platform file from the output of other tools. Files are\n"
+      "recognized by their content. Sources for a node:\n"
       "\n"
       "  NCCL's topology      mpirun .. -x NCCL_TOPO_DUMP_FILE=topo.xml ./all_reduce_perf -g 8\n"
       "  nvidia-smi           nvidia-smi topo -m > topo.txt\n"
@@ -50,7 +53,7 @@ int print_help() {
       "  pipewright platform import topo.txt --gpu h100-sxm --nic '47 GB/s' -o box.yaml\n"
       "  pipewright platform make --node box.yaml --nodes 16 -o cluster.xml\n"
       "\n"
-      "Of a fabric, whose nodes --node or a file of a node describes:\n"
+      "Sources for a fabric, whose nodes are described by --node or by a source for a node:\n"
       "\n"
       "  InfiniBand           ibnetdiscover > fabric.txt\n"
       "  Slurm                /etc/slurm/topology.conf, or topology.yaml: switches or blocks\n"
@@ -61,64 +64,63 @@ int print_help() {
       "      -o cluster.xml\n"
       "  pipewright platform import blocks.conf --node gb200-nvl72 --host-gpus 4 -o cluster.xml\n"
       "\n"
-      "What was taken, from where, and what was left out is printed with -o, and stands in the\n"
-      "file. Options stand before what a file says.\n"
-      "\n{}",
-      describe(import_options()));
+      "With -o, prints the imported values, their origin, and what was left out; the file\n"
+      "contains the same list. Options override values from files.\n"
+      "\n"
+      "{}",
+      describe(platform_import_options()));
   return exit_ok;
 }
 
-struct Sources {
+struct ImportSources {
   std::optional<cluster::SourceText> node;
   std::optional<cluster::SourceText> fabric;
   SourceKind node_kind{};
   SourceKind fabric_kind{};
 };
 
-Sources read_sources(const std::vector<std::string>& files) {
+ImportSources read_sources(const std::vector<std::string>& files) {
   if (files.empty())
     throw UsageError(
-        "platform import: which files? NCCL's topology, 'nvidia-smi topo -m', 'ibnetdiscover' or "
-        "Slurm's topology; --help has an example of each");
-  Sources sources;
+        "platform import: no files given; allowed: NCCL's topology, output of 'nvidia-smi topo -m' "
+        "or 'ibnetdiscover', Slurm's topology; --help has an example of each");
+  ImportSources sources;
   for (const std::string& file : files) {
     cluster::SourceText source = cluster::read_source(file);
     const SourceKind kind = cluster::recognise(source);
-    const bool of_node = cluster::is_of_node(kind);
-    auto& place = of_node ? sources.node : sources.fabric;
-    if (place)
-      throw UsageError(
-          fmt::format("platform import: {} and {} both tell of a {}; allowed: one of a "
-                      "node, and one of a fabric",
-                      place->name, file, of_node ? "node" : "fabric"));
-    (of_node ? sources.node_kind : sources.fabric_kind) = kind;
-    place = std::move(source);
+    const bool is_node = cluster::is_node_source(kind);
+    auto& source_slot = is_node ? sources.node : sources.fabric;
+    if (source_slot)
+      throw UsageError(fmt::format(
+          "platform import: {} and {} both describe a {}; allowed: one node and one fabric",
+          source_slot->name, file, is_node ? "node" : "fabric"));
+    (is_node ? sources.node_kind : sources.fabric_kind) = kind;
+    source_slot = std::move(source);
   }
   return sources;
 }
 
-cluster::NodeWords node_words(const po::variables_map& given) {
-  cluster::NodeWords words;
-  for (const NodeOption& one : node_options)
-    if (const std::string option(one.option); given.count(option) != 0)
-      words.emplace(one.key, given[option].as<std::string>());
-  return words;
+cluster::NodeOptions node_options_of(const po::variables_map& options) {
+  cluster::NodeOptions settings;
+  for (const NodeOption& candidate : node_options)
+    if (const std::string option(candidate.option); options.count(option) != 0)
+      settings.emplace(candidate.key, options[option].as<std::string>());
+  return settings;
 }
 
-cluster::ImportedNode import_node(const po::variables_map& given, Sources& sources) {
-  if (given.count("node") != 0)
+cluster::ImportedNode import_node(const po::variables_map& options, ImportSources& sources) {
+  if (options.count("node") != 0)
     throw UsageError(
-        fmt::format("platform import: --node and {} both tell of the node; allowed: "
-                    "one of them",
+        fmt::format("platform import: --node and {} both describe the node; allowed: one of them",
                     sources.node->name));
   const std::string name = std::filesystem::path(sources.node->name).stem().string();
   const cluster::NodeParts parts = sources.node_kind == SourceKind::nccl_topology
                                        ? cluster::read_nccl_topology(std::move(*sources.node))
                                        : cluster::read_smi_matrix(std::move(*sources.node));
-  return cluster::import_node(parts, node_words(given), name);
+  return cluster::import_node(parts, node_options_of(options), name);
 }
 
-cluster::FabricParts read_fabric(Sources& sources, const std::string& topology) {
+cluster::FabricParts read_fabric(ImportSources& sources, const std::string& topology) {
   switch (sources.fabric_kind) {
     case SourceKind::ibnetdiscover:
       return cluster::read_ibnetdiscover(std::move(*sources.fabric));
@@ -129,72 +131,75 @@ cluster::FabricParts read_fabric(Sources& sources, const std::string& topology) 
   }
 }
 
-// An option that would change nothing.
-void check_options(const po::variables_map& given, const Sources& sources) {
+// Rejects options that have no effect.
+void check_effective(const po::variables_map& options, const ImportSources& sources) {
   const bool is_fabric = sources.fabric.has_value();
-  const auto is = [&](SourceKind kind) { return is_fabric && sources.fabric_kind == kind; };
-  const bool slurm = is(SourceKind::slurm_conf) || is(SourceKind::slurm_yaml);
-  for (const auto& [option, applies, what] :
+  const auto is_kind = [&](SourceKind kind) { return is_fabric && sources.fabric_kind == kind; };
+  const bool slurm = is_kind(SourceKind::slurm_conf) || is_kind(SourceKind::slurm_yaml);
+  for (const auto& [option, applies, source] :
        {std::tuple{"node", is_fabric, "a fabric"}, std::tuple{"only", is_fabric, "a fabric"},
         std::tuple{"skip", is_fabric, "a fabric"},
-        std::tuple{"skip-incomplete", is(SourceKind::ibnetdiscover), "ibnetdiscover"},
+        std::tuple{"skip-incomplete", is_kind(SourceKind::ibnetdiscover), "ibnetdiscover"},
         std::tuple{"oversubscription", slurm, "Slurm's files"},
         std::tuple{"host-gpus", slurm, "Slurm's files"},
-        std::tuple{"topology", is(SourceKind::slurm_yaml), "topology.yaml"}})
-    if (given.count(option) != 0 && !applies)
-      throw UsageError(fmt::format("--{} does nothing here; it is for {}", option, what));
+        std::tuple{"topology", is_kind(SourceKind::slurm_yaml), "topology.yaml"}})
+    if (options.count(option) != 0 && !applies)
+      throw UsageError(fmt::format("--{} has no effect here; it is for {}", option, source));
 }
 
-cluster::FabricChoices choices_of(const po::variables_map& given, const Arguments& arguments) {
-  cluster::FabricChoices choices{.only = values(given, "only"),
-                                 .skip = values(given, "skip"),
-                                 .skip_incomplete = given.count("skip-incomplete") != 0,
-                                 .made_by = command_of("import", arguments)};
-  if (given.count("oversubscription") != 0) {
-    choices.oversubscription = given["oversubscription"].as<double>();
-    const bool is_possible = choices.oversubscription >= 0.01 && choices.oversubscription <= 100;
-    if (!is_possible)  // also of no number
+cluster::FabricOptions fabric_options_of(const po::variables_map& options,
+                                         const Arguments& arguments) {
+  cluster::FabricOptions fabric_options{.only = values(options, "only"),
+                                        .skip = values(options, "skip"),
+                                        .skip_incomplete = options.count("skip-incomplete") != 0,
+                                        .made_by = command_of("import", arguments)};
+  if (options.count("oversubscription") != 0) {
+    fabric_options.oversubscription = options["oversubscription"].as<double>();
+    const bool is_possible =
+        fabric_options.oversubscription >= 0.01 && fabric_options.oversubscription <= 100;
+    if (!is_possible)  // also rejects NaN
       throw UsageError(
-          fmt::format("--oversubscription {:g} must be from 0.01 to 100; 1 blocks "
-                      "nothing, 2 halves what goes up",
-                      choices.oversubscription));
+          fmt::format("--oversubscription {:g} must be from 0.01 to 100; 1 is non-blocking, 2 "
+                      "halves the uplink bandwidth",
+                      fabric_options.oversubscription));
   }
-  if (given.count("host-gpus") != 0) choices.host_gpus = read_count(given, "host-gpus");
-  return choices;
+  if (options.count("host-gpus") != 0) fabric_options.host_gpus = read_count(options, "host-gpus");
+  return fabric_options;
 }
 
 std::string findings_text(const cluster::Findings& findings) {
-  std::vector<std::string> whats, values, froms;
-  for (const cluster::Finding& one : findings) {
-    whats.push_back(analysis::printable(one.what));
-    values.push_back(analysis::printable(one.value));
-    froms.push_back(analysis::printable(one.from));
+  std::vector<std::string> subjects, values, origins;
+  for (const cluster::Finding& finding : findings) {
+    subjects.push_back(analysis::printable(finding.subject));
+    values.push_back(analysis::printable(finding.value));
+    origins.push_back(analysis::printable(finding.origin));
   }
   analysis::TextTable table;
-  table.add_names("what", std::move(whats));
+  table.add_names("item", std::move(subjects));
   table.add_names("value", std::move(values));
-  table.add_names("from", std::move(froms));
+  table.add_names("origin", std::move(origins));
   return table.text();
 }
 
 }  // namespace
 
 int import_platform(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, import_options(), "file");
-  if (given.count("help") != 0) return print_help();
-  const std::vector<std::string> files = values(given, "file");
-  Sources sources = read_sources(files);
-  check_options(given, sources);
+  const po::variables_map options = parse(arguments, platform_import_options(), "file");
+  if (options.count("help") != 0) return print_platform_import_help();
+  const std::vector<std::string> files = values(options, "file");
+  ImportSources sources = read_sources(files);
+  check_effective(options, sources);
   const bool is_fabric = sources.fabric.has_value();
   std::string output;
-  if (given.count("output") != 0) {
-    output = given["output"].as<std::string>();
+  if (options.count("output") != 0) {
+    output = options["output"].as<std::string>();
     if (!output.ends_with(is_fabric ? ".xml" : ".yaml"))
       throw UsageError(
-          is_fabric ? fmt::format("-o {}: a platform file ends in .xml", output)
-                    : fmt::format("-o {}: the file of a node ends in .yaml; 'platform make --node' "
-                                  "makes clusters of it",
-                                  output));
+          is_fabric
+              ? fmt::format("-o {}: the file name of a platform file must end in .xml", output)
+              : fmt::format("-o {}: the file name of a node file must end in .yaml; 'platform make "
+                            "--node' makes clusters from it",
+                            output));
     check_files(std::vector<std::filesystem::path>(files.begin(), files.end()),
                 std::vector<std::filesystem::path>{output});
   }
@@ -203,23 +208,24 @@ int import_platform(const Arguments& arguments) {
   std::optional<cluster::ImportedNode> node;
   const std::string node_file = sources.node ? sources.node->name : "";
   if (sources.node) {
-    node = import_node(given, sources);
+    node = import_node(options, sources);
     text = node->yaml;
     findings = node->findings;
   }
   if (is_fabric) {
     const std::string topology =
-        given.count("topology") != 0 ? given["topology"].as<std::string>() : "";
+        options.count("topology") != 0 ? options["topology"].as<std::string>() : "";
     cluster::FabricParts parts = read_fabric(sources, topology);
     if (!node) {
       std::vector<std::string> kinds;
-      if (given.count("node") != 0) kinds.push_back(given["node"].as<std::string>());
-      const auto [name, tree] = node_trees(given, kinds, "import").front();
+      if (options.count("node") != 0) kinds.push_back(options["node"].as<std::string>());
+      const auto [name, tree] = node_trees(options, kinds, "import").front();
       node = {.kind = cluster::read_node_kind(tree, name), .yaml = {}, .findings = {}};
     }
-    cluster::FabricChoices choices = choices_of(given, arguments);
-    if (!node_file.empty()) choices.node_from = node_file;
-    cluster::ImportedFabric fabric = cluster::import_fabric(std::move(parts), node->kind, choices);
+    cluster::FabricOptions fabric_options = fabric_options_of(options, arguments);
+    if (!node_file.empty()) fabric_options.node_origin = node_file;
+    cluster::ImportedFabric fabric =
+        cluster::import_fabric(std::move(parts), node->kind, fabric_options);
     text = std::move(fabric.xml);
     findings.insert(findings.end(), fabric.findings.begin(), fabric.findings.end());
   }

@@ -11,42 +11,42 @@ namespace pipewright::cli {
 
 void add_node_options(po::options_description& options) {
   auto add = options.add_options();
-  for (const NodeOption& one : node_options)
-    add(one.option.data(), one_word(one.word.data()), one.help.data());
+  for (const NodeOption& option_row : node_options)
+    add(option_row.option.data(), one_word(option_row.word.data()), option_row.help.data());
 }
 
-std::vector<std::pair<std::string, config::Value>> node_trees(const po::variables_map& given,
+std::vector<std::pair<std::string, config::Value>> node_trees(const po::variables_map& options,
                                                               const std::vector<std::string>& kinds,
                                                               const std::string& verb) {
   std::vector<std::pair<std::string, config::Value>> trees;
   for (const std::string& kind : kinds)
     trees.emplace_back(std::filesystem::path(kind).stem().string(), cluster::node_kind_tree(kind));
   std::string changes;
-  for (const NodeOption& one : node_options) {
-    const std::string option(one.option);
-    if (given.count(option) == 0) continue;
+  for (const NodeOption& option_row : node_options) {
+    const std::string option(option_row.option);
+    if (options.count(option) == 0) continue;
     if (trees.size() > 1)
       throw UsageError(
-          fmt::format("--{} is of one kind of node, but --node names {}; a file for each says more",
+          fmt::format("--{} needs a single kind of node, but --node names {}; write a node file "
+                      "for each instead",
                       option, trees.size()));
     if (trees.empty()) {
       trees.emplace_back("node", config::Value{.kind = config::Value::Kind::map});
       trees.front().second.origin = {"the node that the options describe"};
     }
     config::Value& tree = trees.front().second;
-    const std::string value = given[option].as<std::string>();
-    config::set_key(tree, one.key, config::make_text(value, {"--" + option}));
-    changes += fmt::format("{}{} {}", changes.empty() ? "" : ", ", one.key, value);
-    if (one.key == "gpu")  // another GPU has its own
+    const std::string value = options[option].as<std::string>();
+    config::set_key(tree, option_row.key, config::make_text(value, {"--" + option}));
+    changes += fmt::format("{}{} {}", changes.empty() ? "" : ", ", option_row.key, value);
+    if (option_row.key == "gpu")  // the new GPU has its own values
       std::erase_if(tree.entries, [](const config::Entry& entry) {
         return entry.key == "speed" || entry.key == "memory";
       });
   }
   if (trees.empty())
     throw UsageError(
-        fmt::format("platform {}: which --node? 'platform make --help' lists them; or --gpu, "
-                    "--nvlink and --nic "
-                    "describe one",
+        fmt::format("platform {}: --node is missing; 'platform make --help' lists the kinds, or "
+                    "describe a node with --gpu, --nvlink and --nic",
                     verb));
   if (!changes.empty()) {
     config::Value& tree = trees.front().second;

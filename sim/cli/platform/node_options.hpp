@@ -8,10 +8,10 @@
 
 #include "sim/cli/options.hpp"
 
-// What the verbs of `platform` that write files share.
+// Options shared by the `platform` commands that write files.
 namespace pipewright::cli {
 
-// What a node has otherwise than its kind, or a node of no kind: keys of its file.
+// Option that overrides a key of a node file.
 struct NodeOption {
   std::string_view option;
   std::string_view key;
@@ -19,23 +19,26 @@ struct NodeOption {
   std::string_view help;
 };
 inline constexpr std::array node_options{
-    NodeOption{"gpu", "gpu", "NAME", "its GPUs: of platforms/gpus, or a file"},
-    NodeOption{"gpus-per-node", "gpus", "N", "how many, that links join: an NVLink domain (8)"},
+    NodeOption{"gpu", "gpu", "NAME", "GPU type: a name of platforms/gpus, or a file"},
+    NodeOption{"gpus-per-node", "gpus", "N", "GPUs per node, that is, per NVLink domain (8)"},
     NodeOption{"wiring", "wiring", "WIRING",
-               "of GPUs: nvswitch, mesh, cube_mesh, twin_mesh or pcie (nvswitch)"},
-    NodeOption{"nvlink", "link_bandwidth", "RATE",
-               "what payload reaches one way on a GPU's link, or in a mesh on each: '370 GB/s'"},
-    NodeOption{"nics", "nics", "N", "NICs of a node (one for each GPU)"},
-    NodeOption{"nic", "nic_bandwidth", "RATE", "what payload reaches one way on each: '47 GB/s'"},
+               "wiring of the GPUs: nvswitch, mesh, cube_mesh, twin_mesh or pcie (nvswitch)"},
+    NodeOption{
+        "nvlink", "link_bandwidth", "RATE",
+        "payload bandwidth of a GPU's link (in a mesh: of each link) in one direction: '370 GB/s'"},
+    NodeOption{"nics", "nics", "N", "NICs per node (one per GPU)"},
+    NodeOption{"nic", "nic_bandwidth", "RATE",
+               "payload bandwidth of a NIC in one direction: '47 GB/s'"},
 };
 void add_node_options(po::options_description& options);
 
-// The trees of these kinds, or of the one that options describe alone. Throws UsageError.
-std::vector<std::pair<std::string, config::Value>> node_trees(const po::variables_map& given,
+// Content of these node kinds with the options applied, or of a node that only options describe.
+// Throws UsageError.
+std::vector<std::pair<std::string, config::Value>> node_trees(const po::variables_map& options,
                                                               const std::vector<std::string>& kinds,
                                                               const std::string& verb);
 
-// The command as one could give it again, but without where its output went.
+// Command line that reproduces the output, without the -o option.
 std::string command_of(const std::string& verb, const Arguments& arguments);
 
 }  // namespace pipewright::cli

@@ -11,35 +11,35 @@
 
 #include <fmt/format.h>
 
-#include "sim/cluster/checks/alike.hpp"
+#include "sim/cluster/checks/gpu_groups.hpp"
 
 namespace pipewright::cluster {
 namespace {
 
-constexpr std::uint64_t most_routes = 1'200'000;
+constexpr std::uint64_t max_bisection_routes = 1'200'000;
 
-using Numbers32 = std::vector<std::uint32_t>;  // GPUs by their place in the list, or nodes
+using Indices = std::vector<std::uint32_t>;  // indices of GPUs or nodes
 
-// Every source sends as much to every destination that is in another node, or in the same one.
+// Set of flows in which every source sends the same amount to every destination.
 struct Team {
-  Numbers32 sources;
-  Numbers32 destinations;
+  Indices sources;
+  Indices destinations;
 };
 
-// The part of teams' flows between groups of sources and groups of destinations.
+// Flows of teams between groups of sources and groups of destinations.
 struct Product {
-  std::vector<AlikeGroup> sources;
-  std::vector<AlikeGroup> destinations;
-  double flow = 1;          // of each pair of GPUs, when a GPU sends 1 in all
-  bool inside = false;      // of one node
-  std::uint64_t teams = 1;  // that have such groups
+  std::vector<GpuGroup> sources;
+  std::vector<GpuGroup> destinations;
+  double flow = 1;          // flow of each pair of GPUs, if a GPU sends 1 in total
+  bool same_node = false;   // all GPUs are in one node
+  std::uint64_t teams = 1;  // number of teams with these groups
 
   std::uint64_t routes() const { return sources.size() * destinations.size(); }
 };
 
-class Halves {
+class BisectionSearch {
  public:
-  Halves(const Cluster& cluster, std::span<Host* const> gpus)
+  BisectionSearch(const Cluster& cluster, std::span<Host* const> gpus)
       : cluster_(cluster), gpus_(gpus), half_(static_cast<std::uint32_t>(gpus.size() / 2)) {
     for (const Host* gpu : gpus) node_.push_back(cluster.node_of(gpu));
   }
@@ -47,21 +47,21 @@ class Halves {
   Bisection find() {
     if (half_ == 0) return {};
     for (const Team& team : teams()) add(team);
-    for (const auto& [groups, product] : products_) found_.all_routes += product.routes();
-    for (const auto& [groups, product] : products_) carry(product);
-    if (found_.missing > 0) return found_;
-    double rate = single_;  // of one GPU
+    for (const auto& [groups, product] : products_) result_.total_routes += product.routes();
+    for (const auto& [groups, product] : products_) add_flows(product);
+    if (result_.missing > 0) return result_;
+    double rate = flow_limit_;  // rate of one GPU
     for (const auto& [link, load] : load_) rate = std::min(rate, Cluster::capacity_of(link) / load);
-    found_.bandwidth = rate * half_;
-    return found_;
+    result_.bandwidth = rate * half_;
+    return result_;
   }
 
  private:
   std::uint32_t node(std::uint32_t gpu) const { return node_[gpu]; }
 
   std::vector<Team> teams() const {
-    std::map<std::uint32_t, Numbers32> first;
-    std::map<std::uint32_t, Numbers32> second;
+    std::map<std::uint32_t, Indices> first;
+    std::map<std::uint32_t, Indices> second;
     for (std::uint32_t i = 0; i < 2 * half_; ++i)
       (i < half_ ? first : second)[node(i)].push_back(i);
     const std::size_t size = first.begin()->second.size();
@@ -69,25 +69,25 @@ class Halves {
       return entry.second.size() == size &&
              !(first.contains(entry.first) && second.contains(entry.first));
     };
-    const bool by_place =
+    const bool by_local_index =
         std::ranges::all_of(first, is_whole) && std::ranges::all_of(second, is_whole);
-    std::vector<Team> teams(by_place ? size : 1);
-    const auto enlist = [&](const auto& nodes, Numbers32 Team::*side) {
+    std::vector<Team> teams(by_local_index ? size : 1);
+    const auto add_members = [&](const auto& nodes, Indices Team::*side) {
       for (const auto& [number, members] : nodes)
         for (std::size_t i = 0; i < members.size(); ++i)
-          (teams[by_place ? i : 0].*side).push_back(members[i]);
+          (teams[by_local_index ? i : 0].*side).push_back(members[i]);
     };
-    enlist(first, &Team::sources);
-    enlist(second, &Team::destinations);
+    add_members(first, &Team::sources);
+    add_members(second, &Team::destinations);
     return teams;
   }
 
-  // Nodes with GPUs on both sides, whose own flows stay inside.
-  Numbers32 straddling(const Team& team) const {
+  // Nodes with GPUs on both sides, whose flows among themselves stay inside the node.
+  Indices nodes_on_both_sides(const Team& team) const {
     std::map<std::uint32_t, int> sides;
     for (const std::uint32_t gpu : team.sources) sides[node(gpu)] |= 1;
     for (const std::uint32_t gpu : team.destinations) sides[node(gpu)] |= 2;
-    Numbers32 nodes;
+    Indices nodes;
     for (const auto& [number, side] : sides)
       if (side == 3) nodes.push_back(number);
     return nodes;
@@ -95,104 +95,108 @@ class Halves {
 
   void add(const Team& team) {
     const double flow = 1 / static_cast<double>(team.destinations.size());
-    const Numbers32 apart = straddling(team);
-    add({.sources = alike_groups(cluster_, gpus_, team.sources, true, apart),
-         .destinations = alike_groups(cluster_, gpus_, team.destinations, true, apart),
+    const Indices shared_nodes = nodes_on_both_sides(team);
+    add({.sources = group_gpus(cluster_, gpus_, team.sources, true, shared_nodes),
+         .destinations = group_gpus(cluster_, gpus_, team.destinations, true, shared_nodes),
          .flow = flow});
-    for (const std::uint32_t number : apart) {
-      const auto inside = [&](const Numbers32& all) {
-        Numbers32 members;
-        std::ranges::copy_if(all, std::back_inserter(members),
+    for (const std::uint32_t number : shared_nodes) {
+      const auto group_members = [&](const Indices& candidates) {
+        Indices members;
+        std::ranges::copy_if(candidates, std::back_inserter(members),
                              [&](std::uint32_t gpu) { return node(gpu) == number; });
-        return alike_groups(cluster_, gpus_, members, false);
+        return group_gpus(cluster_, gpus_, members, false);
       };
-      add({.sources = inside(team.sources),
-           .destinations = inside(team.destinations),
+      add({.sources = group_members(team.sources),
+           .destinations = group_members(team.destinations),
            .flow = flow,
-           .inside = true});
+           .same_node = true});
     }
   }
 
-  // Products of the same groups differ in the GPUs' own links alone.
+  // Adds a product. Products with the same groups differ only in the GPUs' own links, so they are
+  // merged after these links are loaded.
   void add(Product product) {
     load_own_links(product, product.sources, product.destinations, true);
     load_own_links(product, product.destinations, product.sources, false);
-    std::vector<std::uint64_t> groups{product.inside ? 1U : 0U};
+    std::vector<std::uint64_t> groups{product.same_node ? 1U : 0U};
     for (const auto* side : {&product.sources, &product.destinations}) {
       groups.push_back(side->size());
-      for (const AlikeGroup& group : *side) {
+      for (const GpuGroup& group : *side) {
         groups.push_back(group.number);
         groups.push_back(group.members.size());
       }
     }
-    const auto [place, is_new] = products_.try_emplace(std::move(groups), std::move(product));
-    if (!is_new) ++place->second.teams;
+    const auto [entry, is_new] = products_.try_emplace(std::move(groups), std::move(product));
+    if (!is_new) ++entry->second.teams;
   }
 
-  bool joins(const Product& product, const AlikeGroup& a, const AlikeGroup& b) const {
-    return product.inside || node(a.members.front()) != node(b.members.front());
+  bool has_flow(const Product& product, const GpuGroup& a, const GpuGroup& b) const {
+    return product.same_node || node(a.members.front()) != node(b.members.front());
   }
 
-  // What each member of these groups sends to the others, or gets from them, over its own link.
-  void load_own_links(const Product& product, const std::vector<AlikeGroup>& groups,
-                      const std::vector<AlikeGroup>& others, bool out) {
-    for (const AlikeGroup& group : groups) {
+  // Loads the own link of each member with the flow that it exchanges with the other side.
+  void load_own_links(const Product& product, const std::vector<GpuGroup>& groups,
+                      const std::vector<GpuGroup>& peers, bool out) {
+    for (const GpuGroup& group : groups) {
       if (!group.has_own_link) continue;
       double flow = 0;
-      const AlikeGroup* other = nullptr;
-      for (const AlikeGroup& one : others) {
-        if (!joins(product, group, one)) continue;
-        flow += product.flow * static_cast<double>(one.members.size());
-        other = &one;
+      const GpuGroup* peer = nullptr;
+      for (const GpuGroup& candidate : peers) {
+        if (!has_flow(product, group, candidate)) continue;
+        flow += product.flow * static_cast<double>(candidate.members.size());
+        peer = &candidate;
       }
-      if (other == nullptr) continue;
-      const std::uint32_t far = other->members.front();
+      if (peer == nullptr) continue;
+      const std::uint32_t peer_gpu = peer->members.front();
       for (const std::uint32_t gpu : group.members) {
-        const auto way = out ? route(gpu, far) : route(far, gpu);
-        if (way && !way->links.empty()) load(out ? way->links.front() : way->links.back(), flow);
+        const auto path = out ? route(gpu, peer_gpu) : route(peer_gpu, gpu);
+        if (path && !path->links.empty())
+          load(out ? path->links.front() : path->links.back(), flow);
       }
     }
   }
 
-  void carry(const Product& product) {
+  void add_flows(const Product& product) {
     const std::size_t count = product.destinations.size();
-    // As many turns as keep the whole within what is looked at; each group of sources meets another
-    // group in each, drawn by a sequence that is the same everywhere.
-    const double part = static_cast<double>(most_routes) / static_cast<double>(found_.all_routes);
-    const auto turns =
-        part >= 1
+    // The number of rounds limits the number of examined routes. Each round pairs every group of
+    // sources with a different group of destinations, in a reproducible random order.
+    const double sampled_fraction =
+        static_cast<double>(max_bisection_routes) / static_cast<double>(result_.total_routes);
+    const auto rounds =
+        sampled_fraction >= 1
             ? count
-            : std::max<std::size_t>(static_cast<std::size_t>(part * static_cast<double>(count)), 1);
-    const double scale = static_cast<double>(count) / static_cast<double>(turns);
+            : std::max<std::size_t>(
+                  static_cast<std::size_t>(sampled_fraction * static_cast<double>(count)), 1);
+    const double scale = static_cast<double>(count) / static_cast<double>(rounds);
     std::vector<std::uint32_t> order(count);
     std::iota(order.begin(), order.end(), 0U);
     std::mt19937_64 random;
-    for (std::size_t turn = 0; turn < turns; ++turn) {
-      if (turns < count)
+    for (std::size_t round = 0; round < rounds; ++round) {
+      if (rounds < count)
         for (std::size_t i = count; i > 1; --i) std::swap(order[i - 1], order[random() % i]);
       for (std::size_t i = 0; i < product.sources.size(); ++i)
-        carry(product, product.sources[i],
-              product.destinations[order[(i + (turns < count ? 0 : turn)) % count]], scale);
+        add_flows(product, product.sources[i],
+                  product.destinations[order[(i + (rounds < count ? 0 : round)) % count]], scale);
     }
   }
 
-  void carry(const Product& product, const AlikeGroup& from, const AlikeGroup& to, double scale) {
-    ++found_.routes;
-    if (!joins(product, from, to)) return;
+  void add_flows(const Product& product, const GpuGroup& from, const GpuGroup& to, double scale) {
+    ++result_.routes;
+    if (!has_flow(product, from, to)) return;
     const std::uint64_t pairs = from.members.size() * to.members.size() * product.teams;
     const std::uint32_t a = from.members.front();
     const std::uint32_t b = to.members.front();
-    const auto way = route(a, b);
-    if (!way) {
-      if (found_.missing == 0) {
-        found_.missing_from = name_of(gpus_[a]);
-        found_.missing_to = name_of(gpus_[b]);
+    const auto path = route(a, b);
+    if (!path) {
+      if (result_.missing == 0) {
+        result_.missing_from = name_of(gpus_[a]);
+        result_.missing_to = name_of(gpus_[b]);
       }
-      found_.missing += pairs;
+      result_.missing += pairs;
       return;
     }
-    const auto end = way->links.end() - (to.has_own_link && way->links.size() > 1 ? 1 : 0);
-    for (auto link = way->links.begin() + (from.has_own_link ? 1 : 0); link < end; ++link)
+    const auto end = path->links.end() - (to.has_own_link && path->links.size() > 1 ? 1 : 0);
+    for (auto link = path->links.begin() + (from.has_own_link ? 1 : 0); link < end; ++link)
       load(*link, product.flow * static_cast<double>(pairs) * scale);
   }
 
@@ -208,32 +212,32 @@ class Halves {
     if (is_shared(link)) {
       load_[link] += flow;
     } else {
-      single_ = std::min(single_, Cluster::capacity_of(link));
+      flow_limit_ = std::min(flow_limit_, Cluster::capacity_of(link));
     }
   }
 
   const Cluster& cluster_;
   std::span<Host* const> gpus_;
   std::uint32_t half_;
-  std::vector<std::uint32_t> node_;  // of each GPU
+  std::vector<std::uint32_t> node_;  // by GPU
   std::map<std::vector<std::uint64_t>, Product> products_;
-  std::unordered_map<const Link*, double> load_;  // of shared links, when each GPU sends 1
-  double single_ = std::numeric_limits<double>::infinity();  // what one flow can have
-  Bisection found_;
+  std::unordered_map<const Link*, double> load_;  // load of shared links, if each GPU sends 1
+  double flow_limit_ = std::numeric_limits<double>::infinity();  // limit of a single flow
+  Bisection result_;
 };
 
 }  // namespace
 
 Bisection find_bisection(const Cluster& cluster, std::span<Host* const> gpus) {
-  return Halves(cluster, gpus).find();
+  return BisectionSearch(cluster, gpus).find();
 }
 
 double bisection(const Cluster& cluster, std::span<Host* const> gpus) {
-  const Bisection found = find_bisection(cluster, gpus);
-  if (found.missing > 0)
+  const Bisection bisection = find_bisection(cluster, gpus);
+  if (bisection.missing > 0)
     throw Error(fmt::format("{}: no route leads from '{}' to '{}'", cluster.name(),
-                            found.missing_from, found.missing_to));
-  return found.bandwidth;
+                            bisection.missing_from, bisection.missing_to));
+  return bisection.bandwidth;
 }
 
 }  // namespace pipewright::cluster

@@ -10,15 +10,16 @@ namespace {
 std::vector<GpuKind> gpu_kinds(const Cluster& cluster) {
   std::vector<GpuKind> kinds;
   for (const Host* host : cluster.gpus()) {
-    GpuKind one{.gpu = gpu_of(host), .speed = host->speed, .memory = memory_of(host)};
-    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const GpuKind& kind) {
-      return kind.gpu == one.gpu && kind.speed == one.speed && kind.memory == one.memory;
+    GpuKind candidate{.gpu = gpu_of(host), .speed = host->speed, .memory = memory_of(host)};
+    const auto match = std::find_if(kinds.begin(), kinds.end(), [&](const GpuKind& kind) {
+      return kind.gpu == candidate.gpu && kind.speed == candidate.speed &&
+             kind.memory == candidate.memory;
     });
-    if (same == kinds.end()) {
-      one.count = 1;
-      kinds.push_back(one);
+    if (match == kinds.end()) {
+      candidate.count = 1;
+      kinds.push_back(candidate);
     } else {
-      ++same->count;
+      ++match->count;
     }
   }
   return kinds;
@@ -27,7 +28,7 @@ std::vector<GpuKind> gpu_kinds(const Cluster& cluster) {
 std::vector<LinkKind> link_kinds(const Cluster& cluster) {
   std::map<std::tuple<std::string, double, double>, std::size_t> count;
   for (const Link* link : cluster.links()) {
-    if (Cluster::link_name(link).ends_with("_DOWN")) continue;  // counted with its _UP
+    if (Cluster::link_name(link).ends_with("_DOWN")) continue;  // counted together with its _UP
     ++count[{cluster.link_class(link), cluster.bandwidth_of(link), cluster.latency_of(link)}];
   }
   std::vector<LinkKind> kinds;

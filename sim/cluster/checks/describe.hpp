@@ -22,7 +22,7 @@ struct LinkKind {
   std::string link_class;
   double bandwidth = 0;   // bytes/s, one direction
   double latency = 0;     // seconds
-  std::size_t count = 0;  // of cables: a duplex link is one
+  std::size_t count = 0;  // number of cables; a duplex link is one cable
 };
 
 struct Description {

@@ -10,41 +10,41 @@
 
 namespace pipewright::cluster {
 
-// Something in a platform file that loads but that hardly anyone means.
+// Fault of a platform file that loads, but is probably a mistake.
 struct Fault {
-  int line = 0;  // of the file; 0: of no line in particular
-  std::string what;
+  int line = 0;  // line of the file; 0 if there is none in particular
+  std::string message;
 };
 
 struct FaultReport {
-  std::vector<Fault> faults;  // by line
-  // Pairs of GPUs, each way counted: those that were looked at, of all. The others are like them,
-  // but for those of a platform too large for that, of which a part is drawn.
-  std::uint64_t looked_at = 0;
+  std::vector<Fault> faults;  // sorted by line
+  // Ordered pairs of GPUs: examined pairs and all pairs. An examined pair represents all equivalent
+  // pairs, except in platforms that are so large that pairs are sampled.
+  std::uint64_t examined = 0;
   std::uint64_t pairs = 0;
   bool is_sampled = false;
 };
 
-// Islands and missing routes, routes without latency, links that no route uses although it does
-// others of their class, links that carry both directions but are half
-// duplex, links that are unlike the others of their class or that no fabric has, GPUs without a
-// known type, memory or a credible speed: the first of each kind, with how many there are.
+// Looks for disconnected GPUs and missing routes, routes without latency, links without routes
+// although other links of their class have some, half-duplex links that carry both directions,
+// links that differ strongly from their class or from any real fabric, and GPUs without a known
+// type, memory or plausible speed. Reports the first fault of each kind and the number of faults.
 FaultReport find_faults(const Cluster& cluster);
 
-// What routes make of a link.
+// Use of a link by routes.
 struct LinkUse {
-  // GPUs whose way out leads over it within the first half of their routes: what is below an
-  // uplink, so that the uplinks of leaves of any size can be compared.
+  // Number of GPUs whose outgoing routes use the link in their first half: the GPUs below an
+  // uplink, so that uplinks of leaves of different sizes are comparable.
   std::uint64_t gpus = 0;
-  std::string gpu;         // the type of the first of them
-  std::uint64_t last = 0;  // the turn in which they were counted last
-  bool is_duplex = false;  // one direction of a link that has two
+  std::string gpu;               // type of the first of these GPUs
+  std::uint64_t last_round = 0;  // round in which GPUs were last counted
+  bool is_duplex = false;        // one direction of a duplex link
 };
 using LinkUses = std::unordered_map<const Link*, LinkUse>;
-// The part of it that looks at the routes.
+// Finds the faults of routes; part of find_faults.
 LinkUses find_route_faults(const Cluster& cluster, const SourceLines& lines, FaultReport& report);
 
-// " (and 7 more)": what a fault's first case says of the others.
+// Suffix for the first of several faults: " (and 7 more)".
 std::string and_more(std::uint64_t count);
 
 }  // namespace pipewright::cluster

@@ -12,9 +12,10 @@ struct ImportedFabric {
   Findings findings;
 };
 
-// A platform file of the switches and cables that `parts` tells of, each with a name of its own,
-// and of nodes of `kind` on them: vertices of a zone of shortest paths are switches; between two of
-// them is one link of the sum of their cables. Throws Error, which says what would be right.
-ImportedFabric import_fabric(FabricParts parts, const NodeKind& kind, const FabricChoices& choices);
+// Writes a platform file with the switches and cables of `parts` and with nodes of `kind` attached
+// to them. Switches are the vertices of a zone with shortest-path routing; all cables between two
+// switches become one link with the sum of their bandwidths. Throws Error that names what is
+// allowed.
+ImportedFabric import_fabric(FabricParts parts, const NodeKind& kind, const FabricOptions& options);
 
 }  // namespace pipewright::cluster

@@ -13,80 +13,84 @@ namespace pipewright::cluster {
 namespace {
 
 using Neighbours = std::vector<std::set<std::uint32_t>>;
-constexpr std::uint32_t unreached = ~std::uint32_t{0};
+constexpr std::uint32_t unreachable = ~std::uint32_t{0};
 
 std::string level_name(std::uint32_t level) {
   constexpr std::array names{"leaf", "spine", "core"};
   return level < names.size() ? names.at(level) : fmt::format("level-{}", level);
 }
 
-class Maker {
+class GraphBuilder {
  public:
-  Maker(const FabricParts& parts, const FabricRates& rates)
-      : parts_(parts), rates_(rates), next_(parts.switches.size()), hosts_(parts.switches.size()) {}
+  GraphBuilder(const FabricParts& parts, const FabricRates& rates)
+      : parts_(parts),
+        rates_(rates),
+        neighbours_(parts.switches.size()),
+        hosts_(parts.switches.size()) {}
 
   FabricGraph make() {
     for (const FabricParts::Cable& cable : parts_.cables)
-      if (cable.below != cable.above) join(cable.below, cable.above);
+      if (cable.below != cable.above) connect(cable.below, cable.above);
     for (const FabricParts::Host& host : parts_.hosts)
       for (const FabricParts::Port& port : host.ports) {
-        ++hosts_[port.on];
-        if (port.rate == 0 && parts_.tells_ports) ++graph_.without_rate;
+        ++hosts_[port.switch_index];
+        if (port.rate == 0 && parts_.has_port_rates) ++graph_.without_rate;
       }
-    check_joined();
-    find_used();
+    check_connected();
+    mark_used();
     set_levels();
     add_links();
-    summarise();
+    summarize();
     return std::move(graph_);
   }
 
  private:
-  void join(std::uint32_t a, std::uint32_t b) {
-    next_[a].insert(b);
-    next_[b].insert(a);
+  void connect(std::uint32_t a, std::uint32_t b) {
+    neighbours_[a].insert(b);
+    neighbours_[b].insert(a);
   }
 
   std::vector<std::uint32_t> distances(const std::vector<std::uint32_t>& from) const {
-    std::vector<std::uint32_t> distance(next_.size(), unreached);
+    std::vector<std::uint32_t> distance(neighbours_.size(), unreachable);
     for (const std::uint32_t start : from) distance[start] = 0;
     std::vector<std::uint32_t> open = from;
     for (std::size_t i = 0; i < open.size(); ++i)
-      for (const std::uint32_t other : next_[open[i]]) {
-        if (distance[other] != unreached) continue;
-        distance[other] = distance[open[i]] + 1;
-        open.push_back(other);
+      for (const std::uint32_t neighbour : neighbours_[open[i]]) {
+        if (distance[neighbour] != unreachable) continue;
+        distance[neighbour] = distance[open[i]] + 1;
+        open.push_back(neighbour);
       }
     return distance;
   }
 
-  void check_joined() const {
+  void check_connected() const {
     const FabricParts::Port& first = parts_.hosts.front().ports.front();
-    const auto distance = distances({first.on});
+    const auto distance = distances({first.switch_index});
     for (const FabricParts::Host& host : parts_.hosts)
       for (const FabricParts::Port& port : host.ports)
-        if (distance[port.on] == unreached)
+        if (distance[port.switch_index] == unreachable)
           parts_.source.fail(
-              port.line, fmt::format("no cable leads from switch '{}' of host '{}' to switch '{}' "
-                                     "of host '{}'; allowed: a fabric that joins all of its hosts' "
-                                     "NICs, or --only with the hosts of one part",
-                                     parts_.switches[port.on].name, host.name,
-                                     parts_.switches[first.on].name, parts_.hosts.front().name));
+              port.line,
+              fmt::format("switch '{}' of host '{}' is not connected to switch '{}' of "
+                          "host '{}'; allowed: a fabric that connects the NICs of all "
+                          "hosts, or --only with the hosts of one part",
+                          parts_.switches[port.switch_index].name, host.name,
+                          parts_.switches[first.switch_index].name, parts_.hosts.front().name));
   }
 
   std::vector<std::uint32_t> leaves(bool with_hosts) const {
-    std::vector<std::uint32_t> found;
-    for (std::uint32_t i = 0; i < next_.size(); ++i)
-      if (with_hosts ? hosts_[i] > 0 : parts_.switches[i].is_leaf) found.push_back(i);
-    return found;
+    std::vector<std::uint32_t> indices;
+    for (std::uint32_t i = 0; i < neighbours_.size(); ++i)
+      if (with_hosts ? hosts_[i] > 0 : parts_.switches[i].is_leaf) indices.push_back(i);
+    return indices;
   }
 
-  // Those on a shortest way between switches with hosts that count: from each of these, back from
-  // all others.
-  void find_used() {
+  // Marks switches on a shortest path between leaves of selected hosts: for each leaf, walks back
+  // along shortest paths from all other leaves.
+  void mark_used() {
     const std::vector<std::uint32_t> ends = leaves(true);
-    graph_.used.assign(next_.size(), false);
-    std::vector<std::uint32_t> seen_from(next_.size(), unreached);
+    graph_.used.assign(neighbours_.size(), false);
+    std::vector<std::uint32_t> seen_from(neighbours_.size(), unreachable);
     for (const std::uint32_t start : ends) {
       const auto distance = distances({start});
       std::vector<std::uint32_t> open = ends;
@@ -95,8 +99,8 @@ class Maker {
         open.pop_back();
         if (std::exchange(seen_from[at], start) == start) continue;
         graph_.used[at] = true;
-        for (const std::uint32_t other : next_[at])
-          if (distance[other] + 1 == distance[at]) open.push_back(other);
+        for (const std::uint32_t neighbour : neighbours_[at])
+          if (distance[neighbour] + 1 == distance[at]) open.push_back(neighbour);
       }
     }
     graph_.pruned =
@@ -117,10 +121,10 @@ class Maker {
       if (std::pair{level_[above], above} < std::pair{level_[below], below})
         std::swap(below, above);
       ++graph_.cables;
-      if (parts_.tells_ports && cable.rate == 0) ++graph_.without_rate;
+      if (parts_.has_port_rates && cable.rate == 0) ++graph_.without_rate;
       sums[{below, above}] += cable.rate > 0 ? payload_of(cable.rate) : rates_.nic_bandwidth;
     }
-    if (!parts_.tells_ports) sums = sums_of_tree();
+    if (!parts_.has_port_rates) sums = tree_sums();
     for (const auto& [ends, sum] : sums)
       graph_.links.push_back({ends.first, ends.second, sum, class_of(ends.first, ends.second)});
     std::sort(graph_.links.begin(), graph_.links.end(), [&](const auto& a, const auto& b) {
@@ -128,26 +132,27 @@ class Maker {
     });
   }
 
-  // Of a tree whose cables are not told: what the hosts below send, over the oversubscription.
-  std::map<std::pair<std::uint32_t, std::uint32_t>, double> sums_of_tree() const {
-    std::vector<std::uint32_t> above(next_.size(), unreached);
+  // Uplink bandwidths of a tree without known cables: the bandwidth of all hosts below, divided by
+  // the oversubscription.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> tree_sums() const {
+    std::vector<std::uint32_t> above(neighbours_.size(), unreachable);
     for (const FabricParts::Cable& cable : parts_.cables)
       if (graph_.used[cable.below] && graph_.used[cable.above]) above[cable.below] = cable.above;
-    std::vector<double> down(next_.size());
-    for (std::uint32_t i = 0; i < next_.size(); ++i) {
-      const double own = static_cast<double>(hosts_[i]) * rates_.host_bandwidth;
-      for (std::uint32_t at = i; at != unreached; at = above[at]) down[at] += own;
+    std::vector<double> down(neighbours_.size());
+    for (std::uint32_t i = 0; i < neighbours_.size(); ++i) {
+      const double host_bandwidth = static_cast<double>(hosts_[i]) * rates_.host_bandwidth;
+      for (std::uint32_t at = i; at != unreachable; at = above[at]) down[at] += host_bandwidth;
     }
     std::map<std::pair<std::uint32_t, std::uint32_t>, double> sums;
-    for (std::uint32_t i = 0; i < next_.size(); ++i)
-      if (above[i] != unreached) sums[{i, above[i]}] = down[i] / rates_.oversubscription;
+    for (std::uint32_t i = 0; i < neighbours_.size(); ++i)
+      if (above[i] != unreachable) sums[{i, above[i]}] = down[i] / rates_.oversubscription;
     return sums;
   }
 
-  void summarise() {
+  void summarize() {
     std::map<std::uint32_t, std::size_t> levels;
     std::size_t used = 0;
-    for (std::uint32_t i = 0; i < next_.size(); ++i)
+    for (std::uint32_t i = 0; i < neighbours_.size(); ++i)
       if (graph_.used[i]) ++levels[level_[i]], ++used;
     std::vector<std::string> texts;
     for (const auto& [level, count] : levels)
@@ -160,16 +165,17 @@ class Maker {
     for (const FabricGraph::Link& link : graph_.links)
       rates[link.link_class].insert(link.bandwidth);
     texts.clear();
-    for (const auto& [name, all] : rates)
-      texts.push_back(all.size() == 1 ? fmt::format("{} {}", name, rate_text(*all.begin()))
-                                      : fmt::format("{} {:.6g} to {}", name, *all.begin() / 1e9,
-                                                    rate_text(*all.rbegin())));
+    for (const auto& [name, distinct] : rates)
+      texts.push_back(distinct.size() == 1
+                          ? fmt::format("{} {}", name, rate_text(*distinct.begin()))
+                          : fmt::format("{} {:.6g} to {}", name, *distinct.begin() / 1e9,
+                                        rate_text(*distinct.rbegin())));
     graph_.rates = fmt::format("{}", fmt::join(texts, ", "));
   }
 
   const FabricParts& parts_;
   const FabricRates& rates_;
-  Neighbours next_;
+  Neighbours neighbours_;
   std::vector<std::size_t> hosts_;
   std::vector<std::uint32_t> level_;
   FabricGraph graph_;
@@ -178,7 +184,7 @@ class Maker {
 }  // namespace
 
 FabricGraph make_graph(const FabricParts& parts, const FabricRates& rates) {
-  return Maker(parts, rates).make();
+  return GraphBuilder(parts, rates).make();
 }
 
 }  // namespace pipewright::cluster

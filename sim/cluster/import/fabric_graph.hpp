@@ -8,31 +8,31 @@
 
 namespace pipewright::cluster {
 
-// Bandwidths of what the file does not tell, bytes/s of payload.
+// Bandwidths that the file does not contain, in bytes/s of payload.
 struct FabricRates {
-  double host_bandwidth = 0;  // of all NICs of a host, where the file has them as one
+  double host_bandwidth = 0;  // sum over a host's NICs, if the file lists only one port per host
   double nic_bandwidth = 0;
-  double oversubscription = 1;  // of links up whose cables are not told
+  double oversubscription = 1;  // of uplinks whose cables are unknown
 };
 
-// Switches by how far they are above hosts, and what joins them.
+// Switches of a fabric by their level above the hosts, and the links between them.
 struct FabricGraph {
   struct Link {  // all cables between two switches
     std::uint32_t below = 0;
     std::uint32_t above = 0;
-    double bandwidth = 0;    // bytes/s of payload: the sum of the cables
+    double bandwidth = 0;    // bytes/s of payload, summed over the cables
     std::string link_class;  // "leaf-spine"
   };
-  std::vector<Link> links;  // in order of the switches' names
-  std::vector<bool> used;   // switches on a shortest way from host to host
+  std::vector<Link> links;  // in the order of the switches
+  std::vector<bool> used;   // by switch: whether it is on a shortest path between hosts
   std::size_t cables = 0;
-  std::size_t without_rate = 0;  // cables, and ports of hosts
-  std::size_t pruned = 0;        // the other switches
+  std::size_t without_rate = 0;  // cables and host ports without a known rate
+  std::size_t pruned = 0;        // number of unused switches
   std::string summary;           // "32: 24 leaf, 8 spine"
   std::string rates;             // "NIC 47 GB/s, leaf-spine 94 GB/s"
 };
 
-// Throws Error where no way leads from one host to another.
+// Builds the graph. Throws Error if two hosts are not connected.
 FabricGraph make_graph(const FabricParts& parts, const FabricRates& rates);
 
 }  // namespace pipewright::cluster

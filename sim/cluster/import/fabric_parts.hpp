@@ -8,24 +8,24 @@
 
 namespace pipewright::cluster {
 
-// Switches, cables and hosts as a file tells of them, before anybody asks what a host is. Rates are
-// nominal, in bytes/s of one direction; 0: not told.
+// Switches, cables and hosts as listed in a file, before hosts get a node kind. Rates are nominal,
+// in bytes/s per direction; 0 if unknown.
 struct FabricParts {
   struct Switch {
     std::string name;
     int line = 0;
-    bool is_leaf = false;  // hosts are on it, whichever of them count
+    bool is_leaf = false;  // has hosts, whether selected or not
   };
-  struct Cable {  // one, between two switches
+  struct Cable {  // a single cable between two switches
     std::uint32_t below = 0;
     std::uint32_t above = 0;
     double rate = 0;
     int line = 0;
   };
-  // A port of a host's NIC on a switch; or all of the host's, where the file does not tell of NICs.
+  // Port of a host's NIC on a switch, or all NICs of a host if the file does not list them.
   struct Port {
     std::string device;  // "mlx5_3"
-    std::uint32_t on = 0;
+    std::uint32_t switch_index = 0;
     double rate = 0;
     int line = 0;
   };
@@ -33,9 +33,9 @@ struct FabricParts {
     std::string name;
     std::vector<Port> ports;
     int line = 0;
-    std::uint32_t domain = 0;  // of `domains`, if there are any
+    std::uint32_t domain = 0;  // index in `domains`, if there are any
   };
-  struct Domain {  // hosts that NVLink joins
+  struct Domain {  // hosts that are joined by NVLink
     std::string name;
     int line = 0;
   };
@@ -45,14 +45,15 @@ struct FabricParts {
   std::vector<Cable> cables;
   std::vector<Host> hosts;
   std::vector<Domain> domains;
-  bool tells_ports = false;  // each NIC's and each cable's; else a host has one entry for all NICs
+  // every NIC and cable is listed; otherwise a host has a single entry for all NICs
+  bool has_port_rates = false;
   Findings findings;
 };
 
-// Both read what `source` holds; Error with its line otherwise.
+// Readers of fabric files. They throw Error with the line of a fault.
 FabricParts read_ibnetdiscover(SourceText source);
 FabricParts read_slurm_conf(SourceText source);
-// Of the topologies in it the one of that name, or the cluster's default.
+// Reads the topology with this name, or else the cluster's default one.
 FabricParts read_slurm_yaml(SourceText source, const std::string& topology);
 
 }  // namespace pipewright::cluster

@@ -8,8 +8,8 @@ constexpr double nvlink3 = 230e9 / 12;
 constexpr double nvlink4 = 370e9 / 18;
 constexpr double nvlink5 = 677e9 / 18;
 
-// Devices are those of the PCI ID Repository (pci-ids.ucw.cz). An MI300X has a link to each of
-// seven others; 48 of 64 GB/s is what nodes of the documentation take of it.
+// Device identifiers are from the PCI ID Repository (pci-ids.ucw.cz). An MI300X has a link to each
+// of seven other GPUs, and reaches 48 of 64 GB/s in the nodes of the documentation.
 constexpr std::array types{
     GpuType{"v100-32gb", 70, {"0x1db5", "0x1db6", "0x1db8"}, 2, 6, nvlink2, 12e9, 35e-6, 0},
     GpuType{"v100-16gb", 70, {"0x1db1", "0x1db4", "0x1db3"}, 2, 6, nvlink2, 12e9, 35e-6, 0},

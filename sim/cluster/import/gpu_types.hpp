@@ -7,19 +7,20 @@
 
 namespace pipewright::cluster {
 
-// What a type of GPU of platforms/gpus has in common on all nodes. A link's bandwidth is what
-// payload reaches in one direction: a GPU's of platforms/nodes over its number of links (370 GB/s
-// over 18 NVLinks of an H100), so that what is imported compares with the files there.
+// Properties of a GPU type of platforms/gpus that are the same in all nodes. The bandwidth of a
+// link is payload in one direction: the value in platforms/nodes divided by the number of links
+// (370 GB/s over 18 NVLinks of an H100), so that imported nodes are comparable with these files.
 struct GpuType {
   std::string_view name;
-  int sm = 0;  // of a file that tells of no device the first type with it is taken
-  std::array<std::string_view, 3> devices;  // PCI's
-  std::uint32_t nvlink = 0;                 // generation; 0: it has none
+  int sm = 0;  // compute capability x 10; selects the first type with it if the file has no device
+  std::array<std::string_view, 3> devices;  // PCI device identifiers
+  std::uint32_t nvlink = 0;                 // NVLink generation; 0 if it has none
   int links = 0;
-  double link_bandwidth = 0;  // of each, bytes/s
-  double nic_bandwidth = 0;   // of a NIC as its makers' boxes have it
-  double launch = 0;          // seconds; see platforms/nodes; 0: its NVLinks' own
-  double sharp = 0;           // part of the links that sums in NVSwitches reach
+  double link_bandwidth = 0;  // bytes/s of each link
+  double nic_bandwidth = 0;   // bytes/s of a NIC in the vendor's systems
+  // launch latency in seconds, see platforms/nodes; 0 for the default of the NVLink generation
+  double launch = 0;
+  double sharp = 0;  // fraction of the links' bandwidth that reductions in NVSwitches reach
   bool is_xgmi = false;
 };
 std::span<const GpuType> gpu_types();

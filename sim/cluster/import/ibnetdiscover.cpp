@@ -13,12 +13,12 @@
 #include "sim/cluster/platform/names.hpp"
 #include "sim/config/text/value.hpp"
 
-// What ibnetdiscover of rdma-core prints: a block for each switch and each channel adapter, which
-// lists its ports with what is at the other end. So a cable stands there twice, once for each end.
+// Reads the output of rdma-core's ibnetdiscover: one block per switch and channel adapter, which
+// lists the ports and their remote ends. Every cable is therefore listed twice, once for each end.
 namespace pipewright::cluster {
 namespace {
 
-// Of a lane, in bytes/s of data: InfiniBand Architecture Specification 1.7, volume 2, section 5.
+// Data rate of one lane: InfiniBand Architecture Specification 1.7, volume 2, section 5.
 struct LaneRate {
   std::string_view name;
   double bytes_per_second;
@@ -29,7 +29,7 @@ constexpr std::array lane_rates{
     LaneRate{"HDR", 6.25e9},   LaneRate{"NDR", 12.5e9}, LaneRate{"XDR", 25e9},
 };
 
-// "4xNDR" is 50 GB/s; none if it is no such word.
+// Parses a link rate: "4xNDR" is 50 GB/s. Returns nothing if the word is not a rate.
 std::optional<double> rate_of(std::string_view word) {
   const std::size_t x = word.find('x');
   if (x == 0 || x == std::string_view::npos) return std::nullopt;
@@ -42,7 +42,7 @@ std::optional<double> rate_of(std::string_view word) {
   return std::nullopt;
 }
 
-// The text between the quotes that open at or after `at`, which moves behind them.
+// Returns the next quoted text at or after `at`, and moves `at` behind the closing quote.
 std::optional<std::string> quoted(std::string_view line, std::size_t& at) {
   const std::size_t open = line.find('"', at);
   const std::size_t close = open == std::string_view::npos ? open : line.find('"', open + 1);
@@ -51,10 +51,10 @@ std::optional<std::string> quoted(std::string_view line, std::size_t& at) {
   return std::string(line.substr(open + 1, close - open - 1));
 }
 
-struct End {         // of a cable
+struct End {         // remote end of a cable, as a port lists it
   std::string peer;  // "S-2c5eab0300c26280"
   int peer_port = 0;
-  std::string description;  // of the peer
+  std::string description;  // description of the peer
   double rate = 0;
   int line = 0;
 };
@@ -66,39 +66,39 @@ struct Device {
   std::map<int, End> ports;
 };
 
-class Reader {
+class IbnetdiscoverReader {
  public:
-  explicit Reader(SourceText source) { parts_.source = std::move(source); }
+  explicit IbnetdiscoverReader(SourceText source) { parts_.source = std::move(source); }
 
   FabricParts read() {
     const std::vector<std::string> lines = lines_of(parts_.source);
-    for (std::size_t i = 0; i < lines.size(); ++i) take(lines[i], static_cast<int>(i) + 1);
+    for (std::size_t i = 0; i < lines.size(); ++i) take_line(lines[i], static_cast<int>(i) + 1);
     check_ends();
     name_switches();
     add_cables();
     add_hosts();
-    parts_.tells_ports = true;
+    parts_.has_port_rates = true;
     return std::move(parts_);
   }
 
  private:
-  [[noreturn]] void fail(int line, const std::string& what) const {
-    parts_.source.fail(line, what);
+  [[noreturn]] void fail(int line, const std::string& message) const {
+    parts_.source.fail(line, message);
   }
 
-  void take(std::string_view line, int number) {
+  void take_line(std::string_view line, int number) {
     line = trimmed(line);
     if (line.empty() || line.front() == '#') return;
     if (line.front() == '[') return take_port(line, number);
     const std::string_view word = line.substr(0, line.find_first_of(" \t="));
     if (word == "Switch" || word == "Ca" || word == "Rt") return take_device(line, word, number);
-    constexpr std::array known{"vendid", "devid",  "sysimgguid", "switchguid",
-                               "caguid", "rtguid", "Chassis",    "Spine",
-                               "Leaf",   "Line",   "DDR",        "chassisguid"};
-    const auto is_word = [&](const char* one) { return word == one; };
-    if (std::none_of(known.begin(), known.end(), is_word))
-      fail(number, fmt::format("{} begins no line of ibnetdiscover; allowed: Switch, Ca, "
-                               "[PORT], vendid=.. and the like",
+    constexpr std::array keys{"vendid", "devid",  "sysimgguid", "switchguid",
+                              "caguid", "rtguid", "Chassis",    "Spine",
+                              "Leaf",   "Line",   "DDR",        "chassisguid"};
+    const auto is_word = [&](const char* key) { return word == key; };
+    if (std::none_of(keys.begin(), keys.end(), is_word))
+      fail(number, fmt::format("{} is not a line of ibnetdiscover; allowed: Switch, Ca, [PORT], "
+                               "vendid=.. and similar keys",
                                config::in_quotes(word)));
   }
 
@@ -106,14 +106,14 @@ class Reader {
     std::size_t at = 0;
     auto guid = quoted(line, at);
     if (!guid || guid->empty())
-      fail(number, fmt::format("a {} has its GUID in quotes behind its number of ports, as in {} "
-                               "41 \"S-08c0eb03008cc87c\"",
+      fail(number, fmt::format("a {} needs its GUID in quotes after its number of ports, such as "
+                               "{} 41 \"S-08c0eb03008cc87c\"",
                                word, word));
     const auto description = quoted(line, at);
-    const auto [place, is_new] = index_.try_emplace(*guid, devices_.size());
+    const auto [entry, is_new] = index_.try_emplace(*guid, devices_.size());
     if (!is_new)
-      fail(number, fmt::format("a second block tells of '{}', which line {} has", *guid,
-                               devices_[place->second].line));
+      fail(number, fmt::format("'{}' has a second block; the first one is at line {}", *guid,
+                               devices_[entry->second].line));
     devices_.push_back({.is_switch = word != "Ca",
                         .guid = *guid,
                         .description = description.value_or(""),
@@ -121,41 +121,43 @@ class Reader {
                         .ports = {}});
   }
 
-  // [23](port's GUID) "S-08c0eb0300539a5c"[23](port's GUID) # "description" lid 1 4xHDR
+  // Reads a port: [23](port's GUID) "S-08c0eb0300539a5c"[23](port's GUID) # "description" lid 1
+  // 4xHDR
   void take_port(std::string_view line, int number) {
-    if (devices_.empty())
-      fail(number, "a port stands before the first Switch or Ca that could have it");
-    constexpr std::string_view as_in = R"(as in [1] "S-08c0eb0300539a5c"[23] # "name" lid 1 4xHDR)";
+    if (devices_.empty()) fail(number, "a port comes before the first Switch or Ca");
+    constexpr std::string_view expected =
+        R"(expected a line such as [1] "S-08c0eb0300539a5c"[23] # "name" lid 1 4xHDR)";
     std::size_t at = 0;
     End end{.line = number};
     const auto port = bracketed(line, at);
     const std::size_t quote = at;
     const auto peer = quoted(line, at);
-    const auto there =
+    const auto peer_port =
         peer && line.substr(at).starts_with('[') ? bracketed(line, at) : std::nullopt;
-    if (!port || !peer || !there || line.substr(0, quote).find('#') != std::string_view::npos)
-      fail(number, fmt::format("the port's own number, or the other end's, is missing; {}", as_in));
+    if (!port || !peer || !peer_port || line.substr(0, quote).find('#') != std::string_view::npos)
+      fail(number,
+           fmt::format("the number of the port or of its remote end is missing; {}", expected));
     end.peer = *peer;
-    end.peer_port = *there;
+    end.peer_port = *peer_port;
     end.description = quoted(line, at).value_or("");
     const auto words = words_of(line.substr(at));
     for (const std::string_view word : words)
       if (const auto rate = rate_of(word)) end.rate = *rate;
     if (!words.empty() && end.rate == 0 && words.back().find('x') != std::string_view::npos)
-      fail(number, fmt::format("{} is no rate; allowed: lanes and speed, as in 4xNDR ({})",
+      fail(number, fmt::format("{} is not a rate; allowed: lanes and speed, such as 4xNDR ({})",
                                config::in_quotes(words.back()), speeds()));
     Device& device = devices_.back();
-    const auto [place, is_new] = device.ports.try_emplace(*port, std::move(end));
+    const auto [entry, is_new] = device.ports.try_emplace(*port, std::move(end));
     if (!is_new)
-      fail(number, fmt::format("port {} of '{}' stands twice, first at line {}", *port, device.guid,
-                               place->second.line));
+      fail(number, fmt::format("port {} of '{}' is listed twice, first at line {}", *port,
+                               device.guid, entry->second.line));
   }
 
   static std::string speeds() {
-    std::string all;
+    std::string names;
     for (const LaneRate& lane : lane_rates)
-      all += fmt::format("{}{}", all.empty() ? "" : ", ", lane.name);
-    return all;
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", lane.name);
+    return names;
   }
 
   static std::optional<int> bracketed(std::string_view line, std::size_t& at) {
@@ -169,9 +171,9 @@ class Reader {
     return number;
   }
 
-  // What one end says the other end says too, if it is there.
+  // Checks that both ends of a cable agree, if both are listed.
   void check_ends() {
-    if (devices_.empty()) fail(1, "has neither a Switch nor a Ca; was ibnetdiscover cut short?");
+    if (devices_.empty()) fail(1, "has neither a Switch nor a Ca; is the output truncated?");
     for (const Device& device : devices_)
       for (const auto& [number, end] : device.ports) {
         const auto peer = index_.find(end.peer);
@@ -180,19 +182,18 @@ class Reader {
         const auto back = ports.find(end.peer_port);
         if (back == ports.end()) continue;
         if (back->second.peer != device.guid || back->second.peer_port != number)
-          fail(end.line,
-               fmt::format("port {} of '{}' leads to port {} of '{}', which line {} has lead to "
-                           "port {} of '{}'; a cable has two ends",
-                           number, device.guid, end.peer_port, end.peer, back->second.line,
-                           back->second.peer_port, back->second.peer));
+          fail(end.line, fmt::format("port {} of '{}' leads to port {} of '{}', but line {} "
+                                     "connects that port to port {} of '{}'; a cable has two ends",
+                                     number, device.guid, end.peer_port, end.peer,
+                                     back->second.line, back->second.peer_port, back->second.peer));
         if (back->second.rate != end.rate && back->second.rate != 0 && end.rate != 0)
-          fail(end.line, fmt::format("the cable to '{}' has another rate at line {}", end.peer,
+          fail(end.line, fmt::format("the cable to '{}' has a different rate at line {}", end.peer,
                                      back->second.line));
       }
   }
 
-  // "MF0;leaf-3:MQM8700/U1" is leaf-3; a director's parts differ in what is behind the slash. One
-  // that nobody named has its GUID.
+  // Name of a switch: "MF0;leaf-3:MQM8700/U1" is leaf-3. The parts of a director switch differ only
+  // behind the slash. A switch without a name is called by its GUID.
   static std::string switch_name(const Device& device) {
     std::string_view text = device.description;
     if (text.find(';') == std::string_view::npos && text.find(' ') != std::string_view::npos)
@@ -213,13 +214,13 @@ class Reader {
       if (uses[name] > 1) {
         const std::size_t slash = device.description.find('/');
         name += slash == std::string::npos ? "-" + device.guid : device.description.substr(slash);
-        if (!taken_.insert(name).second) name += "-" + device.guid;
+        if (!used_names_.insert(name).second) name += "-" + device.guid;
       }
-      taken_.insert(name);
+      used_names_.insert(name);
       switch_of_.emplace(device.guid, static_cast<std::uint32_t>(parts_.switches.size()));
       parts_.switches.push_back({name, device.line});
     }
-    // A switch that has no block of its own, for the file is cut or of a part of the fabric.
+    // Adds switches without a block of their own, as in a truncated file or a part of a fabric.
     for (const Device& device : devices_)
       for (const auto& [number, end] : device.ports)
         if (!index_.contains(end.peer) && end.peer.starts_with("S-") &&
@@ -227,11 +228,11 @@ class Reader {
           parts_.switches.push_back(
               {switch_name({.is_switch = true, .guid = end.peer, .description = end.description}),
                end.line});
-    if (parts_.switches.empty()) fail(1, "has no Switch; a fabric has one at least");
+    if (parts_.switches.empty()) fail(1, "has no Switch; a fabric needs at least one");
   }
 
   void add_cables() {
-    std::set<std::pair<std::pair<std::string, int>, std::pair<std::string, int>>> known;
+    std::set<std::pair<std::pair<std::string, int>, std::pair<std::string, int>>> seen;
     for (const Device& device : devices_) {
       if (!device.is_switch) continue;
       for (const auto& [number, end] : device.ports) {
@@ -239,13 +240,13 @@ class Reader {
         if (peer == switch_of_.end() || end.peer == device.guid) continue;
         const std::pair here{device.guid, number};
         const std::pair there{end.peer, end.peer_port};
-        if (!known.insert({std::min(here, there), std::max(here, there)}).second) continue;
+        if (!seen.insert({std::min(here, there), std::max(here, there)}).second) continue;
         parts_.cables.push_back({switch_of_.at(device.guid), peer->second, rate_at(end), end.line});
       }
     }
   }
 
-  // Of either end.
+  // Rate of a cable, from whichever end lists it.
   double rate_at(const End& end) const {
     if (end.rate != 0) return end.rate;
     const auto peer = index_.find(end.peer);
@@ -258,24 +259,25 @@ class Reader {
     std::map<std::string, FabricParts::Host> hosts;
     std::vector<int> nameless;
     std::size_t aggregation = 0;
-    const auto add = [&](const std::string& description, int line, std::uint32_t on, double rate) {
+    const auto add = [&](const std::string& description, int line, std::uint32_t switch_index,
+                         double rate) {
       const auto words = words_of(description);
       if (description.find("Aggregation Node") != std::string::npos) {
-        ++aggregation;  // a switch's own, which sums
+        ++aggregation;  // the reduction engine of a switch
         return;
       }
-      parts_.switches[on].is_leaf = true;
+      parts_.switches[switch_index].is_leaf = true;
       if (words.size() != 2) {
         nameless.push_back(line);
       } else {
         FabricParts::Host& host = hosts[std::string(words[0].substr(0, words[0].find('.')))];
         if (host.line == 0) host.line = line;
-        host.ports.push_back({std::string(words[1]), on, rate, line});
+        host.ports.push_back({std::string(words[1]), switch_index, rate, line});
       }
     };
     for (const Device& device : devices_) {
       if (device.is_switch) {
-        for (const auto& [number, end] : device.ports)  // to adapters without a block
+        for (const auto& [number, end] : device.ports)  // ports to adapters without a block
           if (!index_.contains(end.peer) && end.peer.starts_with("H-"))
             add(end.description, end.line, switch_of_.at(device.guid), end.rate);
         continue;
@@ -295,25 +297,28 @@ class Reader {
               [](const auto& a, const auto& b) { return natural_less(a.name, b.name); });
     if (aggregation > 0)
       parts_.findings.push_back({"left out", fmt::format("{} aggregation nodes", aggregation),
-                                 "switches' own, which sum for SHARP"});
+                                 "reduction engines of switches (SHARP)"});
     if (!nameless.empty())
       parts_.findings.push_back({"left out",
-                                 fmt::format("{} adapters that name no host", nameless.size()),
-                                 parts_.source.place(nameless.front())});
+                                 fmt::format("{} adapters without a host name", nameless.size()),
+                                 parts_.source.location(nameless.front())});
     if (parts_.hosts.empty())
       fail(nameless.empty() ? 1 : nameless.front(),
-           "no Ca names its host; a description is host and device, as in \"node-12 mlx5_3\"");
+           "no Ca names its host; expected host and device in the description, such as \"node-12 "
+           "mlx5_3\"");
   }
 
   FabricParts parts_;
   std::vector<Device> devices_;
   std::unordered_map<std::string, std::size_t> index_;  // by GUID
   std::unordered_map<std::string, std::uint32_t> switch_of_;
-  std::set<std::string> taken_;
+  std::set<std::string> used_names_;
 };
 
 }  // namespace
 
-FabricParts read_ibnetdiscover(SourceText source) { return Reader(std::move(source)).read(); }
+FabricParts read_ibnetdiscover(SourceText source) {
+  return IbnetdiscoverReader(std::move(source)).read();
+}
 
 }  // namespace pipewright::cluster

@@ -12,48 +12,47 @@
 #include "sim/cluster/platform/platform_file.hpp"
 #include "sim/config/text/value.hpp"
 
-// NCCL's topology XML (src/graph/xml.cc): what NCCL_TOPO_DUMP_FILE writes of a node, and what
-// clouds give by NCCL_TOPO_FILE, which has the PCIe tree alone. AMD's RCCL writes <xgmi> for
-// <nvlink>.
+// Reads NCCL's topology XML (src/graph/xml.cc): either the dump of a node that NCCL_TOPO_DUMP_FILE
+// writes, or the file for NCCL_TOPO_FILE that clouds provide, which has only the PCIe tree. AMD's
+// RCCL writes <xgmi> in place of <nvlink>.
 namespace pipewright::cluster {
 namespace {
 
 using pugi::xml_node;
 
-bool is(const xml_node& node, std::string_view tag) { return node.name() == tag; }
+bool has_tag(const xml_node& node, std::string_view tag) { return node.name() == tag; }
 
-class Reader {
+class NcclTopologyReader {
  public:
-  explicit Reader(SourceText source)
+  explicit NcclTopologyReader(SourceText source)
       : file_(source.name, source.text), root_(file_.document().child("system")) {
     parts_.source = std::move(source);
   }
 
   NodeParts read() {
     if (!root_)
-      parts_.source.fail(1, "has no <system>; NCCL_TOPO_DUMP_FILE=FILE has NCCL write one");
+      parts_.source.fail(1, "has no <system>; run NCCL with NCCL_TOPO_DUMP_FILE=FILE to write one");
     file_.for_each_element([&](const xml_node& node, int depth) {
-      if (depth > most_depth) fail(node, "stands in more elements than any PCIe tree has");
-      if (is(node, "gpu")) add_gpu(node.parent(), node);
-      if (is(node, "net")) add_nic(node);
+      if (depth > max_depth) fail(node, "is nested deeper than any PCIe tree");
+      if (has_tag(node, "gpu")) add_gpu(node.parent(), node);
+      if (has_tag(node, "net")) add_nic(node);
     });
     if (parts_.gpus.empty()) add_by_class("0x03");
     if (parts_.nics.empty()) add_by_class("0x02");
     if (parts_.gpus.empty())
-      fail(
-          root_,
-          "has no GPU: neither <gpu> nor a <pci> of class 0x0302..; a run of NCCL over all GPUs of "
-          "a node with NCCL_TOPO_DUMP_FILE=FILE writes a file that has");
+      fail(root_,
+           "has no GPU: neither <gpu> nor a <pci> of class 0x0302..; run NCCL over all GPUs of a "
+           "node with NCCL_TOPO_DUMP_FILE=FILE to write a complete file");
     find_links();
-    find_near();
+    find_near_gpus();
     return std::move(parts_);
   }
 
  private:
-  static constexpr int most_depth = 64;
+  static constexpr int max_depth = 64;
 
-  [[noreturn]] void fail(const xml_node& node, const std::string& what) const {
-    parts_.source.fail(line_of(node), what);
+  [[noreturn]] void fail(const xml_node& node, const std::string& message) const {
+    parts_.source.fail(line_of(node), message);
   }
   int line_of(const xml_node& node) const { return file_.line_of(node.offset_debug()); }
 
@@ -63,7 +62,7 @@ class Reader {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0) || value > 1e9)
       fail(node,
-           fmt::format("{}=\"{}\" of <{}> must be a number from 0", attribute, text, node.name()));
+           fmt::format("{}=\"{}\" of <{}> must be a number >= 0", attribute, text, node.name()));
     return value;
   }
   int count(const xml_node& node, const char* attribute) const {
@@ -74,30 +73,30 @@ class Reader {
     return static_cast<int>(value);
   }
 
-  // A bus of the hosts that NVLink joins, whose files NCCL puts into one.
-  static std::string place_of(xml_node node, std::string_view bus) {
-    while (node && !is(node, "cpu")) node = node.parent();
+  // Key of a PCI bus. It includes the host, because NCCL writes all hosts of an NVLink domain into
+  // one file.
+  static std::string bus_key(xml_node node, std::string_view bus) {
+    while (node && !has_tag(node, "cpu")) node = node.parent();
     return fmt::format("{}/{}", node.attribute("host_hash").value(), bus);
   }
 
   void add_gpu(const xml_node& pci, const xml_node& gpu) {
-    if (!is(pci, "pci")) fail(gpu, "<gpu> stands in no <pci>");
+    if (!has_tag(pci, "pci")) fail(gpu, "<gpu> is not inside a <pci>");
     const std::string bus = pci.attribute("busid").value();
-    NodeParts::Gpu one{.name = bus, .line = line_of(gpu ? gpu : pci)};
-    // RCCL's sm is a number of compute units.
-    if (gpu && gpu.attribute("sm") && !gpu.attribute("gcn")) one.sm = count(gpu, "sm");
-    one.device = pci.attribute("device").value();
-    if (!gpu_of_.emplace(place_of(pci, bus), parts_.gpus.size()).second)
-      fail(pci, fmt::format("a second GPU has the busid '{}'; was the file put together of "
-                            "several?",
+    NodeParts::Gpu gpu_part{.name = bus, .line = line_of(gpu ? gpu : pci)};
+    // RCCL's files use sm for the number of compute units.
+    if (gpu && gpu.attribute("sm") && !gpu.attribute("gcn")) gpu_part.sm = count(gpu, "sm");
+    gpu_part.device = pci.attribute("device").value();
+    if (!gpu_of_.emplace(bus_key(pci, bus), parts_.gpus.size()).second)
+      fail(pci, fmt::format("two GPUs have the busid '{}'; was the file merged from several files?",
                             bus));
     note_pcie(pci);
-    parts_.gpus.push_back(std::move(one));
+    parts_.gpus.push_back(std::move(gpu_part));
     elements_.push_back(pci);
     gpu_elements_.push_back(gpu);
   }
 
-  // "16.0 GT/s PCIe" x 16 lanes; with 128b/130b from 8 GT/s on.
+  // Reads the PCIe rate: "16.0 GT/s PCIe" x 16 lanes, with 128b/130b encoding from 8 GT/s.
   void note_pcie(const xml_node& pci) {
     const double lane = std::strtod(pci.attribute("link_speed").value(), nullptr);
     const double width = std::strtod(pci.attribute("link_width").value(), nullptr);
@@ -106,22 +105,26 @@ class Reader {
   }
 
   void add_nic(const xml_node& net) {
-    NodeParts::Nic one{.name = net.attribute("name").value(), .line = line_of(net)};
-    if (net.attribute("speed")) one.rate = number(net, "speed") * 1e6 / 8;  // Mb/s
-    constexpr double most = 400e9;
-    if (one.rate > most)
-      fail(net, fmt::format("speed=\"{}\" of NIC '{}' is in Mb/s, and no NIC has {}; as in 400000",
-                            net.attribute("speed").value(), one.name, rate_text(one.rate)));
+    NodeParts::Nic nic_part{.name = net.attribute("name").value(), .line = line_of(net)};
+    if (net.attribute("speed")) nic_part.rate = number(net, "speed") * 1e6 / 8;  // Mb/s
+    constexpr double max_rate = 400e9;
+    if (nic_part.rate > max_rate)
+      fail(net,
+           fmt::format("speed=\"{}\" of NIC '{}' is in Mb/s, which gives an impossible {}; "
+                       "expected a value such as 400000",
+                       net.attribute("speed").value(), nic_part.name, rate_text(nic_part.rate)));
     const xml_node pci = net.parent().parent();
-    if (is(pci, "pci")) one.card = place_of(pci, pci.attribute("busid").value());
+    if (has_tag(pci, "pci")) nic_part.card = bus_key(pci, pci.attribute("busid").value());
     nic_elements_.push_back(net);
-    parts_.nics.push_back(std::move(one));
+    parts_.nics.push_back(std::move(nic_part));
   }
 
-  // In files without <gpu> and <net>: by PCI's class of display and network controllers.
+  // Adds GPUs or NICs by the PCI class of display and network controllers, for files without <gpu>
+  // and <net>.
   void add_by_class(std::string_view begin) {
     file_.for_each_element([&](const xml_node& node, int /*depth*/) {
-      if (!is(node, "pci") || !std::string_view(node.attribute("class").value()).starts_with(begin))
+      if (!has_tag(node, "pci") ||
+          !std::string_view(node.attribute("class").value()).starts_with(begin))
         return;
       if (begin == "0x03") return add_gpu(node, xml_node());
       parts_.nics.push_back({.name = node.attribute("busid").value(), .line = line_of(node)});
@@ -132,58 +135,61 @@ class Reader {
   void find_links() {
     for (std::size_t i = 0; i < gpu_elements_.size(); ++i)
       for (const xml_node& link : gpu_elements_[i].children()) {
-        if (!is(link, "nvlink") && !is(link, "xgmi")) continue;
-        parts_.tells_links = true;
+        if (!has_tag(link, "nvlink") && !has_tag(link, "xgmi")) continue;
+        parts_.has_links = true;
         const int links = count(link, "count");
-        const auto peer =
-            gpu_of_.find(place_of(gpu_elements_[i], link.attribute("target").value()));
+        const auto peer = gpu_of_.find(bus_key(gpu_elements_[i], link.attribute("target").value()));
         NodeParts::Gpu& gpu = parts_.gpus[i];
         if (peer != gpu_of_.end()) {
           if (peer->second != i) gpu.links[peer->second] += links;
         } else if (std::string_view(link.attribute("tclass").value()).starts_with("0x0680")) {
           gpu.switch_links += links;
         } else {
-          fail(link, fmt::format("NVLinks lead to '{}', which is neither a GPU of this file nor a "
-                                 "switch (tclass 0x068000); a dump of a run over all GPUs of the "
-                                 "node has it",
-                                 link.attribute("target").value()));
+          fail(link,
+               fmt::format("NVLinks lead to '{}', which is neither a GPU of this file nor a switch "
+                           "(tclass 0x068000); use a dump of a run over all GPUs of the node",
+                           link.attribute("target").value()));
         }
       }
-    // A dump of a run tells of each GPU that it saw; a static file has none of what runs find.
+    // A dump lists the links of every GPU, so a GPU without links has none; a static file lists no
+    // links at all.
     const bool is_dump = std::any_of(gpu_elements_.begin(), gpu_elements_.end(),
                                      [](const xml_node& gpu) { return bool(gpu); });
     const bool has_devices = !parts_.gpus.front().device.empty();
-    parts_.tells_links = parts_.tells_links || (is_dump && has_devices);
+    parts_.has_links = parts_.has_links || (is_dump && has_devices);
   }
 
-  static bool is_below(const xml_node& node, const xml_node& up) {
+  static bool is_below(const xml_node& node, const xml_node& ancestor) {
     for (xml_node at = node.parent(); at; at = at.parent())
-      if (at == up) return true;
+      if (at == ancestor) return true;
     return false;
   }
-  // The first PCIe switch on the way up from a NIC that has GPUs below as well.
-  void find_near() {
+  // Finds the GPUs near each NIC: those below the first PCIe switch above the NIC that also has
+  // GPUs.
+  void find_near_gpus() {
     for (std::size_t i = 0; i < nic_elements_.size(); ++i)
-      for (xml_node up = nic_elements_[i].parent(); is(up, "pci") || is(up, "nic");
-           up = up.parent()) {
-        std::vector<std::size_t>& near = parts_.nics[i].near;
+      for (xml_node ancestor = nic_elements_[i].parent();
+           has_tag(ancestor, "pci") || has_tag(ancestor, "nic"); ancestor = ancestor.parent()) {
+        std::vector<std::size_t>& near_gpus = parts_.nics[i].near_gpus;
         for (std::size_t gpu = 0; gpu < elements_.size(); ++gpu)
-          if (is_below(elements_[gpu], up)) near.push_back(gpu);
-        if (!near.empty()) break;
+          if (is_below(elements_[gpu], ancestor)) near_gpus.push_back(gpu);
+        if (!near_gpus.empty()) break;
       }
   }
 
   PlatformFile file_;
   xml_node root_;
   NodeParts parts_;
-  std::unordered_map<std::string, std::size_t> gpu_of_;  // by bus
-  std::vector<xml_node> elements_;                       // <pci> of GPUs
-  std::vector<xml_node> gpu_elements_;                   // <gpu>, if there is one
+  std::unordered_map<std::string, std::size_t> gpu_of_;  // by bus key
+  std::vector<xml_node> elements_;                       // <pci> elements of GPUs
+  std::vector<xml_node> gpu_elements_;                   // <gpu> elements, if any
   std::vector<xml_node> nic_elements_;
 };
 
 }  // namespace
 
-NodeParts read_nccl_topology(SourceText source) { return Reader(std::move(source)).read(); }
+NodeParts read_nccl_topology(SourceText source) {
+  return NcclTopologyReader(std::move(source)).read();
+}
 
 }  // namespace pipewright::cluster

@@ -8,17 +8,18 @@
 
 namespace pipewright::cluster {
 
-// What options say of a node, by the keys of its file: over what the file says, or in its place.
-using NodeWords = std::map<std::string, std::string>;
+// Command-line settings of a node, by the keys of its file. They override the file.
+using NodeOptions = std::map<std::string, std::string>;
 
 struct ImportedNode {
   NodeKind kind;
-  std::string yaml;  // a file as those of platforms/nodes
+  std::string yaml;  // a file in the format of platforms/nodes
   Findings findings;
 };
 
-// The kind of node that a file tells of. Numbers that it does not tell are those of the type of
-// GPU. Throws Error or config::Error, which say what would be right.
-ImportedNode import_node(const NodeParts& parts, const NodeWords& words, const std::string& name);
+// Derives a node kind from a file. Numbers that the file lacks are those of the GPU type. Throws
+// Error or config::Error that name what is allowed.
+ImportedNode import_node(const NodeParts& parts, const NodeOptions& options,
+                         const std::string& name);
 
 }  // namespace pipewright::cluster

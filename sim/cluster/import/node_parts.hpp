@@ -9,30 +9,30 @@
 
 namespace pipewright::cluster {
 
-// GPUs and NICs of a node as a file tells of them, and what joins them.
+// GPUs and NICs of a node as listed in a file, and the links between them.
 struct NodeParts {
   struct Gpu {
     std::string name;
     int line = 0;
-    int sm = 0;                        // compute capability x 10; 0: not told
-    std::string device;                // PCI's, "0x2330"; empty: not told
+    int sm = 0;                        // compute capability x 10; 0 if unknown
+    std::string device;                // PCI device, "0x2330"; empty if unknown
     int switch_links = 0;              // NVLinks to switches
-    std::map<std::size_t, int> links;  // NVLinks to other GPUs, by their place
+    std::map<std::size_t, int> links;  // NVLinks to other GPUs, by index
   };
   struct Nic {
     std::string name;
     int line = 0;
-    double rate = 0;                // nominal, bytes/s; 0: not told
-    std::string card;               // the same for ports of one card; empty: a card of its own
-    std::vector<std::size_t> near;  // the GPUs on the nearest PCIe switch above it that has some
+    double rate = 0;   // nominal bytes/s; 0 if unknown
+    std::string card;  // equal for ports of the same card; empty for a card of its own
+    std::vector<std::size_t> near_gpus;  // GPUs below the nearest PCIe switch that has any
   };
 
   SourceText source;
   std::vector<Gpu> gpus;
   std::vector<Nic> nics;
-  bool tells_links = false;  // there would be NVLinks if the GPUs had any
-  bool sums_links = false;   // a link to each GPU behind a switch is all links to it
-  double pcie = 0;           // of a GPU, nominal, bytes/s; 0: not told
+  bool has_links = false;  // the file lists NVLinks, if the GPUs have any
+  bool is_matrix = false;  // behind a switch, the count for every peer is the GPU's total
+  double pcie = 0;         // nominal bytes/s of a GPU; 0 if unknown
 };
 
 NodeParts read_nccl_topology(SourceText source);

@@ -6,26 +6,26 @@
 namespace pipewright::cluster {
 namespace {
 
-bool begins(std::string_view line, std::string_view word) {
+bool starts_with_ignoring_case(std::string_view line, std::string_view word) {
   if (line.size() < word.size()) return false;
   return std::equal(word.begin(), word.end(), line.begin(), [](unsigned char a, unsigned char b) {
     return std::tolower(a) == std::tolower(b);
   });
 }
 
-// NCCL's XML, or none that is of use.
+// Recognizes NCCL's topology among XML files; fails for any other.
 SourceKind recognise_xml(const SourceText& source) {
   const auto has = [&](const char* tag) { return source.text.find(tag) != std::string::npos; };
   if (has("<system")) return SourceKind::nccl_topology;
   if (has("<platform"))
-    source.fail(1, "is a platform file already; 'pipewright platform show' tells what it holds");
+    source.fail(1, "is already a platform file; 'pipewright platform show' describes it");
   if (has("<graphs"))
     source.fail(1,
-                "has NCCL's graphs (NCCL_GRAPH_DUMP_FILE); NCCL_TOPO_DUMP_FILE writes what a "
-                "node is made of");
+                "has NCCL's graphs (NCCL_GRAPH_DUMP_FILE); use the topology that "
+                "NCCL_TOPO_DUMP_FILE writes");
   source.fail(1,
-              "is XML without <system>; of XML NCCL's topology is read, what NCCL_TOPO_DUMP_FILE "
-              "writes");
+              "is XML without <system>; the only XML that is read is NCCL's topology "
+              "(NCCL_TOPO_DUMP_FILE)");
 }
 
 }  // namespace
@@ -39,9 +39,13 @@ SourceKind recognise(const SourceText& source) {
     if (is_first && line.front() == '<') return recognise_xml(source);
     is_first = false;
     if (line.front() == '#') continue;
-    if (begins(line, "SwitchName=") || begins(line, "BlockName=") || begins(line, "BlockSizes="))
+    if (starts_with_ignoring_case(line, "SwitchName=") ||
+        starts_with_ignoring_case(line, "BlockName=") ||
+        starts_with_ignoring_case(line, "BlockSizes="))
       return SourceKind::slurm_conf;
-    if (begins(line, "- topology:") || begins(line, "topology:")) return SourceKind::slurm_yaml;
+    if (starts_with_ignoring_case(line, "- topology:") ||
+        starts_with_ignoring_case(line, "topology:"))
+      return SourceKind::slurm_yaml;
     const auto words = words_of(line);
     if (line.starts_with("vendid=") || line.starts_with("switchguid=") ||
         line.starts_with("caguid=") ||
@@ -54,9 +58,8 @@ SourceKind recognise(const SourceText& source) {
       return SourceKind::smi_matrix;
   }
   source.fail(1,
-              "is none of the files that are read: NCCL's topology XML (NCCL_TOPO_DUMP_FILE), what "
-              "'nvidia-smi topo -m' or 'ibnetdiscover' prints, Slurm's topology.conf or "
-              "topology.yaml");
+              "is not recognized; allowed: NCCL's topology XML (NCCL_TOPO_DUMP_FILE), the output "
+              "of 'nvidia-smi topo -m' or 'ibnetdiscover', Slurm's topology.conf or topology.yaml");
 }
 
 }  // namespace pipewright::cluster

@@ -14,11 +14,12 @@ enum class SourceKind : std::uint8_t {
   slurm_yaml,
 };
 
-// What a file is by what it holds, whatever it is called. Throws Error, which says what there is.
+// Recognizes the kind of a file by its content, regardless of its name. Throws Error that lists the
+// kinds.
 SourceKind recognise(const SourceText& source);
 
-// Of a node, or else of a fabric.
-inline bool is_of_node(SourceKind kind) {
+// Returns whether the file describes a node; otherwise it describes a fabric.
+inline bool is_node_source(SourceKind kind) {
   return kind == SourceKind::nccl_topology || kind == SourceKind::smi_matrix;
 }
 

@@ -18,22 +18,23 @@ void SlurmBuilder::add_switch(int line, const std::string& name, std::string_vie
                            nodes.empty() ? "has neither switches nor nodes"
                                          : "has both switches and nodes"));
   const auto index = static_cast<std::uint32_t>(parts_.switches.size());
-  const auto [place, is_new] = switch_of_.try_emplace(name, index);
+  const auto [entry, is_new] = switch_of_.try_emplace(name, index);
   if (!is_new)
-    fail(line, fmt::format("switch '{}' stands twice, first at line {}", name,
-                           parts_.switches[place->second].line));
+    fail(line, fmt::format("switch '{}' is defined twice, first at line {}", name,
+                           parts_.switches[entry->second].line));
   parts_.switches.push_back({name, line});
   if (!children.empty())
-    for (std::string& child : expanded(line, children)) below_.push_back({index, child, line});
-  for (std::string& host : expanded_or_none(line, nodes)) {
+    for (std::string& child : expand(line, children))
+      child_switches_.push_back({index, child, line});
+  for (std::string& host : expand_or_none(line, nodes)) {
     const std::size_t at = host_at(line, host);
-    FabricParts::Host& known = parts_.hosts[at];
-    if (!known.ports.empty())
-      fail(line, fmt::format("node '{}' is on switch '{}' too, by line {}; allowed: one of them, "
-                             "as all NICs of a node are on its leaf here",
-                             host, parts_.switches[known.ports.front().on].name,
-                             known.ports.front().line));
-    known.ports.push_back({.device = {}, .on = index, .rate = 0, .line = line});
+    FabricParts::Host& node = parts_.hosts[at];
+    if (!node.ports.empty())
+      fail(line, fmt::format("node '{}' is also on switch '{}' (line {}); allowed: one switch per "
+                             "node, since all NICs of a node are on its leaf",
+                             host, parts_.switches[node.ports.front().switch_index].name,
+                             node.ports.front().line));
+    node.ports.push_back({.device = {}, .switch_index = index, .rate = 0, .line = line});
     parts_.switches.back().is_leaf = true;
   }
 }
@@ -42,37 +43,37 @@ void SlurmBuilder::add_block(int line, const std::string& name, std::string_view
   if (name.empty()) fail(line, "a block has no name");
   for (const FabricParts::Domain& domain : parts_.domains)
     if (domain.name == name)
-      fail(line, fmt::format("block '{}' stands twice, first at line {}", name, domain.line));
+      fail(line, fmt::format("block '{}' is defined twice, first at line {}", name, domain.line));
   const auto index = static_cast<std::uint32_t>(parts_.domains.size());
-  if (nodes.empty()) return;  // a block to come, which Slurm allows
+  if (nodes.empty()) return;  // Slurm allows a block without nodes yet
   parts_.domains.push_back({name, line});
-  for (const std::string& host : expanded(line, nodes)) {
+  for (const std::string& host : expand(line, nodes)) {
     const std::size_t at = host_at(line, host);
-    const auto [place, is_new] = domain_of_.try_emplace(host, index);
+    const auto [entry, is_new] = domain_of_.try_emplace(host, index);
     if (!is_new)
       fail(line,
-           fmt::format("node '{}' is in block '{}' too, by line {}", host,
-                       parts_.domains[place->second].name, parts_.domains[place->second].line));
+           fmt::format("node '{}' is also in block '{}' (line {})", host,
+                       parts_.domains[entry->second].name, parts_.domains[entry->second].line));
     parts_.hosts[at].domain = index;
   }
 }
 
 FabricParts SlurmBuilder::finish() {
   if (parts_.hosts.empty())
-    fail(1, "names no nodes; a leaf has them, as in SwitchName=leaf-1 Nodes=node[001-032]");
-  join_switches();
-  join_tops();
+    fail(1, "names no nodes; add them to a leaf, such as SwitchName=leaf-1 Nodes=node[001-032]");
+  connect_switches();
+  connect_tops();
   for (const FabricParts::Host& host : parts_.hosts)
     if (!parts_.domains.empty() && !domain_of_.contains(host.name))
-      fail(host.line, fmt::format("node '{}' is in no block; those of the others are their "
-                                  "NVLink domains",
+      fail(host.line, fmt::format("node '{}' is not in a block; either all nodes or no nodes are "
+                                  "in blocks, which are NVLink domains",
                                   host.name));
   std::stable_sort(parts_.hosts.begin(), parts_.hosts.end(),
                    [](const auto& a, const auto& b) { return natural_less(a.name, b.name); });
   return std::move(parts_);
 }
 
-std::vector<std::string> SlurmBuilder::expanded(int line, std::string_view text) const {
+std::vector<std::string> SlurmBuilder::expand(int line, std::string_view text) const {
   try {
     return expand_hostlist(text);
   } catch (const Error& error) {
@@ -80,32 +81,34 @@ std::vector<std::string> SlurmBuilder::expanded(int line, std::string_view text)
   }
 }
 
-std::vector<std::string> SlurmBuilder::expanded_or_none(int line, std::string_view text) const {
-  return text.empty() ? std::vector<std::string>{} : expanded(line, text);
+std::vector<std::string> SlurmBuilder::expand_or_none(int line, std::string_view text) const {
+  return text.empty() ? std::vector<std::string>{} : expand(line, text);
 }
 
 std::size_t SlurmBuilder::host_at(int line, const std::string& name) {
-  const auto [place, is_new] = host_of_.try_emplace(name, parts_.hosts.size());
+  const auto [entry, is_new] = host_of_.try_emplace(name, parts_.hosts.size());
   if (is_new) parts_.hosts.push_back({.name = name, .ports = {}, .line = line});
-  return place->second;
+  return entry->second;
 }
 
-void SlurmBuilder::join_switches() {
-  std::vector<int> parent(parts_.switches.size(), 0);  // line that told of it
+void SlurmBuilder::connect_switches() {
+  std::vector<int> parent(parts_.switches.size(), 0);  // line that names the switch above
   std::vector<std::uint32_t> above(parts_.switches.size(), none);
-  for (const Below& below : below_) {
-    const auto child = switch_of_.find(below.name);
+  for (const ChildSwitch& child_switch : child_switches_) {
+    const auto child = switch_of_.find(child_switch.name);
     if (child == switch_of_.end())
-      fail(below.line, fmt::format("switch '{}' is below '{}', but no line tells of it", below.name,
-                                   parts_.switches[below.above].name));
+      fail(child_switch.line,
+           fmt::format("switch '{}' is below '{}', but no line defines it", child_switch.name,
+                       parts_.switches[child_switch.parent].name));
     if (parent[child->second] != 0)
-      fail(below.line, fmt::format("switch '{}' is below '{}' too, by line {}; a tree has one "
-                                   "switch above each",
-                                   below.name, parts_.switches[above[child->second]].name,
-                                   parent[child->second]));
-    parent[child->second] = below.line;
-    above[child->second] = below.above;
-    parts_.cables.push_back({child->second, below.above, 0, below.line});
+      fail(child_switch.line,
+           fmt::format("switch '{}' is also below '{}' (line {}); in a tree, every switch has at "
+                       "most one switch above it",
+                       child_switch.name, parts_.switches[above[child->second]].name,
+                       parent[child->second]));
+    parent[child->second] = child_switch.line;
+    above[child->second] = child_switch.parent;
+    parts_.cables.push_back({child->second, child_switch.parent, 0, child_switch.line});
   }
   for (std::uint32_t i = 0; i < above.size(); ++i) {
     std::size_t steps = 0;
@@ -118,7 +121,7 @@ void SlurmBuilder::join_switches() {
   }
 }
 
-void SlurmBuilder::join_tops() {
+void SlurmBuilder::connect_tops() {
   const bool has_leafless = std::ranges::any_of(
       parts_.hosts, [](const FabricParts::Host& host) { return host.ports.empty(); });
   if (has_leafless) add_leaves();
@@ -130,7 +133,7 @@ void SlurmBuilder::join_tops() {
   for (const std::uint32_t top : tops_)
     parts_.cables.push_back({top, core, 0, parts_.switches[top].line});
   parts_.findings.push_back(
-      {"switch above all", name, fmt::format("default: {} switches have none", tops_.size())});
+      {"top switch", name, fmt::format("default: {} switches have no switch above", tops_.size())});
 }
 
 void SlurmBuilder::add_leaves() {
@@ -145,9 +148,10 @@ void SlurmBuilder::add_leaves() {
       parts_.switches.push_back({name, parts_.domains[host.domain].line, true});
       tops_.push_back(leaf);
     }
-    host.ports.push_back({.device = {}, .on = leaf, .rate = 0, .line = host.line});
+    host.ports.push_back({.device = {}, .switch_index = leaf, .rate = 0, .line = host.line});
   }
-  parts_.findings.push_back({"leaves", "one for each block", "default: blocks name no switches"});
+  parts_.findings.push_back(
+      {"leaves", "one for each block", "default: the blocks name no switches"});
 }
 
 }  // namespace pipewright::cluster

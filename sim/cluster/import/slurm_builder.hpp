@@ -10,17 +10,18 @@
 
 namespace pipewright::cluster {
 
-// Puts a fabric together from a switch or a block after the other.
+// Builds a fabric from switches and blocks, added one after the other.
 class SlurmBuilder {
  public:
   explicit SlurmBuilder(SourceText source) { parts_.source = std::move(source); }
 
   const SourceText& source() const { return parts_.source; }
-  [[noreturn]] void fail(int line, const std::string& what) const {
-    parts_.source.fail(line, what);
+  [[noreturn]] void fail(int line, const std::string& message) const {
+    parts_.source.fail(line, message);
   }
 
-  // With what is below it: switches or nodes, as hostlists; one of them is empty.
+  // Adds a switch with the switches or the nodes below it, as hostlists; exactly one of them is
+  // empty.
   void add_switch(int line, const std::string& name, std::string_view children,
                   std::string_view nodes);
 
@@ -28,23 +29,24 @@ class SlurmBuilder {
   FabricParts finish();
 
  private:
-  struct Below {
-    std::uint32_t above;
+  struct ChildSwitch {
+    std::uint32_t parent;
     std::string name;
     int line;
   };
 
-  std::vector<std::string> expanded(int line, std::string_view text) const;
-  std::vector<std::string> expanded_or_none(int line, std::string_view text) const;
+  std::vector<std::string> expand(int line, std::string_view text) const;
+  std::vector<std::string> expand_or_none(int line, std::string_view text) const;
 
   std::size_t host_at(int line, const std::string& name);
 
-  void join_switches();
+  void connect_switches();
 
-  // Slurm runs no job across switches without one above; here they are joined, as blocks are.
-  void join_tops();
+  // Adds a switch above all top switches. Slurm runs no job across switches without a common
+  // switch, but the fabric is connected here, like the leaves of blocks.
+  void connect_tops();
 
-  // A leaf for each block.
+  // Adds a leaf switch for each block.
   void add_leaves();
 
   static constexpr std::uint32_t none = ~std::uint32_t{0};
@@ -52,7 +54,7 @@ class SlurmBuilder {
   std::unordered_map<std::string, std::uint32_t> switch_of_;
   std::unordered_map<std::string, std::size_t> host_of_;
   std::unordered_map<std::string, std::uint32_t> domain_of_;
-  std::vector<Below> below_;
+  std::vector<ChildSwitch> child_switches_;
   std::vector<std::uint32_t> tops_;
 };
 

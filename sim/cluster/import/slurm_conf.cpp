@@ -8,28 +8,31 @@
 #include "sim/cluster/import/slurm_builder.hpp"
 #include "sim/config/text/value.hpp"
 
-// Slurm's topology.conf: topology/tree and topology/block.
+// Reads Slurm's topology.conf: topology/tree and topology/block.
 namespace pipewright::cluster {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string small(text);
-  std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
-  return small;
+std::string lowercase_copy(std::string_view text) {
+  std::string lowercase(text);
+  std::ranges::transform(lowercase, lowercase.begin(),
+                         [](unsigned char c) { return std::tolower(c); });
+  return lowercase;
 }
 
-// "Key=Value Key=Value"; keys in small letters, as Slurm does not tell them apart.
+// Splits "Key=Value Key=Value". Keys are lowercased, because Slurm ignores their case.
 std::map<std::string, std::string> pairs_of(const SlurmBuilder& builder, std::string_view line,
                                             int number) {
   std::map<std::string, std::string> pairs;
   for (const std::string_view word : words_of(line)) {
     const std::size_t equals = word.find('=');
     if (equals == 0 || equals == std::string_view::npos)
-      builder.fail(number, fmt::format("{} is no KEY=VALUE; as in SwitchName=leaf-1 "
-                                       "Nodes=node[001-032]",
-                                       config::in_quotes(word)));
-    if (!pairs.emplace(lower(word.substr(0, equals)), word.substr(equals + 1)).second)
-      builder.fail(number, fmt::format("{} stands twice in the line", word.substr(0, equals)));
+      builder.fail(
+          number,
+          fmt::format(
+              "{} is not KEY=VALUE; expected a line such as SwitchName=leaf-1 Nodes=node[001-032]",
+              config::in_quotes(word)));
+    if (!pairs.emplace(lowercase_copy(word.substr(0, equals)), word.substr(equals + 1)).second)
+      builder.fail(number, fmt::format("{} is given twice in this line", word.substr(0, equals)));
   }
   return pairs;
 }
@@ -37,13 +40,13 @@ std::map<std::string, std::string> pairs_of(const SlurmBuilder& builder, std::st
 void take_line(SlurmBuilder& builder, std::string_view line, int number) {
   const auto pairs = pairs_of(builder, line, number);
   const auto text = [&](const char* key) {
-    const auto found = pairs.find(key);
-    return found == pairs.end() ? std::string() : found->second;
+    const auto pair = pairs.find(key);
+    return pair == pairs.end() ? std::string() : pair->second;
   };
   for (const auto& [key, value] : pairs) {
-    constexpr std::array<std::string_view, 6> known{"switchname", "switches",  "nodes",
-                                                    "linkspeed",  "blockname", "blocksizes"};
-    if (std::ranges::find(known, key) == known.end())
+    constexpr std::array<std::string_view, 6> keys{"switchname", "switches",  "nodes",
+                                                   "linkspeed",  "blockname", "blocksizes"};
+    if (std::ranges::find(keys, key) == keys.end())
       builder.fail(number, fmt::format("key {} is unknown; allowed: SwitchName, Switches, Nodes, "
                                        "LinkSpeed, BlockName, BlockSizes",
                                        config::in_quotes(key)));

@@ -4,13 +4,13 @@
 #include "sim/cluster/import/slurm_builder.hpp"
 #include "sim/config/text/yaml.hpp"
 
-// Slurm's topology.yaml: several topologies by name, each a tree or blocks, or flat.
+// Reads Slurm's topology.yaml: several named topologies, each a tree, blocks, or flat.
 namespace pipewright::cluster {
 namespace {
 
 bool is_true(const config::Value& value) { return value.text == "true" || value.text == "True"; }
 
-// Slurm takes a list of hosts as one text; a YAML list of such texts is as good.
+// Slurm writes a hostlist as one text; a YAML list of such texts is accepted as well.
 std::string hosts_text(const config::Value* value) {
   if (value == nullptr) return "";
   if (value->kind == config::Value::Kind::text) return value->text;
@@ -19,18 +19,17 @@ std::string hosts_text(const config::Value* value) {
   return fmt::format("{}", fmt::join(texts, ","));
 }
 
-const config::Value& needed(const SlurmBuilder& builder, const config::Value& map, const char* key,
-                            config::Value::Kind kind) {
-  const config::Value* const found = find(map, key);
-  if (found == nullptr || found->kind != kind)
-    builder.fail(
-        map.origin.line,
-        fmt::format("{} {}", key,
-                    found == nullptr ? "is missing"
-                    : kind == config::Value::Kind::text
-                        ? "is no text; allowed: a name"
-                        : "is no list; allowed: a list of maps, as Slurm's manual has it"));
-  return *found;
+const config::Value& require_value(const SlurmBuilder& builder, const config::Value& map,
+                                   const char* key, config::Value::Kind kind) {
+  const config::Value* const value = find(map, key);
+  if (value == nullptr || value->kind != kind)
+    builder.fail(map.origin.line,
+                 fmt::format("{} {}", key,
+                             value == nullptr ? "is missing"
+                             : kind == config::Value::Kind::text
+                                 ? "is not a text; allowed: a name"
+                                 : "is not a list; allowed: a list of maps, see Slurm's manual"));
+  return *value;
 }
 
 using Kind = config::Value::Kind;
@@ -38,26 +37,27 @@ using Kind = config::Value::Kind;
 constexpr config::Document topology_document{"Slurm's topology.yaml", "a topology",
                                              "- topology: main"};
 
-// The named one, else the cluster's default, else the only one that is a tree or has blocks.
-const config::Value& choose(const SlurmBuilder& builder, const config::Value& root,
-                            const std::string& name) {
+// Chooses the named topology, or else the cluster's default, or else the only one with a tree or
+// blocks.
+const config::Value& choose_topology(const SlurmBuilder& builder, const config::Value& root,
+                                     const std::string& name) {
   const config::Value* chosen = nullptr;
   std::vector<std::string> names;
-  for (const config::Value& one : root.items) {
-    if (one.kind != Kind::map) builder.fail(one.origin.line, "a topology is a map");
-    names.push_back(needed(builder, one, "topology", Kind::text).text);
-    const bool has_hosts = find(one, "tree") != nullptr || find(one, "block") != nullptr;
-    const config::Value* const is_default = find(one, "cluster_default");
-    const bool better =
+  for (const config::Value& topology : root.items) {
+    if (topology.kind != Kind::map) builder.fail(topology.origin.line, "a topology is a map");
+    names.push_back(require_value(builder, topology, "topology", Kind::text).text);
+    const bool has_hosts = find(topology, "tree") != nullptr || find(topology, "block") != nullptr;
+    const config::Value* const is_default = find(topology, "cluster_default");
+    const bool is_better =
         name.empty()
             ? has_hosts && (chosen == nullptr || (is_default != nullptr && is_true(*is_default)))
             : names.back() == name;
-    if (better) chosen = &one;
+    if (is_better) chosen = &topology;
   }
   if (chosen == nullptr)
     builder.fail(root.origin.line, name.empty()
                                        ? std::string("has no topology with a tree or a block")
-                                       : fmt::format("has no topology '{}'; there are {}", name,
+                                       : fmt::format("has no topology '{}'; choose from {}", name,
                                                      fmt::join(names, ", ")));
   return *chosen;
 }
@@ -69,35 +69,38 @@ FabricParts read_slurm_yaml(SourceText source, const std::string& topology) {
   const config::Value root =
       config::read_yaml_text(builder.source().text, builder.source().name, topology_document);
   if (root.kind != Kind::list)
-    builder.fail(1, "is no list of topologies; as in '- topology: main'");
-  const config::Value& chosen = choose(builder, root, topology);
+    builder.fail(1, "is not a list of topologies, such as '- topology: main'");
+  const config::Value& chosen = choose_topology(builder, root, topology);
   const config::Value* const tree = find(chosen, "tree");
   const config::Value* const block = find(chosen, "block");
   if (tree == nullptr && block == nullptr)
-    builder.fail(chosen.origin.line, "is flat: it names no switches and no nodes");
-  const auto each = [&](const config::Value& map, const char* list, const char* name, auto&& add) {
+    builder.fail(chosen.origin.line, "is a flat topology, without switches and nodes");
+  const auto for_each_entry = [&](const config::Value& map, const char* list, const char* name,
+                                  auto&& add) {
     if (map.kind != Kind::map)
-      builder.fail(map.origin.line, fmt::format("is no map; allowed: {}: and a list", list));
-    for (const config::Value& item : needed(builder, map, list, Kind::list).items) {
+      builder.fail(map.origin.line, fmt::format("is not a map; allowed: {}: with a list", list));
+    for (const config::Value& item : require_value(builder, map, list, Kind::list).items) {
       if (item.kind != Kind::map)
         builder.fail(item.origin.line,
-                     fmt::format("is no map; allowed: {}: and what it has", name));
-      add(item, needed(builder, item, name, Kind::text).text);
+                     fmt::format("is not a map; allowed: {}: with its properties", name));
+      add(item, require_value(builder, item, name, Kind::text).text);
     }
   };
   if (tree != nullptr)
-    each(*tree, "switches", "switch", [&](const config::Value& item, const std::string& name) {
-      builder.add_switch(item.origin.line, name, hosts_text(find(item, "children")),
-                         hosts_text(find(item, "nodes")));
-    });
+    for_each_entry(*tree, "switches", "switch",
+                   [&](const config::Value& item, const std::string& name) {
+                     builder.add_switch(item.origin.line, name, hosts_text(find(item, "children")),
+                                        hosts_text(find(item, "nodes")));
+                   });
   if (block != nullptr)
-    each(*block, "blocks", "block", [&](const config::Value& item, const std::string& name) {
-      builder.add_block(item.origin.line, name, hosts_text(find(item, "nodes")));
-    });
+    for_each_entry(*block, "blocks", "block",
+                   [&](const config::Value& item, const std::string& name) {
+                     builder.add_block(item.origin.line, name, hosts_text(find(item, "nodes")));
+                   });
   FabricParts parts = builder.finish();
   if (root.items.size() > 1)
     parts.findings.push_back(
-        {"topology", find(chosen, "topology")->text, parts.source.place(chosen.origin.line)});
+        {"topology", find(chosen, "topology")->text, parts.source.location(chosen.origin.line)});
   return parts;
 }
 

@@ -9,8 +9,8 @@
 #include "sim/cluster/platform/error.hpp"
 #include "sim/config/text/value.hpp"
 
-// What `nvidia-smi topo -m` prints: how any GPU reaches any other and the NICs. It tells of neither
-// the type of GPU nor the rate of anything.
+// Reads the output of `nvidia-smi topo -m`: the connection of every GPU to every other GPU and NIC.
+// It names neither the GPU type nor any rates.
 namespace pipewright::cluster {
 namespace {
 
@@ -24,9 +24,9 @@ bool is_gpu_name(std::string_view word) {
          word.find_first_not_of("0123456789", 3) == std::string_view::npos;
 }
 
-class Reader {
+class SmiMatrixReader {
  public:
-  explicit Reader(SourceText source) { parts_.source = std::move(source); }
+  explicit SmiMatrixReader(SourceText source) { parts_.source = std::move(source); }
 
   NodeParts read() {
     const std::vector<std::string> lines = lines_of(parts_.source);
@@ -40,17 +40,19 @@ class Reader {
     }
     if (columns_.empty()) parts_.source.fail(1, "has no header of GPU0, GPU1, ..");
     if (rows_ != gpus_)
-      parts_.source.fail(header_line_, fmt::format("the header names {} GPUs, but there are {} "
-                                                   "rows of GPUs; was the output cut?",
-                                                   gpus_, rows_));
+      parts_.source.fail(
+          header_line_,
+          fmt::format(
+              "the header names {} GPUs, but there are {} rows of GPUs; is the output truncated?",
+              gpus_, rows_));
     check_symmetric();
-    parts_.sums_links = true;
-    parts_.tells_links = true;
+    parts_.is_matrix = true;
+    parts_.has_links = true;
     return std::move(parts_);
   }
 
  private:
-  // GPU0 GPU1 .. NIC0 mlx5_0 .. CPU Affinity NUMA Affinity
+  // Reads the header: GPU0 GPU1 .. NIC0 mlx5_0 .. CPU Affinity NUMA Affinity
   void take_header(const std::vector<std::string_view>& words, int number) {
     if (words.empty() || !is_gpu_name(words[0])) return;
     if (words.size() > 1 && words[1] == "X") return;
@@ -58,7 +60,7 @@ class Reader {
       if (word == "CPU" || word == "NUMA") break;
       const bool gpu = is_gpu_name(word);
       if (gpu && !parts_.nics.empty())
-        parts_.source.fail(number, fmt::format("{} stands behind NICs; GPUs come first", word));
+        parts_.source.fail(number, fmt::format("{} follows NICs; GPUs must come first", word));
       columns_.push_back({std::string(word), gpu});
       if (gpu) {
         ++gpus_;
@@ -71,10 +73,10 @@ class Reader {
   }
 
   void take_row(const std::vector<std::string_view>& words, int number) {
-    const auto fail = [&](const std::string& what) { parts_.source.fail(number, what); };
+    const auto fail = [&](const std::string& message) { parts_.source.fail(number, message); };
     if (rows_ >= gpus_ || words[0] != columns_[rows_].name)
-      fail(fmt::format("the row of {} stands where {} was expected", words[0],
-                       rows_ < gpus_ ? "that of " + columns_[rows_].name : "no other row"));
+      fail(fmt::format("found the row of {}, but expected {}", words[0],
+                       rows_ < gpus_ ? "that of " + columns_[rows_].name : "no further row"));
     NodeParts::Gpu& gpu = parts_.gpus[rows_];
     gpu.line = number;
     if (words.size() < columns_.size() + 1)
@@ -83,25 +85,25 @@ class Reader {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const std::string_view word = words[i + 1];
       if ((word == "X") != (i == rows_))
-        fail(fmt::format("{} is on the way from {} to {}; X stands for a GPU itself alone", word,
-                         words[0], columns_[i].name));
+        fail(fmt::format("{} connects {} and {}; X marks only a GPU itself", word, words[0],
+                         columns_[i].name));
       if (word == "X") continue;
       const auto links = links_of(word);
-      const bool is_way = word == "PIX" || word == "PXB" || word == "PHB" || word == "NODE" ||
-                          word == "SYS" || word == "SOC" || word == "PSB";
-      if (!is_way && (!links || !columns_[i].is_gpu))
-        fail(
-            fmt::format("{} is no way from {} to {}; allowed: NV1, NV2, .. between GPUs, PIX, PXB, "
-                        "PHB, NODE, SYS",
-                        config::in_quotes(word), words[0], columns_[i].name));
+      const bool is_path = word == "PIX" || word == "PXB" || word == "PHB" || word == "NODE" ||
+                           word == "SYS" || word == "SOC" || word == "PSB";
+      if (!is_path && (!links || !columns_[i].is_gpu))
+        fail(fmt::format(
+            "{} is not a connection from {} to {}; allowed: NV1, NV2, .. between GPUs, PIX, PXB, "
+            "PHB, NODE, SYS",
+            config::in_quotes(word), words[0], columns_[i].name));
       if (links) gpu.links[i] = *links;
       if (!columns_[i].is_gpu && (word == "PIX" || word == "PXB" || word == "PSB"))
-        parts_.nics[i - gpus_].near.push_back(rows_);
+        parts_.nics[i - gpus_].near_gpus.push_back(rows_);
     }
     ++rows_;
   }
 
-  // "NV18"
+  // Number of links in a cell: "NV18" gives 18.
   static std::optional<int> links_of(std::string_view word) {
     int links = 0;
     if (!word.starts_with("NV") || word.size() < 3) return std::nullopt;
@@ -118,8 +120,7 @@ class Reader {
         if (back == parts_.gpus[b].links.end() || back->second != links)
           parts_.source.fail(
               parts_.gpus[a].line,
-              fmt::format("NV{} leads from {} to {}, but something else back, by "
-                          "line {}",
+              fmt::format("NV{} leads from {} to {}, but the reverse direction at line {} differs",
                           links, parts_.gpus[a].name, parts_.gpus[b].name, parts_.gpus[b].line));
       }
   }
@@ -133,6 +134,6 @@ class Reader {
 
 }  // namespace
 
-NodeParts read_smi_matrix(SourceText source) { return Reader(std::move(source)).read(); }
+NodeParts read_smi_matrix(SourceText source) { return SmiMatrixReader(std::move(source)).read(); }
 
 }  // namespace pipewright::cluster

@@ -14,18 +14,18 @@
 namespace pipewright::cluster {
 namespace {
 
-constexpr std::size_t most_bytes = 256U << 20U;  // 100,000 ports of ibnetdiscover are 20 MB
+constexpr std::size_t max_bytes = 256U << 20U;  // 100,000 ports of ibnetdiscover are 20 MB
 constexpr std::string_view blanks = " \t\r\v\f";
-constexpr std::string_view read_files =
+constexpr std::string_view supported_files =
     "NCCL's topology XML, 'nvidia-smi topo -m', 'ibnetdiscover', Slurm's topology.conf and "
     "topology.yaml";
 
 }  // namespace
 
-std::string SourceText::place(int line) const { return fmt::format("{}:{}", name, line); }
+std::string SourceText::location(int line) const { return fmt::format("{}:{}", name, line); }
 
-void SourceText::fail(int line, const std::string& what) const {
-  throw Error(fmt::format("{}: {}", place(line), what));
+void SourceText::fail(int line, const std::string& message) const {
+  throw Error(fmt::format("{}: {}", location(line), message));
 }
 
 SourceText read_source(const std::filesystem::path& path) {
@@ -34,26 +34,25 @@ SourceText read_source(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path, ignored))
     throw Error(fmt::format("{}: no such file", source.name));
   if (std::filesystem::is_directory(path, ignored))
-    throw Error(fmt::format("{}: is a folder; name the files in it", source.name));
+    throw Error(fmt::format("{}: is a directory; name the files in it", source.name));
   std::ifstream stream(path, std::ios::binary);
   std::array<char, 1U << 16U> buffer{};
-  while (stream.good() && source.text.size() <= most_bytes) {
+  while (stream.good() && source.text.size() <= max_bytes) {
     stream.read(buffer.data(), buffer.size());
     source.text.append(buffer.data(), static_cast<std::size_t>(stream.gcount()));
   }
-  if (!stream.eof() && source.text.size() <= most_bytes)
+  if (!stream.eof() && source.text.size() <= max_bytes)
     throw Error(fmt::format("{}: {}", source.name, std::strerror(errno)));
-  if (source.text.size() > most_bytes)
-    throw Error(
-        fmt::format("{}: has more than 256 MiB, which no file of a cluster has; allowed: {}",
-                    source.name, read_files));
+  if (source.text.size() > max_bytes)
+    throw Error(fmt::format("{}: is larger than 256 MiB, which is the limit; allowed: {}",
+                            source.name, supported_files));
   if (source.text.find_first_not_of(" \t\r\n") == std::string::npos)
-    throw Error(fmt::format("{}: is empty; allowed: {}", source.name, read_files));
+    throw Error(fmt::format("{}: is empty; allowed: {}", source.name, supported_files));
   if (const std::size_t at = source.text.find('\0'); at != std::string::npos)
     source.fail(
         1 + static_cast<int>(std::count(
                 source.text.begin(), source.text.begin() + static_cast<std::ptrdiff_t>(at), '\n')),
-        fmt::format("holds bytes that are no text; allowed: {}", read_files));
+        fmt::format("contains bytes that are not text; allowed: {}", supported_files));
   return source;
 }
 

@@ -7,39 +7,39 @@
 
 namespace pipewright::cluster {
 
-// A file that a tool of others wrote, as text.
+// Text of a file that another tool wrote.
 struct SourceText {
-  std::string name;  // its path
+  std::string name;  // path of the file
   std::string text;
 
-  // Throws Error: "FILE:LINE: what".
-  [[noreturn]] void fail(int line, const std::string& what) const;
-  std::string place(int line) const;  // "FILE:LINE"
+  // Throws Error "FILE:LINE: message".
+  [[noreturn]] void fail(int line, const std::string& message) const;
+  std::string location(int line) const;  // "FILE:LINE"
 };
 
-// Throws Error for what is no text, or more than such files ever are.
+// Reads a file. Throws Error if it is not text or exceeds the size limit.
 SourceText read_source(const std::filesystem::path& path);
 
-// Without line ends, and without what terminals are told by escapes.
+// Splits the text into lines, without line ends and terminal escape sequences.
 std::vector<std::string> lines_of(const SourceText& source);
 
-// The words between blanks.
+// Splits a line at blanks.
 std::vector<std::string_view> words_of(std::string_view line);
 std::string_view trimmed(std::string_view text);
 
-// A number that what was made rests on, and where it is from: a file's line, an option, a default.
+// A fact that an import uses, and its origin: a line of a file, an option or a default.
 struct Finding {
-  std::string what;
+  std::string subject;
   std::string value;
-  std::string from;
+  std::string origin;
 };
 using Findings = std::vector<Finding>;
 
-// "23.5 GB/s", as the files of platforms/nodes write it.
+// Formats a rate as in platforms/nodes: "23.5 GB/s".
 std::string rate_text(double bytes_per_second);
 
-// What payload reaches of a network's nominal rate, both in bytes/s: 24 of 25 GB/s up to HDR200, 47
-// of 50 above, as the sources of platforms/nodes say.
+// Payload rate of a network's nominal rate, both in bytes/s: 24 of 25 GB/s up to HDR200, 47 of 50
+// GB/s above, from the sources of platforms/nodes.
 double payload_of(double nominal);
 
 }  // namespace pipewright::cluster

@@ -16,7 +16,7 @@ void write_properties(XmlText& xml, const NodeKind& kind, std::string_view nics)
   if (!nics.empty()) xml.line("<prop id=\"nic\" value=\"{}\"/>", nics);
 }
 
-// GPUs around a switch.
+// Writes GPUs around a switch.
 void write_star(XmlText& xml, const NodeKind& kind, std::string_view node, std::string_view nics,
                 std::string_view link_class) {
   xml.open(
@@ -30,7 +30,7 @@ void write_star(XmlText& xml, const NodeKind& kind, std::string_view node, std::
   xml.close("cluster");
 }
 
-// NVLinks of DGX-1 from each GPU to those after it; 0 goes over PCIe.
+// NVLinks of DGX-1 from each GPU to the GPUs after it; 0 means PCIe.
 constexpr std::array<std::array<int, 8>, 8> cube_mesh{{{0, 1, 1, 2, 2, 0, 0, 0},
                                                        {0, 0, 2, 1, 0, 2, 0, 0},
                                                        {0, 0, 0, 2, 0, 0, 1, 0},
@@ -42,7 +42,7 @@ constexpr std::array<std::array<int, 8>, 8> cube_mesh{{{0, 1, 1, 2, 2, 0, 0, 0},
 constexpr double pcie3_bandwidth = 10e9;  // see the node's sources
 constexpr double pcie3_latency = 2.85e-6;
 
-// Links of xGMI between the dies of four MI250X, as Frontier's user guide draws them.
+// xGMI links between the dies of four MI250X, from Frontier's user guide.
 constexpr std::array<std::array<int, 8>, 8> twin_mesh{{{0, 4, 1, 0, 0, 0, 2, 0},
                                                        {0, 0, 0, 1, 0, 1, 0, 0},
                                                        {0, 0, 0, 4, 2, 0, 0, 0},
@@ -58,8 +58,9 @@ int links_of_pair(const NodeKind& kind, std::uint32_t a, std::uint32_t b) {
   return links.at(std::min(a, b)).at(std::max(a, b));
 }
 
-// The GPUs between two of a twin mesh, by the fewest links, and of those by the widest.
-std::vector<std::uint32_t> way_through(const NodeKind& kind, std::uint32_t a, std::uint32_t b) {
+// GPUs between two GPUs of a twin mesh, on the path with the fewest links and, among these, the
+// largest width.
+std::vector<std::uint32_t> path_through(const NodeKind& kind, std::uint32_t a, std::uint32_t b) {
   std::vector<std::uint32_t> best;
   int widest = 0;
   for (std::uint32_t i = 0; i < kind.gpus; ++i)
@@ -77,7 +78,7 @@ std::vector<std::uint32_t> way_through(const NodeKind& kind, std::uint32_t a, st
   return best;
 }
 
-// GPUs wired to each other.
+// Writes GPUs that are wired directly to each other.
 void write_mesh(XmlText& xml, const NodeKind& kind, std::string_view node, std::string_view nics,
                 std::string_view link_class) {
   xml.open("<zone id=\"{}\" routing=\"Full\">", node);
@@ -93,32 +94,32 @@ void write_mesh(XmlText& xml, const NodeKind& kind, std::string_view node, std::
     xml.line("<prop id=\"class\" value=\"{}\"/>", class_name);
     xml.close("link");
   };
-  const auto each_pair = [&](auto&& what) {
+  const auto for_each_pair = [&](auto&& visit) {
     for (std::uint32_t a = 0; a < kind.gpus; ++a)
-      for (std::uint32_t b = a + 1; b < kind.gpus; ++b) what(a, b, links_of_pair(kind, a, b));
+      for (std::uint32_t b = a + 1; b < kind.gpus; ++b) visit(a, b, links_of_pair(kind, a, b));
   };
   for (std::uint32_t gpu = 0; gpu < kind.gpus && kind.wiring == Wiring::cube_mesh; ++gpu)
     link(fmt::format("{}-pcie-{}", node, gpu), "pcie", pcie3_bandwidth, pcie3_latency);
-  each_pair([&](std::uint32_t a, std::uint32_t b, int links) {
+  for_each_pair([&](std::uint32_t a, std::uint32_t b, int links) {
     if (links > 0)
       link(fmt::format("{}-{}-{}-{}", node, kind.link_class, a, b), link_class,
            links * kind.link_bandwidth, kind.link_latency);
   });
-  each_pair([&](std::uint32_t a, std::uint32_t b, int links) {
+  for_each_pair([&](std::uint32_t a, std::uint32_t b, int links) {
     xml.open("<route src=\"{0}-gpu-{1}\" dst=\"{0}-gpu-{2}\">", node, a, b);
-    const auto over = [&](std::uint32_t from, std::uint32_t to) {
+    const auto write_crossing = [&](std::uint32_t from, std::uint32_t to) {
       xml.line("<link_ctn id=\"{}-{}-{}-{}\" direction=\"{}\"/>", node, kind.link_class,
                std::min(from, to), std::max(from, to), from < to ? "UP" : "DOWN");
     };
     if (links > 0) {
-      over(a, b);
+      write_crossing(a, b);
     } else if (kind.wiring == Wiring::twin_mesh) {
-      std::uint32_t at = a;
-      for (const std::uint32_t next : way_through(kind, a, b)) {
-        over(at, next);
-        at = next;
+      std::uint32_t gpu_before = a;
+      for (const std::uint32_t next : path_through(kind, a, b)) {
+        write_crossing(gpu_before, next);
+        gpu_before = next;
       }
-      over(at, b);
+      write_crossing(gpu_before, b);
     } else {
       xml.line("<link_ctn id=\"{}-pcie-{}\" direction=\"UP\"/>", node, a);
       xml.line("<link_ctn id=\"{}-pcie-{}\" direction=\"DOWN\"/>", node, b);
@@ -146,13 +147,13 @@ std::string escaped(std::string_view text) {
 
 std::string switch_of(const Leaf& leaf) { return leaf.name + "-switch"; }
 
-// SimGrid's <cluster> counts one number only, so the ports of a leaf with all rails are numbered
-// through the whole cluster.
+// SimGrid's <cluster> numbers hosts with a single counter, so the ports of a leaf with all rails
+// are numbered through the whole cluster.
 std::string ports_of(const Leaf& leaf, std::uint32_t node) {
   const std::uint32_t nics = leaf.kind->nics;
-  const bool many = leaf.ports == Ports::by_rail;
-  const std::string prefix = many ? fmt::format("node-{}-nic-", node) : "port-";
-  const std::uint32_t first = many ? 0 : leaf.first_port + (node - leaf.first_node) * nics;
+  const bool is_by_rail = leaf.ports == Ports::by_rail;
+  const std::string prefix = is_by_rail ? fmt::format("node-{}-nic-", node) : "port-";
+  const std::uint32_t first = is_by_rail ? 0 : leaf.first_port + (node - leaf.first_node) * nics;
   return nics == 1 ? fmt::format("{}{}", prefix, first)
                    : fmt::format("{}[{}-{}]", prefix, first, first + nics - 1);
 }
@@ -163,10 +164,11 @@ double bandwidth_down(const Leaf& leaf) {
 }
 
 std::string link_class(const NodeKind& kind, const std::vector<NodeGroup>& groups) {
-  const bool alone = std::all_of(groups.begin(), groups.end(), [&](const NodeGroup& group) {
-    return group.kind->link_class != kind.link_class || group.kind->nvlink == kind.nvlink;
-  });
-  return alone ? kind.link_class : fmt::format("{}{}", kind.link_class, kind.nvlink);
+  const bool is_only_generation =
+      std::all_of(groups.begin(), groups.end(), [&](const NodeGroup& group) {
+        return group.kind->link_class != kind.link_class || group.kind->nvlink == kind.nvlink;
+      });
+  return is_only_generation ? kind.link_class : fmt::format("{}{}", kind.link_class, kind.nvlink);
 }
 
 std::vector<Unit> cut_into_units(const std::vector<NodeGroup>& groups, std::uint32_t leaf_nodes,
@@ -175,20 +177,21 @@ std::vector<Unit> cut_into_units(const std::vector<NodeGroup>& groups, std::uint
   std::uint32_t first = 0;
   std::uint32_t port = 0;
   for (const NodeGroup& group : groups) {
-    for (std::uint32_t done = 0; done < group.count; done += leaf_nodes) {
-      const std::uint32_t nodes = std::min(leaf_nodes, group.count - done);
-      const bool many = ports == Ports::by_rail && has_ports(*group.kind);
+    for (std::uint32_t placed = 0; placed < group.count; placed += leaf_nodes) {
+      const std::uint32_t nodes = std::min(leaf_nodes, group.count - placed);
+      const bool is_by_rail = ports == Ports::by_rail && has_ports(*group.kind);
       Unit unit;
-      for (std::uint32_t rail = 0; rail < (many ? group.kind->nics : 1); ++rail)
-        unit.leaves.push_back({.name = many ? fmt::format("leaf-{}-{}", units.size(), rail)
-                                            : fmt::format("leaf-{}", units.size()),
-                               .kind = group.kind,
-                               .first_node = first,
-                               .nodes = nodes,
-                               .first_port = port,
-                               .ports = ports == Ports::by_rail && !many ? Ports::together : ports,
-                               .rail = rail,
-                               .link_class = link_class(*group.kind, groups)});
+      for (std::uint32_t rail = 0; rail < (is_by_rail ? group.kind->nics : 1); ++rail)
+        unit.leaves.push_back(
+            {.name = is_by_rail ? fmt::format("leaf-{}-{}", units.size(), rail)
+                                : fmt::format("leaf-{}", units.size()),
+             .kind = group.kind,
+             .first_node = first,
+             .nodes = nodes,
+             .first_port = port,
+             .ports = ports == Ports::by_rail && !is_by_rail ? Ports::together : ports,
+             .rail = rail,
+             .link_class = link_class(*group.kind, groups)});
       units.push_back(std::move(unit));
       first += nodes;
       port += nodes * group.kind->nics;
@@ -204,10 +207,10 @@ void write_node(XmlText& xml, const NodeKind& kind, std::string_view name, std::
 }
 
 void write_nodes(XmlText& xml, const std::vector<Unit>& units) {
-  const bool any = std::any_of(units.begin(), units.end(), [](const Unit& unit) {
+  const bool has_ported_nodes = std::any_of(units.begin(), units.end(), [](const Unit& unit) {
     return has_ports(*unit.leaves.front().kind);
   });
-  if (!any) return;
+  if (!has_ported_nodes) return;
   xml.open("<zone id=\"nodes\" routing=\"None\">");
   for (const Unit& unit : units) {
     const Leaf& leaf = unit.leaves.front();
@@ -223,14 +226,14 @@ void write_nodes(XmlText& xml, const std::vector<Unit>& units) {
 void write_leaf(XmlText& xml, const Leaf& leaf) {
   const NodeKind& kind = *leaf.kind;
   if (has_ports(kind)) {
-    const bool one_rail = leaf.ports == Ports::by_rail;
-    const std::uint32_t first = one_rail ? leaf.first_node : leaf.first_port;
-    const std::uint32_t count = leaf.nodes * (one_rail ? 1 : kind.nics);
+    const bool is_by_rail = leaf.ports == Ports::by_rail;
+    const std::uint32_t first = is_by_rail ? leaf.first_node : leaf.first_port;
+    const std::uint32_t count = leaf.nodes * (is_by_rail ? 1 : kind.nics);
     xml.open(
         "<cluster id=\"{}\" prefix=\"{}\" radical=\"{}-{}\" suffix=\"{}\" speed=\"1f\" bw=\"{}\" "
         "lat=\"{}\" sharing_policy=\"SPLITDUPLEX\" router_id=\"{}\">",
-        leaf.name, one_rail ? "node-" : "port-", first, first + count - 1,
-        one_rail ? fmt::format("-nic-{}", leaf.rail) : "", bandwidth_text(kind.nic_bandwidth),
+        leaf.name, is_by_rail ? "node-" : "port-", first, first + count - 1,
+        is_by_rail ? fmt::format("-nic-{}", leaf.rail) : "", bandwidth_text(kind.nic_bandwidth),
         latency_text(kind.nic_latency), switch_of(leaf));
     xml.line("<prop id=\"class\" value=\"nic\"/>");
     xml.close("cluster");

@@ -14,7 +14,7 @@
 
 namespace pipewright::cluster {
 
-// The lines of an XML file, indented.
+// Text of an XML file, with indented lines.
 class XmlText {
  public:
   template <class... Values>
@@ -22,10 +22,10 @@ class XmlText {
     text_.append(2 * depth_, ' ');
     fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
     text_ += '\n';
-    if (text_.size() > most_bytes)
+    if (text_.size() > max_bytes)
       throw Error(
-          "the file would have more than 1 GB; allowed: fewer nodes, or nodes whose GPUs are on a "
-          "switch, which are a line each");
+          "the file would be larger than 1 GB; allowed: fewer nodes, or nodes with a switch, which "
+          "need only one line each");
   }
   template <class... Values>
   void open(fmt::format_string<Values...> format, Values&&... values) {
@@ -39,80 +39,82 @@ class XmlText {
   std::string take() { return std::move(text_); }
 
  private:
-  static constexpr std::size_t most_bytes = 1'000'000'000;
+  static constexpr std::size_t max_bytes = 1'000'000'000;
   std::string text_;
   std::size_t depth_ = 0;
 };
 
-// As an attribute of XML may hold it.
+// Escapes a text for an XML attribute.
 std::string escaped(std::string_view text);
 
-// "24GBps", "1.7us", as SimGrid reads them and as exactly as they print.
+// Formats quantities for SimGrid: "24GBps", "1.7us".
 inline std::string bandwidth_text(double bytes_per_second) {
   return fmt::format("{:.10g}GBps", bytes_per_second / 1e9);
 }
 inline std::string speed_text(double flops) { return fmt::format("{:.10g}Tf", flops / 1e12); }
 inline std::string latency_text(double seconds) { return fmt::format("{:.10g}us", seconds * 1e6); }
 
-// A platform file up to where its zones begin: what its numbers rest on, `remarks` among it, and
-// what messages cost beside links. And its end, with the text of it all.
+// Writes the beginning of a platform file, before its zones: a comment with the sources of its
+// numbers and `remarks`, and the message costs. close_platform() writes the end and returns the
+// text.
 void open_platform(XmlText& xml, const PlatformRequest& request,
                    std::span<const std::string> remarks);
 std::string close_platform(XmlText& xml);
-// Throws Error for more than can be simulated.
+// Throws Error if there are more GPUs than can be simulated.
 void check_gpus(std::uint64_t gpus);
 
-inline constexpr double switch_latency = 0.2e-6;  // seconds, with its cable; an assumption
+inline constexpr double switch_latency = 0.2e-6;  // seconds, including the cable; an assumption
 
-// How the ports of a node's NICs are spread: over leaves, one each, or all on one.
+// Placement of the ports of a node's NICs: one leaf per NIC, or all on one leaf.
 enum class Ports : std::uint8_t { by_rail, together };
 
-// A switch and the nodes on it, or one rail of them: a zone called `name` that is entered at the
-// router switch_of(leaf).
+// A leaf switch with its nodes, or with one rail of them: a zone `name` whose router is
+// switch_of(leaf).
 struct Leaf {
   std::string name;
   const NodeKind* kind = nullptr;
   std::uint32_t first_node = 0;
   std::uint32_t nodes = 0;
-  std::uint32_t first_port = 0;  // through the whole cluster, of those of all its nodes
+  std::uint32_t first_port = 0;  // counted over the ports of the whole cluster
   Ports ports = Ports::together;
-  std::uint32_t rail = 0;  // by_rail: the NIC of each node that it has
-  std::string link_class;  // of its nodes' links between GPUs
+  std::uint32_t rail = 0;  // by_rail: index of the NIC in each node
+  std::string link_class;  // class of the links between GPUs
 };
 
-// Nodes that stand together: one leaf, or one for each NIC of a node.
+// A group of nodes with a common leaf, or with one leaf per NIC.
 struct Unit {
   std::vector<Leaf> leaves;
 };
 
 std::string switch_of(const Leaf& leaf);
-// What all its nodes can send at once, bytes/s.
+// Bandwidth that all nodes of a leaf can send together, in bytes/s.
 double bandwidth_down(const Leaf& leaf);
 
-// The class of a kind's links between GPUs: "nvlink", or "nvlink3" in a cluster that has another
-// generation too, so that each keeps what it alone can do.
+// Class of the links between the GPUs of a kind: "nvlink", or "nvlink3" if the cluster has other
+// generations too, so that each generation keeps its own parameters.
 std::string link_class(const NodeKind& kind, const std::vector<NodeGroup>& groups);
 
-// Cuts the nodes into units of at most `leaf_nodes` of one kind.
+// Divides the nodes into units of at most `leaf_nodes` nodes of the same kind.
 std::vector<Unit> cut_into_units(const std::vector<NodeGroup>& groups, std::uint32_t leaf_nodes,
                                  Ports ports);
 
-// "node-3-nic-[0-7]" by rail, "port-[24-31]" together.
+// Names of a node's ports: "node-3-nic-[0-7]" by rail, "port-[24-31]" together.
 std::string ports_of(const Leaf& leaf, std::uint32_t node);
 
-// A node's GPUs "NAME-gpu-0" and on, and its links between them, as a zone of its name. Those of a
-// switch or of PCIe are around the router "NAME-switch". `nics` names the ports that they share.
+// Writes a node as a zone with its name: GPUs "NAME-gpu-0", .. and the links between them. If the
+// GPUs are on a switch or on PCIe, the router is "NAME-switch". `nics` names the ports that they
+// share.
 void write_node(XmlText& xml, const NodeKind& kind, std::string_view name, std::string_view nics,
                 std::string_view link_class);
 
-// The zone of all nodes that reach the fabric through the ports of NICs; those that reach it over
+// Writes the zone of all nodes that reach the fabric through NIC ports. Nodes that reach it over
 // the host's PCIe are written with their leaf.
 void write_nodes(XmlText& xml, const std::vector<Unit>& units);
 void write_leaf(XmlText& xml, const Leaf& leaf);
 
-// A zone of one router, which joins the zones around it.
+// Writes a zone with a single router, which connects the zones around it.
 void write_switch(XmlText& xml, const std::string& name);
-// A duplex link between two zones and the route over it, up from `below`.
+// A duplex link between two zones, and the route over it, up from `below`.
 struct Uplink {
   std::string name;
   std::string link_class;
@@ -125,33 +127,34 @@ struct Uplink {
 };
 void write_uplinks(XmlText& xml, const std::vector<Uplink>& uplinks);
 
-// How leaves are joined. Each writes the zone "fabric".
+// Fabrics. Each function writes the zone "fabric".
 
-// All leaves under their spines, or one that stands for as many switches as the leaves have cables
-// to. What goes up from a leaf is what its nodes can send, over the oversubscription.
+// All leaves below their spines, or below a single spine that represents all switches that the
+// leaves are cabled to. The uplink of a leaf has the bandwidth of its nodes divided by the
+// oversubscription.
 void write_leaf_spine(XmlText& xml, const std::vector<Unit>& units, const PlatformRequest& request);
 
-// The leaves alone: a rail reaches no other but over NVLink.
+// Leaves without spines: rails are connected only through NVLink.
 void write_rails_alone(XmlText& xml, const std::vector<Unit>& units,
                        const PlatformRequest& request);
 
-// Pods, each of so many units under a spine, under one core.
+// Pods of several units below a spine, and all pods below one core.
 void write_fat_tree(XmlText& xml, const std::vector<Unit>& units, const PlatformRequest& request);
 
-// Groups of leaves, a link between any two leaves of a group and any two groups: shortest paths
-// through a balanced dragonfly (Kim et al. 2008, ISCA, section 3: a = 2p = 2h, where a leaf has p
-// nodes' links, a group a leaves, and a leaf h links to other groups).
+// Groups of leaves with a link between any two leaves of a group and between any two groups:
+// shortest paths through a balanced dragonfly (Kim et al. 2008, ISCA, section 3: a = 2p = 2h for a
+// leaves per group, p nodes' links per leaf and h links per leaf to other groups).
 void write_dragonfly(XmlText& xml, const std::vector<Unit>& units, const PlatformRequest& request);
 
-// Groups of leaves under spines, and from each spine a link to one of every other group, so that as
-// many gateways lead from group to group as a group has spines (Dragonfly+, Shpiner et al. 2017,
-// HiPINEB): as many as leaves, or as the request says.
+// Groups of leaves below spines, with a link from each spine to one spine of every other group, so
+// that a group has one gateway per spine to each other group (Dragonfly+, Shpiner et al. 2017,
+// HiPINEB). The number of spines is that of the leaves unless the request sets it.
 void write_dragonfly_plus(XmlText& xml, const std::vector<Unit>& units,
                           const PlatformRequest& request);
 
-// Every node, a leaf of its own, is a corner; the bandwidth of its NICs is spread over its cables,
-// two in each dimension, or one where a side has but two corners. Paths go through one dimension
-// after the other.
+// Every node is a leaf of its own and a corner of the torus. The bandwidth of its NICs is divided
+// among its cables: two in each dimension, or one if the side has only two corners. Routes cross
+// one dimension after the other.
 void write_torus(XmlText& xml, const std::vector<Unit>& units, const PlatformRequest& request);
 
 }  // namespace pipewright::cluster

@@ -15,9 +15,9 @@
 namespace pipewright::cluster {
 namespace {
 
-constexpr std::uint32_t most_gpus = 1U << 20U;
-constexpr std::uint32_t most_spines = 1024;
-constexpr std::uint32_t most_planes = 8;
+constexpr std::uint32_t max_cluster_gpus = 1U << 20U;
+constexpr std::uint32_t max_spines = 1024;
+constexpr std::uint32_t max_planes = 8;
 
 struct FabricWriter {
   Fabric fabric;
@@ -26,37 +26,38 @@ struct FabricWriter {
 };
 constexpr std::array writers{
     FabricWriter{{.name = "rail",
-                  .help = "a leaf for each NIC of 32 nodes, and spines above: DGX H100 SuperPOD's",
+                  .help = "one leaf per NIC of 32 nodes, with spines above (DGX H100 SuperPOD)",
                   .leaf_nodes = 32},
                  Ports::by_rail,
                  write_leaf_spine},
     FabricWriter{{.name = "rail-only",
-                  .help = "a leaf for each NIC of all nodes, and nothing above",
-                  .leaf_nodes = most_gpus},
+                  .help = "one leaf per NIC of all nodes, without spines",
+                  .leaf_nodes = max_cluster_gpus},
                  Ports::by_rail,
                  write_rails_alone},
     FabricWriter{{.name = "leaf-spine",
-                  .help = "all NICs of 4 nodes on one leaf, and spines above",
+                  .help = "all NICs of 4 nodes on one leaf, with spines above",
                   .leaf_nodes = 4},
                  Ports::together,
                  write_leaf_spine},
     FabricWriter{{.name = "fat-tree",
-                  .help = "three levels: rails of 32 nodes, pods of 4 such, and a core",
+                  .help = "three levels: rails of 32 nodes, pods of 4 rail groups, and a core",
                   .leaf_nodes = 32},
                  Ports::by_rail,
                  write_fat_tree},
     FabricWriter{{.name = "dragonfly",
-                  .help = "groups of 4 leaves of 4 nodes, all joined to all",
+                  .help = "groups of 4 leaves of 4 nodes, connected all to all",
                   .leaf_nodes = 4},
                  Ports::together,
                  write_dragonfly},
-    FabricWriter{{.name = "dragonfly+",
-                  .help = "groups of 4 leaves of 4 nodes under spines, each joined to all groups",
-                  .leaf_nodes = 4},
-                 Ports::together,
-                 write_dragonfly_plus},
+    FabricWriter{
+        {.name = "dragonfly+",
+         .help = "groups of 4 leaves of 4 nodes below spines, each connected to all groups",
+         .leaf_nodes = 4},
+        Ports::together,
+        write_dragonfly_plus},
     FabricWriter{{.name = "torus",
-                  .help = "a node is joined to its neighbours in three dimensions",
+                  .help = "every node connected to its neighbours in three dimensions",
                   .leaf_nodes = 1},
                  Ports::together,
                  write_torus},
@@ -68,14 +69,15 @@ const FabricWriter& find_fabric(const std::string& name) {
     if (writer.fabric.name == name) return writer;
     names.push_back(writer.fabric.name);
   }
-  throw Error(fmt::format("no fabric is called '{}'; there are {}", name, fmt::join(names, ", ")));
+  throw Error(fmt::format("fabric '{}' is unknown; choose from {}", name, fmt::join(names, ", ")));
 }
 
-void check(const PlatformRequest& request) {
+void check_request(const PlatformRequest& request) {
   if (request.nodes.empty()) throw Error("a platform needs nodes");
   std::uint64_t gpus = 0;
   for (const NodeGroup& group : request.nodes) {
-    if (group.count == 0) throw Error(fmt::format("0 nodes of {}; 1 at least", group.kind->name));
+    if (group.count == 0)
+      throw Error(fmt::format("0 nodes of {}; allowed: at least 1", group.kind->name));
     gpus += std::uint64_t{group.count} * group.kind->gpus;
   }
   check_gpus(gpus);
@@ -83,51 +85,52 @@ void check(const PlatformRequest& request) {
        {std::pair{"oversubscription", request.oversubscription},
         std::pair{"core oversubscription", request.core_oversubscription}})
     if (std::isnan(ratio) || ratio < 0.01 || ratio > 100)
-      throw Error(
-          fmt::format("{} {:g} must be from 0.01 to 100; 1 blocks nothing, 2 halves what goes up",
-                      name, ratio));
-  if (request.spines > most_spines || request.planes == 0 || request.planes > most_planes)
+      throw Error(fmt::format(
+          "{} {:g} must be from 0.01 to 100; 1 is non-blocking, 2 halves the uplink bandwidth",
+          name, ratio));
+  if (request.spines > max_spines || request.planes == 0 || request.planes > max_planes)
     throw Error(fmt::format("{} spines and {} planes; allowed: at most {} spines, 1 to {} planes",
-                            request.spines, request.planes, most_spines, most_planes));
+                            request.spines, request.planes, max_spines, max_planes));
   if (request.fabric == "torus" && request.leaf_nodes > 1)
-    throw Error(fmt::format("a torus has one node at each corner, not {}", request.leaf_nodes));
+    throw Error(fmt::format("a torus has one node per corner, not {}", request.leaf_nodes));
   if (request.pod_leaves == 0 || request.group_leaves == 0)
-    throw Error("a pod, or a group, of 0 leaves; 1 at least");
+    throw Error("a pod or a group has 0 leaves; allowed: at least 1");
 }
 
-// What a cluster of several kinds takes of numbers that stand in a file once.
-void write_what_is_common(XmlText& xml, const PlatformRequest& request) {
+// Writes the launch latency of each kind if they differ, because the file holds only one number.
+void write_common_launch(XmlText& xml, const PlatformRequest& request) {
   std::set<double> launches;
-  std::vector<std::string> taken;
+  std::vector<std::string> descriptions;
   for (const NodeGroup& group : request.nodes) {
     const double launch = launch_of(*group.kind);
     launches.insert(launch);
-    taken.push_back(fmt::format("{} on {}", latency_text(launch), group.kind->name));
+    descriptions.push_back(fmt::format("{} on {}", latency_text(launch), group.kind->name));
   }
   if (launches.size() < 2) return;
-  xml.line("Of several kinds, an operation takes the longest launch: {}.", fmt::join(taken, ", "));
+  xml.line("Of several kinds, an operation takes the longest launch: {}.",
+           fmt::join(descriptions, ", "));
 }
 
 void write_comment(XmlText& xml, const PlatformRequest& request,
                    std::span<const std::string> remarks) {
-  std::set<std::string, std::less<>> told;
+  std::set<std::string, std::less<>> written;
   xml.line("<!--");
-  // A comment ends where two hyphens stand.
-  const auto tell = [&](std::string_view lines) {
-    if (lines.empty() || !told.insert(std::string(lines)).second) return;
+  // Adds a text once. XML comments may not contain two hyphens in a row.
+  const auto add_text = [&](std::string_view lines) {
+    if (lines.empty() || !written.insert(std::string(lines)).second) return;
     std::string text(lines);
     for (std::size_t at = text.find("--"); at != std::string::npos; at = text.find("--", at))
       text.insert(at + 1, " ");
     xml.line("{}", text);
   };
   for (const NodeGroup& group : request.nodes) {
-    tell(fmt::format("{}: {}.", group.kind->name, group.kind->help));
-    for (const std::string& lines : group.kind->sources) tell(lines);
+    add_text(fmt::format("{}: {}.", group.kind->name, group.kind->help));
+    for (const std::string& lines : group.kind->sources) add_text(lines);
   }
-  for (const std::string& lines : remarks) tell(lines);
-  tell(latency_source());
-  tell(message_source());
-  write_what_is_common(xml, request);
+  for (const std::string& lines : remarks) add_text(lines);
+  add_text(latency_source());
+  add_text(message_source());
+  write_common_launch(xml, request);
   xml.line(
       "A bandwidth is what payload reaches in one direction. Links of several cables, as those");
   xml.line("between switches, have the sum, as adaptive routing spreads over them.");
@@ -137,18 +140,18 @@ void write_comment(XmlText& xml, const PlatformRequest& request,
 }  // namespace
 
 std::span<const Fabric> fabrics() {
-  static const std::vector<Fabric> all = [] {
+  static const std::vector<Fabric> list_of_fabrics = [] {
     std::vector<Fabric> list;
     for (const FabricWriter& writer : writers) list.push_back(writer.fabric);
     return list;
   }();
-  return all;
+  return list_of_fabrics;
 }
 
 void check_gpus(std::uint64_t gpus) {
-  if (gpus > most_gpus)
-    throw Error(fmt::format("{} GPUs are more than can be simulated; allowed: at most {}", gpus,
-                            most_gpus));
+  if (gpus > max_cluster_gpus)
+    throw Error(fmt::format("{} GPUs exceed the limit for simulation; allowed: at most {}", gpus,
+                            max_cluster_gpus));
 }
 
 void open_platform(XmlText& xml, const PlatformRequest& request,
@@ -169,15 +172,15 @@ std::string close_platform(XmlText& xml) {
   return xml.take();
 }
 
-std::string make_platform(const PlatformRequest& wanted) {
-  check(wanted);
-  PlatformRequest request = wanted;
-  // In planes each NIC has as many ports as there are.
+std::string make_platform(const PlatformRequest& original) {
+  check_request(original);
+  PlatformRequest request = original;
+  // Each NIC has one port per plane.
   std::vector<NodeKind> kinds;
-  for (const NodeGroup& group : wanted.nodes) kinds.push_back(*group.kind);
+  for (const NodeGroup& group : original.nodes) kinds.push_back(*group.kind);
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     if (request.planes > 1 && kinds[i].wiring == NodeKind::Wiring::pcie)
-      throw Error(fmt::format("{} has no NICs of its GPUs' own, which planes need", kinds[i].name));
+      throw Error(fmt::format("planes need a NIC per GPU, which {} does not have", kinds[i].name));
     kinds[i].nics *= request.planes;
     kinds[i].nic_bandwidth /= request.planes;
     request.nodes[i].kind = &kinds[i];

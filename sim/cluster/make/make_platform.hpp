@@ -17,7 +17,7 @@ struct Fabric {
 };
 std::span<const Fabric> fabrics();
 
-// A platform file in SimGrid's XML. Throws Error, which says what would be right.
-std::string make_platform(const PlatformRequest& wanted);
+// Generates a platform file in SimGrid's XML. Throws Error that names what is allowed.
+std::string make_platform(const PlatformRequest& request);
 
 }  // namespace pipewright::cluster

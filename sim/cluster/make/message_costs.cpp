@@ -7,11 +7,11 @@
 namespace pipewright::cluster {
 namespace {
 
-// Of GPUs with NVLinks of one generation. Latencies and efficiencies of LL and LL128 are parts of
-// the links'.
+// Message costs of GPUs with one NVLink generation. Latencies and efficiencies of LL and LL128 are
+// fractions of those of the links.
 struct Costs {
   std::uint32_t generation;
-  double launch;  // seconds, and so are the next three
+  double launch;  // seconds, like the next three
   double simple_launch;
   double ll128_launch;
   double message;
@@ -23,7 +23,7 @@ struct Costs {
   double ll128_efficiency;
   double sharp_latency;  // seconds
 };
-// Without measurements of their own: V100, links that are no NVLinks, and PCIe.
+// Costs without measurements: V100, links other than NVLink, and PCIe.
 constexpr Costs unmeasured{.generation = 0,
                            .launch = 10e-6,
                            .simple_launch = 0,
@@ -74,24 +74,23 @@ constexpr std::array measured{Costs{.generation = 3,
                                     .sharp_latency = 38e-6}};
 
 const Costs& costs_of(std::uint32_t generation) {
-  const auto* const found = std::ranges::find(measured, generation, &Costs::generation);
-  return found == measured.end() ? unmeasured : *found;
+  const auto* const it = std::ranges::find(measured, generation, &Costs::generation);
+  return it == measured.end() ? unmeasured : *it;
 }
 
-// Which NCCL chooses algorithms and protocols unless a scenario says another: PyTorch 2.8 to 2.10
-// come with it.
-constexpr std::string_view usual_nccl = "2.27";
+// Default version of NCCL for choosing algorithms and protocols; PyTorch 2.8 to 2.10 ship it.
+constexpr std::string_view default_nccl = "2.27";
 
 struct Links {
   std::uint32_t generation = 0;
   double sharp = 0;
 };
 
-double longest(const PlatformRequest& request, double Costs::*of) {
-  double most = 0;
+double longest(const PlatformRequest& request, double Costs::*member) {
+  double longest_time = 0;
   for (const NodeGroup& group : request.nodes)
-    most = std::max(most, costs_of(group.kind->nvlink).*of);
-  return most;
+    longest_time = std::max(longest_time, costs_of(group.kind->nvlink).*member);
+  return longest_time;
 }
 
 }  // namespace
@@ -127,18 +126,18 @@ void write_message_costs(XmlText& xml, const PlatformRequest& request) {
     has_pcie = has_pcie || kind.wiring == Wiring::pcie || kind.wiring == Wiring::cube_mesh;
     if (kind.wiring == Wiring::pcie) continue;
     const Links links{kind.nvlink, kind.sharp};
-    const auto [place, is_new] = classes.try_emplace(link_class(kind, request.nodes), links);
-    place->second.sharp = std::min(place->second.sharp, kind.sharp);
+    const auto [entry, is_new] = classes.try_emplace(link_class(kind, request.nodes), links);
+    entry->second.sharp = std::min(entry->second.sharp, kind.sharp);
   }
   const auto write = [&](std::string_view name, const auto& value) {
     xml.line("<prop id=\"{}\" value=\"{}\"/>", name, value);
   };
   const bool has_nvlink =
-      std::ranges::any_of(classes, [](const auto& one) { return one.second.generation > 0; });
-  if (has_nvlink) write("collective.nccl", usual_nccl);
+      std::ranges::any_of(classes, [](const auto& entry) { return entry.second.generation > 0; });
+  if (has_nvlink) write("collective.nccl", default_nccl);
   write("collective.launch", latency_text(launch));
-  if (const double more = longest(request, &Costs::simple_launch); more > 0)
-    write("collective.simple-launch", latency_text(more));
+  if (const double extra_latency = longest(request, &Costs::simple_launch); extra_latency > 0)
+    write("collective.simple-launch", latency_text(extra_latency));
   write("collective.ll128-launch", latency_text(longest(request, &Costs::ll128_launch)));
   write("collective.message", "2.5us");
   write("collective.ring-ends", longest(request, &Costs::ring_ends));
@@ -161,7 +160,7 @@ void write_message_costs(XmlText& xml, const PlatformRequest& request) {
   }
   write("nic.ll-latency", "0.19");
   write("nic.ll-efficiency", "0.12");
-  // NCCL takes LL128 over a network where NVLink leads to the NICs.
+  // NCCL uses LL128 over a network if NVLink leads to the NICs.
   if (classes.empty()) return;
   write("nic.ll128-latency", "0.29");
   write("nic.ll128-efficiency", "0.92");

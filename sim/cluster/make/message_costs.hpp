@@ -6,14 +6,14 @@
 
 namespace pipewright::cluster {
 
-// Where its numbers come from, as lines of a comment.
+// Sources of the message costs, as lines of a comment.
 std::string_view message_source();
 
-// The properties of the outermost zone: what messages cost beside links, by the generation of
-// NVLinks. A cluster of several kinds takes the longest times for all.
+// Writes the message costs as properties of the outermost zone, by NVLink generation. If a cluster
+// has several kinds of nodes, the longest times apply to all.
 void write_message_costs(XmlText& xml, const PlatformRequest& request);
 
-// Seconds that an operation of this kind takes before its first step.
+// Launch latency of a collective on this kind of node, in seconds.
 double launch_of(const NodeKind& kind);
 
 }  // namespace pipewright::cluster

@@ -24,16 +24,16 @@ constexpr config::Document node_document{"a node", "gpu, link_bandwidth and nic_
 constexpr std::array<std::string_view, 5> wiring_names{"nvswitch", "mesh", "cube_mesh", "twin_mesh",
                                                        "pcie"};
 
-// What a file leaves out, in seconds: see latency_source().
+// Defaults in seconds; see latency_source().
 constexpr double nvlink_latency = 1.7e-6;
 constexpr double pcie_latency = 2.85e-6;
 constexpr double nic_latency = 6.8e-6;
 
-constexpr std::uint32_t most_gpus = 4096;  // that links without a network join
+constexpr std::uint32_t max_node_gpus = 4096;  // in one node
 
 double read_bandwidth(const Field& field) {
   return config::parse_bandwidth(config::read_text(field, "a bandwidth such as 370 GB/s"),
-                                 subject(field), "what a link carries one way");
+                                 subject(field), "bandwidth of a link in one direction");
 }
 double read_speed(const Field& field) {
   return config::parse_flops(config::read_text(field, "a rate such as 989 TFLOP/s"), subject(field),
@@ -49,7 +49,7 @@ std::string read_memory(const Field& field) {
   std::erase(text, ' ');
   return text;
 }
-// Part of the names of links.
+// Reads a link class, which is part of the names of links.
 std::string read_link_class(const Field& field) {
   constexpr std::string_view allowed = "letters, digits and hyphens, such as xgmi";
   const std::string& text = config::read_text(field, allowed);
@@ -73,54 +73,59 @@ template <auto member>
 constexpr auto seconds = config::into<member, read_seconds>({ValueType::time});
 
 constexpr std::array table{
-    Key<NodeKind>{{.name = "help", .help = "what it is, in a line"},
+    Key<NodeKind>{{.name = "help", .help = "description in one line"},
                   config::text<&NodeKind::help, "a line of text">},
-    Key<NodeKind>{{.name = "sources", .help = "where its numbers come from, a list of texts"},
+    Key<NodeKind>{{.name = "sources", .help = "sources of the numbers, a list of texts"},
                   config::into<&NodeKind::sources, read_sources>({ValueType::text, true})},
+    Key<NodeKind>{{.name = "gpu", .help = "GPU type, a file of platforms/gpus", .required = true},
+                  config::text<&NodeKind::gpu, "the name of a GPU">},
     Key<NodeKind>{
-        {.name = "gpu", .help = "type of its GPUs, as in platforms/gpus", .required = true},
-        config::text<&NodeKind::gpu, "the name of a GPU">},
-    Key<NodeKind>{{.name = "gpus", .help = "how many that links join", .default_value = "8"},
-                  config::count<&NodeKind::gpus>},
+        {.name = "gpus", .help = "number of GPUs that the links connect", .default_value = "8"},
+        config::count<&NodeKind::gpus>},
     Key<NodeKind>{
-        {.name = "speed", .help = "of a GPU, dense FLOP/s in bf16; else the GPU's file's"},
+        {.name = "speed", .help = "dense bf16 FLOP/s of a GPU; default: from the GPU file"},
         config::into<&NodeKind::speed, read_speed>({ValueType::rate})},
-    Key<NodeKind>{{.name = "memory", .help = "of a GPU; else the GPU's file's"},
+    Key<NodeKind>{{.name = "memory", .help = "memory of a GPU; default: from the GPU file"},
                   config::into<&NodeKind::memory, read_memory>({ValueType::size})},
-    Key<NodeKind>{{.name = "wiring", .help = "what joins its GPUs", .default_value = "nvswitch"},
-                  config::choice<&NodeKind::wiring, wiring_names>},
-    Key<NodeKind>{{.name = "nvlink", .help = "generation of its NVLinks, if it has them"},
+    Key<NodeKind>{
+        {.name = "wiring", .help = "wiring between the GPUs", .default_value = "nvswitch"},
+        config::choice<&NodeKind::wiring, wiring_names>},
+    Key<NodeKind>{{.name = "nvlink", .help = "NVLink generation, if there are NVLinks"},
                   config::count<&NodeKind::nvlink, "4">},
     Key<NodeKind>{{.name = "link_class",
-                   .help = "what its links between GPUs are called, such as xgmi",
+                   .help = "class of the links between GPUs, such as xgmi",
                    .default_value = "nvlink"},
                   config::into<&NodeKind::link_class, read_link_class>({ValueType::text})},
-    Key<NodeKind>{{.name = "link_bandwidth",
-                   .help = "of a GPU's link, or of each pair's in a mesh, one way",
-                   .required = true},
-                  bandwidth<&NodeKind::link_bandwidth>},
+    Key<NodeKind>{
+        {.name = "link_bandwidth",
+         .help = "bandwidth of a GPU's link (in a mesh: of each pair's link), in one direction",
+         .required = true},
+        bandwidth<&NodeKind::link_bandwidth>},
     Key<NodeKind>{{.name = "link_latency",
-                   .help = "a ring's step over it, of which each end has half",
+                   .help = "latency of a ring step over the link, half of it at each end",
                    .default_value = "1.7 us"},
                   seconds<&NodeKind::link_latency>},
-    Key<NodeKind>{{.name = "nics", .help = "of the node; as many as GPUs unless told"},
+    Key<NodeKind>{{.name = "nics", .help = "number of NICs per node; default: one per GPU"},
                   config::count<&NodeKind::nics>},
-    Key<NodeKind>{{.name = "nic_bandwidth", .help = "of one of them, one way", .required = true},
-                  bandwidth<&NodeKind::nic_bandwidth>},
     Key<NodeKind>{
-        {.name = "nic_latency", .help = "as link_latency, of NICs", .default_value = "6.8 us"},
-        seconds<&NodeKind::nic_latency>},
-    Key<NodeKind>{{.name = "launch",
-                   .help = "of a collective, before its first step",
-                   .default_value = "10 us"},
-                  seconds<&NodeKind::launch>},
-    Key<NodeKind>{{.name = "sharp_efficiency",
-                   .help = "part of the links' bandwidth that sums in switches reach, if they can"},
-                  config::part<&NodeKind::sharp, "a part of the links' bandwidth">},
+        {.name = "nic_bandwidth", .help = "bandwidth of a NIC in one direction", .required = true},
+        bandwidth<&NodeKind::nic_bandwidth>},
+    Key<NodeKind>{{.name = "nic_latency",
+                   .help = "latency of a ring step over NICs, half of it at each end",
+                   .default_value = "6.8 us"},
+                  seconds<&NodeKind::nic_latency>},
+    Key<NodeKind>{
+        {.name = "launch", .help = "launch latency of a collective", .default_value = "10 us"},
+        seconds<&NodeKind::launch>},
+    Key<NodeKind>{
+        {.name = "sharp_efficiency",
+         .help = "fraction of the links' bandwidth for reductions in switches, if supported"},
+        config::part<&NodeKind::sharp, "a part of the links' bandwidth">},
 };
 
-config::Error refused(const config::Value& tree, std::string_view key, const std::string& what) {
-  return config::Error(config::origin_of(tree, key), what);
+config::Error key_error(const config::Value& tree, std::string_view key,
+                        const std::string& message) {
+  return config::Error(config::origin_of(tree, key), message);
 }
 
 }  // namespace
@@ -151,28 +156,26 @@ NodeKind read_node_kind(const config::Value& tree, const std::string& name) {
   if (kind.help.empty()) kind.help = fmt::format("{} {}", kind.gpus, kind.gpu);
   const bool is_fixed = kind.wiring == Wiring::cube_mesh || kind.wiring == Wiring::twin_mesh;
   if (is_fixed && kind.gpus != 8)
-    throw refused(tree, "gpus",
-                  fmt::format("gpus is {}; a {} has 8", kind.gpus,
-                              kind.wiring == Wiring::cube_mesh ? "cube_mesh, as of DGX-1,"
-                                                               : "twin_mesh, as of MI250X,"));
-  if (kind.gpus > most_gpus)
-    throw refused(tree, "gpus",
-                  fmt::format("gpus is {}; allowed: as many as links join, at most {}", kind.gpus,
-                              most_gpus));
+    throw key_error(
+        tree, "gpus",
+        fmt::format("gpus is {}; allowed: 8 for {}", kind.gpus,
+                    kind.wiring == Wiring::cube_mesh ? "cube_mesh (DGX-1)" : "twin_mesh (MI250X)"));
+  if (kind.gpus > max_node_gpus)
+    throw key_error(tree, "gpus",
+                    fmt::format("gpus is {}; allowed: at most {}", kind.gpus, max_node_gpus));
   if (kind.nics > kind.gpus && kind.wiring != Wiring::pcie)
-    throw refused(
-        tree, "nics",
-        fmt::format("nics is {}, more than its {} GPUs; allowed: one for each GPU at most, "
-                    "of the bandwidth of all that it has",
-                    kind.nics, kind.gpus));
+    throw key_error(tree, "nics",
+                    fmt::format("nics is {} for {} GPUs; allowed: at most one per GPU, with the "
+                                "combined bandwidth of its ports",
+                                kind.nics, kind.gpus));
   return kind;
 }
 
 const NodeKind& find_node_kind(const std::string& name) {
-  static std::map<std::string, NodeKind> known;
-  const auto found = known.find(name);
-  if (found != known.end()) return found->second;
-  return known.emplace(name, read_node_kind(node_kind_tree(name), name)).first->second;
+  static std::map<std::string, NodeKind> cache;
+  const auto it = cache.find(name);
+  if (it != cache.end()) return it->second;
+  return cache.emplace(name, read_node_kind(node_kind_tree(name), name)).first->second;
 }
 
 std::vector<std::string> node_kind_names() { return config::library_names("nodes", ".yaml"); }

@@ -11,26 +11,27 @@
 namespace pipewright::cluster {
 namespace {
 
-// "spine", or "spine-0", .. where they are apart.
-std::vector<std::string> numbered(const std::string& name, std::uint32_t count) {
+// Names of switches: "spine" if there is one for all, otherwise "spine-0", "spine-1", ..
+std::vector<std::string> numbered_names(const std::string& name, std::uint32_t count) {
   std::vector<std::string> names;
   for (std::uint32_t i = 0; i < count; ++i) names.push_back(fmt::format("{}-{}", name, i));
   return count == 0 ? std::vector{name} : names;
 }
 
-// Cables between each zone below and all above, which share out what goes up from it.
-void add_uplinks(const std::string& name, const Uplink& whole,
+// Adds uplinks from a zone to all zones above, which share its bandwidth evenly.
+void add_uplinks(const std::string& name, const Uplink& uplink,
                  const std::vector<std::string>& above, std::vector<Uplink>& uplinks) {
-  for (const std::string& one : above) {
-    Uplink& up = uplinks.emplace_back(whole);
-    up.name = above.size() == 1 ? name : fmt::format("{}-{}", name, &one - above.data());
-    up.bandwidth /= static_cast<double>(above.size());
-    up.above = one;
-    up.above_switch = one + "-switch";
+  for (const std::string& zone : above) {
+    Uplink& link = uplinks.emplace_back(uplink);
+    link.name = above.size() == 1 ? name : fmt::format("{}-{}", name, &zone - above.data());
+    link.bandwidth /= static_cast<double>(above.size());
+    link.above = zone;
+    link.above_switch = zone + "-switch";
   }
 }
 
-// A zone of leaves and their spines. Returns what the leaves can send up together, bytes/s.
+// Writes a zone of leaves and their spines. Returns the bandwidth that the leaves can send up
+// together, in bytes/s.
 double write_pod(XmlText& xml, const std::string& name, const std::vector<std::string>& spines,
                  std::span<const Unit> units, const PlatformRequest& request, std::uint32_t plane) {
   xml.open("<zone id=\"{}\" routing=\"Floyd\">", name);
@@ -55,7 +56,7 @@ double write_pod(XmlText& xml, const std::string& name, const std::vector<std::s
   return up;
 }
 
-// Each plane is a network of its own. `write` is given what names in it begin with.
+// Writes every plane as a separate network. Calls write(zone, name prefix, plane) for each.
 template <class Write>
 void write_planes(XmlText& xml, const PlatformRequest& request, const Write& write) {
   if (request.planes == 1) return write("fabric", "", 0);
@@ -65,11 +66,12 @@ void write_planes(XmlText& xml, const PlatformRequest& request, const Write& wri
   xml.close("zone");
 }
 
-// One link and a route over it for any two of the zones, which are entered where `gateway` says.
-void join_all(const std::vector<std::string>& zones, const std::string& prefix,
-              std::string_view link_class, double bandwidth,
-              const std::function<std::string(std::size_t, std::size_t)>& gateway,
-              std::vector<Uplink>& links) {
+// Adds a link with a route between every pair of zones. `gateway` names the router of one zone
+// toward another.
+void connect_all(const std::vector<std::string>& zones, const std::string& prefix,
+                 std::string_view link_class, double bandwidth,
+                 const std::function<std::string(std::size_t, std::size_t)>& gateway,
+                 std::vector<Uplink>& links) {
   for (std::size_t a = 0; a < zones.size(); ++a)
     for (std::size_t b = a + 1; b < zones.size(); ++b)
       links.push_back({.name = fmt::format("{}-{}-{}", prefix, a, b),
@@ -88,7 +90,7 @@ std::vector<Leaf> all_leaves(const std::vector<Unit>& units) {
   return leaves;
 }
 
-// Three factors as near to each other as the number allows, the largest first.
+// Factors a number into three factors that are as close to each other as possible, largest first.
 std::vector<std::uint32_t> near_cube(std::uint32_t nodes) {
   std::vector<std::uint32_t> best{nodes, 1, 1};
   for (std::uint32_t a = 1; a * a * a <= nodes; ++a) {
@@ -99,7 +101,7 @@ std::vector<std::uint32_t> near_cube(std::uint32_t nodes) {
   return best;
 }
 
-// SimGrid gives links of one name to two sides of 1.
+// Removes sides of length 1, because SimGrid gives the links of two such sides the same name.
 std::vector<std::uint32_t> sides_above_1(const std::vector<std::uint32_t>& dimensions) {
   std::vector<std::uint32_t> sides;
   std::copy_if(dimensions.begin(), dimensions.end(), std::back_inserter(sides),
@@ -112,10 +114,11 @@ std::vector<std::uint32_t> sides_above_1(const std::vector<std::uint32_t>& dimen
 
 void write_leaf_spine(XmlText& xml, const std::vector<Unit>& units,
                       const PlatformRequest& request) {
-  write_planes(
-      xml, request, [&](const std::string& zone, const std::string& prefix, std::uint32_t plane) {
-        write_pod(xml, zone, numbered(prefix + "spine", request.spines), units, request, plane);
-      });
+  write_planes(xml, request,
+               [&](const std::string& zone, const std::string& prefix, std::uint32_t plane) {
+                 write_pod(xml, zone, numbered_names(prefix + "spine", request.spines), units,
+                           request, plane);
+               });
 }
 
 void write_rails_alone(XmlText& xml, const std::vector<Unit>& units,
@@ -130,22 +133,22 @@ void write_fat_tree(XmlText& xml, const std::vector<Unit>& units, const Platform
   write_planes(
       xml, request, [&](const std::string& zone, const std::string& prefix, std::uint32_t plane) {
         xml.open("<zone id=\"{}\" routing=\"Floyd\">", zone);
-        const std::vector<std::string> cores = numbered(prefix + "core", request.spines);
+        const std::vector<std::string> cores = numbered_names(prefix + "core", request.spines);
         std::vector<Uplink> uplinks;
         for (std::size_t first = 0; first < units.size(); first += request.pod_leaves) {
           const std::size_t count = std::min<std::size_t>(request.pod_leaves, units.size() - first);
           const std::string pod = fmt::format("{}pod-{}", prefix, first / request.pod_leaves);
-          const std::vector<std::string> spines = numbered(pod + "-spine", request.spines);
+          const std::vector<std::string> spines = numbered_names(pod + "-spine", request.spines);
           const double up =
               write_pod(xml, pod, spines, std::span(units).subspan(first, count), request, plane);
-          const std::size_t of_pod = uplinks.size();
+          const std::size_t first_uplink = uplinks.size();
           add_uplinks(pod + "-up",
                       {.link_class = "spine-core",
                        .bandwidth = up / request.core_oversubscription,
                        .below = pod},
                       cores, uplinks);
-          for (std::size_t i = 0; i < spines.size(); ++i)  // a core for each
-            uplinks[of_pod + i].below_switch = spines[i] + "-switch";
+          for (std::size_t i = 0; i < spines.size(); ++i)  // one core per spine
+            uplinks[first_uplink + i].below_switch = spines[i] + "-switch";
         }
         for (const std::string& core : cores) write_switch(xml, core);
         write_uplinks(xml, uplinks);
@@ -156,7 +159,7 @@ void write_fat_tree(XmlText& xml, const std::vector<Unit>& units, const Platform
 void write_dragonfly(XmlText& xml, const std::vector<Unit>& units, const PlatformRequest& request) {
   const std::vector<Leaf> leaves = all_leaves(units);
   const std::size_t size = request.group_leaves;
-  double down = 0;  // of the strongest leaf
+  double down = 0;  // largest bandwidth of a leaf
   for (const Leaf& leaf : leaves) down = std::max(down, bandwidth_down(leaf));
   xml.open("<zone id=\"fabric\" routing=\"Full\">");
   std::vector<std::string> groups;
@@ -172,7 +175,7 @@ void write_dragonfly(XmlText& xml, const std::vector<Unit>& units, const Platfor
       switches.back().push_back(switch_of(leaves[i]));
     }
     std::vector<Uplink> local;
-    join_all(
+    connect_all(
         names, group + "-local", "local", 2 * down / static_cast<double>(size),
         [&](std::size_t from, std::size_t) { return switches.back()[from]; }, local);
     write_uplinks(xml, local);
@@ -180,14 +183,14 @@ void write_dragonfly(XmlText& xml, const std::vector<Unit>& units, const Platfor
     groups.push_back(group);
   }
   const double out = static_cast<double>(size) * down / request.oversubscription;
-  const double others = static_cast<double>(std::max<std::size_t>(groups.size(), 2) - 1);
-  // A group's links to the others are spread over its leaves.
+  const double other_groups = static_cast<double>(std::max<std::size_t>(groups.size(), 2) - 1);
+  // The links of a group to other groups are distributed over its leaves.
   std::vector<Uplink> global;
-  join_all(
-      groups, "global", "global", out / others,
+  connect_all(
+      groups, "global", "global", out / other_groups,
       [&](std::size_t from, std::size_t to) {
-        const std::size_t turn = (to + groups.size() - from - 1) % groups.size();
-        return switches[from][turn % switches[from].size()];
+        const std::size_t offset = (to + groups.size() - from - 1) % groups.size();
+        return switches[from][offset % switches[from].size()];
       },
       global);
   write_uplinks(xml, global);
@@ -200,14 +203,16 @@ void write_dragonfly_plus(XmlText& xml, const std::vector<Unit>& units,
   const std::size_t size = request.group_leaves;
   const std::size_t groups = (leaves.size() + size - 1) / size;
   const std::uint32_t spines = request.spines != 0 ? request.spines : request.group_leaves;
-  double down = 0;  // of the strongest leaf
+  double down = 0;  // largest bandwidth of a leaf
   for (const Leaf& leaf : leaves) down = std::max(down, bandwidth_down(leaf));
   xml.open("<zone id=\"fabric\" routing=\"Floyd\">");
-  std::vector<std::vector<std::string>> by_number(spines);  // the spines of one number
+  // spines of all groups with the same index
+  std::vector<std::vector<std::string>> spines_by_index(spines);
   std::vector<Uplink> uplinks;
   for (std::size_t group = 0; group < groups; ++group) {
-    const std::vector<std::string> above = numbered(fmt::format("group-{}-spine", group), spines);
-    for (std::size_t i = 0; i < spines; ++i) by_number[i].push_back(above[i]);
+    const std::vector<std::string> above =
+        numbered_names(fmt::format("group-{}-spine", group), spines);
+    for (std::size_t i = 0; i < spines; ++i) spines_by_index[i].push_back(above[i]);
     for (std::size_t i = group * size; i < std::min((group + 1) * size, leaves.size()); ++i) {
       write_leaf(xml, leaves[i]);
       add_uplinks(leaves[i].name + "-up",
@@ -220,11 +225,12 @@ void write_dragonfly_plus(XmlText& xml, const std::vector<Unit>& units,
     for (const std::string& spine : above) write_switch(xml, spine);
   }
   const double out = static_cast<double>(size) * down / request.oversubscription;
-  const double others = static_cast<double>(std::max<std::size_t>(groups, 2) - 1);
+  const double other_groups = static_cast<double>(std::max<std::size_t>(groups, 2) - 1);
   for (std::size_t i = 0; i < spines; ++i)
-    join_all(
-        by_number[i], fmt::format("global-{}", i), "global", out / others / spines,
-        [&](std::size_t from, std::size_t) { return by_number[i][from] + "-switch"; }, uplinks);
+    connect_all(
+        spines_by_index[i], fmt::format("global-{}", i), "global", out / other_groups / spines,
+        [&](std::size_t from, std::size_t) { return spines_by_index[i][from] + "-switch"; },
+        uplinks);
   write_uplinks(xml, uplinks);
   xml.close("zone");
 }
@@ -233,12 +239,10 @@ void write_torus(XmlText& xml, const std::vector<Unit>& units, const PlatformReq
   const std::vector<Leaf> leaves = all_leaves(units);
   for (const Leaf& leaf : leaves) {
     if (leaf.kind->wiring == NodeKind::Wiring::pcie)
-      throw Error(
-          fmt::format("{} has no NICs of its GPUs' own, which a torus needs; it goes with "
-                      "leaf-spine",
-                      leaf.kind->name));
+      throw Error(fmt::format("a torus needs a NIC per GPU, which {} does not have; use leaf-spine",
+                              leaf.kind->name));
     if (leaf.kind != leaves.front().kind)
-      throw Error("a torus takes nodes of one kind; leaf-spine takes several");
+      throw Error("a torus needs nodes of one kind; use leaf-spine for several kinds");
   }
   const auto nodes = static_cast<std::uint32_t>(leaves.size());
   const std::vector<std::uint32_t> sides =
@@ -246,10 +250,10 @@ void write_torus(XmlText& xml, const std::vector<Unit>& units, const PlatformReq
   const std::uint64_t corners =
       std::accumulate(sides.begin(), sides.end(), std::uint64_t{1}, std::multiplies<>());
   if (corners != nodes)
-    throw Error(fmt::format("a torus of {} has {} corners, but there are {} nodes; {} would fit",
+    throw Error(fmt::format("a torus of {} has {} corners, but there are {} nodes; use {}",
                             fmt::join(request.dimensions, " x "), corners, nodes,
                             fmt::join(sides_above_1(near_cube(nodes)), " x ")));
-  // SimGrid has two cables between the corners of a side of 2, and uses one of them.
+  // SimGrid creates two cables between the corners of a side of length 2, but uses only one.
   double cables = 0;
   for (const std::uint32_t side : sides) cables += side > 2 ? 2 : 1;
   xml.open("<zone id=\"fabric\" routing=\"Floyd\">");
@@ -262,7 +266,7 @@ void write_torus(XmlText& xml, const std::vector<Unit>& units, const PlatformReq
       latency_text(switch_latency));
   xml.line("<prop id=\"class\" value=\"torus\"/>");
   xml.close("cluster");
-  std::vector<Uplink> uplinks;  // which limit nothing, but a route has to have a link
+  std::vector<Uplink> uplinks;  // not a bottleneck; SimGrid requires a link on every route
   for (const Leaf& leaf : leaves)
     uplinks.push_back({.name = leaf.name + "-up",
                        .link_class = "corner",

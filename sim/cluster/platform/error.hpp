@@ -4,7 +4,7 @@
 
 namespace pipewright::cluster {
 
-// A platform file, or a use of one, that cannot work.
+// Error in a platform file, or in what is asked of it.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

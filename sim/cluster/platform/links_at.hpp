@@ -6,9 +6,9 @@
 
 namespace pipewright::cluster {
 
-// The links that go down with a thing of a platform file. With a host its own ones, those that only
-// routes from it or to it use. With a switch likewise, and those of the hosts around it. With a
-// zone all inside of it as well: a plane, a pod, a node.
+// Links that fail together with an element of a platform file. A host takes its own links with it,
+// which only routes from or to the host use. A switch also takes the links of its hosts, and a zone
+// (a plane, a pod, a node) everything inside it.
 std::vector<Index> links_at(const Platform& platform, Index vertex);
 
 }  // namespace pipewright::cluster

@@ -24,7 +24,7 @@ std::optional<int> parse_index(std::string_view text) {
   return value;
 }
 
-constexpr int most_numbers = 1'000'000;  // in one range
+constexpr int max_range_size = 1'000'000;  // limit for a single range
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_separator(char c) { return c == '-' || c == '_' || c == '.'; }
@@ -41,7 +41,7 @@ std::optional<std::vector<int>> parse_radical(std::string_view text) {
     const std::size_t dash = part.find('-');
     const auto first = parse_index(part.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : parse_index(part.substr(dash + 1));
-    if (!first || !last || *last < *first || *last - *first >= most_numbers) return {};
+    if (!first || !last || *last < *first || *last - *first >= max_range_size) return {};
     for (int i = *first; i <= *last; ++i) numbers.push_back(i);
   }
   return numbers;

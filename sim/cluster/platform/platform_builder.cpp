@@ -11,8 +11,8 @@ using Route = Platform::Route;
 
 namespace {
 
-// A <cluster>'s links are called so. They are not looked up by name here, as they are many.
-bool is_of_star(const std::string& link) { return link.find("_link_") != std::string::npos; }
+// SimGrid names the links of a <cluster> with "_link_". They are too many to be looked up by name.
+bool is_star_link(const std::string& link) { return link.find("_link_") != std::string::npos; }
 
 }  // namespace
 
@@ -20,11 +20,11 @@ Index PlatformBuilder::add_vertex(std::ptrdiff_t at, const std::string& name, In
   const auto index = static_cast<Index>(platform_.vertices.size());
   const auto [entry, added] = vertex_of_.try_emplace(name, index);
   if (!added) {
-    // SimGrid takes a zone and a host of one name, and confuses them in its own way.
+    // SimGrid accepts a zone and a host with the same name, but confuses them.
     if (platform_.vertices[entry->second].is_zone != nothing) throw OnlySimgrid{};
-    file_.fail(at, fmt::format("a second thing is called '{}'; hosts and routers need names of "
-                               "their own",
-                               name));
+    file_.fail(
+        at, fmt::format("the name '{}' is used twice; hosts, routers and zones need distinct names",
+                        name));
   }
   platform_.vertices.push_back({.name = name, .zone = zone});
   return index;
@@ -32,10 +32,10 @@ Index PlatformBuilder::add_vertex(std::ptrdiff_t at, const std::string& name, In
 
 Index PlatformBuilder::add_zone(std::ptrdiff_t at, const std::string& name,
                                 Platform::Routing routing, Index parent) {
-  if (const auto found = vertex_of_.find(name); found != vertex_of_.end()) {
-    if (platform_.vertices[found->second].is_zone == nothing) throw OnlySimgrid{};
+  if (const auto it = vertex_of_.find(name); it != vertex_of_.end()) {
+    if (platform_.vertices[it->second].is_zone == nothing) throw OnlySimgrid{};
     file_.fail(at,
-               fmt::format("a second zone is called '{}'; zones need names of their own", name));
+               fmt::format("the name '{}' is used by two zones; zones need distinct names", name));
   }
   const auto index = static_cast<Index>(platform_.zones.size());
   const Index vertex = add_vertex(at, name, parent);
@@ -49,7 +49,7 @@ Index PlatformBuilder::add_zone(std::ptrdiff_t at, const std::string& name,
   return index;
 }
 
-// Hosts that are alike share one list.
+// Returns the property list for a host. Consecutive hosts with equal properties share a list.
 Index PlatformBuilder::properties_of(const HostSpec& spec) {
   if (platform_.properties.empty() || platform_.properties.back() != spec.properties)
     platform_.properties.push_back(spec.properties);
@@ -73,12 +73,12 @@ void PlatformBuilder::add_router(std::ptrdiff_t at, const std::string& name, Ind
 
 void PlatformBuilder::push_link(std::ptrdiff_t at, const std::string& name, const LinkSpec& spec) {
   const auto first = static_cast<Index>(platform_.links.size());
-  const auto push = [&](std::string full_name, Index other) {
+  const auto push = [&](std::string full_name, Index reverse) {
     platform_.links.push_back({.name = std::move(full_name),
                                .bandwidth = spec.bandwidth,
                                .latency = spec.latency,
                                .fatpipe = spec.fatpipe,
-                               .other = other,
+                               .reverse = reverse,
                                .link_class = spec.link_class,
                                .offset = at});
   };
@@ -88,11 +88,11 @@ void PlatformBuilder::push_link(std::ptrdiff_t at, const std::string& name, cons
 }
 
 void PlatformBuilder::add_link(std::ptrdiff_t at, const std::string& name, const LinkSpec& spec) {
-  if (is_of_star(name)) throw OnlySimgrid{};
+  if (is_star_link(name)) throw OnlySimgrid{};
   const auto first = static_cast<Index>(platform_.links.size());
   const auto declare = [&](const std::string& full_name, NamedLink link) {
     if (!link_of_.try_emplace(full_name, link).second)
-      file_.fail(at, fmt::format("a second link is called '{}'; links need names of their own",
+      file_.fail(at, fmt::format("the name '{}' is used by two links; links need distinct names",
                                  full_name));
   };
   declare(name, {first, spec.duplex});
@@ -122,7 +122,7 @@ void PlatformBuilder::add_star(std::ptrdiff_t at, Index parent, const ClusterSpe
   add_router(at, spec.router, zone);
 }
 
-// SimGrid counts a torus's hosts from 0, whatever their numbers are.
+// SimGrid numbers the hosts of a torus from 0, regardless of the radical.
 void PlatformBuilder::add_torus(std::ptrdiff_t at, Index parent, const ClusterSpec& spec) {
   begin_cluster(at, Platform::Routing::torus, parent, spec);
   for (Index host = 0; host < spec.hosts.size(); ++host) {
@@ -138,33 +138,36 @@ void PlatformBuilder::add_torus(std::ptrdiff_t at, Index parent, const ClusterSp
 
 Index PlatformBuilder::find_vertex(std::ptrdiff_t at, const std::string& name,
                                    std::string_view role) const {
-  const auto found = vertex_of_.find(name);
-  if (found == vertex_of_.end())
-    file_.fail(at, fmt::format("{} '{}' names nothing above this line; hosts, routers and zones "
-                               "come before the routes between them",
+  const auto it = vertex_of_.find(name);
+  if (it == vertex_of_.end())
+    file_.fail(at, fmt::format("{} '{}' is not defined above this line; define hosts, routers and "
+                               "zones before the routes between them",
                                role, name));
-  return found->second;
+  return it->second;
 }
 
-// Where a route of the zone begins or ends.
+// Finds the vertex at which a route of the zone begins or ends.
 Index PlatformBuilder::find_end(std::ptrdiff_t at, Index zone, const std::string& name,
                                 bool is_zone) const {
-  const Index vertex =
-      find_vertex(at, name, is_zone ? "the end of a zoneRoute" : "the end of a route");
+  const Index vertex = find_vertex(at, name, is_zone ? "zoneRoute end" : "route end");
   if ((platform_.vertices[vertex].is_zone != nothing) != is_zone)
     file_.fail(
-        at, is_zone ? fmt::format("'{}' is no zone; a zoneRoute joins zones, a route hosts", name)
-                    : fmt::format("'{}' is a zone; a route joins hosts, a zoneRoute zones", name));
+        at,
+        is_zone
+            ? fmt::format("'{}' is not a zone; a zoneRoute connects zones, a route connects hosts",
+                          name)
+            : fmt::format("'{}' is a zone; a route connects hosts, a zoneRoute connects zones",
+                          name));
   if (platform_.vertices[vertex].zone != zone)
-    file_.fail(at, fmt::format("'{}' is not in zone '{}'; a route joins what is directly in its "
-                               "zone",
-                               name, platform_.zones[zone].name));
+    file_.fail(at,
+               fmt::format("'{}' is not in zone '{}'; a route connects direct members of its zone",
+                           name, platform_.zones[zone].name));
   return vertex;
 }
 
-// A host or router somewhere inside of the zone at a route's end.
+// Finds a gateway: a host or router at any depth inside the zone at the end of a route.
 Index PlatformBuilder::find_gateway(std::ptrdiff_t at, Index end, const std::string& name) const {
-  const Index gateway = find_vertex(at, name, "the gateway");
+  const Index gateway = find_vertex(at, name, "gateway");
   if (platform_.vertices[gateway].is_zone != nothing)
     file_.fail(at, fmt::format("gateway '{}' is a zone; a gateway is a host or a router", name));
   Index zone = platform_.vertices[gateway].zone;
@@ -181,22 +184,22 @@ void PlatformBuilder::insert_route(std::ptrdiff_t at, Index zone, Index source, 
   auto& routes = platform_.zones[zone].routes;
   if (!routes.try_emplace(Platform::key(source, destination), std::move(route)).second)
     file_.fail(at,
-               fmt::format("a second route leads from '{}' to '{}'; routes lead both ways "
-                           "unless they say symmetrical=\"NO\"",
+               fmt::format("two routes lead from '{}' to '{}'; a route covers both directions "
+                           "unless it has symmetrical=\"NO\"",
                            platform_.vertices[source].name, platform_.vertices[destination].name));
 }
 
 void PlatformBuilder::add_route(std::ptrdiff_t at, Index zone, const RouteSpec& spec) {
-  const bool of_zones = !spec.source_gateway.empty();
-  const Index source = find_end(at, zone, spec.source, of_zones);
-  const Index destination = find_end(at, zone, spec.destination, of_zones);
+  const bool joins_zones = !spec.source_gateway.empty();
+  const Index source = find_end(at, zone, spec.source, joins_zones);
+  const Index destination = find_end(at, zone, spec.destination, joins_zones);
   Route there;
-  if (of_zones) {
+  if (joins_zones) {
     there.source_gateway = find_gateway(at, source, spec.source_gateway);
     there.destination_gateway = find_gateway(at, destination, spec.destination_gateway);
   }
   if (platform_.zones[zone].routing == Platform::Routing::none)
-    file_.fail(at, fmt::format("zone '{}' has routing None, which takes no routes; Full takes them",
+    file_.fail(at, fmt::format("zone '{}' has routing None, which allows no routes; use Full",
                                platform_.zones[zone].name));
   if (source == destination) throw OnlySimgrid{};
   if (spec.links.empty())
@@ -206,19 +209,20 @@ void PlatformBuilder::add_route(std::ptrdiff_t at, Index zone, const RouteSpec& 
              .destination_gateway = there.source_gateway,
              .links = {}};
   for (const auto& [name, direction] : spec.links) {
-    const auto found = link_of_.find(name);
-    if (found == link_of_.end() && is_of_star(name)) throw OnlySimgrid{};
-    if (found == link_of_.end())
-      file_.fail(at, fmt::format("the route from '{}' to '{}' uses link '{}', which is not above "
-                                 "this line",
-                                 spec.source, spec.destination, name));
-    const auto [link, duplex] = found->second;
+    const auto it = link_of_.find(name);
+    if (it == link_of_.end() && is_star_link(name)) throw OnlySimgrid{};
+    if (it == link_of_.end())
+      file_.fail(
+          at,
+          fmt::format(
+              "the route from '{}' to '{}' uses link '{}', which is not defined above this line",
+              spec.source, spec.destination, name));
+    const auto [link, duplex] = it->second;
     if (duplex != (direction != 'N'))
       file_.fail(
-          at, duplex ? fmt::format("link '{}' is SPLITDUPLEX; say which way with "
-                                   "direction=\"UP\" or \"DOWN\"",
-                                   name)
-                     : fmt::format("link '{}' has no directions, as it is not SPLITDUPLEX", name));
+          at, duplex
+                  ? fmt::format("link '{}' is SPLITDUPLEX; add direction=\"UP\" or \"DOWN\"", name)
+                  : fmt::format("link '{}' is not SPLITDUPLEX, so it takes no direction", name));
     there.links.push_back(link + (direction == 'D' ? 1 : 0));
     back.links.push_back(link + (direction == 'U' ? 1 : 0));
   }
@@ -227,11 +231,11 @@ void PlatformBuilder::add_route(std::ptrdiff_t at, Index zone, const RouteSpec& 
   if (spec.symmetrical) insert_route(at, zone, destination, source, std::move(back));
 }
 
-// Gives each vertex of a tree its parent. False of a graph with a circle, which has several ways
-// between two vertices.
+// Gives each vertex of a tree its parent. Returns false for a graph with a cycle, which has several
+// paths between two vertices.
 bool PlatformBuilder::root_tree(const Platform::Zone& zone) {
   auto& vertices = platform_.vertices;
-  std::vector<std::pair<Index, Index>> edges = zone.edges;  // both ways each
+  std::vector<std::pair<Index, Index>> edges = zone.edges;  // every edge in both directions
   for (const auto& [from, to] : zone.edges) edges.emplace_back(to, from);
   std::sort(edges.begin(), edges.end());
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
@@ -241,14 +245,14 @@ bool PlatformBuilder::root_tree(const Platform::Zone& zone) {
     if (!seen.try_emplace(edge.first, true).second) continue;
     std::vector<Index> open{edge.first};
     while (!open.empty()) {
-      const Index at = open.back();
+      const Index vertex = open.back();
       open.pop_back();
-      const auto begin = std::lower_bound(edges.begin(), edges.end(), std::pair{at, Index{0}});
-      for (auto next = begin; next != edges.end() && next->first == at; ++next) {
-        if (next->second == vertices[at].parent) continue;
+      const auto begin = std::lower_bound(edges.begin(), edges.end(), std::pair{vertex, Index{0}});
+      for (auto next = begin; next != edges.end() && next->first == vertex; ++next) {
+        if (next->second == vertices[vertex].parent) continue;
         if (!seen.try_emplace(next->second, true).second) return false;
-        vertices[next->second].parent = at;
-        vertices[next->second].depth = vertices[at].depth + 1;
+        vertices[next->second].parent = vertex;
+        vertices[next->second].depth = vertices[vertex].depth + 1;
         open.push_back(next->second);
       }
     }
@@ -271,7 +275,8 @@ void PlatformBuilder::prepare_paths() {
     std::sort(zone.back_edges.begin(), zone.back_edges.end());
     for (const auto& edges : {&zone.edges, &zone.back_edges})
       for (const auto& [from, to] : *edges)
-        if (Index& place = platform_.vertices[from].place; place == nothing) place = zone.places++;
+        if (Index& position = platform_.vertices[from].position; position == nothing)
+          position = zone.vertex_count++;
   }
 }
 

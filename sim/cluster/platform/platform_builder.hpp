@@ -10,11 +10,11 @@
 
 namespace pipewright::cluster {
 
-// Thrown at the first thing of a file that only SimGrid itself can read.
+// Thrown at the first element that only SimGrid itself can read.
 struct OnlySimgrid {};
 
-// Puts a platform together from named things. Throws Error, at an offset of the file, for what
-// SimGrid would not accept: two things of one name, and routes between what is not there.
+// Assembles a platform from named elements. Throws Error with a position in the file for whatever
+// SimGrid rejects: duplicate names, and routes between undefined elements.
 class PlatformBuilder {
  public:
   explicit PlatformBuilder(const PlatformFile& file) : file_(file) {}
@@ -34,10 +34,10 @@ class PlatformBuilder {
   struct RouteSpec {
     std::string source;
     std::string destination;
-    std::string source_gateway;  // empty between hosts
+    std::string source_gateway;  // empty for a route between hosts
     std::string destination_gateway;
     bool symmetrical = true;
-    std::vector<std::pair<std::string, char>> links;  // and U(p), D(own) or N(one)
+    std::vector<std::pair<std::string, char>> links;  // name and direction: U(p), D(own) or N(one)
   };
 
   Index add_zone(std::ptrdiff_t at, const std::string& name, Platform::Routing routing,
@@ -46,11 +46,11 @@ class PlatformBuilder {
   void add_router(std::ptrdiff_t at, const std::string& name, Index zone);
   void add_link(std::ptrdiff_t at, const std::string& name, const LinkSpec& spec);
   void add_route(std::ptrdiff_t at, Index zone, const RouteSpec& spec);
-  // A <cluster>'s hosts, and their links as SimGrid names them: around a switch, or in a torus of
-  // these sides.
+  // Hosts of a <cluster> and their links, named as SimGrid names them: around a switch, or in a
+  // torus.
   struct ClusterSpec {
     std::string name;
-    std::vector<std::pair<std::string, int>> hosts;  // and their numbers
+    std::vector<std::pair<std::string, int>> hosts;  // name and number
     std::string router;
     std::vector<Index> sides;
     HostSpec host;
@@ -64,7 +64,7 @@ class PlatformBuilder {
  private:
   struct NamedLink {
     Index link;
-    bool duplex;  // a name for both directions
+    bool duplex;  // the name covers both directions
   };
   Index begin_cluster(std::ptrdiff_t at, Platform::Routing routing, Index parent,
                       const ClusterSpec& spec);

@@ -24,8 +24,8 @@ namespace {
 constexpr std::array routings{"Full",  "Floyd",    "Dijkstra", "DijkstraCache",
                               "None",  "Vivaldi",  "Cluster",  "Star",
                               "Torus", "Fat_Tree", "Dragonfly"};
-constexpr int most_depth = 100;  // of elements in each other, which are read by recursion
-// The attributes that are numbers, and whether 0 is one of those that they may be.
+constexpr int max_depth = 100;  // limit for nested elements, which are read recursively
+// Numeric attributes, and whether they may be 0.
 constexpr std::array<std::pair<const char*, bool>, 5> numbers{
     {{"latency", true}, {"lat", true}, {"bandwidth", false}, {"bw", false}, {"speed", false}}};
 
@@ -35,10 +35,12 @@ class Checker {
 
   void check(const pugi::xml_node& node, int depth) const {
     const std::string_view tag = node.name();
-    if (depth > most_depth)
-      fail(node, fmt::format("<{}> stands in more than {} others; a cluster takes a few levels of "
-                             "zones",
-                             tag, most_depth));
+    if (depth > max_depth)
+      fail(
+          node,
+          fmt::format(
+              "<{}> is nested more than {} levels deep; a cluster needs only a few levels of zones",
+              tag, max_depth));
     if (tag == "zone" || tag == "AS") check_routing(node);
     if (tag == "link" || tag == "host" || tag == "peer") check_constant(node);
     check_files(node);
@@ -49,70 +51,66 @@ class Checker {
   }
 
  private:
-  [[noreturn]] void fail(const pugi::xml_node& node, const std::string& what) const {
-    file_.fail(node.offset_debug(), what);
+  [[noreturn]] void fail(const pugi::xml_node& node, const std::string& message) const {
+    file_.fail(node.offset_debug(), message);
   }
   [[noreturn]] void fail_wifi(const pugi::xml_node& node) const {
-    fail(node,
-         fmt::format("{} '{}' is Wi-Fi, whose bandwidth is another for each station; of "
-                     "GPUs' links, take <link .. sharing_policy=\"SPLITDUPLEX\"> in a zone of "
-                     "routing Full",
-                     node.name(), node.attribute("id").value()));
+    fail(node, fmt::format("{} '{}' is Wi-Fi, which is not supported; use <link .. "
+                           "sharing_policy=\"SPLITDUPLEX\"> in a zone with routing Full",
+                           node.name(), node.attribute("id").value()));
   }
-  // Files that SimGrid would read: profiles of availability, bandwidth and latency.
+  // Checks files that SimGrid reads: profiles of availability, bandwidth and latency.
   void check_files(const pugi::xml_node& node) const {
     for (const pugi::xml_attribute& attribute : node.attributes())
       if (const std::string_view name = attribute.name(); name == "file" || name.ends_with("_file"))
         config::check_readable(file_.path().parent_path() / attribute.value());
   }
-  // Hosts and links do not come and go here, and Cluster keeps latencies as they are in the file.
+  // Availability and latency must be constant: hosts and links do not fail during a run, and
+  // Cluster reads latencies once.
   void check_constant(const pugi::xml_node& node) const {
     if (strcasecmp(node.attribute("sharing_policy").value(), "WIFI") == 0) fail_wifi(node);
-    for (const auto& [attribute, right] :
+    for (const auto& [attribute, remedy] :
          {std::pair{"state_file", std::string_view(node.name()) == "link"
-                                      ? "a scenario fails it with slow_links and a factor of 0"
-                                      : "GPUs do not fail here"},
-          std::pair{"latency_file", "latency=\"..\" is for the whole run"}})
+                                      ? "a scenario can fail the link with slow_links and factor 0"
+                                      : "a run has no failing GPUs"},
+          std::pair{"latency_file", "latency=\"..\" holds for the whole run"}})
       if (node.attribute(attribute))
-        fail(node, fmt::format("{} '{}' has a {}, by which it changes in the course of a run; take "
-                               "that out: {}",
-                               node.name(), node.attribute("id").value(), attribute, right));
+        fail(node, fmt::format("{} '{}' has a {}, which changes it during a run; remove it: {}",
+                               node.name(), node.attribute("id").value(), attribute, remedy));
   }
   void check_trace(const pugi::xml_node& node) const {
     const std::string_view kind = node.attribute("kind").value();
     if (kind == "HOST_AVAIL" || kind == "LINK_AVAIL" || kind == "LATENCY")
-      fail(node,
-           fmt::format("trace_connect has '{}' change by kind {} in the course of a run, which "
-                       "is not for hosts, links and latencies here; take it out",
-                       node.attribute("element").value(), kind));
+      fail(node, fmt::format("trace_connect changes '{}' (kind {}) during a run, which is not "
+                             "supported for hosts, links and latencies; remove it",
+                             node.attribute("element").value(), kind));
   }
   void check_topology(const pugi::xml_node& node) const {
     const std::string_view text = node.attribute("topo_parameters").value();
     if (text.find_first_not_of("0123456789,; ") == std::string_view::npos) return;
-    fail(node, fmt::format("topo_parameters '{}' of cluster '{}' must be whole numbers, as in "
-                           "\"4,4,2\" of a torus",
+    fail(node, fmt::format("topo_parameters '{}' of cluster '{}' must be whole numbers, such as "
+                           "\"4,4,2\" for a torus",
                            text, node.attribute("id").value()));
   }
-  // What SimGrid would obey in part, as links are shared by a model that is set here.
+  // Rejects network settings, because pipewright sets SimGrid's link sharing model itself.
   void check_config(const pugi::xml_node& node) const {
     for (const pugi::xml_node& property : node.children("prop")) {
       const std::string_view key = property.attribute("id").value();
       if (!key.starts_with("network/")) continue;
-      fail(property,
-           fmt::format("<config> sets {}, but how links are shared is fixed here; take it "
-                       "out, and say what messages cost by properties of the outermost "
-                       "zone, as CLASS.efficiency and CLASS.latency",
-                       key));
+      fail(property, fmt::format("<config> sets {}, but the link sharing model is fixed; remove "
+                                 "it, and describe message costs with properties of the outermost "
+                                 "zone, such as CLASS.efficiency and CLASS.latency",
+                                 key));
     }
   }
   void check_routing(const pugi::xml_node& node) const {
     const std::string_view routing = node.attribute("routing").value();
     if (strcasecmp(node.attribute("routing").value(), "WIFI") == 0) fail_wifi(node);
-    const bool known = std::any_of(routings.begin(), routings.end(),
-                                   [&](const char* name) { return routing == name; });
-    if (!known && !routing.empty())
-      file_.fail(node.offset_debug(), fmt::format("routing '{}' is unknown; there are {}", routing,
-                                                  fmt::join(routings, ", ")));
+    const bool is_known = std::any_of(routings.begin(), routings.end(),
+                                      [&](const char* name) { return routing == name; });
+    if (!is_known && !routing.empty())
+      file_.fail(node.offset_debug(), fmt::format("routing '{}' is unknown; choose from {}",
+                                                  routing, fmt::join(routings, ", ")));
   }
   void check_number(const pugi::xml_node& node, const char* attribute, bool may_be_zero) const {
     const std::string_view text = node.attribute(attribute).value();
@@ -128,8 +126,8 @@ class Checker {
   const PlatformFile& file_;
 };
 
-// Whether a number alone stands between prefix and suffix.
-bool is_made(std::string_view name, std::string_view prefix, std::string_view suffix) {
+// Tests whether `name` is a number between prefix and suffix.
+bool is_generated(std::string_view name, std::string_view prefix, std::string_view suffix) {
   if (name.size() <= prefix.size() + suffix.size()) return false;
   if (!name.starts_with(prefix) || !name.ends_with(suffix)) return false;
   name.remove_prefix(prefix.size());
@@ -152,10 +150,10 @@ PlatformFile::~PlatformFile() = default;
 PlatformFile::PlatformFile(PlatformFile&&) noexcept = default;
 
 void PlatformFile::for_each_element(
-    const std::function<void(const pugi::xml_node&, int depth)>& look) const {
+    const std::function<void(const pugi::xml_node&, int depth)>& visit) const {
   int depth = 0;
   for (pugi::xml_node node = document_->first_child(); node;) {
-    look(node, depth);
+    visit(node, depth);
     if (node.first_child()) {
       node = node.first_child();
       ++depth;
@@ -171,8 +169,8 @@ int PlatformFile::line_of(std::ptrdiff_t offset) const {
   return static_cast<int>(line - line_ends_.begin()) + 1;
 }
 
-void PlatformFile::fail(std::ptrdiff_t offset, const std::string& what) const {
-  throw Error(fmt::format("{}:{}: {}", path_.string(), line_of(offset), what));
+void PlatformFile::fail(std::ptrdiff_t offset, const std::string& message) const {
+  throw Error(fmt::format("{}:{}: {}", path_.string(), line_of(offset), message));
 }
 
 PlatformFile read_platform_file(const std::filesystem::path& path) {
@@ -188,17 +186,18 @@ PlatformFile read_platform_file(const std::filesystem::path& path) {
 
   PlatformFile file(path, std::move(text));
   if (!file.document().child("platform"))
-    throw Error(
-        fmt::format("{}: has no <platform>; a SimGrid platform file was expected", path.string()));
+    throw Error(fmt::format("{}: has no <platform> element; a SimGrid platform file was expected",
+                            path.string()));
   pugi::xml_node top;
   for (const pugi::xml_node& node : file.document().child("platform").children()) {
     const std::string_view tag = node.name();
     if (tag != "zone" && tag != "AS" && tag != "cluster") continue;
     if (top)
-      file.fail(node.offset_debug(),
-                fmt::format("{} '{}' is the second in <platform>, after '{}'; put both into one "
-                            "zone",
-                            tag, node.attribute("id").value(), top.attribute("id").value()));
+      file.fail(
+          node.offset_debug(),
+          fmt::format(
+              "{} '{}' follows '{}' in <platform>, which allows only one; put both into one zone",
+              tag, node.attribute("id").value(), top.attribute("id").value()));
     top = node;
   }
   const Checker checker(file);
@@ -219,18 +218,18 @@ SourceLines::SourceLines(const PlatformFile& file) {
 }
 
 int SourceLines::line_of_host(const std::string& name) const {
-  if (const auto found = hosts_.find(name); found != hosts_.end()) return found->second;
-  for (const Made& made : clusters_)
-    if (is_made(name, made.prefix, made.suffix)) return made.line;
+  if (const auto it = hosts_.find(name); it != hosts_.end()) return it->second;
+  for (const Generated& generated : clusters_)
+    if (is_generated(name, generated.prefix, generated.suffix)) return generated.line;
   return 0;
 }
 
 int SourceLines::line_of_link(const std::string& name) const {
   const std::string cable = without_direction(name);
   for (const std::string& key : {name, cable})
-    if (const auto found = links_.find(key); found != links_.end()) return found->second;
-  for (const Made& made : clusters_)
-    if (name.starts_with(made.links)) return made.line;
+    if (const auto it = links_.find(key); it != links_.end()) return it->second;
+  for (const Generated& generated : clusters_)
+    if (name.starts_with(generated.links)) return generated.line;
   return 0;
 }
 

@@ -15,7 +15,7 @@ class xml_node;
 
 namespace pipewright::cluster {
 
-// The text of a platform file and its XML, which remembers where its elements stand.
+// Text of a platform file, and its XML with the position of every element.
 class PlatformFile {
  public:
   PlatformFile(std::filesystem::path path, std::string text);
@@ -25,11 +25,11 @@ class PlatformFile {
   const std::filesystem::path& path() const { return path_; }
   const std::string& text() const { return text_; }
   const pugi::xml_document& document() const { return *document_; }
-  // In the order of the text, with how many elements each stands in.
-  void for_each_element(const std::function<void(const pugi::xml_node&, int depth)>& look) const;
+  // Calls visit(element, nesting depth) for every element in the order of the text.
+  void for_each_element(const std::function<void(const pugi::xml_node&, int depth)>& visit) const;
   int line_of(std::ptrdiff_t offset) const;
-  // Throws Error: "FILE:LINE: what".
-  [[noreturn]] void fail(std::ptrdiff_t offset, const std::string& what) const;
+  // Throws Error "FILE:LINE: message".
+  [[noreturn]] void fail(std::ptrdiff_t offset, const std::string& message) const;
 
  private:
   std::filesystem::path path_;
@@ -38,12 +38,13 @@ class PlatformFile {
   std::unique_ptr<pugi::xml_document> document_;
 };
 
-// Throws Error, naming file and line, for what SimGrid would answer by ending the process: no
-// regular file, malformed XML, an unknown routing, a negative latency or a bandwidth or speed of 0.
+// Reads and checks a platform file. Throws Error with file and line for faults at which SimGrid
+// would end the process: not a regular file, malformed XML, an unknown routing, a negative latency,
+// or a bandwidth or speed of 0.
 PlatformFile read_platform_file(const std::filesystem::path& path);
 
-// Where hosts and links stand in a cluster's file, by name; those that a <cluster> makes stand
-// where it does.
+// Lines at which hosts and links are declared, by name. Hosts and links that a <cluster> generates
+// map to the line of the <cluster>.
 class SourceLines {
  public:
   explicit SourceLines(const PlatformFile& file);
@@ -52,15 +53,15 @@ class SourceLines {
   int line_of_link(const std::string& name) const;
 
  private:
-  struct Made {
+  struct Generated {
     std::string prefix;
     std::string suffix;
-    std::string links;  // what their names begin with
+    std::string links;  // prefix of the generated links' names
     int line;
   };
   std::unordered_map<std::string, int> hosts_;
   std::unordered_map<std::string, int> links_;
-  std::vector<Made> clusters_;
+  std::vector<Generated> clusters_;
 };
 
 }  // namespace pipewright::cluster

@@ -36,44 +36,46 @@ constexpr std::array elements{
     Element{"prop", {"id", "value"}},
 };
 
-void check_known(const xml_node& node) {
-  const auto element = std::find_if(elements.begin(), elements.end(),
-                                    [&](const Element& one) { return one.name == node.name(); });
+void check_supported(const xml_node& node) {
+  const auto element =
+      std::find_if(elements.begin(), elements.end(),
+                   [&](const Element& candidate) { return candidate.name == node.name(); });
   if (element == elements.end()) throw OnlySimgrid{};
   for (const pugi::xml_attribute& attribute : node.attributes()) {
-    const auto& known = element->attributes;
-    if (std::find(known.begin(), known.end(), attribute.name()) == known.end()) throw OnlySimgrid{};
+    const auto& attributes = element->attributes;
+    if (std::find(attributes.begin(), attributes.end(), attribute.name()) == attributes.end())
+      throw OnlySimgrid{};
   }
 }
 
 bool is(const xml_node& node, std::string_view tag) { return node.name() == tag; }
 
-class Reader {
+class PlatformReader {
  public:
-  explicit Reader(const PlatformFile& file) : file_(file), builder_(file) {}
+  explicit PlatformReader(const PlatformFile& file) : file_(file), builder_(file) {}
 
   Platform read() {
     const xml_node root = file_.document().child("platform");
-    check_known(root);
+    check_supported(root);
     const std::string version = text(root, "version");
     if (version != "4.1" && version != "4") throw OnlySimgrid{};
-    const std::vector<xml_node> inside = content(root);
-    if (inside.empty()) fail(root, "<platform> is empty; hosts and links stand in a <zone>");
-    if (inside.size() > 1) throw OnlySimgrid{};
-    read_part(inside.front(), nothing);
+    const std::vector<xml_node> children = content(root);
+    if (children.empty()) fail(root, "<platform> is empty; put hosts and links into a <zone>");
+    if (children.size() > 1) throw OnlySimgrid{};
+    read_element(children.front(), nothing);
     return builder_.finish();
   }
 
  private:
-  [[noreturn]] void fail(const xml_node& node, const std::string& what) const {
-    file_.fail(node.offset_debug(), what);
+  [[noreturn]] void fail(const xml_node& node, const std::string& message) const {
+    file_.fail(node.offset_debug(), message);
   }
   static const char* id(const xml_node& node) { return node.attribute("id").value(); }
   std::string text(const xml_node& node, const char* attribute) const {
-    const pugi::xml_attribute found = node.attribute(attribute);
-    if (!found)
+    const pugi::xml_attribute value = node.attribute(attribute);
+    if (!value)
       fail(node, fmt::format("<{}> '{}' lacks {}=\"..\"", node.name(), id(node), attribute));
-    return found.value();
+    return value.value();
   }
   static std::string text_or(const xml_node& node, const char* attribute, const char* absent) {
     return node.attribute(attribute).as_string(absent);
@@ -82,39 +84,39 @@ class Reader {
                 Quantity quantity) const {
     const std::optional<double> number = parse_quantity(value, quantity);
     if (!number)
-      fail(node, fmt::format("{} '{}' of {} '{}' is no number with a unit that SimGrid knows",
+      fail(node, fmt::format("{} '{}' of {} '{}' is not a number with a unit that SimGrid knows",
                              attribute, value, node.name(), id(node)));
     return *number;
   }
 
-  // The elements inside, in the order that SimGrid asks for: properties, then what there is, then
-  // the routes between them.
+  // Child elements. SimGrid requires this order: properties, then members, then the routes between
+  // them.
   std::vector<xml_node> content(const xml_node& node) const {
-    std::vector<xml_node> inside;
+    std::vector<xml_node> children;
     for (const xml_node& child : node.children()) {
       if (child.type() == pugi::node_comment) continue;
       if (child.type() != pugi::node_element) throw OnlySimgrid{};
-      check_known(child);
-      const auto is_route = [](const xml_node& one) {
-        return is(one, "route") || is(one, "zoneRoute");
+      check_supported(child);
+      const auto is_route = [](const xml_node& entry) {
+        return is(entry, "route") || is(entry, "zoneRoute");
       };
-      if (!inside.empty() && is_route(inside.back()) && !is_route(child))
-        fail(child, fmt::format("<{}> stands after a route; the routes of zone '{}' come last",
+      if (!children.empty() && is_route(children.back()) && !is_route(child))
+        fail(child, fmt::format("<{}> follows a route; put the routes of zone '{}' last",
                                 child.name(), id(node)));
-      if (!inside.empty() && is(child, "prop") && !is(inside.back(), "prop"))
-        fail(child, fmt::format("<prop> of '{}' comes first in it", id(node)));
-      inside.push_back(child);
+      if (!children.empty() && is(child, "prop") && !is(children.back(), "prop"))
+        fail(child, fmt::format("<prop> must come first in '{}'", id(node)));
+      children.push_back(child);
     }
-    return inside;
+    return children;
   }
 
   Platform::Properties properties(const xml_node& node) const {
-    Platform::Properties read;
+    Platform::Properties properties;
     for (const xml_node& child : content(node)) {
       if (!is(child, "prop")) throw OnlySimgrid{};
-      read.emplace_back(text(child, "id"), text(child, "value"));
+      properties.emplace_back(text(child, "id"), text(child, "value"));
     }
-    return read;
+    return properties;
   }
   static std::string class_of(const std::string& name, const Platform::Properties& properties) {
     for (const auto& [key, value] : properties)
@@ -122,7 +124,7 @@ class Reader {
     return without_numbers(name);
   }
 
-  void read_part(const xml_node& node, Index zone) {
+  void read_element(const xml_node& node, Index zone) {
     if (is(node, "zone")) return read_zone(node, zone);
     if (is(node, "cluster")) return read_cluster(node, zone);
     if (zone == nothing) throw OnlySimgrid{};
@@ -147,23 +149,23 @@ class Reader {
          {"Dijkstra", Platform::Routing::tree},
          {"DijkstraCache", Platform::Routing::tree}}};
     const std::string name = text(node, "routing");
-    const auto routing = std::find_if(routings.begin(), routings.end(), [&](const auto& one) {
-      return strcasecmp(one.first, name.c_str()) == 0;
+    const auto routing = std::find_if(routings.begin(), routings.end(), [&](const auto& entry) {
+      return strcasecmp(entry.first, name.c_str()) == 0;
     });
     if (routing == routings.end()) throw OnlySimgrid{};
     const Index zone =
         builder_.add_zone(node.offset_debug(), text(node, "id"), routing->second, parent);
-    const char* holds = nullptr;
+    const char* member_kind = nullptr;
     for (const xml_node& child : content(node)) {
-      const char* holds_now = is(child, "zone") || is(child, "cluster")  ? "zones"
-                              : is(child, "host") || is(child, "router") ? "hosts"
-                                                                         : holds;
-      if (holds != nullptr && holds != holds_now)
-        fail(child, fmt::format("zone '{}' has {}, so it cannot have {}; put them in a zone of "
-                                "their own",
-                                id(node), holds, holds_now));
-      holds = holds_now;
-      read_part(child, zone);
+      const char* child_kind = is(child, "zone") || is(child, "cluster")  ? "zones"
+                               : is(child, "host") || is(child, "router") ? "hosts"
+                                                                          : member_kind;
+      if (member_kind != nullptr && member_kind != child_kind)
+        fail(child,
+             fmt::format("zone '{}' has {}, so it cannot have {}; put them into a separate zone",
+                         id(node), member_kind, child_kind));
+      member_kind = child_kind;
+      read_element(child, zone);
     }
   }
 
@@ -177,8 +179,8 @@ class Reader {
     const auto [end, error] =
         std::from_chars(cores.data(), cores.data() + cores.size(), spec.cores);
     if (error != std::errc{} || end != cores.data() + cores.size() || spec.cores < 1)
-      fail(node, fmt::format("core '{}' of {} '{}' must be a whole number from 1", cores,
-                             node.name(), id(node)));
+      fail(node, fmt::format("core '{}' of {} '{}' must be a whole number >= 1", cores, node.name(),
+                             id(node)));
     return spec;
   }
 
@@ -190,7 +192,7 @@ class Reader {
     const auto radical = parse_radical(text(node, "radical"));
     if (!radical)
       fail(node, fmt::format("radical '{}' of cluster '{}' must be numbers and ranges of at most "
-                             "1000000 hosts, as in \"0-7\" or \"0-3,8\"",
+                             "1000000 hosts, such as \"0-7\" or \"0-3,8\"",
                              text(node, "radical"), spec.name));
     const std::string prefix = text(node, "prefix");
     const std::string suffix = text(node, "suffix");
@@ -207,7 +209,8 @@ class Reader {
     spec.sides = torus_sides(text(node, "topo_parameters"), spec.hosts.size());
     builder_.add_torus(node.offset_debug(), parent, spec);
   }
-  // Only those that fit, and of which no two are 1: SimGrid gives them links of one name.
+  // Sizes of the torus dimensions. Their product must be the number of hosts, and no size may be 1
+  // beside others, because SimGrid would give two links the same name.
   static std::vector<Index> torus_sides(const std::string& text, std::size_t hosts) {
     const auto numbers = text.find('-') == std::string::npos ? parse_radical(text) : std::nullopt;
     if (!numbers) throw OnlySimgrid{};
@@ -272,7 +275,7 @@ class Reader {
 
 std::optional<Platform> read_platform(const PlatformFile& file) {
   try {
-    return Reader(file).read();
+    return PlatformReader(file).read();
   } catch (const OnlySimgrid&) {
     return std::nullopt;
   }

@@ -15,13 +15,13 @@ namespace {
 using Route = Platform::Route;
 using Zone = Platform::Zone;
 
-const Route* listed_route(const Zone& zone, Index source, Index destination) {
-  const auto found = zone.routes.find(Platform::key(source, destination));
-  return found == zone.routes.end() ? nullptr : &found->second;
+const Route* find_listed_route(const Zone& zone, Index source, Index destination) {
+  const auto it = zone.routes.find(Platform::key(source, destination));
+  return it == zone.routes.end() ? nullptr : &it->second;
 }
 
-// The vertices from one to another along a tree; empty if they are in different trees.
-std::vector<Index> path(const Platform& platform, Index source, Index destination) {
+// Vertices on the path between two vertices of a tree. Empty if they are in different trees.
+std::vector<Index> tree_path(const Platform& platform, Index source, Index destination) {
   const auto& vertices = platform.vertices;
   std::vector<Index> up{source};
   std::vector<Index> down{destination};
@@ -35,7 +35,7 @@ std::vector<Index> path(const Platform& platform, Index source, Index destinatio
   return up;
 }
 
-// The edges that begin at a vertex.
+// Edges that start at a vertex.
 auto edges_at(const std::vector<std::pair<Index, Index>>& edges, Index vertex) {
   const auto begin = std::ranges::lower_bound(edges, std::pair{vertex, Index{0}});
   return std::ranges::subrange(begin, std::find_if(begin, edges.end(), [&](const auto& edge) {
@@ -45,7 +45,7 @@ auto edges_at(const std::vector<std::pair<Index, Index>>& edges, Index vertex) {
 
 }  // namespace
 
-bool has_several_ways(const Platform& platform) {
+bool has_equal_paths(const Platform& platform) {
   return std::ranges::any_of(
       platform.zones, [](const Zone& zone) { return zone.routing == Platform::Routing::graph; });
 }
@@ -55,48 +55,50 @@ std::size_t PlatformRoutes::Choice::pick(Index vertex, std::size_t hops) const {
 }
 
 bool PlatformRoutes::append(Index source, Index destination, double part, std::uint32_t flow,
-                            std::vector<Share>& shares, Hole& hole) const {
+                            std::vector<Share>& shares, MissingHop& missing) const {
   const std::uint64_t pair = mix(mix(multipath_.seed) ^ Platform::key(source, destination));
-  const bool all = multipath_.by == config::MultipathBy::spread;
-  Walk on{.choice = {.all = all, .hash = mix(pair ^ flow) | 1U}, .shares = shares, .hole = hole};
-  return walk(source, destination, part, on);
+  const bool spread = multipath_.by == config::MultipathBy::spread;
+  Walk walk{.choice = {.spread = spread, .hash = mix(pair ^ flow) | 1U},
+            .shares = shares,
+            .missing = missing};
+  return walk_from(source, destination, part, walk);
 }
 
-bool PlatformRoutes::append_one(Index source, Index destination, std::vector<Index>& links,
-                                Hole& hole) const {
+bool PlatformRoutes::append_first(Index source, Index destination, std::vector<Index>& links,
+                                  MissingHop& missing) const {
   std::vector<Share> shares;
-  Walk first{.choice = {.all = false}, .shares = shares, .hole = hole};
-  if (!walk(source, destination, 1, first)) return false;
+  Walk first{.choice = {.spread = false}, .shares = shares, .missing = missing};
+  if (!walk_from(source, destination, 1, first)) return false;
   for (const Share& share : shares) links.push_back(share.link);
   return true;
 }
 
-bool PlatformRoutes::from_gateway(Index arrival, Index departure, double part, Walk& on) const {
-  return arrival == nothing || arrival == departure || walk(arrival, departure, part, on);
+bool PlatformRoutes::from_gateway(Index arrival, Index departure, double part, Walk& walk) const {
+  return arrival == nothing || arrival == departure || walk_from(arrival, departure, part, walk);
 }
 
 bool PlatformRoutes::through_tree(const Zone& zone, Index source, Index destination, double part,
-                                  Walk& on, Ends& ends) const {
-  const std::vector<Index> stops = path(*platform_, source, destination);
-  on.hole = {platform_->vertices[source].zone, source, destination};
+                                  Walk& walk, Ends& ends) const {
+  const std::vector<Index> stops = tree_path(*platform_, source, destination);
+  walk.missing = {platform_->vertices[source].zone, source, destination};
   if (stops.size() < 2) return false;
-  Index gateway = nothing;  // where the way before ended
+  Index gateway = nothing;  // where the previous route ended
   for (std::size_t i = 0; i + 1 < stops.size(); ++i) {
-    const Route* route = listed_route(zone, stops[i], stops[i + 1]);
+    const Route* route = find_listed_route(zone, stops[i], stops[i + 1]);
     if (route == nullptr) {
-      on.hole = {on.hole.zone, stops[i], stops[i + 1]};
+      walk.missing = {walk.missing.zone, stops[i], stops[i + 1]};
       return false;
     }
     if (i == 0) ends.sources = {{route->source_gateway, part}};
-    if (!from_gateway(gateway, route->source_gateway, part, on)) return false;
-    for (const Index link : route->links) on.shares.push_back({link, part});
+    if (!from_gateway(gateway, route->source_gateway, part, walk)) return false;
+    for (const Index link : route->links) walk.shares.push_back({link, part});
     gateway = route->destination_gateway;
   }
   ends.destinations = {{gateway, part}};
   return true;
 }
 
-// The number of links counts most; latencies in picoseconds, below 17 s in all.
+// Path cost: the number of links first, then the latency in picoseconds (below 17 s in total).
 PlatformRoutes::Cost PlatformRoutes::cost_of(const Route& route) const {
   constexpr Cost link_cost = Cost{1} << 44U;
   Cost cost = 0;
@@ -108,20 +110,20 @@ PlatformRoutes::Cost PlatformRoutes::cost_of(const Route& route) const {
   return cost;
 }
 
-// Dijkstra's algorithm, backwards.
+// Dijkstra's algorithm from the destination along reversed edges.
 const std::vector<PlatformRoutes::Cost>& PlatformRoutes::distances_to(const Zone& zone,
                                                                       Index destination) const {
-  constexpr Cost far = std::numeric_limits<Cost>::max();
-  const auto [known, is_new] = distances_.try_emplace(destination);
-  std::vector<Cost>& distances = known->second;
+  constexpr Cost unreachable = std::numeric_limits<Cost>::max();
+  const auto [entry, is_new] = distances_.try_emplace(destination);
+  std::vector<Cost>& distances = entry->second;
   if (!is_new) return distances;
-  distances.assign(zone.places, far);
+  distances.assign(zone.vertex_count, unreachable);
   const auto distance = [&](Index vertex) -> Cost& {
-    return distances[platform_->vertices[vertex].place];
+    return distances[platform_->vertices[vertex].position];
   };
   std::priority_queue<std::pair<Cost, Index>, std::vector<std::pair<Cost, Index>>, std::greater<>>
       open;
-  if (platform_->vertices[destination].place == nothing) return distances;
+  if (platform_->vertices[destination].position == nothing) return distances;
   distance(destination) = 0;
   open.emplace(0, destination);
   while (!open.empty()) {
@@ -129,33 +131,34 @@ const std::vector<PlatformRoutes::Cost>& PlatformRoutes::distances_to(const Zone
     open.pop();
     if (cost > distance(vertex)) continue;
     for (const auto& [to, from] : edges_at(zone.back_edges, vertex)) {
-      const Cost more = cost_of(*listed_route(zone, from, to));
-      if (more == far || cost + more >= distance(from)) continue;
-      distance(from) = cost + more;
-      open.emplace(cost + more, from);
+      const Cost hop_cost = cost_of(*find_listed_route(zone, from, to));
+      if (hop_cost == unreachable || cost + hop_cost >= distance(from)) continue;
+      distance(from) = cost + hop_cost;
+      open.emplace(cost + hop_cost, from);
     }
   }
   return distances;
 }
 
 bool PlatformRoutes::through_graph(const Zone& zone, Index source, Index destination, double part,
-                                   Walk& on, Ends& ends) const {
-  constexpr Cost far = std::numeric_limits<Cost>::max();
-  on.hole = {platform_->vertices[source].zone, source, destination};
+                                   Walk& walk, Ends& ends) const {
+  constexpr Cost unreachable = std::numeric_limits<Cost>::max();
+  walk.missing = {platform_->vertices[source].zone, source, destination};
   const std::vector<Cost>& distances = distances_to(zone, destination);
   const auto distance = [&](Index vertex) {
-    const Index place = platform_->vertices[vertex].place;
-    return place == nothing ? far : distances[place];
+    const Index position = platform_->vertices[vertex].position;
+    return position == nothing ? unreachable : distances[position];
   };
-  if (distance(source) == far) return false;
-  // Parts of the flow at vertices, by the gateway through which they came; the farthest go on
-  // first, so that all that reaches a vertex is there when it is left.
+  if (distance(source) == unreachable) return false;
+  // Parts of the flow that wait at vertices, grouped by the gateway through which they arrived. The
+  // farthest vertex is processed first, so that everything that reaches a vertex has arrived before
+  // it leaves.
   using Stop = std::pair<Cost, Index>;
   std::map<Stop, std::map<Index, double>, std::greater<>> open;
   open[{distance(source), source}][nothing] = part;
   while (true) {
     const auto [stop, arrivals] = *open.begin();
-    const auto [left, vertex] = stop;
+    const auto [remaining, vertex] = stop;
     if (vertex == destination) {
       ends.destinations.assign(arrivals.begin(), arrivals.end());
       return true;
@@ -163,109 +166,109 @@ bool PlatformRoutes::through_graph(const Zone& zone, Index source, Index destina
     open.erase(open.begin());
     std::vector<std::pair<Index, const Route*>> hops;
     for (const auto& [from, to] : edges_at(zone.edges, vertex)) {
-      const Route* const route = listed_route(zone, from, to);
+      const Route* const route = find_listed_route(zone, from, to);
       const Cost cost = cost_of(*route);
-      if (cost != far && distance(to) != far && cost + distance(to) == left)
+      if (cost != unreachable && distance(to) != unreachable && cost + distance(to) == remaining)
         hops.emplace_back(to, route);
     }
-    if (!on.choice.all) hops = {hops[on.choice.pick(vertex, hops.size())]};
+    if (!walk.choice.spread) hops = {hops[walk.choice.pick(vertex, hops.size())]};
     for (const auto& [to, route] : hops) {
       double through = 0;
-      for (const auto& [gateway, all] : arrivals) {
-        const double some = all / static_cast<double>(hops.size());
-        through += some;
-        if (!from_gateway(gateway, route->source_gateway, some, on)) return false;
+      for (const auto& [gateway, arrived] : arrivals) {
+        const double portion = arrived / static_cast<double>(hops.size());
+        through += portion;
+        if (!from_gateway(gateway, route->source_gateway, portion, walk)) return false;
       }
       if (vertex == source) ends.sources.emplace_back(route->source_gateway, through);
-      for (const Index link : route->links) on.shares.push_back({link, through});
+      for (const Index link : route->links) walk.shares.push_back({link, through});
       open[{distance(to), to}][route->destination_gateway] += through;
     }
   }
 }
 
-// As SimGrid's TorusZone, which goes through a whole dimension the way that is shorter from where
-// the route began.
+// Follows SimGrid's TorusZone, which crosses each dimension in the direction that is shorter from
+// where the route began.
 void PlatformRoutes::through_torus(const Zone& zone, Index source, Index destination, double part,
-                                   Walk& on) const {
-  const Index to = destination - zone.first_vertex;
-  Index at = source - zone.first_vertex;
+                                   Walk& walk) const {
+  const Index destination_corner = destination - zone.first_vertex;
+  Index corner_index = source - zone.first_vertex;
   Index stride = 1;
   for (Index dimension = 0; dimension < zone.sides.size(); ++dimension) {
     const Index side = zone.sides[dimension];
-    const Index begin = at / stride % side;
-    const Index end = to / stride % side;
+    const Index begin = corner_index / stride % side;
+    const Index end = destination_corner / stride % side;
     const bool up = (end > begin && end <= begin + side / 2) ||
                     (begin > side / 2 && (begin + side / 2) % side >= end);
     const bool is_opposite = side > 2 && (begin + side - end) % side * 2 == side;
-    const auto go = [&](bool upwards, double share) {
-      Index corner = at;
-      for (Index place = begin; place != end;) {
-        const Index next = upwards ? (place + 1) % side : (place + side - 1) % side;
-        const Index from = corner + (upwards ? 0 : next * stride - place * stride);
+    const auto cross = [&](bool upwards, double share) {
+      Index corner = corner_index;
+      for (Index position = begin; position != end;) {
+        const Index next = upwards ? (position + 1) % side : (position + side - 1) % side;
+        const Index from = corner + (upwards ? 0 : next * stride - position * stride);
         const auto link =
             static_cast<Index>(2 * (from * zone.sides.size() + dimension) + (upwards ? 0 : 1));
-        on.shares.push_back({zone.first_link + link, share});
-        corner += next * stride - place * stride;
-        place = next;
+        walk.shares.push_back({zone.first_link + link, share});
+        corner += next * stride - position * stride;
+        position = next;
       }
     };
-    if (!is_opposite || (!on.choice.all && on.choice.hash == 0)) {
-      go(up, part);
-    } else if (on.choice.all) {
-      for (const bool upwards : {up, !up}) go(upwards, part / 2);
+    if (!is_opposite || (!walk.choice.spread && walk.choice.hash == 0)) {
+      cross(up, part);
+    } else if (walk.choice.spread) {
+      for (const bool upwards : {up, !up}) cross(upwards, part / 2);
     } else {
-      go(on.choice.pick(zone.first_vertex + at, 2) == 0, part);
+      cross(walk.choice.pick(zone.first_vertex + corner_index, 2) == 0, part);
     }
-    at += end * stride - begin * stride;
+    corner_index += end * stride - begin * stride;
     stride *= side;
   }
 }
 
-// Between two vertices of one zone.
-bool PlatformRoutes::local(const Zone& zone, Index source, Index destination, double part, Walk& on,
-                           Ends& ends) const {
-  const auto push = [&](Index link) { on.shares.push_back({link, part}); };
+// Appends the route between two vertices of the same zone.
+bool PlatformRoutes::local(const Zone& zone, Index source, Index destination, double part,
+                           Walk& walk, Ends& ends) const {
+  const auto push = [&](Index link) { walk.shares.push_back({link, part}); };
   switch (zone.routing) {
     case Platform::Routing::none:
-      on.hole = {platform_->vertices[source].zone, source, destination};
+      walk.missing = {platform_->vertices[source].zone, source, destination};
       return false;
     case Platform::Routing::full: {
-      const Route* route = listed_route(zone, source, destination);
-      on.hole = {platform_->vertices[source].zone, source, destination};
+      const Route* route = find_listed_route(zone, source, destination);
+      walk.missing = {platform_->vertices[source].zone, source, destination};
       if (route == nullptr) return false;
       ends = {{{route->source_gateway, part}}, {{route->destination_gateway, part}}};
       for (const Index link : route->links) push(link);
       return true;
     }
     case Platform::Routing::tree:
-      return through_tree(zone, source, destination, part, on, ends);
+      return through_tree(zone, source, destination, part, walk, ends);
     case Platform::Routing::graph:
-      return through_graph(zone, source, destination, part, on, ends);
+      return through_graph(zone, source, destination, part, walk, ends);
     case Platform::Routing::star: {
       const auto link_of = [&](Index vertex) {
         const Index host = vertex - zone.first_vertex;
-        if (host >= zone.hosts) return nothing;  // the switch
-        return zone.first_link + host * links_of_a_host(*platform_, zone);
+        if (host >= zone.hosts) return nothing;  // the switch has no link of its own
+        return zone.first_link + host * links_per_star_host(*platform_, zone);
       };
       const Index up = link_of(source);
       const Index down = link_of(destination);
       if (up != nothing) push(up);
-      if (down != nothing) push(platform_->links[down].other);
+      if (down != nothing) push(platform_->links[down].reverse);
       return true;
     }
     case Platform::Routing::torus:
-      through_torus(zone, source, destination, part, on);
+      through_torus(zone, source, destination, part, walk);
       return true;
   }
   return false;
 }
 
-bool PlatformRoutes::walk(Index source, Index destination, double part, Walk& on) const {
+bool PlatformRoutes::walk_from(Index source, Index destination, double part, Walk& walk) const {
   if (source == destination) return true;
   const auto& zones = platform_->zones;
   Index from = source;
   Index to = destination;
-  // Up to the vertices of one zone that hold both.
+  // Climbs to the lowest zone that contains both, as its direct vertices `from` and `to`.
   while (platform_->vertices[from].zone != platform_->vertices[to].zone) {
     const Zone& source_zone = zones[platform_->vertices[from].zone];
     const Zone& destination_zone = zones[platform_->vertices[to].zone];
@@ -274,22 +277,24 @@ bool PlatformRoutes::walk(Index source, Index destination, double part, Walk& on
   }
   const Zone& zone = zones[platform_->vertices[from].zone];
   Ends ends;
-  if (from == source && to == destination) return local(zone, source, destination, part, on, ends);
-  // What leads there comes first, but only the way between the zones says where there is.
+  if (from == source && to == destination)
+    return local(zone, source, destination, part, walk, ends);
+  // The links to the gateways come first in the result, but the gateways are known only from the
+  // route between the zones.
   std::vector<Share> between;
-  Walk middle{.choice = on.choice, .shares = between, .hole = on.hole};
+  Walk middle{.choice = walk.choice, .shares = between, .missing = walk.missing};
   if (!local(zone, from, to, part, middle, ends)) return false;
   const auto has_gateway = [](const auto& end) { return end.first != nothing; };
   if (!std::ranges::all_of(ends.sources, has_gateway) ||
       !std::ranges::all_of(ends.destinations, has_gateway)) {
-    on.hole = {platform_->vertices[from].zone, from, to};
+    walk.missing = {platform_->vertices[from].zone, from, to};
     return false;
   }
-  for (const auto& [gateway, some] : ends.sources)
-    if (!walk(source, gateway, some, on)) return false;
-  on.shares.insert(on.shares.end(), between.begin(), between.end());
+  for (const auto& [gateway, portion] : ends.sources)
+    if (!walk_from(source, gateway, portion, walk)) return false;
+  walk.shares.insert(walk.shares.end(), between.begin(), between.end());
   return std::ranges::all_of(ends.destinations, [&](const auto& end) {
-    return walk(end.first, destination, end.second, on);
+    return walk_from(end.first, destination, end.second, walk);
   });
 }
 

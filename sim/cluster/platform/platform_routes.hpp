@@ -9,69 +9,69 @@
 
 namespace pipewright::cluster {
 
-// A zone without a route from one of its vertices to another.
-struct Hole {
+// Missing route between two vertices of a zone.
+struct MissingHop {
   Index zone = nothing;
   Index source = nothing;
   Index destination = nothing;
 };
 
-// A part of a flow, from above 0 to 1, goes over a link.
+// Fraction of a flow, in (0, 1], that crosses a link.
 struct Share {
   Index link = nothing;
   double part = 1;
 };
 
-// Whether SimGrid has to choose, somewhere, between equally short ways.
-bool has_several_ways(const Platform& platform);
+// Returns whether some route has several equally short paths, among which SimGrid has to choose.
+bool has_equal_paths(const Platform& platform);
 
-// The ways between the vertices of a platform: local routes inside zones, and from gateway to
-// gateway between them, as in SimGrid. Through a graph the ways with the fewest links are taken,
-// and of these the ones with the least latency, around links that have failed; where several are
-// left, every switch divides what it has among its next hops (ECMP, RFC 2992), evenly or by hash.
-// Through a torus one dimension after the other; to the opposite side of a ring both ways round are
-// as short.
+// Routes between the vertices of a platform: local routes inside zones, and gateway to gateway
+// between zones, as in SimGrid. In a graph, routes follow the paths with the fewest links, then the
+// least latency, and avoid failed links. If several paths remain, every switch divides its traffic
+// among the next hops (ECMP, RFC 2992), evenly or by hash. In a torus, routes cross one dimension
+// after the other; to the opposite side of a ring both directions are equally short.
 class PlatformRoutes {
  public:
-  // The platform outlives this.
+  // The platform must outlive this object.
   PlatformRoutes(const Platform& platform, const config::Multipath& multipath)
       : platform_(&platform), multipath_(multipath) {}
 
-  // Appends the shares of a flow, the so-manyth of its pair by hash, in the order of the way.
-  // False, and where it ends, if there is no route.
+  // Appends the shares of a flow in path order. `flow` numbers the flows of a pair for hashing.
+  // Returns false and sets `hole` if there is no route.
   bool append(Index source, Index destination, double part, std::uint32_t flow,
-              std::vector<Share>& shares, Hole& hole) const;
-  // Appends the links of one of the ways: through a torus SimGrid's.
-  bool append_one(Index source, Index destination, std::vector<Index>& links, Hole& hole) const;
+              std::vector<Share>& shares, MissingHop& missing) const;
+  // Appends the links of the first path; in a torus, SimGrid's path.
+  bool append_first(Index source, Index destination, std::vector<Index>& links,
+                    MissingHop& missing) const;
 
-  // After links have failed, or work again.
+  // Drops cached distances. Call it after links have failed or recovered.
   void forget() { distances_.clear(); }
 
  private:
   using Zone = Platform::Zone;
-  using Cost = std::uint64_t;  // links and latency
+  using Cost = std::uint64_t;  // links and latency combined; see cost_of
 
-  // Which of equally short hops are taken.
+  // Selects among equally short hops.
   struct Choice {
-    bool all = true;
-    std::uint64_t hash = 0;  // else; 0: the first
+    bool spread = true;
+    std::uint64_t hash = 0;  // picks a hop if `all` is false; 0 picks the first
 
     std::size_t pick(Index vertex, std::size_t hops) const;
   };
-  // Of a way between two zones: which parts of a flow leave the first by a gateway, and enter the
-  // other.
+  // Fractions of a flow by gateway: where they leave the source zone and enter the destination zone
+  // of a route between zones.
   struct Ends {
     std::vector<std::pair<Index, double>> sources;
     std::vector<std::pair<Index, double>> destinations;
   };
-  // A flow that is on its way, or a part of it.
+  // State of a flow, or part of a flow, while its route is collected.
   struct Walk {
     Choice choice;
     std::vector<Share>& shares;
-    Hole& hole;
+    MissingHop& missing;
   };
 
-  bool walk(Index source, Index destination, double part, Walk& walk) const;
+  bool walk_from(Index source, Index destination, double part, Walk& walk) const;
   bool local(const Zone& zone, Index source, Index destination, double part, Walk& walk,
              Ends& ends) const;
   bool through_tree(const Zone& zone, Index source, Index destination, double part, Walk& walk,
@@ -86,7 +86,7 @@ class PlatformRoutes {
 
   const Platform* platform_;
   config::Multipath multipath_;
-  // By vertex of a graph, from the places of its other vertices.
+  // Distances to a vertex of a graph, indexed by the position of the other vertices.
   mutable std::unordered_map<Index, std::vector<Cost>> distances_;
 };
 

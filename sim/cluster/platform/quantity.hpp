@@ -8,8 +8,9 @@ namespace pipewright::cluster {
 
 enum class Quantity : std::uint8_t { time, bandwidth, speed };
 
-// A number and its unit as SimGrid reads them: "2us", "25GBps" (bytes/s), "200Gbps" (bits/s),
-// "1GiBps", "989Tf"; without a unit in seconds, bytes/s or FLOP/s. None if it is no such thing.
+// Parses a number with a SimGrid unit: "2us", "25GBps" (bytes/s), "200Gbps" (bits/s), "1GiBps",
+// "989Tf". A bare number is in seconds, bytes/s or FLOP/s. Returns nothing if the text is not a
+// quantity.
 std::optional<double> parse_quantity(std::string_view text, Quantity quantity);
 
 }  // namespace pipewright::cluster

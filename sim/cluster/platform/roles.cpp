@@ -28,27 +28,28 @@ std::vector<Index> natural_order(const std::vector<Member>& members) {
 
 using ByName = std::unordered_map<std::string_view, Index>;
 
-// GPUs of one zone that name the same NICs, in natural order.
-void share_out_nics(const std::vector<Member>& members, const std::vector<Index>& gpus,
-                    const ByName& by_name, std::vector<Role>& roles) {
+// Distributes NICs among the GPUs of one zone that name the same NICs, in natural order.
+void distribute_nics(const std::vector<Member>& members, const std::vector<Index>& gpus,
+                     const ByName& by_name, std::vector<Role>& roles) {
   const Member& first = members[gpus.front()];
   const auto names = expand_names(*first.nics);
   if (!names || names->empty())
-    throw MemberFault{gpus.front(), fmt::format("nic '{}' must name hosts, as in \"node-0-nic-0\" "
-                                                "or \"node-0-nic-[0-3]\"",
-                                                *first.nics)};
+    throw MemberError{gpus.front(),
+                      fmt::format("nic '{}' must name hosts, such as \"node-0-nic-0\" "
+                                  "or \"node-0-nic-[0-3]\"",
+                                  *first.nics)};
   if (gpus.size() % names->size() != 0 && names->size() % gpus.size() != 0)
-    throw MemberFault{gpus.front(),
-                      fmt::format("{} GPUs cannot share {} NICs evenly (nic '{}'); name one each, "
-                                  "one for 2, 4, .. of them, or 2, 4, .. for each",
+    throw MemberError{gpus.front(),
+                      fmt::format("{} GPUs cannot share {} NICs evenly (nic '{}'); use one NIC per "
+                                  "GPU, one NIC for 2, 4, .. GPUs, or 2, 4, .. NICs per GPU",
                                   gpus.size(), names->size(), *first.nics)};
-  const std::size_t each = std::max<std::size_t>(names->size() / gpus.size(), 1);
-  for (std::size_t i = 0; i < gpus.size() * each; ++i) {
-    const Index gpu = gpus[i / each];
-    const std::string& name = (*names)[i * names->size() / (gpus.size() * each)];
+  const std::size_t nics_per_gpu = std::max<std::size_t>(names->size() / gpus.size(), 1);
+  for (std::size_t i = 0; i < gpus.size() * nics_per_gpu; ++i) {
+    const Index gpu = gpus[i / nics_per_gpu];
+    const std::string& name = (*names)[i * names->size() / (gpus.size() * nics_per_gpu)];
     const auto nic = by_name.find(name);
     if (nic == by_name.end())
-      throw MemberFault{gpu, fmt::format("nic '{}' is no host of this platform", name)};
+      throw MemberError{gpu, fmt::format("nic '{}' is not a host of this platform", name)};
     roles[gpu].nics.push_back(nic->second);
     const std::string* const latency = members[nic->second].latency;
     if (latency == nullptr) continue;
@@ -56,7 +57,7 @@ void share_out_nics(const std::vector<Member>& members, const std::vector<Index>
       roles[gpu].latency = std::max(
           roles[gpu].latency, config::parse_time(*latency, "property latency", "a NIC's latency"));
     } catch (const config::Error& error) {
-      throw MemberFault{nic->second, error.what()};
+      throw MemberError{nic->second, error.what()};
     }
   }
 }
@@ -64,7 +65,7 @@ void share_out_nics(const std::vector<Member>& members, const std::vector<Index>
 }  // namespace
 
 Roles assign_roles(const std::vector<Member>& members) {
-  Roles roles{.of = std::vector<Role>(members.size()), .gpus = {}};
+  Roles roles{.by_member = std::vector<Role>(members.size()), .gpus = {}};
   const std::vector<Index> order = natural_order(members);
   ByName by_name;
   bool any_gpu = false;
@@ -79,16 +80,16 @@ Roles assign_roles(const std::vector<Member>& members) {
     std::map<std::pair<Index, std::string_view>, std::vector<Index>> groups;
     for (const Index i : order)
       if (members[i].nics != nullptr) groups[{members[i].zone, *members[i].nics}].push_back(i);
-    for (const auto& [key, gpus] : groups) share_out_nics(members, gpus, by_name, roles.of);
+    for (const auto& [key, gpus] : groups) distribute_nics(members, gpus, by_name, roles.by_member);
   }
 
   std::vector<bool> is_nic(members.size());
-  for (const Role& role : roles.of)
+  for (const Role& role : roles.by_member)
     for (const Index nic : role.nics) is_nic[nic] = true;
   std::map<std::tuple<bool, Index, std::string_view>, Index> nodes;
   std::vector<Index> gpus_of_node;
   for (const Index i : order) {
-    Role& role = roles.of[i];
+    Role& role = roles.by_member[i];
     role.is_gpu = any_gpu ? members[i].gpu != nullptr : !is_nic[i];
     if (!role.is_gpu) continue;
     roles.gpus.push_back(i);
@@ -97,7 +98,7 @@ Roles assign_roles(const std::vector<Member>& members) {
                           : std::tuple{false, members[i].zone, std::string_view()};
     role.node = nodes.try_emplace(node, static_cast<Index>(nodes.size())).first->second;
     gpus_of_node.resize(nodes.size());
-    role.place = gpus_of_node[role.node]++;
+    role.local_index = gpus_of_node[role.node]++;
   }
   return roles;
 }

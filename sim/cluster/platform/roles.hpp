@@ -7,42 +7,44 @@
 
 namespace pipewright::cluster {
 
-// What the platform file says of a host.
+// Properties of a host in the platform file that determine its role.
 struct Member {
   const std::string* name = nullptr;
   Index zone = nothing;
-  const std::string* gpu = nullptr;  // properties; null if it has none
+  const std::string* gpu = nullptr;  // this and the following properties are null if absent
   const std::string* node = nullptr;
   const std::string* nics = nullptr;
   const std::string* latency = nullptr;
 };
 
-// What that makes of it.
+// Role of a host: GPU, NIC port or neither.
 struct Role {
   bool is_gpu = false;
-  Index node = nothing;  // of a GPU
-  Index place = 0;       // of a GPU: among those of its node, in natural order of names
-  // Of a GPU: the hosts that are its NICs' ports, over which its flows spread; none: it needs none.
+  Index node = nothing;   // node of a GPU
+  Index local_index = 0;  // index of a GPU within its node, in natural order of names
+  // Hosts that are the ports of a GPU's NICs, over which its flows spread. Empty if the GPU needs
+  // no NIC.
   std::vector<Index> nics;
-  double latency = 0;  // of a GPU: seconds that its NIC adds to those of links
+  double latency = 0;  // latency of a GPU's NIC in seconds, in addition to the links
 };
 
-// A fault of a member, for those who know where it was written.
-struct MemberFault {
+// Error in a member; the caller adds the position in the file.
+struct MemberError {
   Index member;
-  std::string what;
+  std::string message;
 };
 
 struct Roles {
-  std::vector<Role> of;     // each member
-  std::vector<Index> gpus;  // in natural order of names
+  std::vector<Role> by_member;  // indexed by member
+  std::vector<Index> gpus;      // in natural order of names
 };
 
-// GPUs are the members with a property `gpu`; if no member has it, all that are nobody's NIC. The
-// GPUs of a zone, or of one property `node`, are a node. A property `nic` names ports, hosts again,
-// through which GPUs reach other nodes: "node-0-nic-[0-3]". The GPUs of a zone with the same value
-// share them out evenly in natural order, so that of 8 GPUs the first two have nic-0, or of 4 the
-// first has nic-0 and nic-1 where there are 8. Throws MemberFault.
+// Assigns roles to members. GPUs are the members with a property `gpu`; if no member has it, all
+// members that are not NICs. The GPUs of a zone, or with the same property `node`, form a node. A
+// property `nic` names ports (also hosts) through which GPUs reach other nodes: "node-0-nic-[0-3]".
+// The GPUs of a zone with the same value share the ports evenly in natural order: with 8 GPUs and 4
+// ports, the first two GPUs use nic-0; with 4 GPUs and 8 ports, the first GPU uses nic-0 and nic-1.
+// Throws MemberError.
 Roles assign_roles(const std::vector<Member>& members);
 
 }  // namespace pipewright::cluster

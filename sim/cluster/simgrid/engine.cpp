@@ -8,32 +8,36 @@
 namespace pipewright::cluster {
 namespace {
 
-bool has_one = false;
+bool platform_exists = false;
 
 }  // namespace
 
 sg4::Engine& engine() {
-  // Never destroyed: a second engine in the same process would start at this one's clock.
+  // The engine is never destroyed, because a second engine in the same process would start at the
+  // clock of the first.
   static sg4::Engine* const instance = [] {
-    struct sigaction interrupt {};  // the program's, in place of which the engine sets its own
+    struct sigaction interrupt {};  // the program's handler, which the engine replaces
     sigaction(SIGINT, nullptr, &interrupt);
     xbt_log_control_set("xbt_cfg.thres:warning");
-    sg4::Engine::set_config("debug/clean-atexit:no");  // nothing is left to do then
-    auto* made = new sg4::Engine("pipewright");        // not (argc, argv), which eats --help
+    sg4::Engine::set_config("debug/clean-atexit:no");  // no cleanup is needed at exit
+    // the (argc, argv) constructor would consume --help
+    auto* created = new sg4::Engine("pipewright");
     sigaction(SIGINT, &interrupt, nullptr);
-    xbt_log_control_set("s4u_comm.thres:critical");        // of transfers that an interrupt ends
-    xbt_log_control_set("s4u_actor.thres:critical");       // of passes shorter than its precision
-    xbt_log_control_set("ker_engine.app:file:/dev/null");  // deadlocks are told in our words
+    xbt_log_control_set("s4u_comm.thres:critical");  // silences transfers that an interrupt ends
+    // silences passes that are shorter than its precision
+    xbt_log_control_set("s4u_actor.thres:critical");
+    xbt_log_control_set("ker_engine.app:file:/dev/null");  // pipewright reports deadlocks itself
     sg4::Engine::set_config("network/model:CM02");
     sg4::Engine::set_config("network/crosstraffic:no");
-    sg4::Engine::set_config("network/TCP-gamma:1e30");  // no window: latency does not cap a flow
+    // no TCP window: latency does not limit a flow
+    sg4::Engine::set_config("network/TCP-gamma:1e30");
     sg4::Engine::set_config(std::string(precision_key) + ":1e-12");
-    return made;
+    return created;
   }();
   return *instance;
 }
 
-bool has_platform() { return has_one; }
-bool begin_platform() { return !std::exchange(has_one, true); }
+bool has_platform() { return platform_exists; }
+bool begin_platform() { return !std::exchange(platform_exists, true); }
 
 }  // namespace pipewright::cluster

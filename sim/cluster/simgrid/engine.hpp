@@ -7,17 +7,19 @@
 #include <simgrid/s4u.hpp>
 #include <simgrid/version.h>
 
-// Everything that differs between SimGrid 3.32 and 4.x stands here.
+// Compatibility layer for SimGrid 3.32 and 4.x.
 namespace pipewright::cluster {
 
 namespace sg4 = simgrid::s4u;
 
-// The process's one SimGrid engine, configured for flow-level GPU fabrics: plain bandwidth sharing
-// (CM02) without the TCP terms that SimGrid fits to Ethernet clusters by default.
+// Returns the only SimGrid engine of the process, configured for flow-level GPU fabrics: plain
+// bandwidth sharing (CM02) without the TCP terms that SimGrid fits to Ethernet clusters by default.
 sg4::Engine& engine();
-// Whether it has a platform. SimGrid loads a file only as the first; zones of ours may follow.
+// Returns whether the engine has a platform. SimGrid can load a file only as the first platform;
+// zones of our own may follow.
 bool has_platform();
-// Whether it had none until now, when the caller makes one.
+// Marks the platform as existing; returns true if there was none before, in which case the caller
+// creates it.
 bool begin_platform();
 
 template <class Body>
@@ -31,7 +33,7 @@ sg4::ActorPtr add_actor(sg4::Host* host, const std::string& name, Body&& body) {
 #endif
 }
 
-// Hosts and links of a zone's inner side, kernel::routing::NetZoneImpl.
+// Adds hosts and links to the implementation of a zone, kernel::routing::NetZoneImpl.
 template <class Zone>
 sg4::Host* add_host(Zone& zone, const std::string& name, double speed) {
 #if SIMGRID_VERSION >= 40000
@@ -48,7 +50,7 @@ sg4::Link* add_link(Zone& zone, const std::string& name, double bandwidth) {
   return zone.create_link(name, std::vector<double>{bandwidth});
 #endif
 }
-// The platform's first zone; 3.32 takes it as the root by itself.
+// Makes the first zone the root of the platform; SimGrid 3.32 does so by itself.
 template <class Zone>
 void make_top(sg4::Engine& engine, Zone& zone) {
 #if SIMGRID_VERSION >= 40000
@@ -59,7 +61,7 @@ void make_top(sg4::Engine& engine, Zone& zone) {
 #endif
 }
 
-// A platform of one host and no links.
+// Creates a platform with one host and no links.
 inline void create_single_host(sg4::Engine& engine, const std::string& name) {
 #if SIMGRID_VERSION >= 40000
   engine.get_netzone_root()->add_host(name, 1e9)->seal();

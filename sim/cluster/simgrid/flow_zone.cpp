@@ -22,12 +22,12 @@ sg4::Host* FlowZone::add_host(const std::string& name, double speed, int cores) 
       ->seal();
 }
 
-void FlowZone::get_local_route(const NetPoint* source, const NetPoint* destination, Route* into,
+void FlowZone::get_local_route(const NetPoint* source, const NetPoint* destination, Route* route,
                                double* latency) {
   links_.clear();
   finder_(source->id(), destination->id(), links_);
   for (const sg4::Link* link : links_) {
-    into->link_list_.push_back(link->get_impl());
+    route->link_list_.push_back(link->get_impl());
     if (latency != nullptr) *latency += link->get_latency();
   }
 }

@@ -11,23 +11,26 @@
 
 namespace pipewright::cluster {
 
-// Where SimGrid has the hosts and links of a network, by their numbers.
+// SimGrid's hosts and links of a network, by number.
 struct InSimgrid {
   std::vector<sg4::Host*> hosts;
   std::vector<sg4::Link*> links;
 };
 
-// A zone of SimGrid whose routes are found by us rather than by one of its tables. SimGrid asks at
-// the start of every flow. It shares a link in inverse proportion to the flows' latencies, which
-// GPUs' fabrics do not, so that links have none here; who transfers pays Route::latency.
+// A SimGrid zone whose routes are computed by pipewright instead of SimGrid's tables. SimGrid asks
+// for a route at the start of every flow. SimGrid shares a link in inverse proportion to the flows'
+// latencies, which does not hold for GPU fabrics, so links have no latency here; the sender waits
+// for Route::latency instead.
 class FlowZone final : public simgrid::kernel::routing::NetZoneImpl {
  public:
-  // Appends the links between two hosts, which go by the order in which they were added, from 0.
+  // Appends the links between two hosts, which are numbered in the order in which they were added,
+  // from 0.
   using Finder = std::function<void(unsigned long, unsigned long, std::vector<const sg4::Link*>&)>;
 
-  // The process's first platform.
+  // Constructs the first platform of the process.
   FlowZone(const std::string& name, Finder finder);
-  // Beside other zones, not under them: its hosts reach each other, and it never closes.
+  // Constructs a zone beside other zones, not below them. Its hosts reach only each other, and it
+  // is never sealed.
   FlowZone(const std::string& name, const NetZoneImpl& models, Finder finder);
 
   sg4::Host* add_host(const std::string& name, double speed, int cores);
@@ -35,14 +38,14 @@ class FlowZone final : public simgrid::kernel::routing::NetZoneImpl {
  private:
   using NetPoint = simgrid::kernel::routing::NetPoint;
   using Route = simgrid::kernel::routing::Route;
-  void get_local_route(const NetPoint* source, const NetPoint* destination, Route* into,
+  void get_local_route(const NetPoint* source, const NetPoint* destination, Route* route,
                        double* latency) override;
 
   Finder finder_;
   std::vector<const sg4::Link*> links_;
 };
 
-// The process's first platform, or one beside it. SimGrid owns it.
+// Makes the first platform of the process, or a zone beside it. SimGrid owns the zone.
 FlowZone& make_zone(const std::string& name, FlowZone::Finder finder);
 
 }  // namespace pipewright::cluster

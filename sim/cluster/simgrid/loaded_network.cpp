@@ -17,7 +17,7 @@
 namespace pipewright::cluster {
 namespace {
 
-void load(const std::filesystem::path& path) {
+void load_into_simgrid(const std::filesystem::path& path) {
   try {
     begin_platform();
     engine().load_platform(path.string());
@@ -27,10 +27,10 @@ void load(const std::filesystem::path& path) {
   }
 }
 
-// The classes that the file gives, by the link's name or what a <cluster>'s links begin with.
-class Classes {
+// Link classes from the file, by link name or by the prefix of a <cluster>'s link names.
+class LinkClasses {
  public:
-  explicit Classes(const PlatformFile& file) {
+  explicit LinkClasses(const PlatformFile& file) {
     file.for_each_element([&](const pugi::xml_node& node, int /*depth*/) {
       const std::string_view tag = node.name();
       if (tag != "link" && tag != "cluster") return;
@@ -40,41 +40,41 @@ class Classes {
               child.attribute("value").value();
     });
   }
-  std::string of(const std::string& link) const {
+  std::string class_of(const std::string& link) const {
     const std::string cable = without_direction(link);
     const std::string_view name = cable;
-    const std::size_t made = name.find("_link_");
-    for (const std::string_view key : {name, name.substr(0, made + 6)})
-      if (const auto found = classes_.find(std::string(key)); found != classes_.end())
-        return found->second;
-    return without_numbers(made == std::string_view::npos ? name : name.substr(0, made + 5));
+    const std::size_t mark = name.find("_link_");
+    for (const std::string_view key : {name, name.substr(0, mark + 6)})
+      if (const auto it = classes_.find(std::string(key)); it != classes_.end()) return it->second;
+    return without_numbers(mark == std::string_view::npos ? name : name.substr(0, mark + 5));
   }
 
  private:
   std::map<std::string, std::string> classes_;
 };
 
-// Whether zones have latencies of their own, beside those of links: those between coordinates.
+// Returns whether zones have latencies in addition to links: those between coordinates (Vivaldi).
 bool has_own_latencies(const PlatformFile& file) {
-  bool found = false;
+  bool has_coordinates = false;
   file.for_each_element([&](const pugi::xml_node& node, int /*depth*/) {
-    found = found || std::string_view(node.attribute("routing").value()) == "Vivaldi";
+    has_coordinates =
+        has_coordinates || std::string_view(node.attribute("routing").value()) == "Vivaldi";
   });
-  return found;
+  return has_coordinates;
 }
 
 class SimgridNetwork final : public Network {
  public:
   explicit SimgridNetwork(const PlatformFile& file) : empty_zones_(file) {
     probe(file);
-    load(file.path());
-    const Classes classes(file);
+    load_into_simgrid(file.path());
+    const LinkClasses classes(file);
     for (sg4::Link* link : engine().get_all_links()) {
-      if (link->get_name() == "__loopback__") continue;  // SimGrid's own
+      if (link->get_name() == "__loopback__") continue;  // SimGrid's loopback link
       number_of_link_.emplace(link, static_cast<Index>(links.size()));
       simgrids_.links.push_back(link);
       links.push_back({.name = link->get_name(),
-                       .link_class = classes.of(link->get_name()),
+                       .link_class = classes.class_of(link->get_name()),
                        .bandwidth = link->get_bandwidth(),
                        .latency = link->get_latency(),
                        .is_shared = link->get_sharing_policy() != sg4::Link::SharingPolicy::FATPIPE,
@@ -89,7 +89,7 @@ class SimgridNetwork final : public Network {
 
   const InSimgrid* in_simgrid() const override { return &simgrids_; }
 
-  Alike alike(const Host* gpu, bool across) const override {
+  Equivalence equivalence(const Host* gpu, bool across) const override {
     return {across ? nics_[gpu->number].port : gpu->number, false};
   }
 
@@ -99,22 +99,22 @@ class SimgridNetwork final : public Network {
     const Nic to = across ? nics_[destination->number] : Nic{destination->number};
     route.source = const_cast<Host*>(&hosts[from.port]);
     route.destination = const_cast<Host*>(&hosts[to.port]);
-    double of_zones = 0;  // the links' are 0 by now
-    if (!ask(from.port, to.port, route.links, of_zones)) return false;
-    route.latency = from.latency + to.latency + of_zones;
-    return !route.links.empty() || of_zones > 0;
+    double zone_latency = 0;  // latency of zones; that of links has been set to 0
+    if (!find_route(from.port, to.port, route.links, zone_latency)) return false;
+    route.latency = from.latency + to.latency + zone_latency;
+    return !route.links.empty() || zone_latency > 0;
   }
 
  private:
   struct Nic {
     Index port = nothing;
-    double latency = 0;  // beside that of links
+    double latency = 0;  // in addition to that of links
   };
 
   void add_hosts(const Roles& roles) {
     for (std::size_t i = 0; i < all_hosts_.size(); ++i) {
       const sg4::Host* const host = all_hosts_[i];
-      const Role& role = roles.of[i];
+      const Role& role = roles.by_member[i];
       const char* const gpu = host->get_property("gpu");
       const char* const memory = host->get_property("memory");
       const auto number = static_cast<Index>(i);
@@ -125,46 +125,46 @@ class SimgridNetwork final : public Network {
            .speed = host->get_speed(),
            .cores = host->get_core_count(),
            .node = role.node,
-           .place = role.place,
+           .local_index = role.local_index,
            .number = number});
       nics_.push_back(role.nics.empty() ? Nic{number} : Nic{role.nics.front(), role.latency});
     }
     for (const Index gpu : roles.gpus) gpus.push_back(&hosts[gpu]);
   }
 
-  // SimGrid would have a flow wait for the zones' latency once more, and share links by it. So
-  // flows lead over the same links between hosts of a zone that has none.
+  // SimGrid would delay a flow by the zones' latency again, and share links by it. Therefore flows
+  // run between hosts of a second zone without latency, over the same links.
   void make_flow_ends() {
     FlowZone& zone = make_zone("(flow ends)", [this](auto source, auto destination, auto& between) {
-      std::vector<sg4::Link*> found;
+      std::vector<sg4::Link*> route_links;
       double ignored = 0;
-      all_hosts_.at(source)->route_to(all_hosts_.at(destination), found, &ignored);
-      between.assign(found.begin(), found.end());
+      all_hosts_.at(source)->route_to(all_hosts_.at(destination), route_links, &ignored);
+      between.assign(route_links.begin(), route_links.end());
     });
     for (sg4::Host*& host : simgrids_.hosts)
       host = zone.add_host(fmt::format("(flow end of {})", host->get_name()), 1, 1);
   }
 
-  // False if there is no way.
-  bool ask(Index source, Index destination, std::vector<const Link*>& between,
-           double& latency) const {
+  // Asks SimGrid for a route. Returns false if there is none.
+  bool find_route(Index source, Index destination, std::vector<const Link*>& between,
+                  double& latency) const {
     const sg4::Host* const from = all_hosts_[source];
     const sg4::Host* const to = all_hosts_[destination];
     if (empty_zones_.are_between(from, to)) return false;
-    std::vector<sg4::Link*> found;
+    std::vector<sg4::Link*> route_links;
     try {
-      from->route_to(to, found, &latency);
+      from->route_to(to, route_links, &latency);
     } catch (const std::exception&) {
-      return false;  // some routings throw where others come back empty
+      return false;  // some routings throw, others return no links
     }
-    for (const sg4::Link* link : found) between.push_back(&links[number_of_link_.at(link)]);
+    for (const sg4::Link* link : route_links) between.push_back(&links[number_of_link_.at(link)]);
     return true;
   }
 
-  void append_own_links(const Host* source, const Host* destination,
-                        std::vector<const Link*>& between) const override {
+  void append_platform_links(const Host* source, const Host* destination,
+                             std::vector<const Link*>& between) const override {
     double ignored = 0;
-    ask(source->number, destination->number, between, ignored);
+    find_route(source->number, destination->number, between, ignored);
   }
 
   static Roles roles_of(const PlatformFile& file, const std::vector<sg4::Host*>& hosts) {
@@ -178,8 +178,8 @@ class SimgridNetwork final : public Network {
     }
     for (std::size_t i = 0; i < hosts.size(); ++i) {
       const auto value = [&](const char* key) {
-        const auto found = properties[i].find(key);
-        return found == properties[i].end() ? nullptr : &found->second;
+        const auto it = properties[i].find(key);
+        return it == properties[i].end() ? nullptr : &it->second;
       };
       const void* zone = hosts[i]->get_englobing_zone();
       members.push_back(
@@ -192,25 +192,25 @@ class SimgridNetwork final : public Network {
     }
     try {
       return assign_roles(members);
-    } catch (const MemberFault& fault) {
+    } catch (const MemberError& error) {
       throw Error(fmt::format("{}:{}: host '{}': {}", file.path().string(),
-                              SourceLines(file).line_of_host(names[fault.member]),
-                              names[fault.member], fault.what));
+                              SourceLines(file).line_of_host(names[error.member]),
+                              names[error.member], error.message));
     }
   }
 
   EmptyZones empty_zones_;
-  std::vector<sg4::Host*> all_hosts_;  // of the file
-  InSimgrid simgrids_;                 // between which flows lead
+  std::vector<sg4::Host*> all_hosts_;  // hosts of the file
+  InSimgrid simgrids_;                 // hosts and links for flows
   std::unordered_map<const sg4::Link*, Index> number_of_link_;
-  std::vector<Nic> nics_;  // of hosts: the first port to other nodes, themselves if they have none
+  std::vector<Nic> nics_;  // by host: first port to other nodes, or the host itself if it has none
 };
 
 }  // namespace
 
 std::shared_ptr<Network> load_with_simgrid(const PlatformFile& file) {
   if (has_platform())
-    throw std::logic_error("SimGrid has a platform in this process already, before " +
+    throw std::logic_error("SimGrid already has a platform in this process, so it cannot load " +
                            file.path().string());
   return std::make_shared<SimgridNetwork>(file);
 }

@@ -28,10 +28,10 @@ namespace {
 
 using nlohmann::json;
 
-// What comes before the reason in what SimGrid writes when it ends the process.
+// Marker before the reason in the message that SimGrid writes when it ends the process.
 constexpr std::string_view reason_mark = "CRITICAL] ";
 
-// Where SimGrid's parser is. It keeps that to itself, in a variable whose name changed in 3.35.
+// Current line of SimGrid's parser. SimGrid keeps it in a variable whose name changed in 3.35.
 const int* parser_line = nullptr;
 
 void find_parser_line() {
@@ -39,10 +39,11 @@ void find_parser_line() {
     if (parser_line == nullptr) parser_line = static_cast<const int*>(dlsym(RTLD_DEFAULT, name));
 }
 
-int line_goes_to = -1;  // the parent, for a signal
+int parent_descriptor = -1;  // descriptor of the parent, for signal handlers
 
-// {"line":12}, as a message to the parent. As it may be called by a signal, nothing here allocates.
-void say_line(int line) {
+// Writes {"line":12} as a message to the parent. Does not allocate, because signal handlers call
+// it.
+void write_line(int line) {
   std::array<char, 32> text{};
   std::size_t begin = text.size();
   const auto put_before = [&](std::string_view part) {
@@ -55,35 +56,36 @@ void say_line(int line) {
     line /= 10;
   } while (line > 0);
   put_before("{\"line\":");
-  // Nobody is left to hear of it if this fails.
-  if (write(line_goes_to, text.data() + begin, text.size() - begin) < 0) return;
+  // A failed write cannot be reported.
+  if (write(parent_descriptor, text.data() + begin, text.size() - begin) < 0) return;
 }
 extern "C" void end_with_line(int /*signal*/) {
-  if (parser_line != nullptr) say_line(*parser_line);
+  if (parser_line != nullptr) write_line(*parser_line);
   std::_Exit(1);
 }
 
-// Of "Parse error at FILE:LINE: what", or of what SimGrid says that does not know the line.
-[[noreturn]] void fail(const std::string& file, std::string_view what) {
+// Reports the line from "Parse error at FILE:LINE: message", or else the parser's line, and throws
+// the message.
+[[noreturn]] void fail_load(const std::string& file, std::string_view message) {
   const std::string prefix = "Parse error at " + file + ":";
   int line = parser_line == nullptr ? 0 : *parser_line;
-  if (what.starts_with(prefix)) {
-    what.remove_prefix(prefix.size());
-    line = std::atoi(what.data());
-    what.remove_prefix(std::min(what.size(), what.find(": ") + 2));
+  if (message.starts_with(prefix)) {
+    message.remove_prefix(prefix.size());
+    line = std::atoi(message.data());
+    message.remove_prefix(std::min(message.size(), message.find(": ") + 2));
   }
-  say_line(line);
-  throw std::runtime_error(std::string(what.substr(0, what.find('\n'))));
+  write_line(line);
+  throw std::runtime_error(std::string(message.substr(0, message.find('\n'))));
 }
 
-// A way from the first host of each zone to that of each other.
-void ask_for_ways(const PlatformFile& file) {
+// Asks for a route between the first hosts of every two zones.
+void query_routes(const PlatformFile& file) {
   const EmptyZones empty(file);
-  constexpr std::size_t most_zones = 200;
+  constexpr std::size_t max_zones = 200;
   std::set<const sg4::NetZone*> zones;
   std::vector<const sg4::Host*> hosts;
   for (const sg4::Host* host : engine().get_all_hosts())
-    if (zones.insert(host->get_englobing_zone()).second && hosts.size() < most_zones)
+    if (zones.insert(host->get_englobing_zone()).second && hosts.size() < max_zones)
       hosts.push_back(host);
   for (const sg4::Host* from : hosts)
     for (const sg4::Host* to : hosts) {
@@ -93,37 +95,37 @@ void ask_for_ways(const PlatformFile& file) {
       try {
         from->route_to(to, ignored, &latency);
       } catch (const std::exception&) {
-        // There is none, which Cluster::route() tells.
+        // Cluster::route() reports a missing route later.
       }
     }
 }
 
-// In a child process, which SimGrid may end.
-void load(const PlatformFile& file, const process::Channel& parent) {
+// Loads the file in a child process, which SimGrid may end.
+void load_in_child(const PlatformFile& file, const process::Channel& parent) {
   const rlimit no_core{};
   setrlimit(RLIMIT_CORE, &no_core);
-  line_goes_to = parent.into();
+  parent_descriptor = parent.into();
   find_parser_line();
   for (const int signal : {SIGABRT, SIGSEGV}) std::signal(signal, end_with_line);
   try {
     engine().load_platform(file.path().string());
     parser_line = nullptr;
     engine().get_netzone_root()->seal();
-    ask_for_ways(file);
+    query_routes(file);
   } catch (const std::exception& error) {
-    fail(file.path().string(), error.what());
+    fail_load(file.path().string(), error.what());
   }
 }
 
-// What SimGrid wrote behind its mark.
+// Reason that SimGrid wrote behind its marker.
 std::string critical_reason(const std::string& errors) {
   const std::size_t at = errors.find(reason_mark);
-  if (at == std::string::npos) return "it gives no reason";
+  if (at == std::string::npos) return "no reason given";
   const std::size_t begin = at + reason_mark.size();
   return errors.substr(begin, errors.find('\n', begin) - begin);
 }
 
-// Without "(0x55d0..)".
+// Removes addresses such as "(0x55d0..)".
 std::string without_addresses(std::string words) {
   for (std::size_t hex = 0; (hex = words.find(" (0x")) != std::string::npos;)
     words.erase(hex, words.find(')', hex) - hex + 1);
@@ -142,23 +144,24 @@ EmptyZones::EmptyZones(const PlatformFile& file) {
 bool EmptyZones::are_between(const sg4::Host* a, const sg4::Host* b) const {
   if (names_.empty()) return false;
   using Zone = simgrid::kernel::routing::NetZoneImpl;
-  std::vector<const Zone*> around_a;
+  std::vector<const Zone*> zones_of_a;
   for (const Zone* zone = a->get_englobing_zone()->get_impl(); zone != nullptr;
        zone = zone->get_parent())
-    around_a.push_back(zone);
+    zones_of_a.push_back(zone);
   for (const Zone* zone = b->get_englobing_zone()->get_impl(); zone != nullptr;
        zone = zone->get_parent())
-    if (std::ranges::find(around_a, zone) != around_a.end())
+    if (std::ranges::find(zones_of_a, zone) != zones_of_a.end())
       return names_.contains(zone->get_name());
   return false;
 }
 
 void probe(const PlatformFile& file) {
   using process::Process;
-  Process child([&](process::Channel& parent) { load(file, parent); }, Process::Errors::keep);
-  constexpr double without_end = -1;
+  Process child([&](process::Channel& parent) { load_in_child(file, parent); },
+                Process::Errors::keep);
+  constexpr double no_timeout = -1;
   const std::array<Process*, 1> waiting{&child};
-  while (!child.is_over()) process::wait_for(waiting, without_end);
+  while (!child.is_over()) process::wait_for(waiting, no_timeout);
   if (child.end() == 0) return;
   int line = 0;
   std::optional<std::string> reason;

@@ -8,21 +8,21 @@
 
 namespace pipewright::cluster {
 
-// A file's zones of routing None, which have no ways. SimGrid ends the process when it is asked for
-// one through them.
+// Zones of a file with routing None, which have no routes. SimGrid ends the process when it is
+// asked for a route through one of them.
 class EmptyZones {
  public:
   explicit EmptyZones(const PlatformFile& file);
-  // Whether the way between two hosts would lead through one.
+  // Returns whether the route between two hosts would lead through one of these zones.
   bool are_between(const sg4::Host* a, const sg4::Host* b) const;
 
  private:
   std::set<std::string> names_;
 };
 
-// SimGrid ends the process over some faults of a platform file, or of a route in it, instead of
-// throwing. So a child process loads the file first, and asks for ways between its zones. Throws
-// Error with what SimGrid says, and the line where it was, if that does not go well.
+// Checks that SimGrid can load a file. SimGrid ends the process for some faults of a platform file
+// or of its routes, so a child process loads the file first and asks for routes between its zones.
+// Throws Error with SimGrid's message and the line.
 void probe(const PlatformFile& file);
 
 }  // namespace pipewright::cluster

@@ -7,7 +7,7 @@ namespace pipewright::execution {
 namespace {
 
 double rate_of(const cluster::Route& route) {
-  return route.links.empty() ? 0 : route.bandwidth * route.by.front().efficiency;
+  return route.links.empty() ? 0 : route.bandwidth * route.per_protocol.front().efficiency;
 }
 
 }  // namespace

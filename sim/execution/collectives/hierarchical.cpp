@@ -82,7 +82,7 @@ ByProtocol longest_latency(const std::vector<Flow>& flows, const RankPlacement& 
   for (const Flow& flow : flows) {
     const cluster::Route route = placement.route(flow.source, flow.destination);
     for (std::size_t p = 0; p < latency.size(); ++p)
-      latency[p] = std::max(latency[p], route.by[p].latency);
+      latency[p] = std::max(latency[p], route.per_protocol[p].latency);
   }
   return latency;
 }
@@ -114,10 +114,10 @@ PeerForwarding::PeerForwarding(const Nodes& nodes, const RankPlacement& placemen
       const auto outside = find_route(nodes[0][b], nodes[1][b], placement);
       if (!inside || !outside || inside->bandwidth < outside->bandwidth) continue;
       const auto direct = find_route(nodes[0][a], nodes[1][b], placement);
-      if (direct && direct->way().size() <= outside->way().size()) continue;
+      if (direct && direct->path().size() <= outside->path().size()) continue;
       has_peer_[a * members_per_node_ + b] = true;
       for (std::size_t p = 0; p < latency_.size(); ++p)
-        latency_[p] = std::max(latency_[p], inside->by[p].latency);
+        latency_[p] = std::max(latency_[p], inside->per_protocol[p].latency);
       is_used_ = true;
     }
 }

@@ -12,7 +12,7 @@ std::size_t protocol_index(Protocol protocol) { return static_cast<std::size_t>(
 
 double on_wire(const PhaseCost& cost, const cluster::Route& route, Protocol protocol) {
   const bool is_payload = protocol == Protocol::simple || cost.is_raw;
-  return is_payload ? 1 : 1 / route.by[protocol_index(protocol)].efficiency;
+  return is_payload ? 1 : 1 / route.per_protocol[protocol_index(protocol)].efficiency;
 }
 
 void LinkLoads::add(const cluster::Route& route, const ByProtocol& bytes) {

@@ -68,7 +68,7 @@ PhaseCost ring(const std::vector<RingChannel>& channels, double volume, double s
   for (const Flow& flow : cost.flows) {
     const cluster::Route route = placement.route(flow.source, flow.destination);
     for (std::size_t i = 0; i < cost.latency.size(); ++i)
-      cost.latency[i] += flow.bytes * route.by[i].latency;
+      cost.latency[i] += flow.bytes * route.per_protocol[i].latency;
     bytes += flow.bytes;
   }
   // A channel carries the same bytes on each of its hops.
@@ -88,7 +88,7 @@ PhaseCost chain(std::vector<RingChannel> channels, std::uint32_t root, RootAt ro
       flows.add(channel.ranks[i], channel.ranks[i + 1], channel.share);
       const cluster::Route route = placement.route(channel.ranks[i], channel.ranks[i + 1]);
       for (std::size_t p = 0; p < latency.size(); ++p)
-        latency[p] += route.by[p].latency + placement.model().step;
+        latency[p] += route.per_protocol[p].latency + placement.model().step;
     }
     for (std::size_t p = 0; p < latency.size(); ++p)
       cost.latency[p] = std::max(cost.latency[p], latency[p]);

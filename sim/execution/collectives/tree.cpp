@@ -37,7 +37,7 @@ ByProtocol latency_to_root(const Nodes& nodes, Parent parent, const RankPlacemen
                          double low_latency_factor) {
       const cluster::Route route = placement.route(source, destination);
       for (std::size_t p = 0; p < latency.size(); ++p)
-        latency[p] += route.by[p].latency * (p == 0 ? 1 : low_latency_factor) + step;
+        latency[p] += route.per_protocol[p].latency * (p == 0 ? 1 : low_latency_factor) + step;
     };
     for (std::size_t i = 1; i < nodes[node].size(); ++i) add(nodes[node][i], nodes[node][i - 1], 1);
     std::size_t position = node;

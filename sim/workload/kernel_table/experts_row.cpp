@@ -43,8 +43,9 @@ MeasuredKernel experts_row(const ExpertsTiming& timing) {
   if (cast_first) row.extra_kernels.push_back(moving(token_elements * (2 + element_bytes)));
   row.casts = config::is_scaled(timing.type) ? sorted : 0;
   row.seconds = timing.seconds;
-  row.description = fmt::format("{} tokens, {} x {}, {} of {} experts, ep {}", timing.tokens,
-                          timing.hidden, timing.inter, timing.top_k, timing.experts, timing.ep);
+  row.description =
+      fmt::format("{} tokens, {} x {}, {} of {} experts, ep {}", timing.tokens, timing.hidden,
+                  timing.inter, timing.top_k, timing.experts, timing.ep);
   return row;
 }
 

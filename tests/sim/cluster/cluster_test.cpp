@@ -14,17 +14,17 @@ namespace {
 
 Cluster dgx_a100() { return Cluster::load(PIPEWRIGHT_ROOT "/platforms/clusters/dgx-a100.xml"); }
 
-// When flows of 1 GB between these ends are through, which start at once.
-std::vector<double> finish(const Cluster& cluster, const std::vector<cluster::Route>& ways) {
+// Finish times of flows of 1 GB between the ends of these routes, if all start at the same time.
+std::vector<double> finish(const Cluster& cluster, const std::vector<cluster::Route>& routes) {
   namespace sg4 = cluster::sg4;
   execution::Mirror& mirror = execution::begin_mirror(cluster);
   std::vector<double> ends;
   const double begin = sg4::Engine::get_clock();
-  cluster::add_actor(mirror.host(ways.front().source), "sender", [&] {
+  cluster::add_actor(mirror.host(routes.front().source), "sender", [&] {
     std::vector<sg4::CommPtr> flows;
-    for (const auto& way : ways)
-      flows.push_back(sg4::Comm::sendto_async(mirror.host(way.source), mirror.host(way.destination),
-                                              1'000'000'000));
+    for (const auto& route : routes)
+      flows.push_back(sg4::Comm::sendto_async(mirror.host(route.source),
+                                              mirror.host(route.destination), 1'000'000'000));
     for (const auto& flow : flows) {
       flow->wait();
       ends.push_back(flow->get_finish_time() - begin);
@@ -36,7 +36,7 @@ std::vector<double> finish(const Cluster& cluster, const std::vector<cluster::Ro
 
 }  // namespace
 
-TEST_CASE("ranks are placed on the first GPUs in natural order, or where they are told",
+TEST_CASE("ranks are placed on the first GPUs in natural order, or on the named hosts",
           "[cluster]") {
   const Cluster cluster = dgx_a100();
   const auto hosts = cluster.place({}, 12);
@@ -46,12 +46,13 @@ TEST_CASE("ranks are placed on the first GPUs in natural order, or where they ar
   CHECK(cluster::name_of(cluster.place({"node-3-gpu-7"}, 1)[0]) == "node-3-gpu-7");
   CHECK(cluster::memory_of(hosts[0]) == 80ULL << 30U);
   CHECK(cluster::gpu_of(hosts[0]) == "a100-80gb");
-  CHECK_THROWS_WITH(cluster.place({}, 33), Catch::EndsWith("has 32 GPUs, but the job takes 33"));
+  CHECK_THROWS_WITH(cluster.place({}, 33), Catch::EndsWith("has 32 GPUs, but the job needs 33"));
   CHECK_THROWS_WITH(cluster.place({"node-0-nic-0"}, 1),
                     Catch::Contains("has no GPU 'node-0-nic-0'"));
 }
 
-TEST_CASE("GPUs of a node talk over NVLink, others over their NICs", "[cluster]") {
+TEST_CASE("GPUs of a node communicate over NVLink, GPUs of different nodes over their NICs",
+          "[cluster]") {
   const Cluster cluster = dgx_a100();
   const auto hosts = cluster.place({}, 12);
   const cluster::Route inside = cluster.route(hosts[0], hosts[1]);
@@ -77,7 +78,7 @@ TEST_CASE("GPUs of a node talk over NVLink, others over their NICs", "[cluster]"
 TEST_CASE("flows share the links of their routes", "[cluster]") {
   const Cluster cluster = dgx_a100();
   const auto hosts = cluster.place({}, 32);
-  // Two flows into one NIC, and one that meets neither.
+  // Two flows into one NIC, and one without contention.
   const std::vector<double> ends =
       finish(cluster, {cluster.route(hosts[0], hosts[8]), cluster.route(hosts[16], hosts[8]),
                        cluster.route(hosts[1], hosts[9])});
@@ -86,21 +87,21 @@ TEST_CASE("flows share the links of their routes", "[cluster]") {
   CHECK(ends[2] == Approx(1 / 24.0).epsilon(1e-9));
 }
 
-TEST_CASE("an added route takes as much of a link as it is listed", "[cluster]") {
+TEST_CASE("an added route loads a link as often as it is listed", "[cluster]") {
   Cluster cluster = dgx_a100();
   const auto hosts = cluster.place({}, 32);
-  const cluster::Route one = cluster.route(hosts[0], hosts[8]);
+  const cluster::Route single = cluster.route(hosts[0], hosts[8]);
   std::vector<const cluster::Link*> links;
-  for (const auto* link : one.links) links.insert(links.end(), 3, link);
-  const cluster::Route three = cluster.add_route(links);
-  CHECK(three.latency == Approx(one.latency));
-  CHECK(three.bandwidth == one.bandwidth);
+  for (const auto* link : single.links) links.insert(links.end(), 3, link);
+  const cluster::Route triple = cluster.add_route(links);
+  CHECK(triple.latency == Approx(single.latency));
+  CHECK(triple.bandwidth == single.bandwidth);
   // 3 x + y = 24 GB/s, and x = y.
-  std::vector<double> ends = finish(cluster, {three, one});
+  std::vector<double> ends = finish(cluster, {triple, single});
   CHECK(ends[0] == Approx(4 / 24.0).epsilon(1e-9));
   CHECK(ends[1] == Approx(4 / 24.0).epsilon(1e-9));
-  // Between runs as well.
-  ends = finish(cluster, {cluster.add_route({one.links[0], one.links[0]})});
+  // Routes can also be added between runs.
+  ends = finish(cluster, {cluster.add_route({single.links[0], single.links[0]})});
   CHECK(ends[0] == Approx(2 / 24.0).epsilon(1e-9));
 }
 
@@ -115,7 +116,7 @@ TEST_CASE("a link can be slower, or fail", "[cluster]") {
   CHECK(finish(cluster, {cluster.route(hosts[0], hosts[8])})[0] == Approx(1 / 12.0).epsilon(1e-9));
   cluster.scale_link("leaf-0-0_link_0_UP", 0);
   CHECK_THROWS_WITH(cluster.route(hosts[0], hosts[8]),
-                    "link 'leaf-0-0_link_0_UP' has failed, and no other way leads from "
+                    "link 'leaf-0-0_link_0_UP' has failed, and no other route leads from "
                     "'node-0-gpu-0' to 'node-1-gpu-0'");
   CHECK(cluster.route(hosts[8], hosts[0]).bandwidth == Approx(12e9));
   CHECK_THROWS_WITH(cluster.scale_link("leaf", 1),
@@ -123,7 +124,8 @@ TEST_CASE("a link can be slower, or fail", "[cluster]") {
   CHECK_THROWS_WITH(cluster.scale_link("leaf-0-0_link_0", -1), Catch::Contains("must be finite"));
 }
 
-TEST_CASE("a class of links can be faster, and all ways shorter", "[cluster]") {
+TEST_CASE("the bandwidth of a link class and the latency of all routes can be scaled",
+          "[cluster]") {
   Cluster cluster = dgx_a100();
   const auto hosts = cluster.place({}, 32);
   const cluster::Route across = cluster.route(hosts[0], hosts[9]);
@@ -143,8 +145,7 @@ TEST_CASE("a class of links can be faster, and all ways shorter", "[cluster]") {
   CHECK(ideal.route(nullptr, nullptr).latency == Approx(0.25));
 }
 
-TEST_CASE("where SimGrid itself has to load, GPUs reach other nodes through NICs all the same",
-          "[cluster]") {
+TEST_CASE("GPUs reach other nodes through NICs even if SimGrid loads the file", "[cluster]") {
   const tests::Workplace place;
   const auto node = [](const std::string& name) {
     return "<cluster id='" + name + "' prefix='" + name +
@@ -173,7 +174,7 @@ TEST_CASE("where SimGrid itself has to load, GPUs reach other nodes through NICs
   CHECK(finish(cluster, {across})[0] == Approx(1).epsilon(1e-9));
 }
 
-TEST_CASE("zones' latencies between coordinates are those of routes, and are paid once",
+TEST_CASE("latencies between coordinates of zones belong to routes, and are paid once",
           "[cluster]") {
   const tests::Workplace place;
   place.write("p.xml",
@@ -189,14 +190,14 @@ TEST_CASE("zones' latencies between coordinates are those of routes, and are pai
   REQUIRE(gpus.size() == 3);
   CHECK(cluster.route(gpus[0], gpus[1]).latency == Approx(5e-3));  // coordinates are in ms
   CHECK(cluster.route(gpus[0], gpus[2]).latency == Approx(500e-3));
-  // The nearer gets no more of the link that both leave by.
+  // The nearer host gets no larger share of the common link.
   const auto ends =
       finish(cluster, {cluster.route(gpus[0], gpus[1]), cluster.route(gpus[0], gpus[2])});
   CHECK(ends[0] == Approx(2).epsilon(1e-9));
   CHECK(ends[1] == Approx(2).epsilon(1e-9));
 }
 
-TEST_CASE("a way without links but with a latency is one", "[cluster]") {
+TEST_CASE("a route without links is valid if it has a latency", "[cluster]") {
   const tests::Workplace place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
@@ -206,41 +207,41 @@ TEST_CASE("a way without links but with a latency is one", "[cluster]") {
               "<host id='b' coordinates='3 4 2' speed='1Tf'/></zone></platform>\n");
   const Cluster cluster = Cluster::load(place.folder() / "p.xml");
   const cluster::Route route = cluster.route(cluster.gpus()[0], cluster.gpus()[1]);
-  CHECK(route.latency == Approx(8e-3));  // the third coordinate is each host's own
+  CHECK(route.latency == Approx(8e-3));  // the third coordinate is a latency of the host itself
   CHECK(route.links.empty());
   CHECK(route.seconds(1'000'000'000) == route.latency);
 }
 
-TEST_CASE("a placement names hosts that are there, one for each rank", "[cluster]") {
+TEST_CASE("a placement names existing hosts, one for each rank", "[cluster]") {
   const auto& cluster = tests::bench_cluster();
   CHECK_THROWS_WITH(cluster.place({"star-0", "star-9"}, 2), Catch::Contains("has no GPU 'star-9'"));
   CHECK_THROWS_WITH(cluster.place({"star-0", "star-0"}, 2), Catch::Contains("named twice"));
   CHECK_THROWS_WITH(cluster.place({"star-0"}, 2),
-                    "placement names 1 hosts, but the job takes 2 GPUs");
+                    "placement names 1 hosts, but the job needs 2 GPUs");
 }
 
-TEST_CASE("hosts without a way between them are named", "[cluster]") {
+TEST_CASE("an error names the hosts without a route between them", "[cluster]") {
   const auto& cluster = tests::bench_cluster();
   const auto hosts = cluster.place({"star-0", "near"}, 2);
   CHECK_THROWS_WITH(cluster.route(hosts[0], hosts[1]),
                     Catch::EndsWith("no route leads from 'star-0' to 'near'"));
 }
 
-TEST_CASE("clusters of a process keep to themselves", "[cluster]") {
+TEST_CASE("several clusters in a process are independent", "[cluster]") {
   const Cluster a100 = dgx_a100();
   Cluster h100 = Cluster::load(PIPEWRIGHT_ROOT "/platforms/clusters/dgx-h100.xml");
-  const Cluster again = dgx_a100();
+  const Cluster second_a100 = dgx_a100();
   const auto rate = [](const Cluster& cluster) {
     return cluster.route(cluster.gpus()[0], cluster.gpus()[8]).bandwidth;
   };
-  // 24 of the 25 GB/s of an HDR NIC reach payload, and 47 of the 50 of an NDR one.
+  // Payload reaches 24 of the 25 GB/s of an HDR NIC, and 47 of the 50 GB/s of an NDR NIC.
   CHECK(rate(a100) == Approx(24e9));
   CHECK(rate(h100) == Approx(47e9));
   h100.scale_bandwidth("nic", 0.5);
   CHECK(rate(h100) == Approx(23.5e9));
-  CHECK(rate(again) == Approx(24e9));
-  // Hosts and links of one name, in SimGrid as well.
-  for (const Cluster* cluster : {&a100, static_cast<const Cluster*>(&h100), &again}) {
+  CHECK(rate(second_a100) == Approx(24e9));
+  // Hosts and links have the same names, in SimGrid as well.
+  for (const Cluster* cluster : {&a100, static_cast<const Cluster*>(&h100), &second_a100}) {
     const auto& gpus = cluster->gpus();
     const std::vector<double> ends =
         finish(*cluster, {cluster->route(gpus[0], gpus[8]), cluster->route(gpus[1], gpus[9])});
@@ -251,7 +252,7 @@ TEST_CASE("clusters of a process keep to themselves", "[cluster]") {
   CHECK(ideal.route(ideal.gpus()[0], ideal.gpus()[0]).latency == 0.5);
 }
 
-TEST_CASE("SimGrid itself loads one platform in a process", "[cluster]") {
+TEST_CASE("SimGrid can load only one platform in a process", "[cluster]") {
   const tests::Workplace place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
@@ -259,13 +260,13 @@ TEST_CASE("SimGrid itself loads one platform in a process", "[cluster]") {
               "<platform version=\"4.1\"><zone id='z' routing='Vivaldi'>"
               "<host id='a' coordinates='0 0 1' speed='1Tf'/></zone></platform>\n");
   const Cluster first = Cluster::load(place.folder() / "p.xml");
-  const Cluster ours = dgx_a100();
-  CHECK(finish(ours, {ours.route(ours.gpus()[0], ours.gpus()[8])})[0] ==
+  const Cluster second = dgx_a100();
+  CHECK(finish(second, {second.route(second.gpus()[0], second.gpus()[8])})[0] ==
         Approx(1 / 24.0).epsilon(1e-9));
   CHECK_THROWS_AS(Cluster::load(place.folder() / "p.xml"), std::logic_error);
 }
 
-TEST_CASE("an ideal network costs its latency whatever the size", "[cluster]") {
+TEST_CASE("an ideal network takes its latency regardless of size", "[cluster]") {
   const auto network = tests::ideal_network(0.5);
   const auto hosts = network.place({}, 2);
   CHECK(network.route(hosts[0], hosts[1]).seconds(1ULL << 40U) == 0.5);

@@ -22,8 +22,8 @@ std::string in_child(const std::function<std::string()>& body) {
     } catch (const std::exception& error) {
       text = std::string("exception: ") + error.what();
     }
-    const bool whole = write(ends[1], text.data(), text.size()) == std::ssize(text);
-    std::_Exit(whole ? 0 : 1);
+    const bool is_complete = write(ends[1], text.data(), text.size()) == std::ssize(text);
+    std::_Exit(is_complete ? 0 : 1);
   }
   close(ends[1]);
   std::string text;

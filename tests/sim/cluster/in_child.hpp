@@ -5,7 +5,8 @@
 
 namespace pipewright::tests {
 
-// What `body` says in a process of its own, since SimGrid loads one platform a process.
+// Runs `body` in a process of its own, since SimGrid can load only one platform per process.
+// Returns its result.
 std::string in_child(const std::function<std::string()>& body);
 
 }  // namespace pipewright::tests

@@ -22,7 +22,7 @@ void check_fault(const Properties& properties, const std::string& words) {
 
 }  // namespace
 
-TEST_CASE("a platform without properties has messages cost what links say", "[message_model]") {
+TEST_CASE("messages have no cost beside links without properties", "[message_model]") {
   const MessageModel model = read({{"made-by", "somebody"}, {"some.thing", "else"}});
   CHECK(model.launch == 0);
   CHECK(model.has(Protocol::simple));
@@ -31,7 +31,8 @@ TEST_CASE("a platform without properties has messages cost what links say", "[me
   CHECK_FALSE(model.of("nvlink").latency);
 }
 
-TEST_CASE("properties of the outermost zone are numbers of a class, or of all", "[message_model]") {
+TEST_CASE("properties of the outermost zone set numbers of a class or of all collectives",
+          "[message_model]") {
   const MessageModel model = read({{"collective.launch", "8us"},
                                    {"collective.message", "2.5 us"},
                                    {"nic.latency", "9us"},
@@ -48,9 +49,9 @@ TEST_CASE("properties of the outermost zone are numbers of a class, or of all", 
   CHECK(*model.of("nic").latency == Approx(9e-6));
   CHECK(model.of("nic").efficiency == 0.9);
   CHECK(model.has(Protocol::ll));
-  CHECK(model.of("nic").by[1]->latency == 0.19);
-  CHECK(model.of("nic").by[1]->efficiency == 1);
-  CHECK(model.of("nvlink").by[2]->efficiency == 0.92);
+  CHECK(model.of("nic").per_protocol[1]->latency == 0.19);
+  CHECK(model.of("nic").per_protocol[1]->efficiency == 1);
+  CHECK(model.of("nvlink").per_protocol[2]->efficiency == 0.92);
   CHECK(model.of("nvlink").in_switch->efficiency == 0.83);
   CHECK(model.simple_launch == Approx(3e-6));
   CHECK(model.nccl == 27U);
@@ -59,38 +60,40 @@ TEST_CASE("properties of the outermost zone are numbers of a class, or of all", 
   CHECK(model.of("nvlink").generation == 5);
 }
 
-TEST_CASE("every parameter can be set and asked by its name", "[message_model]") {
+TEST_CASE("every parameter can be set and read by its name", "[message_model]") {
   MessageModel model;
   for (const cluster::ParameterInfo& info : cluster::parameter_list()) {
-    const std::string name = (info.of_class ? "nvlink." : "collective.") + std::string(info.suffix);
+    const std::string name =
+        (info.is_per_class ? "nvlink." : "collective.") + std::string(info.suffix);
     CAPTURE(name);
-    const double value = std::min(info.most, 0.5);
+    const double value = std::min(info.maximum, 0.5);
     cluster::set_parameter(model, name, value);
     CHECK(cluster::parameter(model, name) == value);
-    CHECK_THROWS_WITH(cluster::set_parameter(model, name, info.most * 2),
-                      Catch::Contains(name) && Catch::Contains("from"));
+    CHECK_THROWS_WITH(cluster::set_parameter(model, name, info.maximum * 2),
+                      Catch::Contains(name) && Catch::Contains("allowed are"));
   }
   CHECK_FALSE(cluster::parameter(model, "nic.latency"));
 }
 
-TEST_CASE("a property that is no parameter, or no number, is a fault", "[message_model]") {
-  check_fault({{"nic.latencie", "1us"}}, "there is no 'latencie'; there are latency, efficiency");
-  check_fault({{"collective.lunch", "1us"}}, "there is no 'lunch'; there are launch");
-  check_fault({{"nvlnk.latency", "1us"}}, "no links are of class 'nvlnk'; the classes are nic");
+TEST_CASE("unknown parameters and invalid values are rejected", "[message_model]") {
+  check_fault({{"nic.latencie", "1us"}}, "'latencie' is unknown; choose from latency, efficiency");
+  check_fault({{"collective.lunch", "1us"}}, "'lunch' is unknown; choose from launch");
+  check_fault({{"nvlnk.latency", "1us"}},
+              "there are no links of class 'nvlnk'; the classes are nic");
   check_fault({{"nic.latency", "quick"}}, "property 'nic.latency'");
   check_fault({{"nic.efficiency", "0"}}, "property 'nic.efficiency' is 0");
-  check_fault({{"nic.ll-efficiency", "1.5"}}, "from 0.001 to 1");
-  check_fault({{"collective.nccl", "1.9"}}, "is '1.9': a version of NCCL 2, such as 2.27");
-  check_fault({{"nvlink.generation", "6"}}, "NVLinks are of generation 1, 2, 3, 4, 5");
+  check_fault({{"nic.ll-efficiency", "1.5"}}, "allowed are 0.001 to 1");
+  check_fault({{"collective.nccl", "1.9"}}, "is '1.9'; expected a version of NCCL 2, such as 2.27");
+  check_fault({{"nvlink.generation", "6"}}, "NVLink generations are 1, 2, 3, 4, 5");
 }
 
-TEST_CASE("the fault of a property names the line of the platform file", "[message_model]") {
+TEST_CASE("an error in a property names the line of the platform file", "[message_model]") {
   CHECK_THROWS_WITH(
       tests::make_cluster({{2}, 0, false, {{"collective.launch", "1us"}, {"nic.latenc", "1us"}}}),
       Catch::Contains("cluster.xml:5: property 'nic.latenc'"));
 }
 
-TEST_CASE("a class's latency and efficiency stand in for those of its links", "[message_model]") {
+TEST_CASE("the latency and efficiency of a class override those of its links", "[message_model]") {
   auto cluster = tests::make_cluster(
       {{2, 2}, 0, false, {{"nvlink.latency", "3us"}, {"nvlink.efficiency", "0.5"}}});
   const auto route = cluster.route(cluster.gpus()[0], cluster.gpus()[1]);
@@ -105,7 +108,7 @@ TEST_CASE("a class's latency and efficiency stand in for those of its links", "[
   CHECK_THROWS_WITH(cluster.set_parameter("pcie.latency", 1e-6), Catch::Contains("no links"));
 }
 
-TEST_CASE("a protocol's route has parts of the latency and of the bandwidth", "[message_model]") {
+TEST_CASE("a protocol scales the latency and bandwidth of a route", "[message_model]") {
   const auto cluster = tests::make_cluster({{2, 2},
                                             0,
                                             false,
@@ -113,12 +116,12 @@ TEST_CASE("a protocol's route has parts of the latency and of the bandwidth", "[
                                              {"nic.ll-efficiency", "0.5"},
                                              {"nvlink.ll128-latency", "0.5"}}});
   const auto across = cluster.route(cluster.gpus()[0], cluster.gpus()[2]);
-  // Two NICs of 2 us and the fabric's 1 us, of which the file says nothing.
-  CHECK(across.by[0].latency == Approx(5e-6));
-  CHECK(across.by[1].latency == Approx(4e-6 / 4 + 1e-6));
-  CHECK(across.by[1].efficiency == 0.5);
-  CHECK(across.by[2].latency == Approx(5e-6));
-  const auto inside = cluster.route(cluster.gpus()[0], cluster.gpus()[1]);
-  CHECK(inside.by[2].latency == Approx(1e-6));
-  CHECK(inside.by[1].efficiency == 1);
+  // Two NICs with 2 us each, and 1 us of the fabric, which has no numbers for protocols.
+  CHECK(across.per_protocol[0].latency == Approx(5e-6));
+  CHECK(across.per_protocol[1].latency == Approx(4e-6 / 4 + 1e-6));
+  CHECK(across.per_protocol[1].efficiency == 0.5);
+  CHECK(across.per_protocol[2].latency == Approx(5e-6));
+  const auto same_node = cluster.route(cluster.gpus()[0], cluster.gpus()[1]);
+  CHECK(same_node.per_protocol[2].latency == Approx(1e-6));
+  CHECK(same_node.per_protocol[1].efficiency == 1);
 }

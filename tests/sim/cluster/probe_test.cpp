@@ -8,7 +8,7 @@
 using namespace pipewright;
 using cluster::Cluster;
 
-TEST_CASE("what SimGrid would end the process over is an error", "[cluster]") {
+TEST_CASE("faults at which SimGrid ends the process are reported as errors", "[cluster]") {
   const tests::Workplace place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
@@ -20,7 +20,7 @@ TEST_CASE("what SimGrid would end the process over is an error", "[cluster]") {
   CHECK_THAT(ran.err, Catch::StartsWith("pipewright: ./p.xml:3: SimGrid cannot load it: "));
 }
 
-TEST_CASE("what SimGrid would end the process over when it is asked for a way is an error",
+TEST_CASE("faults at which SimGrid ends the process during route queries are reported as errors",
           "[cluster]") {
   const tests::Workplace place;
   place.write("p.xml",
@@ -34,19 +34,20 @@ TEST_CASE("what SimGrid would end the process over when it is asked for a way is
                                     "coordinates of Netzone x"));
 }
 
-TEST_CASE("what SimGrid cannot load is told with the line where it stopped", "[cluster]") {
+TEST_CASE("a file that SimGrid cannot load is reported with the line where SimGrid stopped",
+          "[cluster]") {
   const tests::Workplace place;
-  const auto complaint = [&](const std::string& inside) -> std::string {
+  const auto complaint = [&](const std::string& content) -> std::string {
     place.write("p.xml",
                 "<?xml version='1.0'?>\n"
                 "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
                 "<platform version=\"4.1\"><zone id='z' routing='Full'>\n" +
-                    inside + "</zone></platform>\n");
+                    content + "</zone></platform>\n");
     try {
       Cluster::load(place.folder() / "p.xml");
     } catch (const cluster::Error& error) {
-      const std::string what = error.what();
-      return what.substr(what.find("p.xml"));
+      const std::string message = error.what();
+      return message.substr(message.find("p.xml"));
     }
     return "";
   };
@@ -58,7 +59,7 @@ TEST_CASE("what SimGrid cannot load is told with the line where it stopped", "[c
              Catch::StartsWith("p.xml:4: host 'a': property memory is 80 gigs"));
 }
 
-TEST_CASE("a NIC's latency that is none is told with the NIC's line", "[cluster]") {
+TEST_CASE("an invalid NIC latency is reported with the NIC's line", "[cluster]") {
   const tests::Workplace place;
   place.write(
       "p.xml",
@@ -71,7 +72,7 @@ TEST_CASE("a NIC's latency that is none is told with the NIC's line", "[cluster]
                     Catch::Contains("p.xml:5: host 'n': property latency is -5us"));
 }
 
-TEST_CASE("what SimGrid says of a platform comes with the file's name and line", "[cluster]") {
+TEST_CASE("SimGrid's messages are reported with the file's name and line", "[cluster]") {
   const tests::Workplace place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"

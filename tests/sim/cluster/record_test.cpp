@@ -15,22 +15,22 @@ const std::string line =
     "all-reduce; 2 to 8 ranks; 1 node; 512 B to 8 GiB; 44 rows; median 4.1 %; p90 9.8 %; held out; "
     "a paper, table 3; its logs";
 
-std::string with(const std::string& what, const std::string& instead) {
+std::string with(const std::string& old_text, const std::string& new_text) {
   std::string changed = line;
-  return changed.replace(changed.find(what), what.size(), instead);
+  return changed.replace(changed.find(old_text), old_text.size(), new_text);
 }
 
 }  // namespace
 
-TEST_CASE("a record says what was tried, where, and how far predictions were off", "[record]") {
+TEST_CASE("a record contains the operation, its ranges, the errors and the source", "[record]") {
   const Record record = parse_record(line);
   CHECK(record.operation == "all-reduce");
-  CHECK(record.least_ranks == 2);
-  CHECK(record.most_ranks == 8);
-  CHECK(record.least_nodes == 1);
-  CHECK(record.most_nodes == 1);
-  CHECK(record.least_bytes == 512);
-  CHECK(record.most_bytes == 8ULL << 30U);
+  CHECK(record.min_ranks == 2);
+  CHECK(record.max_ranks == 8);
+  CHECK(record.min_nodes == 1);
+  CHECK(record.max_nodes == 1);
+  CHECK(record.min_bytes == 512);
+  CHECK(record.max_bytes == 8ULL << 30U);
   CHECK(record.rows == 44);
   CHECK(record.median == Approx(0.041));
   CHECK(record.p90 == Approx(0.098));
@@ -38,11 +38,12 @@ TEST_CASE("a record says what was tried, where, and how far predictions were off
   CHECK(record.source == "a paper, table 3; its logs");
 }
 
-TEST_CASE("a record is written as it was read", "[record]") {
-  for (const std::string& one : {line, with("held out", "fitted"), with("2 to 8 ranks", "16 ranks"),
-                                 with("1 node", "2 to 12 nodes"), with("512 B to 8 GiB", "1000 B"),
-                                 with("p90 9.8", "p90 1444.0"), with("44 rows", "1 row")})
-    CHECK(to_string(parse_record(one)) == one);
+TEST_CASE("a record is written as it is read", "[record]") {
+  for (const std::string& text :
+       {line, with("held out", "fitted"), with("2 to 8 ranks", "16 ranks"),
+        with("1 node", "2 to 12 nodes"), with("512 B to 8 GiB", "1000 B"),
+        with("p90 9.8", "p90 1444.0"), with("44 rows", "1 row")})
+    CHECK(to_string(parse_record(text)) == text);
 }
 
 TEST_CASE("a record covers what lies inside all of its ranges", "[record]") {
@@ -60,25 +61,24 @@ TEST_CASE("a record covers what lies inside all of its ranges", "[record]") {
   CHECK_FALSE(covers(std::vector<Record>{}, "all-reduce", 8, 1, gib));
 }
 
-TEST_CASE("a record that cannot be says which part of it, and what would be right", "[record]") {
-  const auto refused = [](const std::string& text, const std::string& words) {
+TEST_CASE("an invalid record is rejected with the wrong part and the expected text", "[record]") {
+  const auto check_rejected = [](const std::string& text, const std::string& words) {
     CHECK_THROWS_WITH(parse_record(text), Catch::Contains(words));
   };
-  refused("all-reduce; 2 ranks", "has 2 parts, apart by semicolons, where 9 belong");
-  refused(with("all-reduce", "All reduce"), "'All reduce', which is no operation");
-  refused(with("2 to 8 ranks", "8 to 2 ranks"), "no range of ranks");
-  refused(with("2 to 8 ranks", "-2 to 8 ranks"), "no range of ranks");
-  refused(with("1 node", "0 nodes"), "no range of nodes");
-  refused(with("8 GiB", "8 Gibbons"), "no range of sizes");
-  refused(with("512 B to 8 GiB", "8 GiB to 512 B"), "no range of sizes");
-  refused(with("44 rows", "many rows"), "no number of rows");
-  refused(with("median 4.1 %", "median 4.1"), "no median error");
-  refused(with("p90 9.8 %", "p90 nan %"), "no 90th percentile");
-  refused(with("held out", "held in"), "no 'held out' and no 'fitted'");
+  check_rejected("all-reduce; 2 ranks", "has 2 parts separated by semicolons instead of 9");
+  check_rejected(with("all-reduce", "All reduce"), "'All reduce' in place of an operation");
+  check_rejected(with("2 to 8 ranks", "8 to 2 ranks"), "in place of a range of ranks");
+  check_rejected(with("2 to 8 ranks", "-2 to 8 ranks"), "in place of a range of ranks");
+  check_rejected(with("1 node", "0 nodes"), "in place of a range of nodes");
+  check_rejected(with("8 GiB", "8 Gibbons"), "in place of a range of sizes");
+  check_rejected(with("512 B to 8 GiB", "8 GiB to 512 B"), "in place of a range of sizes");
+  check_rejected(with("44 rows", "many rows"), "in place of a number of rows");
+  check_rejected(with("median 4.1 %", "median 4.1"), "in place of a median error");
+  check_rejected(with("p90 9.8 %", "p90 nan %"), "in place of a 90th percentile");
+  check_rejected(with("held out", "held in"), "in place of 'held out' or 'fitted'");
 }
 
-TEST_CASE("a file's records are those of its outermost zone, and faults have its line",
-          "[record]") {
+TEST_CASE("records are read from the outermost zone, and errors have their line", "[record]") {
   const tests::Workplace place;
   const auto read = [&](const std::string& value) {
     place.write("a.xml",
@@ -92,5 +92,5 @@ TEST_CASE("a file's records are those of its outermost zone, and faults have its
   };
   CHECK(read(line) == std::vector{parse_record(line)});
   CHECK_THROWS_WITH(read(with("8 ranks", "8 wanks")),
-                    Catch::Contains("a.xml:3: property 'record.1': a record says '2 to 8 wanks'"));
+                    Catch::Contains("a.xml:3: property 'record.1': the record has '2 to 8 wanks'"));
 }

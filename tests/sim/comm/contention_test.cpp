@@ -17,23 +17,23 @@ namespace {
 struct World {
   explicit World(const Shape& shape)
       : cluster(make_cluster(shape)), paths(cluster, cluster.gpus()) {}
-  Contention look(const comm::PermutationSearch& search = {}) {
-    return comm::find_contention(paths, comm::look_at_pairs(paths), search);
+  Contention find(const comm::PermutationSearch& search = {}) {
+    return comm::find_contention(paths, comm::analyze_pairs(paths), search);
   }
   cluster::Cluster cluster;
   comm::Paths paths;
 };
 
 bool is_permutation_of_others(const comm::Permutation& receiver_of) {
-  std::vector<bool> taken(receiver_of.size());
+  std::vector<bool> is_taken(receiver_of.size());
   for (std::size_t i = 0; i < receiver_of.size(); ++i) {
-    if (receiver_of[i] == i || taken.at(receiver_of[i])) return false;
-    taken[receiver_of[i]] = true;
+    if (receiver_of[i] == i || is_taken.at(receiver_of[i])) return false;
+    is_taken[receiver_of[i]] = true;
   }
   return true;
 }
 
-// The lowest total over all permutations of 7 GPUs, tried one by one, is what the search finds.
+// Checks that the search finds the lowest total among all permutations of 7 GPUs.
 void check_search(const Shape& shape) {
   auto cluster = make_cluster(shape);
   Random random(3);
@@ -48,11 +48,11 @@ void check_search(const Shape& shape) {
   double slowest = 1e30;
   do {
     if (!is_permutation_of_others(receiver_of)) continue;
-    const auto now = rates.of(receiver_of);
-    slowest = std::min(slowest, now.slowest);
-    if (now.below(worst)) worst = now;
+    const auto rates_now = rates.rates_of(receiver_of);
+    slowest = std::min(slowest, rates_now.slowest);
+    if (rates_now.is_below(worst)) worst = rates_now;
   } while (std::ranges::next_permutation(receiver_of).found);
-  const Contention contention = comm::find_contention(paths, comm::look_at_pairs(paths));
+  const Contention contention = comm::find_contention(paths, comm::analyze_pairs(paths));
   CHECK(contention.worst.total == Approx(worst.total).epsilon(1e-6));
   CHECK(contention.slowest_bound <= slowest * (1 + 1e-9));
   CHECK(contention.worst.total <= contention.half_shift.total * (1 + 1e-9));
@@ -60,18 +60,18 @@ void check_search(const Shape& shape) {
 
 void check_hard_permutations(const Shape& shape) {
   World world(shape);
-  for (const auto& one : comm::hard_permutations(world.paths)) {
-    CAPTURE(one.name);
-    CHECK(is_permutation_of_others(one.receiver_of));
+  for (const auto& permutation : comm::hard_permutations(world.paths)) {
+    CAPTURE(permutation.name);
+    CHECK(is_permutation_of_others(permutation.receiver_of));
   }
-  CHECK(is_permutation_of_others(world.look().worst.receiver_of));
+  CHECK(is_permutation_of_others(world.find().worst.receiver_of));
 }
 
 }  // namespace
 
-TEST_CASE("with a NIC each, all GPUs of a half have it at once", "[comm]") {
+TEST_CASE("with one NIC each, all GPUs of a half can use their NICs at the same time", "[comm]") {
   World world({.gpus = {4, 4}});
-  const Contention contention = world.look();
+  const Contention contention = world.find();
   CHECK(contention.bisection == Approx(4 * nic));
   CHECK(contention.all_pairs == Approx(4 * nic));
   CHECK(contention.half_shift.slowest == Approx(nic));
@@ -83,8 +83,8 @@ TEST_CASE("with a NIC each, all GPUs of a half have it at once", "[comm]") {
 
 TEST_CASE("the worst permutation sends everything over the uplinks", "[comm]") {
   World world({.gpus = {4, 4, 4}, .uplink = 8});
-  const Contention contention = world.look();
-  // Four GPUs share 8 GB/s out of each node, and no permutation can do worse.
+  const Contention contention = world.find();
+  // Four GPUs share 8 GB/s out of each node, and no permutation can be worse.
   CHECK(contention.worst.slowest == Approx(2e9));
   CHECK(contention.worst.total == Approx(12 * 2e9));
   CHECK(contention.worst.alone == Approx(12 * 8e9));
@@ -95,17 +95,17 @@ TEST_CASE("the worst permutation sends everything over the uplinks", "[comm]") {
   CHECK(is_permutation_of_others(contention.worst.receiver_of));
 }
 
-TEST_CASE("a permutation within nodes is no trouble", "[comm]") {
+TEST_CASE("a permutation within nodes has no contention", "[comm]") {
   World world({.gpus = {4, 4}, .uplink = 1});
   comm::PermutationRates rates(world.paths);
   const auto inside_nodes = rates.figures({1, 2, 3, 0, 5, 6, 7, 4});
   CHECK(inside_nodes.total == Approx(8 * nvlink));
   CHECK(inside_nodes.slowest == Approx(nvlink));
-  const auto one_leaves = rates.figures({1, 2, 3, 4, 5, 6, 7, 0});
-  CHECK(one_leaves.total == Approx(6 * nvlink + 2 * 1e9));
-  CHECK(one_leaves.slowest_sender == 3);
-  CHECK(one_leaves.slowest_receiver == 4);
-  CHECK(one_leaves.link_flows == 1);
+  const auto crossing = rates.figures({1, 2, 3, 4, 5, 6, 7, 0});
+  CHECK(crossing.total == Approx(6 * nvlink + 2 * 1e9));
+  CHECK(crossing.slowest_sender == 3);
+  CHECK(crossing.slowest_receiver == 4);
+  CHECK(crossing.link_flows == 1);
 }
 
 TEST_CASE("the search finds the lowest total of a few GPUs with uplinks", "[comm]") {
@@ -136,18 +136,18 @@ TEST_CASE("hard permutations of uneven nodes are permutations", "[comm]") {
   check_hard_permutations({.gpus = {5, 2, 4}});
 }
 
-TEST_CASE("the same seed finds the same permutation", "[comm]") {
+TEST_CASE("the same seed yields the same permutation", "[comm]") {
   World world({.gpus = {5, 2, 4}, .uplink = 30, .one_nic = true});
-  const Contention one = world.look({.seed = 5, .swaps = 300});
-  const Contention again = world.look({.seed = 5, .swaps = 300});
-  CHECK(one.worst.receiver_of == again.worst.receiver_of);
-  CHECK(one.worst_from == again.worst_from);
-  CHECK(one.tried == again.tried);
+  const Contention first = world.find({.seed = 5, .swaps = 300});
+  const Contention second = world.find({.seed = 5, .swaps = 300});
+  CHECK(first.worst.receiver_of == second.worst.receiver_of);
+  CHECK(first.worst_from == second.worst_from);
+  CHECK(first.tried == second.tried);
 }
 
-TEST_CASE("SimGrid moves the worst permutation's flows at the rates that are told", "[comm]") {
+TEST_CASE("SimGrid reaches the computed rates of the worst permutation", "[comm]") {
   World world({.gpus = {4, 3, 4}, .uplink = 9, .one_nic = false});
-  const Contention contention = world.look();
+  const Contention contention = world.find();
   const RankPlacement placement(world.cluster, world.cluster.gpus());
   comm::FairSharing sharing(world.paths.bandwidth());
   std::vector<const comm::FlowPath*> flows;

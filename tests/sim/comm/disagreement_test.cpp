@@ -7,7 +7,7 @@ using analysis::Measurement;
 
 namespace {
 
-// Sizes from 1 KiB up, each in so many times its number of nanoseconds.
+// Adds rows with sizes from 1 KiB, whose times are multiples of `times` microseconds.
 void add(std::vector<Measurement>& rows, const std::string& file, std::size_t count, double times,
          std::uint32_t ranks = 8) {
   for (std::size_t i = 0; i < count; ++i)
@@ -19,24 +19,24 @@ void add(std::vector<Measurement>& rows, const std::string& file, std::size_t co
 
 }  // namespace
 
-TEST_CASE("logs of the same operation that take unlike times are of two machines", "[fit]") {
+TEST_CASE("logs of the same operation with different times disagree", "[fit]") {
   std::vector<Measurement> rows;
   add(rows, "may.log", 6, 1.5);
   add(rows, "june.log", 8, 1);
-  const auto found = comm::disagreement(rows);
-  REQUIRE(found);
-  CHECK(found->one == "june.log");
-  CHECK(found->other == "may.log");
-  CHECK(found->rows == 6);
-  CHECK(found->ratio == Approx(1.5));
+  const auto disagreement = comm::find_disagreement(rows);
+  REQUIRE(disagreement);
+  CHECK(disagreement->faster == "june.log");
+  CHECK(disagreement->slower == "may.log");
+  CHECK(disagreement->rows == 6);
+  CHECK(disagreement->ratio == Approx(1.5));
 }
 
-TEST_CASE("logs agree that repeat each other, have few rows in common, or are of other ranks",
+TEST_CASE("logs do not disagree if they repeat each other, share few rows, or have different ranks",
           "[fit]") {
   std::vector<Measurement> rows;
   add(rows, "a.log", 8, 1);
   add(rows, "b.log", 8, 1.2);
   add(rows, "c.log", 3, 5);
   add(rows, "d.log", 8, 5, 16);
-  CHECK_FALSE(comm::disagreement(rows));
+  CHECK_FALSE(comm::find_disagreement(rows));
 }

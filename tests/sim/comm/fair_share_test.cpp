@@ -25,7 +25,7 @@ std::vector<FairShare> share(std::vector<double> bandwidth, const std::vector<Fl
   return share(sharing, paths);
 }
 
-// Bytes in proportion to the rates of flows end together in SimGrid.
+// Flows with bytes in proportion to their rates end at the same time in SimGrid.
 void check_against_simgrid(const tests::Shape& shape) {
   auto cluster = tests::make_cluster(shape);
   const execution::RankPlacement placement(cluster, cluster.gpus());
@@ -38,9 +38,9 @@ void check_against_simgrid(const tests::Shape& shape) {
       const std::uint32_t to = random.whole(0, placement.size() - 1);
       if (from != to) flows.push_back({from, to, 0});
     }
-    std::vector<FlowPath> ways;
-    for (const auto& flow : flows) ways.push_back(paths.path(flow.source, flow.destination));
-    const auto shares = share(paths.bandwidth(), ways);
+    std::vector<FlowPath> flow_paths;
+    for (const auto& flow : flows) flow_paths.push_back(paths.path(flow.source, flow.destination));
+    const auto shares = share(paths.bandwidth(), flow_paths);
     std::vector<std::vector<execution::Phase>> plans;
     for (std::size_t i = 0; i < flows.size(); ++i) {
       flows[i].bytes = shares[i].rate * 3;
@@ -53,16 +53,16 @@ void check_against_simgrid(const tests::Shape& shape) {
 
 }  // namespace
 
-TEST_CASE("flows over one link get equal parts of it", "[comm]") {
+TEST_CASE("flows over one link get equal shares", "[comm]") {
   const auto shares = share({12}, {{{0}}, {{0}}, {{0}}});
-  for (const FairShare& one : shares) {
-    CHECK(one.rate == Approx(4));
-    CHECK(one.bottleneck == 0);
+  for (const FairShare& flow_share : shares) {
+    CHECK(flow_share.rate == Approx(4));
+    CHECK(flow_share.bottleneck == 0);
   }
 }
 
-TEST_CASE("what a flow cannot use, others get", "[comm]") {
-  // Bertsekas and Gallager's example: one long flow over links that others use as well.
+TEST_CASE("bandwidth that a flow cannot use is available to others", "[comm]") {
+  // Example of Bertsekas and Gallager: one long flow over links that other flows use as well.
   const auto shares = share({1, 1, 2}, {{{0, 1, 2}}, {{0}}, {{0}}, {{1}}, {{2}}});
   CHECK(shares[0].rate == Approx(1.0 / 3));
   CHECK(shares[1].rate == Approx(1.0 / 3));
@@ -72,7 +72,7 @@ TEST_CASE("what a flow cannot use, others get", "[comm]") {
   CHECK(shares[4].bottleneck == 2);
 }
 
-TEST_CASE("a cap holds a flow below its part of a link", "[comm]") {
+TEST_CASE("a cap keeps a flow below its share of a link", "[comm]") {
   const auto shares = share({10}, {{{0}, 2}, {{0}}, {{0}, 100}});
   CHECK(shares[0].rate == Approx(2));
   CHECK(shares[0].bottleneck == FairShare::no_link);
@@ -80,25 +80,24 @@ TEST_CASE("a cap holds a flow below its part of a link", "[comm]") {
   CHECK(shares[2].rate == Approx(4));
 }
 
-TEST_CASE("a flow that crosses a link twice takes twice its rate of it", "[comm]") {
+TEST_CASE("a flow that crosses a link twice loads it with twice its rate", "[comm]") {
   const auto shares = share({9}, {{{0, 0}}, {{0}}});
   CHECK(shares[0].rate == Approx(3));
   CHECK(shares[1].rate == Approx(3));
 }
 
-TEST_CASE("flows over no link have no end, and no flows no shares", "[comm]") {
+TEST_CASE("flows without links are unlimited, and no flows have no shares", "[comm]") {
   CHECK(share({1}, {{}, {{0}}})[0].rate == std::numeric_limits<double>::infinity());
   CHECK(share({1}, {}).empty());
 }
 
-TEST_CASE("in whatever random network, every flow is held up where it is among the fastest",
-          "[comm]") {
+TEST_CASE("in random networks, every flow is among the fastest on its bottleneck link", "[comm]") {
   tests::Random random(7);
   for (int trial = 0; trial < 200; ++trial) {
     const std::uint32_t links = random.whole(1, 12);
     const std::vector<double> bandwidth = random.reals(links, 1, 10);
     FairSharing sharing(bandwidth);
-    for (int use = 0; use < 2; ++use) {  // what it keeps in between does not matter
+    for (int use = 0; use < 2; ++use) {  // state from earlier calls has no effect
       std::vector<FlowPath> paths(random.whole(1, 30));
       for (FlowPath& path : paths) {
         for (std::uint32_t hops = random.whole(1, 4); hops > 0; --hops)
@@ -119,7 +118,7 @@ TEST_CASE("in whatever random network, every flow is held up where it is among t
           CHECK(shares[i].rate == paths[i].cap);
           continue;
         }
-        // Full with the flow on it, and nobody on it is faster: the definition of max-min fairness.
+        // The link is saturated, and no flow on it is faster: the definition of max-min fairness.
         const std::uint32_t link = shares[i].bottleneck;
         CHECK(shares[i].rate == Approx(fastest[link]).epsilon(1e-9));
         CHECK(load[link] == Approx(bandwidth[link]).epsilon(1e-9));
@@ -128,14 +127,14 @@ TEST_CASE("in whatever random network, every flow is held up where it is among t
   }
 }
 
-TEST_CASE("rates are SimGrid's where NICs share a fabric without limit", "[comm]") {
+TEST_CASE("rates are equal to SimGrid's if NICs share an unlimited fabric", "[comm]") {
   check_against_simgrid({.gpus = {4, 4, 4}});
 }
 
-TEST_CASE("rates are SimGrid's where nodes have uplinks", "[comm]") {
+TEST_CASE("rates are equal to SimGrid's if nodes have uplinks", "[comm]") {
   check_against_simgrid({.gpus = {4, 4, 4, 4}, .uplink = 15});
 }
 
-TEST_CASE("rates are SimGrid's where nodes differ in size", "[comm]") {
+TEST_CASE("rates are equal to SimGrid's if nodes differ in size", "[comm]") {
   check_against_simgrid({.gpus = {3, 5, 2}, .uplink = 12, .one_nic = true});
 }

@@ -38,12 +38,12 @@ struct Curve {
   std::uint32_t nodes;
 };
 
-// What a benchmark would print of 8 B to 1 GiB if the formula were the truth.
+// Rows that a benchmark would print for 8 B to 1 GiB if the formula were exact.
 std::vector<Measurement> measure(const Cluster& cluster, const std::vector<Curve>& curves) {
   std::vector<Measurement> rows;
   for (const Curve& curve : curves) {
     const comm::Formula formula(
-        comm::one_group(cluster, curve.operation, curve.ranks, curve.nodes));
+        comm::make_single_group(cluster, curve.operation, curve.ranks, curve.nodes));
     for (int power = 3; power <= 30; power += 1) {
       Measurement row{curve.operation, curve.ranks, curve.nodes};
       row.bytes = std::uint64_t{1} << power;
@@ -59,18 +59,18 @@ std::vector<Measurement> measure(const Cluster& cluster, const std::vector<Curve
 FitReport fit_named(Cluster& cluster, const std::vector<Measurement>& rows,
                     const Numbers& numbers) {
   comm::FitOptions options;
-  for (const auto& [name, value] : numbers) options.named.push_back(name);
+  for (const auto& [name, value] : numbers) options.names.push_back(name);
   return comm::fit(cluster, rows, comm::held_out_rows(rows, HoldOut::odd), options);
 }
 
-Numbers found(const FitReport& report) {
+Numbers fitted_numbers(const FitReport& report) {
   Numbers numbers;
-  for (const auto& one : report.fitted) numbers[one.name] = one.value;
+  for (const auto& parameter : report.fitted) numbers[parameter.name] = parameter.value;
   return numbers;
 }
 
 void check_recovered(const FitReport& report, const Numbers& truth, double within) {
-  const Numbers numbers = found(report);
+  const Numbers numbers = fitted_numbers(report);
   for (const auto& [name, value] : truth) {
     INFO(name);
     REQUIRE(numbers.contains(name));
@@ -78,7 +78,7 @@ void check_recovered(const FitReport& report, const Numbers& truth, double withi
   }
 }
 
-// Sets the truth, measures, sets what is wrong by a factor of 3, and fits the same numbers.
+// Measures with the true numbers, then fits them from a start that is wrong by a factor of 3.
 void recover(Cluster& cluster, const Numbers& truth, const std::vector<Curve>& curves,
              const std::function<double(double)>& printed, double within) {
   set(cluster, truth);
@@ -94,7 +94,7 @@ void recover(Cluster& cluster, const Numbers& truth, const std::vector<Curve>& c
 }
 
 double exactly(double seconds) { return seconds; }
-// As nccl-tests prints microseconds: with two decimals, or less for long times.
+// Rounds as nccl-tests does: microseconds with two decimals, or fewer for long times.
 double as_nccl_tests(double seconds) {
   const double us = seconds * 1e6;
   const double step = us < 1e4 ? 0.01 : us < 1e5 ? 0.1 : 1;
@@ -117,14 +117,14 @@ TEST_CASE("parameters of one node are recovered from its own predictions", "[fit
   recover(cluster, truth, one_node, exactly, 0.01);
 }
 
-TEST_CASE("parameters are recovered from times as nccl-tests rounds them", "[fit]") {
+TEST_CASE("parameters are recovered from times with the rounding of nccl-tests", "[fit]") {
   Cluster cluster = library("dgx-a100");
   const Numbers truth{
       {"collective.launch", 11e-6}, {"nvlink.latency", 2.3e-6}, {"nvlink.efficiency", 0.8}};
   recover(cluster, truth, one_node, as_nccl_tests, 0.01);
 }
 
-TEST_CASE("parameters are recovered from times of four digits", "[fit]") {
+TEST_CASE("parameters are recovered from times with four digits", "[fit]") {
   const tests::Workplace place;
   const cluster::NodeKind node = cluster::find_node_kind(PIPEWRIGHT_TEST_DATA "/nodes/pcie.yaml");
   place.write("pcie.xml", cluster::make_platform({.nodes = {{&node, 1}}, .fabric = "leaf-spine"}));
@@ -150,24 +150,24 @@ TEST_CASE("parameters of several nodes are recovered from several operations", "
           exactly, 0.01);
 }
 
-TEST_CASE("a tenth of the rows may be wrong by a factor of 2", "[fit]") {
+TEST_CASE("a tenth of the rows can be wrong by a factor of 2", "[fit]") {
   Cluster cluster = library("dgx-a100");
   const Numbers truth{
       {"collective.launch", 11e-6}, {"nvlink.latency", 2.3e-6}, {"nvlink.efficiency", 0.8}};
   set(cluster, truth);
   std::vector<Measurement> rows = measure(cluster, one_node);
-  std::vector<std::size_t> wrong;
+  std::vector<std::size_t> outliers;
   for (std::size_t i = 4; i < rows.size(); i += 10) {
     rows[i].seconds *= 2;
-    wrong.push_back(i);
+    outliers.push_back(i);
   }
   set(cluster, {{"collective.launch", 5e-6}, {"nvlink.latency", 1e-6}, {"nvlink.efficiency", 1}});
   const FitReport report = fit_named(cluster, rows, truth);
   check_recovered(report, truth, 0.05);
-  CHECK(report.outliers == wrong);
+  CHECK(report.outliers == outliers);
 }
 
-TEST_CASE("the parameters that differ are found among all", "[fit]") {
+TEST_CASE("a fit finds the parameters that differ from the file", "[fit]") {
   Cluster cluster = library("dgx-a100");
   const double launch = cluster.model().launch;
   set(cluster, {{"collective.launch", 40e-6}, {"nvlink.efficiency", 0.6}});
@@ -179,8 +179,8 @@ TEST_CASE("the parameters that differ are found among all", "[fit]") {
   CHECK(errors_of(report.before, true).median > 0.2);
   CHECK(errors_of(report.after, true).largest < 0.01);
   CHECK(report.outliers.empty());
-  // The cluster has what was found.
-  const comm::Formula formula(comm::one_group(cluster, Operation::all_reduce, 8, 1));
+  // The fitted parameters are set in the cluster.
+  const comm::Formula formula(comm::make_single_group(cluster, Operation::all_reduce, 8, 1));
   CHECK(formula.seconds(1 << 20) == report.after[2 * 28 + 17].predicted);
   CHECK(report.after[2 * 28 + 17].measured.bytes == 1 << 20);
 }
@@ -194,7 +194,7 @@ TEST_CASE("a fit to exact predictions changes nothing", "[fit]") {
   CHECK(errors_of(report.after, true).rows == 0);
 }
 
-TEST_CASE("a fit says what its rows tell nothing about", "[fit]") {
+TEST_CASE("a fit reports parameters that its rows do not depend on", "[fit]") {
   Cluster cluster = library("dgx-a100");
   cluster.set_parameter("collective.launch", 30e-6);
   std::vector<Measurement> rows = measure(cluster, {{Operation::all_reduce, 8, 1}});
@@ -203,13 +203,14 @@ TEST_CASE("a fit says what its rows tell nothing about", "[fit]") {
   const FitReport report = fit_named(cluster, rows, {{"collective.launch", 30e-6}});
   REQUIRE(report.fitted.size() == 1);
   const FitReport none = comm::fit(cluster, rows, comm::held_out_rows(rows, HoldOut::none));
-  for (const auto& kept : none.kept) {
-    CHECK(kept.name.find("nic.") == std::string::npos);  // not on any way
-    if (kept.name == "nvlink.efficiency") CHECK(kept.why == analysis::KeptBecause::no_trace);
+  for (const auto& unchanged : none.kept) {
+    CHECK(unchanged.name.find("nic.") == std::string::npos);  // not on any route
+    if (unchanged.name == "nvlink.efficiency")
+      CHECK(unchanged.why == analysis::KeptBecause::no_trace);
   }
 }
 
-TEST_CASE("send-recv between nodes says nothing of NVLink", "[fit]") {
+TEST_CASE("send-recv between nodes does not change NVLink parameters", "[fit]") {
   Cluster cluster = library("dgx-a100");
   set(cluster, {{"nic.efficiency", 0.6}, {"nic.latency", 9e-6}});
   const double latency = 6.8e-6;
@@ -217,39 +218,39 @@ TEST_CASE("send-recv between nodes says nothing of NVLink", "[fit]") {
   set(cluster, {{"nic.efficiency", 1}, {"nic.latency", latency}});
   const FitReport report = comm::fit(cluster, rows, comm::held_out_rows(rows, HoldOut::none));
   CHECK_FALSE(report.fitted.empty());
-  for (const auto& one : report.fitted) {
-    INFO(one.name);
-    CHECK_FALSE(one.name.starts_with("nvlink."));
+  for (const auto& parameter : report.fitted) {
+    INFO(parameter.name);
+    CHECK_FALSE(parameter.name.starts_with("nvlink."));
   }
 }
 
-TEST_CASE("no rate rises above its nominal one, nor falls below a tenth unless asked", "[fit]") {
+TEST_CASE("ratios stay between a tenth of their value and 1 unless they are requested", "[fit]") {
   Cluster cluster = library("dgx-a100");
   std::vector<Measurement> rows =
       measure(cluster, {{Operation::all_reduce, 16, 2}, {Operation::all_gather, 16, 2}});
   for (const double factor : {0.4, 40.0}) {
-    std::vector<Measurement> off = rows;
-    for (Measurement& row : off) row.seconds *= factor;
-    const FitReport report = comm::fit(cluster, off, comm::held_out_rows(off, HoldOut::none));
-    for (const auto& one : report.fitted) {
-      INFO(one.name << " " << one.before << " " << one.value);
-      if (one.unit == "ratio") CHECK(one.value <= 1);
-      CHECK(one.value >= one.before / 10 * (1 - 1e-6));
-      if (one.before > 0) CHECK(one.value <= one.before * 10 * (1 + 1e-6));
-      cluster.set_parameter(one.name, one.before);
+    std::vector<Measurement> scaled_rows = rows;
+    for (Measurement& row : scaled_rows) row.seconds *= factor;
+    const FitReport report =
+        comm::fit(cluster, scaled_rows, comm::held_out_rows(scaled_rows, HoldOut::none));
+    for (const auto& parameter : report.fitted) {
+      INFO(parameter.name << " " << parameter.before << " " << parameter.value);
+      if (parameter.unit == "ratio") CHECK(parameter.value <= 1);
+      CHECK(parameter.value >= parameter.before / 10 * (1 - 1e-6));
+      if (parameter.before > 0) CHECK(parameter.value <= parameter.before * 10 * (1 + 1e-6));
+      cluster.set_parameter(parameter.name, parameter.before);
     }
   }
 }
 
-TEST_CASE("fits to parts of noisy rows are better than the file on what they did not see",
-          "[fit]") {
+TEST_CASE("fits to parts of noisy rows predict the remaining rows better than the file", "[fit]") {
   Cluster cluster = library("dgx-a100");
   set(cluster, {{"collective.launch", 40e-6}, {"nvlink.efficiency", 0.6}});
   std::vector<Curve> curves = one_node;
   curves.push_back({Operation::all_gather, 8, 1});
   std::vector<Measurement> rows = measure(cluster, curves);
   double noise = 0.3;
-  for (Measurement& row : rows) {  // 3 % at the most, whose sum is no bias
+  for (Measurement& row : rows) {  // at most 3 %, without bias
     noise = std::fmod(noise * 7.3 + 0.1, 1.0);
     row.seconds *= 1 + 0.06 * (noise - 0.5);
   }
@@ -265,7 +266,7 @@ TEST_CASE("fits to parts of noisy rows are better than the file on what they did
   CHECK(summarize(report.trials[2].after).median < 0.03);
 }
 
-TEST_CASE("every other size of each curve is held out, whatever file it is of", "[fit]") {
+TEST_CASE("every other size of each curve is held out, regardless of the file", "[fit]") {
   std::vector<Measurement> rows;
   const auto add = [&](std::uint32_t ranks, std::uint64_t bytes, bool in_place) {
     Measurement row{Operation::all_reduce, ranks, 0};
@@ -284,16 +285,16 @@ TEST_CASE("every other size of each curve is held out, whatever file it is of", 
   CHECK(comm::held_out_rows(rows, HoldOut::none) == Flags(5, false));
 }
 
-TEST_CASE("names that are no parameters and rows without room are refused", "[fit]") {
+TEST_CASE("unknown parameters and rows that exceed the cluster are rejected", "[fit]") {
   Cluster cluster = library("dgx-a100");
   std::vector<Measurement> rows = measure(cluster, {{Operation::all_reduce, 8, 1}});
   const std::vector<bool> none(rows.size(), false);
   const auto fit = [&](const std::string& name) {
-    return comm::fit(cluster, rows, none, {.named = {name}});
+    return comm::fit(cluster, rows, none, {.names = {name}});
   };
-  CHECK_THROWS_WITH(fit("ib.latency"), Catch::Contains("no links of class 'ib'; there are "
+  CHECK_THROWS_WITH(fit("ib.latency"), Catch::Contains("no links of class 'ib'; choose from "
                                                        "collective, "));
-  CHECK_THROWS_WITH(fit("nvlink.speed"), Catch::Contains("there are nvlink.latency, "));
+  CHECK_THROWS_WITH(fit("nvlink.speed"), Catch::Contains("choose from nvlink.latency, "));
   CHECK_THROWS_WITH(fit("launch"), Catch::Contains("'launch'"));
   rows[3].ranks = 4096;
   CHECK_THROWS_WITH(comm::fit(cluster, rows, none), Catch::StartsWith("a.log:4: "));

@@ -19,7 +19,7 @@ const std::vector<std::string> note{"fitted"};
 
 }  // namespace
 
-TEST_CASE("new properties come first in the outermost zone, below a comment", "[fit]") {
+TEST_CASE("new properties are inserted first in the outermost zone, below a comment", "[fit]") {
   const std::string text = head +
                            "  <zone id=\"a\" routing=\"None\">\n"
                            "    <zone id=\"b\" routing=\"None\"/>\n"
@@ -36,7 +36,7 @@ TEST_CASE("new properties come first in the outermost zone, below a comment", "[
             "  </zone>\n</platform>\n");
 }
 
-TEST_CASE("values of properties that are there are replaced where they stand", "[fit]") {
+TEST_CASE("values of existing properties are replaced in place", "[fit]") {
   const std::string text = head +
                            "<zone routing='Full' id='a > b'><!-- c -->\n"
                            "  <prop value = '7us'  id = 'nic.latency' ></prop>\n"
@@ -50,7 +50,7 @@ TEST_CASE("values of properties that are there are replaced where they stand", "
   CHECK(edited == expected);
 }
 
-TEST_CASE("an empty zone is opened, and lines end as they do in the file", "[fit]") {
+TEST_CASE("an empty zone gets an end tag, and line ends are those of the file", "[fit]") {
   CHECK(with_properties("<platform version=\"4.1\">\r\n\t<zone id=\"a\" routing=\"None\"/>\r\n"
                         "</platform>\r\n",
                         {{"x", "1"}}, note) ==
@@ -58,7 +58,7 @@ TEST_CASE("an empty zone is opened, and lines end as they do in the file", "[fit
         "fitted\r\n\t  -->\r\n\t  <prop id=\"x\" value=\"1\"/>\r\n\t</zone>\r\n</platform>\r\n");
 }
 
-TEST_CASE("a document type with declarations of its own is stepped over", "[fit]") {
+TEST_CASE("a document type with declarations is skipped", "[fit]") {
   const std::string text =
       "<!DOCTYPE platform [ <!ENTITY zone \"<zone>\"> ]><platform version='4.1'>"
       "<AS id='a' routing='None'></AS></platform>";
@@ -67,21 +67,21 @@ TEST_CASE("a document type with declarations of its own is stepped over", "[fit]
   CHECK(edited.ends_with("/></AS></platform>"));
 }
 
-TEST_CASE("names from logs can neither end a comment nor a value", "[fit]") {
+TEST_CASE("names from logs cannot end a comment or a value", "[fit]") {
   CHECK(comm::escape_comment("a-->b---c") == "a- ->b- - -c");
   CHECK(comm::escape_comment("a-") == "a- ");
   CHECK(comm::escape_comment("a\x1b[1m\n\xff") == "a\uFFFD[1m\uFFFD\uFFFD");
   CHECK(comm::escape_attribute("\"<&>\"\t") == "&quot;&lt;&amp;&gt;&quot;\uFFFD");
   const std::string edited = with_properties("<platform><zone id='a'></zone></platform>",
                                              {{"from", "--> \"/><zone>"}}, {{"-->", "<zone>"}});
-  const comm::ZonePlace zone = comm::find_outermost_zone(edited);
+  const comm::ZoneRange zone = comm::find_outermost_zone(edited);
   REQUIRE(zone.properties.size() == 1);
   CHECK(edited.substr(zone.properties[0].value_begin,
                       zone.properties[0].value_end - zone.properties[0].value_begin) ==
         "--&gt; &quot;/&gt;&lt;zone&gt;");
 }
 
-TEST_CASE("a text without a zone is refused", "[fit]") {
+TEST_CASE("a text without a zone is rejected", "[fit]") {
   CHECK_THROWS_WITH(with_properties("<platform version=\"4.1\"/>", {}, {}),
                     Catch::Contains("has no <zone>"));
   CHECK_THROWS_WITH(with_properties("<platform version=\"4.1\"></platform>", {}, {}),

@@ -20,10 +20,11 @@ const PairClass& class_of(const PairMatrix& matrix, std::size_t sender, std::siz
 
 }  // namespace
 
-TEST_CASE("pairs in a node and between nodes have what their narrowest link has", "[comm]") {
+TEST_CASE("pairs in a node and between nodes have the bandwidth of their narrowest link",
+          "[comm]") {
   const auto cluster = make_cluster({.gpus = {2, 3}, .uplink = 4});
   const comm::Paths paths(cluster, cluster.gpus());
-  const PairMatrix matrix = comm::look_at_pairs(paths).matrix;
+  const PairMatrix matrix = comm::analyze_pairs(paths).matrix;
   REQUIRE(matrix.is_whole());
   CHECK(matrix.pairs == 20);
   CHECK(matrix.nodes == std::vector<std::uint32_t>{0, 0, 1, 1, 1});
@@ -51,23 +52,23 @@ TEST_CASE("pairs in a node and between nodes have what their narrowest link has"
     }
 }
 
-TEST_CASE("a slow direction of one link shows in one row alone", "[comm]") {
+TEST_CASE("a slow direction of a link affects only one row", "[comm]") {
   auto cluster = make_cluster({.gpus = {2, 2}});
   cluster.scale_link("nic-0-1_UP", 0.5);
   const comm::Paths paths(cluster, cluster.gpus());
-  const PairMatrix matrix = comm::look_at_pairs(paths).matrix;
+  const PairMatrix matrix = comm::analyze_pairs(paths).matrix;
   for (const std::size_t i : {0U, 2U, 3U}) CHECK(class_of(matrix, i, (i + 2) % 4).bandwidth == nic);
   CHECK(class_of(matrix, 1, 2).bandwidth == nic / 2);
   CHECK(class_of(matrix, 1, 3).bandwidth == nic / 2);
   CHECK(class_of(matrix, 1, 0).bandwidth == nvlink);
 }
 
-TEST_CASE("rails are told where they differ from other ways", "[comm]") {
+TEST_CASE("rails are named if they differ from other routes", "[comm]") {
   const auto cluster = cluster::Cluster::load(PIPEWRIGHT_ROOT "/platforms/clusters/dgx-a100.xml");
   const comm::Paths paths(cluster, cluster.gpus());
-  const PairMatrix matrix = comm::look_at_pairs(paths).matrix;
+  const PairMatrix matrix = comm::analyze_pairs(paths).matrix;
   std::uint64_t pairs = 0;
-  for (const PairClass& one : matrix.classes) pairs += one.pairs;
+  for (const PairClass& pair_class : matrix.classes) pairs += pair_class.pairs;
   CHECK(pairs == 32 * 31);
   CHECK(class_of(matrix, 3, 4).where == "in a node");
   CHECK(class_of(matrix, 3, 11).where == "same rail");
@@ -75,18 +76,18 @@ TEST_CASE("rails are told where they differ from other ways", "[comm]") {
   CHECK(class_of(matrix, 3, 12).latency > class_of(matrix, 3, 11).latency);
 }
 
-TEST_CASE("one GPU in each node makes no rails", "[comm]") {
+TEST_CASE("nodes with one GPU have no rails", "[comm]") {
   const auto cluster = make_cluster({std::vector<int>(4, 1)});
   const comm::Paths paths(cluster, cluster.gpus());
-  const PairMatrix matrix = comm::look_at_pairs(paths).matrix;
+  const PairMatrix matrix = comm::analyze_pairs(paths).matrix;
   REQUIRE(matrix.classes.size() == 1);
   CHECK(matrix.classes[0].where == "between nodes");
 }
 
-TEST_CASE("links know how many can send and receive over them", "[comm]") {
+TEST_CASE("links count the GPUs that can send and receive over them", "[comm]") {
   const auto cluster = make_cluster({.gpus = {2, 3}, .uplink = 4});
   const comm::Paths paths(cluster, cluster.gpus());
-  const comm::Pairs pairs = comm::look_at_pairs(paths);
+  const comm::Pairs pairs = comm::analyze_pairs(paths);
   for (std::size_t i = 0; i < paths.links().size(); ++i) {
     const std::string name = cluster::Cluster::link_name(paths.links()[i]);
     CAPTURE(name);
@@ -108,11 +109,11 @@ TEST_CASE("links know how many can send and receive over them", "[comm]") {
   }
 }
 
-TEST_CASE("a node is as the worst pair of its GPUs", "[comm]") {
+TEST_CASE("nodes show the worst pair of their GPUs", "[comm]") {
   auto cluster = make_cluster({.gpus = {2, 2, 1}});
   cluster.scale_link("nic-1-1", 0.25);
   const comm::Paths paths(cluster, cluster.gpus());
-  const PairMatrix matrix = analysis::by_node(comm::look_at_pairs(paths).matrix);
+  const PairMatrix matrix = analysis::by_node(comm::analyze_pairs(paths).matrix);
   REQUIRE(matrix.size() == 3);
   CHECK(matrix.names[1] == "node 1");
   CHECK(class_of(matrix, 0, 0).bandwidth == nvlink);
@@ -122,9 +123,9 @@ TEST_CASE("a node is as the worst pair of its GPUs", "[comm]") {
   CHECK(matrix.at(2, 2) == PairMatrix::itself);
 }
 
-TEST_CASE("a message waits for the latency", "[comm]") {
-  const PairClass one{.bandwidth = 10e9, .latency = 5e-6};
-  CHECK(one.reached(0) == 10e9);
-  CHECK(one.reached(50'000) == Approx(5e9));  // as long on the way as waiting
-  CHECK(one.reached(50'000'000'000) == Approx(10e9).epsilon(1e-3));
+TEST_CASE("the bandwidth of a message includes the latency", "[comm]") {
+  const PairClass pair_class{.bandwidth = 10e9, .latency = 5e-6};
+  CHECK(pair_class.reached(0) == 10e9);
+  CHECK(pair_class.reached(50'000) == Approx(5e9));  // transfer time equals latency
+  CHECK(pair_class.reached(50'000'000'000) == Approx(10e9).epsilon(1e-3));
 }

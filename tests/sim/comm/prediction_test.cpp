@@ -42,22 +42,23 @@ Measurement row(Operation operation, std::uint32_t ranks, std::uint64_t bytes) {
 
 }  // namespace
 
-TEST_CASE("ranks fill whole nodes, or as many of each as are asked for", "[prediction]") {
+TEST_CASE("ranks fill whole nodes, or are spread over the requested number of nodes",
+          "[prediction]") {
   const auto cluster = tests::make_cluster({{4, 2, 4}});
   CHECK(gpus(comm::place_ranks(cluster, 5)) ==
         std::vector<std::string>{"node-0-gpu-0", "node-0-gpu-1", "node-0-gpu-2", "node-0-gpu-3",
                                  "node-1-gpu-0"});
-  // A node with too few of them is passed by.
+  // A node with too few GPUs is skipped.
   CHECK(gpus(comm::place_ranks(cluster, 6, 2)) ==
         std::vector<std::string>{"node-0-gpu-0", "node-0-gpu-1", "node-0-gpu-2", "node-2-gpu-0",
                                  "node-2-gpu-1", "node-2-gpu-2"});
-  CHECK_THROWS_WITH(comm::place_ranks(cluster, 1), Catch::Contains("it takes two to talk"));
+  CHECK_THROWS_WITH(comm::place_ranks(cluster, 1), Catch::Contains("at least 2 are needed"));
   CHECK_THROWS_WITH(comm::place_ranks(cluster, 11), Catch::Contains("it has 10 GPUs in 3 nodes"));
   CHECK_THROWS_WITH(comm::place_ranks(cluster, 7, 2), Catch::Contains("evenly over 2 nodes"));
   CHECK_THROWS_WITH(comm::place_ranks(cluster, 12, 3), Catch::Contains("no 3 nodes of 4 GPUs"));
 }
 
-TEST_CASE("on an idle network simulation, price and formula of an operation are one",
+TEST_CASE("without contention, the simulation and both formulas of an operation agree",
           "[prediction]") {
   auto cluster = tests::make_cluster({{4, 4},
                                       0,
@@ -70,7 +71,7 @@ TEST_CASE("on an idle network simulation, price and formula of an operation are 
                                        {"nic.ll128-efficiency", "0.9"}}});
   for (const analysis::OperationInfo& info : analysis::operation_list())
     for (const std::uint32_t ranks : {2U, 4U, 8U}) {
-      const comm::BenchmarkRun run = comm::one_group(cluster, info.operation, ranks);
+      const comm::BenchmarkRun run = comm::make_single_group(cluster, info.operation, ranks);
       const comm::Formula formula(run);
       for (const std::uint64_t bytes : {std::uint64_t{8192}, std::uint64_t{1} << 21U, S}) {
         CAPTURE(info.name, ranks, bytes);
@@ -81,11 +82,11 @@ TEST_CASE("on an idle network simulation, price and formula of an operation are 
     }
 }
 
-TEST_CASE("the formula does not see an uplink that groups share", "[prediction]") {
+TEST_CASE("the formula ignores an uplink that groups share", "[prediction]") {
   auto cluster = tests::make_cluster({{4, 4}, 10});  // four NICs of 10 GB/s on 10 GB/s
   const auto seconds = [&](std::uint32_t groups) {
     const comm::BenchmarkRun run =
-        comm::several_groups(cluster, Operation::all_reduce, 2, groups, true, Algorithm::automatic);
+        comm::make_groups(cluster, Operation::all_reduce, 2, groups, true, Algorithm::automatic);
     CHECK(run.groups.back() == std::vector<std::uint32_t>{groups - 1, 2 * groups - 1});
     return comm::bench(cluster, run, std::vector{S}).front();
   };
@@ -95,18 +96,19 @@ TEST_CASE("the formula does not see an uplink that groups share", "[prediction]"
   CHECK(four.difference() == Approx(3).epsilon(1e-3));
 }
 
-TEST_CASE("groups follow each other, or have a rank of each stride", "[prediction]") {
+TEST_CASE("groups are consecutive or strided", "[prediction]") {
   const auto cluster = tests::make_cluster({{4, 4}});
   using Groups = std::vector<std::vector<std::uint32_t>>;
   const auto groups = [&](bool strided) {
-    return comm::several_groups(cluster, Operation::all_gather, 2, 3, strided, Algorithm::automatic)
+    return comm::make_groups(cluster, Operation::all_gather, 2, 3, strided, Algorithm::automatic)
         .groups;
   };
   CHECK(groups(false) == Groups{{0, 1}, {2, 3}, {4, 5}});
   CHECK(groups(true) == Groups{{0, 3}, {1, 4}, {2, 5}});
 }
 
-TEST_CASE("NCCL chooses by what it expects, and what is true is what it takes", "[prediction]") {
+TEST_CASE("NCCL chooses by the expected numbers, and the time follows from the actual ones",
+          "[prediction]") {
   auto cluster = tests::make_cluster({{8},
                                       0,
                                       false,
@@ -115,58 +117,58 @@ TEST_CASE("NCCL chooses by what it expects, and what is true is what it takes", 
                                        {"expected.nvlink.ll128-efficiency", "1"}}});
   CHECK(cluster.has_tuning_model());
   const comm::BenchmarkRun run =
-      comm::one_group(cluster, Operation::all_reduce, 8, 0, Algorithm::ring);
-  // Half the latency at all of the bandwidth looks better for any size.
+      comm::make_single_group(cluster, Operation::all_reduce, 8, 0, Algorithm::ring);
+  // Half the latency at the full bandwidth looks better for any size.
   const comm::Prediction prediction = comm::simulate(cluster, run, S);
-  CHECK(prediction.by == "ring, LL128");
+  CHECK(prediction.method == "ring, LL128");
   const double expected = 14 * tests::inside * 0.5 + 2 * size * 7 / 8 / (tests::nvlink * 0.5);
   CHECK(prediction.seconds == Approx(expected));
   CHECK(comm::Formula(run).seconds(S) == Approx(expected));
   CHECK(comm::alpha_beta(run, S) == Approx(expected));
 }
 
-TEST_CASE("expectations can be kept while numbers change", "[prediction]") {
+TEST_CASE("expected numbers can be frozen while actual numbers change", "[prediction]") {
   auto cluster = tests::make_cluster(
       {{8}, 0, false, {{"nvlink.ll-latency", "0.1"}, {"nvlink.ll-efficiency", "0.5"}}});
   const comm::BenchmarkRun run =
-      comm::one_group(cluster, Operation::all_reduce, 8, 0, Algorithm::ring);
-  const std::uint64_t few = 8000;
-  CHECK(comm::simulate(cluster, run, few).by == "ring, LL");
-  cluster.keep_expectations(true);
+      comm::make_single_group(cluster, Operation::all_reduce, 8, 0, Algorithm::ring);
+  const std::uint64_t small_size = 8000;
+  CHECK(comm::simulate(cluster, run, small_size).method == "ring, LL");
+  cluster.freeze_expectations(true);
   cluster.set_parameter("nvlink.ll-latency", 5);
-  CHECK(comm::simulate(cluster, run, few).by == "ring, LL");
-  cluster.keep_expectations(false);
-  CHECK(comm::simulate(cluster, run, few).by == "ring, Simple");
-  CHECK(comm::takes(run, Algorithm::ring));
-  CHECK_FALSE(comm::takes(run, Algorithm::nvls));
+  CHECK(comm::simulate(cluster, run, small_size).method == "ring, LL");
+  cluster.freeze_expectations(false);
+  CHECK(comm::simulate(cluster, run, small_size).method == "ring, Simple");
+  CHECK(comm::uses_algorithm(run, Algorithm::ring));
+  CHECK_FALSE(comm::uses_algorithm(run, Algorithm::nvls));
 }
 
-TEST_CASE("rows are predicted in their order, each as if it were alone", "[comm]") {
+TEST_CASE("rows are predicted in order and independently", "[comm]") {
   cluster::Cluster cluster = library_cluster();
   std::vector<Measurement> rows;
   for (const std::uint64_t bytes : {std::uint64_t{1} << 30, std::uint64_t{8}, std::uint64_t{8}})
     for (const Operation operation : {Operation::all_reduce, Operation::all_to_all})
       for (const std::uint32_t ranks : {2U, 8U, 16U}) rows.push_back(row(operation, ranks, bytes));
-  std::vector<std::size_t> heard;
+  std::vector<std::size_t> reported;
   const std::vector<ComparedRow> predicted = comm::predict_rows(
-      cluster, rows, Algorithm::automatic, [&](std::size_t done, std::size_t of) {
-        heard.push_back(done);
-        CHECK(of == rows.size());
+      cluster, rows, Algorithm::automatic, [&](std::size_t done, std::size_t total) {
+        reported.push_back(done);
+        CHECK(total == rows.size());
       });
   REQUIRE(predicted.size() == rows.size());
-  CHECK(heard.size() == rows.size());
-  CHECK(heard.back() == rows.size());
+  CHECK(reported.size() == rows.size());
+  CHECK(reported.back() == rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const comm::Prediction alone = comm::simulate(
-        cluster, comm::one_group(cluster, rows[i].operation, rows[i].ranks), rows[i].bytes);
+        cluster, comm::make_single_group(cluster, rows[i].operation, rows[i].ranks), rows[i].bytes);
     CHECK(predicted[i].predicted == Approx(alone.seconds).epsilon(1e-9));
-    CHECK(predicted[i].by == alone.by);
+    CHECK(predicted[i].by == alone.method);
     CHECK(predicted[i].measured.bytes == rows[i].bytes);
     CHECK(predicted[i].predicted > 0);
   }
 }
 
-TEST_CASE("the algorithm asked for is the one that is predicted", "[comm]") {
+TEST_CASE("the requested algorithm is predicted", "[comm]") {
   cluster::Cluster cluster = library_cluster();
   const std::vector<Measurement> rows{row(Operation::all_reduce, 16, 1 << 20)};
   const ComparedRow ring = comm::predict_rows(cluster, rows, Algorithm::ring).front();
@@ -176,7 +178,7 @@ TEST_CASE("the algorithm asked for is the one that is predicted", "[comm]") {
   CHECK(ring.predicted != tree.predicted);
 }
 
-TEST_CASE("a row of more ranks than the cluster has is told with its place in the log", "[comm]") {
+TEST_CASE("a row with more ranks than the cluster has is reported with its line", "[comm]") {
   cluster::Cluster cluster = library_cluster();
   std::vector<Measurement> rows{row(Operation::all_reduce, 2, 8),
                                 row(Operation::all_reduce, 4096, 8)};
@@ -188,7 +190,7 @@ TEST_CASE("a row of more ranks than the cluster has is told with its place in th
   CHECK_THROWS_WITH(comm::predict_rows(cluster, rows), Catch::StartsWith("some.log:12: "));
 }
 
-TEST_CASE("between the rows of a curve there are eight predictions each doubling", "[comm]") {
+TEST_CASE("a predicted curve has eight points per doubling", "[comm]") {
   const cluster::Cluster cluster = library_cluster();
   ComparedCurve curve{"curve", {}};
   for (const std::uint64_t bytes :
@@ -198,7 +200,7 @@ TEST_CASE("between the rows of a curve there are eight predictions each doubling
   CHECK(points.size() == 81);
   CHECK(points.front().bytes == 1 << 10);
   CHECK(points.back().bytes == 1 << 20);
-  const comm::Formula formula(comm::one_group(cluster, Operation::all_reduce, 16));
+  const comm::Formula formula(comm::make_single_group(cluster, Operation::all_reduce, 16));
   for (std::size_t i = 0; i < points.size(); ++i) {
     CHECK(points[i].seconds == formula.seconds(points[i].bytes));
     if (i > 0) CHECK(points[i].bytes > points[i - 1].bytes);

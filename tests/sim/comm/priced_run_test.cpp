@@ -14,25 +14,25 @@ using cluster::Cluster;
 
 namespace {
 
-// Prices are those of a formula that is made anew with the same numbers.
+// Checks that prices equal those of a new formula with the same numbers.
 void check_prices(const std::string& name, std::uint32_t ranks) {
   Cluster cluster = Cluster::load(PIPEWRIGHT_ROOT "/platforms/clusters/" + name + ".xml");
   std::mt19937 random(7);
-  for (const bool keeps : {false, true}) {
-    cluster.keep_expectations(keeps);
+  for (const bool is_frozen : {false, true}) {
+    cluster.freeze_expectations(is_frozen);
     for (const Operation operation :
          {Operation::all_reduce, Operation::all_gather, Operation::all_to_all, Operation::broadcast,
           Operation::send_recv}) {
-      const comm::BenchmarkRun run = comm::one_group(cluster, operation, ranks);
+      const comm::BenchmarkRun run = comm::make_single_group(cluster, operation, ranks);
       const comm::PricedRun priced(cluster, run);
       const std::vector<analysis::Measurement> rows{
           {.operation = operation, .ranks = ranks, .bytes = 8, .seconds = 1}};
-      const std::vector<comm::Parameter> parameters = comm::candidates(cluster, rows);
+      const std::vector<comm::Parameter> parameters = comm::candidate_parameters(cluster, rows);
       for (int draw = 0; draw < 4; ++draw) {
-        for (const comm::Parameter& one : parameters) {
+        for (const comm::Parameter& parameter : parameters) {
           const double factor =
               draw == 0 ? 1 : 0.7 + 0.3 * static_cast<double>(random() % 100) / 99;
-          cluster.set_parameter(one.name, one.value * factor);
+          cluster.set_parameter(parameter.name, parameter.value * factor);
         }
         const comm::Formula formula(run);
         for (std::uint64_t bytes = 8; bytes <= 8ULL << 30U; bytes *= 8) {
@@ -41,22 +41,23 @@ void check_prices(const std::string& name, std::uint32_t ranks) {
                 Approx(formula.seconds(bytes)).epsilon(1e-4));
         }
       }
-      for (const comm::Parameter& one : parameters) cluster.set_parameter(one.name, one.value);
+      for (const comm::Parameter& parameter : parameters)
+        cluster.set_parameter(parameter.name, parameter.value);
     }
   }
 }
 
 }  // namespace
 
-TEST_CASE("prices of a plan are those of plans made anew, over two nodes of A100", "[fit]") {
+TEST_CASE("prices of a plan equal those of new plans, over two nodes of A100", "[fit]") {
   check_prices("dgx-a100", 16);
 }
-TEST_CASE("prices of a plan are those of plans made anew, with NVLS", "[fit]") {
+TEST_CASE("prices of a plan equal those of new plans, with NVLS", "[fit]") {
   check_prices("dgx-h100", 16);
 }
-TEST_CASE("prices of a plan are those of plans made anew, in one node", "[fit]") {
+TEST_CASE("prices of a plan equal those of new plans, in one node", "[fit]") {
   check_prices("dgx-h100", 8);
 }
-TEST_CASE("prices of a plan are those of plans made anew, between links from GPU to GPU", "[fit]") {
+TEST_CASE("prices of a plan equal those of new plans, over direct links between GPUs", "[fit]") {
   check_prices("dgx-1-v100", 8);
 }

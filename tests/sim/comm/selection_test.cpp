@@ -12,8 +12,8 @@ using pipewright::analysis::KeptBecause;
 
 namespace {
 
-// Times as those of a ring by two protocols: launch + steps l + x / b, or launch + steps l r +
-// x / (b e), by the logarithms of launch, l, b, r and e; the sixth counts for nothing, and the
+// Times like those of a ring by two protocols: launch + steps l + x / b, or launch + steps l r + x
+// / (b e), in the logarithms of launch, l, b, r and e. The sixth unknown has no effect, and the
 // seventh multiplies b as well.
 double seconds(std::span<const double> u, double steps, double bytes) {
   const double launch = 8e-6 * std::exp(u[0]);
@@ -22,22 +22,23 @@ double seconds(std::span<const double> u, double steps, double bytes) {
   return launch + std::min(latency + transfer,
                            latency * 0.2 * std::exp(u[3]) + transfer / (0.4 * std::exp(u[4])));
 }
-// Of 8 B to 1 GiB over 4 and over 16 ranks.
+// Times for 8 B to 1 GiB over 4 and over 16 ranks.
 std::vector<double> all_seconds(std::span<const double> u) {
   std::vector<double> times;
   for (const double steps : {6.0, 30.0})
     for (int i = 3; i <= 30; ++i) times.push_back(seconds(u, steps, std::ldexp(1, i)));
   return times;
 }
-const std::vector<Unknown> all(7, Unknown{0, -5, 5, 0});
+const std::vector<Unknown> unknowns(7, Unknown{0, -5, 5, 0});
 
-ChoiceResiduals against(const std::vector<double>& measured) {
+ChoiceResiduals residuals_of(const std::vector<double>& measured) {
   return [measured](std::span<const std::size_t> chosen, std::span<const double> values) {
     std::vector<double> u(7);
     for (std::size_t i = 0; i < chosen.size(); ++i) u[chosen[i]] = values[i];
-    std::vector<double> misses = all_seconds(u);
-    for (std::size_t i = 0; i < misses.size(); ++i) misses[i] = std::log(misses[i] / measured[i]);
-    return misses;
+    std::vector<double> residuals = all_seconds(u);
+    for (std::size_t i = 0; i < residuals.size(); ++i)
+      residuals[i] = std::log(residuals[i] / measured[i]);
+    return residuals;
   };
 }
 
@@ -52,81 +53,82 @@ std::vector<double> measure(const std::vector<double>& u, double noise) {
 
 }  // namespace
 
-TEST_CASE("what needs no change is not changed", "[fit]") {
-  const Selection exact = select(against(measure({0, 0, 0, 0, 0, 0, 0}, 0)), all, {});
+TEST_CASE("nothing is chosen if the measurements match", "[fit]") {
+  const Selection exact = select(residuals_of(measure({0, 0, 0, 0, 0, 0, 0}, 0)), unknowns, {});
   CHECK(exact.chosen.empty());
-  CHECK(select(against(measure({0, 0, 0, 0, 0, 0, 0}, 0.03)), all, {}).chosen.empty());
+  CHECK(select(residuals_of(measure({0, 0, 0, 0, 0, 0, 0}, 0.03)), unknowns, {}).chosen.empty());
 }
 
-TEST_CASE("what was changed is found, and nothing else", "[fit]") {
+TEST_CASE("only the changed unknowns are chosen", "[fit]") {
   const std::vector<double> truth{1.1, 0, 0, 0, -0.7, 0, 0};
-  const Selection found = select(against(measure(truth, 0)), all, {});
-  REQUIRE(found.chosen == std::vector<std::size_t>{0, 4});
-  CHECK(found.fit.unknowns[0] == Approx(1.1).margin(1e-3));
-  CHECK(found.fit.unknowns[1] == Approx(-0.7).margin(1e-3));
-  const Selection noisy = select(against(measure(truth, 0.02)), all, {});
+  const Selection selection = select(residuals_of(measure(truth, 0)), unknowns, {});
+  REQUIRE(selection.chosen == std::vector<std::size_t>{0, 4});
+  CHECK(selection.fit.unknowns[0] == Approx(1.1).margin(1e-3));
+  CHECK(selection.fit.unknowns[1] == Approx(-0.7).margin(1e-3));
+  const Selection noisy = select(residuals_of(measure(truth, 0.02)), unknowns, {});
   CHECK(noisy.chosen == std::vector<std::size_t>{0, 4});
 }
 
-TEST_CASE("several that are off by a factor of 3 are found exactly", "[fit]") {
+TEST_CASE("several unknowns that are wrong by a factor of 3 are found exactly", "[fit]") {
   for (const double sign : {-1.0, 1.0}) {
     const double far = sign * std::log(3.0);
     const std::vector<double> truth{far, -far, far, 0, 0, 0, 0};
-    const Selection found = select(against(measure(truth, 0)), all, {});
+    const Selection selection = select(residuals_of(measure(truth, 0)), unknowns, {});
     std::vector<double> values(7);
-    for (std::size_t i = 0; i < found.chosen.size(); ++i)
-      values[found.chosen[i]] = found.fit.unknowns[i];
+    for (std::size_t i = 0; i < selection.chosen.size(); ++i)
+      values[selection.chosen[i]] = selection.fit.unknowns[i];
     CHECK(values[0] == Approx(far).margin(0.01));
     CHECK(values[1] + values[3] == Approx(-far).margin(0.01));
     CHECK(values[2] + values[6] == Approx(far).margin(0.01));
   }
 }
 
-TEST_CASE("no more are chosen than are allowed", "[fit]") {
+TEST_CASE("the number of chosen candidates is limited", "[fit]") {
   const std::vector<double> truth{1, -1, 1, 0.5, -0.5, 0, 0};
-  for (const std::size_t most : {1U, 2U, 3U}) {
-    const Selection found = select(against(measure(truth, 0)), all, {.most = most});
-    CHECK(found.chosen.size() == most);
+  for (const std::size_t limit : {1U, 2U, 3U}) {
+    const Selection selection =
+        select(residuals_of(measure(truth, 0)), unknowns, {.max_parameters = limit});
+    CHECK(selection.chosen.size() == limit);
   }
 }
 
-TEST_CASE("progress rises to the end, and can end the search", "[fit]") {
+TEST_CASE("progress increases to 1, and can cancel the search", "[fit]") {
   struct Enough {};
   double last = 0;
-  select(against(measure({1, -1, 1, 0, 0, 0, 0}, 0.01)), all,
-         {.most = 3, .progress = [&](double s) {
+  select(residuals_of(measure({1, -1, 1, 0, 0, 0, 0}, 0.01)), unknowns,
+         {.max_parameters = 3, .progress = [&](double s) {
             CHECK(s >= last);
             last = s;
           }});
   CHECK(last == Approx(1));
-  CHECK_THROWS_AS(select(against(measure({1, 0, 0, 0, 0, 0, 0}, 0)), all,
+  CHECK_THROWS_AS(select(residuals_of(measure({1, 0, 0, 0, 0, 0, 0}, 0)), unknowns,
                          {.progress = [](double) { throw Enough(); }}),
                   Enough);
 }
 
-TEST_CASE("what the rows say nothing of, and what is like another, is told", "[fit]") {
+TEST_CASE("unchosen candidates are reported with the reason", "[fit]") {
   const std::vector<double> truth{0, 0, 0.8, 0, 0, 0, 0};
-  const ChoiceResiduals residuals = against(measure(truth, 0.01));
-  const Selection found = select(residuals, all, {.most = 1});
-  REQUIRE(found.chosen.size() == 1);
-  CHECK((found.chosen[0] == 2 || found.chosen[0] == 6));
-  for (const Unchosen& one : look_at_unchosen(residuals, all, found)) {
-    if (one.candidate == 5) CHECK(one.why == KeptBecause::no_trace);
-    if (one.candidate == 2 || one.candidate == 6) {
-      CHECK(one.why == KeptBecause::likeness);
-      CHECK(one.like == found.chosen[0]);
+  const ChoiceResiduals residuals = residuals_of(measure(truth, 0.01));
+  const Selection selection = select(residuals, unknowns, {.max_parameters = 1});
+  REQUIRE(selection.chosen.size() == 1);
+  CHECK((selection.chosen[0] == 2 || selection.chosen[0] == 6));
+  for (const Unchosen& unchosen : explain_unchosen(residuals, unknowns, selection)) {
+    if (unchosen.candidate == 5) CHECK(unchosen.reason == KeptBecause::no_trace);
+    if (unchosen.candidate == 2 || unchosen.candidate == 6) {
+      CHECK(unchosen.reason == KeptBecause::likeness);
+      CHECK(unchosen.nearest == selection.chosen[0]);
     }
-    if (one.candidate == 0) CHECK(one.why == KeptBecause::no_gain);
+    if (unchosen.candidate == 0) CHECK(unchosen.reason == KeptBecause::no_gain);
   }
 }
 
-TEST_CASE("chosen ones that only count together are named", "[fit]") {
-  const ChoiceResiduals residuals = against(measure({0, 0, 0.8, 0, 0, 0, 0}, 0.01));
-  const Selection both = fit_chosen(residuals, all, {0, 2, 6});
-  CHECK(both.fit.unknowns[1] + both.fit.unknowns[2] == Approx(0.8).margin(0.02));
-  const std::vector<IndistinctPair> pairs = indistinct(both);
+TEST_CASE("chosen candidates with correlated errors are reported", "[fit]") {
+  const ChoiceResiduals residuals = residuals_of(measure({0, 0, 0.8, 0, 0, 0, 0}, 0.01));
+  const Selection selection = fit_chosen(residuals, unknowns, {0, 2, 6});
+  CHECK(selection.fit.unknowns[1] + selection.fit.unknowns[2] == Approx(0.8).margin(0.02));
+  const std::vector<IndistinctPair> pairs = find_indistinct(selection);
   REQUIRE(pairs.size() == 1);
-  CHECK(pairs[0].one == 2);
-  CHECK(pairs[0].other == 6);
+  CHECK(pairs[0].first == 2);
+  CHECK(pairs[0].second == 6);
   CHECK(pairs[0].correlation < -0.99);
 }

@@ -157,7 +157,7 @@ TEST_CASE("a failed link that a job needs is named", "[noise]") {
     error = caught.what();
   }
   CHECK(error ==
-        "link 'nic-1-1_DOWN' has failed, and no other way leads from 'node-0-gpu-1' to "
+        "link 'nic-1-1_DOWN' has failed, and no other route leads from 'node-0-gpu-1' to "
         "'node-1-gpu-1'");
 }
 

@@ -7,8 +7,8 @@
 
 #include "sim/sweep/walk.hpp"
 #include "tests/sim/config/support.hpp"
-#include "tests/sim/sweep/spaces.hpp"
 #include "tests/sim/sweep/random_expression.hpp"
+#include "tests/sim/sweep/spaces.hpp"
 
 namespace pipewright::search::test {
 namespace {

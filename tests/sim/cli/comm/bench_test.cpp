@@ -5,14 +5,15 @@
 
 using namespace pipewright;
 
-TEST_CASE("comm bench prints what nccl-tests would, beside a formula", "[comm_bench]") {
+TEST_CASE("comm bench prints the table of nccl-tests with a formula", "[comm_bench]") {
   const tests::Workplace place;
   place.write("c.xml", tests::platform_text({{4, 4}, 10}));
   const tests::Ran ran =
       place.run("comm bench --cluster c.xml --op all-to-all --sizes 1M,1G --assume '10 GB/s'");
   CHECK(ran.err == "");
   CHECK(ran.status == 0);
-  // Half of what a rank has goes to the other node, where four NICs share an uplink of one.
+  // Half of each rank's data goes to the other node, where four NICs share an uplink with the
+  // bandwidth of one.
   CHECK(ran.out ==
         "c.xml: all-to-all over 8 ranks on 2 nodes, simulated\n"
         "\n"
@@ -41,12 +42,12 @@ TEST_CASE("comm bench writes logs, tables and JSON", "[comm_bench]") {
                                       Catch::Contains("#  Rank  3 Group  0 Pid      3 on node-0"));
   CHECK_THAT(place.read("x.csv"), Catch::Contains("\nbroadcast,4,1,1,8192,"));
   CHECK_THAT(place.read("x.json"), Catch::Contains("\"bytes\": 8192"));
-  const tests::Ran again = place.run("comm compare x.log --cluster c.xml --max-error 1%");
-  CHECK(again.status == 0);
-  CHECK_THAT(again.out, Catch::Contains("error 0.0 % at the median"));
+  const tests::Ran comparison = place.run("comm compare x.log --cluster c.xml --max-error 1%");
+  CHECK(comparison.status == 0);
+  CHECK_THAT(comparison.out, Catch::Contains("error 0.0 % at the median"));
 }
 
-TEST_CASE("comm bench deals out what a matrix says, and names the busiest rank", "[comm_bench]") {
+TEST_CASE("comm bench sends the bytes of a matrix, and names the busiest rank", "[comm_bench]") {
   const tests::Workplace place;
   place.write("c.xml", tests::platform_text({{4}}));
   // Rank 3 receives 100 MB over a link of 100 GB/s; the largest row has 60 MB.
@@ -64,12 +65,12 @@ TEST_CASE("comm bench deals out what a matrix says, and names the busiest rank",
              Catch::Contains("\"busiest_rank\": 3") && Catch::Contains("\"busiest_sends\": false"));
   CHECK_THAT(place.read("x.html"), Catch::Contains("all-to-all of m.csv over 4 ranks"));
   CHECK_THAT(place.read("x.log"), Catch::StartsWith("# alltoallv_perf\n"));
-  // Ten times as much.
+  // Ten times the bytes of the file.
   CHECK_THAT(place.run("comm bench --cluster c.xml --matrix m.csv --sizes 600000000").out,
              Catch::Contains("10002"));
 }
 
-TEST_CASE("comm bench says what is wrong, and what would be right", "[comm_bench]") {
+TEST_CASE("comm bench rejects invalid options with the allowed values", "[comm_bench]") {
   const tests::Workplace place;
   place.write("c.xml", tests::platform_text({{4}}));
   const auto check = [&](const std::string& arguments, const std::string& words) {
@@ -78,26 +79,27 @@ TEST_CASE("comm bench says what is wrong, and what would be right", "[comm_bench
     CHECK(ran.out == "");
     CHECK_THAT(ran.err, Catch::Contains(words));
   };
-  check("--ranks 4", "which cluster? Give --cluster FILE.xml");
-  check("--cluster c.xml --ranks 5", "has no 5 GPUs for as many ranks; it has 4 GPUs in 1 node");
-  check("--cluster c.xml --ranks 0", "--ranks 0: 1 or more");
-  check("--cluster c.xml --ranks 4 --concurrent 2", "has no 8 GPUs");
-  check("--cluster c.xml --op scan", "--op 'scan': there are all-reduce, all-gather");
+  check("--ranks 4", "--cluster is missing; give a FILE.xml");
+  check("--cluster c.xml --ranks 5", "has too few GPUs for 5 ranks; it has 4 GPUs in 1 node");
+  check("--cluster c.xml --ranks 0", "--ranks 0: must be at least 1");
+  check("--cluster c.xml --ranks 4 --concurrent 2", "has too few GPUs for 8 ranks");
+  check("--cluster c.xml --op scan",
+        "--op 'scan': unknown operation; choose from all-reduce, all-gather");
   check("--cluster c.xml --algorithm best", "--algorithm 'best': automatic, ring, tree");
-  check("--cluster c.xml --algorithm nvls", "cannot be left to switches inside nodes");
-  check("--cluster c.xml --sizes 8:4", "ends before it begins");
-  check("--cluster c.xml --sizes 8:8K:1", "grows by a factor below 2");
+  check("--cluster c.xml --algorithm nvls", "cannot use switches inside nodes");
+  check("--cluster c.xml --sizes 8:4", "the end is smaller than the start");
+  check("--cluster c.xml --sizes 8:8K:1", "the factor is below 2");
   check("--cluster c.xml --sizes 9000T", "is above 1024 TiB");
-  check("--cluster c.xml --sizes 4Q", "'4Q' is no size");
+  check("--cluster c.xml --sizes 4Q", "'4Q' is not a size");
   check("--cluster c.xml --assume 180", "a bus bandwidth such as 180 GB/s");
-  check("--cluster c.xml -o x.svg", "a name that ends in .html, .csv, .json or .log");
+  check("--cluster c.xml -o x.svg", "must end in .html, .csv, .json or .log");
   place.write("m.csv", "0,4096\n1024,0\n");
-  check("--cluster c.xml --op gather --matrix m.csv", "of an all-to-all, not of --op gather");
-  check("--cluster c.xml --ranks 3 --matrix m.csv", "--ranks 3: m.csv is of 2 ranks");
-  check("--cluster c.xml --matrix m.txt", "a name that ends in .csv or .json");
+  check("--cluster c.xml --op gather --matrix m.csv", "--matrix needs --op all-to-all, not gather");
+  check("--cluster c.xml --ranks 3 --matrix m.csv", "--ranks 3: m.csv has 2 ranks");
+  check("--cluster c.xml --matrix m.txt", "must end in .csv or .json");
   check("--cluster c.xml --matrix m.csv -o m.csv", "m.csv");
   place.write("m.csv", "0,1\n1\n");
-  check("--cluster c.xml --matrix m.csv", "m.csv:2: 1 cell in this row, 2 in the first");
-  check("--cluster c.xml all-reduce", "--cluster names one cluster, not c.xml and all-reduce");
-  check("all-reduce --cluster c.xml", "what is 'all-reduce'? Options begin with --");
+  check("--cluster c.xml --matrix m.csv", "m.csv:2: 1 cell in this row, but 2 in the first");
+  check("--cluster c.xml all-reduce", "--cluster takes one cluster, not c.xml and all-reduce");
+  check("all-reduce --cluster c.xml", "unexpected argument 'all-reduce'; options begin with --");
 }

@@ -10,7 +10,7 @@ using namespace pipewright;
 
 namespace {
 
-// What all_reduce_perf prints on 16 ranks, with `factor` times 100 us + bytes / 100 GB/s.
+// Output of all_reduce_perf on this number of ranks, with `factor` times 100 us + bytes / 100 GB/s.
 std::string log_of(int ranks, double factor) {
   std::string text =
       "# nThread 1 nGpus 1 minBytes 1024 maxBytes 1073741824 step: 4(factor) warmup iters: 5\n"
@@ -66,7 +66,7 @@ TEST_CASE("logs are compared, drawn and written as tables", "[cli][comm]") {
   CHECK(place.read("c.svg") != svg);
 }
 
-TEST_CASE("rows in place and out of place can be looked at alone", "[cli][comm]") {
+TEST_CASE("rows measured in place and out of place can be selected", "[cli][comm]") {
   const tests::Workplace place;
   place.write("some.log", log_of(16, 1));
   CHECK_THAT(place.run(std::string(compare) + "--in-place").out,
@@ -76,7 +76,7 @@ TEST_CASE("rows in place and out of place can be looked at alone", "[cli][comm]"
   CHECK(place.run(std::string(compare) + "--in-place --out-of-place").status == 2);
 }
 
-TEST_CASE("a slower machine than the cluster file says is told, and how to mend the file",
+TEST_CASE("a machine that is slower than its cluster file is reported with a suggestion to fit it",
           "[cli][comm]") {
   const tests::Workplace place;
   place.write("some.log", log_of(16, 10));
@@ -86,7 +86,7 @@ TEST_CASE("a slower machine than the cluster file says is told, and how to mend 
                           Catch::Contains("pipewright comm fit some.log --cluster dgx-a100 -o "));
 }
 
-TEST_CASE("a median error above --max-error is a finding", "[cli][comm]") {
+TEST_CASE("a median error above --max-error exits with status 1", "[cli][comm]") {
   const tests::Workplace place;
   place.write("some.log", log_of(16, 10));
   const tests::Ran above = place.run(std::string(compare) + "--max-error 20%");
@@ -97,23 +97,23 @@ TEST_CASE("a median error above --max-error is a finding", "[cli][comm]") {
   CHECK(place.run(std::string(compare) + "--max-error 20").status == 2);
 }
 
-TEST_CASE("where an assumed bandwidth is off is told against measured and predicted",
-          "[cli][comm]") {
+TEST_CASE("an assumed bandwidth is compared with measurements and predictions", "[cli][comm]") {
   const tests::Workplace place;
   place.write("some.log", log_of(16, 1));
   const tests::Ran ran = place.run(std::string(compare) + "--out-of-place --assume '187 GB/s'");
   CHECK(ran.status == 0);
-  // 100 GB/s of algorithm bandwidth and 187.5 of the bus are reached but for 100 us.
+  // An algorithm bandwidth of 100 GB/s and a bus bandwidth of 187.5 GB/s are reached, except for
+  // 100 us.
   CHECK_THAT(ran.out, Catch::Contains("an assumed bus bandwidth of 187 GB/s is off") &&
                           Catch::Contains("measured   1 KiB to 64 MiB"));
   for (const char* wrong : {"187", "fast/s", "'0 GB/s'", "'187 Gb/s'"}) {
-    const tests::Ran refused = place.run(std::string(compare) + "--assume " + wrong);
-    CHECK(refused.status == 2);
-    CHECK_THAT(refused.err, Catch::Contains("--assume") && Catch::Contains("180 GB/s"));
+    const tests::Ran rejected = place.run(std::string(compare) + "--assume " + wrong);
+    CHECK(rejected.status == 2);
+    CHECK_THAT(rejected.err, Catch::Contains("--assume") && Catch::Contains("180 GB/s"));
   }
 }
 
-TEST_CASE("more ranks than the cluster has are told with the log's line", "[cli][comm]") {
+TEST_CASE("a row with more ranks than the cluster has is reported with its line", "[cli][comm]") {
   const tests::Workplace place;
   place.write("some.log", log_of(512, 1));
   const tests::Ran ran = place.run(std::string(compare) + "-o c.svg");
@@ -125,30 +125,30 @@ TEST_CASE("more ranks than the cluster has are told with the log's line", "[cli]
   CHECK(place.files() == "some.log");
 }
 
-TEST_CASE("wrong words on the command line are told", "[cli][comm]") {
+TEST_CASE("invalid options are rejected", "[cli][comm]") {
   const tests::Workplace place;
   place.write("some.log", log_of(16, 1));
-  const auto refused = [&](const std::string& words, const std::string& message) {
+  const auto check_rejected = [&](const std::string& words, const std::string& message) {
     const tests::Ran ran = place.run(words);
     CAPTURE(words, ran.err);
     CHECK(ran.status == 2);
     CHECK_THAT(ran.err, Catch::Contains(message));
     CHECK(ran.out.empty());
   };
-  refused("comm compare --cluster dgx-a100", "which logs?");
-  refused("comm compare some.log", "which cluster?");
-  refused("comm compare none.log --cluster dgx-a100", "none.log");
-  refused(std::string(compare) + "--algorithm rings", "--algorithm 'rings': automatic, ring,");
-  refused(std::string(compare) + "--y speed", "--y 'speed': time or busbw");
-  refused(std::string(compare) + "-o c.gif", "no output of kind '.gif'");
-  refused(std::string(compare) + "-o some.log.csv -o some.log.csv", "twice");
+  check_rejected("comm compare --cluster dgx-a100", "no logs given");
+  check_rejected("comm compare some.log", "--cluster is missing");
+  check_rejected("comm compare none.log --cluster dgx-a100", "none.log");
+  check_rejected(std::string(compare) + "--algorithm rings",
+                 "--algorithm 'rings': automatic, ring,");
+  check_rejected(std::string(compare) + "--y speed", "--y 'speed': must be time or busbw");
+  check_rejected(std::string(compare) + "-o c.gif", "no output of kind '.gif'");
+  check_rejected(std::string(compare) + "-o some.log.csv -o some.log.csv", "twice");
   place.write("some.csv", log_of(16, 1));
-  refused("comm compare some.csv --cluster dgx-a100 -o some.csv", "is read by this run");
+  check_rejected("comm compare some.csv --cluster dgx-a100 -o some.csv", "is read by this run");
   CHECK(place.files() == "some.csv some.log");
 }
 
-TEST_CASE("a log that comm bench wrote is predicted without error on the same cluster",
-          "[cli][comm]") {
+TEST_CASE("logs of comm bench are predicted without error on the same cluster", "[cli][comm]") {
   const tests::Workplace place;
   for (const std::string operation : {"all-reduce", "all-gather", "all-to-all", "send-recv"}) {
     CAPTURE(operation);
@@ -161,7 +161,7 @@ TEST_CASE("a log that comm bench wrote is predicted without error on the same cl
   }
 }
 
-TEST_CASE("the help of comm compare shows its use", "[cli][comm]") {
+TEST_CASE("comm compare has examples in its help", "[cli][comm]") {
   const tests::Workplace place;
   const tests::Ran ran = place.run("comm compare --help");
   CHECK(ran.status == 0);
@@ -169,8 +169,7 @@ TEST_CASE("the help of comm compare shows its use", "[cli][comm]") {
   CHECK_THAT(ran.out, Catch::Contains("--max-error 20%   # for CI"));
 }
 
-TEST_CASE("comm compare --record writes the cluster's file with the errors that it found",
-          "[cli]") {
+TEST_CASE("comm compare --record writes the cluster file with the errors as its record", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run("comm bench --cluster a100-roce --ranks 16 --sizes 8:1G:8 -o a.log").status ==
           0);
@@ -180,7 +179,7 @@ TEST_CASE("comm compare --record writes the cluster's file with the errors that 
   CHECK(ran.out.ends_with("wrote   b.xml\n"));
   const std::string record = "value=\"all-reduce; 16 ranks; 2 nodes; 8 B to ";
   CHECK(place.read("b.xml").find(record) != std::string::npos);
-  // The same again replaces it, another source stands beside it.
+  // The same logs replace the record; another source adds one.
   REQUIRE(place.run("comm compare a.log --cluster b.xml --record c.xml").status == 0);
   CHECK(place.read("c.xml") == place.read("b.xml"));
   REQUIRE(place

@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-// A log of nccl-tests in which every operation of 8 GPUs takes so long before its first byte.
+// A log of nccl-tests on 8 GPUs in which every operation has this launch latency.
 std::string log_of(double launch_us) {
   std::string text =
       "# nThread 1 nGpus 8 minBytes 8 maxBytes 1073741824\n"
@@ -41,7 +41,7 @@ double held_out_median(const Ran& ran) {
 
 }  // namespace
 
-TEST_CASE("comm fit writes a platform file that predicts what was measured", "[cli]") {
+TEST_CASE("comm fit writes a platform file that predicts the measurements", "[cli]") {
   const Workplace place;
   place.write("a.log", log_of(90));
   const Ran fit =
@@ -60,19 +60,19 @@ TEST_CASE("comm fit writes a platform file that predicts what was measured", "[c
   CHECK(fitted.find("; held out; a.log\"/>") != std::string::npos);
   CHECK(fitted.find("; fitted; a.log\"/>") != std::string::npos);
 
-  // The file's own predictions are those of the fit, which finds no more to change.
-  const Ran again =
+  // The fitted file predicts the same times as the fit, and a second fit changes nothing.
+  const Ran refit =
       place.run("comm fit a.log --cluster fitted.xml --hold-out odd -o twice.xml --json");
-  INFO(again.err);
-  REQUIRE(again.status == 0);
-  const Json second = Json::parse(again.out);
+  INFO(refit.err);
+  REQUIRE(refit.status == 0);
+  const Json second = Json::parse(refit.out);
   CHECK(second["errors"]["held_out"]["file"]["median"].get<double>() ==
         Approx(held_out_median(fit)).epsilon(1e-6));
   CHECK(second["parameters"].empty());
   CHECK(place.files() == "a.log fitted.xml twice.xml");
 }
 
-TEST_CASE("comm fit says what it did in words", "[cli]") {
+TEST_CASE("comm fit prints a report", "[cli]") {
   const Workplace place;
   place.write("a.log", log_of(90));
   const Ran ran = place.run("comm fit a.log --cluster dgx-a100 --fit collective.launch");
@@ -85,26 +85,28 @@ TEST_CASE("comm fit says what it did in words", "[cli]") {
   CHECK(place.files() == "a.log");
 }
 
-TEST_CASE("comm fit refuses what it cannot do, and writes nothing then", "[cli]") {
+TEST_CASE("comm fit rejects invalid requests without writing a file", "[cli]") {
   const Workplace place;
   place.write("a.log", log_of(90));
   place.write("mine.xml", "<platform version=\"4.1\"/>");
-  const auto refused = [&](const std::string& words, const std::string& why) {
+  const auto check_rejected = [&](const std::string& words, const std::string& reason) {
     const Ran ran = place.run("comm fit " + words);
     INFO(ran.err);
     CHECK(ran.status == 2);
-    CHECK(ran.err.find(why) != std::string::npos);
+    CHECK(ran.err.find(reason) != std::string::npos);
   };
-  refused("--cluster dgx-a100", "which logs?");
-  refused("a.log", "which cluster?");
-  refused("a.log --cluster mine.xml -o mine.xml", "is read by this run and cannot be written");
-  refused("a.log --cluster dgx-a100 -o fitted.json", "ends in .xml");
-  refused("a.log --cluster dgx-a100 --hold-out some", "odd, even or none");
-  refused("a.log --cluster dgx-a100 --parameters 0", "from 1 to 8");
-  refused("a.log --cluster dgx-a100 --fit nvlink.speed", "there are nvlink.latency");
-  refused("a.log --cluster dgx-a100 --ranks 1 -o f.xml", "--ranks '1'");
+  check_rejected("--cluster dgx-a100", "no logs given");
+  check_rejected("a.log", "--cluster is missing");
+  check_rejected("a.log --cluster mine.xml -o mine.xml",
+                 "is read by this run and cannot be written");
+  check_rejected("a.log --cluster dgx-a100 -o fitted.json", "must end in .xml");
+  check_rejected("a.log --cluster dgx-a100 --hold-out some", "must be odd, even or none");
+  check_rejected("a.log --cluster dgx-a100 --parameters 0", "from 1 to 8");
+  check_rejected("a.log --cluster dgx-a100 --fit nvlink.speed",
+                 "is unknown; choose from nvlink.latency");
+  check_rejected("a.log --cluster dgx-a100 --ranks 1 -o f.xml", "--ranks '1'");
   CHECK(place.files() == "a.log mine.xml");
   place.write("b.log", log_of(45));
-  refused("a.log b.log --cluster dgx-a100", "or both as one with --together");
+  check_rejected("a.log b.log --cluster dgx-a100", "or add --together");
   CHECK(place.run("comm fit a.log b.log --cluster dgx-a100 --together").status == 0);
 }

@@ -6,7 +6,7 @@
 
 using namespace pipewright;
 
-TEST_CASE("comm interference takes traffic over a layout by hand", "[cli][comm]") {
+TEST_CASE("comm interference accepts a layout and traffic as options", "[cli][comm]") {
   const tests::Workplace place;
   const tests::Ran ran = place.run(
       "comm interference --cluster dgx-a100 --tp 8 --dp 2 --pp 2 --traffic 'all-reduce 1G dp' "
@@ -18,8 +18,8 @@ TEST_CASE("comm interference takes traffic over a layout by hand", "[cli][comm]"
   const auto json = nlohmann::json::parse(place.read("found.json"));
   const auto& encounters = json["encounters"];
   REQUIRE(encounters.size() == 3);
-  // Rings of two replicas and tensors between two stages share NICs, in equal parts, so that all
-  // but latencies takes twice as long; groups of tp stay on NVLink.
+  // Rings of two replicas and tensors between two stages share NICs equally, so that everything but
+  // latency takes twice as long; groups of tp stay on NVLink.
   for (const char* key : {"one_slow_down", "other_slow_down"}) {
     CHECK(encounters[0][key] > 1.7);
     CHECK(encounters[0][key] < 2 + 1e-6);
@@ -29,7 +29,7 @@ TEST_CASE("comm interference takes traffic over a layout by hand", "[cli][comm]"
   CHECK(encounters[1]["shared_links"].empty());
 }
 
-TEST_CASE("comm interference finds a job's own traffic", "[cli][comm]") {
+TEST_CASE("comm interference uses the traffic of a job", "[cli][comm]") {
   const tests::Workplace place;
   const tests::Ran ran = place.run("comm interference '" PIPEWRIGHT_ROOT
                                    "/platforms/scenarios/mixtral-8x7b-h100.yaml' -o found.json");
@@ -42,16 +42,16 @@ TEST_CASE("comm interference finds a job's own traffic", "[cli][comm]") {
   }
   CHECK(names == std::vector<std::string>{"tp", "ep", "etp", "dp", "pp"});
   CHECK(json["encounters"].size() == 10);
-  for (const auto& two : json["encounters"]) {
-    CHECK(two["one_slow_down"] >= 1 - 1e-9);
-    CHECK(two["other_slow_down"] >= 1 - 1e-9);
+  for (const auto& encounter : json["encounters"]) {
+    CHECK(encounter["one_slow_down"] >= 1 - 1e-9);
+    CHECK(encounter["other_slow_down"] >= 1 - 1e-9);
   }
-  const auto again = place.run("comm interference '" PIPEWRIGHT_ROOT
-                               "/platforms/scenarios/mixtral-8x7b-h100.yaml'");
-  CHECK(ran.out == again.out + "wrote   found.json\n");
+  const auto repeated = place.run("comm interference '" PIPEWRIGHT_ROOT
+                                  "/platforms/scenarios/mixtral-8x7b-h100.yaml'");
+  CHECK(ran.out == repeated.out + "wrote   found.json\n");
 }
 
-TEST_CASE("comm interference without a model has the tensors between stages", "[cli][comm]") {
+TEST_CASE("comm interference without a model uses the tensors between stages", "[cli][comm]") {
   const tests::Workplace place;
   place.write("plain.yaml",
               "num_stages: 4\nnum_batches: 8\nforward_times: 1 ms\nbackward_times: 2 ms\n"
@@ -61,7 +61,7 @@ TEST_CASE("comm interference without a model has the tensors between stages", "[
   CHECK_THAT(ran.out, Catch::Contains("pp            3         2  16.0 MiB each way"));
 }
 
-TEST_CASE("comm interference says what is wrong with traffic", "[cli][comm]") {
+TEST_CASE("comm interference rejects invalid traffic with the reason", "[cli][comm]") {
   const tests::Workplace place;
   CHECK_THAT(place.run("comm interference --help").out, Catch::Contains("'send-recv 32M pp'"));
   const auto complaint = [&](const std::string& words) {
@@ -71,17 +71,18 @@ TEST_CASE("comm interference says what is wrong with traffic", "[cli][comm]") {
     return ran.err;
   };
   const std::string layout = "--cluster dgx-a100 --dp 4 ";
-  CHECK_THAT(complaint(""), Catch::Contains("of which job?"));
-  CHECK_THAT(complaint(layout), Catch::Contains("of which job?"));
+  CHECK_THAT(complaint(""), Catch::Contains("no job given"));
+  CHECK_THAT(complaint(layout), Catch::Contains("no job given"));
   CHECK_THAT(complaint(layout + "--traffic 'all-reduce 1M'"), Catch::Contains("has 2 words"));
-  CHECK_THAT(complaint(layout + "--traffic 'scan 1M dp'"), Catch::Contains("no operation 'scan'"));
+  CHECK_THAT(complaint(layout + "--traffic 'scan 1M dp'"),
+             Catch::Contains("unknown operation 'scan'"));
   CHECK_THAT(complaint(layout + "--traffic 'all-reduce -5 dp'"), Catch::Contains("--traffic"));
   CHECK_THAT(complaint(layout + "--traffic 'all-reduce 1M,2M dp'"),
-             Catch::Contains("no single size"));
+             Catch::Contains("is not a single size"));
   CHECK_THAT(complaint(layout + "--traffic 'all-reduce 1M rack'"),
-             Catch::Contains("no groups 'rack'"));
+             Catch::Contains("unknown groups 'rack'"));
   CHECK_THAT(complaint(layout + "--traffic 'all-reduce 1M dp magic'"),
-             Catch::Contains("no algorithm 'magic'"));
+             Catch::Contains("unknown algorithm 'magic'"));
   CHECK_THAT(complaint(layout + "--traffic 'all-reduce 1M tp'"), Catch::Contains("one rank each"));
   CHECK_THAT(complaint(layout + "--tp 64 --traffic 'all-reduce 1M tp'"),
              Catch::Contains("= 256 GPUs, but dgx-a100 has 32; allowed: "));

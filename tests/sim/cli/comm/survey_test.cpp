@@ -7,7 +7,7 @@ using namespace pipewright;
 
 namespace {
 
-// 8 nodes under two leaves and four spines that can fail apart.
+// 8 nodes below two leaves, with four spines that can fail separately.
 void make_fabric(const tests::Workplace& place) {
   REQUIRE(place
               .run("platform make --node a100-4nic --nodes 8 --fabric leaf-spine --leaf-nodes 4 "
@@ -23,7 +23,7 @@ double seconds(const tests::Workplace& place, const std::string& options) {
 
 }  // namespace
 
-TEST_CASE("comm survey has each link and switch fail, and says what that costs", "[cli][comm]") {
+TEST_CASE("comm survey reports the cost of each failed link and switch", "[cli][comm]") {
   const tests::Workplace place;
   make_fabric(place);
   const tests::Ran ran =
@@ -32,21 +32,21 @@ TEST_CASE("comm survey has each link and switch fail, and says what that costs",
   CHECK_THAT(ran.out, Catch::StartsWith("f.xml: all-to-all of 256.0 MiB over 64 ranks, ") &&
                           Catch::Contains("cut off, the first: link "));
   const auto json = nlohmann::json::parse(place.read("s.json"));
-  // Three of four spines are left for what half of the traffic waits for.
+  // Three of four spines remain for half of the traffic, which limits the operation.
   const double whole = json["whole_s"];
-  bool found = false;
+  bool has_spine = false;
   for (const auto& failure : json["failures"])
     if (failure["name"] == "spine-1-switch") {
-      found = true;
+      has_spine = true;
       CHECK(failure["seconds"].get<double>() / whole == Approx(4.0 / 3).epsilon(0.02));
       CHECK(failure["seconds"] == Approx(seconds(place, "--fail spine-1-switch")));
     }
-  CHECK(found);
+  CHECK(has_spine);
   CHECK(json["failures"].front()["cut_off"].is_string());
   CHECK(json["failures"].front()["seconds"].is_null());
 }
 
-TEST_CASE("comm survey tells what collisions of hashes cost", "[cli][comm]") {
+TEST_CASE("comm survey reports the cost of hash collisions", "[cli][comm]") {
   const tests::Workplace place;
   make_fabric(place);
   const tests::Ran ran = place.run(
@@ -54,15 +54,15 @@ TEST_CASE("comm survey tells what collisions of hashes cost", "[cli][comm]") {
   CHECK(ran.err.empty());
   const auto json = nlohmann::json::parse(place.read("h.json"));
   const double spread = json["spread_s"];
-  const auto& one = json["by_flows"][0];
-  const auto& many = json["by_flows"][1];
-  CHECK(one["median_s"].get<double>() > spread);
-  CHECK(one["worst_s"].get<double>() >= one["p90_s"].get<double>());
-  CHECK(many["median_s"].get<double>() < one["median_s"].get<double>());
-  CHECK(many["median_s"].get<double>() >= spread * (1 - 1e-9));
+  const auto& single_flow = json["by_flows"][0];
+  const auto& many_flows = json["by_flows"][1];
+  CHECK(single_flow["median_s"].get<double>() > spread);
+  CHECK(single_flow["worst_s"].get<double>() >= single_flow["p90_s"].get<double>());
+  CHECK(many_flows["median_s"].get<double>() < single_flow["median_s"].get<double>());
+  CHECK(many_flows["median_s"].get<double>() >= spread * (1 - 1e-9));
 }
 
-TEST_CASE("what fails is named, and what is slower is slower", "[cli][comm]") {
+TEST_CASE("failed and slow elements are selected by name", "[cli][comm]") {
   const tests::Workplace place;
   make_fabric(place);
   const double whole = seconds(place, "");
@@ -78,10 +78,10 @@ TEST_CASE("what fails is named, and what is slower is slower", "[cli][comm]") {
   CHECK_THAT(complaint("--multipath even"), Catch::Contains("spread, file, or hash"));
   CHECK_THAT(complaint("--op all-to-all --fail leaf-0-switch"), Catch::Contains("leads from"));
   CHECK_THAT(place.run("comm survey --cluster dgx-a100 --hash 3").err,
-             Catch::Contains("no two ways are equally short"));
+             Catch::Contains("has no equally short paths"));
 }
 
-TEST_CASE("an iteration is asked as well, and a run takes what fails", "[cli][comm]") {
+TEST_CASE("comm survey accepts a scenario, and run accepts slow elements", "[cli][comm]") {
   const tests::Workplace place;
   make_fabric(place);
   place.write("job.yaml",

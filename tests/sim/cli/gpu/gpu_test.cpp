@@ -48,7 +48,8 @@ TEST_CASE("gpu fit writes a file with which gpu check finds no error", "[cli]") 
   CHECK(Json::parse(check.out)["worst"].size() == 5);
 }
 
-TEST_CASE("gpu fit determines the rates of grouped products, which are no longer assumed", "[cli]") {
+TEST_CASE("gpu fit determines the rates of grouped products, which are no longer assumed",
+          "[cli]") {
   const Workplace folder;
   // 4 x 33 tiles of 128 columns are one for each of 132 SMs, so 128 rows a wave: half of 989.5
   // TFLOP/s, 2 us for a wave, 10 us for the kernel.

@@ -12,12 +12,12 @@ const std::string data = PIPEWRIGHT_TEST_DATA "/import/";
 
 }  // namespace
 
-TEST_CASE("an imported node goes on to a cluster", "[cli][platform][import]") {
+TEST_CASE("an imported node can be used for a cluster", "[cli][platform][import]") {
   const tests::Workplace place;
   const tests::Ran ran = place.run("platform import " + data + "hgx-h100.xml -o box.yaml");
   CHECK(ran.status == 0);
   CHECK(ran.err.empty());
-  CHECK_THAT(ran.out, Catch::StartsWith("what ") &&
+  CHECK_THAT(ran.out, Catch::StartsWith("item ") &&
                           Catch::Contains("\nwrote   box.yaml\nnext    pipewright platform make "
                                           "--node box.yaml --nodes 16 -o cluster.xml\n"));
   REQUIRE(place.run("platform make --node box.yaml --nodes 4 -o c.xml").status == 0);
@@ -25,11 +25,11 @@ TEST_CASE("an imported node goes on to a cluster", "[cli][platform][import]") {
   CHECK_THAT(place.run("platform show c.xml").out,
              Catch::Contains("32 x h100-sxm, 989.5 TFLOP/s") &&
                  Catch::Contains("nvlink         32        370"));
-  // Printed, it is the file and nothing else.
+  // Without -o, the output is the content of the file and nothing else.
   CHECK(place.run("platform import " + data + "hgx-h100.xml").out == place.read("box.yaml"));
 }
 
-TEST_CASE("an imported fabric is checked, shown and run", "[cli][platform][import]") {
+TEST_CASE("an imported fabric can be checked, shown and used", "[cli][platform][import]") {
   const tests::Workplace place;
   const tests::Ran ran =
       place.run("platform import " + data + "topology.conf --node dgx-h100 -o c.xml");
@@ -40,17 +40,17 @@ TEST_CASE("an imported fabric is checked, shown and run", "[cli][platform][impor
   const tests::Ran bench = place.run("comm bench --cluster c.xml --ranks 64 --sizes 1G");
   CHECK(bench.status == 0);
   CHECK_THAT(place.read("c.xml"), Catch::Contains("value=\"pipewright platform import "));
-  // A node's file and a fabric's together are one cluster.
-  const tests::Ran both = place.run("platform import " + data + "ibnetdiscover.txt " + data +
-                                    "a100-mesh.xml -o both.xml");
-  CAPTURE(both.err);
-  CHECK(both.status == 0);
+  // A source for a node and a source for a fabric make one cluster.
+  const tests::Ran combined = place.run("platform import " + data + "ibnetdiscover.txt " + data +
+                                        "a100-mesh.xml -o both.xml");
+  CAPTURE(combined.err);
+  CHECK(combined.status == 0);
   CHECK_THAT(place.run("platform show both.xml --route node-1-gpu-0 node-4-gpu-3").out,
              Catch::Contains("16 x a100-40gb") && Catch::Contains("leaf-spine      4         48") &&
                  Catch::Contains("\nnode-4-nic-1_DOWN"));
 }
 
-TEST_CASE("import teaches by example, and says what a wrong word could be",
+TEST_CASE("import has examples in its help, and rejects invalid files with the allowed ones",
           "[cli][platform][import]") {
   const tests::Workplace place;
   CHECK_THAT(place.run("platform --help").out, Catch::Contains("  import  "));
@@ -67,29 +67,30 @@ TEST_CASE("import teaches by example, and says what a wrong word could be",
     CHECK(place.files() == before);
     return ran.err;
   };
-  CHECK_THAT(complaint(""), Catch::Contains("which files?"));
+  CHECK_THAT(complaint(""), Catch::Contains("no files given"));
   CHECK_THAT(complaint("none.txt"), Catch::Contains("none.txt: no such file"));
-  CHECK_THAT(complaint("."), Catch::Contains(".: is a folder"));
+  CHECK_THAT(complaint("."), Catch::Contains(".: is a directory"));
   CHECK_THAT(complaint("empty.txt"), Catch::Contains("empty.txt: is empty; allowed: NCCL's"));
-  CHECK_THAT(complaint("notes.txt"), Catch::Contains("notes.txt:1: is none of the files"));
-  CHECK_THAT(complaint("made.xml"), Catch::Contains("is a platform file already"));
+  CHECK_THAT(complaint("notes.txt"), Catch::Contains("notes.txt:1: is not recognized"));
+  CHECK_THAT(complaint("made.xml"), Catch::Contains("is already a platform file"));
   const std::string node = data + "hgx-h100.xml ";
   const std::string fabric = data + "ibnetdiscover.txt ";
-  CHECK_THAT(complaint(node + data + "topo-m.txt"), Catch::Contains("both tell of a node"));
-  CHECK_THAT(complaint(fabric + data + "topology.conf"), Catch::Contains("both tell of a fabric"));
+  CHECK_THAT(complaint(node + data + "topo-m.txt"), Catch::Contains("both describe a node"));
+  CHECK_THAT(complaint(fabric + data + "topology.conf"), Catch::Contains("both describe a fabric"));
   CHECK_THAT(complaint(fabric + node + "--node dgx-h100"),
-             Catch::Contains("--node and") && Catch::Contains("both tell of the node"));
-  CHECK_THAT(complaint(fabric), Catch::Contains("platform import: which --node?"));
-  CHECK_THAT(complaint(node + "-o box.xml"), Catch::Contains("ends in .yaml"));
-  CHECK_THAT(complaint(fabric + "--node dgx-a100 -o box.yaml"), Catch::Contains("ends in .xml"));
-  CHECK_THAT(complaint(node + "--only a"), Catch::Contains("--only does nothing here"));
+             Catch::Contains("--node and") && Catch::Contains("both describe the node"));
+  CHECK_THAT(complaint(fabric), Catch::Contains("platform import: --node is missing"));
+  CHECK_THAT(complaint(node + "-o box.xml"), Catch::Contains("must end in .yaml"));
+  CHECK_THAT(complaint(fabric + "--node dgx-a100 -o box.yaml"),
+             Catch::Contains("must end in .xml"));
+  CHECK_THAT(complaint(node + "--only a"), Catch::Contains("--only has no effect here"));
   CHECK_THAT(complaint(fabric + "--node dgx-a100 --oversubscription 2"),
-             Catch::Contains("--oversubscription does nothing here; it is for Slurm's files"));
+             Catch::Contains("--oversubscription has no effect here; it is for Slurm's files"));
   CHECK_THAT(complaint(data + "topology.conf --node dgx-h100 --oversubscription 0"),
              Catch::Contains("must be from 0.01 to 100"));
   CHECK_THAT(complaint(fabric + "--node dgx-a100"),
-             Catch::Contains("host 'node-1' (and 3 more) has 2 ports of NICs here"));
+             Catch::Contains("host 'node-1' (and 3 more) has 2 NIC ports here"));
   place.write("huge.conf", "SwitchName=s Nodes=n[1-400000]\n");
   CHECK_THAT(place.run("platform import huge.conf --node dgx-h100").err,
-             Catch::Contains("3200000 GPUs are more than can be simulated"));
+             Catch::Contains("3200000 GPUs exceed the limit for simulation"));
 }

@@ -8,21 +8,21 @@
 
 using namespace pipewright;
 
-TEST_CASE("a made platform is checked and shown", "[cli][platform]") {
+TEST_CASE("a generated platform can be checked and shown", "[cli][platform]") {
   const tests::Workplace place;
-  const tests::Ran made = place.run(
+  const tests::Ran generated = place.run(
       "platform make --node dgx-a100 --nodes 4 --fabric rail --leaf-nodes 2 "
       "--oversubscription 2 -o mine.xml");
-  CHECK(made.status == 0);
-  CHECK(made.out == "wrote   mine.xml\n");
+  CHECK(generated.status == 0);
+  CHECK(generated.out == "wrote   mine.xml\n");
   CHECK_THAT(place.read("mine.xml"),
              Catch::Contains("value=\"pipewright platform make --node dgx-a100 --nodes 4 --fabric "
                              "rail --leaf-nodes 2 --oversubscription 2\""));
   const tests::Ran checked = place.run("platform check mine.xml");
   CHECK(checked.status == 0);
   CHECK(checked.out ==
-        "mine.xml: nothing wrong with 32 GPUs and 160 links\n"
-        "looked at 260 of 992 pairs of GPUs; the others are like them\n");
+        "mine.xml: no faults in 32 GPUs and 160 links\n"
+        "examined 260 of 992 pairs of GPUs; the remaining pairs are equivalent\n");
   const tests::Ran shown = place.run("platform show mine.xml --route node-0-gpu-0 node-3-gpu-1");
   CHECK(shown.status == 0);
   CHECK(shown.out ==
@@ -36,7 +36,7 @@ TEST_CASE("a made platform is checked and shown", "[cli][platform]") {
         "nic            32         24      6.8\n"
         "nvlink         32        230      1.7\n"
         "\n"
-        "of messages\n"
+        "message costs\n"
         "collective.launch         9.6 us\n"
         "collective.simple-launch  18 us\n"
         "collective.ll128-launch   6.7 us\n"
@@ -53,7 +53,7 @@ TEST_CASE("a made platform is checked and shown", "[cli][platform]") {
         "nvlink.ll128-latency      0.56\n"
         "nvlink.ll128-efficiency   0.8\n"
         "\n"
-        "bisection 192 GB/s, 12 a GPU of its first half\n"
+        "bisection 192 GB/s, 12 per GPU of the first half\n"
         "\n"
         "node-0-gpu-0 to node-3-gpu-1: 24 GB/s, 14 us\n"
         "\n"
@@ -65,13 +65,13 @@ TEST_CASE("a made platform is checked and shown", "[cli][platform]") {
         "leaf-1-1_link_3_DOWN  nic                24      6.8\n");
 }
 
-TEST_CASE("files of the library are what their commands make", "[cli][platform]") {
+TEST_CASE("library files are equal to the output of their commands", "[cli][platform]") {
   const tests::Workplace place;
-  std::size_t made = 0;
+  std::size_t generated = 0;
   for (const auto& entry :
        std::filesystem::directory_iterator(PIPEWRIGHT_ROOT "/platforms/clusters")) {
     CAPTURE(entry.path());
-    // Records of how it was tried come after.
+    // Accuracy records are added later.
     const std::string text =
         place.shell("grep -v '<prop id=\"record' '" + entry.path().string() + "'").out;
     const std::string mark = "<prop id=\"made-by\" value=\"pipewright ";
@@ -80,12 +80,12 @@ TEST_CASE("files of the library are what their commands make", "[cli][platform]"
     const std::size_t begin = at + mark.size();
     CHECK(place.run(text.substr(begin, text.find('"', begin) - begin)).out == text);
     CHECK(place.run("platform check '" + entry.path().string() + "'").status == 0);
-    ++made;
+    ++generated;
   }
-  CHECK(made == 31);
+  CHECK(generated == 31);
 }
 
-TEST_CASE("a node is a kind, a file, or what options say", "[cli][platform]") {
+TEST_CASE("a node is described by a kind, a file, or options", "[cli][platform]") {
   const tests::Workplace place;
   place.write("box.yaml",
               "gpu: mi300x\nwiring: mesh\nlink_class: xgmi\nlink_bandwidth: 48 GB/s\n"
@@ -93,15 +93,15 @@ TEST_CASE("a node is a kind, a file, or what options say", "[cli][platform]") {
   REQUIRE(place.run("platform make --node box.yaml --nodes 2 -o box.xml").status == 0);
   CHECK(place.run("platform check box.xml").status == 0);
   const tests::Ran shown = place.run("platform show box.xml");
-  // 28 pairs of a node; memory and speed are those of the GPU's file.
+  // A node has 28 pairs; memory and speed are those of the GPU file.
   for (const char* part : {"2 nodes, 16 GPUs", "16 x mi300x, 1307 TFLOP/s, 192.0 GiB",
                            "\nxgmi           56         48"})
     CHECK_THAT(shown.out, Catch::Contains(part));
   const std::string described =
       "platform make --gpu mi300x --wiring mesh --nvlink '48 GB/s' --nic '47 GB/s' --nodes 2";
-  REQUIRE(place.run(described + " -o told.xml").status == 0);
-  CHECK_THAT(place.read("told.xml"), Catch::Contains("--nvlink '48 GB/s' --nic '47 GB/s'") &&
-                                         Catch::Contains("with gpu mi300x, wiring mesh"));
+  REQUIRE(place.run(described + " -o described.xml").status == 0);
+  CHECK_THAT(place.read("described.xml"), Catch::Contains("--nvlink '48 GB/s' --nic '47 GB/s'") &&
+                                              Catch::Contains("with gpu mi300x, wiring mesh"));
 
   REQUIRE(
       place.run("platform make --node dgx-h100 --gpu h200 --nic '94 GB/s' -o fast.xml").status ==
@@ -111,7 +111,7 @@ TEST_CASE("a node is a kind, a file, or what options say", "[cli][platform]") {
     CHECK_THAT(fast.out, Catch::Contains(part));
 }
 
-TEST_CASE("a host's GPU may be a file of one's own", "[cli][platform]") {
+TEST_CASE("a host's GPU can be a user's file", "[cli][platform]") {
   const tests::Workplace place;
   place.write("next.yaml",
               "flops: 4000 TFLOP/s\nmemory: 300 GiB\nmemory_bandwidth: 12000 GB/s\n"
@@ -130,7 +130,7 @@ TEST_CASE("a host's GPU may be a file of one's own", "[cli][platform]") {
       Catch::Contains("has the property gpu: ") && Catch::Contains("next.yaml"));
 }
 
-TEST_CASE("what a node is told may hold any character", "[cli][platform]") {
+TEST_CASE("texts of a node file can contain any character", "[cli][platform]") {
   const tests::Workplace place;
   place.write("odd.yaml",
               "help: a --box-- <of> \"mine\"\ngpu: h200\nlink_bandwidth: 370 GB/s\n"
@@ -140,7 +140,7 @@ TEST_CASE("what a node is told may hold any character", "[cli][platform]") {
   CHECK(place.run("platform check c.xml").status == 0);
 }
 
-TEST_CASE("a node that cannot be says why", "[cli][platform]") {
+TEST_CASE("an invalid node is rejected with the reason", "[cli][platform]") {
   const tests::Workplace place;
   place.write("box.yaml", "gpu: h200\nlink_bandwidth: 370 GB/s\nnic: 47 GB/s\n");
   const auto complaint = [&](const std::string& words) {
@@ -154,15 +154,15 @@ TEST_CASE("a node that cannot be says why", "[cli][platform]") {
   CHECK_THAT(complaint("--node none"), Catch::Contains("'none' is not among the nodes"));
   CHECK_THAT(complaint("--nic '47 GB/s'"), Catch::Contains("gpu is missing"));
   CHECK_THAT(complaint("--node dgx-h100 dgx-a100 --nic '47 GB/s'"),
-             Catch::Contains("--nic is of one kind of node, but --node names 2"));
+             Catch::Contains("--nic needs a single kind of node, but --node names 2"));
   CHECK_THAT(complaint("--node dgx-h100 --nics 9"),
-             Catch::Contains("--nics: nics is 9, more than its 8 GPUs"));
+             Catch::Contains("--nics: nics is 9 for 8 GPUs"));
   CHECK_THAT(complaint("--node dgx-h100 --nvlink 370"), Catch::Contains("did you mean 370 GB/s?"));
   CHECK_THAT(complaint("--node gb200-nvl72 --nodes 20000"),
-             Catch::Contains("1440000 GPUs are more than can be simulated"));
+             Catch::Contains("1440000 GPUs exceed the limit for simulation"));
 }
 
-TEST_CASE("faults of a platform are told by line, with status 1", "[cli][platform]") {
+TEST_CASE("faults of a platform are reported by line, with status 1", "[cli][platform]") {
   const tests::Workplace place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
@@ -174,7 +174,8 @@ TEST_CASE("faults of a platform are told by line, with status 1", "[cli][platfor
   CHECK_THAT(ran.out, Catch::StartsWith("p.xml:4: GPU 'a' has no property gpu"));
 }
 
-TEST_CASE("platform teaches by example, and says what a wrong word could be", "[cli][platform]") {
+TEST_CASE("platform has examples in its help, and rejects invalid options with the allowed values",
+          "[cli][platform]") {
   const tests::Workplace place;
   CHECK_THAT(place.run("platform --help").out, Catch::Contains("platform make --node dgx-h100"));
   const tests::Ran help = place.run("platform make --help");
@@ -187,18 +188,18 @@ TEST_CASE("platform teaches by example, and says what a wrong word could be", "[
   };
   CHECK(complaint("draw") ==
         "pipewright: platform: 'make', 'import', 'show' or 'check', not 'draw'\n");
-  CHECK_THAT(complaint("make"), Catch::Contains("which --node?"));
+  CHECK_THAT(complaint("make"), Catch::Contains("--node is missing"));
   CHECK_THAT(complaint("make --node dgx-b100"), Catch::Contains("dgx-h100"));
   CHECK_THAT(complaint("make --node dgx-h100 --nodes 0"), Catch::Contains("from 1 to"));
-  CHECK_THAT(complaint("make --node dgx-h100 --nodes 2 3"), Catch::Contains("one each"));
-  CHECK_THAT(complaint("make --node dgx-h100 -o x.yaml"), Catch::Contains("ends in .xml"));
+  CHECK_THAT(complaint("make --node dgx-h100 --nodes 2 3"), Catch::Contains("one number per kind"));
+  CHECK_THAT(complaint("make --node dgx-h100 -o x.yaml"), Catch::Contains("must end in .xml"));
   CHECK_THAT(complaint("show"), Catch::Contains("dgx-a100"));
   CHECK_THAT(complaint("show dgx-a1000"), Catch::Contains("dgx-a100"));
   CHECK_THAT(complaint("show dgx-a100 --route node-0-gpu-0"), Catch::Contains("takes two GPUs"));
   CHECK_THAT(complaint("show dgx-a100 --route node-0-gpu-0 x"), Catch::Contains("has no GPU 'x'"));
 }
 
-TEST_CASE("a platform with holes is shown all the same", "[cli][platform]") {
+TEST_CASE("a platform with missing routes can be shown", "[cli][platform]") {
   const tests::Workplace place;
   place.write("p.xml",
               "<?xml version='1.0'?>\n"
@@ -223,19 +224,19 @@ TEST_CASE("show and check print JSON", "[cli][platform]") {
   CHECK(json["messages"]["collective.launch"] == Approx(9.6e-6));
   const tests::Ran checked = place.run("platform check dgx-a100 --json");
   CHECK(checked.status == 0);
-  const auto found = nlohmann::json::parse(checked.out);
-  CHECK(found["faults"].empty());
-  CHECK(found["pairs"] == 32 * 31);
+  const auto report = nlohmann::json::parse(checked.out);
+  CHECK(report["faults"].empty());
+  CHECK(report["pairs"] == 32 * 31);
 }
 
-TEST_CASE("an option of another fabric is refused", "[cli][platform]") {
+TEST_CASE("an option of another fabric is rejected", "[cli][platform]") {
   const tests::Workplace place;
   const auto complaint = [&](const std::string& options) {
     return place.run("platform make --node dgx-h100 --nodes 8 " + options).err;
   };
   CHECK(complaint("--fabric rail --dimensions 2 2 2") ==
-        "pipewright: --dimensions does nothing for --fabric rail; it is for torus\n");
-  CHECK_THAT(complaint("--fabric torus --oversubscription 2"), Catch::Contains("does nothing"));
+        "pipewright: --dimensions has no effect for --fabric rail; it is for torus\n");
+  CHECK_THAT(complaint("--fabric torus --oversubscription 2"), Catch::Contains("has no effect"));
   CHECK_THAT(complaint("--group-leaves 2"), Catch::Contains("it is for dragonfly"));
   CHECK(place.run("platform make --node dgx-h100 --nodes 7 --fabric torus --dimensions 7").status ==
         0);

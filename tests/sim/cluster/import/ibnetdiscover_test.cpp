@@ -17,7 +17,7 @@ using tests::typed;
 
 namespace {
 
-// Two GPUs and two NICs, so that they fit the sample's hosts of two adapters.
+// A node with two GPUs and two NICs, which matches the sample's hosts with two adapters.
 NodeKind two_gpus() {
   NodeKind kind = cluster::find_node_kind("dgx-a100");
   kind.gpus = 2;
@@ -36,100 +36,105 @@ std::string fault_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("ibnetdiscover tells of switches, of each cable once, and of hosts by name", "[import]") {
+TEST_CASE("ibnetdiscover yields switches, each cable once, and hosts by name", "[import]") {
   const FabricParts parts = cluster::read_ibnetdiscover(sample("ibnetdiscover.txt"));
   std::string names;
-  for (const auto& one : parts.switches) names += one.name + " ";
+  for (const auto& network_switch : parts.switches) names += network_switch.name + " ";
   CHECK(names == "leaf-1 leaf-2 spine-1 spine-2 ");
   CHECK(parts.cables.size() == 2 * 2 * 2);  // leaves x spines x parallel cables
-  CHECK(std::ranges::all_of(parts.cables, [](const auto& one) { return one.rate == 25e9; }));
+  CHECK(std::ranges::all_of(
+      parts.cables, [](const auto& network_switch) { return network_switch.rate == 25e9; }));
   REQUIRE(parts.hosts.size() == 4);
   CHECK(parts.hosts[3].name == "node-4");
   REQUIRE(parts.hosts[3].ports.size() == 2);
   CHECK(parts.hosts[3].ports[1].device == "mlx5_1");
-  CHECK(parts.switches[parts.hosts[3].ports[1].on].name == "leaf-2");
+  CHECK(parts.switches[parts.hosts[3].ports[1].switch_index].name == "leaf-2");
   REQUIRE(tests::finding(parts.findings, "left out") != nullptr);
   CHECK(tests::finding(parts.findings, "left out")->value == "1 aggregation nodes");
 }
 
-TEST_CASE("lanes and speed make a rate, and hosts need no block of their own", "[import]") {
+TEST_CASE("rates follow from lanes and speed, and hosts need no block of their own", "[import]") {
   const FabricParts parts = cluster::read_ibnetdiscover(typed(one_switch));
   REQUIRE(parts.hosts.size() == 2);
   CHECK(parts.hosts[0].ports[0].rate == 25e9);    // 4 x 50 Gb/s
   CHECK(parts.hosts[1].ports[0].rate == 12.5e9);  // 2 x 50 Gb/s
 }
 
-TEST_CASE("parallel cables are a link with their sum, parallel spines are switches", "[import]") {
+TEST_CASE(
+    "parallel cables become one link with their sum, and parallel spines stay separate switches",
+    "[import]") {
   const NodeKind kind = two_gpus();
   const tests::Workplace place;
   const auto made =
       cluster::import_fabric(cluster::read_ibnetdiscover(sample("ibnetdiscover.txt")), kind, {});
   place.write("f.xml", made.xml);
-  CHECK(tests::finding(made.findings, "cables between switches")->value == "8 on 4 links");
+  CHECK(tests::finding(made.findings, "cables between switches")->value == "8 in 4 links");
   CHECK(tests::finding(made.findings, "switches")->value == "4: 2 leaf, 2 spine");
   CHECK(tests::in_child([&] {
           const cluster::Cluster cluster = cluster::Cluster::load(place.folder() / "f.xml");
           std::string text = fmt::format("{} GPUs,", cluster.gpus().size());
           for (const auto& link : cluster::describe(cluster).links)
             text += fmt::format(" {} {} x {:g}", link.link_class, link.count, link.bandwidth / 1e9);
-          // node-1-gpu-0 to node-4-gpu-1: over a NIC of 24, a link of 2 x 24 up and one down.
+          // From node-1-gpu-0 to node-4-gpu-1: a NIC of 24 GB/s, a link of 2 x 24 up and another
+          // one down.
           const auto route = cluster.route(cluster.gpus().front(), cluster.gpus().back());
-          return text + fmt::format(", {} links of {:g} GB/s and {:g} us", route.way().size(),
+          return text + fmt::format(", {} links of {:g} GB/s and {:g} us", route.path().size(),
                                     route.bandwidth / 1e9, route.latency * 1e6);
         }) == "8 GPUs, leaf-spine 4 x 48 nic 8 x 24 nvlink 8 x 230, 4 links of 24 GB/s and 14 us");
   for (const char* id : {"\"leaf-1--spine-2\"", "\"node-3-nic-1\"", "\"spine-1-switch\""})
     CHECK_THAT(made.xml, Catch::Contains(id));
 }
 
-TEST_CASE("hosts with other NICs than their kind are refused or left out", "[import]") {
-  const NodeKind eight = cluster::find_node_kind("dgx-a100");
-  const auto make = [&](const NodeKind& kind, const cluster::FabricChoices& choices) {
+TEST_CASE("hosts whose NICs differ from their kind are rejected or left out", "[import]") {
+  const NodeKind dgx_a100 = cluster::find_node_kind("dgx-a100");
+  const auto make = [&](const NodeKind& kind, const cluster::FabricOptions& options) {
     return cluster::import_fabric(cluster::read_ibnetdiscover(typed(
                                       one_switch + "[3]\t\"H-3\"[1](3) # \"c mlx5_0\" lid 4 4xHDR\n"
                                                    "[4]\t\"H-4\"[1](4) # \"c mlx5_1\" lid 5\n")),
-                                  kind, choices);
+                                  kind, options);
   };
-  CHECK_THAT(tests::fault_of([&] { make(eight, {}); }),
-             Catch::StartsWith("2: host 'a' (and 2 more) has 1 ports of NICs here (mlx5_0), but "
+  CHECK_THAT(tests::fault_of([&] { make(dgx_a100, {}); }),
+             Catch::StartsWith("2: host 'a' (and 2 more) has 1 NIC ports here (mlx5_0), but "
                                "dgx-a100 has 8; allowed: "));
-  NodeKind one = two_gpus();
-  one.nics = 1;
-  CHECK_THAT(tests::fault_of([&] { make(one, {}); }), Catch::StartsWith("4: host 'c' has 2"));
-  const auto made = make(one, {.skip_incomplete = true});
+  NodeKind kind = two_gpus();
+  kind.nics = 1;
+  CHECK_THAT(tests::fault_of([&] { make(kind, {}); }), Catch::StartsWith("4: host 'c' has 2"));
+  const auto made = make(kind, {.skip_incomplete = true});
   CHECK(tests::finding(made.findings, "nodes")->value == "2, 4 GPUs");
-  CHECK(tests::finding(make(two_gpus(), {.only = {"c"}}).findings, "rate of the others")->value ==
+  CHECK(tests::finding(make(two_gpus(), {.only = {"c"}}).findings, "unknown rates")->value ==
         "24 GB/s of 1 cables");
-  CHECK_THAT(tests::fault_of([&] { make(one, {.only = {"x*"}}); }),
-             Catch::Contains("no host is left by --only x*"));
+  CHECK_THAT(tests::fault_of([&] { make(kind, {.only = {"x*"}}); }),
+             Catch::Contains("--only x* and --skip  exclude every host"));
 }
 
-TEST_CASE("what no ibnetdiscover prints is told by line", "[import]") {
-  CHECK_THAT(fault_of(one_switch + "[3] H-3[1]\n"),
-             Catch::StartsWith("4: the port's own number, or the other end's, is missing; as in"));
+TEST_CASE("malformed output of ibnetdiscover is rejected with its line", "[import]") {
+  CHECK_THAT(
+      fault_of(one_switch + "[3] H-3[1]\n"),
+      Catch::StartsWith("4: the number of the port or of its remote end is missing; expected"));
   CHECK_THAT(fault_of(one_switch + one_switch),
-             Catch::StartsWith("4: a second block tells of 'S-1', which line 1 has"));
+             Catch::StartsWith("4: 'S-1' has a second block; the first one is at line 1"));
   CHECK_THAT(fault_of(one_switch + "[1]\t\"H-9\"[1](9) # \"c mlx5_0\" lid 2 4xHDR\n"),
-             Catch::StartsWith("4: port 1 of 'S-1' stands twice, first at line 2"));
+             Catch::StartsWith("4: port 1 of 'S-1' is listed twice, first at line 2"));
   CHECK_THAT(
       fault_of(one_switch + "[3]\t\"H-9\"[1](9) # \"c mlx5_0\" lid 2 4xHDX\n"),
-      Catch::StartsWith("4: '4xHDX' is no rate; allowed: lanes and speed, as in 4xNDR (SDR"));
+      Catch::StartsWith("4: '4xHDX' is not a rate; allowed: lanes and speed, such as 4xNDR (SDR"));
   CHECK_THAT(fault_of(one_switch + "Ca\t1 \"H-1\"\t# \"a mlx5_0\"\n[1](1) \"S-1\"[7] # lid 1\n"),
              Catch::StartsWith("2: ") || Catch::StartsWith("5: "));
   CHECK_THAT(fault_of("Switch 3 \"S-1\" # \"x\"\n"), Catch::Contains("no Ca names its host"));
-  CHECK_THAT(fault_of("[1] \"H-1\"[1]\n"), Catch::StartsWith("1: a port stands before the first"));
-  CHECK_THAT(fault_of(one_switch + "hello\n"), Catch::StartsWith("4: 'hello' begins no line"));
+  CHECK_THAT(fault_of("[1] \"H-1\"[1]\n"), Catch::StartsWith("1: a port comes before the first"));
+  CHECK_THAT(fault_of(one_switch + "hello\n"), Catch::StartsWith("4: 'hello' is not a line"));
 }
 
-TEST_CASE("two islands of switches are told by a host of each", "[import]") {
+TEST_CASE("disconnected switches are reported with a host of each part", "[import]") {
   NodeKind kind = two_gpus();
   kind.nics = 1;
-  const std::string other =
+  const std::string second_switch =
       "Switch\t41 \"S-2\"\t\t# \"MF0;far:MQM8700/U1\" enhanced port 0 lid 9 lmc 0\n"
       "[1]\t\"H-9\"[1](9) \t\t# \"z mlx5_0\" lid 10 4xHDR\n";
   CHECK_THAT(tests::fault_of([&] {
-               cluster::import_fabric(cluster::read_ibnetdiscover(typed(one_switch + other)), kind,
-                                      {});
+               cluster::import_fabric(
+                   cluster::read_ibnetdiscover(typed(one_switch + second_switch)), kind, {});
              }),
-             Catch::StartsWith("5: no cable leads from switch 'far' of host 'z' to switch 'leaf' "
+             Catch::StartsWith("5: switch 'far' of host 'z' is not connected to switch 'leaf' "
                                "of host 'a'"));
 }

@@ -20,19 +20,20 @@ inline cluster::SourceText sample(const std::string& name) {
 
 inline cluster::SourceText typed(std::string text) { return {"a.txt", std::move(text)}; }
 
-inline const cluster::Finding* finding(const cluster::Findings& findings, const std::string& what) {
-  for (const cluster::Finding& one : findings)
-    if (one.what == what) return &one;
+inline const cluster::Finding* finding(const cluster::Findings& findings,
+                                       const std::string& subject) {
+  for (const cluster::Finding& finding : findings)
+    if (finding.subject == subject) return &finding;
   return nullptr;
 }
 
-// What it says against the text, from the line's number on; empty: nothing.
+// Error of a reader, from the line number on; empty if there is none.
 inline std::string fault_of(const std::function<void()>& reading) {
   try {
     reading();
   } catch (const cluster::Error& error) {
-    const std::string what = error.what();
-    return what.starts_with("a.txt:") ? what.substr(6) : what;
+    const std::string message = error.what();
+    return message.starts_with("a.txt:") ? message.substr(6) : message;
   }
   return "";
 }

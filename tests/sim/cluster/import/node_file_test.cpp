@@ -13,14 +13,14 @@ using tests::typed;
 
 namespace {
 
-ImportedNode of_nccl(cluster::SourceText source, const cluster::NodeWords& words = {}) {
-  return cluster::import_node(cluster::read_nccl_topology(std::move(source)), words, "box");
+ImportedNode import_nccl(cluster::SourceText source, const cluster::NodeOptions& options = {}) {
+  return cluster::import_node(cluster::read_nccl_topology(std::move(source)), options, "box");
 }
-ImportedNode of_smi(cluster::SourceText source, const cluster::NodeWords& words = {}) {
-  return cluster::import_node(cluster::read_smi_matrix(std::move(source)), words, "box");
+ImportedNode import_smi(cluster::SourceText source, const cluster::NodeOptions& options = {}) {
+  return cluster::import_node(cluster::read_smi_matrix(std::move(source)), options, "box");
 }
 
-// GPUs of an A100 with these NICs, one line each, behind one PCIe switch.
+// A100 GPUs and these NICs, one per line, behind one PCIe switch.
 std::string a100(int gpus, const std::string& nics) {
   std::string text =
       "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"s\" class=\"0x060400\">\n";
@@ -42,86 +42,87 @@ std::string fault(const std::function<void()>& reading) { return tests::fault_of
 
 }  // namespace
 
-TEST_CASE("a dump of NCCL on a DGX H100 is the library's dgx-h100", "[import]") {
-  const ImportedNode node = of_nccl(sample("hgx-h100.xml"));
-  const NodeKind known = cluster::find_node_kind("dgx-h100");
-  CHECK(node.kind.gpu == known.gpu);
+TEST_CASE("an NCCL dump of a DGX H100 matches dgx-h100 of the library", "[import]") {
+  const ImportedNode node = import_nccl(sample("hgx-h100.xml"));
+  const NodeKind library_kind = cluster::find_node_kind("dgx-h100");
+  CHECK(node.kind.gpu == library_kind.gpu);
   CHECK(node.kind.gpus == 8);
   CHECK(node.kind.wiring == NodeKind::Wiring::nvswitch);
   // 5 + 4 + 4 + 5 = 18 NVLinks of 370 / 18 GB/s.
   CHECK(node.kind.link_bandwidth == Approx(370e9));
-  CHECK(node.kind.link_latency == known.link_latency);
+  CHECK(node.kind.link_latency == library_kind.link_latency);
   CHECK(node.kind.nics == 8);
   CHECK(node.kind.nic_bandwidth == Approx(47e9));  // 0.94 of 400 Gb/s
-  CHECK(node.kind.nic_latency == known.nic_latency);
-  CHECK(node.kind.launch == known.launch);
-  CHECK(node.kind.sharp == known.sharp);
+  CHECK(node.kind.nic_latency == library_kind.nic_latency);
+  CHECK(node.kind.launch == library_kind.launch);
+  CHECK(node.kind.sharp == library_kind.sharp);
   CHECK(tests::finding(node.findings, "left out")->value == "mlx5_8, mlx5_9");
   CHECK(tests::finding(node.findings, "NICs of GPUs")->value == "in order");
-  CHECK_THAT(tests::finding(node.findings, "gpu")->from,
+  CHECK_THAT(tests::finding(node.findings, "gpu")->origin,
              Catch::Equals("hgx-h100.xml:5, device 0x2330"));
 }
 
-TEST_CASE("four NVLinks for each two of four A100 are a mesh", "[import]") {
-  const ImportedNode node = of_nccl(sample("a100-mesh.xml"));
+TEST_CASE("four A100 with four NVLinks per pair are a mesh", "[import]") {
+  const ImportedNode node = import_nccl(sample("a100-mesh.xml"));
   CHECK(node.kind.gpu == "a100-40gb");
   CHECK(node.kind.wiring == NodeKind::Wiring::mesh);
   CHECK(node.kind.link_bandwidth == Approx(4 * 230e9 / 12).epsilon(1e-5));
-  CHECK(node.kind.nics == 2);  // each for two GPUs
-  CHECK(tests::finding(node.findings, "NICs of GPUs")->from ==
+  CHECK(node.kind.nics == 2);  // one for two GPUs
+  CHECK(tests::finding(node.findings, "NICs of GPUs")->origin ==
         "0: mlx5_0, 1: mlx5_0, 2: mlx5_1, 3: mlx5_1");
   CHECK(node.kind.nic_bandwidth == Approx(24e9));
 }
 
-TEST_CASE("a GPU's several ports are one NIC with their sum", "[import]") {
+TEST_CASE("several ports of a GPU become one NIC with their sum", "[import]") {
   std::string four;
   for (int i = 0; i < 4; ++i) four += nic(fmt::format("n{}", i), 1, 100000);
-  const ImportedNode node = of_nccl(typed(a100(2, four)));
+  const ImportedNode node = import_nccl(typed(a100(2, four)));
   CHECK(node.kind.nics == 2);
   CHECK(node.kind.nic_bandwidth == Approx(2 * 12e9));  // 2 x 100 Gb/s x 0.96
-  // Three cards of two ports for three GPUs.
+  // Three cards with two ports each for three GPUs.
   std::string six;
   for (int i = 0; i < 6; ++i) six += nic(fmt::format("n{}", i / 2), 1 + i % 2, 200000);
-  CHECK(of_nccl(typed(a100(3, six))).kind.nic_bandwidth == Approx(2 * 24e9));
+  CHECK(import_nccl(typed(a100(3, six))).kind.nic_bandwidth == Approx(2 * 24e9));
   CHECK_THAT(
-      fault([&] { of_nccl(typed(a100(4, nic("a", 1, 1) + nic("b", 1, 1) + nic("c", 1, 1)))); }),
-      Catch::Contains("3 NICs cannot be shared out evenly among 4 GPUs"));
-  CHECK(of_nccl(typed(a100(4, nic("a", 1, 1))), {{"nics", "4"}, {"nic_bandwidth", "20 GB/s"}})
+      fault([&] { import_nccl(typed(a100(4, nic("a", 1, 1) + nic("b", 1, 1) + nic("c", 1, 1)))); }),
+      Catch::Contains("3 NICs cannot be shared evenly among 4 GPUs"));
+  CHECK(import_nccl(typed(a100(4, nic("a", 1, 1))), {{"nics", "4"}, {"nic_bandwidth", "20 GB/s"}})
             .kind.nic_bandwidth == 20e9);
 }
 
-TEST_CASE("NICs that are nearest to other GPUs than their order says are told", "[import]") {
+TEST_CASE("a report shows NICs that are nearest to GPUs out of order", "[import]") {
   const ImportedNode node =
-      of_smi(typed("\tGPU0\tGPU1\tNIC0\tNIC1\nGPU0 X NV18 SYS PIX\nGPU1 NV18 X PIX SYS\n"),
-             {{"gpu", "h200"}});
+      import_smi(typed("\tGPU0\tGPU1\tNIC0\tNIC1\nGPU0 X NV18 SYS PIX\nGPU1 NV18 X PIX SYS\n"),
+                 {{"gpu", "h200"}});
   CHECK(tests::finding(node.findings, "NICs of GPUs")->value == "in order, not by PCIe switch");
-  CHECK(tests::finding(node.findings, "NICs of GPUs")->from == "0: NIC1, 1: NIC0");
+  CHECK(tests::finding(node.findings, "NICs of GPUs")->origin == "0: NIC1, 1: NIC0");
 }
 
-TEST_CASE("of NICs the slow ones are left out, and options stand before the file", "[import]") {
+TEST_CASE("slow NICs are left out, and options override the file", "[import]") {
   const std::string text = a100(2, nic("a", 1, 200000) + nic("b", 1, 200000) + nic("c", 1, 25000));
   const ImportedNode node =
-      of_nccl(typed(text), {{"gpu", "a100-80gb"}, {"link_bandwidth", "9 GB/s"}});
+      import_nccl(typed(text), {{"gpu", "a100-80gb"}, {"link_bandwidth", "9 GB/s"}});
   CHECK(node.kind.nics == 2);
   CHECK(tests::finding(node.findings, "left out")->value == "c_1");
   CHECK(node.kind.link_bandwidth == 9e9);
-  CHECK(tests::finding(node.findings, "link_bandwidth")->from == "--nvlink");
+  CHECK(tests::finding(node.findings, "link_bandwidth")->origin == "--nvlink");
 }
 
-TEST_CASE("a GPU whose device is unknown is the first of its compute capability, and said to be",
+TEST_CASE("a GPU with an unknown device is reported as the first type of its compute capability",
           "[import]") {
   std::string text = a100(2, nic("a", 1, 200000));
   const std::string device = "device=\"0x1234\" ";
   for (std::size_t at = 0; (at = text.find("class=\"0x030200\"", at)) != std::string::npos;
        at += device.size() + 1)
     text.insert(at, device);
-  const ImportedNode node = of_nccl(typed(text));
+  const ImportedNode node = import_nccl(typed(text));
   CHECK(node.kind.gpu == "a100-80gb");
-  CHECK(tests::finding(node.findings, "gpu")->from ==
-        "a.txt:2, sm 80 (device 0x1234 is unknown); default of a100-80gb, a100-40gb, else --gpu");
+  CHECK(tests::finding(node.findings, "gpu")->origin ==
+        "a.txt:2, sm 80 (device 0x1234 is unknown); the first of a100-80gb, a100-40gb; override it "
+        "with --gpu");
 }
 
-TEST_CASE("hosts that NVLink joins are one file, with their buses each", "[import]") {
+TEST_CASE("one file can contain several hosts joined by NVLink, with the same buses", "[import]") {
   std::string text = "<system version=\"1\">\n";
   for (const char* host : {"0x1", "0x2"})
     text += fmt::format(
@@ -130,35 +131,36 @@ TEST_CASE("hosts that NVLink joins are one file, with their buses each", "[impor
         "tclass=\"0x068000\"/></gpu></pci>"
         "<nic><net name=\"n\" speed=\"400000\"/></nic></cpu>\n",
         host);
-  const ImportedNode node = of_nccl(typed(text + "</system>\n"), {{"gpu", "gb200"}});
+  const ImportedNode node = import_nccl(typed(text + "</system>\n"), {{"gpu", "gb200"}});
   CHECK(node.kind.gpus == 2);
   CHECK(node.kind.link_bandwidth == Approx(677e9));
-  // One host's file, of 36 whose GPUs NVLink joins.
+  // The file describes one of 36 hosts joined by NVLink.
   const NodeKind domain =
-      of_nccl(typed(text + "</system>\n"), {{"gpu", "gb200"}, {"gpus", "72"}}).kind;
+      import_nccl(typed(text + "</system>\n"), {{"gpu", "gb200"}, {"gpus", "72"}}).kind;
   CHECK(domain.gpus == 72);
   CHECK(domain.nics == 72);
   CHECK(node.kind.nics == 2);
 }
 
-TEST_CASE("nvidia-smi tells of NVLinks and of NICs on GPUs' switches", "[import]") {
-  const ImportedNode node = of_smi(sample("topo-m.txt"), {{"gpu", "h100-sxm"}});
+TEST_CASE("the matrix of nvidia-smi yields NVLinks and NICs on the GPUs' switches", "[import]") {
+  const ImportedNode node = import_smi(sample("topo-m.txt"), {{"gpu", "h100-sxm"}});
   CHECK(node.kind.wiring == NodeKind::Wiring::nvswitch);
   CHECK(node.kind.link_bandwidth == Approx(370e9));
   CHECK(node.kind.nics == 8);
   CHECK(tests::finding(node.findings, "left out")->value == "NIC4, NIC5");
-  CHECK(tests::finding(node.findings, "nic_bandwidth")->from ==
+  CHECK(tests::finding(node.findings, "nic_bandwidth")->origin ==
         "default of h100-sxm: no rate in the file");
-  CHECK_THAT(fault([] { of_smi(sample("topo-m.txt")); }),
-             Catch::Contains("topo-m.txt:2: the file does not say which GPUs these are; --gpu"));
+  CHECK_THAT(
+      fault([] { import_smi(sample("topo-m.txt")); }),
+      Catch::Contains("topo-m.txt:2: the file does not name the GPU type; give it with --gpu"));
 }
 
-TEST_CASE("a matrix is a mesh, a DGX-1 or PCIe by its NVLinks", "[import]") {
+TEST_CASE("the wiring follows from the NVLinks of a matrix: mesh, DGX-1 or PCIe", "[import]") {
   const std::string four =
       "\tGPU0\tGPU1\tGPU2\tGPU3\tmlx5_0\tCPU Affinity\n"
       "GPU0\t X \tNV4\tNV4\tNV4\tSYS\t0\nGPU1\tNV4\t X \tNV4\tNV4\tSYS\t0\n"
       "GPU2\tNV4\tNV4\t X \tNV4\tSYS\t0\nGPU3\tNV4\tNV4\tNV4\t X \tPHB\t0\n";
-  const ImportedNode mesh = of_smi(typed(four), {{"gpu", "a100-40gb"}});
+  const ImportedNode mesh = import_smi(typed(four), {{"gpu", "a100-40gb"}});
   CHECK(mesh.kind.wiring == NodeKind::Wiring::mesh);
   CHECK(mesh.kind.link_bandwidth == Approx(4 * 230e9 / 12).epsilon(1e-5));
   CHECK(mesh.kind.nics == 1);
@@ -168,43 +170,46 @@ TEST_CASE("a matrix is a mesh, a DGX-1 or PCIe by its NVLinks", "[import]") {
                          "NV2 SYS SYS SYS X NV1 NV1 NV2", "SYS NV2 SYS SYS NV1 X NV2 NV1",
                          "SYS SYS NV1 SYS NV1 NV2 X NV2", "SYS SYS SYS NV1 NV2 NV1 NV2 X"};
   for (int i = 0; i < 8; ++i) cube += fmt::format("GPU{} {} NODE\n", i, rows[i]);
-  const ImportedNode dgx1 = of_smi(typed(cube), {{"gpu", "v100-32gb"}});
+  const ImportedNode dgx1 = import_smi(typed(cube), {{"gpu", "v100-32gb"}});
   CHECK(dgx1.kind.wiring == NodeKind::Wiring::cube_mesh);
   CHECK(dgx1.kind.link_bandwidth == Approx(24e9));
   const ImportedNode pcie =
-      of_smi(typed("\tGPU0\tGPU1\tNIC0\nGPU0 X SYS SYS\nGPU1 SYS X SYS\n"), {{"gpu", "l40s"}});
+      import_smi(typed("\tGPU0\tGPU1\tNIC0\nGPU0 X SYS SYS\nGPU1 SYS X SYS\n"), {{"gpu", "l40s"}});
   CHECK(pcie.kind.wiring == NodeKind::Wiring::pcie);
   CHECK(pcie.kind.link_bandwidth == Approx(25.2e9));
-  // Bridges between pairs are nothing that a node's file can say.
+  // A node file cannot express bridges between pairs.
   const std::string bridges =
       "\tGPU0\tGPU1\tGPU2\tGPU3\tNIC0\nGPU0 X NV12 SYS SYS SYS\nGPU1 NV12 X SYS SYS SYS\n"
       "GPU2 SYS SYS X NV12 SYS\nGPU3 SYS SYS NV12 X SYS\n";
   CHECK_THAT(fault([&] {
-               of_smi(typed(bridges), {{"gpu", "a100-80gb"}});
+               import_smi(typed(bridges), {{"gpu", "a100-80gb"}});
              }),
-             Catch::StartsWith("2: NVLinks join some pairs of GPUs and not others"));
-  CHECK(of_smi(typed(bridges), {{"gpu", "a100-80gb"}, {"wiring", "pcie"}}).kind.wiring ==
+             Catch::StartsWith("2: NVLinks connect pairs of GPUs unevenly"));
+  CHECK(import_smi(typed(bridges), {{"gpu", "a100-80gb"}, {"wiring", "pcie"}}).kind.wiring ==
         NodeKind::Wiring::pcie);
 }
 
-TEST_CASE("what is no topology of NCCL, and no matrix, is told by line", "[import]") {
-  const auto nccl = [](const std::string& text) { return fault([&] { of_nccl(typed(text)); }); };
+TEST_CASE("malformed NCCL topologies and matrices are rejected with their line", "[import]") {
+  const auto nccl = [](const std::string& text) {
+    return fault([&] { import_nccl(typed(text)); });
+  };
   CHECK_THAT(nccl("<system>\n<cpu>\n</system>\n"), Catch::StartsWith("3: "));
   CHECK_THAT(nccl("<system>\n</system>\n"), Catch::StartsWith("1: has no GPU"));
-  CHECK_THAT(nccl(a100(2, "") + ""), Catch::Contains("2: tells of no NIC"));
+  CHECK_THAT(nccl(a100(2, "") + ""), Catch::Contains("2: lists no NIC"));
   std::string text = a100(2, nic("a", 1, 200000));
   CHECK_THAT(nccl(text.replace(text.find("count=\"12\""), 10, "count=\"-1\"")),
-             Catch::StartsWith("2: count=\"-1\" of <nvlink> must be a number from 0"));
+             Catch::StartsWith("2: count=\"-1\" of <nvlink> must be a number >= 0"));
   CHECK_THAT(nccl(a100(1, nic("a", 1, 400000000))), Catch::Contains("is in Mb/s"));
   const auto smi = [](const std::string& rows) {
-    return fault([&] { of_smi(typed("\tGPU0\tGPU1\tNIC0\n" + rows), {{"gpu", "h200"}}); });
+    return fault([&] { import_smi(typed("\tGPU0\tGPU1\tNIC0\n" + rows), {{"gpu", "h200"}}); });
   };
   CHECK_THAT(smi("GPU0 X NV18 SYS\n"), Catch::StartsWith("1: the header names 2 GPUs, but there "
                                                          "are 1 rows"));
   CHECK_THAT(smi("GPU0 X NV18 SYS\nGPU1 NV17 X SYS\n"),
-             Catch::StartsWith("2: NV18 leads from GPU0 to GPU1, but something else back"));
-  CHECK_THAT(smi("GPU0 X NVX SYS\nGPU1 NV17 X SYS\n"), Catch::StartsWith("2: 'NVX' is no way"));
+             Catch::StartsWith("2: NV18 leads from GPU0 to GPU1, but the reverse direction"));
+  CHECK_THAT(smi("GPU0 X NVX SYS\nGPU1 NV17 X SYS\n"),
+             Catch::StartsWith("2: 'NVX' is not a connection"));
   CHECK_THAT(smi("GPU0 X NV18\n"), Catch::StartsWith("2: GPU0 has 2 columns, but the header"));
   CHECK_THAT(smi("GPU1 NV18 X SYS\n"),
-             Catch::StartsWith("2: the row of GPU1 stands where that of"));
+             Catch::StartsWith("2: found the row of GPU1, but expected that of"));
 }

@@ -27,8 +27,8 @@ std::string fault_of_yaml(const std::string& text, const std::string& name = "")
   }
 }
 
-// GPUs, links by class, and the way from the first GPU to the last.
-std::string shown(const std::string& xml) {
+// Summary of a platform: GPUs, links by class, and the route from the first GPU to the last.
+std::string summary(const std::string& xml) {
   const tests::Workplace place;
   place.write("f.xml", xml);
   return tests::in_child([&] {
@@ -44,39 +44,39 @@ std::string shown(const std::string& xml) {
 
 }  // namespace
 
-TEST_CASE("topology.conf is a tree whose links carry what is below them", "[import]") {
+TEST_CASE("topology.conf becomes a tree whose uplinks carry the bandwidth of the hosts below",
+          "[import]") {
   const cluster::NodeKind kind = cluster::find_node_kind("dgx-h100");
   const auto made = cluster::import_fabric(cluster::read_slurm_conf(sample("topology.conf")), kind,
                                            {.oversubscription = 2});
   // 4 nodes x 8 NICs x 47 GB/s / 2 = 752 up from each leaf.
-  CHECK(shown(made.xml) ==
+  CHECK(summary(made.xml) ==
         "8 nodes, 64 GPUs, leaf-spine 2 x 752 nic 64 x 47 nvlink 64 x 370, 4 links, 47 GB/s");
   CHECK_THAT(made.xml, Catch::Contains("\"node001-gpu-\""));
 }
 
-TEST_CASE("blocks are NVLink domains, the largest with all GPUs of the kind", "[import]") {
+TEST_CASE("blocks become NVLink domains, the largest with all GPUs of the kind", "[import]") {
   const cluster::NodeKind kind = cluster::find_node_kind("gb200-nvl72");
   const auto made =
       cluster::import_fabric(cluster::read_slurm_conf(sample("blocks.conf")), kind, {});
   // 18 and 16 trays of 72 / 18 = 4 GPUs; 72 x 47 = 3384 and 64 x 47 = 3008 GB/s up.
-  CHECK(shown(made.xml) ==
+  CHECK(summary(made.xml) ==
         "2 nodes, 136 GPUs, leaf-spine 1 x 3008 leaf-spine 1 x 3384 nic 136 x 47 nvlink 136 x 677, "
         "4 links, 47 GB/s");
-  CHECK(tests::finding(made.findings, "GPUs of a host")->value == "4, with 4 NICs");
-  CHECK(tests::finding(made.findings, "switch above all")->value == "core");
+  CHECK(tests::finding(made.findings, "GPUs per host")->value == "4, with 4 NICs");
+  CHECK(tests::finding(made.findings, "top switch")->value == "core");
   CHECK_THAT(tests::fault_of([&] {
                cluster::import_fabric(cluster::read_slurm_conf(typed("BlockName=b Nodes=t[1-7]\n")),
                                       kind, {});
              }),
-             Catch::StartsWith("1: 72 GPUs and 72 NICs of gb200-nvl72 are no whole number for each "
-                               "of 7 hosts of a block; say with --host-gpus"));
+             Catch::StartsWith("1: 72 GPUs and 72 NICs of gb200-nvl72 cannot be divided evenly "
+                               "among 7 hosts of a block; give"));
   const auto part = cluster::import_fabric(
       cluster::read_slurm_conf(typed("BlockName=b Nodes=t[1-7]\n")), kind, {.host_gpus = 4});
   CHECK(tests::finding(part.findings, "NVLink domains")->value == "1, 28 GPUs");
 }
 
-TEST_CASE("of several topologies the cluster's default is taken, or the one that is named",
-          "[import]") {
+TEST_CASE("the named topology is read, or else the cluster's default", "[import]") {
   const FabricParts main = cluster::read_slurm_yaml(sample("topology.yaml"), "");
   CHECK(main.domains.empty());
   CHECK(main.hosts.size() == 8);
@@ -86,7 +86,7 @@ TEST_CASE("of several topologies the cluster's default is taken, or the one that
   CHECK(racks.hosts.size() == 36);
 }
 
-TEST_CASE("blank, continued and commented lines of topology.conf are one file", "[import]") {
+TEST_CASE("topology.conf can have blank, continued and commented lines", "[import]") {
   const FabricParts parts = cluster::read_slurm_conf(
       typed("# a\n\nswitchname=s \\\n  SWITCHES=l[1-2] # up\nSwitchName=l1 Nodes=a\n"
             "SwitchName=l2 Nodes=b LinkSpeed=100\n"));
@@ -94,33 +94,34 @@ TEST_CASE("blank, continued and commented lines of topology.conf are one file", 
   CHECK(parts.switches[0].line == 3);
 }
 
-TEST_CASE("what no topology.conf says is told by line", "[import]") {
+TEST_CASE("a malformed topology.conf is rejected with its line", "[import]") {
   const std::string leaves = "SwitchName=l1 Nodes=a\nSwitchName=l2 Nodes=b\n";
   CHECK_THAT(fault_of(leaves + "SwitchName=s Switches=l[1-3]\n"),
-             Catch::StartsWith("3: switch 'l3' is below 's', but no line tells of it"));
+             Catch::StartsWith("3: switch 'l3' is below 's', but no line defines it"));
   CHECK_THAT(fault_of(leaves + "SwitchName=l3 Nodes=a\n"),
-             Catch::StartsWith("3: node 'a' is on switch 'l1' too, by line 1"));
+             Catch::StartsWith("3: node 'a' is also on switch 'l1' (line 1)"));
   CHECK_THAT(fault_of(leaves + "SwitchName=l1 Nodes=c\n"),
-             Catch::StartsWith("3: switch 'l1' stands twice, first at line 1"));
+             Catch::StartsWith("3: switch 'l1' is defined twice, first at line 1"));
   CHECK_THAT(fault_of(leaves + "SwitchName=s Switches=l1\nSwitchName=t Switches=l[1-2]\n"),
-             Catch::StartsWith("4: switch 'l1' is below 's' too, by line 3"));
+             Catch::StartsWith("4: switch 'l1' is also below 's' (line 3)"));
   CHECK_THAT(fault_of(leaves + "SwitchName=s Switches=t\nSwitchName=t Switches=s\n"),
              Catch::StartsWith("3: switch 's' is above itself"));
   CHECK_THAT(fault_of(leaves + "SwitchName=s\n"), Catch::Contains("neither switches nor nodes"));
   CHECK_THAT(fault_of(leaves + "SwitchName=s Switch=l1\n"),
              Catch::StartsWith("3: key 'switch' is unknown; allowed: SwitchName, "));
   CHECK_THAT(fault_of(leaves + "SwitchName=l3 Nodes=n[1-\n"),
-             Catch::StartsWith("3: 'n[1-' is no list of hosts: '[' is not closed"));
+             Catch::StartsWith("3: 'n[1-' is not a hostlist: '[' is not closed"));
   CHECK_THAT(fault_of(leaves + "BlockName=b Nodes=a\n"),
-             Catch::StartsWith("2: node 'b' is in no block"));
+             Catch::StartsWith("2: node 'b' is not in a block"));
 }
 
-TEST_CASE("what no topology.yaml says is told by line", "[import]") {
+TEST_CASE("a malformed topology.yaml is rejected with its line", "[import]") {
   CHECK_THAT(fault_of_yaml("- topology: a\n  flat: true\n"),
              Catch::StartsWith("1: has no topology with a tree or a block"));
-  CHECK_THAT(fault_of_yaml("- topology: a\n  flat: true\n", "a"), Catch::Contains("is flat"));
+  CHECK_THAT(fault_of_yaml("- topology: a\n  flat: true\n", "a"),
+             Catch::Contains("is a flat topology"));
   CHECK_THAT(fault_of_yaml("- topology: a\n  tree:\n    switches: []\n", "b"),
-             Catch::StartsWith("1: has no topology 'b'; there are a"));
+             Catch::StartsWith("1: has no topology 'b'; choose from a"));
   CHECK_THAT(fault_of_yaml("- topology: a\n  tree:\n    switches:\n      - nodes: x\n"),
              Catch::StartsWith("4: switch is missing"));
   CHECK_THAT(fault_of_yaml("- topology: a\n  tree: [\n"),

@@ -10,34 +10,34 @@ using namespace pipewright;
 
 namespace {
 
-// What reading a platform of this text answers, without the folder's name.
+// Error of reading a platform with this text, without the directory.
 std::string complaint(const std::string& text) {
   const tests::Workplace place;
   place.write("p.xml", text);
   try {
     cluster::read_platform_file(place.folder() / "p.xml");
   } catch (const cluster::Error& error) {
-    const std::string what = error.what();
-    return what.substr(what.find("p.xml"));
+    const std::string message = error.what();
+    return message.substr(message.find("p.xml"));
   }
   return "";
 }
 
-std::string platform(const std::string& inside) {
+std::string platform(const std::string& content) {
   return "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
          "<platform version=\"4.1\">\n" +
-         inside + "\n</platform>\n";
+         content + "\n</platform>\n";
 }
 
 }  // namespace
 
-TEST_CASE("what SimGrid would die of is told with file and line", "[platform]") {
+TEST_CASE("faults at which SimGrid would exit are reported with file and line", "[platform]") {
   CHECK(complaint("") == "p.xml:1: No document element found");
   CHECK_THAT(complaint(platform("<zone id='a' routing='Full'>")), Catch::StartsWith("p.xml:5: "));
   CHECK(complaint("<clusters/>") ==
-        "p.xml: has no <platform>; a SimGrid platform file was expected");
+        "p.xml: has no <platform> element; a SimGrid platform file was expected");
   CHECK_THAT(complaint(platform("<zone id='a' routing='Fool'/>")),
-             Catch::StartsWith("p.xml:4: routing 'Fool' is unknown; there are Full, "));
+             Catch::StartsWith("p.xml:4: routing 'Fool' is unknown; choose from Full, "));
   CHECK(complaint(platform("<zone id='a' routing='Full'>\n<link id='l' bandwidth='1GBps' "
                            "latency='-1us'/></zone>")) ==
         "p.xml:5: latency '-1us' of link 'l' must be finite and >= 0");
@@ -48,26 +48,25 @@ TEST_CASE("what SimGrid would die of is told with file and line", "[platform]") 
         "p.xml:4: speed '0f' of host 'h' must be finite and > 0");
 }
 
-TEST_CASE("hosts, links and latencies that change in the course of a run are refused",
-          "[platform]") {
-  const auto inside = [](const std::string& text) {
+TEST_CASE("hosts, links and latencies that change during a run are rejected", "[platform]") {
+  const auto content = [](const std::string& text) {
     return complaint(platform("<zone id='a' routing='Full'>\n" + text + "</zone>"));
   };
-  CHECK(inside("<host id='h' speed='1Tf' state_file='f'/>") ==
-        "p.xml:5: host 'h' has a state_file, by which it changes in the course of a run; take that "
-        "out: GPUs do not fail here");
+  CHECK(content("<host id='h' speed='1Tf' state_file='f'/>") ==
+        "p.xml:5: host 'h' has a state_file, which changes it during a run; remove it: a run has "
+        "no failing GPUs");
   CHECK_THAT(
-      inside("<link id='l' bandwidth='1GBps' state_file='f'/>"),
+      content("<link id='l' bandwidth='1GBps' state_file='f'/>"),
       Catch::StartsWith("p.xml:5: link 'l' has a state_file") && Catch::Contains("slow_links"));
-  CHECK_THAT(inside("<link id='l' bandwidth='1GBps' latency_file='f'/>"),
+  CHECK_THAT(content("<link id='l' bandwidth='1GBps' latency_file='f'/>"),
              Catch::StartsWith("p.xml:5: link 'l' has a latency_file"));
   CHECK_THAT(complaint(platform("<zone id='a' routing='Full'/>\n"
                                 "<trace_connect kind='LINK_AVAIL' trace='t' element='l'/>")),
-             Catch::StartsWith("p.xml:5: trace_connect has 'l' change by kind LINK_AVAIL"));
-  CHECK(inside("<link id='l' bandwidth='1GBps' bandwidth_file='f'/>") == "");
+             Catch::StartsWith("p.xml:5: trace_connect changes 'l' (kind LINK_AVAIL)"));
+  CHECK(content("<link id='l' bandwidth='1GBps' bandwidth_file='f'/>") == "");
 }
 
-TEST_CASE("Wi-Fi is no link of GPUs", "[platform]") {
+TEST_CASE("Wi-Fi is rejected", "[platform]") {
   CHECK_THAT(
       complaint(platform("<zone id='a' routing='Full'>\n<zone id='w' routing='WIFI'/></zone>")),
       Catch::StartsWith("p.xml:5: zone 'w' is Wi-Fi") && Catch::Contains("SPLITDUPLEX"));
@@ -76,9 +75,10 @@ TEST_CASE("Wi-Fi is no link of GPUs", "[platform]") {
              Catch::StartsWith("p.xml:5: link 'l' is Wi-Fi"));
 }
 
-TEST_CASE("what a platform file cannot have is told with its line", "[platform]") {
-  CHECK(complaint(platform("<zone id='a' routing='Full'/>\n<zone id='b' routing='Full'/>")) ==
-        "p.xml:5: zone 'b' is the second in <platform>, after 'a'; put both into one zone");
+TEST_CASE("elements that are not allowed are reported with their line", "[platform]") {
+  CHECK(
+      complaint(platform("<zone id='a' routing='Full'/>\n<zone id='b' routing='Full'/>")) ==
+      "p.xml:5: zone 'b' follows 'a' in <platform>, which allows only one; put both into one zone");
   CHECK_THAT(complaint(platform("<config id='c'>\n<prop id='network/latency-factor' value='10'/>"
                                 "</config><zone id='a' routing='Full'/>")),
              Catch::StartsWith("p.xml:5: <config> sets network/latency-factor"));
@@ -87,10 +87,10 @@ TEST_CASE("what a platform file cannot have is told with its line", "[platform]"
   std::string nested;
   for (int i = 0; i < 20'000; ++i) nested += fmt::format("<zone id='{}' routing='Full'>\n", i);
   for (int i = 0; i < 20'000; ++i) nested += "</zone>";
-  CHECK_THAT(complaint(platform(nested)), Catch::Contains("stands in more than 100 others"));
+  CHECK_THAT(complaint(platform(nested)), Catch::Contains("is nested more than 100 levels deep"));
 }
 
-TEST_CASE("no file, or a folder, is no platform", "[platform]") {
+TEST_CASE("missing files and directories are rejected", "[platform]") {
   const tests::Workplace place;
   CHECK_THROWS_WITH(cluster::read_platform_file(place.folder() / "none.xml"),
                     Catch::EndsWith("none.xml: no such platform file"));

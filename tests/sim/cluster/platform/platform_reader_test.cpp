@@ -15,26 +15,26 @@ using cluster::Platform;
 
 namespace {
 
-std::string document(const std::string& inside) {
+std::string document(const std::string& content) {
   return "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
          "<platform version=\"4.1\">\n" +
-         inside + "\n</platform>\n";
+         content + "\n</platform>\n";
 }
 
-std::optional<Platform> read(const std::string& inside) {
-  return cluster::read_platform(cluster::PlatformFile("p.xml", document(inside)));
+std::optional<Platform> read(const std::string& content) {
+  return cluster::read_platform(cluster::PlatformFile("p.xml", document(content)));
 }
 
-std::string complaint(const std::string& inside) {
+std::string complaint(const std::string& content) {
   try {
-    read(inside);
+    read(content);
   } catch (const cluster::Error& error) {
     return error.what();
   }
   return "";
 }
 
-// Two hosts and a link between them, with `more` after the hosts.
+// Two hosts in a zone, followed by `more`.
 std::string pair(const std::string& more) {
   return "<zone id='z' routing='Full'>\n<host id='a' speed='1Tf'/>\n<host id='b' speed='1Tf'/>\n" +
          more + "</zone>";
@@ -51,9 +51,9 @@ std::unordered_map<std::string, Index> vertices(const Platform& platform) {
 
 std::string link_names(const Platform& platform, Index from, Index to) {
   std::vector<Index> links;
-  cluster::Hole hole;
+  cluster::MissingHop missing_hop;
   const cluster::PlatformRoutes routes(platform, {});
-  if (!routes.append_one(from, to, links, hole)) return "none";
+  if (!routes.append_first(from, to, links, missing_hop)) return "none";
   std::string text;
   for (const Index link : links) text += platform.links[link].name + " ";
   return text;
@@ -64,8 +64,8 @@ std::string link_names(const Platform& platform, const std::string& from, const 
   return link_names(platform, index.at(from), index.at(to));
 }
 
-// The first pair of hosts between which SimGrid, which loads the same file, finds another way than
-// we do, or other links. Hosts that are GPUs of different nodes go by their NICs in both.
+// First pair of hosts for which SimGrid, loading the same file, finds a different route. GPUs of
+// different nodes are represented by their NICs in both.
 std::string difference(const std::filesystem::path& path) {
   return tests::in_child([&]() -> std::string {
     const cluster::PlatformFile file = cluster::read_platform_file(path);
@@ -79,14 +79,15 @@ std::string difference(const std::filesystem::path& path) {
         if (from == to) continue;
         cluster::Route route;
         simgrid->find(from, to, route);
-        std::string theirs;
-        for (const auto* link : route.links) theirs += cluster::Cluster::link_name(link) + " ";
-        std::string ours = link_names(*platform, index.at(cluster::name_of(route.source)),
-                                      index.at(cluster::name_of(route.destination)));
-        if (ours == "none") ours = "";
-        if (ours != theirs)
-          return cluster::name_of(from) + " to " + cluster::name_of(to) + ": " + ours + "against " +
-                 theirs;
+        std::string simgrid_links;
+        for (const auto* link : route.links)
+          simgrid_links += cluster::Cluster::link_name(link) + " ";
+        std::string own_links = link_names(*platform, index.at(cluster::name_of(route.source)),
+                                           index.at(cluster::name_of(route.destination)));
+        if (own_links == "none") own_links = "";
+        if (own_links != simgrid_links)
+          return cluster::name_of(from) + " to " + cluster::name_of(to) + ": " + own_links +
+                 "against " + simgrid_links;
         ++compared;
       }
     return compared > 0 ? "" : "nothing compared";
@@ -95,7 +96,7 @@ std::string difference(const std::filesystem::path& path) {
 
 }  // namespace
 
-TEST_CASE("routes are those that SimGrid finds in the same file", "[platform]") {
+TEST_CASE("routes are equal to those of SimGrid for the same file", "[platform]") {
   for (const auto& entry :
        std::filesystem::directory_iterator(PIPEWRIGHT_ROOT "/platforms/clusters")) {
     CAPTURE(entry.path());
@@ -104,7 +105,7 @@ TEST_CASE("routes are those that SimGrid finds in the same file", "[platform]") 
   CHECK(difference(PIPEWRIGHT_TEST_DATA "/clusters/bench.xml") == "");
 }
 
-TEST_CASE("routes of made fabrics are those that SimGrid finds", "[platform]") {
+TEST_CASE("routes of generated fabrics are equal to those of SimGrid", "[platform]") {
   const tests::Workplace place;
   constexpr const char* pcie_node = PIPEWRIGHT_TEST_DATA "/nodes/pcie.yaml";
   for (const char* fabric : {"rail", "leaf-spine", "fat-tree", "dragonfly", "torus"})
@@ -120,7 +121,8 @@ TEST_CASE("routes of made fabrics are those that SimGrid finds", "[platform]") {
     }
 }
 
-TEST_CASE("ways through a torus are SimGrid's, whatever its sides", "[platform]") {
+TEST_CASE("routes through a torus are equal to those of SimGrid, for any dimensions",
+          "[platform]") {
   const tests::Workplace place;
   for (const std::vector<std::uint32_t>& sides :
        {std::vector<std::uint32_t>{3, 2, 2}, {4, 4}, {5, 3}, {7}, {2, 2, 2}, {6, 2}, {1}}) {
@@ -135,7 +137,8 @@ TEST_CASE("ways through a torus are SimGrid's, whatever its sides", "[platform]"
   }
 }
 
-TEST_CASE("a duplex link is two, and the way back takes the other one", "[platform]") {
+TEST_CASE("a duplex link has two directions, and the return route uses the opposite one",
+          "[platform]") {
   const auto platform =
       read(pair(duplex + "<route src='a' dst='b'><link_ctn id='l' direction='UP'/>"
                          "</route>"));
@@ -147,7 +150,7 @@ TEST_CASE("a duplex link is two, and the way back takes the other one", "[platfo
   CHECK(platform->links[0].link_class == "l");
 }
 
-TEST_CASE("a route that is not symmetrical leads one way", "[platform]") {
+TEST_CASE("an asymmetrical route leads in one direction", "[platform]") {
   const auto platform =
       read(pair("<link id='l' bandwidth='1GBps'/>"
                 "<route src='a' dst='b' symmetrical='NO'><link_ctn id='l'/>"
@@ -157,58 +160,59 @@ TEST_CASE("a route that is not symmetrical leads one way", "[platform]") {
   CHECK(link_names(*platform, "b", "a") == "none");
 }
 
-TEST_CASE("what goes beyond plain zones and clusters is left to SimGrid", "[platform]") {
-  for (const std::string inside :
+TEST_CASE("elements beyond plain zones and clusters are left to SimGrid", "[platform]") {
+  for (const std::string content :
        {"<zone id='z' routing='Vivaldi'/>",
         "<zone id='z' routing='Full'><host id='a' speed='1Tf' speed_file='f'/></zone>",
         "<cluster id='c' prefix='' suffix='' radical='0-7' speed='1Tf' bw='1GBps' lat='0' "
         "topology='FAT_TREE' topo_parameters='2;4,4;1,2;1,2'/>",
         "<config id='x'><prop id='a' value='b'/></config><zone id='z' routing='Full'/>",
         "<zone id='z' routing='Full'><peer id='a'/></zone>"}) {
-    CAPTURE(inside);
-    CHECK_FALSE(read(inside));
+    CAPTURE(content);
+    CHECK_FALSE(read(content));
   }
-  // Three routes in a circle: there are two ways round.
-  const std::string circle =
+  // Three routes in a cycle: there are two paths between any two hosts.
+  const std::string path =
       "<zone id='z' routing='Floyd'><host id='a' speed='1Tf'/><host id='b' speed='1Tf'/>"
       "<host id='c' speed='1Tf'/><link id='l' bandwidth='1GBps'/>"
       "<route src='a' dst='b'><link_ctn id='l'/></route>"
       "<route src='b' dst='c'><link_ctn id='l'/></route>";
-  CHECK(read(circle + "</zone>"));
-  const auto round = read(circle + "<route src='c' dst='a'><link_ctn id='l'/></route></zone>");
-  REQUIRE(round);
-  CHECK(round->zones.front().routing == Platform::Routing::graph);
+  CHECK(read(path + "</zone>"));
+  const auto cyclic = read(path + "<route src='c' dst='a'><link_ctn id='l'/></route></zone>");
+  REQUIRE(cyclic);
+  CHECK(cyclic->zones.front().routing == Platform::Routing::graph);
 }
 
-TEST_CASE("what SimGrid does not accept is told with file and line", "[platform]") {
-  CHECK(complaint("") == "p.xml:3: <platform> is empty; hosts and links stand in a <zone>");
+TEST_CASE("faults that SimGrid rejects are reported with file and line", "[platform]") {
+  CHECK(complaint("") == "p.xml:3: <platform> is empty; put hosts and links into a <zone>");
   CHECK_THAT(complaint(pair("<host id='a' speed='1Tf'/>")),
-             Catch::StartsWith("p.xml:7: a second thing is called 'a'"));
+             Catch::StartsWith("p.xml:7: the name 'a' is used twice"));
   CHECK_THAT(complaint(pair("<link id='l' bandwidth='1GBps'/>\n<link id='l' bandwidth='1GBps'/>")),
-             Catch::StartsWith("p.xml:8: a second link is called 'l'"));
+             Catch::StartsWith("p.xml:8: the name 'l' is used by two links"));
   CHECK_THAT(complaint(pair("<route src='a' dst='x'/>")),
-             Catch::StartsWith("p.xml:7: the end of a route 'x' names nothing above this line"));
+             Catch::StartsWith("p.xml:7: route end 'x' is not defined above this line"));
   CHECK_THAT(complaint(pair("<route src='a' dst='b'/>")),
              Catch::EndsWith("p.xml:7: the route from 'a' to 'b' has no <link_ctn>"));
   CHECK_THAT(complaint(pair("<route src='a' dst='b'><link_ctn id='m'/></route>")),
-             Catch::Contains("uses link 'm', which is not above this line"));
+             Catch::Contains("uses link 'm', which is not defined above this line"));
   CHECK_THAT(complaint(pair(duplex + "<route src='a' dst='b'><link_ctn id='l'/></route>")),
-             Catch::StartsWith("p.xml:8: link 'l' is SPLITDUPLEX; say which way"));
+             Catch::StartsWith("p.xml:8: link 'l' is SPLITDUPLEX; add direction"));
   CHECK_THAT(complaint(pair("<link id='l' bandwidth='1GBps'/><route src='a' dst='b'>"
                             "<link_ctn id='l' direction='UP'/></route>")),
-             Catch::Contains("link 'l' has no directions"));
+             Catch::Contains("link 'l' is not SPLITDUPLEX"));
   CHECK_THAT(complaint(pair("<link id='l' bandwidth='1GBps'/>\n"
                             "<route src='a' dst='b'><link_ctn id='l'/></route>\n"
                             "<route src='b' dst='a'><link_ctn id='l'/></route>\n")),
-             Catch::StartsWith("p.xml:9: a second route leads from 'b' to 'a'"));
+             Catch::StartsWith("p.xml:9: two routes lead from 'b' to 'a'"));
   CHECK_THAT(complaint(pair("<link id='l' bandwidth='1GBps'/>\n"
                             "<route src='a' dst='b'><link_ctn id='l'/></route>\n"
                             "<host id='c' speed='1Tf'/>\n")),
-             Catch::StartsWith("p.xml:9: <host> stands after a route"));
+             Catch::StartsWith("p.xml:9: <host> follows a route"));
   CHECK_THAT(complaint(pair("<zone id='y' routing='Full'/>")),
              Catch::StartsWith("p.xml:7: zone 'z' has hosts, so it cannot have zones"));
-  CHECK_THAT(complaint(pair("<link id='l' bandwidth='1Gxps'/>")),
-             Catch::StartsWith("p.xml:7: bandwidth '1Gxps' of link 'l' is no number with a unit"));
+  CHECK_THAT(
+      complaint(pair("<link id='l' bandwidth='1Gxps'/>")),
+      Catch::StartsWith("p.xml:7: bandwidth '1Gxps' of link 'l' is not a number with a unit"));
   CHECK_THAT(complaint("<zone id='z' routing='Full'><host id='a'/></zone>"),
              Catch::StartsWith("p.xml:4: <host> 'a' lacks speed=\"..\""));
   CHECK_THAT(complaint("<cluster id='c' prefix='' suffix='' radical='7-0' speed='1Tf' bw='1GBps' "
@@ -216,7 +220,7 @@ TEST_CASE("what SimGrid does not accept is told with file and line", "[platform]
              Catch::StartsWith("p.xml:4: radical '7-0' of cluster 'c' must be numbers and ranges"));
 }
 
-TEST_CASE("a zoneRoute joins zones by gateways inside them", "[platform]") {
+TEST_CASE("a zoneRoute connects zones by gateways inside them", "[platform]") {
   const auto zones = [](const std::string& route) {
     return "<zone id='top' routing='Full'>\n<zone id='x' routing='Full'><router id='gx'/></zone>\n"
            "<zone id='y' routing='Full'><router id='gy'/></zone>\n"
@@ -230,5 +234,5 @@ TEST_CASE("a zoneRoute joins zones by gateways inside them", "[platform]") {
   CHECK(route("gx", "y") == "");
   CHECK_THAT(route("gy", "y"), Catch::EndsWith("gateway 'gy' is not in zone 'x'"));
   CHECK_THAT(route("x", "y"), Catch::Contains("gateway 'x' is a zone"));
-  CHECK_THAT(route("gx", "gy"), Catch::Contains("'gy' is no zone"));
+  CHECK_THAT(route("gx", "gy"), Catch::Contains("'gy' is not a zone"));
 }

@@ -18,8 +18,8 @@ using config::MultipathBy;
 
 namespace {
 
-// Two leaves, each with two nodes of one GPU that has a NIC of 100 GB/s, under four spines of
-// 10 GB/s a cable. `nics` of a node are ports of its leaf.
+// Two leaves, each with two nodes of one GPU and a NIC of 100 GB/s, below four spines with links of
+// 10 GB/s. `nics` is the number of ports per node.
 std::string fabric(std::uint32_t nics = 1) {
   std::string text =
       "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -52,25 +52,25 @@ std::string fabric(std::uint32_t nics = 1) {
   return text + "</zone></zone></platform>";
 }
 
-std::string ask(const std::string& text, const std::function<std::string(Cluster&)>& question,
-                const Multipath& multipath = {}) {
+std::string query(const std::string& text, const std::function<std::string(Cluster&)>& evaluate,
+                  const Multipath& multipath = {}) {
   const tests::Workplace place;
   place.write("p.xml", text);
   return tests::in_child([&] {
     Cluster cluster = Cluster::load(place.folder() / "p.xml", {}, multipath);
-    return question(cluster);
+    return evaluate(cluster);
   });
 }
 
-// GB/s from one GPU to another, and the parts of a flow on each link.
-std::string way(const Cluster& cluster, std::size_t from, std::size_t to) {
+// Bandwidth and latency between two GPUs, and the parts of a flow on each link.
+std::string route_text(const Cluster& cluster, std::size_t from, std::size_t to) {
   const cluster::Route route = cluster.route(cluster.gpus()[from], cluster.gpus()[to]);
   std::map<std::string, int> times;
   for (const auto* link : route.links) ++times[Cluster::link_name(link)];
   std::string text = fmt::format("{:g} GB/s, {:g} us:", route.bandwidth / 1e9, route.latency * 1e6);
   for (const auto* link : cluster.links())
-    if (const auto found = times.find(Cluster::link_name(link)); found != times.end())
-      text += fmt::format(" {} {}/{}", found->first, found->second, cluster.parts_of(link));
+    if (const auto entry = times.find(Cluster::link_name(link)); entry != times.end())
+      text += fmt::format(" {} {}/{}", entry->first, entry->second, cluster.parts_of(link));
   return text;
 }
 
@@ -80,102 +80,103 @@ std::string halves(const Cluster& cluster) {
 
 }  // namespace
 
-TEST_CASE("a flow is spread over all spines, and two halves have all of them", "[routes]") {
-  CHECK(ask(fabric(), [](auto& cluster) { return way(cluster, 0, 3); }) ==
+TEST_CASE("a flow is spread over all spines, and the bisection uses all of them", "[routes]") {
+  CHECK(query(fabric(), [](auto& cluster) { return route_text(cluster, 0, 3); }) ==
         "40 GB/s, 4 us: leaf-0_link_0_UP 1/1 leaf-1_link_3_DOWN 1/1 up-0-0_UP 1/4 up-0-1_UP 1/4 "
         "up-0-2_UP 1/4 up-0-3_UP 1/4 up-1-0_DOWN 1/4 up-1-1_DOWN 1/4 up-1-2_DOWN 1/4 "
         "up-1-3_DOWN 1/4");
-  CHECK(ask(fabric(), [](auto& cluster) { return halves(cluster); }) == "40");
-  CHECK(ask(fabric(), [](auto& cluster) { return way(cluster, 0, 1); }) ==
+  CHECK(query(fabric(), [](auto& cluster) { return halves(cluster); }) == "40");
+  CHECK(query(fabric(), [](auto& cluster) { return route_text(cluster, 0, 1); }) ==
         "100 GB/s, 2 us: leaf-0_link_0_UP 1/1 leaf-0_link_1_DOWN 1/1");
 }
 
-TEST_CASE("a hash takes one spine for a pair, and another seed perhaps another", "[routes]") {
+TEST_CASE("a hash chooses one spine per pair, depending on the seed", "[routes]") {
   const auto spines = [](std::uint32_t seed, std::uint32_t flows) {
-    return ask(fabric(), [](auto& cluster) { return way(cluster, 0, 3); },
-               {.by = MultipathBy::hash, .seed = seed, .flows = flows});
+    return query(fabric(), [](auto& cluster) { return route_text(cluster, 0, 3); },
+                 {.by = MultipathBy::hash, .seed = seed, .flows = flows});
   };
-  std::set<std::string> ways;
+  std::set<std::string> texts;
   for (std::uint32_t seed = 1; seed < 12; ++seed) {
     CHECK_THAT(spines(seed, 1), Catch::StartsWith("10 GB/s, 4 us: leaf-0_link_0_UP 1/1"));
-    ways.insert(spines(seed, 1));
+    texts.insert(spines(seed, 1));
   }
-  CHECK(ways.size() == 4);
+  CHECK(texts.size() == 4);
   CHECK(spines(1, 1) == spines(1, 1));
-  // Of two flows each has half.
-  const std::string two = spines(1, 2);
-  CHECK((two.starts_with("20 GB/s") || two.starts_with("10 GB/s")));
-  CHECK_THAT(two, Catch::Contains("/2"));
+  // Two flows have half of the data each.
+  const std::string two_flows = spines(1, 2);
+  CHECK((two_flows.starts_with("20 GB/s") || two_flows.starts_with("10 GB/s")));
+  CHECK_THAT(two_flows, Catch::Contains("/2"));
 }
 
-TEST_CASE("traffic goes round a failed spine, and nobody is cut off", "[routes]") {
-  CHECK(ask(fabric(),
-            [](auto& cluster) {
-              cluster.scale_link("spine-2-switch", 0);
-              return way(cluster, 0, 3) + "; " + halves(cluster);
-            }) ==
+TEST_CASE("traffic avoids a failed spine, and no GPU is cut off", "[routes]") {
+  CHECK(query(fabric(),
+              [](auto& cluster) {
+                cluster.scale_link("spine-2-switch", 0);
+                return route_text(cluster, 0, 3) + "; " + halves(cluster);
+              }) ==
         "30 GB/s, 4 us: leaf-0_link_0_UP 1/1 leaf-1_link_3_DOWN 1/1 up-0-0_UP 1/3 up-0-1_UP 1/3 "
         "up-0-3_UP 1/3 up-1-0_DOWN 1/3 up-1-1_DOWN 1/3 up-1-3_DOWN 1/3; 30");
-  // And as before, once it works again.
-  CHECK(ask(fabric(), [](auto& cluster) {
+  // The bisection is restored once the spine works again.
+  CHECK(query(fabric(), [](auto& cluster) {
           cluster.scale_link("spine-2-switch", 0);
           cluster.scale_link("spine-2-switch", 1);
           return halves(cluster);
         }) == "40");
 }
 
-TEST_CASE("of one cable, what it lacks is not shared out: it is the narrowest", "[routes]") {
-  // A quarter of a flow waits for half of a cable.
-  CHECK(ask(fabric(), [](auto& cluster) {
+TEST_CASE("a slow cable limits the flow instead of being balanced", "[routes]") {
+  // A quarter of the flow uses a cable with half of the bandwidth.
+  CHECK(query(fabric(), [](auto& cluster) {
           cluster.scale_link("up-0-0", 0.5);
           return halves(cluster);
         }) == "20");
 }
 
-TEST_CASE("who has no way left is named", "[routes]") {
-  CHECK(ask(fabric(), [](auto& cluster) -> std::string {
-          cluster.scale_link("port-0", 0);
-          try {
-            return way(cluster, 0, 3);
-          } catch (const cluster::Error& error) {
-            return error.what();
-          }
-        }) == "link 'leaf-0_link_0_UP' has failed, and no other way leads from 'gpu-0' to 'gpu-3'");
-  CHECK(ask(fabric(), [](auto& cluster) -> std::string {
+TEST_CASE("an error names GPUs that are cut off", "[routes]") {
+  CHECK(
+      query(fabric(), [](auto& cluster) -> std::string {
+        cluster.scale_link("port-0", 0);
+        try {
+          return route_text(cluster, 0, 3);
+        } catch (const cluster::Error& error) {
+          return error.what();
+        }
+      }) == "link 'leaf-0_link_0_UP' has failed, and no other route leads from 'gpu-0' to 'gpu-3'");
+  CHECK(query(fabric(), [](auto& cluster) -> std::string {
           cluster.scale_link("leaf-1", 0);
           try {
-            return way(cluster, 0, 3);
+            return route_text(cluster, 0, 3);
           } catch (const cluster::Error& error) {
             return error.what();
           }
         }).ends_with("p.xml: no route leads from 'gpu-0' to 'gpu-3'"));
 }
 
-TEST_CASE("a GPU of two NICs sends over both, by their places", "[routes]") {
-  // Two ports of 100 GB/s; inside of a leaf nothing else is on the way.
-  CHECK(ask(fabric(2), [](auto& cluster) { return way(cluster, 0, 1); }) ==
+TEST_CASE("a GPU with two NICs sends over both, from port i to port i", "[routes]") {
+  // Two ports of 100 GB/s; routes within a leaf have no further links.
+  CHECK(query(fabric(2), [](auto& cluster) { return route_text(cluster, 0, 1); }) ==
         "200 GB/s, 2 us: leaf-0_link_0_UP 1/2 leaf-0_link_1_UP 1/2 leaf-0_link_2_DOWN 1/2 "
         "leaf-0_link_3_DOWN 1/2");
-  CHECK(ask(fabric(2), [](auto& cluster) {
+  CHECK(query(fabric(2), [](auto& cluster) {
           cluster.scale_link("port-3", 0);
-          return way(cluster, 0, 1);
+          return route_text(cluster, 0, 1);
         }) == "100 GB/s, 2 us: leaf-0_link_0_UP 2/2 leaf-0_link_2_DOWN 1/1");
 }
 
-TEST_CASE("a torus goes to the opposite side of a ring both ways round", "[routes]") {
-  // A ring of four corners with cables of 10 GB/s: two are cut, each of which carries as much.
+TEST_CASE("a torus uses both directions to the opposite side of a ring", "[routes]") {
+  // A ring of four corners with cables of 10 GB/s: the bisection crosses two cables.
   const std::string ring =
       "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
       "<platform version=\"4.1\"><cluster id='c' topology='TORUS' topo_parameters='4' prefix='g-' "
       "radical='0-3' suffix='' speed='1Tf' bw='10GBps' lat='1us' sharing_policy='SPLITDUPLEX'>"
       "</cluster></platform>";
-  CHECK(ask(ring, [](auto& cluster) { return halves(cluster); }) == "20");
-  CHECK_THAT(ask(ring, [](auto& cluster) { return way(cluster, 0, 2); }),
+  CHECK(query(ring, [](auto& cluster) { return halves(cluster); }) == "20");
+  CHECK_THAT(query(ring, [](auto& cluster) { return route_text(cluster, 0, 2); }),
              Catch::StartsWith("20 GB/s, 2 us:"));
 }
 
-TEST_CASE("of ways with as few links the one with the least latency is taken", "[routes]") {
-  // As where GPUs reach each other over a switch, or over the gateway to NICs.
+TEST_CASE("among paths with the fewest links, the one with the least latency is used", "[routes]") {
+  // GPUs can reach each other over a switch or over the gateway to NICs.
   const std::string text =
       "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
       "<platform version=\"4.1\"><zone id='z' routing='Floyd'><host id='a' speed='1Tf'/><host "
@@ -187,31 +188,30 @@ TEST_CASE("of ways with as few links the one with the least latency is taken", "
       "<route src='b' dst='gateway'><link_ctn id='bg'/></route>"
       "<route src='a' dst='switch'><link_ctn id='as'/></route>"
       "<route src='b' dst='switch'><link_ctn id='bs'/></route></zone></platform>";
-  CHECK(ask(text, [](auto& cluster) { return way(cluster, 0, 1); }) ==
+  CHECK(query(text, [](auto& cluster) { return route_text(cluster, 0, 1); }) ==
         "9 GB/s, 2 us: as 1/1 bs 1/1");
 }
 
-TEST_CASE("planes and spines that platform make writes carry what one link for all did",
-          "[routes]") {
-  const auto made = [](std::uint32_t spines, std::uint32_t planes, const char* fabric_name,
-                       std::uint32_t leaf_nodes = 2) {
-    cluster::PlatformRequest wanted{.nodes = {{&cluster::find_node_kind("dgx-h100"), 8}},
-                                    .fabric = fabric_name,
-                                    .spines = spines,
-                                    .planes = planes,
-                                    .leaf_nodes = leaf_nodes};
-    return ask(cluster::make_platform(wanted), [](auto& cluster) { return halves(cluster); });
+TEST_CASE("separate planes and spines have the same bisection as merged links", "[routes]") {
+  const auto bisection_of = [](std::uint32_t spines, std::uint32_t planes, const char* fabric_name,
+                               std::uint32_t leaf_nodes = 2) {
+    cluster::PlatformRequest request{.nodes = {{&cluster::find_node_kind("dgx-h100"), 8}},
+                                     .fabric = fabric_name,
+                                     .spines = spines,
+                                     .planes = planes,
+                                     .leaf_nodes = leaf_nodes};
+    return query(cluster::make_platform(request), [](auto& cluster) { return halves(cluster); });
   };
   for (const char* name : {"rail", "fat-tree"}) {
-    CHECK(made(0, 1, name) == "1504");  // 32 NICs of 47 GB/s
-    CHECK(made(4, 1, name) == "1504");
-    CHECK(made(3, 2, name) == "1504");
-    CHECK(made(0, 2, name, 8) == "1504");  // all nodes on the leaves of their rails
-    CHECK(made(4, 4, name, 32) == "1504");
+    CHECK(bisection_of(0, 1, name) == "1504");  // 32 NICs of 47 GB/s
+    CHECK(bisection_of(4, 1, name) == "1504");
+    CHECK(bisection_of(3, 2, name) == "1504");
+    CHECK(bisection_of(0, 2, name, 8) == "1504");  // all nodes on the same rail leaves
+    CHECK(bisection_of(4, 4, name, 32) == "1504");
   }
 }
 
-TEST_CASE("multipath reads seeds and flows", "[routes]") {
+TEST_CASE("multipath accepts seeds and flows", "[routes]") {
   CHECK(config::parse_multipath("spread") == Multipath{});
   CHECK(config::parse_multipath("hash:3:4") ==
         Multipath{.by = MultipathBy::hash, .seed = 3, .flows = 4});

@@ -6,7 +6,7 @@ using namespace pipewright::cluster;
 
 namespace {
 
-// Hosts with properties, kept where Member can point to them.
+// Owns hosts with properties, to which Member points.
 struct Hosts {
   struct Host {
     std::string name;
@@ -16,22 +16,22 @@ struct Hosts {
   explicit Hosts(std::vector<Host> list) : hosts(std::move(list)) {}
 
   std::vector<Member> members() const {
-    const auto if_any = [](const std::string& text) { return text.empty() ? nullptr : &text; };
-    std::vector<Member> all;
+    const auto or_null = [](const std::string& text) { return text.empty() ? nullptr : &text; };
+    std::vector<Member> members;
     for (const Host& host : hosts)
-      all.push_back({.name = &host.name,
-                     .zone = host.zone,
-                     .gpu = if_any(host.gpu),
-                     .node = if_any(host.node),
-                     .nics = if_any(host.nics)});
-    return all;
+      members.push_back({.name = &host.name,
+                         .zone = host.zone,
+                         .gpu = or_null(host.gpu),
+                         .node = or_null(host.node),
+                         .nics = or_null(host.nics)});
+    return members;
   }
   std::vector<Host> hosts;
 };
 
 }  // namespace
 
-TEST_CASE("GPUs of a zone are a node and share its NICs out in order", "[roles]") {
+TEST_CASE("GPUs of a zone are a node and share its NICs in natural order", "[roles]") {
   const Hosts hosts({{"g10", 0, "a", "", "n-[0-1]"},
                      {"g2", 0, "a", "", "n-[0-1]"},
                      {"g1", 0, "a", "", "n-[0-1]"},
@@ -41,46 +41,46 @@ TEST_CASE("GPUs of a zone are a node and share its NICs out in order", "[roles]"
                      {"n-1", 2, "", "", ""}});
   const Roles roles = assign_roles(hosts.members());
   CHECK(roles.gpus == std::vector<Index>{2, 1, 0, 3, 4});
-  CHECK(roles.of[2].nics == std::vector<Index>{5});
-  CHECK(roles.of[1].nics == std::vector<Index>{5});
-  CHECK(roles.of[0].nics == std::vector<Index>{6});
-  CHECK(roles.of[3].nics == std::vector<Index>{6});
-  CHECK(roles.of[4].nics == std::vector<Index>{6});
-  CHECK(roles.of[0].node == 0);
-  CHECK(roles.of[4].node == 1);
-  CHECK_FALSE(roles.of[5].is_gpu);
+  CHECK(roles.by_member[2].nics == std::vector<Index>{5});
+  CHECK(roles.by_member[1].nics == std::vector<Index>{5});
+  CHECK(roles.by_member[0].nics == std::vector<Index>{6});
+  CHECK(roles.by_member[3].nics == std::vector<Index>{6});
+  CHECK(roles.by_member[4].nics == std::vector<Index>{6});
+  CHECK(roles.by_member[0].node == 0);
+  CHECK(roles.by_member[4].node == 1);
+  CHECK_FALSE(roles.by_member[5].is_gpu);
 }
 
-TEST_CASE("without a property gpu, all hosts but NICs are GPUs", "[roles]") {
+TEST_CASE("without a property gpu, all hosts except NICs are GPUs", "[roles]") {
   const Hosts hosts({{"a", 0, "", "", "n"}, {"b", 0, "", "", ""}, {"n", 1, "", "", ""}});
   const Roles roles = assign_roles(hosts.members());
   CHECK(roles.gpus == std::vector<Index>{0, 1});
-  CHECK(roles.of[1].nics.empty());
+  CHECK(roles.by_member[1].nics.empty());
 }
 
-TEST_CASE("a property node joins hosts of several zones, or parts one", "[roles]") {
+TEST_CASE("a property node combines hosts of several zones, or divides a zone", "[roles]") {
   const Hosts hosts({{"a", 0, "x", "left", ""},
                      {"b", 1, "x", "left", ""},
                      {"c", 1, "x", "right", ""},
                      {"d", 1, "x", "", ""}});
   const Roles roles = assign_roles(hosts.members());
-  CHECK(roles.of[0].node == 0);
-  CHECK(roles.of[1].node == 0);
-  CHECK(roles.of[2].node == 1);
-  CHECK(roles.of[3].node == 2);
+  CHECK(roles.by_member[0].node == 0);
+  CHECK(roles.by_member[1].node == 0);
+  CHECK(roles.by_member[2].node == 1);
+  CHECK(roles.by_member[3].node == 2);
 }
 
-TEST_CASE("a NIC that is not there, or that cannot be shared, is a fault", "[roles]") {
+TEST_CASE("a missing NIC and NICs that cannot be shared evenly are rejected", "[roles]") {
   const auto fault = [](const std::string& nics) {
     const Hosts hosts({{"a", 0, "x", "", nics}, {"b", 0, "x", "", nics}, {"c", 0, "x", "", nics}});
     try {
       assign_roles(hosts.members());
-    } catch (const MemberFault& found) {
-      return found.what;
+    } catch (const MemberError& error) {
+      return error.message;
     }
     return std::string();
   };
-  CHECK(fault("eth") == "nic 'eth' is no host of this platform");
+  CHECK(fault("eth") == "nic 'eth' is not a host of this platform");
   CHECK_THAT(fault("eth-[0-1]"), Catch::StartsWith("3 GPUs cannot share 2 NICs evenly"));
   CHECK_THAT(fault("eth-[0"), Catch::StartsWith("nic 'eth-[0' must name hosts"));
 }

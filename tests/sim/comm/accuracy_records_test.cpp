@@ -1,4 +1,4 @@
-#include "sim/comm/tried.hpp"
+#include "sim/comm/accuracy_records.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -14,29 +14,29 @@ namespace {
 
 ComparedRow row(Operation operation, std::uint32_t ranks, std::uint32_t nodes, std::uint64_t bytes,
                 double error) {
-  ComparedRow one;
-  one.measured = {.operation = operation,
-                  .ranks = ranks,
-                  .nodes = nodes,
-                  .bytes = bytes,
-                  .seconds = 1,
-                  .type = "",
-                  .file = "logs/a.log"};
-  one.predicted = 1 + error;
-  return one;
+  ComparedRow compared;
+  compared.measured = {.operation = operation,
+                       .ranks = ranks,
+                       .nodes = nodes,
+                       .bytes = bytes,
+                       .seconds = 1,
+                       .type = "",
+                       .file = "logs/a.log"};
+  compared.predicted = 1 + error;
+  return compared;
 }
 
 }  // namespace
 
-TEST_CASE("records keep operations apart, and one node from several", "[record]") {
+TEST_CASE("records are separate for each operation, and for one node and several", "[record]") {
   const auto cluster = cluster::Cluster::load(PIPEWRIGHT_ROOT "/platforms/clusters/dgx-a100.xml");
-  // Of 16 ranks the log does not say the nodes: two of eight.
+  // The log does not name the nodes of the 16 ranks, which use two nodes of eight GPUs.
   const std::vector<ComparedRow> rows{row(Operation::all_reduce, 8, 0, 1 << 20, 0.1),
                                       row(Operation::all_reduce, 2, 1, 1 << 10, -0.2),
                                       row(Operation::all_reduce, 4, 1, 1 << 12, 0.3),
                                       row(Operation::all_reduce, 16, 0, 1 << 20, 0.5),
                                       row(Operation::all_gather, 8, 1, 1 << 20, 0)};
-  const auto records = comm::records_of(cluster, rows, true, comm::source_of(rows));
+  const auto records = comm::records_of(cluster, rows, true, comm::source_text(rows));
   REQUIRE(records.size() == 3);
   CHECK(to_string(records[0]) ==
         "all-reduce; 2 to 8 ranks; 1 node; 1 KiB to 1 MiB; 3 rows; median 20.0 %; p90 28.0 %; "
@@ -44,25 +44,25 @@ TEST_CASE("records keep operations apart, and one node from several", "[record]"
   CHECK(to_string(records[1]) ==
         "all-reduce; 16 ranks; 2 nodes; 1 MiB; 1 row; median 50.0 %; p90 50.0 %; held out; a.log");
   CHECK(records[2].operation == "all-gather");
-  CHECK(comm::tried_text(records, "all-reduce", 1) ==
-        "tried on all-reduce, 2 to 8 ranks, 1 KiB to 1 MiB: median 20.0 %, 90th percentile 28.0 % "
+  CHECK(comm::accuracy_text(records, "all-reduce", 1) ==
+        "tested on all-reduce, 2 to 8 ranks, 1 KiB to 1 MiB: median 20.0 %, 90th percentile 28.0 % "
         "(held out)");
-  CHECK(comm::tried_text(records, "broadcast", 1).empty());
+  CHECK(comm::accuracy_text(records, "broadcast", 1).empty());
 }
 
-TEST_CASE("a record stands in place of an older one of the same rows", "[record]") {
-  const Record one{.operation = "all-reduce", .most_nodes = 1, .rows = 1, .source = "a"};
-  Record newer = one;
+TEST_CASE("a record replaces an older one of the same rows", "[record]") {
+  const Record older{.operation = "all-reduce", .max_nodes = 1, .rows = 1, .source = "a"};
+  Record newer = older;
   newer.rows = 2;
-  Record other = one;
-  other.source = "b";
-  Record wider = one;
-  wider.most_nodes = 2;
-  CHECK(comm::merged(std::vector{one, other}, std::vector{newer, wider}) ==
-        std::vector{newer, other, wider});
+  Record unrelated = older;
+  unrelated.source = "b";
+  Record wider = older;
+  wider.max_nodes = 2;
+  CHECK(comm::merge_records(std::vector{older, unrelated}, std::vector{newer, wider}) ==
+        std::vector{newer, unrelated, wider});
 }
 
-TEST_CASE("a file has the records that it is given and no others", "[record]") {
+TEST_CASE("new records replace all records of a file", "[record]") {
   const std::string before =
       "<platform version=\"4.1\">\n  <zone id=\"a\" routing=\"None\">\n"
       "    <prop id=\"x\" value=\"1\"/>\n";
@@ -71,12 +71,12 @@ TEST_CASE("a file has the records that it is given and no others", "[record]") {
                                "    <prop id=\"record.2\" value=\"old\"></prop>\n" + after;
   CHECK(comm::with_records(with_old, {}) == before + after);
   const Record record{.operation = "broadcast",
-                      .least_ranks = 2,
-                      .most_ranks = 2,
-                      .least_nodes = 1,
-                      .most_nodes = 1,
-                      .least_bytes = 8,
-                      .most_bytes = 8,
+                      .min_ranks = 2,
+                      .max_ranks = 2,
+                      .min_nodes = 1,
+                      .max_nodes = 1,
+                      .min_bytes = 8,
+                      .max_bytes = 8,
                       .rows = 1,
                       .source = "b.log"};
   const std::string written = comm::with_records(with_old, std::vector{record});
