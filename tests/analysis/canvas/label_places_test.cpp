@@ -28,7 +28,7 @@ TEST_CASE("names stay on the page and off lines") {
 }
 
 TEST_CASE("names of neighbours do not lie on each other or on dots") {
-  std::vector<Named> dots;
+  std::vector<LabelledDot> dots;
   for (int i = 0; i < 12; ++i) dots.push_back({150.0 + 9 * (i % 4), 120.0 + 7 * (i / 4), 60, 10});
   const auto places = place_labels(dots, {}, page);
   for (std::size_t i = 0; i < dots.size(); ++i) {

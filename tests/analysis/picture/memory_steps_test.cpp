@@ -36,7 +36,7 @@ TEST_CASE("coarser steps keep the peak, and what is held between changes", "[pic
   const auto devices = memory_steps(run);
   for (std::size_t device = 0; device < devices.size(); ++device)
     for (const std::size_t columns : {1U, 7U, 100U}) {
-      const auto coarse = coarser(devices[device], summary.makespan_s, columns);
+      const auto coarse = coarsen(devices[device], summary.makespan_s, columns);
       CHECK(coarse.size() == columns);
       CHECK(peak(coarse) == static_cast<double>(summary.devices[device].peak_memory_bytes));
     }
@@ -45,7 +45,7 @@ TEST_CASE("coarser steps keep the peak, and what is held between changes", "[pic
   steps[0].bytes[0] = 5;
   steps[1] = {0.1, {7}};
   steps[2] = {9.9, {1}};
-  const auto coarse = coarser(steps, 10, 2);
+  const auto coarse = coarsen(steps, 10, 2);
   CHECK(coarse[0].total() == 7);
   CHECK(coarse[1].total() == 7);
 }

@@ -36,16 +36,16 @@ TEST_CASE("the subject of runs is what all of them trained, on how many GPUs") {
     one.run.network = "dgx-h100";
     one.run.job = "llama-3-8b on h100-sxm, tp 2, pp 4, bf16";
   }
-  CHECK(subject_of(runs).name == "llama-3-8b on 8 h100-sxm");
-  CHECK(subject_of(runs).details == "dgx-h100, tp 2, pp 4, bf16");
+  CHECK(common_subject(runs).name == "llama-3-8b on 8 h100-sxm");
+  CHECK(common_subject(runs).details == "dgx-h100, tp 2, pp 4, bf16");
   runs[1].run.job = "llama-3-8b on h100-sxm, tp 2, pp 4, fp8";
-  CHECK(subject_of(runs).details == "dgx-h100, tp 2, pp 4");
+  CHECK(common_subject(runs).details == "dgx-h100, tp 2, pp 4");
   for (Summary& one : runs) one.run.network = "platforms/mine.xml";
-  CHECK(subject_of(runs).details == "mine, tp 2, pp 4");
+  CHECK(common_subject(runs).details == "mine, tp 2, pp 4");
   runs[1].run.job = "llama-3-70b on h100-sxm, tp 2, pp 4, fp8";
-  CHECK(subject_of(runs).name.empty());
+  CHECK(common_subject(runs).name.empty());
   runs[1].run.network = "dgx-a100";
-  CHECK(subject_of(runs).details == "tp 2, pp 4");
+  CHECK(common_subject(runs).details == "tp 2, pp 4");
 }
 
 TEST_CASE("titles name what tells runs apart") {

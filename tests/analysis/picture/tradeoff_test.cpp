@@ -18,17 +18,17 @@ bool beats(const TradeoffPoint& a, const TradeoffPoint& b) {
 }  // namespace
 
 TEST_CASE("the best runs are those that fit and that none beats in both", "[picture]") {
-  CHECK(best_of(std::vector<TradeoffPoint>{{4, 1}, {2, 1}, {8, 3}, {6, 2}, {6, 1.5}}) ==
+  CHECK(pareto_front(std::vector<TradeoffPoint>{{4, 1}, {2, 1}, {8, 3}, {6, 2}, {6, 1.5}}) ==
         Indices{1, 3, 2});
-  CHECK(best_of(std::vector<TradeoffPoint>{{1, 9, false}, {2, 1}}) == Indices{1});
-  CHECK(best_of({}).empty());
+  CHECK(pareto_front(std::vector<TradeoffPoint>{{1, 9, false}, {2, 1}}) == Indices{1});
+  CHECK(pareto_front({}).empty());
   std::mt19937 random(3);
   for (int round = 0; round < 100; ++round) {
     std::vector<TradeoffPoint> points;
     for (int i = 0; i < 20; ++i)
       points.push_back({static_cast<double>(random() % 8), static_cast<double>(random() % 8),
                         random() % 4 != 0});
-    const Indices best = best_of(points);
+    const Indices best = pareto_front(points);
     for (std::size_t i = 0; i < points.size(); ++i) {
       const bool beaten =
           !points[i].fits || std::any_of(points.begin(), points.end(),
