@@ -24,7 +24,7 @@ constexpr double pixels_per_point = 2;
 constexpr double max_side_pixels = 30000;
 
 cairo_status_t append_to_string(void* bytes, const unsigned char* data, unsigned int size) {
-  static_cast<std::string*>(bytes)->append_to_string(reinterpret_cast<const char*>(data), size);
+  static_cast<std::string*>(bytes)->append(reinterpret_cast<const char*>(data), size);
   return CAIRO_STATUS_SUCCESS;
 }
 

@@ -127,7 +127,7 @@ LegendContent legend_content(std::span<const trace::Trace> runs) {
     }
     for (const trace::CollectiveRow& row : run.collectives) legend.collectives.insert(row.kind);
     for (const trace::StepRow& step : run.steps)
-      legend.steps = legend.steps || step.updated > step.synchronized;
+      legend.optimizer_steps = legend.optimizer_steps || step.updated > step.synchronized;
     for (const auto& passes : passes_by_device(run))
       for (std::size_t i = 1; i < passes.size(); ++i)
         legend.pairs = legend.pairs || are_fused(*passes[i - 1], *passes[i]);

@@ -150,7 +150,7 @@ void draw_memory_panel(Canvas& canvas, const Area& place, const MemoryPanel& pan
       panel.peak_bytes > 0 ? format_bytes(static_cast<std::uint64_t>(panel.peak_bytes)) : "none";
   canvas.text(place.right, place.top - 5, peak, fainter);
   const double name_room = width - canvas.text_width(peak, fainter) - 8;
-  canvas.text(place.name_room, place.top - 5, canvas.fitted(panel.name, name_room, words), words);
+  canvas.text(place.left, place.top - 5, canvas.fitted(panel.name, name_room, words), words);
   if (panel.peak_bytes <= 0) return;
   const double x = place.left + panel.peak_s / axes.span_s * width;
   const double y = place.bottom - panel.peak_bytes / axes.axis_bytes * (place.bottom - place.top);

@@ -64,8 +64,8 @@ Subject common_subject(std::span<const Summary> runs) {
       subject.name.insert(on + 4, fmt::format("{} ", gpus(runs[0].run)));
   }
   if (is_common([](const Summary& run) { return run.run.network; }))
-    subject.run_details = printable(short_name(runs[0].run.network));
-  if (!job.empty()) subject.run_details += (subject.run_details.empty() ? "" : ", ") + job;
+    subject.details = printable(short_name(runs[0].run.network));
+  if (!job.empty()) subject.details += (subject.details.empty() ? "" : ", ") + job;
   return subject;
 }
 
@@ -73,9 +73,9 @@ void draw_subject(Canvas& canvas, double left, double right, double baseline,
                   const Subject& subject) {
   constexpr double max_name_share = 0.5;
   if (subject.name.empty())
-    draw_heading(canvas, left, right, baseline, subject.run_details, "", 1);
+    draw_heading(canvas, left, right, baseline, subject.details, "", 1);
   else
-    draw_heading(canvas, left, right, baseline, subject.name, subject.run_details, max_name_share);
+    draw_heading(canvas, left, right, baseline, subject.name, subject.details, max_name_share);
 }
 
 std::vector<RunTitle> run_titles(std::span<const Summary> runs) {

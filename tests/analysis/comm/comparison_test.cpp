@@ -45,14 +45,14 @@ TEST_CASE("errors are summed up by their sizes, and the bias by their signs") {
 TEST_CASE("no rows have no errors") {
   CHECK(summarize({}).rows == 0);
   CHECK(summarize({}).largest == 0);
-  CHECK(curves_of({}).empty());
-  CHECK(by_size({}).empty());
+  CHECK(group_into_curves({}).empty());
+  CHECK(errors_by_size({}).empty());
 }
 
 TEST_CASE("rows of one way to do one thing are one curve, sorted by bytes") {
   std::vector<ComparedRow> rows{row(64, 1, 1), row(8, 1, 1), row(8, 2, 1), row(16, 1, 1)};
   rows[3].measured.in_place = true;
-  const auto curves = curves_of(rows);
+  const auto curves = group_into_curves(rows);
   REQUIRE(curves.size() == 2);
   CHECK(curves[0].name == "all-reduce, 8 ranks");
   REQUIRE(curves[0].rows.size() == 3);
@@ -67,7 +67,7 @@ TEST_CASE("curves of the same name are told apart by their files") {
   rows[0].measured.nodes = rows[1].measured.nodes = 2;
   rows[1].measured.file = "b\x1b[31m.log";
   rows[2].measured.nodes = 1;
-  const auto curves = curves_of(rows);
+  const auto curves = group_into_curves(rows);
   REQUIRE(curves.size() == 3);
   CHECK(curves[0].name == "all-reduce, 8 ranks on 2 nodes (a.log)");
   CHECK(curves[1].name.find("all-reduce, 8 ranks on 2 nodes (b") == 0);
@@ -79,7 +79,7 @@ TEST_CASE("size ranges hold each row once, and those without rows are left out")
   const std::vector<ComparedRow> rows{row(8, 1, 1.1), row(1 << 16, 1, 1.3),
                                       row((1 << 16) + 1, 1, 1), row(1 << 28, 1, 1),
                                       row((1ULL << 28U) + 1, 1, 2)};
-  const auto ranges = by_size(rows);
+  const auto ranges = errors_by_size(rows);
   REQUIRE(ranges.size() == 4);
   CHECK(ranges[0].name == "up to 64 KiB");
   CHECK(ranges[0].errors.rows == 2);

@@ -46,9 +46,9 @@ TEST_CASE("programs are found in paths, with and without options") {
   const auto found = named_programs("+ /opt/nccl/all_reduce_perf_mpi -b 8; ./sendrecv_perf");
   REQUIRE(found.size() == 2);
   CHECK(found[0].name == "all_reduce");
-  CHECK(found[0].with_options);
+  CHECK(found[0].has_options);
   CHECK(found[1].name == "sendrecv");
-  CHECK_FALSE(found[1].with_options);
+  CHECK_FALSE(found[1].has_options);
   CHECK(named_programs("/osu-micro-benchmarks/osu_bw D D").at(0).name == "osu_bw");
   CHECK(named_programs("run_perf_test all_reduce_perf.log_perform").size() == 1);
   CHECK(named_programs("_perf").empty());

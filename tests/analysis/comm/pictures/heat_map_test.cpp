@@ -54,7 +54,7 @@ TEST_CASE("blocks of cells hold every cell in its class", "[comm]") {
   const PairMatrix matrix = GENERATE(nodes_of_gpus(1, 5), nodes_of_gpus(4, 3), nodes_of_gpus(5, 1));
   const std::size_t n = matrix.size();
   std::vector<std::uint32_t> painted(n * n, 1000);
-  for (const CellBlock& block : blocks_of(matrix))
+  for (const CellBlock& block : cut_into_blocks(matrix))
     for (std::size_t i = block.top; i < block.bottom; ++i)
       for (std::size_t j = block.left; j < block.right; ++j) painted.at(i * n + j) = block.number;
   CHECK(painted == matrix.class_of);
@@ -62,15 +62,15 @@ TEST_CASE("blocks of cells hold every cell in its class", "[comm]") {
 
 TEST_CASE("few blocks make many equal cells", "[comm]") {
   // Of 40,000 cells: one on a rail for each GPU, itself, and its node to the left and the right.
-  CHECK(blocks_of(nodes_of_gpus(2, 100)).size() <= 4 * 200);
+  CHECK(cut_into_blocks(nodes_of_gpus(2, 100)).size() <= 4 * 200);
 }
 
 TEST_CASE("some rows of a matrix are at equal distances", "[comm]") {
   const PairMatrix whole = nodes_of_gpus(6, 2);
-  const PairMatrix some = some_of(whole, 4);
+  const PairMatrix some = sample_rows(whole, 4);
   CHECK(some.names == std::vector<std::string>{"gpu-0", "gpu-3", "gpu-6", "gpu-9"});
   CHECK(some.at(1, 2) == whole.at(3, 6));
-  CHECK(some_of(whole, 12).names == whole.names);
+  CHECK(sample_rows(whole, 12).names == whole.names);
 }
 
 TEST_CASE("few values are as far apart as can be, many go by their logarithms", "[comm]") {

@@ -41,7 +41,7 @@ TEST_CASE("a snapshot's peak is that of its history, by what stacks tell", "[imp
   CHECK(snapshot.at_peak.at(MemoryCategory::weights) == 4 * mib);
   CHECK(snapshot.at_peak.at(MemoryCategory::optimizer) == 8 * mib);
   CHECK(snapshot.at_peak.at(MemoryCategory::activations) == 6 * mib);
-  CHECK(snapshot.untold == 1 * mib);
+  CHECK(snapshot.unattributed == 1 * mib);
   REQUIRE(snapshot.over_time.size() == 8);  // four allocations, four frees
   CHECK(snapshot.over_time[0].bytes == 14 * mib);
   CHECK(snapshot.over_time[3].time_s == Approx(3e-3));
