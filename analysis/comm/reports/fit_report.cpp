@@ -156,7 +156,7 @@ std::string trial_table(const FitReport& report) {
     if (is_worse(trial))
       worse += fmt::format(
           "WORSE than the file: a fit without {} predicts it with a median error of {}, the file "
-          "with "\n "{}\n",
+          "with {}\n",
           trial.way, format_percent(summarize(trial.after).median),
           format_percent(summarize(trial.before).median));
   }
