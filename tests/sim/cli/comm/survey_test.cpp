@@ -30,7 +30,7 @@ TEST_CASE("comm survey has each link and switch fail, and says what that costs",
       place.run("comm survey --cluster f.xml --op all-to-all --size 256M -o s.json");
   CHECK(ran.err.empty());
   CHECK_THAT(ran.out, Catch::StartsWith("f.xml: all-to-all of 256.0 MiB over 64 ranks, ") &&
-                          Catch::Contains("cut off, the first: link "));
+                          Catch::Contains("first failure that cuts ranks off: link "));
   const auto json = nlohmann::json::parse(place.read("s.json"));
   // Three of four spines are left for what half of the traffic waits for.
   const double whole = json["whole_s"];
