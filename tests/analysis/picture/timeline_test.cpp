@@ -91,7 +91,7 @@ TEST_CASE("passes have the colours of their kinds") {
   const int forward = pixels_of(style(trace::PassKind::forward).colour);
   const int backward = pixels_of(style(trace::PassKind::backward).colour);
   CHECK(forward > 0.05 * width * height);
-  // Twice as long; less what labels and outlines take.
+  // Backward passes take twice as long, less the area of labels and outlines.
   CHECK(backward / static_cast<double>(forward) == Approx(2.0).margin(0.25));
   CHECK(pixels_of(style(trace::PassKind::weight_grad).colour) == 0);
   cairo_surface_destroy(image);
