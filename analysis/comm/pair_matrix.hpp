@@ -67,7 +67,8 @@ struct PermutationFigures {
 
 // Behaviour of the network while all GPUs send at once.
 struct Contention {
-  // As in `platform show`: GPUs send along rails, each to the GPUs at its position in other nodes.
+  // Bisection as `platform show` computes it: GPUs send along rails, each to the GPUs at its
+  // position in other nodes.
   double bisection = 0;
   // Every GPU of the first half sends to every GPU of the second half at equal rates.
   double all_pairs = 0;

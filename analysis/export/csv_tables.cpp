@@ -76,7 +76,7 @@ using TraceCsvTables =
               trace::TransferRow, trace::MemoryRow, trace::CollectiveRow, trace::StepRow,
               trace::LinkRow, trace::LinkUseRow, trace::PathRow>;
 
-constexpr const char* run_table = "run";
+constexpr const char* run_table_name = "run";
 
 template <class Row>
 const char* csv_table_name(const CsvTable<Row>&) {
@@ -102,7 +102,7 @@ class CsvExport final : public trace::Sink {
 
   void begin(const trace::RunInfo& run, const std::vector<trace::DeviceRow>& devices,
              const std::vector<trace::StageRow>& stages) override {
-    if (std::ostream* stream = open_stream_(run_table)) write_run_table(*stream, run);
+    if (std::ostream* stream = open_stream_(run_table_name)) write_run_table(*stream, run);
     std::apply([&](auto&... table) { (table.open(open_stream_(csv_table_name(table))), ...); },
                tables_);
     for (const trace::DeviceRow& device : devices) add(device);
@@ -135,7 +135,7 @@ class CsvExport final : public trace::Sink {
 }  // namespace
 
 std::vector<std::string> csv_table_names() {
-  std::vector<std::string> names{run_table};
+  std::vector<std::string> names{run_table_name};
   const TraceCsvTables tables;
   std::apply([&](const auto&... table) { (names.emplace_back(csv_table_name(table)), ...); },
              tables);

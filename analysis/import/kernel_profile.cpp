@@ -135,7 +135,7 @@ class KernelCollector {
   KernelProfile& profile_;
   std::set<std::string> steps_;
   std::map<std::string, KernelWork> work_by_name_;
-  // By process and thread.
+  // Calls of the host by process and thread.
   std::map<std::pair<std::string, std::string>, std::vector<HostCall>> calls_;
 };
 

@@ -24,9 +24,9 @@ class Handle {
   using Closer = herr_t (*)(hid_t);
   Handle() = default;
   Handle(hid_t id, Closer closer) : id_(id), closer_(closer) {}
-  Handle(Handle&& other) noexcept { swap(other); }
-  Handle& operator=(Handle&& other) noexcept {
-    Handle(std::move(other)).swap(*this);
+  Handle(Handle&& rhs) noexcept { swap(rhs); }
+  Handle& operator=(Handle&& rhs) noexcept {
+    Handle(std::move(rhs)).swap(*this);
     return *this;
   }
   ~Handle() { close(); }
@@ -74,10 +74,10 @@ Handle memory_type(std::span<const Column> columns, std::size_t row_bytes);
 // one, padded with zero bytes.
 class TextRows {
  public:
-  // For writing: `count` rows in memory start at `rows`, `stride` bytes apart.
+  // Constructor for writing: `count` rows in memory start at `rows`, `stride` bytes apart.
   TextRows(std::span<const Column> columns, const void* rows, std::size_t stride,
            std::size_t count);
-  // For reading: the type of the stored rows determines the length of texts.
+  // Constructor for reading: the type of the stored rows determines the length of texts.
   TextRows(std::span<const Column> columns, const Handle& stored, std::size_t count);
 
   const Handle& type() const { return type_; }

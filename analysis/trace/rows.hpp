@@ -183,7 +183,7 @@ struct TransferRow {
   bool operator==(const TransferRow&) const = default;
 };
 
-// From `time` on, `device` holds `bytes` in `category`.
+// Change of memory: `device` holds `bytes` in `category` from `time` on.
 struct MemoryRow {
   std::uint32_t device = 0;
   MemoryCategory category = MemoryCategory::weights;

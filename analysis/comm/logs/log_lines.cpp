@@ -21,7 +21,7 @@ constexpr std::size_t max_prefix_length = 100;
 
 constexpr char escape = '\x1b';
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_decimal_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
@@ -70,13 +70,13 @@ void copy_without_tags(std::string_view line, std::string& copy) {
 
 // Returns true for words such as "2024-05-01T12:34:56.789Z", "12:34:56,789" or "2024/05/01".
 bool is_time_stamp(std::string_view word) {
-  if (word.size() < 8 || !is_digit(word.front())) return false;
+  if (word.size() < 8 || !is_decimal_digit(word.front())) return false;
   std::array<int, 3> counts{};
   for (const char c : word) {
     constexpr std::string_view separators = ":-/";
     if (const auto separator = separators.find(c); separator != std::string_view::npos)
       ++counts.at(separator);
-    else if (!is_digit(c) && std::string_view(".,TZ+").find(c) == std::string_view::npos)
+    else if (!is_decimal_digit(c) && std::string_view(".,TZ+").find(c) == std::string_view::npos)
       return false;
   }
   return std::ranges::any_of(counts, [](int n) { return n >= 2; });
@@ -180,7 +180,7 @@ void split_words(std::string_view line, Words& words) {
 
 std::optional<PrintedNumber> parse_printed(std::string_view word) {
   if (word.empty()) return std::nullopt;
-  if (!is_digit(word.front()) && means_no_value(word))
+  if (!is_decimal_digit(word.front()) && means_no_value(word))
     return PrintedNumber{std::numeric_limits<double>::quiet_NaN(), 0};
   PrintedNumber number;
   const char* const end = word.data() + word.size();
@@ -208,8 +208,9 @@ std::optional<PrintedNumber> parse_printed(std::string_view word) {
 
 bool is_whole_number(std::string_view word) {
   if (!word.empty() && (word.front() == '-' || word.front() == '+')) word.remove_prefix(1);
-  if (word.empty() || !is_digit(word.front()) || !is_digit(word.back())) return false;
-  return std::ranges::all_of(word, [](char c) { return is_digit(c) || is_separator(c); });
+  if (word.empty() || !is_decimal_digit(word.front()) || !is_decimal_digit(word.back()))
+    return false;
+  return std::ranges::all_of(word, [](char c) { return is_decimal_digit(c) || is_separator(c); });
 }
 
 std::optional<std::uint64_t> parse_whole_number(std::string_view word) {
@@ -217,7 +218,7 @@ std::optional<std::uint64_t> parse_whole_number(std::string_view word) {
   std::uint64_t value = 0;
   for (const char c : word) {
     if (is_separator(c)) continue;
-    if (!is_digit(c)) return std::nullopt;
+    if (!is_decimal_digit(c)) return std::nullopt;
     const auto digit = static_cast<std::uint64_t>(c - '0');
     constexpr std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();
     if (value > limit / 10 || (value == limit / 10 && digit > limit % 10)) return std::nullopt;

@@ -126,7 +126,7 @@ NcclEvidence evidence_of(const LoggedTable& table) {
   }
   if (!has_constant_parts) evidence.parts.reset();
   evidence.checks_known = evidence.checks_in_place || (checked && unchecked_in_place);
-  // Until 2020, both rates of tests in parts referred to the bytes that move.
+  // Both rates of tests in parts referred to the moved bytes until 2020.
   const bool same_rate = evidence.parts.value_or(1) > 1 && evidence.max_factor >= 1;
   if (same_rate || evidence.min_factor > evidence.max_factor) evidence.factor_known = false;
   return evidence;

@@ -42,7 +42,7 @@ bool rate_fits(double bytes, const LoggedTime& time) {
          time.algbw.value - time.algbw.half <= max_rate;
 }
 
-// Until 2020, the rate of tests in parts counted only the n-1 of n parts that move.
+// The rate of tests in parts counted only the n-1 of n parts that move until 2020.
 bool rate_fits(const LoggedRow& row, const LoggedTime& time) {
   if (!std::isfinite(time.algbw.value)) return true;
   const auto bytes = static_cast<double>(row.bytes);
@@ -171,10 +171,10 @@ bool NcclColumns::take_times(const Words& words, std::size_t offset, LoggedRow& 
           table.odd_rows.add("wrong results (#wrong)", row.line);
       }
     row.times.at(row.timed++) = {{time->value * unit, time->half * unit},
-                                     *algbw,
-                                     *busbw,
-                                     b == 1 || first_in_place_,
-                                     checked};
+                                 *algbw,
+                                 *busbw,
+                                 b == 1 || first_in_place_,
+                                 checked};
     offset += block.width;
   }
   return true;

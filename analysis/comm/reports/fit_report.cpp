@@ -278,7 +278,7 @@ std::string fit_text(const FitReport& report) {
     text += fmt::format(
         "\nthe rows hardly tell {} from {} (correlation {:.2f}): their combined\n"
         "effect is known better than either value\n",
-        printable(pair.one), printable(pair.other), pair.correlation);
+        printable(pair.first), printable(pair.second), pair.correlation);
   if (report.keeps_expectations && !report.fitted.empty())
     text +=
         "\nAlgorithms and protocols are still chosen with the values in the file (properties "
@@ -294,8 +294,8 @@ std::string fit_json(const FitReport& report) {
   json["logs"] = report.files;
   json["parameters"] = json_rows(parameter_columns(), report.fitted);
   json["keeps_expectations"] = report.keeps_expectations;
-  const ReportColumns<Likeness> alike{{"one", &Likeness::one},
-                                      {"other", &Likeness::other},
+  const ReportColumns<Likeness> alike{{"one", &Likeness::first},
+                                      {"other", &Likeness::second},
                                       {"correlation", &Likeness::correlation}};
   json["alike"] = json_rows(alike, report.alike);
   json["kept"] = json_rows(unfitted_columns(), report.kept);

@@ -37,8 +37,8 @@ struct KeptParameter {
 
 // Two fitted parameters whose combined effect the measurements determine better than each value.
 struct Likeness {
-  std::string one;
-  std::string other;
+  std::string first;
+  std::string second;
   double correlation = 0;
 };
 

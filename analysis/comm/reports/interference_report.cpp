@@ -14,7 +14,7 @@
 namespace pipewright::analysis {
 namespace {
 
-std::string times_text(double factor) { return fmt::format("x{:.2f}", factor); }
+std::string slow_down_text(double factor) { return fmt::format("x{:.2f}", factor); }
 
 std::string traffic_size_text(double bytes) {
   return format_bytes(static_cast<std::uint64_t>(std::max(0.0, bytes)));
@@ -51,8 +51,8 @@ std::string slow_downs_text(const Interference& interference) {
   for (std::size_t column = 0; column < names.size(); ++column) {
     std::vector<std::string> cells;
     for (std::size_t row = 0; row < names.size(); ++row)
-      cells.push_back(times_text(interference.slow_down(row, column)));
-    table.add_numbers({"beside", names[other]}, std::move(cells));
+      cells.push_back(slow_down_text(interference.slow_down(row, column)));
+    table.add_numbers({"beside", names[column]}, std::move(cells));
   }
   return table.text();
 }

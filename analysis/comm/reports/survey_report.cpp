@@ -34,10 +34,10 @@ std::vector<FailureOutcome> failure_outcomes(const FailureSurvey& survey) {
         is_cut_off ? 0 : std::llround(1e4 * (failure.seconds / survey.whole - 1));
     const auto [entry, is_new] =
         outcome_index.try_emplace({failure.kind, is_cut_off, cost}, result.size());
-    if (is_new) result.push_back({.first = &one});
+    if (is_new) result.push_back({.first = &failure});
     ++result[entry->second].count;
   }
-  return found;
+  return result;
 }
 
 ReportColumns<Failure> failure_columns() {

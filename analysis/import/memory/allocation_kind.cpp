@@ -49,7 +49,7 @@ bool contains_part(std::string_view text, std::string_view part) {
 
 const PickleValue* stack_frames(const Pickle& pickle, const PickleValue& entry) {
   if (const PickleValue* const frames = pickle.find(entry, "frames")) return frames;
-  // Until PyTorch 2.1, blocks have a history, whose first entry is their current content.
+  // Blocks of PyTorch 2.1 and older have a history, whose first entry is their current content.
   const PickleValue* const history = pickle.find(entry, "history");
   if (history == nullptr || history->items.empty()) return nullptr;
   return pickle.find(pickle.at(history->items.front()), "frames");

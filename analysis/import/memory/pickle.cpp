@@ -32,9 +32,9 @@ class PickleReader {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const {
+  [[noreturn]] void fail(const std::string& message) const {
     throw trace::TraceError(
-        fmt::format("{}: byte {}: the pickle {}", source_.name(), source_.bytes(), what));
+        fmt::format("{}: byte {}: the pickle {}", source_.name(), source_.bytes(), message));
   }
 
   [[noreturn]] void refuse(int code) const {
