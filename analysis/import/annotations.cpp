@@ -19,7 +19,7 @@ namespace pipewright::analysis {
 namespace {
 
 // Most names that are counted or cached, since some names contain addresses.
-constexpr std::size_t max_names = 4096;
+constexpr std::size_t max_known_names = 4096;
 
 std::optional<std::uint64_t> step_number(std::string_view name) {
   constexpr std::string_view prefix = "ProfilerStep#";
@@ -150,7 +150,7 @@ class AnnotationCollector {
   static void count(std::map<std::string, std::uint64_t>& counts, const std::string& name) {
     if (const auto entry = counts.find(name); entry != counts.end())
       ++entry->second;
-    else if (counts.size() < max_names)
+    else if (counts.size() < max_known_names)
       counts[name] = 1;
   }
 
@@ -170,7 +170,7 @@ class AnnotationCollector {
   }
 
   const std::vector<NamedPass>& read(const std::string& name) {
-    if (cache_.size() >= max_names && cache_.find(name) == cache_.end()) cache_.clear();
+    if (cache_.size() >= max_known_names && cache_.find(name) == cache_.end()) cache_.clear();
     const auto [entry, is_new] = cache_.try_emplace(name);
     if (is_new) entry->second = options_.names.read(name);
     return entry->second;
@@ -189,15 +189,15 @@ Annotations read_annotations(const std::filesystem::path& file, const Annotation
                              const ReadProgress& progress) {
   Annotations annotations;
   annotations.file = file;
-  AnnotationCollector gatherer(options, annotations);
+  AnnotationCollector collector(options, annotations);
   annotations.header = read_chrome_events(
-      file, [&](const ChromeEvent& event, const auto& place) { gatherer.take(event, place); },
+      file, [&](const ChromeEvent& event, const auto& place) { collector.take(event, place); },
       progress);
   // pipewright numbers the microbatches of an export over all iterations.
   if (const auto count = annotations.header.microbatches)
     for (MarkedPass& pass : annotations.passes)
       if (auto& number = pass.passes.front().microbatch) *number %= *count;
-  gatherer.finish();
+  collector.finish();
   return annotations;
 }
 

@@ -115,7 +115,7 @@ void note_sources(const std::vector<Annotations>& files, const std::vector<Marke
   for (const Annotations& file : files) idle += file.idle_passes;
   if (idle > 0)
     notes.push_back(
-        fmt::format("{} launched no kernel and count as taking no time", counted(idle, "pass")));
+        fmt::format("{} launched no kernel; zero time is assumed", counted(idle, "pass")));
   std::string device_names;
   for (const MarkedDevice& device : devices)
     if (device.has_launch_times)
@@ -213,7 +213,7 @@ MeasuredRun combine_with_file_names(const std::vector<Annotations>& annotations,
   try {
     return combine(annotations, options);
   } catch (const trace::TraceError& error) {
-    const std::string message = error.message();
+    const std::string message = error.what();
     const bool names_file = std::ranges::any_of(files, [&](const std::filesystem::path& file) {
       return message.starts_with(printable(file.string()));
     });

@@ -37,7 +37,7 @@ inline std::string log_error(const std::string& text, const analysis::LogHints& 
   try {
     read_text(text, hints);
   } catch (const trace::TraceError& error) {
-    const std::string message = error.message();
+    const std::string message = error.what();
     return message.substr(message.find("a.log:") + 6);
   }
   return "";
