@@ -112,7 +112,7 @@ PassNames::Pattern PassNames::compile(const std::string& text) {
   }
   if (pattern.kind == 0)
     throw PatternError(fmt::format(
-        backward) says which "|backward) says which "
+        "pattern '{}' has no group called kind; add one such as (?<kind>forward|backward) for the "
         "kind of pass",
         printable(text)));
   try {

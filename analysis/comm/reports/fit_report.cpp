@@ -305,7 +305,7 @@ std::string fit_json(const FitReport& report) {
   json["trials"] = Json::array();
   for (const FitTrial& trial : report.trials)
     json["trials"].push_back({{"held_out", trial.way},
-                              {"lacks", trial.lacking.empty() ? Json() : Json(trial.lacking)},
+                              {"lacks", trial.lacks.empty() ? Json() : Json(trial.lacks)},
                               {"file", errors_json(summarize(trial.before))},
                               {"fit", errors_json(summarize(trial.after))},
                               {"worse", is_worse(trial)}});
