@@ -42,8 +42,8 @@ void LaunchedKernels::sort() {
   is_sorted_ = true;
 }
 
-std::vector<std::optional<TimeWindow>> LaunchedKernels::within(std::span<const TimeWindow> windows,
-                                                               const std::string& process) {
+std::vector<std::optional<TimeWindow>> LaunchedKernels::windows_of(
+    std::span<const TimeWindow> windows, const std::string& process) {
   std::vector<std::optional<TimeWindow>> result(windows.size());
   const auto launches = launches_.find(process);
   if (launches_.size() != 1 || launches == launches_.end()) return result;
