@@ -35,7 +35,7 @@ class PassCounter {
   }
 
   void number(NumberedPass& pass, std::optional<std::uint32_t> microbatch) {
-    const bool has_steps = !device_.has_steps.empty();
+    const bool has_steps = !device_.steps.empty();
     if (!microbatch) {
       std::uint32_t& next_number =
           pass_counts_[{has_steps ? pass.iteration : 0, pass.stage, pass.kind}];

@@ -130,7 +130,7 @@ LegendContent legend_content(std::span<const trace::Trace> runs) {
       legend.optimizer_steps = legend.optimizer_steps || step.updated > step.synchronized;
     for (const auto& passes : passes_by_device(run))
       for (std::size_t i = 1; i < passes.size(); ++i)
-        legend.pairs = legend.pairs || are_fused(*passes[i - 1], *passes[i]);
+        legend.fused_pairs = legend.fused_pairs || are_fused(*passes[i - 1], *passes[i]);
   }
   return legend;
 }
@@ -248,7 +248,8 @@ TimelineLayout lay_out_timeline(std::span<const trace::Trace> runs,
         !run.collectives.empty() && panel.row_height >= min_row_with_strip ? strip_height : 0;
     panel.labels =
         label_style(run, layout.units_per_s, panel.row_height - panel.row_gap - panel.strip);
-    layout.legend.numbers = layout.legend.numbers || panel.labels.has_labels();
+    layout.legend.microbatch_numbers =
+        layout.legend.microbatch_numbers || panel.labels.has_labels();
     layout.panels.push_back(panel);
     y = panel.bottom + 10;
   }

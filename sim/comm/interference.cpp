@@ -90,7 +90,7 @@ class InterferenceRuns {
         kind.plans, {}, [&](const auto& plan) { return execution::alone(plan, placement_); });
     return {.name = kind.name,
             .operation = kind.operation,
-            .by = kind.by,
+            .method = kind.by,
             .groups = kind.plans.size(),
             .ranks = kind.ranks,
             .one_group = slowest(simulate({*longest})),

@@ -156,7 +156,7 @@ std::vector<analysis::ComparedRow> predict_rows(cluster::Cluster& cluster,
       found = by_bytes.emplace(row.bytes, simulate(cluster, run, row.bytes)).first;
     predicted.push_back({.measured = row,
                          .predicted = found->second.seconds,
-                         .by = found->second.by,
+                         .method = found->second.by,
                          .held_out = false});
     if (done) done(predicted.size(), rows.size());
   }
