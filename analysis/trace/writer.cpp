@@ -37,7 +37,7 @@ class TableAppender {
     constexpr hsize_t no_rows = 0;
     constexpr hsize_t unlimited = H5S_UNLIMITED;
     const Handle space = checked(H5Screate_simple(1, &no_rows, &unlimited), H5Sclose);
-    const Handle properties = chunked(chunk_rows);
+    const Handle properties = chunk_properties(chunk_rows);
     dataset_ = checked(H5Dcreate2(file, Table<Row>::name, disk_type(Table<Row>::columns).get(),
                                   space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
                        H5Dclose);
