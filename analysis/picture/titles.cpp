@@ -80,7 +80,7 @@ void draw_subject(Canvas& canvas, double left, double right, double baseline,
 
 std::vector<RunTitle> run_titles(std::span<const Summary> runs) {
   std::vector<RunTitle> titles;
-  for (const Summary& run : runs) titles.push_back({run.run.schedule, details(run)});
+  for (const Summary& run : runs) titles.push_back({run.run.schedule, run_details(run)});
 
   using Field = std::string trace::RunInfo::*;
   for (const Field field :
