@@ -12,18 +12,19 @@ namespace pipewright::modules {
 namespace fs = std::filesystem;
 
 const void* open(const std::string& name) {
-  const fs::path beside = fs::read_symlink("/proc/self/exe").parent_path();
+  const fs::path program_folder = fs::read_symlink("/proc/self/exe").parent_path();
   const std::string file = fmt::format("libpipewright_{}.so", name);
-  const std::array places{beside / file, (beside / PIPEWRIGHT_MODULES / file).lexically_normal()};
-  const auto& place = fs::exists(places[0]) ? places[0] : places[1];
-  if (!fs::exists(place))
+  const std::array candidates{program_folder / file,
+                              (program_folder / PIPEWRIGHT_MODULES / file).lexically_normal()};
+  const auto& path = fs::exists(candidates[0]) ? candidates[0] : candidates[1];
+  if (!fs::exists(path))
     throw std::runtime_error(
-        fmt::format("{}, a part of this program, is missing: it is neither {} nor {}; install or "
+        fmt::format("{}, a part of this program, is missing: neither {} nor {} exists; install or "
                     "build it again",
-                    file, places[0].string(), places[1].string()));
-  // What SimGrid has of its own is looked up by name.
-  void* const opened = dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  void* const entry = opened == nullptr ? nullptr : dlsym(opened, "pipewright_module");
+                    file, candidates[0].string(), candidates[1].string()));
+  // RTLD_GLOBAL: SimGrid looks up some of its own symbols by name.
+  void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  void* const entry = handle == nullptr ? nullptr : dlsym(handle, "pipewright_module");
   if (entry == nullptr)
     throw std::runtime_error(fmt::format(
         "a part of this program cannot be loaded: {}; install or build it again", dlerror()));

@@ -2,24 +2,25 @@
 
 #include <string>
 
-// Parts of the program that stand in files of their own, so that only the commands that use them
-// load the large libraries under them. A part has one entry, of C linkage:
+// Parts of the program in shared libraries of their own. Only commands that use such a part load
+// the large libraries under it. A part has one entry point with C linkage, which returns the part's
+// table of functions:
 //
-//   extern "C" const void* pipewright_module();   // its table of functions
+// extern "C" const void* pipewright_module();
 //
-// and takes all else of ours from the program. Whoever links the parts themselves (tests,
-// benchmarks) needs nothing of this.
+// Everything else of ours that a part needs is linked from the program. Binaries that link the
+// parts statically (tests, benchmarks) do not use this header.
 namespace pipewright::modules {
 
-// What the entry of libpipewright_NAME.so returns, which stays open. The file stands beside the
-// program, as it is built, or in the folder for libraries beside the program's, as it is installed.
-// Throws std::runtime_error that names the places looked at.
+// Loads libpipewright_NAME.so and returns its table of functions. The library stays loaded. It is
+// looked up beside the program (build tree), then in the library folder beside the program's folder
+// (installation). Throws std::runtime_error with both paths if it is missing.
 const void* open(const std::string& name);
 
 template <class Table>
 const Table& table(const char* name) {
-  static const Table* const opened = static_cast<const Table*>(open(name));
-  return *opened;
+  static const Table* const functions = static_cast<const Table*>(open(name));
+  return *functions;
 }
 
 }  // namespace pipewright::modules

@@ -16,33 +16,36 @@
 namespace pipewright::analysis {
 namespace {
 
-std::string name_of(const Measurement& row) {
+std::string curve_name(const Measurement& row) {
   std::string name = fmt::format("{}, {} ranks", to_string(row.operation), row.ranks);
   if (row.nodes > 0) name += fmt::format(" on {} {}", row.nodes, row.nodes == 1 ? "node" : "nodes");
   if (row.in_place) name += ", in place";
   return name;
 }
 
-int side(double ratio) { return ratio > 1 + tolerated ? 1 : ratio < 1 - tolerated ? -1 : 0; }
+int deviation_side(double ratio) {
+  return ratio > 1 + tolerated_deviation ? 1 : ratio < 1 - tolerated_deviation ? -1 : 0;
+}
 
-std::vector<OffRange> off_ranges(const ComparedCurve& curve, double assumed, bool measured) {
-  std::vector<OffRange> ranges;
-  int before = 0;
+std::vector<DeviationRange> deviation_ranges(const ComparedCurve& curve, double assumed,
+                                             bool measured) {
+  std::vector<DeviationRange> ranges;
+  int previous_side = 0;
   for (const ComparedRow& row : curve.rows) {
     const double actual =
         bus_bandwidth(row.measured, measured ? row.measured.seconds : row.predicted);
-    const double ratio = assumed / actual;  // infinite where there is no bandwidth
-    const int now = side(ratio);
-    if (now != 0 && now != before)
+    const double ratio = assumed / actual;  // Infinite if there is no bandwidth.
+    const int current_side = deviation_side(ratio);
+    if (current_side != 0 && current_side != previous_side)
       ranges.push_back({row.measured.bytes, row.measured.bytes, 0, ratio, ratio});
-    if (now != 0) {
-      OffRange& range = ranges.back();
+    if (current_side != 0) {
+      DeviationRange& range = ranges.back();
       range.to = row.measured.bytes;
       ++range.rows;
-      range.least = std::min(range.least, ratio);
-      range.most = std::max(range.most, ratio);
+      range.min_ratio = std::min(range.min_ratio, ratio);
+      range.max_ratio = std::max(range.max_ratio, ratio);
     }
-    before = now;
+    previous_side = current_side;
   }
   return ranges;
 }
@@ -65,21 +68,21 @@ ErrorSummary summarize(std::span<const ComparedRow> rows) {
   return summary;
 }
 
-std::vector<ComparedCurve> curves_of(std::span<const ComparedRow> rows) {
+std::vector<ComparedCurve> group_into_curves(std::span<const ComparedRow> rows) {
   using Key = std::tuple<std::string, Operation, std::uint32_t, std::uint32_t, bool>;
-  std::map<Key, std::size_t> places;
-  std::vector<ComparedCurve> curves;  // in the order of their first rows
+  std::map<Key, std::size_t> curve_indices;
+  std::vector<ComparedCurve> curves;  // Curves are in the order of their first rows.
   for (const ComparedRow& row : rows) {
     const Measurement& m = row.measured;
-    const auto [at, first] =
-        places.try_emplace({m.file, m.operation, m.ranks, m.nodes, m.in_place}, curves.size());
-    if (first) curves.push_back({name_of(m), {}});
-    curves[at->second].rows.push_back(row);
+    const auto [entry, is_new] = curve_indices.try_emplace(
+        {m.file, m.operation, m.ranks, m.nodes, m.in_place}, curves.size());
+    if (is_new) curves.push_back({curve_name(m), {}});
+    curves[entry->second].rows.push_back(row);
   }
   for (ComparedCurve& curve : curves)
     std::ranges::stable_sort(curve.rows, {},
                              [](const ComparedRow& row) { return row.measured.bytes; });
-  // Only a name that several files share needs the file's.
+  // Only a name that several files share needs the name of its file.
   std::map<std::string, int> uses;
   for (const ComparedCurve& curve : curves) ++uses[curve.name];
   for (ComparedCurve& curve : curves)
@@ -89,7 +92,7 @@ std::vector<ComparedCurve> curves_of(std::span<const ComparedRow> rows) {
   return curves;
 }
 
-std::vector<SizeRange> by_size(std::span<const ComparedRow> rows) {
+std::vector<SizeRange> errors_by_size(std::span<const ComparedRow> rows) {
   struct Bound {
     const char* name;
     std::uint64_t to;
@@ -118,7 +121,8 @@ double bus_bandwidth(const Measurement& row, double seconds) {
 }
 
 AssumptionCheck check_assumption(const ComparedCurve& curve, double bus_bandwidth) {
-  return {off_ranges(curve, bus_bandwidth, true), off_ranges(curve, bus_bandwidth, false)};
+  return {deviation_ranges(curve, bus_bandwidth, true),
+          deviation_ranges(curve, bus_bandwidth, false)};
 }
 
 }  // namespace pipewright::analysis

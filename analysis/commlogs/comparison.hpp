@@ -9,35 +9,37 @@
 
 namespace pipewright::analysis {
 
-// A measured row and what was predicted for it.
+// A measured row and its prediction.
 struct ComparedRow {
   Measurement measured;
-  double predicted = 0;   // seconds
-  std::string by;         // how: "ring, LL128"
-  bool held_out = false;  // not used to fit
+  double predicted = 0;   // Seconds.
+  std::string method;     // Algorithm and protocol of the prediction: "ring, LL128".
+  bool held_out = false;  // The row was not used to fit parameters.
 
-  double error() const { return predicted / measured.seconds - 1; }  // 0.1: 10 % too slow
+  // 0.1: the prediction is 10 % too slow.
+  double error() const { return predicted / measured.seconds - 1; }
 };
 
-// Of the absolute values of errors; the 90th percentile is linear between rows.
+// Distribution of the errors of several rows. All but the bias are statistics of absolute errors;
+// the 90th percentile is interpolated linearly between rows.
 struct ErrorSummary {
   std::size_t rows = 0;
   double median = 0;
   double p90 = 0;
   double largest = 0;
-  double bias = 0;  // median of the errors with their signs
+  double bias = 0;  // Median of the signed errors.
 };
 ErrorSummary summarize(std::span<const ComparedRow> rows);
 
-// Rows of one operation, number of ranks and nodes, in place or not, of one file: what belongs on
-// one line of a chart.
+// Rows of one operation, number of ranks, number of nodes, placement of buffers (in place or not)
+// and file: those that form one line of a chart.
 struct ComparedCurve {
   std::string name;               // "all-reduce, 16 ranks on 2 nodes"
-  std::vector<ComparedRow> rows;  // by bytes
+  std::vector<ComparedRow> rows;  // Ordered by bytes.
 };
-std::vector<ComparedCurve> curves_of(std::span<const ComparedRow> rows);
+std::vector<ComparedCurve> group_into_curves(std::span<const ComparedRow> rows);
 
-// A prediction, also between what was measured.
+// A point of a predicted curve, also at sizes that were not measured.
 struct CurvePoint {
   std::uint64_t bytes = 0;
   double seconds = 0;
@@ -45,36 +47,41 @@ struct CurvePoint {
 
 struct DrawnCurve {
   ComparedCurve compared;
-  std::vector<CurvePoint> predicted;  // by bytes; empty: those of the rows
+  // Ordered by bytes; empty if only the sizes of the rows are predicted.
+  std::vector<CurvePoint> predicted;
 };
 
-// Errors by size: up to 64 KiB, to 1 MiB, to 16 MiB, to 256 MiB, and above; those without rows are
-// left out.
+// Errors within a range of sizes. The ranges end at 64 KiB, 1 MiB, 16 MiB and 256 MiB, and the last
+// one is open.
 struct SizeRange {
   std::string name;
   ErrorSummary errors;
 };
-std::vector<SizeRange> by_size(std::span<const ComparedRow> rows);
+// Returns the errors of each size range that has rows.
+std::vector<SizeRange> errors_by_size(std::span<const ComparedRow> rows);
 
-// Neighbouring sizes of a curve at which an assumed bus bandwidth is off to the same side.
-struct OffRange {
-  std::uint64_t from = 0;  // bytes
+// Consecutive sizes of a curve at which an assumed bus bandwidth deviates to the same side.
+struct DeviationRange {
+  std::uint64_t from = 0;  // In bytes.
   std::uint64_t to = 0;
   std::size_t rows = 0;
-  double least = 0;  // assumed over actual bus bandwidth
-  double most = 0;
+  double min_ratio = 0;  // Smallest and largest ratio of assumed to actual bus bandwidth.
+  double max_ratio = 0;
 };
 
-inline constexpr double tolerated = 0.1;  // by which an assumption may be off
+// Relative deviation up to which an assumption counts as right.
+inline constexpr double tolerated_deviation = 0.1;
 
-// "All-reduces over 16 GPUs run at 180 GB/s": where that is off by more than 10 %.
+// Sizes at which an assumption such as "all-reduces over 16 GPUs run at 180 GB/s" deviates by more
+// than tolerated_deviation.
 struct AssumptionCheck {
-  std::vector<OffRange> measured;  // against what was measured, and predicted
-  std::vector<OffRange> predicted;
+  // Deviations from measured bus bandwidths, and from predicted ones.
+  std::vector<DeviationRange> measured;
+  std::vector<DeviationRange> predicted;
 };
 AssumptionCheck check_assumption(const ComparedCurve& curve, double bus_bandwidth);
 
-// Bytes/s, with what nccl-tests multiply.
+// Returns the bus bandwidth in bytes/s, as nccl-tests defines it.
 double bus_bandwidth(const Measurement& row, double seconds);
 
 }  // namespace pipewright::analysis

@@ -9,20 +9,21 @@
 
 namespace pipewright::analysis {
 
-// One row of a benchmark's table, as measured.
+// One measured row of a benchmark's table.
 struct Measurement {
   Operation operation = Operation::all_reduce;
   std::uint32_t ranks = 0;
-  std::uint32_t nodes = 0;  // that the ranks are spread over; 0: the log does not say
+  // Number of nodes that the ranks are spread over; 0 if the log does not say.
+  std::uint32_t nodes = 0;
   std::uint64_t bytes = 0;
-  double seconds = 0;  // of one operation, > 0
+  double seconds = 0;  // Time of one operation, above 0.
   bool in_place = false;
-  std::string type;  // "float"; empty: the log does not say
+  std::string type;  // "float"; empty if the log does not say.
   std::string file;
-  int line = 0;  // in the file, from 1
+  int line = 0;  // Line of the file, counted from 1.
 };
 
-// What a reader of logs did not like, and nevertheless went on.
+// A problem or an assumption that a log reader reports without stopping.
 struct LogRemark {
   std::string file;
   int line = 0;
@@ -30,11 +31,11 @@ struct LogRemark {
 };
 
 struct MeasurementLog {
-  std::vector<Measurement> rows;  // in the order of the files
+  std::vector<Measurement> rows;  // In the order of the files.
   std::vector<LogRemark> remarks;
 };
 
-// What logs leave unsaid, or say wrongly. Taken for all tables whose numbers allow it.
+// Facts that logs omit or get wrong. A hint applies to every table whose numbers allow it.
 struct LogHints {
   std::optional<Operation> operation;
   std::optional<std::uint32_t> ranks;

@@ -10,88 +10,92 @@
 namespace pipewright::analysis {
 
 PairMatrix by_node(const PairMatrix& by_gpu) {
-  PairMatrix found;
-  std::map<std::uint32_t, std::uint32_t> place;  // of each node, in the order of its first GPU
+  PairMatrix by_node_matrix;
+  // Index of each node, in the order of its first GPU.
+  std::map<std::uint32_t, std::uint32_t> node_index;
   std::vector<std::uint32_t> row;
   for (const std::uint32_t node : by_gpu.nodes) {
-    const auto [known, is_new] = place.emplace(node, static_cast<std::uint32_t>(place.size()));
+    const auto [entry, is_new] =
+        node_index.emplace(node, static_cast<std::uint32_t>(node_index.size()));
     if (is_new) {
-      found.names.push_back(fmt::format("node {}", node));
-      found.nodes.push_back(node);
+      by_node_matrix.names.push_back(fmt::format("node {}", node));
+      by_node_matrix.nodes.push_back(node);
     }
-    row.push_back(known->second);
+    row.push_back(entry->second);
   }
-  found.classes = by_gpu.classes;
-  for (PairClass& one : found.classes) one.pairs = 0;
-  const std::size_t n = found.size();
-  found.class_of.assign(n * n, PairMatrix::itself);
-  const auto is_worse = [&](std::uint32_t one, std::uint32_t other) {
-    const PairClass& a = found.classes[one];
-    const PairClass& b = found.classes[other];
+  by_node_matrix.classes = by_gpu.classes;
+  for (PairClass& pair_class : by_node_matrix.classes) pair_class.pairs = 0;
+  const std::size_t n = by_node_matrix.size();
+  by_node_matrix.class_of.assign(n * n, PairMatrix::itself);
+  const auto is_worse = [&](std::uint32_t first, std::uint32_t second) {
+    const PairClass& a = by_node_matrix.classes[first];
+    const PairClass& b = by_node_matrix.classes[second];
     return a.bandwidth != b.bandwidth ? a.bandwidth < b.bandwidth : a.latency > b.latency;
   };
   for (std::size_t i = 0; i < by_gpu.size(); ++i)
     for (std::size_t j = 0; j < by_gpu.size(); ++j) {
-      const std::uint32_t here = by_gpu.at(i, j);
-      std::uint32_t& worst = found.class_of[row[i] * n + row[j]];
-      if (here != PairMatrix::itself && (worst == PairMatrix::itself || is_worse(here, worst)))
-        worst = here;
+      const std::uint32_t class_number = by_gpu.at(i, j);
+      std::uint32_t& worst = by_node_matrix.class_of[row[i] * n + row[j]];
+      if (class_number != PairMatrix::itself &&
+          (worst == PairMatrix::itself || is_worse(class_number, worst)))
+        worst = class_number;
     }
-  for (const std::uint32_t one : found.class_of)
-    if (one != PairMatrix::itself) ++found.classes[one].pairs;
-  found.pairs = n * n;
-  return found;
+  for (const std::uint32_t class_number : by_node_matrix.class_of)
+    if (class_number != PairMatrix::itself) ++by_node_matrix.classes[class_number].pairs;
+  by_node_matrix.pairs = n * n;
+  return by_node_matrix;
 }
 
-std::vector<CellBlock> blocks_of(const PairMatrix& matrix) {
+std::vector<CellBlock> cut_into_blocks(const PairMatrix& matrix) {
   const std::size_t n = matrix.size();
   std::map<std::uint32_t, std::size_t> count;
   for (const std::uint32_t number : matrix.class_of) ++count[number];
   std::vector<CellBlock> blocks;
   if (count.empty()) return blocks;
-  const std::uint32_t ground =
-      std::ranges::max_element(count, {}, [](auto& one) { return one.second; })->first;
-  blocks.push_back({ground, 0, 0, n, n});
-  // Equal runs of cells in rows that follow one another are one block.
+  const std::uint32_t background =
+      std::ranges::max_element(count, {}, [](auto& entry) { return entry.second; })->first;
+  blocks.push_back({background, 0, 0, n, n});
+  // Equal runs of cells in consecutive rows form one block.
   using Run = std::pair<std::size_t, std::size_t>;
-  std::map<std::pair<std::uint32_t, Run>, std::size_t> open;  // to their places in `blocks`
+  // Index in `blocks` of each run of the previous row.
+  std::map<std::pair<std::uint32_t, Run>, std::size_t> open_runs;
   for (std::size_t row = 0; row < n; ++row) {
-    std::map<std::pair<std::uint32_t, Run>, std::size_t> here;
+    std::map<std::pair<std::uint32_t, Run>, std::size_t> row_runs;
     for (std::size_t begin = 0; begin < n;) {
       const std::uint32_t number = matrix.at(row, begin);
       std::size_t end = begin + 1;
       while (end < n && matrix.at(row, end) == number) ++end;
-      if (number != ground) {
+      if (number != background) {
         const std::pair key{number, Run{begin, end}};
-        const auto above = open.find(key);
-        if (above == open.end()) {
-          here.emplace(key, blocks.size());
+        const auto above = open_runs.find(key);
+        if (above == open_runs.end()) {
+          row_runs.emplace(key, blocks.size());
           blocks.push_back({number, begin, row, end, row + 1});
         } else {
-          here.emplace(*above);
+          row_runs.emplace(*above);
           blocks[above->second].bottom = row + 1;
         }
       }
       begin = end;
     }
-    open = std::move(here);
+    open_runs = std::move(row_runs);
   }
   std::stable_sort(blocks.begin() + 1, blocks.end(),
                    [](auto& a, auto& b) { return a.number < b.number; });
   return blocks;
 }
 
-PairMatrix some_of(const PairMatrix& matrix, std::size_t most) {
-  if (matrix.size() <= most) return matrix;
-  PairMatrix found{.classes = matrix.classes, .pairs = matrix.pairs};
+PairMatrix sample_rows(const PairMatrix& matrix, std::size_t max_rows) {
+  if (matrix.size() <= max_rows) return matrix;
+  PairMatrix sample{.classes = matrix.classes, .pairs = matrix.pairs};
   std::vector<std::size_t> rows;
-  for (std::size_t i = 0; i < most; ++i) rows.push_back(i * matrix.size() / most);
+  for (std::size_t i = 0; i < max_rows; ++i) rows.push_back(i * matrix.size() / max_rows);
   for (const std::size_t i : rows) {
-    found.names.push_back(matrix.names[i]);
-    found.nodes.push_back(matrix.nodes[i]);
-    for (const std::size_t j : rows) found.class_of.push_back(matrix.at(i, j));
+    sample.names.push_back(matrix.names[i]);
+    sample.nodes.push_back(matrix.nodes[i]);
+    for (const std::size_t j : rows) sample.class_of.push_back(matrix.at(i, j));
   }
-  return found;
+  return sample;
 }
 
 }  // namespace pipewright::analysis

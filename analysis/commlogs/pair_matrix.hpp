@@ -6,20 +6,22 @@
 #include <string>
 #include <vector>
 
-// What GPUs see of the network between them. Bandwidths in bytes/s, latencies in seconds.
+// Bandwidth and latency between GPUs on an otherwise idle network, in bytes/s and seconds.
 namespace pipewright::analysis {
 
-// Pairs of a sender and a receiver that the network treats alike while nobody else sends.
+// Pairs of a sender and a receiver with the same route properties while nobody else sends.
 struct PairClass {
-  std::string where;     // "in a node", "same rail", "other rail" or "between nodes"
-  std::string links;     // classes of the links on the way, "nic + leaf-spine"
-  double bandwidth = 0;  // of the narrowest link
-  double latency = 0;    // of the whole way
+  // Distance of the pair: "in a node", "same rail", "other rail" or "between nodes".
+  std::string where;
+  std::string links;     // Link classes of the route: "nic + leaf-spine".
+  double bandwidth = 0;  // Bandwidth of the narrowest link.
+  double latency = 0;    // Latency of the whole route.
   std::uint64_t pairs = 0;
-  std::string sender;  // of the first such pair
+  std::string sender;  // Sender and receiver of the first pair of the class.
   std::string receiver;
 
-  // Of a message of so many bytes, which waits for the latency; of endless ones if 0.
+  // Returns the bandwidth of a message of this size, including its latency, or the bandwidth of an
+  // endless message if `bytes` is 0.
   double reached(std::uint64_t bytes) const {
     if (bytes == 0) return bandwidth;
     const auto count = static_cast<double>(bytes);
@@ -30,13 +32,14 @@ struct PairClass {
 struct PairMatrix {
   static constexpr std::uint32_t itself = std::numeric_limits<std::uint32_t>::max();
 
-  std::vector<std::string> names;    // of GPUs, or of nodes
-  std::vector<std::uint32_t> nodes;  // which node each is of
-  std::vector<PairClass> classes;    // the widest first, of those the nearest
-  // Row by row, what is sent; column by column, what is received. Empty if only some of the pairs
-  // were looked at.
+  std::vector<std::string> names;    // GPUs or nodes.
+  std::vector<std::uint32_t> nodes;  // Node of each row.
+  // Ordered from widest to narrowest, then from nearest to farthest.
+  std::vector<PairClass> classes;
+  // Class of each pair, row by row; senders are rows, receivers are columns. Empty if only a sample
+  // of the pairs was examined.
   std::vector<std::uint32_t> class_of;
-  std::uint64_t pairs = 0;  // looked at
+  std::uint64_t pairs = 0;  // Number of pairs examined.
 
   std::size_t size() const { return names.size(); }
   bool is_whole() const { return !class_of.empty(); }
@@ -45,14 +48,15 @@ struct PairMatrix {
   }
 };
 
-// Every GPU sends to one other and receives from one, all at once, at max-min fair rates.
+// Figures of a permutation: every GPU sends to one GPU and receives from one, all at once, at
+// max-min fair rates.
 struct PermutationFigures {
-  double slowest = 0;  // flow
-  double total = 0;    // of all flows
-  double alone = 0;    // the total if each flow had the network for itself
+  double slowest = 0;  // Rate of the slowest flow.
+  double total = 0;    // Sum of all flows.
+  double alone = 0;    // Sum of all flows if each had the network for itself.
   std::uint32_t slowest_sender = 0;
   std::uint32_t slowest_receiver = 0;
-  // The link that holds up the slowest flow: full, with so many flows.
+  // Saturated link that limits the slowest flow, and its number of flows.
   std::string link;
   std::string link_class;
   double link_bandwidth = 0;
@@ -61,37 +65,40 @@ struct PermutationFigures {
   std::vector<std::uint32_t> receiver_of;
 };
 
-// What the network does when all GPUs send at once.
+// Behaviour of the network while all GPUs send at once.
 struct Contention {
-  double bisection = 0;           // as `platform show`: along rails, each GPU to those of its place
-  double all_pairs = 0;           // all of the first half to all of the second, each pair alike
-  PermutationFigures half_shift;  // GPU i to i + n/2
-  PermutationFigures worst;       // of those that were tried: the lowest total
-  std::string worst_from;         // how it was found
+  // Bisection as `platform show` computes it: GPUs send along rails, each to the GPUs at its
+  // position in other nodes.
+  double bisection = 0;
+  // Every GPU of the first half sends to every GPU of the second half at equal rates.
+  double all_pairs = 0;
+  PermutationFigures half_shift;  // GPU i sends to GPU i + n/2.
+  PermutationFigures worst;       // The permutation with the lowest total among those tried.
+  std::string worst_from;         // Starting permutation of the search that found the worst one.
   std::uint64_t tried = 0;
-  // The slowest flow of no permutation is slower. 0: unknown, as only some pairs were looked at.
+  // Lower bound of the slowest flow of any permutation; 0 if unknown, when only a sample of the
+  // pairs was examined.
   double slowest_bound = 0;
 };
 
-// Of each pair of nodes, and of each node with itself, what the pair of their GPUs with the least
-// bandwidth sees, of those the one with the longest latency.
+// Reduces a matrix of GPUs to one of nodes. Each pair of nodes, and each node with itself, gets the
+// class of its pair of GPUs with the lowest bandwidth, then with the highest latency.
 PairMatrix by_node(const PairMatrix& by_gpu);
 
-// A rectangle of cells of one class: rows `top` to `bottom`, columns `left` to `right`, without the
-// last ones.
+// A rectangle of cells of one class. `right` and `bottom` are exclusive.
 struct CellBlock {
-  std::uint32_t number = 0;  // of the class, or PairMatrix::itself
+  std::uint32_t number = 0;  // Number of the class, or PairMatrix::itself.
   std::size_t left = 0;
   std::size_t top = 0;
   std::size_t right = 0;
   std::size_t bottom = 0;
 };
 
-// Cuts a whole matrix into blocks, those of a class one after the other. First comes one block of
-// everything, in the most frequent class; what follows lies on it.
-std::vector<CellBlock> blocks_of(const PairMatrix& matrix);
+// Cuts a whole matrix into blocks, ordered by class. The first block covers the whole matrix in its
+// most frequent class; all other blocks lie on top of it.
+std::vector<CellBlock> cut_into_blocks(const PairMatrix& matrix);
 
-// A matrix of at most so many rows, at equal distances.
-PairMatrix some_of(const PairMatrix& matrix, std::size_t most);
+// Returns a matrix of at most `max_rows` rows of the given one, at equal distances.
+PairMatrix sample_rows(const PairMatrix& matrix, std::size_t max_rows);
 
 }  // namespace pipewright::analysis

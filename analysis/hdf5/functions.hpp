@@ -6,7 +6,7 @@
 
 namespace pipewright::analysis {
 
-// What the part of the program that loads HDF5 is for.
+// Functions of the hdf5 module, the part of the program that loads the HDF5 library.
 struct Hdf5Functions {
   decltype(&trace::make_trace_output) make_trace_output;
   void (*replay)(const std::filesystem::path& path, trace::Sink& sink);

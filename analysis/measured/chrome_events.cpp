@@ -15,17 +15,18 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int deepest = 256;          // containers in one another
-constexpr std::size_t told_of = 160;  // characters of the parser's own message
+constexpr int max_depth = 256;  // Deepest nesting of containers.
+constexpr std::size_t max_message =
+    160;  // Longest part of the parser's own message, in characters.
 
-// Takes what nlohmann's parser meets, one token at a time.
+// Receives the tokens of nlohmann's parser one by one.
 class EventReader {
  public:
   EventReader(TextSource& source, const VisitEvent& visit)
       : source_(source), visit_(visit), place_([&source] { return source.place(); }) {}
 
-  bool null() { return take_nothing(); }
-  bool boolean(bool) { return take_nothing(); }
+  bool null() { return end_token(); }
+  bool boolean(bool) { return end_token(); }
   bool number_integer(json::number_integer_t value) {
     take_base(value);
     return number(static_cast<double>(value));
@@ -35,7 +36,7 @@ class EventReader {
     return number(static_cast<double>(value));
   }
   bool number_float(json::number_float_t value, const std::string&) { return number(value); }
-  bool binary(json::binary_t&) { return take_nothing(); }
+  bool binary(json::binary_t&) { return end_token(); }
   bool string(std::string& value);
   bool key(std::string& value);
   bool start_object(std::size_t);
@@ -48,17 +49,17 @@ class EventReader {
   bool saw_events() const { return event_depth_ > 0; }
 
  private:
-  bool take_nothing() {
+  bool end_token() {
     source_.mark();
     return true;
   }
   bool enter();
   bool leave() {
     --depth_;
-    return take_nothing();
+    return end_token();
   }
   bool number(double value);
-  // More digits than a double has.
+  // A double has too few digits for this number.
   void take_base(std::int64_t value) {
     if (depth_ == 1 && key_ == "baseTimeNanoseconds") header_.base_ns = value;
   }
@@ -70,19 +71,19 @@ class EventReader {
   std::function<std::string()> place_;
   ChromeHeader header_;
   ChromeEvent event_;
-  std::string key_;        // of the value that comes next
-  std::string outer_key_;  // of the root's value
-  int depth_ = 0;          // open containers
-  int event_depth_ = 0;    // within an event
+  std::string key_;        // Key of the next value.
+  std::string outer_key_;  // Key of the value of the root.
+  int depth_ = 0;          // Number of open containers.
+  int event_depth_ = 0;    // Depth within an event.
   bool in_events_ = false;
-  bool in_args_ = false;  // of an event, or of what lies in them
+  bool in_args_ = false;  // Within the args of an event, or in a container inside.
 };
 
 bool EventReader::enter() {
-  if (++depth_ > deepest)
-    throw trace::TraceError(fmt::format(
-        "{}: lists and objects stand more than {} deep in one another", place_(), deepest));
-  return take_nothing();
+  if (++depth_ > max_depth)
+    throw trace::TraceError(
+        fmt::format("{}: lists and objects are nested more than {} deep", place_(), max_depth));
+  return end_token();
 }
 
 bool EventReader::start_object(std::size_t) {
@@ -110,22 +111,22 @@ bool EventReader::key(std::string& value) {
     in_events_ = false;
   }
   key_ = std::move(value);
-  return take_nothing();
+  return end_token();
 }
 
 bool EventReader::string(std::string& value) {
   if (in_event()) {
-    std::string* const place = key_ == "name"  ? &event_.name
+    std::string* const field = key_ == "name"  ? &event_.name
                                : key_ == "cat" ? &event_.category
                                : key_ == "ph"  ? &event_.phase
                                : key_ == "pid" ? &event_.process
                                : key_ == "tid" ? &event_.thread
                                                : nullptr;
-    if (place != nullptr) *place = std::move(value);
+    if (field != nullptr) *field = std::move(value);
   } else if (depth_ == 2 && outer_key_ == "distributedInfo" && key_ == "backend") {
     header_.backend = std::move(value);
   }
-  return take_nothing();
+  return end_token();
 }
 
 bool EventReader::number(double value) {
@@ -135,35 +136,36 @@ bool EventReader::number(double value) {
     if (key_ == "pid") event_.process = fmt::format("{}", value);
     if (key_ == "tid") event_.thread = fmt::format("{}", value);
   } else if (in_arguments()) {
-    std::optional<std::uint64_t>* const place = key_ == "correlation"  ? &event_.correlation
+    std::optional<std::uint64_t>* const field = key_ == "correlation"  ? &event_.correlation
                                                 : key_ == "stage"      ? &event_.stage
                                                 : key_ == "microbatch" ? &event_.microbatch
                                                                        : nullptr;
-    if (place != nullptr && value >= 0 && value < 1e18) *place = static_cast<std::uint64_t>(value);
+    if (field != nullptr && value >= 0 && value < 1e18) *field = static_cast<std::uint64_t>(value);
   } else if (depth_ == 2 && outer_key_ == "otherData" && key_ == "microbatches") {
     if (value >= 1 && value < 1e9) header_.microbatches = static_cast<std::uint32_t>(value);
   } else if (depth_ == 2 && outer_key_ == "distributedInfo" && key_ == "rank") {
     if (value < 0 || value > 1e9 || value != std::floor(value))
       throw trace::TraceError(fmt::format(
-          "{}: distributedInfo.rank is {}: a number of a rank was expected", place_(), value));
+          "{}: distributedInfo.rank is {}; expected the number of a rank", place_(), value));
     header_.rank = static_cast<std::uint32_t>(value);
   }
-  return take_nothing();
+  return end_token();
 }
 
 bool EventReader::parse_error(std::size_t, const std::string&, const json::exception& error) {
   // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ..."
-  std::string why = error.what();
-  if (const std::size_t column = why.find("column "); column != std::string::npos)
-    if (const std::size_t colon = why.find(": ", column); colon != std::string::npos)
-      why.erase(0, colon + 2);
-  why = printable(why);
-  if (why.size() > told_of) why = why.substr(0, told_of) + "...";
-  // The parser stops within the word.
-  const bool not_a_number = why.ends_with("N'") || why.ends_with("I'") || why.ends_with("na'");
-  throw trace::TraceError(fmt::format("{}: is no whole JSON{}: {}", place_(),
-                                      not_a_number ? ", which knows neither NaN nor Infinity" : "",
-                                      why));
+  std::string message = error.what();
+  if (const std::size_t column = message.find("column "); column != std::string::npos)
+    if (const std::size_t colon = message.find(": ", column); colon != std::string::npos)
+      message.erase(0, colon + 2);
+  message = printable(message);
+  if (message.size() > max_message) message = message.substr(0, max_message) + "...";
+  // The parser stops within the word NaN or Infinity.
+  const bool is_special_number =
+      message.ends_with("N'") || message.ends_with("I'") || message.ends_with("na'");
+  throw trace::TraceError(
+      fmt::format("{}: not valid JSON{}: {}", place_(),
+                  is_special_number ? ", which has neither NaN nor Infinity" : "", message));
 }
 
 }  // namespace
@@ -176,7 +178,7 @@ ChromeHeader read_chrome_events(const std::filesystem::path& path, const VisitEv
   json::sax_parse(stream, &reader);
   if (!reader.saw_events())
     throw trace::TraceError(fmt::format(
-        "{}: has no \"traceEvents\"; the JSON of PyTorch's profiler (export_chrome_trace) has",
+        "{}: no \"traceEvents\" found; expected JSON of PyTorch's profiler (export_chrome_trace)",
         source.name()));
   return reader.header();
 }

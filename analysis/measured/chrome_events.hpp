@@ -8,41 +8,43 @@
 
 #include "analysis/measured/files/input_file.hpp"
 
-// Trace events as Chrome, Perfetto and PyTorch's profiler (Kineto) write them: JSON, an object with
-// "traceEvents" or the array alone. Read event by event, in memory that does not grow with the
-// file.
+// Reads trace events as Chrome, Perfetto and PyTorch's profiler (Kineto) write them: JSON with an
+// object that has "traceEvents", or with the array alone. Events are read one by one, so memory
+// does not grow with the file.
 namespace pipewright::analysis {
 
-// The fields that say when something ran; others are passed over.
+// Fields of an event that tell when it ran; other fields are ignored.
 struct ChromeEvent {
   std::string name;
   std::string category;
-  std::string phase;    // "X" has a duration
-  std::string process;  // pid and tid, numbers as text
+  std::string phase;    // "X" marks events with a duration.
+  std::string process;  // pid and tid; numbers become text.
   std::string thread;
-  std::optional<double> start;  // microseconds; empty: not there, or no number
+  std::optional<double> start;  // Microseconds; no value if the field is missing or not a number.
   std::optional<double> duration;
-  // Of its args: what a launch shares with its kernels, and the pass of pipewright's own export.
+  // Fields of "args": the number that a launch shares with its kernels, and the pass of a file
+  // exported by pipewright.
   std::optional<std::uint64_t> correlation;
   std::optional<std::uint64_t> stage;
   std::optional<std::uint64_t> microbatch;
 };
 
-// What the file says of itself beside its events.
+// Properties of a file beside its events.
 struct ChromeHeader {
   std::optional<std::uint32_t> rank;  // distributedInfo.rank
-  std::string backend;                // distributedInfo.backend, such as nccl
-  // Of an iteration, where pipewright exported the file (otherData.microbatches).
+  std::string backend;                // distributedInfo.backend, such as "nccl".
+  // Microbatches of an iteration, if pipewright exported the file (otherData.microbatches).
   std::optional<std::uint32_t> microbatches;
-  std::int64_t base_ns = 0;  // what times count from (baseTimeNanoseconds)
+  std::int64_t base_ns = 0;  // Origin of the times (baseTimeNanoseconds).
 };
 
-// Calls `visit` for each event; `place` tells where it ends in the file, "t.json: line 3, byte 90".
+// Called for each event; `place` returns the end of the event in the file, "t.json: line 3, byte
+// 90".
 using VisitEvent =
     std::function<void(const ChromeEvent& event, const std::function<std::string()>& place)>;
 
-// Throws trace::TraceError with line and byte where the text is no such JSON: cut short, NaN,
-// nested beyond reason.
+// Throws trace::TraceError with line and byte if the text is not such JSON: incomplete, with NaN,
+// or nested too deeply.
 ChromeHeader read_chrome_events(const std::filesystem::path& path, const VisitEvent& visit,
                                 const ReadProgress& progress = {});
 

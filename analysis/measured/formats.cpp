@@ -16,25 +16,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_action(const std::string& cell) {
-  constexpr std::size_t longest = 64;
+bool is_torch_action(const std::string& cell) {
+  constexpr std::size_t max_length = 64;
   static const std::regex action(R"(\s*"?\(?\d+(F|I|B|W|UNSHARD|RESHARD|SEND|RECV).*)");
-  return cell.size() <= longest && std::regex_match(cell, action);
+  return cell.size() <= max_length && std::regex_match(cell, action);
 }
 
 bool is_torch_schedule(const std::string& line) {
-  // The first cells may be empty: ranks that wait.
+  // The first cells are empty for ranks that wait.
   const std::size_t start = line.find_first_not_of(", \t\r");
   if (start == std::string::npos) return false;
-  return is_action(line.substr(start, line.find(',', start) - start));
+  return is_torch_action(line.substr(start, line.find(',', start) - start));
 }
 
-// Whether the first characters of an object are of Primus: its iterations, by number.
-FileKind kind_of_object(std::istream& stream) {
-  std::string start(256, '\0');
-  stream.read(start.data(), static_cast<std::streamsize>(start.size()));
+// Recognizes Primus by the first characters of an object, which hold iterations by number.
+FileKind object_file_kind(std::istream& stream) {
+  std::string beginning(256, '\0');
+  stream.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
   static const std::regex iterations(R"(\{\s*"\d+"\s*:\s*\{)");
-  return std::regex_search(start, iterations, std::regex_constants::match_continuous)
+  return std::regex_search(beginning, iterations, std::regex_constants::match_continuous)
              ? FileKind::primus_passes
              : FileKind::chrome;
 }
@@ -46,7 +46,7 @@ std::string formats_text() {
   for (const InputFormat& format : input_formats) width = std::max(width, format.name.size());
   std::string text;
   for (const InputFormat& format : input_formats)
-    text += fmt::format("  {:<{}}  {}\n", format.name, width, format.gives);
+    text += fmt::format("  {:<{}}  {}\n", format.name, width, format.content);
   return text;
 }
 
@@ -54,25 +54,25 @@ FileKind file_kind(const fs::path& file) {
   TextSource source(file);
   std::istream stream(&source);
   stream.exceptions(std::ios::badbit);
-  constexpr int hdf5 = 0x89;    // its signature: \x89HDF
-  constexpr int pickle = 0x80;  // opcode of the protocol's number
+  constexpr int hdf5 = 0x89;    // First byte of an HDF5 file: \x89HDF
+  constexpr int pickle = 0x80;  // First opcode of a pickle, which gives the protocol.
   if (stream.peek() == hdf5) return FileKind::trace;
   if (stream.peek() == pickle) return FileKind::memory_snapshot;
   stream >> std::ws;
-  if (stream.peek() == '{') return kind_of_object(stream);
-  if (stream.peek() == '[') {  // of a list, or of a log's "[2024-05-01 10:00:00]"
+  if (stream.peek() == '{') return object_file_kind(stream);
+  if (stream.peek() == '[') {  // Either a list, or a log line with "[2024-05-01 10:00:00]".
     stream.get();
     stream >> std::ws;
     if (stream.peek() == '{' || stream.peek() == ']' || !stream) return FileKind::chrome;
   }
   stream.clear();
-  bool first = true;
+  bool is_first = true;
   for (std::string line; std::getline(stream, line); source.mark()) {
     if (is_log_line(line)) return FileKind::training_log;
-    if (std::exchange(first, false) && is_torch_schedule(line)) return FileKind::torch_schedule;
+    if (std::exchange(is_first, false) && is_torch_schedule(line)) return FileKind::torch_schedule;
   }
-  throw trace::TraceError(
-      fmt::format("{}: is none of the formats that are read:\n{}", source.name(), formats_text()));
+  throw trace::TraceError(fmt::format("{}: unknown format; these formats can be read:\n{}",
+                                      source.name(), formats_text()));
 }
 
 }  // namespace pipewright::analysis

@@ -7,21 +7,21 @@
 
 namespace pipewright::analysis {
 
-// What a file holds, whatever it is called.
+// Content of a file, independent of its name.
 enum class FileKind {
-  trace,            // of pipewright: HDF5
-  chrome,           // JSON of trace events, maybe packed
-  primus_passes,    // JSON of Primus: passes of a pipeline rank
-  training_log,     // text with times of iterations
-  torch_schedule,   // CSV of actions such as 0F0
-  memory_snapshot,  // pickle of PyTorch's allocator
+  trace,            // HDF5 of pipewright.
+  chrome,           // JSON with trace events, packed or not.
+  primus_passes,    // JSON of Primus with the passes of a pipeline rank.
+  training_log,     // Text with times of iterations.
+  torch_schedule,   // CSV with actions such as 0F0.
+  memory_snapshot,  // Pickle of PyTorch's allocator.
 };
 
-// One format that is read, as users are told of it.
+// An input format as users see it.
 struct InputFormat {
   FileKind kind;
-  std::string_view name;   // "PyTorch's profiler (JSON, .json or .json.gz)"
-  std::string_view gives;  // what is compared
+  std::string_view name;     // "PyTorch's profiler (JSON, .json or .json.gz)"
+  std::string_view content;  // Part of a run that can be compared.
 };
 
 inline constexpr std::array input_formats{
@@ -41,10 +41,10 @@ inline constexpr std::array input_formats{
     InputFormat{FileKind::torch_schedule, "schedule of PyTorch (CSV)", "the order of passes"},
 };
 
-// A line each: the name, and what is compared.
+// Lists the formats, one per line, with the part of a run that each allows to compare.
 std::string formats_text();
 
-// Throws trace::TraceError, which says what there is, where it is none of these.
+// Throws trace::TraceError with the list of formats if the file has none of them.
 FileKind file_kind(const std::filesystem::path& file);
 
 }  // namespace pipewright::analysis

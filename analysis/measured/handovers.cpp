@@ -12,49 +12,52 @@ namespace {
 
 using trace::PassKind;
 
-using Key = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t, PassKind>;
-using Producers = std::map<Key, const NumberedPass*>;
+using PassKey = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t, PassKind>;
+using Producers = std::map<PassKey, const NumberedPass*>;
 
-constexpr double tolerance_us = 1;  // of clocks that agree
+constexpr double clock_tolerance_us = 1;  // Tolerance for clocks that agree.
 
-Key key(const NumberedPass& pass, std::uint32_t stage, PassKind kind) {
+PassKey pass_key(const NumberedPass& pass, std::uint32_t stage, PassKind kind) {
   return {pass.iteration, stage, pass.microbatch, kind};
 }
 
-// What a pass takes from another stage: activations from the one before, gradients from the next.
-std::vector<Key> inputs(const NumberedPass& pass) {
+// Returns the passes that produce the inputs of a pass: activations of the previous stage,
+// gradients of the next one.
+std::vector<PassKey> pass_inputs(const NumberedPass& pass) {
   if (pass.kind == PassKind::forward && pass.stage > 0)
-    return {key(pass, pass.stage - 1, PassKind::forward)};
+    return {pass_key(pass, pass.stage - 1, PassKind::forward)};
   if (makes_gradient(pass.kind))
-    return {key(pass, pass.stage + 1, PassKind::backward),
-            key(pass, pass.stage + 1, PassKind::input_grad)};
+    return {pass_key(pass, pass.stage + 1, PassKind::backward),
+            pass_key(pass, pass.stage + 1, PassKind::input_grad)};
   return {};
 }
 
-Producers by_key(const std::vector<NumberedPass>& passes) {
-  Producers found;
-  for (const NumberedPass& pass : passes) found.emplace(key(pass, pass.stage, pass.kind), &pass);
-  return found;
+Producers producers_by_key(const std::vector<NumberedPass>& passes) {
+  Producers producers;
+  for (const NumberedPass& pass : passes)
+    producers.emplace(pass_key(pass, pass.stage, pass.kind), &pass);
+  return producers;
 }
 
-// Calls `visit` with the passes on other devices that a pass takes its input from.
+// Calls `visit` for every pass on another device whose output the given pass takes.
 template <class Visit>
-void visit_producers(const Producers& known, const NumberedPass& pass, Visit visit) {
-  for (const Key& input : inputs(pass))
-    if (const auto found = known.find(input);
-        found != known.end() && found->second->device != pass.device)
-      visit(*found->second);
+void visit_producers(const Producers& producers, const NumberedPass& pass, Visit visit) {
+  for (const PassKey& input : pass_inputs(pass))
+    if (const auto producer = producers.find(input);
+        producer != producers.end() && producer->second->device != pass.device)
+      visit(*producer->second);
 }
 
-// Shifts that leave no handover impossible (Bellman and Ford's potentials); empty if none do.
-std::vector<double> least_shifts(const std::vector<PassHandover>& found, std::size_t devices) {
+// Returns the smallest shifts that make every handover possible (potentials of Bellman and Ford),
+// or none if no shifts do.
+std::vector<double> min_shifts(const std::vector<PassHandover>& list, std::size_t devices) {
   std::vector<double> shifts(devices, 0);
   for (std::size_t round = 0; round <= devices; ++round) {
     bool changed = false;
-    for (const PassHandover& one : found) {
-      const double needed = shifts[one.from] - one.least_us;
-      if (shifts[one.to] >= needed - tolerance_us) continue;
-      shifts[one.to] = needed;
+    for (const PassHandover& handover : list) {
+      const double needed = shifts[handover.from] - handover.min_us;
+      if (shifts[handover.to] >= needed - clock_tolerance_us) continue;
+      shifts[handover.to] = needed;
       changed = true;
     }
     if (!changed) return shifts;
@@ -62,29 +65,31 @@ std::vector<double> least_shifts(const std::vector<PassHandover>& found, std::si
   return {};
 }
 
-// Halves what there is to spare between devices that hand over both ways.
-std::vector<double> middle_shifts(const std::vector<PassHandover>& found, std::size_t devices) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, double> least;
-  for (const PassHandover& one : found) least[{one.from, one.to}] = one.least_us;
-  // What is to be added to the clock of `to` so that it agrees with that of `from`.
+// Returns shifts that halve the slack between devices that hand over in both directions.
+std::vector<double> middle_shifts(const std::vector<PassHandover>& list, std::size_t devices) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> min_times;
+  for (const PassHandover& handover : list)
+    min_times[{handover.from, handover.to}] = handover.min_us;
+  // Offset to add to the clock of `to` so that it agrees with that of `from`.
   const auto offset = [&](std::uint32_t from, std::uint32_t to) -> std::optional<double> {
-    const auto there = least.find({from, to});
-    const auto back = least.find({to, from});
-    if (there != least.end() && back != least.end()) return (back->second - there->second) / 2;
-    if (there != least.end()) return std::max(0.0, -there->second);
-    if (back != least.end()) return std::min(0.0, back->second);
+    const auto forward = min_times.find({from, to});
+    const auto backward = min_times.find({to, from});
+    if (forward != min_times.end() && backward != min_times.end())
+      return (backward->second - forward->second) / 2;
+    if (forward != min_times.end()) return std::max(0.0, -forward->second);
+    if (backward != min_times.end()) return std::min(0.0, backward->second);
     return std::nullopt;
   };
   std::vector<std::optional<double>> shifts(devices);
   for (std::uint32_t start = 0; start < devices; ++start) {
     if (shifts[start]) continue;
     shifts[start] = 0;
-    std::vector<std::uint32_t> reached{start};
-    for (std::size_t i = 0; i < reached.size(); ++i)
-      for (std::uint32_t next = 0; next < devices; ++next)
-        if (const auto step = offset(reached[i], next); step && !shifts[next]) {
-          shifts[next] = *shifts[reached[i]] + *step;
-          reached.push_back(next);
+    std::vector<std::uint32_t> order{start};
+    for (std::size_t i = 0; i < order.size(); ++i)
+      for (std::uint32_t neighbour = 0; neighbour < devices; ++neighbour)
+        if (const auto difference = offset(order[i], neighbour); difference && !shifts[neighbour]) {
+          shifts[neighbour] = *shifts[order[i]] + *difference;
+          order.push_back(neighbour);
         }
   }
   std::vector<double> result;
@@ -92,48 +97,48 @@ std::vector<double> middle_shifts(const std::vector<PassHandover>& found, std::s
   return result;
 }
 
-bool mend(const std::vector<double>& shifts, const std::vector<PassHandover>& found) {
-  return std::ranges::none_of(found, [&](const PassHandover& one) {
-    return one.least_us + shifts[one.to] - shifts[one.from] < -tolerance_us;
+bool shifts_fix(const std::vector<double>& shifts, const std::vector<PassHandover>& list) {
+  return std::ranges::none_of(list, [&](const PassHandover& handover) {
+    return handover.min_us + shifts[handover.to] - shifts[handover.from] < -clock_tolerance_us;
   });
 }
 
-bool is_possible(const PassHandover& one) { return one.impossible == 0; }
+bool is_possible(const PassHandover& handover) { return handover.impossible == 0; }
 
 }  // namespace
 
 std::vector<PassHandover> handovers(const std::vector<NumberedPass>& passes,
-                                    const HoldsWaits& waits) {
-  const Producers known = by_key(passes);
-  std::map<std::pair<std::uint32_t, std::uint32_t>, PassHandover> found;
+                                    const IncludesWaits& waits) {
+  const Producers producers = producers_by_key(passes);
+  std::map<std::pair<std::uint32_t, std::uint32_t>, PassHandover> by_devices;
   for (const NumberedPass& pass : passes)
-    visit_producers(known, pass, [&](const NumberedPass& producer) {
-      const double begun = waits[pass.device] ? pass.end_us : pass.start_us;
-      const double time = begun - producer.end_us;
-      const auto [pair, is_new] = found.try_emplace({producer.device, pass.device});
-      PassHandover& least = pair->second;
-      if (time < -tolerance_us) ++least.impossible;
-      if (!is_new && time >= least.least_us) return;
-      least = {producer.device, pass.device, time, least.impossible, producer, pass};
+    visit_producers(producers, pass, [&](const NumberedPass& producer) {
+      const double latest_start = waits[pass.device] ? pass.end_us : pass.start_us;
+      const double time = latest_start - producer.end_us;
+      const auto [entry, is_new] = by_devices.try_emplace({producer.device, pass.device});
+      PassHandover& handover = entry->second;
+      if (time < -clock_tolerance_us) ++handover.impossible;
+      if (!is_new && time >= handover.min_us) return;
+      handover = {producer.device, pass.device, time, handover.impossible, producer, pass};
     });
   std::vector<PassHandover> list;
-  for (auto& [pair, one] : found) list.push_back(one);
+  for (auto& [devices, handover] : by_devices) list.push_back(handover);
   return list;
 }
 
-bool shifts_can_mend(const std::vector<PassHandover>& found, std::size_t devices) {
-  return !least_shifts(found, devices).empty();
+bool shifts_can_fix(const std::vector<PassHandover>& list, std::size_t devices) {
+  return !min_shifts(list, devices).empty();
 }
 
-std::vector<double> align_clocks(std::vector<NumberedPass>& passes, const HoldsWaits& waits,
+std::vector<double> align_clocks(std::vector<NumberedPass>& passes, const IncludesWaits& waits,
                                  std::size_t devices) {
-  const std::vector<PassHandover> found = handovers(passes, waits);
+  const std::vector<PassHandover> list = handovers(passes, waits);
   std::vector<double> shifts(devices, 0);
-  // The end of a pass that waited says no more than that its input was there.
-  const bool by_ends = std::ranges::find(waits, true) != waits.end();
-  if (!by_ends || !std::ranges::all_of(found, is_possible)) {
-    shifts = middle_shifts(found, devices);
-    if (by_ends || !mend(shifts, found)) shifts = least_shifts(found, devices);
+  // A waiting pass proves no more at its end than that its input had arrived.
+  const bool uses_ends = std::ranges::find(waits, true) != waits.end();
+  if (!uses_ends || !std::ranges::all_of(list, is_possible)) {
+    shifts = middle_shifts(list, devices);
+    if (uses_ends || !shifts_fix(shifts, list)) shifts = min_shifts(list, devices);
     if (shifts.empty()) shifts.assign(devices, 0);
   }
   for (NumberedPass& pass : passes) {
@@ -144,11 +149,11 @@ std::vector<double> align_clocks(std::vector<NumberedPass>& passes, const HoldsW
 }
 
 std::vector<std::optional<double>> producers_end(const std::vector<NumberedPass>& passes) {
-  const Producers known = by_key(passes);
+  const Producers producers = producers_by_key(passes);
   std::vector<std::optional<double>> ends;
   for (const NumberedPass& pass : passes) {
     std::optional<double> end;
-    visit_producers(known, pass, [&](const NumberedPass& producer) {
+    visit_producers(producers, pass, [&](const NumberedPass& producer) {
       end = std::max(end.value_or(producer.end_us), producer.end_us);
     });
     ends.push_back(end);

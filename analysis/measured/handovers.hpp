@@ -7,36 +7,37 @@
 
 #include "analysis/measured/numbering.hpp"
 
-// What passes on one device need of passes on another, and what that says of clocks and waits.
+// Dependencies between passes on different devices, and conclusions about clocks and waits.
 namespace pipewright::analysis {
 
-// By device: whether what marks a pass begins before its input is there, so that only its end says
-// when the input was. The CPU's annotations of torch.distributed.pipelining begin with the wait.
-using HoldsWaits = std::vector<bool>;
+// True for each device whose marked passes begin before their input arrives, so that only their
+// ends bound the arrival. CPU annotations of torch.distributed.pipelining include the wait.
+using IncludesWaits = std::vector<bool>;
 
-// The least time from the end of a pass to where one on another device that needs its output can
-// have begun: its start, or its end where it may have waited.
+// Shortest time from the end of a pass to the latest possible start of a pass on another device
+// that needs its output: the start of the latter, or its end if it may have waited.
 struct PassHandover {
-  std::uint32_t from = 0;  // devices
+  std::uint32_t from = 0;  // Indices of the devices.
   std::uint32_t to = 0;
-  double least_us = 0;         // below 0: impossible
-  std::size_t impossible = 0;  // how many
-  NumberedPass producer;       // of the least
+  double min_us = 0;           // Negative if the handover is impossible.
+  std::size_t impossible = 0;  // Number of impossible handovers.
+  NumberedPass producer;       // Passes with the shortest time.
   NumberedPass consumer;
 };
 
 std::vector<PassHandover> handovers(const std::vector<NumberedPass>& passes,
-                                    const HoldsWaits& waits);
+                                    const IncludesWaits& waits);
 
-// Whether clocks that are off by a constant each could explain every impossible handover.
-bool shifts_can_mend(const std::vector<PassHandover>& found, std::size_t devices);
+// Returns true if a constant offset of each clock could explain every impossible handover.
+bool shifts_can_fix(const std::vector<PassHandover>& list, std::size_t devices);
 
-// Shifts each device's clock so that no handover is impossible, and by the half of what there is
-// to spare both ways. Microseconds. Nothing is shifted where it would not help.
-std::vector<double> align_clocks(std::vector<NumberedPass>& passes, const HoldsWaits& waits,
+// Shifts the clock of each device so that no handover is impossible and the slack in both
+// directions is equal. Shifts nothing if that would not help. Returns the shifts in microseconds.
+std::vector<double> align_clocks(std::vector<NumberedPass>& passes, const IncludesWaits& waits,
                                  std::size_t devices);
 
-// The end of the last pass on another device that each pass takes its input from; empty if none.
+// Returns for each pass the end of the last pass on another device whose output it takes; no value
+// if there is none.
 std::vector<std::optional<double>> producers_end(const std::vector<NumberedPass>& passes);
 
 }  // namespace pipewright::analysis

@@ -17,156 +17,161 @@
 namespace pipewright::analysis {
 namespace {
 
-struct Mark {
+struct KernelMark {
   KernelWork work;
-  std::string_view part;  // of a kernel's name, in small letters
+  std::string_view part;  // Part of a kernel's name, in lower case.
 };
 
-// The first that fits counts: attention's and communication's kernels have parts of products'.
-constexpr std::array marks{
-    Mark{KernelWork::communication, "nccl"},
-    Mark{KernelWork::communication, "rccl"},
-    Mark{KernelWork::communication, "nvshmem"},
-    Mark{KernelWork::communication, "deep_ep"},
-    Mark{KernelWork::communication, "userbuffers"},
-    Mark{KernelWork::optimizer, "multi_tensor"},
-    Mark{KernelWork::optimizer, "multitensor"},
-    Mark{KernelWork::optimizer, "adam"},
-    Mark{KernelWork::attention, "flash"},
-    Mark{KernelWork::attention, "fmha"},
-    Mark{KernelWork::attention, "sdpa"},
-    Mark{KernelWork::attention, "attn_fwd"},
-    Mark{KernelWork::attention, "attn_bwd"},
-    Mark{KernelWork::attention, "bwd_kernel_dk"},  // AOTriton: dk_dv, dq
-    Mark{KernelWork::attention, "bwd_kernel_dq"},
-    Mark{KernelWork::products, "gemm"},
-    Mark{KernelWork::products, "nvjet"},
-    Mark{KernelWork::products, "cijk_"},
-    Mark{KernelWork::products, "_s16816"},
-    Mark{KernelWork::products, "xmma"},
-    Mark{KernelWork::products, "splitkreduce"},
-    Mark{KernelWork::products, "matmul"},
+// The first mark that fits counts, since kernels of attention and communication also contain parts
+// of names of matrix products.
+constexpr std::array kernel_marks{
+    KernelMark{KernelWork::communication, "nccl"},
+    KernelMark{KernelWork::communication, "rccl"},
+    KernelMark{KernelWork::communication, "nvshmem"},
+    KernelMark{KernelWork::communication, "deep_ep"},
+    KernelMark{KernelWork::communication, "userbuffers"},
+    KernelMark{KernelWork::optimizer, "multi_tensor"},
+    KernelMark{KernelWork::optimizer, "multitensor"},
+    KernelMark{KernelWork::optimizer, "adam"},
+    KernelMark{KernelWork::attention, "flash"},
+    KernelMark{KernelWork::attention, "fmha"},
+    KernelMark{KernelWork::attention, "sdpa"},
+    KernelMark{KernelWork::attention, "attn_fwd"},
+    KernelMark{KernelWork::attention, "attn_bwd"},
+    KernelMark{KernelWork::attention, "bwd_kernel_dk"},  // AOTriton: dk_dv, dq
+    KernelMark{KernelWork::attention, "bwd_kernel_dq"},
+    KernelMark{KernelWork::products, "gemm"},
+    KernelMark{KernelWork::products, "nvjet"},
+    KernelMark{KernelWork::products, "cijk_"},
+    KernelMark{KernelWork::products, "_s16816"},
+    KernelMark{KernelWork::products, "xmma"},
+    KernelMark{KernelWork::products, "splitkreduce"},
+    KernelMark{KernelWork::products, "matmul"},
 };
 
-bool contains(std::string_view text, std::string_view part) {
+bool name_contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-bool is_step(const std::string& name) { return name.starts_with("ProfilerStep#"); }
+bool is_profiler_step(const std::string& name) { return name.starts_with("ProfilerStep#"); }
 
-// What the host's calls to CUDA or HIP do, by their names.
+// Classify calls of the host to CUDA or HIP by name.
 bool is_kernel_launch(std::string_view call) {
-  return contains(call, "LaunchKernel") || contains(call, "LaunchCooperativeKernel");
+  return name_contains(call, "LaunchKernel") || name_contains(call, "LaunchCooperativeKernel");
 }
-bool is_wait(std::string_view call) {
-  const bool copies_at_once = contains(call, "Memcpy") && !contains(call, "Async");
-  return contains(call, "Synchronize") || copies_at_once;
+bool is_host_wait(std::string_view call) {
+  const bool is_blocking_copy = name_contains(call, "Memcpy") && !name_contains(call, "Async");
+  return name_contains(call, "Synchronize") || is_blocking_copy;
 }
 
-// A launch of a kernel, or a wait for the GPU. Microseconds.
-struct Call {
+// A kernel launch, or a wait for the GPU. Times are in microseconds.
+struct HostCall {
   double start = 0;
   double length = 0;
-  bool launches = false;
+  bool is_launch = false;
 };
 
-// A longer pause is not the launches': data that is loaded, a log that is written.
-constexpr double longest_gap = 1000;
+// Longest gap between launches, in microseconds. Longer pauses have other reasons, such as loading
+// data or writing a log.
+constexpr double max_launch_gap = 1000;
 
-class Gatherer {
+class KernelCollector {
  public:
-  explicit Gatherer(KernelProfile& found) : found_(found) {}
+  explicit KernelCollector(KernelProfile& profile) : profile_(profile) {}
 
   void take(const ChromeEvent& event, const std::function<std::string()>& place) {
     if (event.phase != "X") return;
-    if (is_step(event.name) && event.category != "gpu_user_annotation") steps_.insert(event.name);
+    if (is_profiler_step(event.name) && event.category != "gpu_user_annotation")
+      steps_.insert(event.name);
     if (event.category == "kernel") return take_kernel(event, place);
     if (event.category != "cuda_runtime" && event.category != "cuda_driver") return;
-    const bool launch = is_kernel_launch(event.name);
-    if ((!launch && !is_wait(event.name)) || !event.start) return;
+    const bool is_launch = is_kernel_launch(event.name);
+    if ((!is_launch && !is_host_wait(event.name)) || !event.start) return;
     calls_[{event.process, event.thread}].push_back(
-        {*event.start, std::max(0.0, event.duration.value_or(0)), launch});
+        {*event.start, std::max(0.0, event.duration.value_or(0)), is_launch});
   }
 
   void finish() {
-    found_.steps = static_cast<std::uint32_t>(steps_.size());
+    profile_.steps = static_cast<std::uint32_t>(steps_.size());
     std::vector<double> lengths;
     for (const auto& [thread, calls] : calls_)
-      for (const Call& call : calls)
-        if (call.launches) lengths.push_back(call.length);
+      for (const HostCall& call : calls)
+        if (call.is_launch) lengths.push_back(call.length);
     if (lengths.empty()) return;
-    const double usual = quantile(std::move(lengths), 0.5);
+    const double median_length = quantile(std::move(lengths), 0.5);
     double sum = 0;
     std::size_t gaps = 0;
     for (auto& [thread, calls] : calls_) {
-      std::ranges::sort(calls, {}, &Call::start);
+      std::ranges::sort(calls, {}, &HostCall::start);
       for (std::size_t i = 1; i < calls.size(); ++i) {
-        const Call& before = calls[i - 1];
-        if (!before.launches || !calls[i].launches) continue;
-        const double gap = calls[i].start - before.start - std::max(0.0, before.length - usual);
-        if (gap > longest_gap) continue;
+        const HostCall& previous = calls[i - 1];
+        if (!previous.is_launch || !calls[i].is_launch) continue;
+        const double gap =
+            calls[i].start - previous.start - std::max(0.0, previous.length - median_length);
+        if (gap > max_launch_gap) continue;
         sum += gap;
         ++gaps;
       }
     }
     constexpr double microsecond = 1e-6;
-    if (gaps > 0) found_.launch = sum / static_cast<double>(gaps) * microsecond;
+    if (gaps > 0) profile_.launch = sum / static_cast<double>(gaps) * microsecond;
   }
 
  private:
   void take_kernel(const ChromeEvent& event, const std::function<std::string()>& place) {
     if (!event.duration || !std::isfinite(*event.duration) || *event.duration < 0)
       throw trace::TraceError(fmt::format(
-          "{}: 'dur' of the kernel '{}' is {}: microseconds were expected", place(),
+          "{}: 'dur' of the kernel '{}' is {}; expected microseconds", place(),
           printable(event.name),
-          event.duration ? fmt::format("{}", *event.duration) : "missing or no number"));
-    const auto [known, is_new] = works_.try_emplace(event.name);
-    if (is_new) known->second = work_of(event.name);
-    KernelSum& sum = found_.of_work[static_cast<std::size_t>(known->second)];
+          event.duration ? fmt::format("{}", *event.duration) : "missing or not a number"));
+    const auto [entry, is_new] = work_by_name_.try_emplace(event.name);
+    if (is_new) entry->second = work_of(event.name);
+    KernelSum& sum = profile_.by_work[static_cast<std::size_t>(entry->second)];
     constexpr double microsecond = 1e-6;
     ++sum.kernels;
     sum.seconds += *event.duration * microsecond;
   }
 
-  KernelProfile& found_;
+  KernelProfile& profile_;
   std::set<std::string> steps_;
-  std::map<std::string, KernelWork> works_;
-  std::map<std::pair<std::string, std::string>, std::vector<Call>> calls_;  // by process, thread
+  std::map<std::string, KernelWork> work_by_name_;
+  // Calls of the host by process and thread.
+  std::map<std::pair<std::string, std::string>, std::vector<HostCall>> calls_;
 };
 
 }  // namespace
 
 KernelWork work_of(std::string_view kernel) {
-  std::string small(kernel);
-  std::ranges::transform(small, small.begin(), [](unsigned char letter) {
+  std::string lower(kernel);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char letter) {
     return static_cast<char>(std::tolower(letter));
   });
-  const auto* const mark =
-      std::ranges::find_if(marks, [&](const Mark& one) { return contains(small, one.part); });
-  return mark == marks.end() ? KernelWork::memory : mark->work;
+  const auto* const match = std::ranges::find_if(
+      kernel_marks, [&](const KernelMark& mark) { return name_contains(lower, mark.part); });
+  return match == kernel_marks.end() ? KernelWork::memory : match->work;
 }
 
 KernelProfile read_kernel_profile(const std::filesystem::path& file, const ReadProgress& progress) {
-  KernelProfile found{.file = file};
-  Gatherer gatherer(found);
-  found.rank =
+  KernelProfile profile{.file = file};
+  KernelCollector collector(profile);
+  profile.rank =
       read_chrome_events(
-          file, [&](const ChromeEvent& event, const auto& place) { gatherer.take(event, place); },
+          file, [&](const ChromeEvent& event, const auto& place) { collector.take(event, place); },
           progress)
           .rank;
-  gatherer.finish();
-  const auto nothing = [](const KernelSum& sum) { return sum.kernels == 0; };
-  if (std::ranges::all_of(found.of_work, nothing))
+  collector.finish();
+  const auto has_no_kernels = [](const KernelSum& sum) { return sum.kernels == 0; };
+  if (std::ranges::all_of(profile.by_work, has_no_kernels))
     throw trace::TraceError(
-        fmt::format("{}: has no kernels; profile with ProfilerActivity.CUDA, and the CPU's "
-                    "activity beside it for the host's part",
+        fmt::format("{}: no kernels found; profile with ProfilerActivity.CUDA, and with the CPU's "
+                    "activity for the times of the host",
                     printable(file.string())));
-  if (found.steps == 0)
+  if (profile.steps == 0)
     throw trace::TraceError(
-        fmt::format("{}: has no ProfilerStep, so that nothing says how many iterations it is of; "
-                    "call the profiler's step() after each",
+        fmt::format("{}: no ProfilerStep found, so the number of iterations is unknown; "
+                    "call the profiler's step() after each iteration",
                     printable(file.string())));
-  return found;
+  return profile;
 }
 
 }  // namespace pipewright::analysis

@@ -9,12 +9,12 @@
 
 #include "analysis/measured/chrome_events.hpp"
 
-// The GPU's kernels in a file of PyTorch's profiler, in sums by what they do.
+// GPU kernels in a file of PyTorch's profiler, summed by the work that they do.
 namespace pipewright::analysis {
 
-// As the names say that libraries give their kernels: cuBLAS, CUTLASS, hipBLASLt (Tensile),
-// DeepGEMM; FlashAttention, cuDNN, Composable Kernel, AOTriton; NCCL, RCCL, DeepEP, NVSHMEM;
-// PyTorch's and Apex's optimizers. Whatever is none of these goes through tensors once.
+// Work of a kernel, derived from the names that libraries use: cuBLAS, CUTLASS, hipBLASLt
+// (Tensile), DeepGEMM; FlashAttention, cuDNN, Composable Kernel, AOTriton; NCCL, RCCL, DeepEP,
+// NVSHMEM; optimizers of PyTorch and Apex. All other kernels count as memory-bound.
 enum class KernelWork : std::uint8_t { products, attention, memory, communication, optimizer };
 inline constexpr std::size_t kernel_works = 5;
 
@@ -30,17 +30,17 @@ struct KernelSum {
 struct KernelProfile {
   std::filesystem::path file;
   std::optional<std::uint32_t> rank;
-  std::uint32_t steps = 0;                      // of the profiler: iterations
-  std::array<KernelSum, kernel_works> of_work;  // of all steps
-  // Mean seconds between the starts of two launches in a row of a thread that does not wait for
-  // the GPU between them, without what a launch takes longer than usual, as its queue is full;
-  // empty where there are no such launches, as with CUDA graphs.
+  std::uint32_t steps = 0;                      // Steps of the profiler, which are iterations.
+  std::array<KernelSum, kernel_works> by_work;  // Sums over all steps.
+  // Mean time between the starts of two consecutive launches of a thread that does not wait for the
+  // GPU in between, in seconds. The part of a launch beyond the median is left out, since it waits
+  // for a full queue. No value if there are no such launches, as with CUDA graphs.
   std::optional<double> launch;
 
-  const KernelSum& of(KernelWork work) const { return of_work[static_cast<std::size_t>(work)]; }
+  const KernelSum& of(KernelWork work) const { return by_work[static_cast<std::size_t>(work)]; }
 };
 
-// Throws trace::TraceError, where the file has no kernels or no steps too.
+// Throws trace::TraceError, also if the file has no kernels or no steps.
 KernelProfile read_kernel_profile(const std::filesystem::path& file,
                                   const ReadProgress& progress = {});
 

@@ -18,19 +18,20 @@ struct TimeWindow {
   double end_us = 0;
 };
 
-// The kernels of a profile, found by the calls that launched them: the two share a number
-// (args.correlation). Kernels that communicate are left out, for they wait for another device.
+// Kernels of a profile, found through the calls that launched them: a call and its kernels share a
+// number (args.correlation). Communication kernels are left out, because they wait for other
+// devices.
 class LaunchedKernels {
  public:
   void take(const ChromeEvent& event);
-  bool launched() const { return !launches_.empty(); }
+  bool has_launches() const { return !launches_.empty(); }
 
-  // When the kernels ran that any thread of `process` launched within each of `windows`: from the
-  // first one's start to the last one's end, on the stream where the windows' kernels ran longest.
-  // Empty for a window without such kernels; for all of them if several processes have launches,
-  // whose numbers would mean different kernels.
-  std::vector<std::optional<TimeWindow>> within(std::span<const TimeWindow> windows,
-                                                const std::string& process);
+  // Returns for each of `windows` the time in which the kernels ran that any thread of `process`
+  // launched within it: from the first start to the last end, on the stream where the kernels of
+  // all windows ran longest. No value for a window without such kernels. No values at all if
+  // several processes have launches, since their numbers could denote different kernels.
+  std::vector<std::optional<TimeWindow>> windows_of(std::span<const TimeWindow> windows,
+                                                    const std::string& process);
 
  private:
   struct Launch {
@@ -40,15 +41,15 @@ class LaunchedKernels {
   struct Kernel {
     std::uint64_t correlation;
     std::size_t stream;
-    TimeWindow ran;
+    TimeWindow window;
   };
   void sort();
 
-  std::map<std::string, std::vector<Launch>> launches_;  // by process
+  std::map<std::string, std::vector<Launch>> launches_;  // By process.
   std::vector<Kernel> kernels_;
   std::map<std::pair<std::string, std::string>, std::size_t> streams_;
-  std::map<std::string, bool> communicates_;  // by a kernel's name
-  bool sorted_ = true;
+  std::map<std::string, bool> is_communication_;  // By name of the kernel.
+  bool is_sorted_ = true;
 };
 
 }  // namespace pipewright::analysis

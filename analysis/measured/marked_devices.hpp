@@ -7,20 +7,21 @@
 
 namespace pipewright::analysis {
 
-// The annotations of one pipeline device, of one lane of its.
+// Annotations of one pipeline device, all of the same lane.
 struct MarkedDevice {
   std::string name;                // "rank 8"
-  std::vector<MarkedPass> passes;  // by start
-  std::vector<MarkedStep> steps;   // likewise
-  std::vector<double> receives;    // ends of those that its CPU waited for, in order
-  std::string category;            // of the lane
-  bool only_launched = false;      // a GPU's work, timed by the CPU that launched it
+  std::vector<MarkedPass> passes;  // Ordered by start.
+  std::vector<MarkedStep> steps;   // Ordered by start.
+  std::vector<double> receives;    // Ends of the receives that the CPU waited for, in order.
+  std::string category;            // Category of the lane.
+  bool has_launch_times = false;   // Times are those of the CPU, which launched GPU work.
 };
 
-// Which annotations are of which device: those of a file with a rank are of that rank, else of the
-// process; a pattern's group stands above both. Ranks are in order. Where a device has kernels that
-// were launched within annotations of the CPU, they say when a pass ran; else annotations of the
-// GPU; else those of the CPU. Throws trace::TraceError where two files are of one rank.
-std::vector<MarkedDevice> devices_of(const std::vector<Annotations>& files);
+// Assigns annotations to devices, ordered by rank. A device is the group of a pattern if there is
+// one, otherwise the rank of a file, otherwise the process. The times of a pass are those of the
+// kernels launched within annotations of the CPU if there are any, otherwise those of GPU
+// annotations, otherwise those of CPU annotations. Throws trace::TraceError if two files have the
+// same rank.
+std::vector<MarkedDevice> group_by_device(const std::vector<Annotations>& files);
 
 }  // namespace pipewright::analysis

@@ -12,35 +12,38 @@
 namespace pipewright::analysis {
 
 struct ImportOptions {
-  std::optional<std::string> pattern;         // of names, as PassNames takes it
-  std::optional<std::string> category;        // of events
-  std::optional<std::uint32_t> microbatches;  // of an iteration, where names have no numbers
-  std::optional<std::uint32_t> run;           // of several in one log, from 1
-  std::uint32_t skip = 0;                     // iterations to warm up
-  bool align = false;                         // shift clocks of devices that contradict each other
+  std::optional<std::string> pattern;   // Pattern of names, for PassNames.
+  std::optional<std::string> category;  // Category of events.
+  // Microbatches of an iteration, if names have no numbers.
+  std::optional<std::uint32_t> microbatches;
+  std::optional<std::uint32_t>
+      run;                 // Number of the run in a log with several runs, counted from 1.
+  std::uint32_t skip = 0;  // Number of warm-up iterations to leave out.
+  bool align = false;      // Shift the clocks of devices that contradict each other.
 };
 
-// A run as it was measured: rows of devices, stages and passes. What a profile does not know is 0
-// or empty: when an input was sent and arrived, memory, transfers. Time 0 is the first pass's
-// start.
+// A measured run: rows of devices, stages and passes. Values that a profile does not contain are 0
+// or empty: the times when an input was sent and arrived, memory, transfers. Time 0 is the start of
+// the first pass.
 struct MeasuredRun {
   trace::Trace trace;
-  std::vector<std::string> notes;  // what was left out or looks wrong, a sentence each
-  // The least seconds from a pass to the one on another device that needs its output.
+  std::vector<std::string> notes;  // Sentences about parts that were left out or look wrong.
+  // Shortest time from a pass to the pass on another device that needs its output, in seconds.
   std::optional<double> handover_s;
 };
 
-// `engine` of a measured trace.
+// Value of `engine` in a measured trace.
 inline constexpr const char* measured_engine = "measured";
 
-// Reads files that together are one run: one for each pipeline device, or one of all; of PyTorch's
-// profiler, or where the first is so, of Primus. Throws trace::TraceError, PatternError.
+// Reads the files of one run: one file per pipeline device, or a single file. The files come from
+// PyTorch's profiler or, if the first one does, from Primus. Throws trace::TraceError and
+// PatternError.
 MeasuredRun import_passes(const std::vector<std::filesystem::path>& files,
                           const ImportOptions& options = {}, const ReadProgress& progress = {});
 MeasuredRun import_chrome(const std::vector<std::filesystem::path>& files,
                           const ImportOptions& options = {}, const ReadProgress& progress = {});
 
-// The same from what was found in the files.
+// Makes a run of annotations that were already read.
 MeasuredRun combine(const std::vector<Annotations>& files, const ImportOptions& options);
 
 }  // namespace pipewright::analysis

@@ -14,16 +14,16 @@ namespace {
 
 using trace::PassKind;
 
-constexpr std::size_t longest_name = 256;  // std::regex recurses with the length of the text
+constexpr std::size_t max_name_length = 256;  // std::regex recurses with the length of the text.
 
-// Names as these frameworks write them:
-constexpr std::array known{
-    // torch.distributed.pipelining, schedules of several stages: record_function("PP:2F0")
+// Names of passes in known frameworks.
+constexpr std::array framework_patterns{
+    // torch.distributed.pipelining, schedules with several stages per rank:
+    // record_function("PP:2F0")
     R"((?:PP:)?(?<stage>\d+)(?<kind>[FIBW])(?<microbatch>\d+))",
-    // and of one stage: record_function("Forward 0")
-    // also of pipewright's own export: "R 3"
+    // Schedules with one stage per rank: record_function("Forward 0"); exports of pipewright: "R 3"
     R"((?<kind>[Ff]orward|[Bb]ackward|fwd|bwd|[FIBWR])[ _#:-]?(?<microbatch>\d+))",
-    // Megatron-LM's forward_step and backward_step, alone or as the end of a path
+    // forward_step and backward_step of Megatron-LM, alone or at the end of a path
     R"((?:.*[./: ])?(?<kind>forward|backward)[_-](?:step|compute))",
     R"(stage[_ ]?(?<stage>\d+)[_ ](?<kind>forward|backward)(?:[_ ](?:mb|microbatch)?[_ ]?(?<microbatch>\d+))?)",
 };
@@ -55,8 +55,8 @@ constexpr std::array<std::pair<std::string_view, PassKind>, 22> kind_words{{
 
 std::optional<PassKind> read_kind(std::string word) {
   for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  for (const auto& [known_word, kind] : kind_words)
-    if (known_word == word) return kind;
+  for (const auto& [name, kind] : kind_words)
+    if (name == word) return kind;
   return std::nullopt;
 }
 
@@ -67,77 +67,78 @@ std::optional<std::uint32_t> read_number(const std::string& text) {
   return value;
 }
 
-std::size_t end_of_class(const std::string& text, std::size_t at) {
-  for (++at; at < text.size() && text[at] != ']'; ++at)
-    if (text[at] == '\\') ++at;
-  return at;
+std::size_t character_class_end(const std::string& text, std::size_t position) {
+  for (++position; position < text.size() && text[position] != ']'; ++position)
+    if (text[position] == '\\') ++position;
+  return position;
 }
 
 }  // namespace
 
-// ECMAScript's expressions of C++ have no named groups: takes the names out and counts.
+// Compiles a pattern. Regular expressions of C++ (ECMAScript) have no named groups, so names are
+// removed and groups are counted.
 PassNames::Pattern PassNames::compile(const std::string& text) {
   Pattern pattern;
   std::string plain;
   int groups = 0;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const std::size_t from = at;
-    if (text[at] == '\\') ++at;
-    if (text[from] == '[') at = end_of_class(text, at);
-    plain += text.substr(from, at + 1 - from);
+  for (std::size_t position = 0; position < text.size(); ++position) {
+    const std::size_t from = position;
+    if (text[position] == '\\') ++position;
+    if (text[from] == '[') position = character_class_end(text, position);
+    plain += text.substr(from, position + 1 - from);
     if (text[from] != '(') continue;
-    const bool python = text.compare(from, 4, "(?P<") == 0;
-    const bool named =
-        python || (text.compare(from, 3, "(?<") == 0 && text.compare(from, 4, "(?<=") != 0 &&
-                   text.compare(from, 4, "(?<!") != 0);
-    if (!named && text.compare(from, 2, "(?") == 0) continue;
+    const bool is_python = text.compare(from, 4, "(?P<") == 0;
+    const bool is_named =
+        is_python || (text.compare(from, 3, "(?<") == 0 && text.compare(from, 4, "(?<=") != 0 &&
+                      text.compare(from, 4, "(?<!") != 0);
+    if (!is_named && text.compare(from, 2, "(?") == 0) continue;
     ++groups;
-    if (!named) continue;
-    const std::size_t start = from + (python ? 4 : 3);
+    if (!is_named) continue;
+    const std::size_t start = from + (is_python ? 4 : 3);
     const std::size_t end = text.find('>', start);
     const std::string name = text.substr(start, end == std::string::npos ? end : end - start);
-    int* const place = name == "kind"         ? &pattern.kind
+    int* const group = name == "kind"         ? &pattern.kind
                        : name == "stage"      ? &pattern.stage
                        : name == "microbatch" ? &pattern.microbatch
                        : name == "device"     ? &pattern.device
                                               : nullptr;
-    if (end == std::string::npos || place == nullptr)
+    if (end == std::string::npos || group == nullptr)
       throw PatternError(fmt::format(
-          "pattern '{}': at character {} a group is called '{}'; groups are called kind, stage, "
+          "pattern '{}': the group at character {} is called '{}'; groups are called kind, stage, "
           "microbatch and device, as in (?<stage>\\d+)",
           printable(text), from + 1, printable(name)));
-    *place = groups;
-    at = end;
+    *group = groups;
+    position = end;
   }
   if (pattern.kind == 0)
     throw PatternError(fmt::format(
-        "pattern '{}' has no group called kind; one such as (?<kind>forward|backward) says which "
-        "pass it is",
+        "pattern '{}' has no group called kind; add one such as (?<kind>forward|backward) for the "
+        "kind of pass",
         printable(text)));
   try {
     pattern.expression = std::regex(plain, std::regex::ECMAScript | std::regex::optimize);
   } catch (const std::regex_error& error) {
     throw PatternError(
-        fmt::format("pattern '{}' is no regular expression: {}", printable(text), error.what()));
+        fmt::format("pattern '{}' is not a regular expression: {}", printable(text), error.what()));
   }
   return pattern;
 }
 
 PassNames::PassNames() {
-  for (const char* const text : known) patterns_.push_back(compile(text));
+  for (const char* const text : framework_patterns) patterns_.push_back(compile(text));
 }
 
 PassNames::PassNames(const std::string& pattern) { patterns_.push_back(compile(pattern)); }
 
-std::optional<NamedPass> PassNames::read_one(const std::string& name) const {
+std::optional<NamedPass> PassNames::read_single(const std::string& name) const {
   std::smatch match;
   for (const Pattern& pattern : patterns_) {
     if (!std::regex_match(name, match, pattern.expression)) continue;
     const auto kind = read_kind(match[static_cast<std::size_t>(pattern.kind)].str());
     if (!kind) continue;
     const auto number = [&](int group) -> std::optional<std::uint32_t> {
-      const auto& found = match[static_cast<std::size_t>(group)];
-      return group > 0 && found.matched ? read_number(found.str()) : std::nullopt;
+      const auto& submatch = match[static_cast<std::size_t>(group)];
+      return group > 0 && submatch.matched ? read_number(submatch.str()) : std::nullopt;
     };
     return NamedPass{*kind, number(pattern.stage), number(pattern.microbatch),
                      number(pattern.device)};
@@ -146,19 +147,20 @@ std::optional<NamedPass> PassNames::read_one(const std::string& name) const {
 }
 
 std::vector<NamedPass> PassNames::read(const std::string& name) const {
-  if (name.size() > longest_name) return {};
-  // torch.distributed.pipelining's fused pair: "PP:(0F7;7B3)OVERLAP_F_B"
+  if (name.size() > max_name_length) return {};
+  // Fused pair of torch.distributed.pipelining: "PP:(0F7;7B3)OVERLAP_F_B"
   constexpr std::string_view open = "PP:(";
   constexpr std::string_view close = ")OVERLAP_F_B";
   if (name.starts_with(open) && name.ends_with(close)) {
     const std::size_t middle = name.find(';');
     if (middle == std::string::npos) return {};
-    const auto first = read_one(name.substr(open.size(), middle - open.size()));
-    const auto second = read_one(name.substr(middle + 1, name.size() - close.size() - middle - 1));
+    const auto first = read_single(name.substr(open.size(), middle - open.size()));
+    const auto second =
+        read_single(name.substr(middle + 1, name.size() - close.size() - middle - 1));
     if (first && second) return {*first, *second};
     return {};
   }
-  if (const auto one = read_one(name)) return {*one};
+  if (const auto pass = read_single(name)) return {*pass};
   return {};
 }
 

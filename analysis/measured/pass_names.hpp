@@ -12,38 +12,40 @@
 
 namespace pipewright::analysis {
 
-// What the name of an annotation says of the pass that it marks.
+// Information about a pass in the name of its annotation.
 struct NamedPass {
   trace::PassKind kind = trace::PassKind::forward;
-  std::optional<std::uint32_t> stage;       // else the device is the stage
-  std::optional<std::uint32_t> microbatch;  // else passes are counted in order
-  std::optional<std::uint32_t> device;      // else the file says it
+  std::optional<std::uint32_t> stage;       // Without a value, the device is the stage.
+  std::optional<std::uint32_t> microbatch;  // Without a value, passes are counted in order.
+  std::optional<std::uint32_t> device;      // Without a value, the file determines the device.
 
   bool operator==(const NamedPass&) const = default;
 };
 
-// A pattern of a user's that is none.
+// An invalid pattern of a user.
 struct PatternError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Reads names by regular expressions (ECMAScript) with named groups, (?<kind>..) and, if the names
-// have them, stage, microbatch and device. The whole name has to match.
+// Reads names with regular expressions (ECMAScript) that have named groups: (?<kind>..) and, if
+// names contain them, stage, microbatch and device. The whole name has to match.
 class PassNames {
  public:
-  PassNames();                                     // what the known frameworks write
-  explicit PassNames(const std::string& pattern);  // instead; throws PatternError
+  PassNames();                                     // Uses the patterns of known frameworks.
+  explicit PassNames(const std::string& pattern);  // Uses this pattern alone; throws PatternError.
 
-  // Of a fused forward and backward two, else one; none if the name is no pass's.
+  // Returns one pass, two for a fused forward and backward pass, or none if the name is not that of
+  // a pass.
   std::vector<NamedPass> read(const std::string& name) const;
 
  private:
   struct Pattern {
     std::regex expression;
-    int kind = 0, stage = 0, microbatch = 0, device = 0;  // groups; 0: there is none
+    // Numbers of the groups; 0 if there is none.
+    int kind = 0, stage = 0, microbatch = 0, device = 0;
   };
   static Pattern compile(const std::string& text);
-  std::optional<NamedPass> read_one(const std::string& name) const;
+  std::optional<NamedPass> read_single(const std::string& name) const;
 
   std::vector<Pattern> patterns_;
 };

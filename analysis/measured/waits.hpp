@@ -10,15 +10,15 @@
 
 namespace pipewright::analysis {
 
-// Which devices' passes may begin with the wait for their input: those that PyTorch marks on the
-// CPU, and all of them where no shift of clocks explains how early passes begin, and waits would.
-HoldsWaits holds_waits(const std::vector<NumberedPass>& passes,
-                       const std::vector<MarkedDevice>& devices);
+// Returns the devices whose passes may begin with a wait for their input: those that PyTorch marks
+// on the CPU, or all devices if waits but no shift of clocks explain the early starts.
+IncludesWaits passes_include_waits(const std::vector<NumberedPass>& passes,
+                                   const std::vector<MarkedDevice>& devices);
 
-// Cuts from such passes what precedes the arrival of their input: the end of a receive that the CPU
-// waited for within the pass, and not before the pass ended that the input comes from, plus the
-// least time that such a receive ended later elsewhere. Adds a note on each device where it did.
-void cut_waits(std::vector<NumberedPass>& passes, const HoldsWaits& waits,
+// Removes the wait for input from the start of such passes. The input arrives at the end of a
+// receive that the CPU waited for within the pass; otherwise at the end of the producing pass plus
+// the shortest time of such receives. Adds a note for each device with waits.
+void cut_waits(std::vector<NumberedPass>& passes, const IncludesWaits& waits,
                const std::vector<MarkedDevice>& devices, const std::vector<double>& shifts,
                std::vector<std::string>& notes);
 

@@ -4,7 +4,7 @@
 
 namespace pipewright::trace {
 
-// A trace that cannot be written or read. The text begins with the file's name.
+// Thrown for a trace that cannot be written or read. The message begins with the name of the file.
 struct TraceError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -6,8 +6,8 @@
 
 namespace pipewright::trace {
 
-// The trace of a run's first iterations, of one that went on or was stopped within a later one.
-// What later iterations did before the last of these had ended is left out.
+// Returns the trace of a run's first iterations, for a run with more iterations or one that was
+// stopped. Rows of later iterations are left out, even if they precede the end of these.
 Trace first_iterations(Trace trace, std::uint32_t iterations);
 
 }  // namespace pipewright::trace

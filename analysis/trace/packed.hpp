@@ -7,24 +7,23 @@
 
 #include "analysis/trace/rows.hpp"
 
-// A trace as one block of memory that another process maps and reads where it lies. Rows stand as
-// the compiler lays them out, those with texts as texts of one length; numpy takes both as they
-// are.
+// A trace as one block of memory that another process maps and reads in place. Rows have the
+// compiler's layout, and those with texts have texts of fixed length; numpy reads both directly.
 namespace pipewright::trace {
 
 using Json = nlohmann::ordered_json;
 
-// What is where in the block of a trace:
-//   {"bytes": 4096, "info": {"schedule": "1f1b", ..}, "cluster": {"at": 0, "bytes": 0},
-//    "tables": {"passes": {"at": 64, "rows": 2, "row_bytes": 64, "columns":
-//      [{"name": "device", "type": "<u4", "at": 0}, ..]}, ..}}
-// A column of kinds has their "names" as well, by code.
+// Describes the content of the block of a trace:
+// {"bytes": 4096, "info": {"schedule": "1f1b", ..}, "cluster": {"at": 0, "bytes": 0},
+// "tables": {"passes": {"at": 64, "rows": 2, "row_bytes": 64, "columns":
+// [{"name": "device", "type": "<u4", "at": 0}, ..]}, ..}}
+// A column with an enumeration also has the "names" of its values.
 Json packing(const Trace& trace);
 
-// Fills a block of so many bytes.
+// Fills a block whose size is that of the description.
 void pack(const Trace& trace, const Json& packing, std::span<char> block);
 
-// Throws TraceError where the two do not belong together.
+// Throws TraceError if description and block do not match.
 Trace unpack(const Json& packing, std::span<const char> block);
 
 }  // namespace pipewright::trace

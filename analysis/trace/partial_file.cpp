@@ -16,26 +16,26 @@ namespace fs = std::filesystem;
 namespace pipewright::trace {
 namespace {
 
-[[noreturn]] void fail(const fs::path& path, const std::string& why) {
-  throw TraceError(fmt::format("{}: cannot write: {}", path.string(), why));
+[[noreturn]] void fail_to_write(const fs::path& path, const std::string& reason) {
+  throw TraceError(fmt::format("{}: cannot write: {}", path.string(), reason));
 }
 
 }  // namespace
 
 PartialFile::PartialFile(fs::path path) : path_(std::move(path)) {
-  std::error_code ignored;
-  if (!path_.has_filename()) fail(path_, "the name of a file is missing");
-  if (fs::is_directory(path_, ignored)) fail(path_, "it is a folder");
-  // The final rename would put a file in the place of a device such as /dev/null.
-  if (fs::exists(path_, ignored) && !fs::is_regular_file(path_, ignored))
-    fail(path_, "it is not a regular file");
-  target_ = fs::is_symlink(path_, ignored) ? fs::weakly_canonical(path_, ignored) : path_;
+  std::error_code no_error;
+  if (!path_.has_filename()) fail_to_write(path_, "the file name is missing");
+  if (fs::is_directory(path_, no_error)) fail_to_write(path_, "it is a folder");
+  // The final rename would replace a device such as /dev/null by a file.
+  if (fs::exists(path_, no_error) && !fs::is_regular_file(path_, no_error))
+    fail_to_write(path_, "it is not a regular file");
+  target_ = fs::is_symlink(path_, no_error) ? fs::weakly_canonical(path_, no_error) : path_;
   const fs::path folder = target_.has_parent_path() ? target_.parent_path() : ".";
-  if (!fs::exists(folder, ignored))
-    fail(path_, fmt::format("there is no folder '{}'", folder.string()));
+  if (!fs::exists(folder, no_error))
+    fail_to_write(path_, fmt::format("folder '{}' does not exist", folder.string()));
 
-  // A number that is taken belongs to another writer of this process, to a process of the same id
-  // on another machine, or to one that was killed.
+  // A number in use belongs to another writer of this process, to a process with the same id on
+  // another machine, or to one that was killed.
   for (int number = 0;; ++number) {
     const std::string suffix = number == 0 ? "" : fmt::format("-{}", number);
     temporary_ =
@@ -46,19 +46,19 @@ PartialFile::PartialFile(fs::path path) : path_(std::move(path)) {
       ::close(descriptor);
       return;
     }
-    if (errno != EEXIST) fail(path_, std::generic_category().message(errno));
+    if (errno != EEXIST) fail_to_write(path_, std::generic_category().message(errno));
   }
 }
 
 PartialFile::~PartialFile() {
-  std::error_code ignored;
-  if (!committed_) fs::remove(temporary_, ignored);
+  std::error_code no_error;
+  if (!committed_) fs::remove(temporary_, no_error);
 }
 
 void PartialFile::commit() {
   std::error_code error;
   fs::rename(temporary_, target_, error);
-  if (error) fail(path_, error.message());
+  if (error) fail_to_write(path_, error.message());
   committed_ = true;
 }
 
@@ -67,7 +67,7 @@ void write_file(const fs::path& path, const std::function<void(std::ostream&)>& 
   std::ofstream stream(partial.temporary(), std::ios::binary);
   write(stream);
   stream.close();
-  if (!stream) fail(path, std::generic_category().message(errno));
+  if (!stream) fail_to_write(path, std::generic_category().message(errno));
   partial.commit();
 }
 

@@ -7,15 +7,16 @@
 
 namespace pipewright::trace {
 
-// A file that gets its final name only once it is whole. Two of them with the same final name, in
-// one process or several, do not meet: each has a temporary name of its own in the same folder.
+// A file that gets its final name only when it is complete. Writers of the same file, in one
+// process or several, do not interfere: each has a temporary name of its own in the same folder.
 class PartialFile {
  public:
-  explicit PartialFile(std::filesystem::path path);  // creates the temporary file, empty
-  ~PartialFile();                                    // removes it, unless committed
+  explicit PartialFile(std::filesystem::path path);  // Creates the empty temporary file.
+  ~PartialFile();  // Removes the temporary file unless it was committed.
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
 
+  // Renames the temporary file to its final name.
   void commit();
 
   const std::filesystem::path& path() const { return path_; }
@@ -23,12 +24,12 @@ class PartialFile {
 
  private:
   std::filesystem::path path_;
-  std::filesystem::path target_;  // path_, or where it leads to if it is a link
+  std::filesystem::path target_;  // path_, or the target of a symbolic link.
   std::filesystem::path temporary_;
   bool committed_ = false;
 };
 
-// A whole file from what `write` puts into the stream, or from these bytes.
+// Writes a complete file from the output of `write`, or from bytes.
 void write_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 void write_file(const std::filesystem::path& path, const std::string& bytes);
 

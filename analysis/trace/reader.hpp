@@ -11,40 +11,40 @@
 
 namespace pipewright::trace {
 
-// Feeds a trace file (format.md) to a sink, one chunk of a table in memory at a time: begin(), all
-// passes, all transfers, all memory rows, finish(). Rows of one device come in order of time within
-// each table. Every row is checked to make sense; anything wrong is a TraceError.
+// Feeds a trace file (format.md) to a sink, with one chunk of a table in memory at a time: begin(),
+// all passes, all transfers, all memory rows, ..., finish(). Within a table, rows of one device are
+// in order of time. Every row is checked; anything invalid throws TraceError.
 void replay(const std::filesystem::path& path, Sink& sink);
 
-// Of all tables that replay() goes through row by row.
+// Returns the number of rows of all tables that replay() reads row by row.
 std::uint64_t count_rows(const std::filesystem::path& path);
 
 Trace read_trace(const std::filesystem::path& path);
 
-// Whether rows that came from outside make sense within their run. What is wrong with a row reads
-// "device is 9, but the run has 8"; nothing otherwise.
+// Checks that rows from outside are consistent with their run. error_in() returns a message such as
+// "device is 9; expected less than 8", or no value for a valid row.
 class RowChecks {
  public:
   explicit RowChecks(const RunInfo& run);
 
-  // Stages come first: they say how many there are.
-  std::optional<std::string> wrong(const StageRow& row);
-  std::optional<std::string> wrong(const PassCollectiveRow& row) const;
-  std::optional<std::string> wrong(const PassRow& row);
-  std::optional<std::string> wrong(const TransferRow& row);
-  std::optional<std::string> wrong(const MemoryRow& row);
-  std::optional<std::string> wrong(const CollectiveRow& row) const;
-  std::optional<std::string> wrong(const StepRow& row) const;
-  // Links come before what names them.
-  std::optional<std::string> wrong(const LinkRow& row);
-  std::optional<std::string> wrong(const LinkUseRow& row) const;
-  std::optional<std::string> wrong(const PathRow& row) const;
+  // Stages come first, since other rows refer to them.
+  std::optional<std::string> error_in(const StageRow& row);
+  std::optional<std::string> error_in(const PassCollectiveRow& row) const;
+  std::optional<std::string> error_in(const PassRow& row);
+  std::optional<std::string> error_in(const TransferRow& row);
+  std::optional<std::string> error_in(const MemoryRow& row);
+  std::optional<std::string> error_in(const CollectiveRow& row) const;
+  std::optional<std::string> error_in(const StepRow& row) const;
+  // Links come before the rows that refer to them.
+  std::optional<std::string> error_in(const LinkRow& row);
+  std::optional<std::string> error_in(const LinkUseRow& row) const;
+  std::optional<std::string> error_in(const PathRow& row) const;
 
  private:
   std::uint32_t devices_;
   std::uint32_t chunks_;
   std::uint32_t iterations_;
-  std::uint64_t microbatches_;  // of all iterations
+  std::uint64_t microbatches_;  // Microbatches of all iterations.
   std::uint64_t stages_ = 0;
   std::uint32_t links_ = 0;
   struct Span {
@@ -52,8 +52,8 @@ class RowChecks {
     double end = 0;
     PassKind kind = PassKind::forward;
   };
-  std::vector<Span> previous_;       // by device, of the row before
-  std::vector<double> memory_time_;  // likewise
+  std::vector<Span> previous_;       // Previous pass, by device.
+  std::vector<double> memory_time_;  // Time of the previous memory row, by device.
 };
 
 }  // namespace pipewright::trace

@@ -8,20 +8,20 @@
 
 namespace pipewright::trace {
 
-// Where an engine reports to while it runs. `begin` comes first and once; rows of one device come
-// in order of time; `finish` comes last, and only after a run that went well.
+// Receiver of the rows of a running engine. `begin` is called first and once; rows of one device
+// arrive in order of time; `finish` is called last, and only after a successful run.
 class Sink {
  public:
   virtual ~Sink() = default;
   virtual void begin(const RunInfo& run, const std::vector<DeviceRow>& devices,
                      const std::vector<StageRow>& stages) = 0;
-  virtual void pass_collective(const PassCollectiveRow&) {}  // before passes
+  virtual void pass_collective(const PassCollectiveRow&) {}  // Called before passes.
   virtual void pass(const PassRow& row) = 0;
   virtual void transfer(const TransferRow& row) = 0;
   virtual void memory(const MemoryRow& row) = 0;
-  virtual void collective(const CollectiveRow&) {}  // of data-parallel runs
-  virtual void step(const StepRow&) {}              // of runs with an optimizer
-  // What links did, at the end of a run; an engine keeps book of it for sinks that want it.
+  virtual void collective(const CollectiveRow&) {}  // Data-parallel runs only.
+  virtual void step(const StepRow&) {}              // Runs with an optimizer only.
+  // Links report at the end of a run. An engine records their traffic only for sinks that want it.
   virtual bool wants_links() const { return false; }
   virtual void link(const LinkRow&) {}
   virtual void link_use(const LinkUseRow&) {}
@@ -29,7 +29,7 @@ class Sink {
   virtual void finish() = 0;
 };
 
-// Keeps a whole trace in memory.
+// Stores a whole trace in memory.
 class TraceCollector final : public Sink {
  public:
   void begin(const RunInfo& run, const std::vector<DeviceRow>& devices,
@@ -56,7 +56,7 @@ class TraceCollector final : public Sink {
   Trace trace;
 };
 
-// The other way round: a trace in memory as an engine would report it.
+// Feeds a trace in memory to a sink, as an engine would.
 inline void replay(const Trace& trace, Sink& sink) {
   sink.begin(trace.run, trace.devices, trace.stages);
   for (const PassCollectiveRow& row : trace.pass_collectives) sink.pass_collective(row);
@@ -71,7 +71,7 @@ inline void replay(const Trace& trace, Sink& sink) {
   sink.finish();
 }
 
-// Passes everything on to several sinks, in their order. They outlive it.
+// Passes everything on to several sinks, in their order. The sinks must outlive it.
 class Tee final : public Sink {
  public:
   explicit Tee(std::vector<Sink*> sinks) : sinks_(std::move(sinks)) {}
@@ -81,26 +81,26 @@ class Tee final : public Sink {
     for (Sink* sink : sinks_) sink->begin(run, devices, stages);
   }
   void pass_collective(const PassCollectiveRow& row) override {
-    pass_on(&Sink::pass_collective, row);
+    forward(&Sink::pass_collective, row);
   }
-  void pass(const PassRow& row) override { pass_on(&Sink::pass, row); }
-  void transfer(const TransferRow& row) override { pass_on(&Sink::transfer, row); }
-  void memory(const MemoryRow& row) override { pass_on(&Sink::memory, row); }
-  void collective(const CollectiveRow& row) override { pass_on(&Sink::collective, row); }
-  void step(const StepRow& row) override { pass_on(&Sink::step, row); }
+  void pass(const PassRow& row) override { forward(&Sink::pass, row); }
+  void transfer(const TransferRow& row) override { forward(&Sink::transfer, row); }
+  void memory(const MemoryRow& row) override { forward(&Sink::memory, row); }
+  void collective(const CollectiveRow& row) override { forward(&Sink::collective, row); }
+  void step(const StepRow& row) override { forward(&Sink::step, row); }
   bool wants_links() const override {
     return std::ranges::any_of(sinks_, [](const Sink* sink) { return sink->wants_links(); });
   }
-  void link(const LinkRow& row) override { pass_on(&Sink::link, row); }
-  void link_use(const LinkUseRow& row) override { pass_on(&Sink::link_use, row); }
-  void path(const PathRow& row) override { pass_on(&Sink::path, row); }
+  void link(const LinkRow& row) override { forward(&Sink::link, row); }
+  void link_use(const LinkUseRow& row) override { forward(&Sink::link_use, row); }
+  void path(const PathRow& row) override { forward(&Sink::path, row); }
   void finish() override {
     for (Sink* sink : sinks_) sink->finish();
   }
 
  private:
   template <class Row>
-  void pass_on(void (Sink::*take)(const Row&), const Row& row) {
+  void forward(void (Sink::*take)(const Row&), const Row& row) {
     for (Sink* sink : sinks_) (sink->*take)(row);
   }
   std::vector<Sink*> sinks_;

@@ -60,10 +60,10 @@ std::string joined_keys(const Assumed& assumed) {
 }
 
 std::vector<std::string> split_keys(const std::string& keys) {
-  std::vector<std::string> found;
+  std::vector<std::string> list;
   std::istringstream words(keys);
-  for (std::string key; words >> key;) found.push_back(std::move(key));
-  return found;
+  for (std::string key; words >> key;) list.push_back(std::move(key));
+  return list;
 }
 
 }  // namespace pipewright::trace

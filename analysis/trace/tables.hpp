@@ -11,8 +11,8 @@
 
 #include "analysis/trace/rows.hpp"
 
-// The format on disk as data: what the writer and the reader agree on. format.md says it in prose;
-// a change here is a change there, and see its rule for when `version` must grow.
+// The format on disk as data, which the writer and the reader share. format.md describes it in
+// prose: both must change together, and format.md says when `version` must grow.
 namespace pipewright::trace {
 
 inline constexpr const char* format_name = "pipewright-trace";
@@ -28,19 +28,22 @@ enum class ColumnType : std::uint8_t {
   memory_category,
   collective_kind,
   traffic_class,
-  text  // of fixed length, which the table sets
+  text  // Text of fixed length, which the table determines.
 };
 
-std::size_t width(ColumnType type);                        // bytes of a value; none of a text
-std::span<const char* const> enum_names(ColumnType type);  // empty where the type is no enum
+std::size_t width(ColumnType type);  // Returns the bytes of a value; 0 for texts.
+// Returns no names if the type is not an enumeration.
+std::span<const char* const> enum_names(ColumnType type);
 
 struct Column {
   const char* name;
   ColumnType type;
-  std::size_t offset;   // in the row in memory; on disk columns follow one another without gaps
-  bool is_new = false;  // older files of the same version have none: the row keeps its default
+  std::size_t
+      offset;  // Offset in a row in memory; on disk, columns follow each other without gaps.
+  // Older files of the same version lack the column, and rows keep their default.
+  bool is_new = false;
 };
-// A value of a row in memory; not of a text.
+// Returns a value of a row in memory, which must not be a text.
 template <class Value>
 Value value_at(const void* row, const Column& column) {
   Value value;
@@ -63,7 +66,7 @@ constexpr ColumnType column_type() {
   if constexpr (std::is_same_v<Member, std::string>) return ColumnType::text;
 }
 
-// The name that a kind of pass, a category, ... has in files: "F", "weights".
+// Returns the name of an enumeration value in files: "F", "weights".
 template <class Enum>
   requires std::is_enum_v<Enum>
 const char* name_of(Enum value) {
@@ -76,7 +79,7 @@ const char* name_of(Enum value) {
 #define PIPEWRIGHT_NEW_COLUMN(Row, member) \
   Column { #member, column_type<decltype(Row::member)>(), offsetof(Row, member), true }
 
-// The name of a row's table and its columns in the order of the file.
+// Name of a row's table, and its columns in the order of the file.
 template <class Row>
 struct Table;
 
@@ -197,13 +200,13 @@ struct Table<PathRow> {
 
 #undef PIPEWRIGHT_COLUMN
 
-// The root attributes that hold the fields of RunInfo; `cluster`, which may be many megabytes, is
-// a dataset instead.
+// Root attributes with the fields of RunInfo. `cluster`, which may have many megabytes, is a
+// dataset instead.
 template <class Value>
 struct RunField {
   const char* name;
   Value RunInfo::*member;
-  bool may_lack = false;  // files of before do
+  bool is_optional = false;  // Older files may lack the attribute.
 };
 inline constexpr std::array<RunField<std::string>, 7> text_fields{
     {{"schedule", &RunInfo::schedule},
@@ -231,8 +234,8 @@ inline constexpr std::array<RunField<double>, 7> real_fields{
      {"peak_flops", &RunInfo::peak_flops},
      {"precision_peak_flops", &RunInfo::precision_peak_flops}}};
 
-// Those of RunInfo::assumed; files of before have neither.
-inline constexpr const char* assumed_field = "assumed";  // keys, a blank between two
+// Attributes of RunInfo::assumed, which older files lack.
+inline constexpr const char* assumed_field = "assumed";  // Keys, separated by blanks.
 inline constexpr const char* assumed_gpu_field = "assumed_gpu";
 std::string joined_keys(const Assumed& assumed);
 std::vector<std::string> split_keys(const std::string& keys);

@@ -10,7 +10,7 @@
 namespace pipewright::trace {
 namespace {
 
-void write_run(hid_t file, const RunInfo& run) {
+void write_run_info(hid_t file, const RunInfo& run) {
   write_text(file, "format", format_name);
   write_number(file, "version", format_version);
   for (const auto& field : text_fields) write_text(file, field.name, run.*field.member);
@@ -18,33 +18,33 @@ void write_run(hid_t file, const RunInfo& run) {
   for (const auto& field : real_fields) write_number(file, field.name, run.*field.member);
   write_text(file, assumed_field, joined_keys(run.assumed));
   write_text(file, assumed_gpu_field, run.assumed.gpu);
-  // One value of the text's length, for only datasets are compressed.
+  // The text is a single value of its length, since only datasets are compressed.
   write_dataset(file, "cluster", text_type_of(run.cluster), 1, run.cluster.c_str());
 }
 
-// A table with texts, which is small: a dataset of one piece.
+// Writes a table with texts, which is small, as a dataset of one piece.
 template <class Row>
 void write_table(hid_t file, const std::vector<Row>& rows) {
   const TextRows packed(Table<Row>::columns, rows.data(), sizeof(Row), rows.size());
   write_dataset(file, Table<Row>::name, packed.type(), rows.size(), packed.bytes().data());
 }
 
-// Rows on their way into a dataset that grows by whole chunks.
+// Buffers rows for a dataset that grows by whole chunks.
 template <class Row>
-class Appender {
+class TableAppender {
  public:
-  explicit Appender(hid_t file) : encoder_(Table<Row>::columns) {
-    constexpr hsize_t none = 0;
+  explicit TableAppender(hid_t file) : encoder_(Table<Row>::columns) {
+    constexpr hsize_t no_rows = 0;
     constexpr hsize_t unlimited = H5S_UNLIMITED;
-    const Handle space = checked(H5Screate_simple(1, &none, &unlimited), H5Sclose);
-    const Handle properties = chunked(chunk_rows);
+    const Handle space = checked(H5Screate_simple(1, &no_rows, &unlimited), H5Sclose);
+    const Handle properties = chunk_properties(chunk_rows);
     dataset_ = checked(H5Dcreate2(file, Table<Row>::name, disk_type(Table<Row>::columns).get(),
                                   space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
                        H5Dclose);
     rows_.reserve(chunk_rows);
   }
 
-  bool add(const Row& row) {  // whether it is time to flush
+  bool add(const Row& row) {  // Returns true if the buffer is full and must be flushed.
     rows_.push_back(row);
     return rows_.size() == chunk_rows;
   }
@@ -79,7 +79,7 @@ class Hdf5TraceOutput final : public TraceOutput {
     guarded([&] { file_ = create_file(name_.temporary()); });
   }
   ~Hdf5TraceOutput() override {
-    const QuietHdf5 quiet;  // closing a file that could not be written fails again
+    const QuietHdf5 quiet;  // Closing a file that could not be written fails again.
     tables_.reset();
     file_.close();
   }
@@ -118,38 +118,38 @@ class Hdf5TraceOutput final : public TraceOutput {
           link_use(file),
           paths(file) {}
     std::vector<PassCollectiveRow> pass_collectives;
-    Appender<PassRow> passes;
-    Appender<TransferRow> transfers;
-    Appender<MemoryRow> memory;
-    Appender<CollectiveRow> collectives;
-    Appender<StepRow> steps;
+    TableAppender<PassRow> passes;
+    TableAppender<TransferRow> transfers;
+    TableAppender<MemoryRow> memory;
+    TableAppender<CollectiveRow> collectives;
+    TableAppender<StepRow> steps;
     std::vector<LinkRow> links;
-    Appender<LinkUseRow> link_use;
-    Appender<PathRow> paths;
+    TableAppender<LinkUseRow> link_use;
+    TableAppender<PathRow> paths;
   };
 
   Tables& open_tables() {
-    if (!tables_) throw std::logic_error("trace writer: a row outside of begin() and finish()");
+    if (!tables_) throw std::logic_error("trace writer: a row before begin() or after finish()");
     return *tables_;
   }
   template <class Row>
-  void add(Appender<Row> Tables::*table, const Row& row) {
-    Appender<Row>& appender = open_tables().*table;
+  void add(TableAppender<Row> Tables::*table, const Row& row) {
+    TableAppender<Row>& appender = open_tables().*table;
     if (appender.add(row)) guarded([&] { appender.flush(); });
   }
 
   PartialFile name_;
   Handle file_;
-  std::unique_ptr<Tables> tables_;  // from begin() to finish()
+  std::unique_ptr<Tables> tables_;  // Set from begin() to finish().
 };
 
 void Hdf5TraceOutput::begin(const RunInfo& run, const std::vector<DeviceRow>& devices,
                             const std::vector<StageRow>& stages) {
-  if (tables_ || !file_.valid()) throw std::logic_error("trace writer: begin() comes once");
+  if (tables_ || !file_.valid()) throw std::logic_error("trace writer: begin() was called twice");
   guarded([&] {
-    write_run(file_.get(), run);
+    write_run_info(file_.get(), run);
     write_table(file_.get(), devices);
-    Appender<StageRow> table(file_.get());
+    TableAppender<StageRow> table(file_.get());
     for (const StageRow& row : stages)
       if (table.add(row)) table.flush();
     table.close();
@@ -158,7 +158,8 @@ void Hdf5TraceOutput::begin(const RunInfo& run, const std::vector<DeviceRow>& de
 }
 
 void Hdf5TraceOutput::finish() {
-  if (!tables_) throw std::logic_error("trace writer: finish() comes once, after begin()");
+  if (!tables_)
+    throw std::logic_error("trace writer: finish() was called without begin(), or twice");
   guarded([&] {
     write_table(file_.get(), tables_->pass_collectives);
     tables_->passes.close();

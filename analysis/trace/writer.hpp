@@ -7,19 +7,19 @@
 
 namespace pipewright::trace {
 
-// A trace file that is being written; what TraceWriter goes through.
+// A trace file that is being written; the output of TraceWriter.
 class TraceOutput : public Sink {
  public:
   virtual const std::filesystem::path& temporary() const = 0;
 };
 std::unique_ptr<TraceOutput> make_trace_output(const std::filesystem::path& path);
 
-// Writes a trace to an HDF5 file (format.md) while a run goes on; memory stays at one chunk a
-// table.
+// Writes a trace to an HDF5 file (format.md) during a run, with one chunk of each table in memory.
 //
-// The file grows under a temporary name in the folder of the final one and takes the final name in
-// finish(). So under the final name there is a whole trace, or what was there before, whatever ends
-// the process. Without finish() the temporary file is removed. Every failure is a TraceError.
+// The file grows under a temporary name in the folder of the final name, which it takes in
+// finish(). So the final name always denotes a complete trace or the previous file, no matter how
+// the process ends. Without finish() the temporary file is removed. Every failure throws
+// TraceError.
 class TraceWriter final : public Sink {
  public:
   explicit TraceWriter(const std::filesystem::path& path) : file_(make_trace_output(path)) {}
@@ -40,7 +40,7 @@ class TraceWriter final : public Sink {
   void path(const PathRow& row) override { file_->path(row); }
   void finish() override { file_->finish(); }
 
-  // Where the rows go until finish(): what a handler of a deadly signal should unlink.
+  // Path of the rows until finish(), which a handler of a fatal signal should unlink.
   const std::filesystem::path& temporary() const { return file_->temporary(); }
 
  private:

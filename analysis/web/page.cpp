@@ -122,7 +122,7 @@ Json run_json(const trace::Trace& trace, const Summary& summary, const RunTitle&
 }
 
 std::string title_of(std::span<const Summary> runs, const AtOnce* at_once) {
-  const std::string subject = subject_of(runs).name;
+  const std::string subject = common_subject(runs).name;
   return fmt::format("{}{}{}", subject, subject.empty() ? "" : ": ",
                      fmt::join(at_once != nullptr ? at_once->names : run_names(runs), ", "));
 }
@@ -204,7 +204,7 @@ std::string page_json(std::span<const trace::Trace> runs, std::span<const Summar
   page["categories"] = components(memory_styles);
   page["traffic"] = components(traffic_styles);
   page["time_fills"] = time_fills();
-  const Subject subject = subject_of(summaries);
+  const Subject subject = common_subject(summaries);
   page["subject"] = {{"name", subject.name},
                      {"details", at_once != nullptr ? at_once->words : subject.details}};
   std::vector<RunTitle> titles = run_titles(summaries);

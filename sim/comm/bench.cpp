@@ -71,7 +71,7 @@ std::vector<analysis::BenchRow> bench(cluster::Cluster& cluster, const Benchmark
     rows.push_back({.bytes = bytes,
                     .seconds = prediction.seconds,
                     .formula = alpha_beta(run, bytes),
-                    .by = prediction.method});
+                    .method = prediction.method});
     if (report) report(rows.size());
   }
   return rows;

@@ -91,7 +91,7 @@ class InterferenceRuns {
     });
     return {.name = kind.name,
             .operation = kind.operation,
-            .by = kind.by,
+            .method = kind.by,
             .groups = kind.plans.size(),
             .ranks = kind.ranks,
             .one_group = slowest_group(simulate({*longest})),

@@ -160,7 +160,7 @@ std::vector<analysis::ComparedRow> predict_rows(cluster::Cluster& cluster,
       prediction = by_bytes.emplace(row.bytes, simulate(cluster, run, row.bytes)).first;
     predicted.push_back({.measured = row,
                          .predicted = prediction->second.seconds,
-                         .by = prediction->second.method,
+                         .method = prediction->second.method,
                          .held_out = false});
     if (progress) progress(predicted.size(), rows.size());
   }

@@ -106,7 +106,7 @@ void simulate(config::Scenario scenario, const Question& question, const Place& 
       const std::string line = analysis::over_capacity_line(summary, summary.run.schedule);
       add_notes(notes, {line.substr(2, line.size() - 3)});  // without "! " and the line's end
     }
-  const analysis::Subject subject = analysis::subject_of(summaries);
+  const analysis::Subject subject = analysis::common_subject(summaries);
   Json result{{"id", question.id},
               {"subject", subject.name},
               {"details", subject.details},

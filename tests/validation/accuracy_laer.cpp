@@ -62,11 +62,11 @@ Table laer_moe(const std::filesystem::path& reference) {
     return table;
   }
   const auto imbalances = tests::read_csv(folder / "laer_moe_imbalance.csv");
-  int untold = 0;
+  int unattributed = 0;
   int moving = 0;
   for (const Cells& run : tests::read_csv(file)) {
     if (run.at("system") == "megatron") {
-      ++untold;
+      ++unattributed;
     } else if (run.at("system") != "FSDP") {
       ++moving;
     } else {
@@ -80,7 +80,7 @@ Table laer_moe(const std::filesystem::path& reference) {
   table.left_out = fmt::format(
       "{} rows of Megatron-LM, of which the artifact does not tell pp, microbatch and "
       "recomputation, {} of systems that move experts",
-      untold, moving);
+      unattributed, moving);
   return table;
 }
 

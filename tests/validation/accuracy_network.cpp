@@ -114,7 +114,7 @@ bool in_one_domain(const accuracy::MeasuredNetwork& network,
 
 bool print(const char* how, std::span<const analysis::ComparedRow> rows, const Bars& bars) {
   bool met = true;
-  for (const analysis::ComparedCurve& curve : analysis::curves_of(rows)) {
+  for (const analysis::ComparedCurve& curve : analysis::group_into_curves(rows)) {
     const analysis::ErrorSummary errors = analysis::summarize(curve.rows);
     const bool meets = errors.median <= bars.median && errors.p90 <= bars.p90;
     fmt::print("  {:<16} {:<36} {:>4} {:>8.1f} {:>8.1f} {:>8.1f}{}\n", how, curve.name, errors.rows,

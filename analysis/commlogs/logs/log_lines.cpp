@@ -14,29 +14,30 @@
 namespace pipewright::analysis {
 namespace {
 
-// No row of a table, and no command line that is worth reading, is longer. What is behind is lost.
-constexpr std::size_t longest_line = std::size_t{1} << 16U;
-constexpr std::size_t longest_prefix = 100;
+// Longest line that is read; the rest of a line is discarded. No table row and no useful command
+// line is longer.
+constexpr std::size_t max_line_length = std::size_t{1} << 16U;
+constexpr std::size_t max_prefix_length = 100;
 
 constexpr char escape = '\x1b';
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_decimal_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
-std::string_view without_blanks(std::string_view line) {
+std::string_view trim_blanks(std::string_view line) {
   while (!line.empty() && is_blank(line.front())) line.remove_prefix(1);
   while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
   return line;
 }
 
-// ECMA-48: ESC [ parameters final, with final from '@' to '~', and ESC ] .. BEL; else two
-// characters.
-void copy_uncoloured(std::string_view line, std::string& to) {
-  to.clear();
+// Copies the line without terminal escape sequences (ECMA-48): ESC [ parameters final, with a final
+// character from '@' to '~'; ESC ] .. BEL; and other sequences of two characters.
+void copy_without_escapes(std::string_view line, std::string& copy) {
+  copy.clear();
   for (std::size_t i = 0; i < line.size(); ++i) {
     if (line[i] != escape) {
-      to += line[i];
+      copy += line[i];
       continue;
     }
     const char kind = i + 1 < line.size() ? line[i + 1] : '\0';
@@ -48,43 +49,44 @@ void copy_uncoloured(std::string_view line, std::string& to) {
   }
 }
 
-// "[1,0]<stdout>:" stands at each place where the program flushed what it had printed so far.
-void copy_untagged(std::string_view line, std::string& to) {
-  to.clear();
-  for (std::size_t at = 0; at < line.size();) {
-    const std::size_t tag = line.find("]<std", at);
+// Copies the line without the tags that mpirun inserts, such as "[1,0]<stdout>:". A tag stands
+// wherever the program flushed its output.
+void copy_without_tags(std::string_view line, std::string& copy) {
+  copy.clear();
+  for (std::size_t position = 0; position < line.size();) {
+    const std::size_t tag = line.find("]<std", position);
     const std::size_t end = line.find('>', std::min(tag, line.size()));
     const std::size_t start = tag == std::string_view::npos ? tag : line.rfind('[', tag);
-    if (end == std::string_view::npos || start == std::string_view::npos || start < at) {
-      to += line.substr(at);
+    if (end == std::string_view::npos || start == std::string_view::npos || start < position) {
+      copy += line.substr(position);
       return;
     }
-    to += line.substr(at, start - at);
-    to += ' ';
-    at = end + 1;
-    if (at < line.size() && line[at] == ':') ++at;
+    copy += line.substr(position, start - position);
+    copy += ' ';
+    position = end + 1;
+    if (position < line.size() && line[position] == ':') ++position;
   }
 }
 
-// "2024-05-01T12:34:56.789Z", "12:34:56,789", "2024/05/01".
+// Returns true for words such as "2024-05-01T12:34:56.789Z", "12:34:56,789" or "2024/05/01".
 bool is_time_stamp(std::string_view word) {
-  if (word.size() < 8 || !is_digit(word.front())) return false;
-  std::array<int, 3> found{};
+  if (word.size() < 8 || !is_decimal_digit(word.front())) return false;
+  std::array<int, 3> counts{};
   for (const char c : word) {
     constexpr std::string_view separators = ":-/";
-    if (const auto at = separators.find(c); at != std::string_view::npos)
-      ++found.at(at);
-    else if (!is_digit(c) && std::string_view(".,TZ+").find(c) == std::string_view::npos)
+    if (const auto separator = separators.find(c); separator != std::string_view::npos)
+      ++counts.at(separator);
+    else if (!is_decimal_digit(c) && std::string_view(".,TZ+").find(c) == std::string_view::npos)
       return false;
   }
-  return std::ranges::any_of(found, [](int n) { return n >= 2; });
+  return std::ranges::any_of(counts, [](int n) { return n >= 2; });
 }
 
-// How long a prefix at the start of a line is; 0: there is none.
+// Returns the length of a prefix of the line, or 0 if there is none.
 std::size_t prefix_length(std::string_view line) {
   const char first = line.front();
-  const std::string_view start = line.substr(0, longest_prefix);
-  if (start.starts_with("\xEF\xBB\xBF")) return 3;  // UTF-8's byte order mark
+  const std::string_view start = line.substr(0, max_prefix_length);
+  if (start.starts_with("\xEF\xBB\xBF")) return 3;  // UTF-8 byte order mark
   if ((first == '>' || first == '|' || first == '`') && (line.size() == 1 || is_blank(line[1])))
     return 1;
   if (first == '[') {  // "[2024-05-01 12:34:56] ", "[pod/worker-0] ", "[1,0]:"
@@ -97,7 +99,7 @@ std::size_t prefix_length(std::string_view line) {
   const std::string_view word = start.substr(0, length);
   if (is_time_stamp(word)) return length;
   if (word.size() > 1 && word.back() == ':') return length;  // "0:", "worker-0:"
-  const std::string_view rest = without_blanks(start.substr(length));
+  const std::string_view rest = trim_blanks(start.substr(length));
   if (!is_whole_number(word) && rest.starts_with("| "))  // "worker-0  | "
     return static_cast<std::size_t>(rest.data() - line.data()) + 1;
   return 0;
@@ -105,7 +107,7 @@ std::size_t prefix_length(std::string_view line) {
 
 bool is_separator(char c) { return c == '_' || c == ','; }
 
-bool says_none(std::string_view word) {
+bool means_no_value(std::string_view word) {
   static constexpr std::array<std::string_view, 9> words{"N/A", "n/a", "NA",  "-",   "--",
                                                          "nan", "NaN", "NAN", "-nan"};
   return std::ranges::find(words, word) != words.end();
@@ -114,7 +116,7 @@ bool says_none(std::string_view word) {
 }  // namespace
 
 std::string_view without_prefixes(std::string_view line) {
-  for (line = without_blanks(line); !line.empty(); line = without_blanks(line)) {
+  for (line = trim_blanks(line); !line.empty(); line = trim_blanks(line)) {
     const std::size_t length = prefix_length(line);
     if (length == 0) break;
     line.remove_prefix(length);
@@ -123,8 +125,8 @@ std::string_view without_prefixes(std::string_view line) {
 }
 
 LogLines::LogLines(const std::filesystem::path& file)
-    : source_(file), stream_(&source_), buffer_(longest_line) {
-  stream_.exceptions(std::ios::badbit);  // what the source throws goes through
+    : source_(file), stream_(&source_), buffer_(max_line_length) {
+  stream_.exceptions(std::ios::badbit);  // Lets exceptions of the source pass through the stream.
 }
 
 bool LogLines::next() {
@@ -135,50 +137,50 @@ bool LogLines::next() {
   ++number_;
   if (stream_.fail() && !stream_.eof()) {
     std::array<char, 4096> rest{};
-    do {  // the rest of the line, in pieces, for the source not to see one endless token
+    do {  // Read the rest of the line in pieces, so that the source does not see one endless token.
       source_.mark();
       stream_.clear();
       stream_.getline(rest.data(), rest.size());
     } while (stream_.fail() && !stream_.eof());
   } else if (!stream_.eof()) {
-    --length;  // the end of the line was counted
+    --length;  // gcount() counted the line end.
   }
   source_.mark();
   std::string_view line(buffer_.data(), length);
   if (number_ == 1 && (line.starts_with("\xFF\xFE") || line.starts_with("\xFE\xFF")))
-    fail(number_, "is UTF-16 text; save it as UTF-8");
+    fail(number_, "the file is UTF-16 text; save it as UTF-8");
   if (std::memchr(line.data(), '\0', line.size()) != nullptr)
-    fail(number_, "holds bytes that are no text; what was expected is what a benchmark printed");
+    fail(number_, "the line has bytes that are not text; expected the output of a benchmark");
   if (std::memchr(line.data(), escape, line.size()) != nullptr) {
-    copy_uncoloured(line, uncoloured_);
+    copy_without_escapes(line, uncoloured_);
     line = uncoloured_;
   }
   if (line.find("]<std") != std::string_view::npos) {
-    copy_untagged(line, untagged_);
+    copy_without_tags(line, untagged_);
     line = untagged_;
   }
   text_ = without_prefixes(line);
   return true;
 }
 
-void LogLines::fail(int line, const std::string& what) const {
-  throw trace::TraceError(fmt::format("{}:{}: {}", name(), line, what));
+void LogLines::fail(int line, const std::string& message) const {
+  throw trace::TraceError(fmt::format("{}:{}: {}", name(), line, message));
 }
 
 void split_words(std::string_view line, Words& words) {
   words.clear();
   const auto is_blank = [](char c) { return c == ' ' || c == '|' || (c >= '\t' && c <= '\r'); };
-  for (std::size_t at = 0; at < line.size();) {
-    while (at < line.size() && is_blank(line[at])) ++at;
-    const std::size_t start = at;
-    while (at < line.size() && !is_blank(line[at])) ++at;
-    if (at > start) words.push_back(line.substr(start, at - start));
+  for (std::size_t end = 0; end < line.size();) {
+    while (end < line.size() && is_blank(line[end])) ++end;
+    const std::size_t start = end;
+    while (end < line.size() && !is_blank(line[end])) ++end;
+    if (end > start) words.push_back(line.substr(start, end - start));
   }
 }
 
 std::optional<PrintedNumber> parse_printed(std::string_view word) {
   if (word.empty()) return std::nullopt;
-  if (!is_digit(word.front()) && says_none(word))
+  if (!is_decimal_digit(word.front()) && means_no_value(word))
     return PrintedNumber{std::numeric_limits<double>::quiet_NaN(), 0};
   PrintedNumber number;
   const char* const end = word.data() + word.size();
@@ -206,8 +208,9 @@ std::optional<PrintedNumber> parse_printed(std::string_view word) {
 
 bool is_whole_number(std::string_view word) {
   if (!word.empty() && (word.front() == '-' || word.front() == '+')) word.remove_prefix(1);
-  if (word.empty() || !is_digit(word.front()) || !is_digit(word.back())) return false;
-  return std::ranges::all_of(word, [](char c) { return is_digit(c) || is_separator(c); });
+  if (word.empty() || !is_decimal_digit(word.front()) || !is_decimal_digit(word.back()))
+    return false;
+  return std::ranges::all_of(word, [](char c) { return is_decimal_digit(c) || is_separator(c); });
 }
 
 std::optional<std::uint64_t> parse_whole_number(std::string_view word) {
@@ -215,10 +218,10 @@ std::optional<std::uint64_t> parse_whole_number(std::string_view word) {
   std::uint64_t value = 0;
   for (const char c : word) {
     if (is_separator(c)) continue;
-    if (!is_digit(c)) return std::nullopt;
+    if (!is_decimal_digit(c)) return std::nullopt;
     const auto digit = static_cast<std::uint64_t>(c - '0');
-    constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
-    if (value > most / 10 || (value == most / 10 && digit > most % 10)) return std::nullopt;
+    constexpr std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();
+    if (value > limit / 10 || (value == limit / 10 && digit > limit % 10)) return std::nullopt;
     value = value * 10 + digit;
   }
   return value;

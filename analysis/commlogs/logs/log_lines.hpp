@@ -12,18 +12,19 @@
 
 namespace pipewright::analysis {
 
-// The lines of a log, one at a time, without what terminals, launchers and collectors of logs put
-// into and before them: colours, time stamps, "[1,0]<stdout>:", "0: ", "worker-0 | ", "> ". A file
-// that gzip packed is unpacked on the way. Throws trace::TraceError for files that are no text.
+// Reads the lines of a log one by one, without the additions of terminals, launchers and log
+// collectors: colours, time stamps, and prefixes such as "[1,0]<stdout>:", "0: ", "worker-0 | " or
+// "> ". Files packed by gzip are unpacked on the fly. Throws trace::TraceError for files that are
+// not text.
 class LogLines {
  public:
   explicit LogLines(const std::filesystem::path& file);
 
-  bool next();                                                // false: there are no more
-  std::string_view text() const { return text_; }             // until next()
-  int number() const { return number_; }                      // from 1
-  const std::string& name() const { return source_.name(); }  // of the file, printable
-  [[noreturn]] void fail(int line, const std::string& what) const;
+  bool next();  // Advances to the next line; returns false at the end.
+  std::string_view text() const { return text_; }             // Valid until next().
+  int number() const { return number_; }                      // Counted from 1.
+  const std::string& name() const { return source_.name(); }  // Printable name of the file.
+  [[noreturn]] void fail(int line, const std::string& message) const;
 
  private:
   TextSource source_;
@@ -34,22 +35,23 @@ class LogLines {
   int number_ = 0;
 };
 
-// Such a line without the things before its text.
+// Returns a single line without the prefixes that LogLines removes.
 std::string_view without_prefixes(std::string_view line);
 
 using Words = std::vector<std::string_view>;
-void split_words(std::string_view line, Words& words);  // at blanks, tabs and |
+void split_words(std::string_view line, Words& words);  // Splits at blanks, tabs and '|'.
 
-// A number as it was printed: it stands for all within `half` of it.
+// A printed number. It stands for all values within `half` of it.
 struct PrintedNumber {
-  double value = 0;  // NaN: the log says that there is none, as "N/A"
+  double value = 0;  // NaN if the log says that there is no value ("N/A").
   double half = 0;
 };
+// Returns no value if the word is not a number.
 std::optional<PrintedNumber> parse_printed(std::string_view word);
 
-// "1073741824", "1_073_741_824", "1,073,741,824", each maybe with a sign.
+// Accepts "1073741824", "1_073_741_824" and "1,073,741,824", each with an optional sign.
 bool is_whole_number(std::string_view word);
-// Without a value: below 0 or beyond 64 bits.
+// Returns no value for numbers below 0 or beyond 64 bits.
 std::optional<std::uint64_t> parse_whole_number(std::string_view word);
 
 }  // namespace pipewright::analysis

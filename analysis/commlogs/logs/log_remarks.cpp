@@ -15,52 +15,52 @@
 namespace pipewright::analysis {
 
 void remark_falling_times(std::span<const Measurement> rows, std::vector<LogRemark>& remarks) {
-  constexpr double noise = 0.01;  // times are printed with three digits
-  std::array<const Measurement*, 2> before{};
-  const Measurement* deepest = nullptr;
-  const Measurement* deepest_before = nullptr;
-  double depth = 1;  // time / time before it
-  std::size_t falls = 0;
+  constexpr double noise = 0.01;  // Times are printed with three digits.
+  std::array<const Measurement*, 2> previous_rows{};
+  const Measurement* largest_drop = nullptr;
+  const Measurement* row_before_drop = nullptr;
+  double smallest_ratio = 1;  // Time divided by the previous time.
+  std::size_t drops = 0;
   for (const Measurement& row : rows) {
-    const Measurement* const last = std::exchange(before.at(row.in_place ? 1 : 0), &row);
-    if (last == nullptr || row.bytes <= last->bytes || row.type != last->type ||
-        row.seconds >= last->seconds * (1 - noise))
+    const Measurement* const previous = std::exchange(previous_rows.at(row.in_place ? 1 : 0), &row);
+    if (previous == nullptr || row.bytes <= previous->bytes || row.type != previous->type ||
+        row.seconds >= previous->seconds * (1 - noise))
       continue;
-    ++falls;
-    if (row.seconds / last->seconds < depth) {
-      depth = row.seconds / last->seconds;
-      deepest = &row;
-      deepest_before = last;
+    ++drops;
+    if (row.seconds / previous->seconds < smallest_ratio) {
+      smallest_ratio = row.seconds / previous->seconds;
+      largest_drop = &row;
+      row_before_drop = previous;
     }
   }
-  if (deepest == nullptr) return;
-  std::string text =
-      fmt::format("{} B take {}, less than {} B with {}{}", deepest->bytes,
-                  format_seconds(deepest->seconds), deepest_before->bytes,
-                  format_seconds(deepest_before->seconds), deepest->in_place ? ", in place" : "");
-  if (falls > 1) text += fmt::format("; the deepest of {} such falls of this table", falls);
-  remarks.push_back({deepest->file, deepest->line, std::move(text)});
+  if (largest_drop == nullptr) return;
+  std::string text = fmt::format("{} B take {}, but {} B take {}{}", largest_drop->bytes,
+                                 format_seconds(largest_drop->seconds), row_before_drop->bytes,
+                                 format_seconds(row_before_drop->seconds),
+                                 largest_drop->in_place ? ", in place" : "");
+  if (drops > 1) text += fmt::format("; the largest of {} such drops in this table", drops);
+  remarks.push_back({largest_drop->file, largest_drop->line, std::move(text)});
 }
 
 void merge_equal_remarks(std::vector<LogRemark>& remarks, std::size_t first) {
-  std::map<std::string, std::size_t> places;  // among the ones that are left
+  std::map<std::string, std::size_t> positions;  // Position of each text in `merged`.
   std::vector<std::size_t> repeated;
-  std::vector<LogRemark> left;
+  std::vector<LogRemark> merged;
   for (std::size_t i = first; i < remarks.size(); ++i) {
-    const auto [at, is_new] = places.try_emplace(remarks[i].text, left.size());
+    const auto [entry, is_new] = positions.try_emplace(remarks[i].text, merged.size());
     if (is_new) {
-      left.push_back(std::move(remarks[i]));
+      merged.push_back(std::move(remarks[i]));
       repeated.push_back(0);
     } else {
-      ++repeated[at->second];
+      ++repeated[entry->second];
     }
   }
   remarks.resize(first);
-  for (std::size_t i = 0; i < left.size(); ++i) {
+  for (std::size_t i = 0; i < merged.size(); ++i) {
     if (repeated[i] > 0)
-      left[i].text += fmt::format(" (likewise at {} more {})", repeated[i],
-                                  repeated[i] == 1 ? "place" : "places");
-    remarks.push_back(std::move(left[i]));
+      merged[i].text +=
+          fmt::format(" (also at {} more {})", repeated[i], repeated[i] == 1 ? "place" : "places");
+    remarks.push_back(std::move(merged[i]));
   }
 }
 
@@ -74,7 +74,7 @@ std::optional<Operation> operation_in_name(const std::string& file) {
     Operation operation;
   };
   using enum Operation;
-  // Those that hold others stand before them.
+  // Longer words stand before the words that they contain.
   static constexpr std::array<Word, 11> words{{{"allreduce", all_reduce},
                                                {"allgather", all_gather},
                                                {"reducescatter", reduce_scatter},
@@ -86,35 +86,36 @@ std::optional<Operation> operation_in_name(const std::string& file) {
                                                {"reduce", reduce},
                                                {"gather", gather},
                                                {"scatter", scatter}}};
-  std::optional<Operation> found;
+  std::optional<Operation> match;
   for (const auto& [word, operation] : words)
-    for (std::size_t at = letters.find(word); at != std::string::npos; at = letters.find(word)) {
-      if (found && *found != operation) return std::nullopt;
-      found = operation;
-      letters.replace(at, word.size(), " ");
+    for (std::size_t position = letters.find(word); position != std::string::npos;
+         position = letters.find(word)) {
+      if (match && *match != operation) return std::nullopt;
+      match = operation;
+      letters.replace(position, word.size(), " ");
     }
-  return found;
+  return match;
 }
 
 void LogFile::remark(int line, std::string text) {
   log.remarks.push_back({name, line, std::move(text)});
 }
 
-void LogFile::leave_out(const Unusable& table) {
-  remark(table.line, "the table is left out: " + table.why);
-  if (!unusable) unusable = table;
+void LogFile::leave_out(const UnusableTable& table) {
+  remark(table.line, "the table is left out: " + table.reason);
+  if (!unusable_table) unusable_table = table;
 }
 
-void RowTally::add(const std::string& what, int line) {
-  Rows& rows = rows_[what];
+void RowTally::add(const std::string& remark, int line) {
+  Rows& rows = rows_[remark];
   if (rows.count++ == 0) rows.first = line;
 }
 
 void RowTally::append_to(std::vector<LogRemark>& remarks, const std::string& file) const {
-  for (const auto& [what, rows] : rows_) {
-    const std::string which =
-        rows.count == 1 ? "this row" : fmt::format("{} rows, this one first,", rows.count);
-    remarks.push_back({file, rows.first, fmt::format("{} {}", which, what)});
+  for (const auto& [remark, rows] : rows_) {
+    const std::string subject =
+        rows.count == 1 ? "this row" : fmt::format("{} rows, first this one", rows.count);
+    remarks.push_back({file, rows.first, fmt::format("{}: {}", subject, remark)});
   }
 }
 

@@ -9,13 +9,14 @@
 
 #include "analysis/commlogs/measurement.hpp"
 
-// What is checked of all logs' rows, whichever benchmark printed them.
+// Checks and remarks that apply to the rows of all benchmarks.
 namespace pipewright::analysis {
 
-// What happened to rows, "left out: of 0 bytes": to how many, and to which one first.
+// Counts rows with the same remark, such as "left out (0 bytes)", and remembers the first line of
+// each.
 class RowTally {
  public:
-  void add(const std::string& what, int line);
+  void add(const std::string& remark, int line);
   void append_to(std::vector<LogRemark>& remarks, const std::string& file) const;
 
  private:
@@ -26,34 +27,35 @@ class RowTally {
   std::map<std::string, Rows> rows_;
 };
 
-// A table that says too little of itself, and what is missing.
-struct Unusable {
+// A table that cannot be used, and the information that is missing.
+struct UnusableTable {
   int line = 0;
-  std::string why;
+  std::string reason;
 };
 
-// A file that is being read, by readers of several benchmarks.
+// A file that readers of several benchmarks read together.
 struct LogFile {
   std::string name;
   LogHints hints;
   MeasurementLog& log;
   int tables = 0;
-  bool has_unknown = false;          // a table of an operation that nothing predicts
-  std::optional<Unusable> unusable;  // the first one
+  bool has_unknown = false;  // The file has a table of an operation that cannot be predicted.
+  std::optional<UnusableTable> unusable_table;  // The first such table.
 
   void remark(int line, std::string text);
-  void leave_out(const Unusable& table);
+  void leave_out(const UnusableTable& table);
 };
 
-// A remark on times that fall while sizes grow, at the deepest fall. `rows` are those of one table,
+// Adds a remark if times drop while sizes grow, at the largest drop. `rows` are those of one table,
 // in its order.
 void remark_falling_times(std::span<const Measurement> rows, std::vector<LogRemark>& remarks);
 
-// What is so in one table of a file is so in a hundred: of equal remarks from `first` on only the
-// first is left, which says so.
+// Merges equal remarks from index `first` on, since a remark on one table of a file often applies
+// to hundreds. The first remark stays and gives the number of repetitions.
 void merge_equal_remarks(std::vector<LogRemark>& remarks, std::size_t first);
 
-// The operation that a file's name tells: "h100_all-reduce.log".
+// Returns the operation that a file name such as "h100_all-reduce.log" contains. Without a value if
+// it contains none, or several.
 std::optional<Operation> operation_in_name(const std::string& file);
 
 }  // namespace pipewright::analysis

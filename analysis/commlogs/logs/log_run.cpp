@@ -15,13 +15,13 @@ namespace {
 constexpr std::string_view nccl_suffix = "_perf";
 constexpr std::string_view osu_prefix = "osu_";
 
-bool is_name(char c) {
+bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-bool has_options(std::string_view rest) {
-  const std::size_t at = rest.find_first_not_of(' ');
-  return at != 0 && at != std::string_view::npos && rest[at] == '-';
+bool is_followed_by_options(std::string_view rest) {
+  const std::size_t start = rest.find_first_not_of(' ');
+  return start != 0 && start != std::string_view::npos && rest[start] == '-';
 }
 
 std::optional<std::uint32_t> small_number(std::string_view word) {
@@ -30,14 +30,15 @@ std::optional<std::uint32_t> small_number(std::string_view word) {
   return static_cast<std::uint32_t>(*value);
 }
 
-// Above 0.
-std::optional<std::uint32_t> number(std::string_view word) {
+// Returns no value for 0.
+std::optional<std::uint32_t> positive_number(std::string_view word) {
   const auto value = small_number(word);
   return value == 0U ? std::nullopt : value;
 }
 
-// The value of the option at words[i]: "-n 4", "-n4", "--ntasks=4", "--ntasks 4".
-std::string_view value_of(const Words& words, std::size_t i, std::string_view option) {
+// Returns the value of the option at words[i], which may be written "-n 4", "-n4", "--ntasks=4" or
+// "--ntasks 4".
+std::string_view option_value(const Words& words, std::size_t i, std::string_view option) {
   const std::string_view word = words[i];
   if (word == option) return i + 1 < words.size() ? words[i + 1] : std::string_view();
   if (!word.starts_with(option)) return {};
@@ -49,44 +50,45 @@ std::string_view value_of(const Words& words, std::size_t i, std::string_view op
 
 using Options = std::initializer_list<std::string_view>;
 
-std::optional<std::uint32_t> number_of(const Words& words, std::size_t i, Options options) {
+std::optional<std::uint32_t> option_number(const Words& words, std::size_t i, Options options) {
   for (const std::string_view option : options)
-    if (const auto value = number(value_of(words, i, option))) return value;
+    if (const auto value = positive_number(option_value(words, i, option))) return value;
   return std::nullopt;
 }
 
-// "a:8,b:8": hosts, and slots of all of them if each has some.
+// Reads a list such as "a:8,b:8": the number of hosts and, if every host gives them, of slots.
 void read_hosts(std::string_view list, CommandRanks& ranks) {
   std::set<std::string_view> hosts;
   std::uint32_t slots = 0;
-  bool all_say = true;
+  bool all_have_slots = true;
   while (!list.empty()) {
     const std::string_view host = list.substr(0, list.find(','));
     list.remove_prefix(std::min(list.size(), host.size() + 1));
     const std::size_t colon = host.rfind(':');
     hosts.insert(host.substr(0, colon));
-    const auto of_host =
-        colon == std::string_view::npos ? std::nullopt : number(host.substr(colon + 1));
-    all_say = all_say && of_host.has_value();
-    slots += of_host.value_or(0);
+    const auto host_slots =
+        colon == std::string_view::npos ? std::nullopt : positive_number(host.substr(colon + 1));
+    all_have_slots = all_have_slots && host_slots.has_value();
+    slots += host_slots.value_or(0);
   }
   ranks.nodes = static_cast<std::uint32_t>(hosts.size());
-  if (all_say && !ranks.processes) ranks.processes = slots;
+  if (all_have_slots && !ranks.processes) ranks.processes = slots;
 }
 
 std::string_view file_name(std::string_view path) {
-  return path.substr(path.find_last_of('/') + 1);  // from 0 if there is none
+  // npos + 1 is 0, so a name without a folder stays whole.
+  return path.substr(path.find_last_of('/') + 1);
 }
 
-bool launches(std::string_view word) {
+bool is_launcher(std::string_view word) {
   static constexpr std::array<std::string_view, 10> programs{
       "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prun",
       "srun",   "flux",    "jsrun",         "aprun",   "ibrun"};
   return std::ranges::find(programs, file_name(word)) != programs.end();
 }
 
-constexpr std::size_t longest_command = 1U << 14U;
-constexpr std::size_t most_programs = 64;
+constexpr std::size_t max_command_length = 1U << 14U;
+constexpr std::size_t max_programs = 64;
 
 std::string_view without_hash(std::string_view line) {
   while (!line.empty() && (line.front() == '#' || line.front() == ' ' || line.front() == '\t'))
@@ -94,35 +96,37 @@ std::string_view without_hash(std::string_view line) {
   return line;
 }
 
-// The number behind a word of the line.
+// Returns the number that follows a word of the line, or 0.
 std::uint32_t number_after(const Words& words, std::string_view name) {
-  const auto at = std::ranges::find(words, name);
-  if (at == words.end() || at + 1 == words.end()) return 0;
-  return small_number(*(at + 1)).value_or(0);
+  const auto position = std::ranges::find(words, name);
+  if (position == words.end() || position + 1 == words.end()) return 0;
+  return small_number(*(position + 1)).value_or(0);
 }
 
 }  // namespace
 
 std::vector<NamedProgram> named_programs(std::string_view line) {
-  std::vector<NamedProgram> found;
-  for (std::size_t at = line.find(nccl_suffix); at != std::string_view::npos;
-       at = line.find(nccl_suffix, at + 1)) {
-    std::size_t start = at;
-    while (start > 0 && is_name(line[start - 1])) --start;
-    std::size_t end = at + nccl_suffix.size();
+  std::vector<NamedProgram> programs;
+  for (std::size_t position = line.find(nccl_suffix); position != std::string_view::npos;
+       position = line.find(nccl_suffix, position + 1)) {
+    std::size_t start = position;
+    while (start > 0 && is_name_character(line[start - 1])) --start;
+    std::size_t end = position + nccl_suffix.size();
     if (line.substr(end).starts_with("_mpi")) end += 4;
-    if (start < at && (end == line.size() || !is_name(line[end])))
-      found.push_back({std::string(line.substr(start, at - start)), has_options(line.substr(end))});
+    if (start < position && (end == line.size() || !is_name_character(line[end])))
+      programs.push_back({std::string(line.substr(start, position - start)),
+                          is_followed_by_options(line.substr(end))});
   }
-  for (std::size_t at = line.find(osu_prefix); at != std::string_view::npos;
-       at = line.find(osu_prefix, at + 1)) {
-    if (at > 0 && is_name(line[at - 1])) continue;
-    std::size_t end = at;
-    while (end < line.size() && is_name(line[end])) ++end;
-    if (end < line.size() && (line[end] == '.' || line[end] == '/')) continue;  // a file, a folder
-    found.push_back({std::string(line.substr(at, end - at)), true});
+  for (std::size_t position = line.find(osu_prefix); position != std::string_view::npos;
+       position = line.find(osu_prefix, position + 1)) {
+    if (position > 0 && is_name_character(line[position - 1])) continue;
+    std::size_t end = position;
+    while (end < line.size() && is_name_character(line[end])) ++end;
+    // A file or a folder.
+    if (end < line.size() && (line[end] == '.' || line[end] == '/')) continue;
+    programs.push_back({std::string(line.substr(position, end - position)), true});
   }
-  return found;
+  return programs;
 }
 
 CommandRanks read_command(std::string_view line) {
@@ -130,71 +134,75 @@ CommandRanks read_command(std::string_view line) {
   split_words(line, words);
   const auto program = std::ranges::find_if(
       words, [](std::string_view word) { return !named_programs(file_name(word)).empty(); });
-  const auto launcher = std::find_if(words.begin(), program, launches);
+  const auto launcher = std::find_if(words.begin(), program, is_launcher);
   CommandRanks ranks;
   if (launcher == program) {
     ranks.processes = 1;
     ranks.nodes = 1;
   }
-  const auto first = static_cast<std::size_t>(launcher - words.begin());
-  const auto at_program = static_cast<std::size_t>(program - words.begin());
-  // "-N" is nodes where Slurm or Flux launch, and processes of a node where Open MPI does.
-  const bool tasks =
+  const auto launcher_index = static_cast<std::size_t>(launcher - words.begin());
+  const auto program_index = static_cast<std::size_t>(program - words.begin());
+  // "-N" is the number of nodes for Slurm and Flux, but the number of processes per node for Open
+  // MPI.
+  const bool launches_tasks =
       launcher != program && (file_name(*launcher) == "srun" || file_name(*launcher) == "flux");
   std::optional<std::uint32_t> per_node;
-  for (std::size_t i = first; i < at_program; ++i) {
-    if (const auto n = number_of(words, i, {"-np", "--np", "-n", "--ntasks"})) ranks.processes = n;
-    if (const auto n = number_of(
+  for (std::size_t i = launcher_index; i < program_index; ++i) {
+    if (const auto number = option_number(words, i, {"-np", "--np", "-n", "--ntasks"}))
+      ranks.processes = number;
+    if (const auto number = option_number(
             words, i,
             {"--ntasks-per-node", "-ppn", "--ppn", "-npernode", "--npernode", "--tasks-per-node"}))
-      per_node = n;
-    if (const auto n = number_of(words, i, {"-N"})) (tasks ? ranks.nodes : per_node) = n;
-    if (const auto n = number_of(words, i, {"--nodes"}); n && tasks) ranks.nodes = n;
+      per_node = number;
+    if (const auto number = option_number(words, i, {"-N"}))
+      (launches_tasks ? ranks.nodes : per_node) = number;
+    if (const auto number = option_number(words, i, {"--nodes"}); number && launches_tasks)
+      ranks.nodes = number;
     for (const std::string_view option : {"-H", "--host", "-host", "--hosts", "-hosts"})
-      if (const auto hosts = value_of(words, i, option); !hosts.empty() && !tasks)
+      if (const auto hosts = option_value(words, i, option); !hosts.empty() && !launches_tasks)
         read_hosts(hosts, ranks);
   }
-  if (!ranks.processes && ranks.nodes && (per_node || tasks))
+  if (!ranks.processes && ranks.nodes && (per_node || launches_tasks))
     ranks.processes = *ranks.nodes * per_node.value_or(1);
   if (!ranks.nodes && ranks.processes && per_node && *ranks.processes % *per_node == 0)
     ranks.nodes = *ranks.processes / *per_node;
-  for (std::size_t i = at_program; i < words.size(); ++i)
-    if (const auto n = number_of(words, i, {"-g", "--ngpus", "-t", "--nthreads"}))
-      ranks.gpus_per_process *= *n;
+  for (std::size_t i = program_index; i < words.size(); ++i)
+    if (const auto number = option_number(words, i, {"-g", "--ngpus", "-t", "--nthreads"}))
+      ranks.gpus_per_process *= *number;
   return ranks;
 }
 
-// "#  Rank  0 Group  0 Pid  38043 on x3006c0s1b1n0 device  0 [0x07] NVIDIA A100-SXM4-40GB", older
-// ones without a group or a process.
+// Reads a line such as "#  Rank  0 Group  0 Pid  38043 on x3006c0s1b1n0 device  0 [0x07] NVIDIA
+// A100-SXM4-40GB". Older versions print no group or no process.
 bool LogRunReader::take_device(const Words& words) {
-  const auto at = std::ranges::find(words, "Rank");
-  const auto left = words.end() - at;
-  if (left < 6) return false;
-  const auto rank = small_number(at[1]);
-  const bool grouped = at[2] == "Group";
-  const auto on = std::find(at + 2, words.end(), "on");
-  if (!rank || (!grouped && at[2] != "Pid" && at[2] != "on") || words.end() - on < 3 ||
-      on[2] != "device")
+  const auto rank_word = std::ranges::find(words, "Rank");
+  const auto words_left = words.end() - rank_word;
+  if (words_left < 6) return false;
+  const auto rank = small_number(rank_word[1]);
+  const bool has_group = rank_word[2] == "Group";
+  const auto on_word = std::find(rank_word + 2, words.end(), "on");
+  if (!rank || (!has_group && rank_word[2] != "Pid" && rank_word[2] != "on") ||
+      words.end() - on_word < 3 || on_word[2] != "device")
     return false;
-  LoggedDevice device{*rank, 0, std::string(on[1])};
-  if (grouped) device.group = small_number(at[3]).value_or(0);
-  // Launched without MPI, each process believes to be the only one, and of rank 0.
+  LoggedDevice device{*rank, 0, std::string(on_word[1])};
+  if (has_group) device.group = small_number(rank_word[3]).value_or(0);
+  // Processes that are launched without MPI each believe to be the only one, with rank 0.
   if (!run_.devices.empty() && device.rank <= run_.devices.back().rank) run_.interleaved = true;
   run_.devices.push_back(std::move(device));
   return true;
 }
 
 void LogRunReader::take_command(std::string_view line) {
-  std::string whole = std::exchange(continued_, {});
-  whole.append(line.substr(0, longest_command - std::min(longest_command, whole.size())));
-  if (whole.ends_with('\\')) {
-    whole.back() = ' ';
-    continued_ = std::move(whole);
+  std::string command = std::exchange(continued_, {});
+  command.append(line.substr(0, max_command_length - std::min(max_command_length, command.size())));
+  if (command.ends_with('\\')) {
+    command.back() = ' ';
+    continued_ = std::move(command);
     return;
   }
-  std::vector<NamedProgram> programs = named_programs(whole);
+  std::vector<NamedProgram> programs = named_programs(command);
   if (programs.empty()) return;
-  if (programs.front().with_options) run_.command = whole;
+  if (programs.front().has_options) run_.command = command;
   return_programs(std::move(programs));
 }
 
@@ -204,11 +212,13 @@ bool LogRunReader::take(std::string_view line, const Words& words, int number) {
   if (line.find("nThread ") != std::string_view::npos &&
       line.find(" minBytes ") != std::string_view::npos) {
     run_.devices.clear();
-    begun_ = number;
+    header_line_ = number;
     run_.aggregated = 1;
-    if (const std::size_t at = line.find("agg iters: "); at != std::string_view::npos)
+    if (const std::size_t position = line.find("agg iters: "); position != std::string_view::npos)
       run_.aggregated = std::max(
-          1U, small_number(line.substr(at + 11, line.find(' ', at + 11) - at - 11)).value_or(1));
+          1U,
+          small_number(line.substr(position + 11, line.find(' ', position + 11) - position - 11))
+              .value_or(1));
     return true;
   }
   if (take_device(words)) return true;
@@ -217,14 +227,14 @@ bool LogRunReader::take(std::string_view line, const Words& words, int number) {
     run_.blocking = true;
     return true;
   }
-  if (text == "pairwise") {  // for which nccl-tests have no program
-    run_.started = text;
+  if (text == "pairwise") {  // nccl-tests has no program for pairwise.
+    run_.started_test = text;
     return true;
   }
   constexpr std::string_view starting = "Collective test starting: ";
-  if (const std::size_t at = line.find(starting); at != std::string_view::npos) {
-    const auto programs = named_programs(line.substr(at + starting.size()));
-    if (!programs.empty()) run_.started = programs.front().name;
+  if (const std::size_t position = line.find(starting); position != std::string_view::npos) {
+    const auto programs = named_programs(line.substr(position + starting.size()));
+    if (!programs.empty()) run_.started_test = programs.front().name;
     return true;
   }
   if (const std::uint32_t ranks = number_after(words, "nRanks")) {
@@ -241,11 +251,11 @@ bool LogRunReader::take(std::string_view line, const Words& words, int number) {
 
 void LogRunReader::return_programs(std::vector<NamedProgram> programs) {
   for (NamedProgram& program : programs)
-    if (run_.programs.size() < most_programs) run_.programs.push_back(std::move(program));
+    if (run_.programs.size() < max_programs) run_.programs.push_back(std::move(program));
 }
 
 LogRun LogRunReader::take_run() {
-  begun_ = 0;
+  header_line_ = 0;
   return std::exchange(run_, {});
 }
 

@@ -10,50 +10,51 @@
 
 namespace pipewright::analysis {
 
-// "all_reduce" of "./build/all_reduce_perf -b 8", "osu_bw" of "osu_bw D D".
+// A benchmark program that a line names: "all_reduce" for "./build/all_reduce_perf -b 8", "osu_bw"
+// for "osu_bw D D".
 struct NamedProgram {
   std::string name;
-  bool with_options = false;  // which tells a command from a mention
+  bool has_options = false;  // Options distinguish a command from a mention.
 };
 std::vector<NamedProgram> named_programs(std::string_view line);
 
-// What a command line says about the places of the ranks.
+// Number and placement of ranks according to a command line.
 struct CommandRanks {
   std::optional<std::uint32_t> processes;
   std::optional<std::uint32_t> nodes;
-  std::uint32_t gpus_per_process = 1;  // nccl-tests' -g and -t
+  std::uint32_t gpus_per_process = 1;  // From the options -g and -t of nccl-tests.
 };
-// Understands mpirun, mpiexec, srun, flux run and programs that nothing launches.
+// Understands mpirun, mpiexec, srun, flux run and programs without a launcher.
 CommandRanks read_command(std::string_view line);
 
 struct LoggedDevice {
   std::uint32_t rank = 0;
-  std::int64_t group = 0;  // groups of ranks work at the same time, each for itself
+  std::int64_t group = 0;  // Groups of ranks work at the same time, independently of each other.
   std::string host;
 };
 
-// What a log says about a run before the run's table.
+// Facts about a run that a log gives before the run's table.
 struct LogRun {
-  std::vector<NamedProgram> programs;  // all that were named since the last table
-  std::string started;                 // "all_reduce" of "# Collective test starting:"
-  std::string command;                 // the last line that named a program
+  std::vector<NamedProgram> programs;  // All programs named since the last table.
+  std::string started_test;            // "all_reduce" for "# Collective test starting: ..".
+  std::string command;                 // The last line that named a program.
   std::vector<LoggedDevice> devices;
-  std::uint32_t communicator_ranks = 0;  // of NCCL's "nRanks 16 nNodes 2"; 0: it does not say
+  std::uint32_t communicator_ranks = 0;  // From NCCL's "nRanks 16 nNodes 2"; 0 if unknown.
   std::uint32_t communicator_nodes = 0;
-  std::uint32_t aggregated = 1;  // operations that are one launch: nccl-tests' -m
-  bool blocking = false;         // each operation waits for the end of the one before: -z
-  bool interleaved = false;      // signs of a second run that writes at the same time
+  std::uint32_t aggregated = 1;  // Operations per launch: option -m of nccl-tests.
+  bool blocking = false;         // Each operation waits for the previous one to end: option -z.
+  bool interleaved = false;      // There are signs of a second run that writes at the same time.
 };
 
-// Takes lines that say something about a run.
+// Collects the facts about a run from the lines of a log.
 class LogRunReader {
  public:
-  // False: the line says nothing that is known.
+  // Returns false if the line says nothing about a run.
   bool take(std::string_view line, const Words& words, int number);
-  // What was said up to here, which is forgotten.
+  // Returns the facts collected so far and forgets them.
   LogRun take_run();
-  bool begun() const { return begun_ != 0; }  // by nccl-tests' first line
-  // Puts those programs back that the table before did not use.
+  bool has_begun() const { return header_line_ != 0; }  // The first line of nccl-tests was seen.
+  // Puts back programs that the previous table did not use.
   void return_programs(std::vector<NamedProgram> programs);
 
  private:
@@ -61,8 +62,8 @@ class LogRunReader {
   void take_command(std::string_view line);
 
   LogRun run_;
-  int begun_ = 0;
-  std::string continued_;  // lines of a command that end with a backslash
+  int header_line_ = 0;
+  std::string continued_;  // Lines of a command that end with a backslash.
 };
 
 }  // namespace pipewright::analysis

@@ -9,16 +9,16 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr double slack = 1e-4;  // of a factor, for rates that were averaged
+constexpr double factor_slack = 1e-4;  // Relative slack of factors, for rates that were averaged.
 
-// Of a row; 0: unknown.
-double parts_of(const LoggedRow& row) {
+// Returns the ratio of "size" to the bytes of "count" elements, or 0 if it is unknown.
+double size_over_count(const LoggedRow& row) {
   const double part =
       static_cast<double>(row.count) * static_cast<double>(nccl_type_bytes(row.type));
   return part > 0 ? static_cast<double>(row.bytes) / part : 0;
 }
 
-double factor(const NcclTest& test, double ranks) {
+double test_bus_factor(const NcclTest& test, double ranks) {
   const double part = (ranks - 1) / ranks;
   if (test.parts) return part;
   return test.operation == Operation::all_reduce ? 2 * part : 1;
@@ -36,7 +36,8 @@ std::span<const NcclTest> nccl_tests() {
        {"alltoall", all_to_all, true, Reduces::no, false, false},
        {"broadcast", broadcast, false, Reduces::no, true},
        {"sendrecv", send_recv, false, Reduces::either, false, false},
-       {"pairwise", pairwise, false, Reduces::either, false, false},  // comm bench's
+       // Written by `comm bench`; nccl-tests has no such program.
+       {"pairwise", pairwise, false, Reduces::either, false, false},
        {"reduce", reduce, false, Reduces::yes, true},
        {"gather", gather, true, Reduces::no, true},
        {"scatter", scatter, true, Reduces::no, true},
@@ -46,11 +47,11 @@ std::span<const NcclTest> nccl_tests() {
 }
 
 const NcclTest* find_nccl_test(std::string_view name) {
-  const auto found = std::ranges::find(nccl_tests(), name, &NcclTest::name);
-  return found == nccl_tests().end() ? nullptr : &*found;
+  const auto match = std::ranges::find(nccl_tests(), name, &NcclTest::name);
+  return match == nccl_tests().end() ? nullptr : &*match;
 }
 
-bool NcclEvidence::one_rank() const { return factor_known && greatest_factor < 0.1; }
+bool NcclEvidence::has_one_rank() const { return factor_known && max_factor < 0.1; }
 
 bool NcclEvidence::allows(const NcclTest& test) const {
   if (parts && test.parts != (*parts > 1)) return false;
@@ -59,11 +60,12 @@ bool NcclEvidence::allows(const NcclTest& test) const {
       reduces != (test.reduces == Reduces::yes))
     return false;
   if (roots_known && rooted != test.rooted) return false;
-  // It has the columns of a reduction since all tests have them, "root" among them.
+  // A test that may or may not reduce has the columns of a reduction only in versions in which all
+  // tests have them, "root" among them.
   if (test.reduces == Reduces::either && reductions_known && reduces && !root_column) return false;
   if (!factor_known) return true;
-  constexpr double most_ranks = 1e9;
-  return least_factor <= factor(test, most_ranks) && greatest_factor >= factor(test, 2);
+  constexpr double max_ranks = 1e9;
+  return min_factor <= test_bus_factor(test, max_ranks) && max_factor >= test_bus_factor(test, 2);
 }
 
 bool NcclEvidence::suggests(const NcclTest& test) const {
@@ -72,19 +74,19 @@ bool NcclEvidence::suggests(const NcclTest& test) const {
 
 bool NcclEvidence::allows(const NcclTest& test, std::uint32_t ranks) const {
   if (ranks < 2 || (parts && test.parts && *parts != ranks)) return false;
-  const double wanted = factor(test, ranks);
-  return !factor_known || (least_factor <= wanted && wanted <= greatest_factor);
+  const double expected = test_bus_factor(test, ranks);
+  return !factor_known || (min_factor <= expected && expected <= max_factor);
 }
 
 std::optional<std::uint32_t> NcclEvidence::ranks_of(const NcclTest& test) const {
   if (parts && test.parts) return parts;
-  if (!factor_known || factor(test, 2) == factor(test, 3)) return std::nullopt;
-  // factor = f2 x 2 (n-1)/n, with that of 2 ranks.
-  const double most = 2 * factor(test, 2);
-  const auto ranks = [&](double value) { return most / (most - value); };
-  if (greatest_factor >= most) return std::nullopt;
-  const double from = std::max(2.0, std::ceil(ranks(std::max(least_factor, 0.0))));
-  const double to = std::floor(ranks(greatest_factor));
+  if (!factor_known || test_bus_factor(test, 2) == test_bus_factor(test, 3)) return std::nullopt;
+  // The factor is limit x (n-1)/n, where the limit is twice the factor of 2 ranks.
+  const double limit = 2 * test_bus_factor(test, 2);
+  const auto ranks_for = [&](double value) { return limit / (limit - value); };
+  if (max_factor >= limit) return std::nullopt;
+  const double from = std::max(2.0, std::ceil(ranks_for(std::max(min_factor, 0.0))));
+  const double to = std::floor(ranks_for(max_factor));
   if (from == to) return static_cast<std::uint32_t>(from);
   const double eights = std::floor(to / 8) * 8;
   if (from > to || eights < from || eights - 8 >= from) return std::nullopt;
@@ -93,18 +95,19 @@ std::optional<std::uint32_t> NcclEvidence::ranks_of(const NcclTest& test) const 
 
 NcclEvidence evidence_of(const LoggedTable& table) {
   NcclEvidence evidence;
-  evidence.reductions_known = table.has.redop || table.has.count;
-  evidence.roots_known = table.has.count;
-  evidence.root_column = table.has.root;
+  evidence.reductions_known = table.columns.redop || table.columns.count;
+  evidence.roots_known = table.columns.count;
+  evidence.root_column = table.columns.root;
   bool checked = false, unchecked_in_place = false;
-  bool same = table.has.count;
+  bool has_constant_parts = table.columns.count;
   for (const LoggedRow& row : table.rows) {
     evidence.reduces = evidence.reduces || row.reduces;
     evidence.rooted = evidence.rooted || row.root.has_value();
-    const double parts = parts_of(row);
-    const bool whole = parts >= 1 && parts < 1e9 && parts == std::floor(parts);
-    same = same && whole && (!evidence.parts || *evidence.parts == parts);
-    if (same) evidence.parts = static_cast<std::uint32_t>(parts);
+    const double parts = size_over_count(row);
+    const bool is_whole = parts >= 1 && parts < 1e9 && parts == std::floor(parts);
+    has_constant_parts =
+        has_constant_parts && is_whole && (!evidence.parts || *evidence.parts == parts);
+    if (has_constant_parts) evidence.parts = static_cast<std::uint32_t>(parts);
     for (std::size_t i = 0; i < row.timed; ++i) {
       const auto& [seconds, algbw, busbw, in_place, check] = row.times.at(i);
       checked = checked || (!in_place && check == LoggedTime::Checked::yes);
@@ -113,19 +116,19 @@ NcclEvidence evidence_of(const LoggedTable& table) {
           evidence.checks_in_place || (in_place && check == LoggedTime::Checked::yes);
       if (!(algbw.value - algbw.half > 0) || !std::isfinite(busbw.value)) continue;
       evidence.factor_known = true;
-      evidence.least_factor =
-          std::max(evidence.least_factor,
-                   (busbw.value - busbw.half) / (algbw.value + algbw.half) * (1 - slack));
-      evidence.greatest_factor =
-          std::min(evidence.greatest_factor,
-                   (busbw.value + busbw.half) / (algbw.value - algbw.half) * (1 + slack));
+      evidence.min_factor =
+          std::max(evidence.min_factor,
+                   (busbw.value - busbw.half) / (algbw.value + algbw.half) * (1 - factor_slack));
+      evidence.max_factor =
+          std::min(evidence.max_factor,
+                   (busbw.value + busbw.half) / (algbw.value - algbw.half) * (1 + factor_slack));
     }
   }
-  if (!same) evidence.parts.reset();
+  if (!has_constant_parts) evidence.parts.reset();
   evidence.checks_known = evidence.checks_in_place || (checked && unchecked_in_place);
-  // Until 2020 both rates of parts were of what moves.
-  const bool same_rate = evidence.parts.value_or(1) > 1 && evidence.greatest_factor >= 1;
-  if (same_rate || evidence.least_factor > evidence.greatest_factor) evidence.factor_known = false;
+  // Both rates of tests in parts referred to the moved bytes until 2020.
+  const bool same_rate = evidence.parts.value_or(1) > 1 && evidence.max_factor >= 1;
+  if (same_rate || evidence.min_factor > evidence.max_factor) evidence.factor_known = false;
   return evidence;
 }
 

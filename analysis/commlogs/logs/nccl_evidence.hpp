@@ -11,22 +11,23 @@
 
 namespace pipewright::analysis {
 
-// A program of nccl-tests, and what its tables look like.
+// A program of nccl-tests and the layout of its tables.
 struct NcclTest {
-  std::string_view name;               // "all_reduce" of "all_reduce_perf"
-  std::optional<Operation> operation;  // without a value: nothing here predicts it
-  bool parts = false;                  // "count" is of one rank's part of "size"
+  std::string_view name;               // "all_reduce" for "all_reduce_perf".
+  std::optional<Operation> operation;  // Without a value if no prediction exists.
+  bool parts = false;                  // "count" refers to one rank's part of "size".
   enum class Reduces : std::uint8_t { no, yes, either } reduces = Reduces::no;
   bool rooted = false;
-  bool checks_in_place = true;  // whether results of doing it in place can be right
+  bool checks_in_place = true;  // Results of the operation in place can be verified.
 };
 std::span<const NcclTest> nccl_tests();
 const NcclTest* find_nccl_test(std::string_view name);
 
-// What the numbers of a table tell of its operation and ranks, whatever else the log says.
+// Conclusions about the operation and the ranks of a table that follow from its numbers alone.
 struct NcclEvidence {
-  // size / (count x bytes of an element): 1 where "count" is of the whole, else the ranks. Without
-  // a value: the table does not say, or not the same everywhere.
+  // Ratio of "size" to the bytes of "count" elements: 1 if "count" is that of the whole buffer,
+  // otherwise the number of ranks. Without a value if the table does not have these columns, or if
+  // rows disagree.
   std::optional<std::uint32_t> parts;
   bool reductions_known = false;
   bool reduces = false;
@@ -35,17 +36,18 @@ struct NcclEvidence {
   bool root_column = false;
   bool checks_known = false;
   bool checks_in_place = false;
-  // The factor from algbw to busbw lies between these.
-  double least_factor = 0;
-  double greatest_factor = std::numeric_limits<double>::infinity();
+  // Limits of the factor from algbw to busbw.
+  double min_factor = 0;
+  double max_factor = std::numeric_limits<double>::infinity();
   bool factor_known = false;
 
-  bool one_rank() const;  // whose busbw is 0
+  bool has_one_rank() const;  // A single rank has a busbw of 0.
   bool allows(const NcclTest& test) const;
   bool suggests(
-      const NcclTest& test) const;  // by what was checked, which not all tools print alike
+      // Judges by the results that were checked, which not all tools print alike.
+      const NcclTest& test) const;
   bool allows(const NcclTest& test, std::uint32_t ranks) const;
-  // The only number of ranks that is possible, or the only multiple of 8 that is.
+  // Returns the only possible number of ranks, or the only possible multiple of 8.
   std::optional<std::uint32_t> ranks_of(const NcclTest& test) const;
 };
 NcclEvidence evidence_of(const LoggedTable& table);

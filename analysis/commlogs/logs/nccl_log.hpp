@@ -7,7 +7,7 @@
 
 #include "analysis/commlogs/logs/log_lines.hpp"
 #include "analysis/commlogs/logs/log_run.hpp"
-#include "analysis/commlogs/logs/nccl_meaning.hpp"
+#include "analysis/commlogs/logs/nccl_interpreter.hpp"
 #include "analysis/commlogs/logs/nccl_table.hpp"
 
 namespace pipewright::analysis {
@@ -15,12 +15,13 @@ namespace pipewright::analysis {
 // Finds the tables of nccl-tests among the lines of a log.
 class NcclLog {
  public:
-  // `run` is told of by other lines, which the caller gives to it.
-  NcclLog(LogFile& file, LogRunReader& run) : file_(file), run_(run), meaning_(file) {}
+  // The caller passes all other lines of the log to `run`.
+  NcclLog(LogFile& file, LogRunReader& run) : file_(file), run_(run), interpreter_(file) {}
 
-  // False: the line is no part of a table. Throws std::invalid_argument.
+  // Returns false if the line is not part of a table. Throws std::invalid_argument for impossible
+  // values.
   bool take(std::string_view line, const Words& words, int number);
-  void finish();  // at the end, or where something else begins
+  void finish();  // Ends the open table, at the end of the log or where another table begins.
 
  private:
   bool take_header(const Words& words, int number);
@@ -29,16 +30,18 @@ class NcclLog {
 
   LogFile& file_;
   LogRunReader& run_;
-  NcclMeaning meaning_;
+  NcclInterpreter interpreter_;
   std::optional<NcclColumns> columns_;
   LoggedTable table_;
-  std::vector<NamedProgram> later_;  // named, but not of the tables so far
-  bool only_in_place_ = false;       // by the line above a header
-  bool ended_ = false;               // the table's footer was there
+  // Programs that were named but did not belong to the tables so far.
+  std::vector<NamedProgram> unused_programs_;
+  // The line above the header says that the only times are those in place.
+  bool first_in_place_ = false;
+  bool has_ended_ = false;  // The footer of the table was read.
 };
 
-// What nccl-tests write with -J: one run, in one line. Without a value: the file is another one.
-// Throws TraceError for such a file with values that cannot be.
+// Reads the output of nccl-tests -J: one run, in one line. Returns no value for any other file.
+// Throws TraceError for impossible values.
 std::optional<LoggedTable> read_nccl_json(const std::filesystem::path& file);
 
 }  // namespace pipewright::analysis

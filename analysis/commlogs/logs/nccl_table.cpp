@@ -13,35 +13,36 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr double microsecond = 1e-6;
-constexpr double millisecond = 1e-3;
+constexpr double table_microsecond = 1e-6;
+constexpr double table_millisecond = 1e-3;
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-bool is_word(std::string_view word) { return !word.empty() && is_letter(word.front()); }
+bool starts_with_letter(std::string_view word) { return !word.empty() && is_letter(word.front()); }
 
-std::string shown(std::string_view word) {
-  constexpr std::size_t longest = 40;
-  return printable(std::string(word.substr(0, longest)));
+std::string printable_excerpt(std::string_view word) {
+  constexpr std::size_t max_length = 40;
+  return printable(std::string(word.substr(0, max_length)));
 }
 
-std::uint64_t whole(std::string_view word, std::string_view what) {
+std::uint64_t table_whole_number(std::string_view word, std::string_view column) {
   if (const auto value = parse_whole_number(word)) return *value;
   throw std::invalid_argument(fmt::format(
-      "the {} {} {}", what, shown(word),
+      "the {} {} {}", column, printable_excerpt(word),
       word.starts_with('-') ? "is below 0" : "is beyond 64 bits; the largest is 2^64 - 1"));
 }
 
-// Whether bytes / time is the rate that stands beside, as far as either was printed.
+// Returns true if the printed rate is bytes / time, within the precision of both.
 bool rate_fits(double bytes, const LoggedTime& time) {
   constexpr double slack = 0.01, giga = 1e9;
-  const double shortest = std::max(time.seconds.value - time.seconds.half, 0.0);
-  const double least = bytes / giga / (time.seconds.value + time.seconds.half) * (1 - slack);
-  const double most = bytes / giga / shortest * (1 + slack);  // maybe infinite
-  return time.algbw.value + time.algbw.half >= least && time.algbw.value - time.algbw.half <= most;
+  const double min_seconds = std::max(time.seconds.value - time.seconds.half, 0.0);
+  const double min_rate = bytes / giga / (time.seconds.value + time.seconds.half) * (1 - slack);
+  const double max_rate = bytes / giga / min_seconds * (1 + slack);  // May be infinite.
+  return time.algbw.value + time.algbw.half >= min_rate &&
+         time.algbw.value - time.algbw.half <= max_rate;
 }
 
-// Until 2020 the rate of parts was of those (n-1) of n that move.
+// The rate of tests in parts counted only the n-1 of n parts that move until 2020.
 bool rate_fits(const LoggedRow& row, const LoggedTime& time) {
   if (!std::isfinite(time.algbw.value)) return true;
   const auto bytes = static_cast<double>(row.bytes);
@@ -76,11 +77,11 @@ std::uint32_t nccl_type_bytes(std::string_view type) {
                                                {"float16", 2},
                                                {"fp8e4m3", 1},
                                                {"fp8e5m2", 1}}};
-  const auto found = std::ranges::find(types, type, &Type::name);
-  return found == types.end() ? 0 : found->bytes;
+  const auto match = std::ranges::find(types, type, &Type::name);
+  return match == types.end() ? 0 : match->bytes;
 }
 
-NcclColumns NcclColumns::usual() {
+NcclColumns NcclColumns::current_format() {
   static const Words words{"size",  "count",  "type", "redop", "root",  "time",  "algbw",
                            "busbw", "#wrong", "time", "algbw", "busbw", "#wrong"};
   return *parse(words);
@@ -88,133 +89,137 @@ NcclColumns NcclColumns::usual() {
 
 std::optional<NcclColumns> NcclColumns::parse(const Words& words) {
   NcclColumns columns;
-  // The table that `comm bench` shows is another one than the log that it writes.
+  // `comm bench` prints a table that differs from the log that it writes.
   if (std::ranges::find(words, "formula") != words.end()) return std::nullopt;
   const auto size = std::ranges::find_if(
       words, [](std::string_view word) { return word == "size" || word == "bytes"; });
   if (size == words.end()) return std::nullopt;
-  columns.has_.milliseconds = *size == "bytes";
-  bool rates = false;
+  columns.logged_.milliseconds = *size == "bytes";
+  bool has_rates = false;
   for (auto word = size + 1; word != words.end() && *word != "timestamp"; ++word) {
-    const bool time = *word == "time" || *word == "cputime";
-    if (time) {
+    const bool is_time = *word == "time" || *word == "cputime";
+    if (is_time) {
       columns.blocks_.emplace_back();
-      columns.has_.cpu_time = columns.has_.cpu_time || *word == "cputime";
+      columns.logged_.cpu_time = columns.logged_.cpu_time || *word == "cputime";
     }
     if (columns.blocks_.empty()) {
-      columns.has_.count = columns.has_.count || *word == "count" || *word == "N";
-      columns.has_.type = columns.has_.type || *word == "type";
-      columns.has_.redop = columns.has_.redop || *word == "redop" || *word == "op";
-      columns.has_.root = columns.has_.root || *word == "root";
+      columns.logged_.count = columns.logged_.count || *word == "count" || *word == "N";
+      columns.logged_.type = columns.logged_.type || *word == "type";
+      columns.logged_.redop = columns.logged_.redop || *word == "redop" || *word == "op";
+      columns.logged_.root = columns.logged_.root || *word == "root";
       continue;
     }
     Block& block = columns.blocks_.back();
-    const std::size_t place = block.width++;
-    if (time) block.time = place;
-    if (*word == "algbw") block.algbw = place;
-    if (*word == "busbw") block.busbw = place;
+    const std::size_t position = block.width++;
+    if (is_time) block.time = position;
+    if (*word == "algbw") block.algbw = position;
+    if (*word == "busbw") block.busbw = position;
     if (*word == "#wrong" || *word == "wrong") block.counts_wrong = true;
     if (block.counts_wrong || *word == "error" || *word == "res")
-      block.check = block.check.value_or(place);
-    rates = rates || block.algbw || block.busbw;
+      block.check = block.check.value_or(position);
+    has_rates = has_rates || block.algbw || block.busbw;
   }
-  if (!rates || columns.blocks_.size() > 2) return std::nullopt;
+  if (!has_rates || columns.blocks_.size() > 2) return std::nullopt;
   return columns;
 }
 
-// Something that nobody foresaw may stand before it, but what follows has a known type then.
-std::optional<std::size_t> NcclColumns::start_of_row(const Words& words) const {
+// Returns the index of the first word of a row. Unexpected text may precede it if a known type
+// follows.
+std::optional<std::size_t> NcclColumns::row_start(const Words& words) const {
   if (words.empty()) return std::nullopt;
-  constexpr std::size_t farthest = 8;
-  if (has_.count && has_.type)
-    for (std::size_t i = 0; i + 2 < words.size() && i < farthest; ++i)
+  constexpr std::size_t max_offset = 8;
+  if (logged_.count && logged_.type)
+    for (std::size_t i = 0; i + 2 < words.size() && i < max_offset; ++i)
       if (is_whole_number(words[i]) && is_whole_number(words[i + 1]) &&
           nccl_type_bytes(words[i + 2]) != 0)
         return i;
-  const std::size_t leading = 1 + (has_.count ? 1U : 0U) + (has_.type ? 1U : 0U);
+  const std::size_t leading = 1 + (logged_.count ? 1U : 0U) + (logged_.type ? 1U : 0U);
   if (words.size() <= leading || !is_whole_number(words[0])) return std::nullopt;
-  if (has_.count && !is_whole_number(words[1])) return std::nullopt;
-  if (has_.type && !is_word(words[leading - 1])) return std::nullopt;
-  // So does prose: "error: -61 12 retries left" has neither a type that is known nor a size.
-  if (has_.type && nccl_type_bytes(words[leading - 1]) == 0 && !parse_whole_number(words[0]))
+  if (logged_.count && !is_whole_number(words[1])) return std::nullopt;
+  if (logged_.type && !starts_with_letter(words[leading - 1])) return std::nullopt;
+  // Prose such as "error: -61 12 retries left" also begins with a number, but has neither a known
+  // type nor a size.
+  if (logged_.type && nccl_type_bytes(words[leading - 1]) == 0 && !parse_whole_number(words[0]))
     return std::nullopt;
-  // Other programs print numbers, too.
-  if (!has_.type && words.size() < leading + blocks_.front().width) return std::nullopt;
+  // Other programs also print numbers.
+  if (!logged_.type && words.size() < leading + blocks_.front().width) return std::nullopt;
   return 0;
 }
 
-bool NcclColumns::take_times(const Words& words, std::size_t at, LoggedRow& row,
+bool NcclColumns::take_times(const Words& words, std::size_t offset, LoggedRow& row,
                              LoggedTable& table) const {
-  const double unit = table.has.milliseconds ? millisecond : microsecond;
+  const double unit = table.columns.milliseconds ? table_millisecond : table_microsecond;
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     const Block& block = blocks_[b];
-    const std::size_t last =
+    const std::size_t last_column =
         std::max({block.time, block.algbw.value_or(0), block.busbw.value_or(0)});
-    if (at + last >= words.size()) return false;
-    const auto number = [&](std::optional<std::size_t> place) {
-      return place ? parse_printed(words[at + *place]) : PrintedNumber{std::nan(""), 0};
+    if (offset + last_column >= words.size()) return false;
+    const auto number = [&](std::optional<std::size_t> position) {
+      return position ? parse_printed(words[offset + *position]) : PrintedNumber{std::nan(""), 0};
     };
     const auto time = number(block.time), algbw = number(block.algbw), busbw = number(block.busbw);
     if (!time || !algbw || !busbw) return false;
     if (time->value < 0)
       throw std::invalid_argument(
-          fmt::format("the time {} is below 0", shown(words[at + block.time])));
+          fmt::format("the time {} is below 0", printable_excerpt(words[offset + block.time])));
     using Checked = LoggedTime::Checked;
     auto checked = Checked::unknown;
-    if (block.check && at + *block.check < words.size())
-      if (const auto wrong = parse_printed(words[at + *block.check])) {
+    if (block.check && offset + *block.check < words.size())
+      if (const auto wrong = parse_printed(words[offset + *block.check])) {
         checked = std::isnan(wrong->value) ? Checked::no : Checked::yes;
         if (block.counts_wrong && wrong->value > 0)
-          table.odd_rows.add("had wrong results (#wrong)", row.line);
+          table.odd_rows.add("wrong results (#wrong)", row.line);
       }
     row.times.at(row.timed++) = {{time->value * unit, time->half * unit},
                                  *algbw,
                                  *busbw,
                                  b == 1 || first_in_place_,
                                  checked};
-    at += block.width;
+    offset += block.width;
   }
   return true;
 }
 
 bool NcclColumns::take(const Words& words, int line, LoggedTable& table) const {
-  const auto start = start_of_row(words);
+  const auto start = row_start(words);
   if (!start) return false;
   LoggedRow row;
   row.line = line;
-  std::size_t at = *start;
-  row.bytes = whole(words[at++], "size");
-  if (has_.count) row.count = whole(words[at++], "count");
-  if (has_.type) row.type = std::string(words[at++].substr(0, 16));
-  if (has_.redop && at < words.size() && is_word(words[at]) && !parse_printed(words[at])) {
-    row.reduces = words[at] != "none";
-    ++at;
+  std::size_t position = *start;
+  row.bytes = table_whole_number(words[position++], "size");
+  if (logged_.count) row.count = table_whole_number(words[position++], "count");
+  if (logged_.type) row.type = std::string(words[position++].substr(0, 16));
+  if (logged_.redop && position < words.size() && starts_with_letter(words[position]) &&
+      !parse_printed(words[position])) {
+    row.reduces = words[position] != "none";
+    ++position;
   }
-  if (has_.root && at < words.size() && is_whole_number(words[at])) {
-    if (!words[at].starts_with('-')) row.root = static_cast<std::int64_t>(whole(words[at], "root"));
-    ++at;
+  if (logged_.root && position < words.size() && is_whole_number(words[position])) {
+    if (!words[position].starts_with('-'))
+      row.root = static_cast<std::int64_t>(table_whole_number(words[position], "root"));
+    ++position;
   }
   if (row.bytes == 0) {
-    table.odd_rows.add("left out: of 0 bytes", line);
+    table.odd_rows.add("left out (0 bytes)", line);
     return true;
   }
-  const bool complete = take_times(words, at, row, table);
+  const bool complete = take_times(words, position, row, table);
   if (!complete)
-    table.odd_rows.add(row.timed == 0 ? "left out: cut short or mixed with other text"
-                                      : "cut short: what it says in place is left out",
+    table.odd_rows.add(row.timed == 0 ? "left out (cut short or mixed with other text)"
+                                      : "in-place times left out (cut short)",
                        line);
-  std::size_t kept = 0;
+  std::size_t valid_times = 0;
   for (std::size_t i = 0; i < row.timed; ++i) {
     const LoggedTime& time = row.times.at(i);
     if (!std::isfinite(time.seconds.value) || time.seconds.value <= 0)
-      table.odd_rows.add("left out: no time (N/A, NaN, infinite or 0)", line);
-    else if (!has_.cpu_time && !rate_fits(row, time))
-      table.odd_rows.add("left out: its algbw is not size / time", line);
+      table.odd_rows.add("left out (no time: N/A, NaN, infinite or 0)", line);
+    else if (!logged_.cpu_time && !rate_fits(row, time))
+      table.odd_rows.add("left out (algbw is not size / time)", line);
     else
-      row.times.at(kept++) = time;
+      row.times.at(valid_times++) = time;
   }
-  row.timed = kept;
-  if (kept > 0) table.rows.push_back(std::move(row));
+  row.timed = valid_times;
+  if (valid_times > 0) table.rows.push_back(std::move(row));
   return true;
 }
 

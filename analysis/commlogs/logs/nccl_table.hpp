@@ -13,7 +13,7 @@
 
 namespace pipewright::analysis {
 
-// What one row of nccl-tests' table says of one way to do it.
+// Time and rates of one row, either in place or out of place.
 struct LoggedTime {
   PrintedNumber seconds;
   PrintedNumber algbw, busbw;  // GB/s
@@ -24,66 +24,66 @@ struct LoggedTime {
 struct LoggedRow {
   int line = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t count = 0;  // elements; 0: it does not say
+  std::uint64_t count = 0;  // In elements; 0 if the table does not say.
   std::string type;
-  bool reduces = false;              // its column "redop" names a reduction
-  std::optional<std::int64_t> root;  // from 0; without a value also where it is -1
+  bool reduces = false;              // The column "redop" names a reduction.
+  std::optional<std::int64_t> root;  // Counted from 0; without a value also if the table prints -1.
   std::array<LoggedTime, 2> times;
-  std::size_t timed = 0;  // how many of these
+  std::size_t timed = 0;  // Number of valid entries of `times`.
 };
 
-// Which columns a table has beside its sizes and times, and what these times are.
+// Columns of a table beside sizes and times, and the kind of its times.
 struct LoggedColumns {
   bool count = false, type = false, redop = false, root = false;
-  bool cpu_time = false;      // the CPU's: -C
-  bool milliseconds = false;  // in 2017 and 2018; else microseconds
+  bool cpu_time = false;      // Times are CPU times: option -C.
+  bool milliseconds = false;  // Times are in milliseconds (2017 and 2018) instead of microseconds.
 };
 
 // A table of nccl-tests as it was printed.
 struct LoggedTable {
-  int line = 0;  // of its header
+  int line = 0;  // Line of the header.
   LogRun run;
-  LoggedColumns has;
-  std::string concluded;  // "all_reduce" of "# Collective test concluded:"
+  LoggedColumns columns;
+  std::string concluded_test;  // "all_reduce" for "# Collective test concluded: ..".
   std::vector<LoggedRow> rows;
   RowTally odd_rows;
 };
 
-// The header of a table of nccl-tests, of any year: "size count type redop root time algbw busbw
-// #wrong time algbw busbw #wrong", with a block for each way to do it, or "bytes N type op .."
-// (2017, 2018: in milliseconds).
+// Columns of a table of nccl-tests, from a header of any year: "size count type redop root time
+// algbw busbw #wrong time algbw busbw #wrong", where the last four columns repeat for operations in
+// place, or "bytes N type op .." (2017 and 2018, in milliseconds).
 class NcclColumns {
  public:
-  // Without a value: these words are no such header.
+  // Returns no value if the words are not such a header.
   static std::optional<NcclColumns> parse(const Words& words);
-  // Of a row without a header before it: the columns as they are since 2022.
-  static NcclColumns usual();
+  // Columns since 2022, for rows without a header.
+  static NcclColumns current_format();
 
-  // Adds the row that the words are to `table`, or why it is left out. False: they are no row.
-  // Throws std::invalid_argument for one that cannot be.
+  // Adds the row to `table`, or the reason why it is left out. Returns false if the words are not a
+  // row. Throws std::invalid_argument for impossible values.
   bool take(const Words& words, int line, LoggedTable& table) const;
 
-  const LoggedColumns& has() const { return has_; }
-  void set_first_in_place() { first_in_place_ = true; }  // the only block is the one in place
+  const LoggedColumns& logged() const { return logged_; }
+  void set_first_in_place() { first_in_place_ = true; }  // The only times are those in place.
   std::size_t blocks() const { return blocks_.size(); }
 
  private:
-  // Which words of a block, from 0, these are.
+  // Positions of the words of a block, counted from 0.
   struct Block {
     std::size_t time = 0;
     std::optional<std::size_t> algbw, busbw, check;
-    bool counts_wrong = false;  // the check's column is "#wrong"; before 2022 it was of deviations
+    bool counts_wrong = false;  // The check is the column "#wrong". Before 2022 it was a deviation.
     std::size_t width = 0;
   };
-  std::optional<std::size_t> start_of_row(const Words& words) const;
-  bool take_times(const Words& words, std::size_t at, LoggedRow& row, LoggedTable& table) const;
+  std::optional<std::size_t> row_start(const Words& words) const;
+  bool take_times(const Words& words, std::size_t offset, LoggedRow& row, LoggedTable& table) const;
 
-  LoggedColumns has_;
+  LoggedColumns logged_;
   bool first_in_place_ = false;
   std::vector<Block> blocks_;
 };
 
-// Bytes of an element of nccl-tests' type; 0: no such type is known.
+// Returns the bytes of an element of a type of nccl-tests, or 0 if the type is unknown.
 std::uint32_t nccl_type_bytes(std::string_view type);
 
 }  // namespace pipewright::analysis

@@ -13,9 +13,9 @@ namespace pipewright::analysis {
 
 struct OsuTest;
 
-// Finds the tables of the OSU micro-benchmarks among the lines of a log. Their sizes are of
-// messages: of one rank's part for allgather and alltoall, of which as many as there are ranks make
-// up a measurement's bytes.
+// Finds the tables of the OSU micro-benchmarks among the lines of a log. Their sizes are those of
+// messages. For allgather, alltoall, gather and scatter, a message is one rank's part, so the bytes
+// of a measurement are the size times the number of ranks.
 class OsuLog {
  public:
   OsuLog(LogFile& file, LogRunReader& run) : file_(file), run_(run) {}
@@ -29,18 +29,18 @@ class OsuLog {
   void take_row(const Words& words, int number);
   void read_header(const LogRun& run);
   void place_ranks(const LogRun& run);
-  [[noreturn]] void fail(int line, const std::string& what) const;
+  [[noreturn]] void fail(int line, const std::string& message) const;
 
   LogFile& file_;
   LogRunReader& run_;
 
-  std::string title_;         // "Allreduce Latency"; empty: there was none
-  bool host_memory_ = false;  // of the buffers
-  bool open_ = false;
+  std::string title_;         // "Allreduce Latency"; empty before a title.
+  bool host_memory_ = false;  // Buffers are in host memory.
+  bool is_open_ = false;
   int header_ = 0;
-  const OsuTest* test_ = nullptr;  // of the open table; none: its rows are left out
+  const OsuTest* test_ = nullptr;  // Test of the open table; nullptr if its rows are left out.
   std::uint32_t ranks_ = 0, nodes_ = 0;
-  std::size_t first_ = 0;  // of the table's rows in the log
+  std::size_t first_row_ = 0;  // Index of the table's first row in the log.
   RowTally odd_rows_;
 };
 

@@ -9,17 +9,17 @@
 
 namespace pipewright::analysis {
 
-// One operation over sizes, as simulated and by a formula.
+// One operation over its sizes, as simulated and by a formula.
 struct BenchCurve {
-  std::vector<CurvePoint> simulated;  // by bytes
+  std::vector<CurvePoint> simulated;  // Ordered by bytes.
   std::vector<CurvePoint> formula;
-  double factor = 1;              // of the bus bandwidth, over the algorithm's
-  std::optional<double> assumed;  // bus bandwidth, bytes/s
+  double factor = 1;              // Ratio of bus bandwidth to algorithm bandwidth.
+  std::optional<double> assumed;  // Assumed bus bandwidth, in bytes/s.
 };
 
-// Simulated times or bus bandwidths as a line with marks, those of the formula as a wide faint line
-// below it, on logarithmic axes. It is `width` points wide: letters keep their size, so that a
-// narrow one can be read on a narrow screen. There is a point at least.
+// Draws simulated times or bus bandwidths as a line with marks over the wide faint line of the
+// formula, on logarithmic axes. The picture is `width` points wide; letters do not scale with it,
+// so that a narrow picture can be read on a narrow screen. The curve must have at least one point.
 std::string bench_picture(const BenchCurve& curve, CurveAxis axis, double width, PictureKind kind);
 
 }  // namespace pipewright::analysis

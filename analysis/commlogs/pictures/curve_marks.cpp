@@ -15,54 +15,55 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr std::array colours{colour_of(0x0072b2),
-                             colour_of(0xd55e00),
-                             colour_of(0x009e73),
-                             colour_of(0xcc79a7),
-                             colour_of(0xe69f00),
-                             colour_of(0x56b4e9),
-                             ink,
-                             colour_of(0x882255)};
-constexpr Colour white{1, 1, 1};
-constexpr int shapes = 4;
+constexpr std::array curve_colours{colour_of(0x0072b2),
+                                   colour_of(0xd55e00),
+                                   colour_of(0x009e73),
+                                   colour_of(0xcc79a7),
+                                   colour_of(0xe69f00),
+                                   colour_of(0x56b4e9),
+                                   ink,
+                                   colour_of(0x882255)};
+constexpr Colour curve_background{1, 1, 1};
+constexpr int mark_shapes = 4;
 
-// Of about equal areas.
-std::vector<Point> corners(std::size_t shape, double x, double y, double r) {
+// Returns the corners of a square, triangle or diamond; all marks have about the same area.
+std::vector<Point> mark_corners(std::size_t shape, double x, double y, double r) {
   if (shape == 1) return {{x - r, y - r}, {x + r, y - r}, {x + r, y + r}, {x - r, y + r}};
   if (shape == 2)
     return {{x, y - 1.35 * r}, {x + 1.3 * r, y + 0.95 * r}, {x - 1.3 * r, y + 0.95 * r}};
   return {{x, y - 1.4 * r}, {x + 1.4 * r, y}, {x, y + 1.4 * r}, {x - 1.4 * r, y}};
 }
 
-constexpr double line_height = 15;
-constexpr double mark_width = 26;  // with a gap to the name
-constexpr TextStyle small{.size = 9.5};
-constexpr TextStyle small_bold{.size = 9.5, .bold = true};
-constexpr TextStyle small_faint{.size = 9.5, .colour = faint_ink};
+constexpr double legend_line_height = 15;
+constexpr double mark_width = 26;  // Width of a mark with the gap to the name.
+constexpr TextStyle legend_small{.size = 9.5};
+constexpr TextStyle legend_small_bold{.size = 9.5, .bold = true};
+constexpr TextStyle legend_small_faint{.size = 9.5, .colour = faint_ink};
 
-// What the names of several curves begin with, up to a comma: "all-reduce, ".
-std::size_t common_begin(std::span<const DrawnCurve> curves) {
+// Returns the length of the common beginning of all curve names, up to and including a comma:
+// "all-reduce, ".
+std::size_t common_prefix_length(std::span<const DrawnCurve> curves) {
   std::string_view common = curves.front().compared.name;
   if (curves.size() == 1) return 0;
   for (const DrawnCurve& curve : curves) {
     const std::string& name = curve.compared.name;
-    const auto differ = std::ranges::mismatch(common, name).in1;
-    common = {common.begin(), differ};
+    const auto mismatch = std::ranges::mismatch(common, name).in1;
+    common = {common.begin(), mismatch};
   }
   const std::size_t comma = common.rfind(", ");
   return comma == std::string_view::npos ? 0 : comma + 2;
 }
 
-// Few curves have the whole width for their names.
+// Four curves or less have the whole width for their names.
 std::size_t legend_columns(std::span<const DrawnCurve> curves) { return curves.size() > 4 ? 2 : 1; }
 
 std::size_t legend_lines(std::span<const DrawnCurve> curves) {
   const std::size_t columns = legend_columns(curves);
-  return (curves.size() + columns - 1) / columns + (common_begin(curves) > 0 ? 1 : 0);
+  return (curves.size() + columns - 1) / columns + (common_prefix_length(curves) > 0 ? 1 : 0);
 }
 
-// The least of these that 95 % of the errors do not exceed; the others stand at the edge. Grid
-// lines are at two thirds of it.
+// Returns the smallest limit that 95 % of the errors do not exceed. Marks of larger errors are
+// drawn at the edge. Grid lines are at two thirds of the limit.
 double error_limit(std::span<const DrawnCurve> curves) {
   constexpr std::array limits{0.3, 0.6, 1.2, 2.4, 6.0};
   std::vector<double> errors;
@@ -70,38 +71,39 @@ double error_limit(std::span<const DrawnCurve> curves) {
     for (const ComparedRow& row : curve.compared.rows) errors.push_back(std::abs(row.error()));
   std::ranges::sort(errors);
   const double nearly_all = errors[(errors.size() - 1) * 19 / 20];
-  const auto* const enough =
+  const auto* const limit_position =
       std::ranges::find_if(limits, [&](double limit) { return nearly_all <= limit; });
-  return enough == limits.end() ? limits.back() : *enough;
+  return limit_position == limits.end() ? limits.back() : *limit_position;
 }
 
 }  // namespace
 
-Colour curve_colour(std::size_t curve) { return colours[curve % colours.size()]; }
+Colour curve_colour(std::size_t curve) { return curve_colours[curve % curve_colours.size()]; }
 
 void draw_mark(Canvas& canvas, std::size_t curve, double x, double y, double radius, bool hollow) {
   const Colour colour = curve_colour(curve);
-  const std::size_t shape = curve % shapes;
-  const auto draw = [&](double r, Colour paint) {
+  const std::size_t shape = curve % mark_shapes;
+  const auto fill_shape = [&](double r, Colour paint) {
     if (shape == 0) return canvas.dot(x, y, r * 1.1, paint);
-    canvas.polygon(corners(shape, x, y, r));
+    canvas.polygon(mark_corners(shape, x, y, r));
     canvas.fill(paint);
   };
-  draw(radius, colour);
-  if (hollow) draw(radius * 0.55, white);
+  fill_shape(radius, colour);
+  if (hollow) fill_shape(radius * 0.55, curve_background);
 }
 
 double legend_height(std::span<const DrawnCurve> curves) {
-  return line_height * static_cast<double>(legend_lines(curves));
+  return legend_line_height * static_cast<double>(legend_lines(curves));
 }
 
 void draw_curve_legend(Canvas& canvas, std::span<const DrawnCurve> curves, double left,
                        double right, double top) {
-  const std::size_t common = common_begin(curves);
+  const std::size_t common = common_prefix_length(curves);
   if (common > 0) {
     const std::string words = curves.front().compared.name.substr(0, common - 2);
-    top += line_height;
-    canvas.text(left, top, canvas.fitted(words, right - left, small_bold), small_bold);
+    top += legend_line_height;
+    canvas.text(left, top, canvas.fitted(words, right - left, legend_small_bold),
+                legend_small_bold);
   }
   const std::size_t columns = legend_columns(curves);
   const double column = (right - left) / static_cast<double>(columns);
@@ -110,26 +112,27 @@ void draw_curve_legend(Canvas& canvas, std::span<const DrawnCurve> curves, doubl
   for (std::size_t i = 0; i < curves.size(); ++i) {
     const ComparedCurve& curve = curves[i].compared;
     const double x = left + (i < rows ? 0 : column);
-    const double y = top + line_height * static_cast<double>(1 + i % rows);
+    const double y = top + legend_line_height * static_cast<double>(1 + i % rows);
     canvas.line(x, y - 3.5, x + 20, y - 3.5, curve_colour(i), 1.3);
     draw_mark(canvas, i, x + 10, y - 3.5, 2.7, false);
     const ErrorSummary errors = summarize(curve.rows);
     const std::string figures = fmt::format(
         "  median error {}, p90 {}", format_percent(errors.median), format_percent(errors.p90));
-    const std::string name =
-        canvas.fitted(curve.name.substr(common), room - canvas.text_width(figures, small), small);
-    canvas.text(x + mark_width, y, name, small);
-    canvas.text(x + mark_width + canvas.text_width(name, small), y, figures, small_faint);
+    const std::string name = canvas.fitted(
+        curve.name.substr(common), room - canvas.text_width(figures, legend_small), legend_small);
+    canvas.text(x + mark_width, y, name, legend_small);
+    canvas.text(x + mark_width + canvas.text_width(name, legend_small), y, figures,
+                legend_small_faint);
   }
 }
 
-void draw_size_grid(Canvas& canvas, const LogScale& x, const Area& plot, int most) {
-  for (const LogTick& tick : size_ticks(x, most))
+void draw_size_grid(Canvas& canvas, const LogScale& x, const Area& plot, int max_ticks) {
+  for (const LogTick& tick : size_ticks(x, max_ticks))
     canvas.line(x(tick.value), plot.top, x(tick.value), plot.bottom, grid_colour, 0.7);
 }
 
-void draw_size_labels(Canvas& canvas, const LogScale& x, const Area& plot, int most) {
-  for (const LogTick& tick : size_ticks(x, most)) {
+void draw_size_labels(Canvas& canvas, const LogScale& x, const Area& plot, int max_ticks) {
+  for (const LogTick& tick : size_ticks(x, max_ticks)) {
     canvas.line(x(tick.value), plot.bottom, x(tick.value), plot.bottom + 4, ink, 0.7);
     canvas.text(x(tick.value), plot.bottom + 16, tick.label, {.size = 10, .align = Align::centre});
   }
@@ -138,9 +141,10 @@ void draw_size_labels(Canvas& canvas, const LogScale& x, const Area& plot, int m
 void draw_value_grid(Canvas& canvas, const LogScale& y, std::span<const LogTick> ticks,
                      const Area& plot) {
   for (const LogTick& tick : ticks) {
-    const double at = y(tick.value);
-    canvas.line(plot.left, at, plot.right, at, grid_colour, tick.label.empty() ? 0.35 : 0.7);
-    canvas.text(plot.left - 7, at + 3.5, tick.label, {.size = 10, .align = Align::right});
+    const double position = y(tick.value);
+    canvas.line(plot.left, position, plot.right, position, grid_colour,
+                tick.label.empty() ? 0.35 : 0.7);
+    canvas.text(plot.left - 7, position + 3.5, tick.label, {.size = 10, .align = Align::right});
   }
 }
 
@@ -158,7 +162,7 @@ void draw_errors(Canvas& canvas, std::span<const DrawnCurve> curves, const LogSc
   const auto y = [&](double error) {
     return middle - std::clamp(error / limit, -1.0, 1.0) * (plot.bottom - plot.top) / 2;
   };
-  canvas.rectangle(plot.left, y(banded_error), plot.right, y(-banded_error));
+  canvas.rectangle(plot.left, y(error_band), plot.right, y(-error_band));
   canvas.fill(band_colour);
   draw_size_grid(canvas, x, plot);
   for (const double error : {-limit * 2 / 3, 0.0, limit * 2 / 3}) {
@@ -170,17 +174,17 @@ void draw_errors(Canvas& canvas, std::span<const DrawnCurve> curves, const LogSc
   }
   draw_frame(canvas, plot);
   draw_size_labels(canvas, x, plot);
-  std::size_t beyond = 0;
+  std::size_t clipped = 0;
   for (std::size_t i = 0; i < curves.size(); ++i)
     for (const ComparedRow& row : curves[i].compared.rows) {
       if (row.measured.bytes == 0) continue;
-      beyond += std::abs(row.error()) > limit ? 1 : 0;
+      clipped += std::abs(row.error()) > limit ? 1 : 0;
       draw_mark(canvas, i, x(static_cast<double>(row.measured.bytes)), y(row.error()),
                 mark_radius(curves[i]) * 0.85, row.held_out);
     }
-  if (beyond > 0)
+  if (clipped > 0)
     canvas.text(plot.right, plot.top - 7,
-                fmt::format("{} beyond {:.0f} %: at the edge", beyond, 100 * limit),
+                fmt::format("{} beyond {:.0f} %, drawn at the edge", clipped, 100 * limit),
                 {.size = 9.5, .align = Align::right, .colour = faint_ink});
 }
 

@@ -17,14 +17,15 @@ struct CurveWords {
   std::string details;
 };
 
-// What was measured as dots, hollow where a row was not fitted to, what is predicted as lines, over
-// the size on logarithmic axes; with a band in which errors are at most 20 %, and the errors
-// themselves below. Up to eight curves share a panel; more get panels below one another, which do
-// not mix operations. Rows of 0 bytes are left out. The file's bytes, equal for equal input.
+// Returns a picture of times or bus bandwidths over sizes, on logarithmic axes: measurements as
+// dots, hollow if a row was held out from a fit, and predictions as lines. A band shows errors of
+// at most 20 %, and a panel below shows the errors themselves. Up to eight curves share a panel;
+// further curves get panels of their own, which do not mix operations. Rows of 0 bytes are left
+// out. Equal input gives equal bytes.
 std::string curve_picture(std::span<const DrawnCurve> curves, const CurveWords& words,
                           CurveAxis axis, PictureKind kind);
 
-// Like draw_timeline in all else.
+// Writes the picture to a file, with the guarantees of draw_timeline().
 void draw_curves(std::span<const DrawnCurve> curves, const CurveWords& words, CurveAxis axis,
                  const std::filesystem::path& file, PictureKind kind);
 

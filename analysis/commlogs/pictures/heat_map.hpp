@@ -10,13 +10,13 @@ namespace pipewright::analysis {
 
 struct HeatMapWords {
   std::string title;
-  std::string details;  // beside it, in fainter ink
+  std::string details;  // Text beside the title, in fainter ink.
 };
 
-// Two fields, a row for each sender and a column for each receiver: what bandwidth messages of so
-// many bytes reach (0: endless ones), and the latency, each in colours by ColourScale. Of more than
-// 512 GPUs each node is one row, and of more nodes than that some at equal distances. The matrix is
-// whole. Like draw_timeline in all else.
+// Draws two fields with a row per sender and a column per receiver: the bandwidth of messages of
+// this size (0: endless messages), and the latency, coloured by ColourScale. Above 512 GPUs each
+// row is a node; above 512 nodes, rows are a sample at equal distances. The matrix must be whole.
+// Files have the guarantees of draw_timeline().
 void draw_heat_map(const PairMatrix& matrix, std::uint64_t message, const HeatMapWords& words,
                    const std::filesystem::path& file, PictureKind kind);
 

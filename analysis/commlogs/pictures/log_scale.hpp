@@ -6,10 +6,10 @@
 
 namespace pipewright::analysis {
 
-// A logarithmic axis: from values, which are above 0, to places on the page.
+// A logarithmic axis, which maps values above 0 to positions on the page.
 struct LogScale {
-  double from, to;    // of the values
-  double start, end;  // on the page
+  double from, to;    // Range of values.
+  double start, end;  // Range on the page.
 
   double operator()(double value) const {
     return start + std::log(value / from) / std::log(to / from) * (end - start);
@@ -18,13 +18,15 @@ struct LogScale {
 
 struct LogTick {
   double value;
-  std::string label;  // empty: a line without one
+  std::string label;  // Empty for a grid line without a label.
 };
 
-// Bytes, at powers of 2, a number of doublings apart that leaves at most `most` labels.
-std::vector<LogTick> size_ticks(const LogScale& scale, int most);
-// Seconds ("10 us"), or bytes/s ("20 GB/s"), at powers of 10, and at 2 and 5 times these, which
-// have labels where there are few decades; more within one.
+// Returns ticks at powers of 2, as many doublings apart as at most `max_labels` labels need. Values
+// are bytes.
+std::vector<LogTick> size_ticks(const LogScale& scale, int max_labels);
+// Returns ticks in seconds ("10 us") or bytes/s ("20 GB/s") at powers of 10 and at 2 and 5 times
+// these. The latter have labels only if there are few decades. An axis within one decade has
+// further ticks.
 std::vector<LogTick> second_ticks(const LogScale& scale);
 std::vector<LogTick> bandwidth_ticks(const LogScale& scale);
 

@@ -11,29 +11,32 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr std::uint32_t element_bytes = 4;  // float, as nccl-tests if not told otherwise
+constexpr std::uint32_t bench_element_bytes =
+    4;  // Size of a float, the default type of nccl-tests.
 
 double bus_bandwidth(const BenchReport& report, const BenchRow& row) {
   return algorithm_bandwidth(row.bytes, row.seconds) * report.factor();
 }
 
-// As nccl-tests: two decimals, none from 10 ms on.
-std::string microseconds(double seconds) {
+// Formats as nccl-tests does: fewer decimals for longer times, none from 10 ms on.
+std::string bench_microseconds(double seconds) {
   const double us = seconds * 1e6;
   if (us >= 10'000) return fmt::format("{:.0f}", us);
   return us >= 100 ? fmt::format("{:.1f}", us) : fmt::format("{:.2f}", us);
 }
 
-std::string percent(double ratio) {
-  // Rounding is no difference.
+std::string bench_percent(double ratio) {
+  // Differences below rounding count as 0.
   return fmt::format("{:+.1f}", std::abs(ratio) < 5e-4 ? 0.0 : 100 * ratio);
 }
 
-std::string gigabytes_per_s(double bytes_per_s) { return fmt::format("{:.2f}", bytes_per_s / 1e9); }
+std::string bench_gigabytes_per_s(double bytes_per_s) {
+  return fmt::format("{:.2f}", bytes_per_s / 1e9);
+}
 
-// As nccl-tests prints a row; how far its time is from the formula, and its bus bandwidth from the
-// assumed one.
-ReportColumns<BenchRow> columns_of(const BenchReport& report) {
+// Columns of nccl-tests, then the ratio of the time to the formula and that of the bus bandwidth to
+// the assumed one.
+ReportColumns<BenchRow> bench_columns(const BenchReport& report) {
   using Row = BenchRow;
   ReportColumns<Row> columns{
       {"bytes", {"size", "bytes"}, Quantity::count(), &Row::bytes},
@@ -42,46 +45,48 @@ ReportColumns<BenchRow> columns_of(const BenchReport& report) {
                        Quantity::count(),
                        [&](const Row& row) {
                          return element_count(report.operation, report.ranks(), row.bytes,
-                                              element_bytes);
+                                              bench_element_bytes);
                        }}),
       table_only<Row>({"type", {"type"}, Quantity::name(), [](const Row&) { return "float"; }}),
       {"seconds", &Row::seconds},
-      table_only<Row>(
-          {"time",
-           {"time", "us"},
-           Quantity::count(),
-           [](const Row& row) { return (row.untried ? "~" : "") + microseconds(row.seconds); }}),
+      table_only<Row>({"time",
+                       {"time", "us"},
+                       Quantity::count(),
+                       [](const Row& row) {
+                         return (row.untried ? "~" : "") + bench_microseconds(row.seconds);
+                       }}),
       {"algbw_bytes_per_s",
        {"algbw", "GB/s"},
-       Quantity::each_as(gigabytes_per_s),
+       Quantity::each_as(bench_gigabytes_per_s),
        [](const Row& row) { return algorithm_bandwidth(row.bytes, row.seconds); }},
       {"busbw_bytes_per_s",
        {"busbw", "GB/s"},
-       Quantity::each_as(gigabytes_per_s),
+       Quantity::each_as(bench_gigabytes_per_s),
        [&](const Row& row) { return bus_bandwidth(report, row); }},
-      {"formula_s", {"formula", "us"}, Quantity::each_as(microseconds), &Row::formula},
+      {"formula_s", {"formula", "us"}, Quantity::each_as(bench_microseconds), &Row::formula},
       table_only<Row>({"difference",
-                       {"time to", "formula, %"},
-                       Quantity::each_as(percent),
+                       {"time over", "formula, %"},
+                       Quantity::each_as(bench_percent),
                        [](const Row& row) { return row.difference(); }}),
-      {"by", {"by"}, Quantity::name(), &Row::by}};
+      {"by", {"algorithm"}, Quantity::name(), &Row::method}};
   if (report.has_record) columns.emplace_back("outside_record", &Row::untried);
   if (report.assumed)
     columns.push_back(table_only<Row>(
-        {"assumed", {"busbw to", "assumed, %"}, Quantity::each_as(percent), [&](const Row& row) {
-           return bus_bandwidth(report, row) / *report.assumed - 1;
-         }}));
+        {"assumed",
+         {"busbw over", "assumed, %"},
+         Quantity::each_as(bench_percent),
+         [&](const Row& row) { return bus_bandwidth(report, row) / *report.assumed - 1; }}));
   return columns;
 }
 
-ReportColumn<BenchReport> of_busiest(std::string key, Json (*value)(const BusiestRank&)) {
+ReportColumn<BenchReport> busiest_column(std::string key, Json (*value)(const BusiestRank&)) {
   return {std::move(key), [value](const BenchReport& report) {
             return report.busiest ? value(*report.busiest) : no_field();
           }};
 }
 
-// Of the report, before those of a row.
-ReportColumns<BenchReport> head_columns() {
+// Columns of the whole report, which precede those of a row.
+ReportColumns<BenchReport> bench_head_columns() {
   using Report = BenchReport;
   return {
       {"cluster", &Report::cluster},
@@ -93,21 +98,23 @@ ReportColumns<BenchReport> head_columns() {
        [](const Report& report) {
          return report.matrix.empty() ? no_field() : Json(report.matrix);
        }},
-      of_busiest("busiest_rank", [](const BusiestRank& busiest) { return Json(busiest.rank); }),
-      of_busiest("busiest_sends", [](const BusiestRank& busiest) { return Json(busiest.sends); }),
-      of_busiest("busiest_share", [](const BusiestRank& busiest) { return Json(busiest.share); }),
-      of_busiest("busiest_over_mean",
-                 [](const BusiestRank& busiest) { return Json(busiest.over_mean); })};
+      busiest_column("busiest_rank", [](const BusiestRank& busiest) { return Json(busiest.rank); }),
+      busiest_column("busiest_sends",
+                     [](const BusiestRank& busiest) { return Json(busiest.sends); }),
+      busiest_column("busiest_share",
+                     [](const BusiestRank& busiest) { return Json(busiest.share); }),
+      busiest_column("busiest_over_mean",
+                     [](const BusiestRank& busiest) { return Json(busiest.over_mean); })};
 }
 
-// The formula against the simulation, in lines for a terminal.
+// Compares the formula with the simulation, in lines for a terminal.
 std::string formula_finding(const BenchReport& report) {
-  const auto most = std::ranges::max_element(report.rows, {}, &BenchRow::difference);
-  if (most->difference() > 0.01)
+  const auto worst = std::ranges::max_element(report.rows, {}, &BenchRow::difference);
+  if (worst->difference() > 0.01)
     return fmt::format(
         "The formula (steps x latency + bytes / bandwidth of a GPU's own links) is up to {} % "
-        "too fast,\nat {} bytes: links are shared, or the way is narrower than its ends.",
-        percent(most->difference()).substr(1), most->bytes);
+        "too fast,\nat {} bytes: links are shared, or the route is narrower than its ends.",
+        bench_percent(worst->difference()).substr(1), worst->bytes);
   return "The formula (steps x latency + bytes / bandwidth of a GPU's own links) holds for all "
          "sizes.";
 }
@@ -116,12 +123,12 @@ std::string assumption_finding(const BenchReport& report) {
   const auto holds = [&](const BenchRow& row) {
     return std::abs(bus_bandwidth(report, row) / *report.assumed - 1) <= 0.1;
   };
-  const auto kept = std::ranges::count_if(report.rows, holds);
+  const auto matches = std::ranges::count_if(report.rows, holds);
   const auto first = std::ranges::find_if(report.rows, holds);
   return fmt::format(
-      "An assumed bus bandwidth of {:g} GB/s is within 10 % in {} of {} sizes{}.",
-      *report.assumed / 1e9, kept, report.rows.size(),
-      first == report.rows.end() ? "" : fmt::format(", the first {} bytes", first->bytes));
+      "An assumed bus bandwidth of {:g} GB/s is right within 10 % at {} of {} sizes{}.",
+      *report.assumed / 1e9, matches, report.rows.size(),
+      first == report.rows.end() ? "" : fmt::format(", the smallest {} bytes", first->bytes));
 }
 
 }  // namespace
@@ -136,7 +143,7 @@ std::string bench_title(const BenchReport& report) {
 
 TextTable bench_table(const BenchReport& report) {
   TextTable table;
-  add_columns(table, columns_of(report), report.rows);
+  add_columns(table, bench_columns(report), report.rows);
   return table;
 }
 
@@ -144,16 +151,17 @@ std::vector<std::string> bench_findings(const BenchReport& report) {
   std::vector<std::string> findings;
   if (report.busiest)
     findings.push_back(fmt::format(
-        "Rank {}, {}, is the busiest: it {} {:.1f} % of the size,\n{:.2f} times what the mean "
-        "rank does.",
+        "Rank {} ({}) is the busiest: it {} {:.1f} % of the size {} other ranks,\n{:.2f} times the "
+        "mean of all ranks.",
         report.busiest->rank, printable(report.gpus[report.busiest->rank]),
-        report.busiest->sends ? "sends others" : "receives from others",
-        100 * report.busiest->share, report.busiest->over_mean));
+        report.busiest->sends ? "sends" : "receives", 100 * report.busiest->share,
+        report.busiest->sends ? "to" : "from", report.busiest->over_mean));
   findings.push_back(formula_finding(report));
   if (!report.tried.empty()) findings.push_back(fmt::format("The file was {}.", report.tried));
-  if (const auto untried = std::ranges::count_if(report.rows, &BenchRow::untried); untried > 0)
-    findings.push_back(fmt::format("~ {} of {} sizes are outside of what it was tried on.", untried,
-                                   report.rows.size()));
+  if (const auto outside_count = std::ranges::count_if(report.rows, &BenchRow::untried);
+      outside_count > 0)
+    findings.push_back(fmt::format("~ marks {} of {} sizes outside the range that it was tried on.",
+                                   outside_count, report.rows.size()));
   if (report.assumed) findings.push_back(assumption_finding(report));
   return findings;
 }
@@ -184,8 +192,8 @@ std::string bench_log(const BenchReport& report) {
     sum += bus_bandwidth(report, row);
     text += fmt::format(
         "{:12}  {:12}  {:>8}  {:>6}  {:>6}  {:>7}  {:6.2f}  {:6.2f}    N/A\n", row.bytes,
-        element_count(report.operation, report.ranks(), row.bytes, element_bytes), "float",
-        info.reduces ? "sum" : "none", info.rooted ? 0 : -1, microseconds(row.seconds),
+        element_count(report.operation, report.ranks(), row.bytes, bench_element_bytes), "float",
+        info.reduces ? "sum" : "none", info.rooted ? 0 : -1, bench_microseconds(row.seconds),
         algorithm_bandwidth(row.bytes, row.seconds) / 1e9, bus_bandwidth(report, row) / 1e9);
   }
   return text + fmt::format("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {:g}\n#\n",
@@ -193,18 +201,18 @@ std::string bench_log(const BenchReport& report) {
 }
 
 std::string bench_json(const BenchReport& report) {
-  Json json = json_object(head_columns(), report);
-  json["rows"] = json_rows(columns_of(report), report.rows);
+  Json json = json_object(bench_head_columns(), report);
+  json["rows"] = json_rows(bench_columns(report), report.rows);
   return json_document(json);
 }
 
 std::string bench_csv(const BenchReport& report) {
-  const auto head = picked(head_columns(), {"operation", "ranks", "nodes", "groups"});
+  const auto head = picked(bench_head_columns(), {"operation", "ranks", "nodes", "groups"});
   ReportColumns<BenchRow> columns;
   for (const ReportColumn<BenchReport>& column : head)
     columns.emplace_back(column.key,
                          [cell = column.value(report)](const BenchRow&) { return cell; });
-  for (ReportColumn<BenchRow>& column : columns_of(report)) {
+  for (ReportColumn<BenchRow>& column : bench_columns(report)) {
     column.value = [value = column.value](const BenchRow& row) {
       const Json cell = value(row);
       return cell.is_number_float() ? Json(fmt::format("{:.9g}", cell.get<double>())) : cell;

@@ -7,7 +7,8 @@
 namespace pipewright::analysis {
 namespace {
 
-std::optional<OneSided> one_sided(std::span<const ComparedRow> rows, const std::string& sizes) {
+std::optional<OneSided> find_one_sided(std::span<const ComparedRow> rows,
+                                       const std::string& sizes) {
   const double bias = summarize(rows).bias;
   const auto count =
       static_cast<std::size_t>(std::ranges::count_if(rows, [&](const ComparedRow& row) {
@@ -17,17 +18,20 @@ std::optional<OneSided> one_sided(std::span<const ComparedRow> rows, const std::
   return OneSided{sizes, bias, count, rows.size()};
 }
 
-// The rows of each range of by_size(), which are in ascending order of sizes.
-std::vector<OneSided> findings(std::vector<ComparedRow> rows, std::span<const SizeRange> ranges) {
-  if (auto all = one_sided(rows, "")) return {*all};
+// Looks for one-sided errors of all rows, otherwise of each size range of errors_by_size(), which
+// are in ascending order.
+std::vector<OneSided> one_sided_findings(std::vector<ComparedRow> rows,
+                                         std::span<const SizeRange> ranges) {
+  if (auto overall = find_one_sided(rows, "")) return {*overall};
   std::ranges::stable_sort(rows, {}, [](const ComparedRow& row) { return row.measured.bytes; });
-  std::vector<OneSided> found;
+  std::vector<OneSided> findings;
   std::span<const ComparedRow> rest = rows;
   for (const SizeRange& range : ranges) {
-    if (auto one = one_sided(rest.first(range.errors.rows), range.name)) found.push_back(*one);
+    if (auto finding = find_one_sided(rest.first(range.errors.rows), range.name))
+      findings.push_back(*finding);
     rest = rest.subspan(range.errors.rows);
   }
-  return found;
+  return findings;
 }
 
 }  // namespace
@@ -37,16 +41,16 @@ CompareReport compare_report(std::string cluster, std::span<const ComparedRow> r
   CompareReport report{.cluster = std::move(cluster),
                        .curves = {},
                        .errors = summarize(rows),
-                       .by_size = by_size(rows),
+                       .by_size = errors_by_size(rows),
                        .one_sided = {},
                        .assumed = assumed,
                        .remarks = std::move(remarks)};
-  report.one_sided = findings({rows.begin(), rows.end()}, report.by_size);
-  for (ComparedCurve& curve : curves_of(rows)) {
-    CurveReport one{.curve = std::move(curve), .errors = {}, .assumption = {}};
-    one.errors = summarize(one.curve.rows);
-    if (assumed) one.assumption = check_assumption(one.curve, *assumed);
-    report.curves.push_back(std::move(one));
+  report.one_sided = one_sided_findings({rows.begin(), rows.end()}, report.by_size);
+  for (ComparedCurve& curve : group_into_curves(rows)) {
+    CurveReport curve_report{.curve = std::move(curve), .errors = {}, .assumption = {}};
+    curve_report.errors = summarize(curve_report.curve.rows);
+    if (assumed) curve_report.assumption = check_assumption(curve_report.curve, *assumed);
+    report.curves.push_back(std::move(curve_report));
   }
   return report;
 }

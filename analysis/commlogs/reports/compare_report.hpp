@@ -15,23 +15,23 @@ struct CurveReport {
   std::optional<AssumptionCheck> assumption;
 };
 
-// Predictions that nearly all err to one side: at least 9 of 10 rows of at least 4, the median by
-// 10 % or more.
+// A group of predictions that nearly all err to the same side: at least 9 of 10 of at least 4 rows,
+// with a median error of 10 % or more.
 struct OneSided {
-  std::string sizes;  // "up to 64 KiB"; empty: all
-  double bias = 0;    // median error: -0.25 where predicted times are 25 % too short
+  std::string sizes;  // "up to 64 KiB"; empty for all sizes.
+  double bias = 0;    // Median error: -0.25 if predicted times are 25 % too short.
   std::size_t rows = 0;
-  std::size_t of = 0;
+  std::size_t row_count = 0;
 };
 
-// How far predictions are from logs.
+// Deviation of predictions from logs.
 struct CompareReport {
   std::string cluster;
   std::vector<CurveReport> curves;
-  ErrorSummary errors;              // of all rows
-  std::vector<SizeRange> by_size;   // of all rows
-  std::vector<OneSided> one_sided;  // of all rows, or else of ranges of sizes
-  std::optional<double> assumed;    // bus bandwidth, bytes/s
+  ErrorSummary errors;              // Errors of all rows.
+  std::vector<SizeRange> by_size;   // Errors of all rows, by size.
+  std::vector<OneSided> one_sided;  // Findings for all rows, otherwise for ranges of sizes.
+  std::optional<double> assumed;    // Assumed bus bandwidth, in bytes/s.
   std::vector<LogRemark> remarks;
 };
 

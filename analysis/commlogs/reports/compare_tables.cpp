@@ -14,81 +14,85 @@
 namespace pipewright::analysis {
 namespace {
 
-std::string percent_cell(double error) {
+std::string compare_percent_cell(double error) {
   const double tenths = std::round(1000 * error);
   return fmt::format("{:.1f}", tenths == 0 ? 0.0 : tenths / 10);
 }
 
-// nccl-tests' digits.
-std::string microseconds_cell(double seconds) {
+// Formats with the digits of nccl-tests.
+std::string compare_microseconds_cell(double seconds) {
   const double us = seconds * 1e6;
   return fmt::format("{:.{}f}", us, us < 999.995 ? 2 : us < 9999.95 ? 1 : 0);
 }
-std::string gigabytes_cell(double bytes_per_s) { return fmt::format("{:.2f}", bytes_per_s / 1e9); }
+std::string compare_gigabytes_cell(double bytes_per_s) {
+  return fmt::format("{:.2f}", bytes_per_s / 1e9);
+}
 
 std::string ratio_cell(double ratio) {
   return ratio < 99.5 ? fmt::format("{:.3g}", ratio) : fmt::format("{:.0f}", ratio);
 }
 
-std::vector<ComparedRow> one_each_doubling(std::span<const ComparedRow> rows) {
-  std::vector<ComparedRow> first;
+std::vector<ComparedRow> first_rows_of_doublings(std::span<const ComparedRow> rows) {
+  std::vector<ComparedRow> sample;
   for (const ComparedRow& row : rows)
-    if (first.empty() ||
-        std::bit_width(row.measured.bytes) != std::bit_width(first.back().measured.bytes))
-      first.push_back(row);
-  return first;
+    if (sample.empty() ||
+        std::bit_width(row.measured.bytes) != std::bit_width(sample.back().measured.bytes))
+      sample.push_back(row);
+  return sample;
 }
 
-// A stretch of sizes in which an assumed bandwidth is off, or a line that says that there is none.
-struct OffLine {
+// A row of the table of assumptions: sizes at which an assumed bandwidth deviates, or a curve
+// without such sizes.
+struct DeviationLine {
   const CurveReport& curve;
-  const char* against;
-  const OffRange* range;
+  const char* reference;
+  const DeviationRange* range;
 };
 
-std::string sizes_cell(const OffLine& line) {
+std::string sizes_cell(const DeviationLine& line) {
   if (line.range == nullptr) return "none";
-  const auto& [from, to, rows, least, most] = *line.range;
+  const auto& [from, to, rows, min_ratio, max_ratio] = *line.range;
   return format_exact_bytes(from) + (to == from ? "" : " to " + format_exact_bytes(to));
 }
 
-std::string ratios_cell(const OffLine& line) {
+std::string ratios_cell(const DeviationLine& line) {
   if (line.range == nullptr) return "-";
-  const std::string least = ratio_cell(line.range->least);
-  const std::string most = ratio_cell(line.range->most);
-  return least == most ? least : least + ".." + most;
+  const std::string min_text = ratio_cell(line.range->min_ratio);
+  const std::string max_text = ratio_cell(line.range->max_ratio);
+  return min_text == max_text ? min_text : min_text + ".." + max_text;
 }
 
-constexpr std::size_t most_rows = 240;  // of all curves, from which on none are shown
+// Number of rows of all curves above which the console shows none.
+constexpr std::size_t max_console_rows = 240;
 
 std::string row_tables(const CompareReport& report, bool all_rows) {
   std::string text;
-  std::size_t shown = 0;
-  for (const CurveReport& one : report.curves) {
+  std::size_t shown_rows = 0;
+  for (const CurveReport& curve_report : report.curves) {
     std::vector<ComparedRow> rows;
-    std::string note = abridged(one, rows);
+    std::string note = abridged(curve_report, rows);
     if (all_rows) {
-      rows = one.curve.rows;
+      rows = curve_report.curve.rows;
       note.clear();
     }
-    shown += rows.size();
-    text += printable(one.curve.name) + (note.empty() ? "" : ": " + note) + "\n" +
+    shown_rows += rows.size();
+    text += printable(curve_report.curve.name) + (note.empty() ? "" : ": " + note) + "\n" +
             row_table(rows).text() + "\n";
   }
-  return all_rows || shown <= most_rows ? text : "";
+  return all_rows || shown_rows <= max_console_rows ? text : "";
 }
 
-const ReportColumns<OffRange>& range_columns() {
-  static const ReportColumns<OffRange> columns{
-      {"from_bytes", &OffRange::from},
-      {"to_bytes", &OffRange::to},
-      {"rows", &OffRange::rows},
-      {"least_ratio", &OffRange::least},  // null where nothing moves at all
-      {"most_ratio", &OffRange::most}};
+const ReportColumns<DeviationRange>& range_columns() {
+  static const ReportColumns<DeviationRange> columns{
+      {"from_bytes", &DeviationRange::from},
+      {"to_bytes", &DeviationRange::to},
+      {"rows", &DeviationRange::rows},
+      {"least_ratio", &DeviationRange::min_ratio},  // null if nothing moves at all.
+      {"most_ratio", &DeviationRange::max_ratio}};
   return columns;
 }
 
-// What all rows of a curve have in common.
+// Columns of the properties that all rows of a curve share.
 ReportColumns<Measurement> curve_columns() {
   using Row = Measurement;
   return {{"operation", [](const Row& row) { return to_string(row.operation); }},
@@ -99,16 +103,17 @@ ReportColumns<Measurement> curve_columns() {
           {"file", &Row::file}};
 }
 
-Json curve_json(const CurveReport& one) {
-  Json json{{"name", one.curve.name}};
+Json curve_json(const CurveReport& curve_report) {
+  Json json{{"name", curve_report.curve.name}};
   json.update(
       json_object(picked(curve_columns(), {"operation", "ranks", "nodes", "in_place", "file"}),
-                  one.curve.rows.front().measured));
-  json["errors"] = json_object(error_columns(), one.errors);
-  if (one.assumption)
-    json["assumption_off"] = {{"measured", json_rows(range_columns(), one.assumption->measured)},
-                              {"predicted", json_rows(range_columns(), one.assumption->predicted)}};
-  json["rows"] = json_rows(row_columns(), one.curve.rows);
+                  curve_report.curve.rows.front().measured));
+  json["errors"] = json_object(error_columns(), curve_report.errors);
+  if (curve_report.assumption)
+    json["assumption_off"] = {
+        {"measured", json_rows(range_columns(), curve_report.assumption->measured)},
+        {"predicted", json_rows(range_columns(), curve_report.assumption->predicted)}};
+  json["rows"] = json_rows(row_columns(), curve_report.curve.rows);
   return json;
 }
 
@@ -121,8 +126,8 @@ const ReportColumns<ComparedRow>& row_columns() {
     return bus_bandwidth(row.measured, row.measured.seconds);
   };
   const auto predicted = [](const Row& row) { return bus_bandwidth(row.measured, row.predicted); };
-  const Quantity us = Quantity::each_as(microseconds_cell);
-  const Quantity gigabytes = Quantity::each_as(gigabytes_cell);
+  const Quantity us = Quantity::each_as(compare_microseconds_cell);
+  const Quantity gigabytes = Quantity::each_as(compare_gigabytes_cell);
   static const ReportColumns<Row> columns{
       {"bytes", [](const Row& row) { return row.measured.bytes; }},
       table_only<Row>({"size",
@@ -131,15 +136,15 @@ const ReportColumns<ComparedRow>& row_columns() {
                        [](const Row& row) { return format_exact_bytes(row.measured.bytes); }}),
       {"measured_s", {"measured", "us"}, us, seconds},
       {"predicted_s", {"predicted", "us"}, us, &Row::predicted},
-      {"error", {"error", "%"}, Quantity::each_as(percent_cell), &Row::error},
+      {"error", {"error", "%"}, Quantity::each_as(compare_percent_cell), &Row::error},
       {"measured_bus_bytes_per_s", {"measured", "busbw", "GB/s"}, gigabytes, measured},
       {"predicted_bus_bytes_per_s", {"predicted", "busbw", "GB/s"}, gigabytes, predicted},
-      {"by", &Row::by},
+      {"by", &Row::method},
       table_only<Row>(
           {"how",
-           {"by"},
+           {"algorithm"},
            Quantity::name(),
-           [](const Row& row) { return row.by + (row.held_out ? " (not fitted to)" : ""); }}),
+           [](const Row& row) { return row.method + (row.held_out ? " (held out)" : ""); }}),
       {"held_out", &Row::held_out},
       {"line", [](const Row& row) { return row.measured.line; }}};
   return columns;
@@ -147,7 +152,7 @@ const ReportColumns<ComparedRow>& row_columns() {
 
 ReportColumns<ErrorSummary> error_columns() {
   using Errors = ErrorSummary;
-  const Quantity percent = Quantity::each_as(percent_cell);
+  const Quantity percent = Quantity::each_as(compare_percent_cell);
   return {{"rows", {"rows"}, Quantity::count(), &Errors::rows},
           {"median_error", {"median", "error", "%"}, percent, &Errors::median},
           {"p90_error", {"p90", "error", "%"}, percent, &Errors::p90},
@@ -170,8 +175,8 @@ TextTable row_table(std::span<const ComparedRow> rows) {
 
 TextTable curve_table(const CompareReport& report) {
   ReportColumns<CurveReport> columns{
-      {"curve", {"curve"}, Quantity::name(), [](const CurveReport& one) {
-         return one.curve.name;
+      {"curve", {"curve"}, Quantity::name(), [](const CurveReport& curve_report) {
+         return curve_report.curve.name;
        }}};
   std::ranges::move(of_part<CurveReport>(error_columns(), &CurveReport::errors),
                     std::back_inserter(columns));
@@ -189,22 +194,22 @@ TextTable size_table(const CompareReport& report) {
 }
 
 TextTable assumption_table(const CompareReport& report) {
-  std::vector<OffLine> lines;
-  for (const CurveReport& one : report.curves) {
-    const auto add = [&](const char* against, const std::vector<OffRange>& ranges) {
-      if (ranges.empty()) lines.push_back({one, against, nullptr});
-      for (const OffRange& range : ranges) lines.push_back({one, against, &range});
+  std::vector<DeviationLine> lines;
+  for (const CurveReport& curve_report : report.curves) {
+    const auto add = [&](const char* reference, const std::vector<DeviationRange>& ranges) {
+      if (ranges.empty()) lines.push_back({curve_report, reference, nullptr});
+      for (const DeviationRange& range : ranges) lines.push_back({curve_report, reference, &range});
     };
-    add("measured", one.assumption->measured);
-    add("predicted", one.assumption->predicted);
+    add("measured", curve_report.assumption->measured);
+    add("predicted", curve_report.assumption->predicted);
   }
-  using Line = OffLine;
+  using Line = DeviationLine;
   const ReportColumns<Line> columns{
       {"curve",
        {"curve"},
        Quantity::name(),
        [](const Line& line) { return line.curve.curve.name; }},
-      {"against", {"against"}, Quantity::name(), &Line::against},
+      {"reference", {"reference"}, Quantity::name(), &Line::reference},
       {"sizes", {"sizes"}, Quantity::name(), sizes_cell},
       {"rows",
        {"rows"},
@@ -220,29 +225,31 @@ TextTable assumption_table(const CompareReport& report) {
 }
 
 std::string abridged(const CurveReport& curve, std::vector<ComparedRow>& rows) {
-  constexpr std::size_t most = 40;
-  if (curve.curve.rows.size() <= most) {
+  constexpr std::size_t max_rows = 40;
+  if (curve.curve.rows.size() <= max_rows) {
     rows = curve.curve.rows;
     return "";
   }
-  rows = one_each_doubling(curve.curve.rows);
+  rows = first_rows_of_doublings(curve.curve.rows);
   return fmt::format("{} of {} rows, one each doubling", rows.size(), curve.curve.rows.size());
 }
 
 std::string sentence(const OneSided& finding) {
-  return fmt::format("{}{}predicted times are {} too {} (median; {} of {} rows are)", finding.sizes,
-                     finding.sizes.empty() ? "" : ": ", format_percent(std::abs(finding.bias)),
-                     finding.bias < 0 ? "short" : "long", finding.rows, finding.of);
+  return fmt::format("{}{}predicted times are {} too {} (median; {} of {} rows err this way)",
+                     finding.sizes, finding.sizes.empty() ? "" : ": ",
+                     format_percent(std::abs(finding.bias)), finding.bias < 0 ? "short" : "long",
+                     finding.rows, finding.row_count);
 }
 
 std::string assumption_sentence(const CompareReport& report) {
-  return fmt::format("where an assumed bus bandwidth of {:.4g} GB/s is off by more than {:.0f} %",
-                     *report.assumed / 1e9, 100 * tolerated);
+  return fmt::format(
+      "sizes at which an assumed bus bandwidth of {:.4g} GB/s is off by more than {:.0f} %",
+      *report.assumed / 1e9, 100 * tolerated_deviation);
 }
 
 std::string summary_sentence(const CompareReport& report) {
-  return fmt::format("{} {} on {}: error {} at the median, {} at the 90th percentile",
-                     report.errors.rows, report.errors.rows == 1 ? "row" : "rows", report.cluster,
+  return fmt::format("{} {} on {}: median error {}, 90th percentile {}", report.errors.rows,
+                     report.errors.rows == 1 ? "row" : "rows", report.cluster,
                      format_percent(report.errors.median), format_percent(report.errors.p90));
 }
 
@@ -259,10 +266,11 @@ std::string console_text(const CompareReport& report, bool all_rows) {
 
 std::string json_text(const CompareReport& report) {
   const ReportColumns<OneSided> one_sided{
-      {"sizes", [](const OneSided& one) { return one.sizes.empty() ? "all" : one.sizes; }},
+      {"sizes",
+       [](const OneSided& finding) { return finding.sizes.empty() ? "all" : finding.sizes; }},
       {"bias", &OneSided::bias},
       {"rows", &OneSided::rows},
-      {"of_rows", &OneSided::of}};
+      {"of_rows", &OneSided::row_count}};
   const ReportColumns<LogRemark> remarks{
       {"file", &LogRemark::file}, {"line", &LogRemark::line}, {"text", &LogRemark::text}};
   Json json{{"cluster", report.cluster}, {"errors", json_object(error_columns(), report.errors)}};
@@ -270,24 +278,26 @@ std::string json_text(const CompareReport& report) {
   json["one_sided"] = json_rows(one_sided, report.one_sided);
   if (report.assumed) json["assumed_bus_bytes_per_s"] = *report.assumed;
   json["curves"] = Json::array();
-  for (const CurveReport& one : report.curves) json["curves"].push_back(curve_json(one));
+  for (const CurveReport& curve_report : report.curves)
+    json["curves"].push_back(curve_json(curve_report));
   json["remarks"] = json_rows(remarks, report.remarks);
   return json_document(json);
 }
 
 std::string csv_text(const CompareReport& report) {
-  const auto of_curve = of_part<ComparedRow>(
+  const auto curve_part = of_part<ComparedRow>(
       picked(curve_columns(), {"operation", "ranks", "nodes", "in_place", "type"}),
       &ComparedRow::measured);
-  const auto file = of_part<ComparedRow>(picked(curve_columns(), {"file"}), &ComparedRow::measured);
-  ReportColumns<ComparedRow> columns = of_curve;
+  const auto file_column =
+      of_part<ComparedRow>(picked(curve_columns(), {"file"}), &ComparedRow::measured);
+  ReportColumns<ComparedRow> columns = curve_part;
   for (const ReportColumn<ComparedRow>& column : row_columns()) {
-    if (column.key == "line") columns.push_back(file.front());
+    if (column.key == "line") columns.push_back(file_column.front());
     columns.push_back(column);
   }
   std::string text = csv_heading(columns) + '\n';
-  for (const CurveReport& one : report.curves)
-    for (const ComparedRow& row : one.curve.rows) text += csv_line(columns, row) + '\n';
+  for (const CurveReport& curve_report : report.curves)
+    for (const ComparedRow& row : curve_report.curve.rows) text += csv_line(columns, row) + '\n';
   return text;
 }
 

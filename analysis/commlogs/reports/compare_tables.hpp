@@ -7,10 +7,11 @@
 #include "analysis/commlogs/reports/compare_report.hpp"
 #include "analysis/report/report_table.hpp"
 
-// What a comparison writes: tables, as the console and the page show them, JSON and CSV.
+// Output of a comparison: tables for the console and the page, JSON and CSV.
 namespace pipewright::analysis {
 
-// Of a row, of the errors of several, and of those of a range of sizes, for all outputs.
+// Columns of a row, of the errors of several rows, and of the errors of a size range, for all
+// outputs.
 const ReportColumns<ComparedRow>& row_columns();
 ReportColumns<ErrorSummary> error_columns();
 ReportColumns<SizeRange> size_columns();
@@ -18,21 +19,24 @@ ReportColumns<SizeRange> size_columns();
 TextTable row_table(std::span<const ComparedRow> rows);
 TextTable curve_table(const CompareReport& report);
 TextTable size_table(const CompareReport& report);
-TextTable assumption_table(const CompareReport& report);  // which has an assumption
+TextTable assumption_table(const CompareReport& report);  // The report must have an assumption.
 
-// "32 of 1024 rows, one each doubling" of a curve that is longer than people read; empty: all.
+// Selects the rows to print. For a curve that is too long to read, these are the first row of each
+// doubling, and a note is returned: "32 of 1024 rows, one each doubling". The note is empty if all
+// rows are selected.
 std::string abridged(const CurveReport& curve, std::vector<ComparedRow>& rows);
 
 std::string sentence(const OneSided& finding);
 std::string assumption_sentence(const CompareReport& report);
 std::string summary_sentence(const CompareReport& report);
 
-// Tables: of each curve the rows, of long curves the first of each doubling, none where that is
-// still too long; errors by curve, by size, and what to make of them. With `all_rows`, every row.
+// Returns the tables of the console: the rows of each curve (long curves abridged, no rows at all
+// if these are still too many), errors by curve and by size, and conclusions. With `all_rows`,
+// every row is included.
 std::string console_text(const CompareReport& report, bool all_rows = false);
-// Keys carry their units; errors are ratios, 0.1 for 10 % too slow.
+// Keys name their units. Errors are ratios: 0.1 means 10 % too slow.
 std::string json_text(const CompareReport& report);
-// A line a row.
+// One line per row.
 std::string csv_text(const CompareReport& report);
 
 }  // namespace pipewright::analysis

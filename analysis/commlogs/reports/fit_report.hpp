@@ -7,67 +7,69 @@
 
 #include "analysis/commlogs/comparison.hpp"
 
-// What a fit of a cluster's network model to measurements came to.
+// Result of fitting a cluster's network model to measurements.
 namespace pipewright::analysis {
 
 struct FittedParameter {
   std::string name;   // "nvlink.latency"
   std::string unit;   // "s", "ratio", "steps"
-  double before = 0;  // what the platform file says
+  double before = 0;  // Value in the platform file.
   double value = 0;
-  double low = 0;  // of the interval in which it is with a likelihood of 68 %
+  double low = 0;  // Bounds of the 68 % likelihood interval.
   double high = 0;
-  bool open_low = false;  // nothing bounds it: anything less would do as well
+  bool open_low = false;  // The interval has no lower, or no upper, bound.
   bool open_high = false;
 };
 
+// Reason why a parameter keeps the value of the file.
 enum class KeptBecause : std::uint8_t {
-  no_trace,  // in the measurements: a factor of e changes them by less than they scatter
-  likeness,  // changes them just as fitted parameters do
-  no_gain,   // with it, left-out rows are not predicted clearly better
+  no_trace,  // A factor of e changes the predictions by less than the measurements scatter.
+  likeness,  // The parameter changes predictions in the same way as fitted parameters.
+  no_gain,   // The parameter does not clearly improve predictions of held-out rows.
 };
 struct KeptParameter {
   std::string name;
   std::string unit;
   double value = 0;
   KeptBecause why = KeptBecause::no_gain;
-  std::string like;  // the fitted parameter that is most like it
+  std::string like;  // Name of the most similar fitted parameter.
 };
 
-// Fitted parameters of which the measurements tell little but what they make together.
+// Two fitted parameters whose combined effect the measurements determine better than each value.
 struct Likeness {
-  std::string one;
-  std::string other;
+  std::string first;
+  std::string second;
   double correlation = 0;
 };
 
-// Rows that a fit to all others did not see, with the platform file's numbers and with the fitted
-// ones.
+// Rows held out from a fit to all other rows, predicted with the platform file's values and with
+// the fitted values.
 struct FitTrial {
-  std::string way;    // "the upper half of sizes"
-  std::string lacks;  // why there are no rows
+  std::string way;    // Name of the held-out rows: "the upper half of sizes".
+  std::string lacks;  // Reason why there are no such rows.
   std::vector<ComparedRow> before;
   std::vector<ComparedRow> after;
 };
-// Whether predictions became worse, by more than a twentieth and a tenth of a percent.
+// Returns true if the median error grew by more than 5 % and 0.1 percentage points.
 bool is_worse(const FitTrial& trial);
 
 struct FitReport {
   std::string cluster;
-  std::vector<std::string> files;  // the logs
+  std::vector<std::string> files;  // Names of the logs.
   std::vector<FittedParameter> fitted;
   std::vector<Likeness> alike;
-  // NCCL chooses algorithms and protocols by the numbers before, not by the fitted ones.
+  // NCCL chooses algorithms and protocols with the file's values, not with the fitted ones.
   bool keeps_expectations = false;
   std::vector<KeptParameter> kept;
   std::vector<FitTrial> trials;
-  std::vector<ComparedRow> before;    // with the platform file's numbers
-  std::vector<ComparedRow> after;     // the same rows
-  double deviation = 0;               // of log(predicted / measured) of fitted rows, robust
-  std::vector<std::size_t> outliers;  // rows that are off by more than three deviations and 5 %
+  std::vector<ComparedRow> before;  // Rows predicted with the platform file's values.
+  std::vector<ComparedRow> after;   // The same rows, predicted with the fitted values.
+  double deviation = 0;  // Robust deviation of log(predicted / measured) of the fitted rows.
+  // Indices of rows that are off by more than three deviations and 5 %.
+  std::vector<std::size_t> outliers;
 };
 
-// Errors of the rows that were fitted, or of those that were held out.
+// Returns the errors of the fitted rows, or of the held-out rows.
 ErrorSummary errors_of(std::span<const ComparedRow> rows, bool held_out);
 
 std::string parameter_text(double value, const std::string& unit);  // "2.41 us", "0.38"

@@ -4,44 +4,46 @@
 #include <string>
 #include <vector>
 
-// What kinds of traffic do to each other on one network. Times in seconds, of the slowest group.
+// Mutual slow-down of kinds of traffic on one network. Times are those of the slowest group, in
+// seconds.
 namespace pipewright::analysis {
 
-// Groups of ranks that do the same at the same time, as the tensor-parallel groups of a job do.
+// Groups of ranks that run the same operation at the same time, such as the tensor-parallel groups
+// of a job.
 struct TrafficFigures {
   std::string name;       // "dp"
   std::string operation;  // "all-reduce of 256.0 MiB"
-  std::string by;         // "ring, LL128"
+  std::string method;     // Algorithm and protocol: "ring, LL128".
   std::uint64_t groups = 0;
-  std::uint64_t ranks = 0;  // of a group
-  double one_group = 0;     // the group that takes longest, with nothing else on the network
-  double alone = 0;         // all groups at once, and nothing else
+  std::uint64_t ranks = 0;  // Ranks of a group.
+  double one_group = 0;     // Time of the slowest group alone on the network.
+  double alone = 0;         // Time of all groups at once, without other traffic.
 
-  double slow_down() const { return alone / one_group; }  // by each other
+  double slow_down() const { return alone / one_group; }  // Slow-down of the groups by each other.
 };
 
-// Links of one class over which both kinds of traffic go in the same direction.
+// Links of one class that carry both kinds of traffic in the same direction.
 struct SharedLinks {
   std::string link_class;
   std::uint64_t links = 0;
-  std::string busiest;     // the one on which both together take longest
-  double bandwidth = 0;    // bytes/s of it
-  double bytes = 0;        // of the one kind, over it, each time
-  double other_bytes = 0;  // of the other
+  std::string busiest;   // Link with the longest time for both kinds together.
+  double bandwidth = 0;  // Bandwidth of the busiest link, in bytes/s.
+  double bytes = 0;      // Bytes that one operation of the first kind sends over the busiest link.
+  double other_bytes = 0;  // Bytes of the second kind.
 };
 
-// Two kinds of traffic at once. "Busy": while the other kind sends all the time, each of its flows
-// anew as soon as it ends, without a pause. Where it goes through several phases, over other links
-// each, the speeds in these count by how long they take alone. "Together": both start at the same
-// time, once, and who ends first leaves the network to the other.
+// Two kinds of traffic at once. "Busy" is the time of a kind while the other kind sends without
+// pause: each of its flows starts again as soon as it ends, and phases that use different links
+// count by their duration when alone. "Together" is the time if both kinds start once, at the same
+// time; the later one has the network for itself after the earlier one ends.
 struct Encounter {
-  std::size_t one = 0;  // index of the kinds of traffic
+  std::size_t one = 0;  // Indices of the two kinds in Interference::traffic.
   std::size_t other = 0;
   double one_busy = 0;
   double other_busy = 0;
   double one_together = 0;
   double other_together = 0;
-  std::vector<SharedLinks> shared;  // the busiest first
+  std::vector<SharedLinks> shared;  // Ordered from the busiest class to the least busy one.
 };
 
 struct Interference {
@@ -49,13 +51,14 @@ struct Interference {
   std::uint64_t ranks = 0;
   std::string layout;  // "tp 8, dp 2, pp 4"
   std::vector<TrafficFigures> traffic;
-  std::vector<Encounter> encounters;  // of each two kinds
+  std::vector<Encounter> encounters;  // One entry per pair of kinds.
 
-  // How many times as long one kind takes while another is busy; beside itself: see slow_down().
+  // Returns the slow-down of one kind while another is busy, or, for equal indices,
+  // TrafficFigures::slow_down().
   double slow_down(std::size_t one, std::size_t other) const;
 };
 
-std::string interference_text(const Interference& found);
-std::string interference_json(const Interference& found);
+std::string interference_text(const Interference& interference);
+std::string interference_json(const Interference& interference);
 
 }  // namespace pipewright::analysis

@@ -9,17 +9,19 @@ namespace pipewright::analysis {
 
 struct MatrixReport {
   std::string cluster;
-  std::uint64_t message = 0;  // bytes of a message, whose bandwidth is told; 0: endless
+  // Size of the messages whose bandwidth is shown; 0 for endless messages.
+  std::uint64_t message = 0;
   PairMatrix by_gpu;
-  PairMatrix matrix;  // what is shown: the same, or by node
+  PairMatrix matrix;  // The matrix to show: by_gpu or its nodes.
   Contention contention;
 };
 
-// Classes of pairs, the matrices themselves up to 16 rows, and what all get at once.
+// Shows the classes of pairs, the matrices if they have at most 16 rows, and rates while all GPUs
+// send at once.
 std::string matrix_text(const MatrixReport& report);
-// All of it, whole matrices as numbers of classes, and the worst permutation.
+// Contains everything, including whole matrices as class numbers and the worst permutation.
 std::string matrix_json(const MatrixReport& report);
-// A line for each pair of a whole matrix.
+// Writes one line per pair of a whole matrix.
 void write_matrix_csv(const MatrixReport& report, std::ostream& out);
 
 }  // namespace pipewright::analysis

@@ -7,12 +7,12 @@
 
 namespace pipewright::analysis {
 
-// What it costs that something fails, or runs slower.
+// Cost of one failed or slowed part of the cluster.
 struct Failure {
   std::string kind;     // "leaf-spine link", "switch"
   std::string name;     // "leaf-0-up"
-  double seconds = 0;   // of what was asked
-  std::string cut_off;  // why it could not be done at all
+  double seconds = 0;   // Time of the operation in question.
+  std::string cut_off;  // Reason why the operation is impossible; empty if it is possible.
 };
 struct FailureSurvey {
   struct Kind {
@@ -21,14 +21,15 @@ struct FailureSurvey {
     std::size_t tried = 0;
   };
   std::string cluster;
-  std::string what;  // was asked: "all-reduce of 1.0 GiB over 32 ranks"
-  double left = 0;   // of the rate of what fails
-  double whole = 0;  // seconds with nothing failed
+  std::string what;  // Operation in question: "all-reduce of 1.0 GiB over 32 ranks".
+  double left = 0;   // Rate of a failed part, relative to its normal rate.
+  double whole = 0;  // Time without failures, in seconds.
   std::vector<Kind> kinds;
-  std::vector<Failure> failures;  // the worst first
+  std::vector<Failure> failures;  // Ordered from the worst to the mildest.
 };
 
-// Times under hashes of so many seeds, ascending, with so many flows for each pair of GPUs.
+// Times under the hashes of several seeds, in ascending order, for a number of flows per pair of
+// GPUs.
 struct HashedTimes {
   std::uint32_t flows = 1;
   std::vector<double> seconds;
@@ -37,7 +38,7 @@ struct HashSurvey {
   std::string cluster;
   std::string what;
   std::uint32_t seeds = 0;
-  double spread = 0;  // seconds, with all flows spread evenly over equally short ways
+  double spread = 0;  // Time if all flows spread evenly over equally short routes, in seconds.
   std::vector<HashedTimes> by_flows;
 };
 

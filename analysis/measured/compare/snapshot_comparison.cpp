@@ -28,11 +28,11 @@ void add_notes(const MemorySnapshot& snapshot, std::vector<std::string>& notes) 
         "{} has no history: what was held when it was taken is compared; "
         "torch.cuda.memory._record_memory_history() before the iteration records the peak",
         file));
-  if (snapshot.untold > 0.5 * snapshot.peak_allocated)
+  if (snapshot.unattributed > 0.5 * snapshot.peak_allocated)
     notes.push_back(
         fmt::format("{}: of {} no stack says what they are for, such as what was allocated before "
                     "the record",
-                    file, format_value(MetricKind::bytes, snapshot.untold)));
+                    file, format_value(MetricKind::bytes, snapshot.unattributed)));
 }
 
 // Not more points than a picture shows: of each stretch of actions the one that holds most.

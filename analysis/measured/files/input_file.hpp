@@ -11,15 +11,16 @@
 
 namespace pipewright::analysis {
 
-// "rank{rank}.json" names every file of its folder with a number there, in order of the numbers; a
-// name without {rank} is itself. Throws trace::TraceError if there is none.
+// Expands a name such as "rank{rank}.json" to all files of its folder with a number in place of
+// {rank}, ordered by number. A name without {rank} stays as it is. Throws trace::TraceError if
+// there is no such file.
 std::vector<std::filesystem::path> rank_files(const std::filesystem::path& name);
 
-// Told now and then which share of a file has been read, from 0 to 1.
+// Called from time to time with the share of a file that has been read, from 0 to 1.
 using ReadProgress = std::function<void(double share)>;
 
-// The text of a file, unpacked on the way if it is gzip, one buffer of it in memory at a time.
-// Knows where it is, for messages. Throws trace::TraceError.
+// Text of a file, one buffer at a time. Files packed by gzip are unpacked on the fly. The source
+// knows its position, for messages. Throws trace::TraceError.
 class TextSource final : public std::streambuf {
  public:
   explicit TextSource(const std::filesystem::path& path, ReadProgress progress = {});
@@ -28,11 +29,11 @@ class TextSource final : public std::streambuf {
   TextSource& operator=(const TextSource&) = delete;
 
   const std::string& name() const { return name_; }
-  std::uint64_t bytes() const;  // read so far, unpacked
-  std::uint64_t line() const;   // of the next character, from 1
-  // "FILE: line 3, byte 120", of what was read last.
+  std::uint64_t bytes() const;  // Bytes read so far, unpacked.
+  std::uint64_t line() const;   // Line of the next character, counted from 1.
+  // Position of the last character read: "FILE: line 3, byte 120".
   std::string place() const;
-  // Says that a token ended. A token that never does would fill the memory.
+  // Marks the end of a token. A token without an end would fill the memory, so its size is limited.
   void mark() { marked_ = bytes(); }
 
  protected:
@@ -42,15 +43,15 @@ class TextSource final : public std::streambuf {
   struct Closer {
     void operator()(void* file) const;
   };
-  [[noreturn]] void fail(const std::string& what) const;
+  [[noreturn]] void fail(const std::string& message) const;
 
   std::string name_;
   ReadProgress progress_;
-  std::uint64_t size_ = 0;  // of the file, maybe packed
+  std::uint64_t size_ = 0;  // Size of the file, which may be packed.
   std::unique_ptr<void, Closer> file_;
   std::array<char, 1U << 18U> buffer_{};
-  std::uint64_t before_ = 0;        // bytes of earlier buffers
-  std::uint64_t lines_before_ = 0;  // likewise
+  std::uint64_t bytes_before_ = 0;  // Bytes of earlier buffers.
+  std::uint64_t lines_before_ = 0;  // Lines of earlier buffers.
   std::uint64_t marked_ = 0;
 };
 

@@ -17,15 +17,15 @@ LoggedTraining& LogBuilder::run() {
 }
 
 LogIteration& LogBuilder::iteration(std::uint64_t number) {
-  if (const LogIteration* const before = last(); before != nullptr && number < before->number)
+  if (const LogIteration* const previous = last(); previous != nullptr && number < previous->number)
     log_.runs.push_back({line_number, {}, {}});
-  LoggedTraining& own = run();
-  if (own.iterations.empty() || own.iterations.back().number != number)
-    own.iterations.push_back({.number = number});
-  LogIteration& found = own.iterations.back();
-  for (const auto& [name, seconds] : std::exchange(kept_, {}))
-    found.timers[name] = {seconds, seconds, {}};
-  return found;
+  LoggedTraining& training = run();
+  if (training.iterations.empty() || training.iterations.back().number != number)
+    training.iterations.push_back({.number = number});
+  LogIteration& iteration = training.iterations.back();
+  for (const auto& [name, seconds] : std::exchange(stored_timers_, {}))
+    iteration.timers[name] = {seconds, seconds, {}};
+  return iteration;
 }
 
 LogIteration* LogBuilder::last() {
@@ -33,7 +33,7 @@ LogIteration* LogBuilder::last() {
   return &log_.runs.back().iterations.back();
 }
 
-bool LogBuilder::just_had(std::uint64_t number) const {
+bool LogBuilder::preceded_last(std::uint64_t number) const {
   if (log_.runs.empty()) return false;
   const auto& iterations = log_.runs.back().iterations;
   return iterations.size() > 1 && iterations[iterations.size() - 2].number == number;
@@ -45,10 +45,10 @@ LogMemory& LogBuilder::memory(std::uint32_t rank) {
   return log_.runs.empty() ? early_memory_[rank] : log_.runs.back().memory[rank];
 }
 
-void LogBuilder::fail(std::string_view what, std::string_view line) const {
-  constexpr std::size_t most = 120;
-  throw trace::TraceError(fmt::format("{}: {}: '{}'", source_.place(), what,
-                                      printable(std::string(trimmed(line).substr(0, most)))));
+void LogBuilder::fail(std::string_view message, std::string_view line) const {
+  constexpr std::size_t max_length = 120;
+  throw trace::TraceError(fmt::format("{}: {}: '{}'", source_.place(), message,
+                                      printable(std::string(trimmed(line).substr(0, max_length)))));
 }
 
 TrainingLog LogBuilder::take() {

@@ -11,34 +11,35 @@
 
 namespace pipewright::analysis {
 
-// Puts a log together from what its lines say.
+// Assembles a log from its lines.
 class LogBuilder {
  public:
   explicit LogBuilder(const TextSource& source) : source_(source) {}
 
-  // The iteration of this number: the one of the line before if it says so too, else a new one,
-  // of a new run where the number falls. It has the timers that stood before it.
+  // Returns the iteration with this number: the last one if it has the number, otherwise a new one,
+  // which starts a new run if the number falls. A new iteration gets the timers stored before it.
   LogIteration& iteration(std::uint64_t number);
-  // The last iteration; null before the first one.
+  // Returns the last iteration, or null before the first one.
   LogIteration* last();
-  // Whether the iteration before the last one has this number: another rank may be late to say so.
-  bool just_had(std::uint64_t number) const;
-  // A timer of the iteration whose line follows.
-  void keep(const std::string& name, double seconds) { kept_[name] = seconds; }
-  bool has_kept(const std::string& name) const { return kept_.count(name) != 0; }
-  double kept(const std::string& name) const { return kept_.at(name); }
-  // The number that an iteration has whose lines do not say it.
+  // Returns true if the iteration before the last one has this number, since another rank may
+  // report late.
+  bool preceded_last(std::uint64_t number) const;
+  // Stores a timer of the iteration whose line follows.
+  void store_timer(const std::string& name, double seconds) { stored_timers_[name] = seconds; }
+  bool has_timer(const std::string& name) const { return stored_timers_.count(name) != 0; }
+  double stored_timer(const std::string& name) const { return stored_timers_.at(name); }
+  // Returns the number of an iteration whose lines do not give one.
   std::uint64_t next_number();
   LogMemory& memory(std::uint32_t rank);
 
-  [[noreturn]] void fail(std::string_view what, std::string_view line) const;
-  // Ends the log.
+  [[noreturn]] void fail(std::string_view message, std::string_view line) const;
+  // Ends the log and returns it.
   TrainingLog take();
 
-  std::uint64_t line_number = 0;  // of what is taken, from 1
+  std::uint64_t line_number = 0;  // Line that is being read, counted from 1.
 
-  // Which of Megatron-LM's blocks of timers the lines are in, and the timer whose ranks follow.
-  enum class Block : std::uint8_t { none, of_range, of_most, of_ranks };
+  // Kind of Megatron-LM's block of timers that the lines are in, and the timer whose ranks follow.
+  enum class Block : std::uint8_t { none, min_max, max_only, per_rank };
   Block block = Block::none;
   std::string block_timer;
 
@@ -47,14 +48,15 @@ class LogBuilder {
 
   const TextSource& source_;
   TrainingLog log_;
-  std::map<std::string, double> kept_;
-  std::map<std::uint32_t, LogMemory> early_memory_;  // before the first iteration of a run
+  std::map<std::string, double> stored_timers_;
+  // Memory reported before the first iteration of a run.
+  std::map<std::uint32_t, LogMemory> early_memory_;
 };
 
-// Each takes a line if it is of its kind, and says whether it was.
+// Each function reads a line if it is of its kind, and returns whether it was.
 bool take_megatron_line(std::string_view line, LogBuilder& log);
 bool take_deepspeed_line(std::string_view line, LogBuilder& log);
-// Timers of DeepSpeed's that no line of an iteration followed are one by themselves.
+// Makes an iteration of DeepSpeed's timers that no iteration line followed.
 void end_deepspeed_step(LogBuilder& log);
 bool take_nemo_line(std::string_view line, LogBuilder& log);
 bool take_torchtitan_line(std::string_view line, LogBuilder& log);

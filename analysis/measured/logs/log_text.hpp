@@ -7,13 +7,13 @@
 #include <string>
 #include <string_view>
 
-// Words and numbers of a log's line.
+// Words and numbers of log lines.
 namespace pipewright::analysis {
 
-// What stands behind a word; without data where the word is not there.
+// Returns the text behind a word, without data if the word is missing.
 inline std::string_view after(std::string_view text, std::string_view word) {
-  const std::size_t at = text.find(word);
-  return at == std::string_view::npos ? std::string_view() : text.substr(at + word.size());
+  const std::size_t start = text.find(word);
+  return start == std::string_view::npos ? std::string_view() : text.substr(start + word.size());
 }
 
 inline bool contains(std::string_view text, std::string_view word) {
@@ -28,7 +28,7 @@ inline std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// The number that `text` begins with, which moves on behind it.
+// Reads the number at the beginning of `text` and removes it from there.
 template <class Number>
 std::optional<Number> take_number(std::string_view& text) {
   text = trimmed(text);
@@ -39,7 +39,7 @@ std::optional<Number> take_number(std::string_view& text) {
   return value;
 }
 
-// A finite number that is not negative, right behind a word; empty if there is none.
+// Returns the finite, non-negative number right behind a word, if there is one.
 inline std::optional<double> number_after(std::string_view text, std::string_view word) {
   std::string_view rest = after(text, word);
   if (rest.data() == nullptr) return std::nullopt;
@@ -47,23 +47,23 @@ inline std::optional<double> number_after(std::string_view text, std::string_vie
   return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
 }
 
-// Of "6,547" too.
+// Like number_after(), but also accepts "6,547".
 inline std::optional<double> grouped_number_after(std::string_view text, std::string_view word) {
   std::string digits(trimmed(after(text, word)).substr(0, 24));
   std::erase(digits, ',');
   return number_after("=" + digits, "=");
 }
 
-// Without what colours a terminal's text.
+// Removes the escape sequences that colour the text of a terminal.
 inline std::string without_colors(std::string_view text) {
   std::string plain;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '\x1b' || at + 1 >= text.size() || text[at + 1] != '[') {
-      plain += text[at];
+  for (std::size_t position = 0; position < text.size(); ++position) {
+    if (text[position] != '\x1b' || position + 1 >= text.size() || text[position + 1] != '[') {
+      plain += text[position];
       continue;
     }
-    at = text.find_first_of("mKJHABCD", at);
-    if (at == std::string_view::npos) break;
+    position = text.find_first_of("mKJHABCD", position);
+    if (position == std::string_view::npos) break;
   }
   return plain;
 }

@@ -16,12 +16,13 @@ namespace {
 
 using TakeLine = bool (*)(std::string_view, LogBuilder&);
 
-// A line is of the first kind that takes it.
-constexpr std::array<TakeLine, 5> kinds{take_memory_line, take_megatron_line, take_torchtitan_line,
-                                        take_nemo_line, take_deepspeed_line};
+// Readers of lines; the first one that accepts a line reads it.
+constexpr std::array<TakeLine, 5> line_readers{take_memory_line, take_megatron_line,
+                                               take_torchtitan_line, take_nemo_line,
+                                               take_deepspeed_line};
 
-// Words of lines that say something of an iteration or of memory.
-constexpr std::array<std::string_view, 8> marks{
+// Text that only lines with figures of iterations or memory contain.
+constexpr std::array<std::string_view, 8> line_marks{
     "elapsed time per iteration (ms)",
     "elapsed_time_per_iteration_ms",
     "across ranks (ms):",
@@ -36,37 +37,37 @@ constexpr std::array<std::string_view, 8> marks{
 
 bool is_log_line(std::string_view text) {
   const std::string line = without_colors(text);
-  const auto said = [&](std::string_view mark) { return contains(line, mark); };
-  // Two words of torchtitan's, each of which is common.
-  if (said("  tps: ")) return said("step: ");
-  return std::ranges::any_of(marks, said);
+  const auto has_mark = [&](std::string_view mark) { return contains(line, mark); };
+  // torchtitan has two words, each of which is common.
+  if (has_mark("  tps: ")) return has_mark("step: ");
+  return std::ranges::any_of(line_marks, has_mark);
 }
 
 TrainingLog read_training_log(const std::filesystem::path& file, const ReadProgress& progress) {
   TextSource source(file, progress);
   std::istream stream(&source);
-  stream.exceptions(std::ios::badbit);  // what the source throws goes through
+  stream.exceptions(std::ios::badbit);  // Lets exceptions of the source pass through the stream.
   LogBuilder builder(source);
   for (std::string line; std::getline(stream, line); source.mark()) {
     ++builder.line_number;
     const std::string plain = without_colors(line);
-    // A progress bar writes one line over and over.
-    for (std::size_t from = 0; from <= plain.size();) {
-      const std::size_t end = std::min(plain.find('\r', from), plain.size());
-      const std::string_view part(plain.data() + from, end - from);
-      for (const TakeLine take : kinds)
+    // A progress bar writes one line again and again.
+    for (std::size_t part_start = 0; part_start <= plain.size();) {
+      const std::size_t end = std::min(plain.find('\r', part_start), plain.size());
+      const std::string_view part(plain.data() + part_start, end - part_start);
+      for (const TakeLine take : line_readers)
         if (take(part, builder)) break;
-      from = end + 1;
+      part_start = end + 1;
     }
   }
   end_deepspeed_step(builder);
   TrainingLog log = builder.take();
-  const auto says_much = [](const LoggedTraining& run) {
+  const auto has_figures = [](const LoggedTraining& run) {
     return !run.iterations.empty() || !run.memory.empty();
   };
-  if (!std::ranges::any_of(log.runs, says_much))
+  if (!std::ranges::any_of(log.runs, has_figures))
     throw trace::TraceError(fmt::format(
-        "{}: no line of it says how long an iteration took, as Megatron-LM's 'elapsed time per "
+        "{}: no line gives the time of an iteration, as Megatron-LM's 'elapsed time per "
         "iteration (ms): ..' does at each --log-interval",
         source.name()));
   return log;

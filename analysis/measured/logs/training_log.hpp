@@ -8,11 +8,11 @@
 
 namespace pipewright::analysis {
 
-// Whether a line is of a log that can be read: see `log_formats`.
+// Returns true if the line belongs to a log that can be read: see `input_formats`.
 bool is_log_line(std::string_view line);
 
-// Reads the lines that training programs print, whatever a launcher puts before them. Throws
-// trace::TraceError, also where no line has an iteration.
+// Reads the lines that training programs print, with any prefixes of launchers. Throws
+// trace::TraceError, also if no line has an iteration.
 TrainingLog read_training_log(const std::filesystem::path& file, const ReadProgress& progress = {});
 
 }  // namespace pipewright::analysis

@@ -8,46 +8,48 @@ namespace {
 
 using trace::MemoryCategory;
 
-// torch.profiler's categories of memory (torch/profiler/_memory_profiler.py).
-struct Named {
+// Memory categories of torch.profiler (torch/profiler/_memory_profiler.py).
+struct ProfilerCategory {
   std::string_view name;
   MemoryCategory category;
 };
-constexpr std::array profiler_categories{Named{"PARAMETER", MemoryCategory::weights},
-                                         Named{"GRADIENT", MemoryCategory::gradients},
-                                         Named{"OPTIMIZER_STATE", MemoryCategory::optimizer},
-                                         Named{"ACTIVATION", MemoryCategory::activations}};
+constexpr std::array profiler_categories{
+    ProfilerCategory{"PARAMETER", MemoryCategory::weights},
+    ProfilerCategory{"GRADIENT", MemoryCategory::gradients},
+    ProfilerCategory{"OPTIMIZER_STATE", MemoryCategory::optimizer},
+    ProfilerCategory{"ACTIVATION", MemoryCategory::activations}};
 
-// A stack is of the first mark that one of its frames has: an optimizer that makes its state in
-// its step is called by no forward pass, and a buffer of gradients is made by a constructor.
-struct Mark {
-  std::string_view file;  // a part of the file's name; empty: any
-  std::string_view name;  // of the function, or a part of it; empty: any
+// Marks of stack frames. The first mark in this order that any frame has decides: an optimizer that
+// creates its state in its step is not called by a forward pass, and a gradient buffer is made by a
+// constructor.
+struct FrameMark {
+  std::string_view file;  // Part of the file name; empty for any.
+  std::string_view name;  // Part of the function name; empty for any.
   MemoryCategory category;
 };
-constexpr std::array marks{
-    Mark{"torch/optim/", "", MemoryCategory::optimizer},
-    Mark{"/optimizer/", "step", MemoryCategory::optimizer},
-    Mark{"/optimizer/", "init_state", MemoryCategory::optimizer},
-    Mark{"distrib_optimizer.py", "", MemoryCategory::optimizer},
-    Mark{"apex/optimizers/", "", MemoryCategory::optimizer},
-    Mark{"deepspeed/ops/adam/", "", MemoryCategory::optimizer},
-    Mark{"param_and_grad_buffer.py", "", MemoryCategory::gradients},
-    Mark{"", "AccumulateGrad", MemoryCategory::gradients},
-    Mark{"", "forward", MemoryCategory::activations},
-    Mark{"torch/nn/modules/", "__init__", MemoryCategory::weights},
-    Mark{"torch/nn/modules/module.py", "_apply", MemoryCategory::weights},
-    Mark{"torch/nn/modules/module.py", "to_empty", MemoryCategory::weights},
-    Mark{"tensor_parallel/layers.py", "_initialize_affine_weight", MemoryCategory::weights},
+constexpr std::array frame_marks{
+    FrameMark{"torch/optim/", "", MemoryCategory::optimizer},
+    FrameMark{"/optimizer/", "step", MemoryCategory::optimizer},
+    FrameMark{"/optimizer/", "init_state", MemoryCategory::optimizer},
+    FrameMark{"distrib_optimizer.py", "", MemoryCategory::optimizer},
+    FrameMark{"apex/optimizers/", "", MemoryCategory::optimizer},
+    FrameMark{"deepspeed/ops/adam/", "", MemoryCategory::optimizer},
+    FrameMark{"param_and_grad_buffer.py", "", MemoryCategory::gradients},
+    FrameMark{"", "AccumulateGrad", MemoryCategory::gradients},
+    FrameMark{"", "forward", MemoryCategory::activations},
+    FrameMark{"torch/nn/modules/", "__init__", MemoryCategory::weights},
+    FrameMark{"torch/nn/modules/module.py", "_apply", MemoryCategory::weights},
+    FrameMark{"torch/nn/modules/module.py", "to_empty", MemoryCategory::weights},
+    FrameMark{"tensor_parallel/layers.py", "_initialize_affine_weight", MemoryCategory::weights},
 };
 
-bool has(std::string_view text, std::string_view part) {
+bool contains_part(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-const PickleValue* frames_of(const Pickle& pickle, const PickleValue& entry) {
+const PickleValue* stack_frames(const Pickle& pickle, const PickleValue& entry) {
   if (const PickleValue* const frames = pickle.find(entry, "frames")) return frames;
-  // Until PyTorch 2.1 blocks have a history, of which the first is what they hold.
+  // Blocks of PyTorch 2.1 and older have a history, whose first entry is their current content.
   const PickleValue* const history = pickle.find(entry, "history");
   if (history == nullptr || history->items.empty()) return nullptr;
   return pickle.find(pickle.at(history->items.front()), "frames");
@@ -60,17 +62,18 @@ std::optional<MemoryCategory> allocation_kind(const Pickle& pickle, const Pickle
   const PickleValue* const number = pickle.find(entry, "category");
   if (names != nullptr && number != nullptr && number->kind == PickleValue::Kind::integer &&
       number->integer >= 0 && number->integer < static_cast<std::int64_t>(names->items.size()))
-    for (const Named& one : profiler_categories)
-      if (pickle.at(names->items[static_cast<std::size_t>(number->integer)]).text == one.name)
-        return one.category;
+    for (const ProfilerCategory& profiler_category : profiler_categories)
+      if (pickle.at(names->items[static_cast<std::size_t>(number->integer)]).text ==
+          profiler_category.name)
+        return profiler_category.category;
 
-  const PickleValue* const frames = frames_of(pickle, entry);
+  const PickleValue* const frames = stack_frames(pickle, entry);
   if (frames == nullptr) return std::nullopt;
-  for (const Mark& mark : marks)
-    for (const std::uint32_t place : frames->items) {
-      const PickleValue& frame = pickle.at(place);
-      if (has(pickle.text(frame, "filename"), mark.file) &&
-          has(pickle.text(frame, "name"), mark.name))
+  for (const FrameMark& mark : frame_marks)
+    for (const std::uint32_t index : frames->items) {
+      const PickleValue& frame = pickle.at(index);
+      if (contains_part(pickle.text(frame, "filename"), mark.file) &&
+          contains_part(pickle.text(frame, "name"), mark.name))
         return mark.category;
     }
   return std::nullopt;

@@ -7,8 +7,9 @@
 
 namespace pipewright::analysis {
 
-// What a block was allocated for, by the category that PyTorch's memory profiler gave the entry of
-// a snapshot, or by the functions that it was allocated in; empty where neither tells.
+// Returns the purpose of an allocation: the category that PyTorch's memory profiler gave the entry
+// of a snapshot, otherwise the one that follows from the functions on its stack. No value if
+// neither tells.
 std::optional<trace::MemoryCategory> allocation_kind(const Pickle& pickle,
                                                      const PickleValue& entry);
 

@@ -12,9 +12,9 @@
 
 namespace pipewright::analysis {
 
-using Kind = PickleValue::Kind;
+using ValueKind = PickleValue::Kind;
 
-// The machine that pickles are programs of (Lib/pickletools.py), without what calls anything.
+// Stack machine that runs pickles (Lib/pickletools.py), without the opcodes that call anything.
 class PickleReader {
  public:
   PickleReader(TextSource& source, std::istream& stream) : source_(source), stream_(stream) {}
@@ -32,9 +32,9 @@ class PickleReader {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const {
+  [[noreturn]] void fail(const std::string& message) const {
     throw trace::TraceError(
-        fmt::format("{}: byte {}: the pickle {}", source_.name(), source_.bytes(), what));
+        fmt::format("{}: byte {}: the pickle {}", source_.name(), source_.bytes(), message));
   }
 
   [[noreturn]] void refuse(int code) const {
@@ -60,26 +60,28 @@ class PickleReader {
   std::string characters(std::uint64_t count) {
     std::string text;
     constexpr std::uint64_t piece = 1U << 16U;
-    while (text.size() < count) {  // a length that is a lie does not fill the memory
-      const std::size_t before = text.size();
-      text.resize(before + static_cast<std::size_t>(std::min(piece, count - before)));
-      stream_.read(text.data() + before, static_cast<std::streamsize>(text.size() - before));
-      if (stream_.gcount() != static_cast<std::streamsize>(text.size() - before))
+    while (text.size() <
+           count) {  // Reading in pieces keeps a wrong length from filling the memory.
+      const std::size_t size = text.size();
+      text.resize(size + static_cast<std::size_t>(std::min(piece, count - size)));
+      stream_.read(text.data() + size, static_cast<std::streamsize>(text.size() - size));
+      if (stream_.gcount() != static_cast<std::streamsize>(text.size() - size))
         fail("is cut short");
     }
     return text;
   }
 
-  // A whole number of so many bytes, the last of which has the sign.
+  // Reads a whole number of this many bytes; the last byte has the sign.
   std::int64_t signed_number(std::uint64_t bytes) {
     if (bytes > 9) fail("has a number of more than 64 bits");
     std::int64_t value = 0;
-    int last = 0;
+    int last_byte = 0;
     for (std::uint64_t i = 0; i < bytes; ++i) {
-      last = static_cast<int>(number(1));
-      if (i < 8) value |= static_cast<std::int64_t>(static_cast<std::uint64_t>(last) << (8 * i));
+      last_byte = static_cast<int>(number(1));
+      if (i < 8)
+        value |= static_cast<std::int64_t>(static_cast<std::uint64_t>(last_byte) << (8 * i));
     }
-    if (bytes > 0 && bytes < 8 && last >= 0x80)
+    if (bytes > 0 && bytes < 8 && last_byte >= 0x80)
       value -= static_cast<std::int64_t>(std::uint64_t{1} << (8 * bytes));
     return value;
   }
@@ -90,32 +92,34 @@ class PickleReader {
     stack_.push_back(static_cast<std::uint32_t>(pickle_.values_.size()));
     pickle_.values_.push_back(std::move(value));
   }
-  void push_integer(std::int64_t value) { push({.kind = Kind::integer, .integer = value}); }
-  void push_text(std::uint64_t length) { push({.kind = Kind::text, .text = characters(length)}); }
+  void push_integer(std::int64_t value) { push({.kind = ValueKind::integer, .integer = value}); }
+  void push_text(std::uint64_t length) {
+    push({.kind = ValueKind::text, .text = characters(length)});
+  }
   std::uint32_t pop() {
     if (stack_.empty() || (!marks_.empty() && stack_.size() <= marks_.back()))
-      fail("takes a value where there is none");
-    const std::uint32_t place = stack_.back();
+      fail("takes a value from an empty stack");
+    const std::uint32_t index = stack_.back();
     stack_.pop_back();
-    return place;
+    return index;
   }
   std::vector<std::uint32_t> pop_to_mark() {
-    if (marks_.empty()) fail("takes values up to a mark where there is none");
+    if (marks_.empty()) fail("takes values up to a missing mark");
     const auto from = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
     std::vector<std::uint32_t> items(from, stack_.end());
     stack_.erase(from, stack_.end());
     marks_.pop_back();
     return items;
   }
-  PickleValue& top(Kind kind) {
-    if (stack_.empty()) fail("takes a value where there is none");
+  PickleValue& top(ValueKind kind) {
+    if (stack_.empty()) fail("takes a value from an empty stack");
     PickleValue& value = pickle_.values_[stack_.back()];
-    if (value.kind != kind) fail("adds an item to what has none");
+    if (value.kind != kind) fail("adds an item to a value that is not a container");
     return value;
   }
-  void extend(Kind kind, const std::vector<std::uint32_t>& items) {
+  void extend(ValueKind kind, const std::vector<std::uint32_t>& items) {
     PickleValue& value = top(kind);
-    if (kind == Kind::dictionary && items.size() % 2 != 0) fail("has a key without a value");
+    if (kind == ValueKind::dictionary && items.size() % 2 != 0) fail("has a key without a value");
     value.items.insert(value.items.end(), items.begin(), items.end());
   }
 
@@ -123,7 +127,7 @@ class PickleReader {
     switch (code) {
       case 0x80:  // PROTO
         if (const auto protocol = number(1); protocol > 5)
-          fail(fmt::format("is of protocol {}; 2 to 5 are read", protocol));
+          fail(fmt::format("has protocol {}; protocols 2 to 5 can be read", protocol));
         return true;
       case 0x95:  // FRAME
         number(8);
@@ -132,7 +136,7 @@ class PickleReader {
         return push({}), true;
       case 0x88:  // NEWTRUE
       case 0x89:  // NEWFALSE
-        return push({.kind = Kind::boolean, .integer = code == 0x88}), true;
+        return push({.kind = ValueKind::boolean, .integer = code == 0x88}), true;
       case 'J':
         return push_integer(static_cast<std::int32_t>(number(4))), true;
       case 'K':
@@ -143,10 +147,10 @@ class PickleReader {
         return push_integer(signed_number(number(1))), true;
       case 0x8b:  // LONG4
         return push_integer(signed_number(number(4))), true;
-      case 'G': {  // the other end first
+      case 'G': {  // Big-endian, unlike all other numbers.
         std::uint64_t bits = 0;
         for (int i = 0; i < 8; ++i) bits = bits << 8U | number(1);
-        return push({.kind = Kind::real, .real = std::bit_cast<double>(bits)}), true;
+        return push({.kind = ValueKind::real, .real = std::bit_cast<double>(bits)}), true;
       }
       case 'U':   // SHORT_BINSTRING
       case 'C':   // SHORT_BINBYTES
@@ -169,11 +173,11 @@ class PickleReader {
       case '(':
         return marks_.push_back(stack_.size()), true;
       case '}':
-        return push({.kind = Kind::dictionary}), true;
+        return push({.kind = ValueKind::dictionary}), true;
       case ']':
-        return push({.kind = Kind::list}), true;
+        return push({.kind = ValueKind::list}), true;
       case ')':
-        return push({.kind = Kind::tuple}), true;
+        return push({.kind = ValueKind::tuple}), true;
       case 't':
         return push_tuple(pop_to_mark()), true;
       case 0x85:  // TUPLE1, TUPLE2, TUPLE3
@@ -185,54 +189,54 @@ class PickleReader {
       }
       case 'a': {
         const std::uint32_t item = pop();
-        return extend(Kind::list, {item}), true;
+        return extend(ValueKind::list, {item}), true;
       }
       case 'e': {
         const auto items = pop_to_mark();
-        return extend(Kind::list, items), true;
+        return extend(ValueKind::list, items), true;
       }
       case 's': {
         const std::uint32_t value = pop();
         const std::uint32_t key = pop();
-        return extend(Kind::dictionary, {key, value}), true;
+        return extend(ValueKind::dictionary, {key, value}), true;
       }
       case 'u': {
         const auto items = pop_to_mark();
-        return extend(Kind::dictionary, items), true;
+        return extend(ValueKind::dictionary, items), true;
       }
       default:
         return false;
     }
   }
   void push_tuple(std::vector<std::uint32_t> items) {
-    push({.kind = Kind::tuple, .items = std::move(items)});
+    push({.kind = ValueKind::tuple, .items = std::move(items)});
   }
 
   bool memo(int code) {
     switch (code) {
       case 0x94:  // MEMOIZE
-        return remember(memo_.size()), true;
+        return store(memo_.size()), true;
       case 'q':
-        return remember(number(1)), true;
+        return store(number(1)), true;
       case 'r':
-        return remember(number(4)), true;
+        return store(number(4)), true;
       case 'h':
-        return recall(number(1)), true;
+        return load(number(1)), true;
       case 'j':
-        return recall(number(4)), true;
+        return load(number(4)), true;
       default:
         return false;
     }
   }
-  void remember(std::uint64_t place) {
-    if (stack_.empty()) fail("remembers a value where there is none");
-    // Places are given one after another.
-    if (place > memo_.size() + 1) fail("remembers a value at a place far away");
+  void store(std::uint64_t place) {
+    if (stack_.empty()) fail("stores a value from an empty stack");
+    // Places of the memo are used in order.
+    if (place > memo_.size() + 1) fail("stores a value at an implausible place");
     if (place >= memo_.size()) memo_.resize(place + 1);
     memo_[place] = stack_.back();
   }
-  void recall(std::uint64_t place) {
-    if (place >= memo_.size()) fail("recalls what it does not remember");
+  void load(std::uint64_t place) {
+    if (place >= memo_.size()) fail("recalls a value that was not stored");
     stack_.push_back(memo_[place]);
   }
 
@@ -245,23 +249,23 @@ class PickleReader {
 };
 
 const PickleValue* Pickle::find(const PickleValue& dictionary, std::string_view key) const {
-  if (dictionary.kind != Kind::dictionary) return nullptr;
+  if (dictionary.kind != ValueKind::dictionary) return nullptr;
   for (std::size_t i = 0; i + 1 < dictionary.items.size(); i += 2)
     if (const PickleValue& name = values_[dictionary.items[i]];
-        name.kind == Kind::text && name.text == key)
+        name.kind == ValueKind::text && name.text == key)
       return &values_[dictionary.items[i + 1]];
   return nullptr;
 }
 
 std::int64_t Pickle::integer(const PickleValue& dictionary, std::string_view key) const {
-  const PickleValue* const found = find(dictionary, key);
-  return found != nullptr && found->kind == Kind::integer ? found->integer : 0;
+  const PickleValue* const value = find(dictionary, key);
+  return value != nullptr && value->kind == ValueKind::integer ? value->integer : 0;
 }
 
 std::string_view Pickle::text(const PickleValue& dictionary, std::string_view key) const {
-  const PickleValue* const found = find(dictionary, key);
-  return found != nullptr && found->kind == Kind::text ? std::string_view(found->text)
-                                                       : std::string_view();
+  const PickleValue* const value = find(dictionary, key);
+  return value != nullptr && value->kind == ValueKind::text ? std::string_view(value->text)
+                                                            : std::string_view();
 }
 
 Pickle read_pickle(const std::filesystem::path& file, const ReadProgress& progress) {

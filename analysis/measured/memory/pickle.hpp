@@ -11,7 +11,7 @@
 
 namespace pipewright::analysis {
 
-// One value of a pickle; items are places in the pickle, of a dictionary keys and values in turn.
+// A value of a pickle. Items are indices of values; a dictionary alternates keys and values.
 struct PickleValue {
   enum class Kind : std::uint8_t { none, boolean, integer, real, text, list, tuple, dictionary };
   Kind kind = Kind::none;
@@ -21,18 +21,17 @@ struct PickleValue {
   std::vector<std::uint32_t> items;
 };
 
-// What Python's pickle.dump writes of dictionaries, lists, tuples, texts, numbers, booleans and
-// None, protocols 2 to 5. Nothing is executed: a pickle that names a class or a function is
-// refused.
+// Content of Python's pickle.dump, protocols 2 to 5: dictionaries, lists, tuples, texts, numbers,
+// booleans and None. Nothing is executed: a pickle that names a class or a function is refused.
 class Pickle {
  public:
   const PickleValue& root() const { return values_.at(root_); }
-  const PickleValue& at(std::uint32_t place) const { return values_.at(place); }
-  // The value of a key of a dictionary; null if it has none, or is no dictionary.
+  const PickleValue& at(std::uint32_t index) const { return values_.at(index); }
+  // Returns the value of a key, or null if there is none or the value is not a dictionary.
   const PickleValue* find(const PickleValue& dictionary, std::string_view key) const;
-  // Whole numbers; 0 where there is none.
+  // Returns the whole number of a key, or 0.
   std::int64_t integer(const PickleValue& dictionary, std::string_view key) const;
-  // Texts; empty where there is none.
+  // Returns the text of a key, or an empty text.
   std::string_view text(const PickleValue& dictionary, std::string_view key) const;
 
  private:
@@ -41,7 +40,7 @@ class Pickle {
   std::uint32_t root_ = 0;
 };
 
-// Throws trace::TraceError with the byte where it is no such pickle.
+// Throws trace::TraceError with the position of the byte that is not valid.
 Pickle read_pickle(const std::filesystem::path& file, const ReadProgress& progress = {});
 
 }  // namespace pipewright::analysis

@@ -11,26 +11,27 @@
 
 namespace pipewright::analysis {
 
-// How much a GPU's allocator had handed out after one of its actions.
+// Bytes that a GPU's allocator had allocated after one of its actions.
 struct AllocatedAt {
-  double time_s = 0;  // from the first recorded action; the action's number where none says when
+  // Time since the first recorded action, or the number of the action if there are no times.
+  double time_s = 0;
   double bytes = 0;
 };
 
-// What torch.cuda.memory._dump_snapshot wrote of the GPU of a process, in bytes. Blocks count as
-// the allocator rounds them, to 512 bytes.
+// Memory of the GPU of a process, in bytes, from torch.cuda.memory._dump_snapshot. Blocks have the
+// sizes of the allocator, which rounds to 512 bytes.
 struct MemorySnapshot {
   std::filesystem::path file;
-  double allocated = 0;  // when it was taken
+  double allocated = 0;  // Bytes when the snapshot was taken.
   double reserved = 0;
-  bool has_history = false;  // of what was allocated and freed before that
+  bool has_history = false;  // The snapshot records earlier allocations.
   double peak_allocated = 0;
   double peak_reserved = 0;
-  // Of the peak, what stacks or categories tell: the optimizer's step, module's construction, what
-  // forward passes keep.
+  // Bytes at the peak by category, as far as stacks or categories tell: the optimizer's step,
+  // construction of modules, activations of forward passes.
   std::map<trace::MemoryCategory, double> at_peak;
-  double untold = 0;                   // the rest
-  std::vector<AllocatedAt> over_time;  // each action of the history
+  double unattributed = 0;             // Bytes at the peak without a category.
+  std::vector<AllocatedAt> over_time;  // State after each action of the history.
 };
 
 // Throws trace::TraceError.

@@ -18,32 +18,36 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr double pixels_per_point = 2;  // of PNG: sharp on screens of high density and in print
-constexpr double most_pixels = 30000;   // along a side; cairo takes 32767
+// Resolution of PNG files: sharp on high-density screens and in print.
+constexpr double pixels_per_point = 2;
+// Largest side of a PNG file; cairo itself is limited to 32767.
+constexpr double max_side_pixels = 30000;
 
-cairo_status_t append(void* bytes, const unsigned char* data, unsigned int size) {
+cairo_status_t append_to_string(void* bytes, const unsigned char* data, unsigned int size) {
   static_cast<std::string*>(bytes)->append(reinterpret_cast<const char*>(data), size);
   return CAIRO_STATUS_SUCCESS;
 }
 
-void check(cairo_status_t status) {
+void check_cairo_status(cairo_status_t status) {
   if (status != CAIRO_STATUS_SUCCESS)
     throw std::logic_error(fmt::format("cairo: {}", cairo_status_to_string(status)));
 }
 
 double png_scale(double width, double height) {
-  return std::min(pixels_per_point, most_pixels / std::max(width, height));
+  return std::min(pixels_per_point, max_side_pixels / std::max(width, height));
 }
 
 cairo_surface_t* make_surface(PictureKind kind, double width, double height, std::string& bytes) {
   if (kind == PictureKind::svg) {
-    cairo_surface_t* svg = cairo_svg_surface_create_for_stream(append, &bytes, width, height);
+    cairo_surface_t* svg =
+        cairo_svg_surface_create_for_stream(append_to_string, &bytes, width, height);
     cairo_svg_surface_set_document_unit(svg, CAIRO_SVG_UNIT_PX);
     return svg;
   }
   if (kind == PictureKind::pdf) {
-    cairo_surface_t* pdf = cairo_pdf_surface_create_for_stream(append, &bytes, width, height);
-    // Without these the file would tell when it was written.
+    cairo_surface_t* pdf =
+        cairo_pdf_surface_create_for_stream(append_to_string, &bytes, width, height);
+    // Fixed dates keep equal pictures equal byte for byte.
     for (const auto date : {CAIRO_PDF_METADATA_CREATE_DATE, CAIRO_PDF_METADATA_MOD_DATE})
       cairo_pdf_surface_set_metadata(pdf, date, "2000-01-01T00:00:00Z");
     return pdf;
@@ -56,12 +60,13 @@ cairo_surface_t* make_surface(PictureKind kind, double width, double height, std
   return image;
 }
 
-// cairo numbers the surfaces of a process and writes the number into the file.
+// Removes the running number of the surface, which cairo writes into SVG files and which depends on
+// how many pictures the process has drawn.
 void remove_surface_number(std::string& svg) {
   constexpr std::string_view opening = "<g id=\"surface";
-  const std::size_t at = svg.find(opening);
-  if (at == std::string::npos) return;
-  const std::size_t number = at + opening.size();
+  const std::size_t start = svg.find(opening);
+  if (start == std::string::npos) return;
+  const std::size_t number = start + opening.size();
   svg.erase(number, svg.find('"', number) - number);
 }
 
@@ -92,7 +97,7 @@ class CairoCanvas final : public Canvas {
   void set_font(const TextStyle& style);
 
   PictureKind kind_;
-  std::string bytes_;  // cairo writes to it as long as the surface lives
+  std::string bytes_;  // cairo appends to this string while the surface lives.
   std::unique_ptr<cairo_surface_t, Destroy> surface_;
   std::unique_ptr<cairo_t, Destroy> context_;
 };
@@ -101,7 +106,7 @@ CairoCanvas::CairoCanvas(PictureKind kind, double width, double height)
     : kind_(kind),
       surface_(make_surface(kind, width, height, bytes_)),
       context_(cairo_create(surface_.get())) {
-  check(cairo_status(context_.get()));
+  check_cairo_status(cairo_status(context_.get()));
   set_colour({1, 1, 1});
   cairo_paint(context_.get());
 }
@@ -165,7 +170,7 @@ void CairoCanvas::hatch(double left, double top, double right, double bottom) {
   cairo_save(context_.get());
   rectangle(left, top, right, bottom);
   cairo_clip(context_.get());
-  // Lines of one grid for the whole page, so that neighbours match.
+  // All hatches of a page use one grid of lines, so that neighbouring areas match.
   const double first = std::floor((left + top) / spacing) * spacing;
   for (double sum = first; sum < right + bottom + spacing; sum += spacing) {
     cairo_move_to(context_.get(), sum - top, top);
@@ -205,12 +210,13 @@ std::string CairoCanvas::fitted(std::string_view words, double width, const Text
 }
 
 std::string CairoCanvas::finish() {
-  check(cairo_status(context_.get()));
+  check_cairo_status(cairo_status(context_.get()));
   context_.reset();
   if (kind_ == PictureKind::png)
-    check(cairo_surface_write_to_png_stream(surface_.get(), append, &bytes_));
+    check_cairo_status(
+        cairo_surface_write_to_png_stream(surface_.get(), append_to_string, &bytes_));
   cairo_surface_finish(surface_.get());
-  check(cairo_surface_status(surface_.get()));
+  check_cairo_status(cairo_surface_status(surface_.get()));
   surface_.reset();
   if (kind_ == PictureKind::svg) remove_surface_number(bytes_);
   return std::move(bytes_);

@@ -27,7 +27,7 @@ struct Point {
   double y;
 };
 
-// A page of one of the kinds of pictures, in points from its upper left corner. y of a text is its
+// A page of a picture. Coordinates are points from the upper left corner; the y of a text is its
 // base line.
 class Canvas {
  public:
@@ -36,28 +36,31 @@ class Canvas {
   Canvas& operator=(const Canvas&) = delete;
   virtual ~Canvas() = default;
 
-  // Paths gather rectangles until they are filled, all in one colour, or outlined.
+  // Rectangles and polygons collect in a path until fill() or outline() draws the whole path in one
+  // colour.
   virtual void rectangle(double left, double top, double right, double bottom) = 0;
   virtual void polygon(std::span<const Point> corners) = 0;
   virtual void fill(Colour colour) = 0;
   virtual void outline(Colour colour, double width) = 0;
   virtual void line(double x0, double y0, double x1, double y1, Colour colour, double width) = 0;
-  virtual void path(std::span<const Point> points, Colour colour, double width) = 0;  // open
+  // The path stays open.
+  virtual void path(std::span<const Point> points, Colour colour, double width) = 0;
   virtual void dashes(double x0, double y0, double x1, double y1, Colour colour, double width) = 0;
   virtual void dot(double x, double y, double radius, Colour colour) = 0;
-  // Diagonal lines on a light ground.
+  // Fills the area with diagonal lines on a light ground.
   virtual void hatch(double left, double top, double right, double bottom) = 0;
 
-  // Bytes that are no UTF-8 and control characters are drawn as U+FFFD.
+  // Draws bytes that are not UTF-8 and control characters as U+FFFD.
   virtual void text(double x, double y, std::string_view words, const TextStyle& style) = 0;
   virtual double text_width(std::string_view words, const TextStyle& style) = 0;
-  // Cut with an ellipsis where it is wider than `width`.
+  // Returns `words`, cut with an ellipsis if they are wider than `width`.
   virtual std::string fitted(std::string_view words, double width, const TextStyle& style) = 0;
 
-  virtual std::string finish() = 0;  // the file's bytes; nothing can be drawn after it
+  // Returns the bytes of the file. Nothing can be drawn afterwards.
+  virtual std::string finish() = 0;
 };
 
-// One that cairo draws.
+// Makes a canvas that cairo draws.
 std::unique_ptr<Canvas> make_canvas(PictureKind kind, double width, double height);
 
 }  // namespace pipewright::analysis

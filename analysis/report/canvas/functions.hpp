@@ -4,7 +4,7 @@
 
 namespace pipewright::analysis {
 
-// What the part of the program that loads cairo is for.
+// Functions of the canvas module, the part of the program that loads cairo.
 struct CanvasFunctions {
   decltype(&analysis::make_canvas) make_canvas;
 };

@@ -14,18 +14,18 @@ struct Swatch {
   Kind kind = Kind::field;
 };
 
-// A legend from `left` to `right`, in as many lines as it takes; the first stands on `baseline`.
-// Gives the base line of the last one; draws nothing where `really` is false. Included by .cpp
-// files only.
+// Draws a legend from `left` to `right` in as many lines as it needs, the first of them on
+// `baseline`, and returns the base line of the last one. Only measures if `draw` is false. Only
+// .cpp files include this header.
 double draw_swatches(Canvas& canvas, const std::vector<Swatch>& swatches, double left, double right,
-                     double baseline, bool really = true);
+                     double baseline, bool draw = true);
 
-inline constexpr double legend_line = 17;  // from one line to the next
+inline constexpr double legend_line = 17;  // Distance between the base lines of a legend.
 
-// The line above a picture: a name, which takes at most this part of it, and details in fainter ink
-// as far as there is room.
+// Draws the line above a picture: a bold name that takes at most `max_name_share` of the width,
+// then details in fainter ink, cut to the remaining width.
 void draw_heading(Canvas& canvas, double left, double right, double baseline,
-                  const std::string& name, const std::string& details, double most_of_name = 0.7);
+                  const std::string& name, const std::string& details, double max_name_share = 0.7);
 
 void draw_cross(Canvas& canvas, double x, double y, Colour colour);
 

@@ -11,40 +11,42 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr double dot_radius = 4;
-constexpr double gap = 4;  // between a dot and its name
+constexpr double label_dot_radius = 4;
+constexpr double label_distance = 4;  // Gap between a dot and its label.
 
-// Around a dot: right and left of it, above and below, and in the corners.
-std::array<Area, 8> around(const Named& dot, double away) {
-  const double x = dot_radius + gap + away;
+// Possible places of a label around its dot, in order of preference: right, left, above, below and
+// the corners.
+std::array<Area, 8> places_around(const LabelledDot& dot, double distance) {
+  const double x = label_dot_radius + label_distance + distance;
   const double middle = dot.y - dot.height / 2;
   const double above = dot.y - x - dot.height;
   const double below = dot.y + x;
-  const auto at = [&](double left, double top) {
+  const auto area_at = [&](double left, double top) {
     return Area{left, top, left + dot.width, top + dot.height};
   };
   const double right = dot.x + x;
   const double left = dot.x - x - dot.width;
   const double centre = dot.x - dot.width / 2;
-  return {at(right, middle), at(right, above), at(centre, above), at(right, below),
-          at(centre, below), at(left, middle), at(left, above),   at(left, below)};
+  return {area_at(right, middle), area_at(right, above),  area_at(centre, above),
+          area_at(right, below),  area_at(centre, below), area_at(left, middle),
+          area_at(left, above),   area_at(left, below)};
 }
 
-bool within(const Area& inner, const Area& outer) {
+bool lies_within(const Area& inner, const Area& outer) {
   return inner.left >= outer.left && inner.right <= outer.right && inner.top >= outer.top &&
          inner.bottom <= outer.bottom;
 }
 
 }  // namespace
 
-double round_step(double least) {
-  const double power = std::pow(10, std::floor(std::log10(least)));
+double round_step(double min_step) {
+  const double power = std::pow(10, std::floor(std::log10(min_step)));
   for (const double digit : {1.0, 2.0, 5.0})
-    if (digit * power >= least * (1 - 1e-9)) return digit * power;
+    if (digit * power >= min_step * (1 - 1e-9)) return digit * power;
   return 10 * power;
 }
 
-TimeTicks time_ticks(double span_s, int most) {
+TimeTicks time_ticks(double span_s, int max_steps) {
   struct Unit {
     const char* name;
     double per_s;
@@ -54,35 +56,36 @@ TimeTicks time_ticks(double span_s, int most) {
   while (span_s * unit->per_s < 1 && std::next(unit) != units.end()) ++unit;
 
   const double span = span_s * unit->per_s;
-  const double step = round_step(span / most);
+  const double step = round_step(span / max_steps);
   const int decimals = std::max(0, -static_cast<int>(std::floor(std::log10(step) + 1e-9)));
-  TimeTicks found{{}, unit->name};
+  TimeTicks result{{}, unit->name};
   for (int i = 0; i * step <= span * (1 + 1e-9); ++i)
-    found.ticks.push_back({i * step / unit->per_s, fmt::format("{:.{}f}", i * step, decimals)});
-  return found;
+    result.ticks.push_back({i * step / unit->per_s, fmt::format("{:.{}f}", i * step, decimals)});
+  return result;
 }
 
 bool overlap(const Area& a, const Area& b) {
   return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 }
 
-std::vector<std::optional<Area>> place_labels(const std::vector<Named>& dots,
+std::vector<std::optional<Area>> place_labels(const std::vector<LabelledDot>& dots,
                                               const std::vector<Area>& obstacles,
                                               const Area& page) {
   std::vector<Area> taken = obstacles;
-  for (const Named& dot : dots)
-    taken.push_back(
-        {dot.x - dot_radius, dot.y - dot_radius, dot.x + dot_radius, dot.y + dot_radius});
+  for (const LabelledDot& dot : dots)
+    taken.push_back({dot.x - label_dot_radius, dot.y - label_dot_radius, dot.x + label_dot_radius,
+                     dot.y + label_dot_radius});
   const auto is_free = [&](const Area& area) {
-    return within(area, page) &&
-           std::ranges::none_of(taken, [&](const Area& other) { return overlap(area, other); });
+    return lies_within(area, page) && std::ranges::none_of(taken, [&](const Area& obstacle) {
+             return overlap(area, obstacle);
+           });
   };
   std::vector<std::optional<Area>> places;
-  for (const Named& dot : dots) {
+  for (const LabelledDot& dot : dots) {
     std::optional<Area> place;
     constexpr double farthest = 90;
-    for (double away = 0; away <= farthest && !place; away += 6)
-      for (const Area& area : around(dot, away))
+    for (double distance = 0; distance <= farthest && !place; distance += 6)
+      for (const Area& area : places_around(dot, distance))
         if (!place && is_free(area)) place = area;
     if (place) taken.push_back(*place);
     places.push_back(place);
@@ -93,13 +96,13 @@ std::vector<std::optional<Area>> place_labels(const std::vector<Named>& dots,
 std::vector<double> Scale::ticks() const {
   std::vector<double> values;
   for (double i = std::ceil(from / step - 1e-9); i * step <= to; ++i)
-    values.push_back(i * step + 0.0);  // -0 becomes 0
+    values.push_back(i * step + 0.0);  // Adding 0 turns -0 into 0.
   return values;
 }
 
-Scale scale_of(double from, double to, double start, double end, int most) {
+Scale scale_of(double from, double to, double start, double end, int max_steps) {
   const double span = std::max({to - from, std::abs(to) * 1e-6, 1e-9});
-  const double step = round_step(span / most);
+  const double step = round_step(span / max_steps);
   const double low = std::max(0.0, (std::floor(from / step + 1e-9) - 0.25) * step);
   return {low, (std::ceil((from + span) / step - 1e-9) + 0.25) * step, start, end, step};
 }
@@ -122,7 +125,7 @@ void draw_axes(Canvas& canvas, const PlotAxes& axes) {
 void name_dots(Canvas& canvas, const std::vector<NamedDot>& named,
                const std::vector<Area>& obstacles, const Area& plot) {
   constexpr TextStyle style{.size = 9.5};
-  std::vector<Named> dots;
+  std::vector<LabelledDot> dots;
   std::vector<std::string> words;
   for (const NamedDot& dot : named) {
     words.push_back(canvas.fitted(dot.name, (plot.right - plot.left) * 0.4, style));
@@ -132,7 +135,7 @@ void name_dots(Canvas& canvas, const std::vector<NamedDot>& named,
   for (std::size_t i = 0; i < dots.size(); ++i) {
     if (!places[i]) continue;
     const Area& place = *places[i];
-    // A thread to the dot where the name had to go away from it.
+    // A thin line connects a label that had to move away with its dot.
     const double near_x = std::clamp(dots[i].x, place.left, place.right);
     const double near_y = std::clamp(dots[i].y, place.top, place.bottom);
     if (std::hypot(near_x - dots[i].x, near_y - dots[i].y) > 12)

@@ -7,7 +7,7 @@
 
 #include "analysis/report/palette.hpp"
 
-// What plots share: ticks of axes, scales, and names beside dots.
+// Parts that plots share: axis ticks, scales, and labels beside dots.
 namespace pipewright::analysis {
 
 class Canvas;
@@ -17,16 +17,17 @@ struct Tick {
   std::string label;
 };
 
-// Ticks from 0 to the end of a span, 1, 2 or 5 x 10^k units apart.
+// Ticks from 0 to the end of a time span, 1, 2 or 5 x 10^k units apart.
 struct TimeTicks {
   std::vector<Tick> ticks;
-  std::string unit;  // of the labels: s, ms, us or ns
+  std::string unit;  // Unit of the labels: s, ms, us or ns.
 };
 
-// The least of 1, 2 or 5 x 10^k that is not below `least`.
-double round_step(double least);
+// Returns the smallest number of the form 1, 2 or 5 x 10^k that is at least `min_step`.
+double round_step(double min_step);
 
-TimeTicks time_ticks(double span_s, int most);  // at most so many steps
+// Divides the span into at most `max_steps` steps.
+TimeTicks time_ticks(double span_s, int max_steps);
 
 struct Area {
   double left, top, right, bottom;
@@ -34,36 +35,39 @@ struct Area {
 
 bool overlap(const Area& a, const Area& b);
 
-// A dot to be named, by a text of this size.
-struct Named {
+// Position of a dot, and the size of its label.
+struct LabelledDot {
   double x, y;
   double width, height;
 };
 
-// Where each name goes: beside its dot, or else farther and farther off, clear of all dots, of the
-// names before it and of `obstacles`, within `page`. Without a value: there is no room.
-std::vector<std::optional<Area>> place_labels(const std::vector<Named>& dots,
+// Chooses a place for the label of each dot: beside the dot if possible, otherwise at growing
+// distances, within `page` and clear of all dots, earlier labels and `obstacles`. A label without a
+// value found no room.
+std::vector<std::optional<Area>> place_labels(const std::vector<LabelledDot>& dots,
                                               const std::vector<Area>& obstacles, const Area& page);
 
-inline constexpr Colour line_colour{0.000, 0.447, 0.698};  // Okabe and Ito's blue and vermilion
+// Blue and vermilion of the palette by Okabe and Ito.
+inline constexpr Colour line_colour{0.000, 0.447, 0.698};
 inline constexpr Colour dot_colour{0.835, 0.369, 0.000};
 inline constexpr Colour grid_colour{0.90, 0.91, 0.92};
 
-// From values to places on the page.
+// Linear map from values to positions on the page.
 struct Scale {
-  double from, to;    // of the values
-  double start, end;  // on the page
-  double step;        // between grid lines, in values
+  double from, to;    // Range of values.
+  double start, end;  // Range on the page, in points.
+  double step;        // Distance between grid lines, in values.
   double operator()(double value) const {
     return start + (value - from) / (to - from) * (end - start);
   }
   std::vector<double> ticks() const;
 };
 
-// Whole steps around the values, and something to divide by where they are all equal.
-Scale scale_of(double from, double to, double start, double end, int most);
+// Makes a scale that covers the values in at most `max_steps` whole steps. Equal values get a range
+// that is not empty.
+Scale scale_of(double from, double to, double start, double end, int max_steps);
 
-// The grid and the numbers of both axes, with words below them.
+// Grid, tick labels and titles of both axes.
 struct PlotAxes {
   Area plot;
   Scale x, y;
@@ -74,11 +78,11 @@ void draw_axes(Canvas& canvas, const PlotAxes& axes);
 
 struct NamedDot {
   std::string name;
-  double x, y;  // on the page
+  double x, y;  // Position on the page, in points.
 };
 
-// Names beside their dots, clear of each other and of `obstacles`; one for which there is no room
-// is left out.
+// Draws names beside their dots, clear of each other and of `obstacles`. A name for which there is
+// no room is left out.
 void name_dots(Canvas& canvas, const std::vector<NamedDot>& named,
                const std::vector<Area>& obstacles, const Area& plot);
 

@@ -15,12 +15,12 @@
 namespace pipewright::analysis {
 namespace {
 
-// The threads of a device, in the order of the viewer. All but passes have one for each of those
-// that run at once.
-enum class Group : std::uint8_t { passes, sends, receives, collectives, steps };
-constexpr std::array<const char*, 5> group_names{"passes", "sends", "receives", "collectives",
-                                                 "optimizer"};
-constexpr std::uint32_t groups = group_names.size();
+// Kinds of threads of a device, in the order of the viewer. Each kind except passes has as many
+// threads as rows of it run at once.
+enum class ThreadGroup : std::uint8_t { passes, sends, receives, collectives, steps };
+constexpr std::array<const char*, 5> thread_group_names{"passes", "sends", "receives",
+                                                        "collectives", "optimizer"};
+constexpr std::uint32_t thread_groups = thread_group_names.size();
 
 class ChromeExport final : public trace::Sink {
  public:
@@ -40,23 +40,26 @@ class ChromeExport final : public trace::Sink {
 
  private:
   struct Device {
-    std::array<Lanes, groups> lanes;
-    std::array<std::uint32_t, groups> named{};  // threads that have their name
+    std::array<Lanes, thread_groups> lanes;
+    // Number of threads of each group that already have a name.
+    std::array<std::uint32_t, thread_groups> named_threads{};
   };
-  static std::uint32_t process_of(std::uint32_t device) { return device + 1; }  // 0 is idle
-  Track track(std::uint32_t device, Group group, std::uint32_t lane);
-  Track lane(std::uint32_t device, Group group, std::int64_t start, std::int64_t end);
+  // Process 0 means idle in viewers.
+  static std::uint32_t process_of(std::uint32_t device) { return device + 1; }
+  Track track(std::uint32_t device, ThreadGroup group, std::uint32_t lane);
+  Track lane(std::uint32_t device, ThreadGroup group, std::int64_t start, std::int64_t end);
   void draw(const std::optional<Handover>& handover);
-  void draw(const trace::StepRow& row, double all_reduced);
+  void draw(const trace::StepRow& row, double last_reduction);
 
   ChromeEvents events_;
   std::vector<Device> devices_;
-  std::vector<std::array<double, trace::pass_kinds>> in_passes_;  // by stage, seconds
+  // Waits of passes for collectives, in seconds, by stage.
+  std::vector<std::array<double, trace::pass_kinds>> collective_waits_;
   std::optional<PassSpans> spans_;
   std::optional<Handovers> handovers_;
   std::optional<MemoryCounters> memory_;
   LinkCounters links_;
-  std::vector<trace::StepRow> steps_;  // drawn when all of their iteration are known
+  std::vector<trace::StepRow> steps_;  // Drawn when all steps of their iteration are known.
   std::uint64_t arrows_ = 0;
 };
 
@@ -67,64 +70,68 @@ void ChromeExport::begin(const trace::RunInfo& run, const std::vector<trace::Dev
   memory_.emplace(devices.size());
   handovers_.emplace(stages);
   for (const trace::StageRow& stage : stages) {
-    if (in_passes_.size() <= stage.stage) in_passes_.resize(stage.stage + 1);
-    in_passes_[stage.stage] = stage.exposed_in_passes();
+    if (collective_waits_.size() <= stage.stage) collective_waits_.resize(stage.stage + 1);
+    collective_waits_[stage.stage] = stage.exposed_in_passes();
   }
-  std::string about;
+  std::string run_attributes;
   for (const auto& field : trace::text_fields)
-    about += fmt::format("\"{}\":{},", field.name, json_text(run.*field.member));
-  events_.open(about +
+    run_attributes += fmt::format("\"{}\":{},", field.name, json_text(run.*field.member));
+  events_.open(run_attributes +
                fmt::format("\"microbatches\":{},\"chunks\":{}", run.microbatches, run.chunks));
   for (const trace::DeviceRow& device : devices) {
     const std::string host = device.host.empty() ? "" : fmt::format(" ({})", device.host);
     events_.process(process_of(device.device), fmt::format("device {}{}", device.device, host),
                     device.device);
-    track(device.device, Group::passes, 0);
+    track(device.device, ThreadGroup::passes, 0);
   }
 }
 
-Track ChromeExport::track(std::uint32_t device, Group group, std::uint32_t lane) {
-  const auto place = static_cast<std::uint32_t>(group);
-  const Track found{process_of(device), 1 + place + groups * lane};
-  std::uint32_t& named = devices_.at(device).named[place];
-  for (; named <= lane; ++named) {
-    const std::string number = named == 0 ? "" : fmt::format(" {}", named + 1);
-    constexpr std::uint32_t apart = 1'000'000;
-    events_.thread({found.process, 1 + place + groups * named},
-                   fmt::format("{}{}", group_names[place], number), place * apart + named);
+Track ChromeExport::track(std::uint32_t device, ThreadGroup group, std::uint32_t lane) {
+  const auto group_index = static_cast<std::uint32_t>(group);
+  const Track track{process_of(device), 1 + group_index + thread_groups * lane};
+  std::uint32_t& named_threads = devices_.at(device).named_threads[group_index];
+  for (; named_threads <= lane; ++named_threads) {
+    const std::string number = named_threads == 0 ? "" : fmt::format(" {}", named_threads + 1);
+    constexpr std::uint32_t group_stride = 1'000'000;
+    events_.thread({track.process, 1 + group_index + thread_groups * named_threads},
+                   fmt::format("{}{}", thread_group_names[group_index], number),
+                   group_index * group_stride + named_threads);
   }
-  return found;
+  return track;
 }
 
-Track ChromeExport::lane(std::uint32_t device, Group group, std::int64_t start, std::int64_t end) {
+Track ChromeExport::lane(std::uint32_t device, ThreadGroup group, std::int64_t start,
+                         std::int64_t end) {
   Lanes& lanes = devices_.at(device).lanes[static_cast<std::size_t>(group)];
   return track(device, group, lanes.place(start, end));
 }
 
 void ChromeExport::pass(const trace::PassRow& row) {
   const Span span = spans_->next(row);
-  const Track place = track(row.device, Group::passes, 0);
-  const double waits = in_passes_.at(row.stage)[static_cast<std::size_t>(row.kind)];
+  const Track pass_track = track(row.device, ThreadGroup::passes, 0);
+  const double collective_wait =
+      collective_waits_.at(row.stage)[static_cast<std::size_t>(row.kind)];
   const std::string name =
       fmt::format(FMT_COMPILE("{} {}"), style(row.kind).letter, row.microbatch);
   events_.slice(
-      place, name, style(row.kind).words, span.start, span.end,
+      pass_track, name, style(row.kind).words, span.start, span.end,
       fmt::format(
           FMT_COMPILE(R"("stage":{},"chunk":{},"microbatch":{},"iteration":{},)"
                       R"("input_sent_s":{},"input_ready_s":{},"waits_for_collectives_s":{})"),
-          row.stage, row.chunk, row.microbatch, row.iteration, row.sent, row.ready, waits));
+          row.stage, row.chunk, row.microbatch, row.iteration, row.sent, row.ready,
+          collective_wait));
   if (span.released > span.end)
-    events_.slice(place, "blocked by its send", "blocked", span.end, span.released, "");
+    events_.slice(pass_track, "blocked by its send", "blocked", span.end, span.released, "");
   draw(handovers_->consumed(row, span));
   draw(handovers_->produced(row, span));
 }
 
-// From just before the end of a slice, for one that has ended takes no arrows.
+// Arrows start just before the end of a slice, since viewers attach none to a slice that has ended.
 void ChromeExport::draw(const std::optional<Handover>& handover) {
   if (!handover || handover->producer.duration() == 0) return;
-  events_.arrow(++arrows_, trace::name_of(handover->kind), track(handover->from, Group::passes, 0),
-                handover->producer.end - 1, track(handover->to, Group::passes, 0),
-                handover->consumer.start);
+  events_.arrow(++arrows_, trace::name_of(handover->kind),
+                track(handover->from, ThreadGroup::passes, 0), handover->producer.end - 1,
+                track(handover->to, ThreadGroup::passes, 0), handover->consumer.start);
 }
 
 void ChromeExport::transfer(const trace::TransferRow& row) {
@@ -137,8 +144,9 @@ void ChromeExport::transfer(const trace::TransferRow& row) {
           R"("from_device":{},"to_device":{},"stage":{},"microbatch":{},"bytes":{},"waited_s":{})"),
       row.source, row.destination, row.stage, row.microbatch, row.bytes,
       std::max(0.0, row.start - row.posted));
-  events_.slice(lane(row.source, Group::sends, start, end), name, kind, start, end, args);
-  events_.slice(lane(row.destination, Group::receives, start, end), name, kind, start, end, args);
+  events_.slice(lane(row.source, ThreadGroup::sends, start, end), name, kind, start, end, args);
+  events_.slice(lane(row.destination, ThreadGroup::receives, start, end), name, kind, start, end,
+                args);
 }
 
 void ChromeExport::collective(const trace::CollectiveRow& row) {
@@ -146,15 +154,15 @@ void ChromeExport::collective(const trace::CollectiveRow& row) {
   const std::int64_t end = std::max(start, nanoseconds(row.end));
   const char* kind = trace::name_of(row.kind);
   events_.slice(
-      lane(row.device, Group::collectives, start, end), kind, "collective", start, end,
+      lane(row.device, ThreadGroup::collectives, start, end), kind, "collective", start, end,
       fmt::format(FMT_COMPILE(R"("stage":{},"iteration":{},"bytes":{},"waited_s":{})"), row.stage,
                   row.iteration, row.bytes, std::max(0.0, row.start - row.posted)));
 }
 
-// `all_reduced`: when the last device's gradients are.
-void ChromeExport::draw(const trace::StepRow& row, double all_reduced) {
+// `last_reduction` is the time when the last device has reduced its gradients.
+void ChromeExport::draw(const trace::StepRow& row, double last_reduction) {
   const double waited =
-      std::clamp(all_reduced, row.reduced, std::max(row.reduced, row.synchronized));
+      std::clamp(last_reduction, row.reduced, std::max(row.reduced, row.synchronized));
   const std::array<double, 6> times{row.start,        row.reduced, waited,
                                     row.synchronized, row.updated, row.end};
   constexpr std::array<const char*, 5> names{"gradients are reduced", "waits for other devices",
@@ -164,18 +172,18 @@ void ChromeExport::draw(const trace::StepRow& row, double all_reduced) {
     const std::int64_t start = nanoseconds(times[i]);
     const std::int64_t end = nanoseconds(times[i + 1]);
     if (start < end)
-      events_.slice(lane(row.device, Group::steps, start, end), names[i], "step", start, end,
+      events_.slice(lane(row.device, ThreadGroup::steps, start, end), names[i], "step", start, end,
                     fmt::format(FMT_COMPILE(R"("iteration":{})"), row.iteration));
   }
 }
 
 void ChromeExport::finish() {
-  std::map<std::uint32_t, double> all_reduced;  // by iteration
+  std::map<std::uint32_t, double> last_reduction;  // By iteration.
   for (const trace::StepRow& row : steps_) {
-    double& last = all_reduced[row.iteration];
-    last = std::max(last, row.reduced);
+    double& latest = last_reduction[row.iteration];
+    latest = std::max(latest, row.reduced);
   }
-  for (const trace::StepRow& row : steps_) draw(row, all_reduced.at(row.iteration));
+  for (const trace::StepRow& row : steps_) draw(row, last_reduction.at(row.iteration));
   memory_->finish(events_);
   links_.finish(events_, process_of(static_cast<std::uint32_t>(devices_.size())));
   events_.close();

@@ -14,14 +14,14 @@ struct Microseconds {
   std::int64_t nanoseconds;
 };
 
-constexpr std::size_t most_links = 16;
+constexpr std::size_t max_links = 16;
 
 template <class Values>
-std::string args_of(trace::ColumnType type, const char* unit, const Values& values,
-                    const std::array<bool, std::tuple_size_v<Values>>& seen) {
+std::string event_args(trace::ColumnType type, const char* unit, const Values& values,
+                       const std::array<bool, std::tuple_size_v<Values>>& has_value) {
   std::string args;
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (seen[i])
+    if (has_value[i])
       fmt::format_to(std::back_inserter(args), FMT_COMPILE("{}\"{}_{}\":{}"),
                      args.empty() ? "" : ",", trace::enum_names(type)[i], unit, values[i]);
   return args;
@@ -62,17 +62,17 @@ void ChromeEvents::next() {
   first_ = false;
 }
 
-void ChromeEvents::process(std::uint32_t process, std::string_view name, std::uint32_t place) {
+void ChromeEvents::process(std::uint32_t process, std::string_view name, std::uint32_t sort_index) {
   next();
   out_.print(R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":{}}}}},)", process,
              json_text(name));
   out_.print(
       "\n"
       R"({{"ph":"M","pid":{},"name":"process_sort_index","args":{{"sort_index":{}}}}})",
-      process, place);
+      process, sort_index);
 }
 
-void ChromeEvents::thread(Track track, std::string_view name, std::uint32_t place) {
+void ChromeEvents::thread(Track track, std::string_view name, std::uint32_t sort_index) {
   next();
   out_.print(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":{}}}}},)",
              track.process, track.thread, json_text(name));
@@ -80,7 +80,7 @@ void ChromeEvents::thread(Track track, std::string_view name, std::uint32_t plac
       "\n"
       R"({{"ph":"M","pid":{},"tid":{},"name":"thread_sort_index",)"
       R"("args":{{"sort_index":{}}}}})",
-      track.process, track.thread, place);
+      track.process, track.thread, sort_index);
 }
 
 void ChromeEvents::slice(Track track, std::string_view name, std::string_view category,
@@ -120,7 +120,7 @@ void MemoryCounters::add(ChromeEvents& events, const trace::MemoryRow& row) {
   device.time = time;
   device.pending = true;
   const auto category = static_cast<std::size_t>(row.category);
-  device.seen.at(category) = true;
+  device.has_value.at(category) = true;
   device.bytes[category] = row.bytes;
 }
 
@@ -130,13 +130,14 @@ void MemoryCounters::finish(ChromeEvents& events) {
 }
 
 void MemoryCounters::write(ChromeEvents& events, std::uint32_t process, Device& device) {
-  events.counter(process, "\"memory\"", device.time,
-                 args_of(trace::ColumnType::memory_category, "bytes", device.bytes, device.seen));
+  events.counter(
+      process, "\"memory\"", device.time,
+      event_args(trace::ColumnType::memory_category, "bytes", device.bytes, device.has_value));
   device.pending = false;
 }
 
 void LinkCounters::add(const trace::LinkRow& row) {
-  if (links_.size() < most_links) links_.push_back({json_text(row.name), {}, {}});
+  if (links_.size() < max_links) links_.push_back({json_text(row.name), {}, {}});
 }
 
 void LinkCounters::add(const trace::LinkUseRow& row) {
@@ -146,25 +147,27 @@ void LinkCounters::add(const trace::LinkUseRow& row) {
   Link& link = links_[row.link];
   const auto traffic = static_cast<std::size_t>(row.traffic);
   const double rate = static_cast<double>(row.bytes) / (row.end - row.start);
-  link.seen.at(traffic) = true;
+  link.has_value.at(traffic) = true;
   link.changes[start][traffic] += rate;
   link.changes[end][traffic] -= rate;
 }
 
 void LinkCounters::finish(ChromeEvents& events, std::uint32_t process) const {
-  bool named = false;
+  bool has_process = false;
   for (const Link& link : links_) {
     Rates rates{};
     for (const auto& [time, change] : link.changes) {
-      if (!named) events.process(process, "links", process);
-      named = true;
+      if (!has_process) events.process(process, "links", process);
+      has_process = true;
       for (std::size_t i = 0; i < rates.size(); ++i) {
-        const double before = rates[i];
+        const double previous = rates[i];
         rates[i] += change[i];
-        if (rates[i] < 1e-9 * before) rates[i] = 0;  // what rounding leaves of a sum
+        // Rounding leaves a tiny remainder of a sum that should be 0.
+        if (rates[i] < 1e-9 * previous) rates[i] = 0;
       }
-      events.counter(process, link.quoted_name, time,
-                     args_of(trace::ColumnType::traffic_class, "bytes_per_s", rates, link.seen));
+      events.counter(
+          process, link.quoted_name, time,
+          event_args(trace::ColumnType::traffic_class, "bytes_per_s", rates, link.has_value));
     }
   }
 }

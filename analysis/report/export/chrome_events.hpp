@@ -13,7 +13,8 @@
 
 namespace pipewright::analysis {
 
-std::string json_text(std::string_view text);  // quoted; bytes that are no UTF-8 become U+FFFD
+// Returns the text as quoted JSON. Bytes that are not UTF-8 become U+FFFD.
+std::string json_text(std::string_view text);
 
 // A row of the viewer.
 struct Track {
@@ -21,18 +22,18 @@ struct Track {
   std::uint32_t thread = 0;
 };
 
-// Events of the trace-event format, in the order of the calls. Times are nanoseconds, which the
-// file has as microseconds; `args` is what stands between the braces of an event's arguments.
+// Writes events of the trace-event format in the order of the calls. Times are given in nanoseconds
+// and written as microseconds. `args` is the text between the braces of an event's arguments.
 class ChromeEvents {
  public:
   explicit ChromeEvents(std::ostream& stream) : out_(stream) {}
 
   void open(std::string_view other_data);
-  void process(std::uint32_t process, std::string_view name, std::uint32_t place);
-  void thread(Track track, std::string_view name, std::uint32_t place);
+  void process(std::uint32_t process, std::string_view name, std::uint32_t sort_index);
+  void thread(Track track, std::string_view name, std::uint32_t sort_index);
   void slice(Track track, std::string_view name, std::string_view category, std::int64_t start,
              std::int64_t end, std::string_view args);
-  // Both ends lie in slices that are written already.
+  // Both ends must lie in slices that were already written.
   void arrow(std::uint64_t id, std::string_view category, Track from, std::int64_t from_time,
              Track to, std::int64_t to_time);
   void counter(std::uint32_t process, std::string_view quoted_name, std::int64_t time,
@@ -46,8 +47,9 @@ class ChromeEvents {
   bool first_ = true;
 };
 
-// The memory of each device by component. Changes at one time are one event, which names all
-// components that the device has had so far: viewers that stack them take one that is missing as 0.
+// Counters of the memory of each device by component. All changes at one time form one event, which
+// names every component that the device has had so far, because viewers that stack components take
+// a missing one as 0.
 class MemoryCounters {
  public:
   explicit MemoryCounters(std::size_t devices) : devices_(devices) {}
@@ -58,7 +60,7 @@ class MemoryCounters {
   struct Device {
     std::int64_t time = 0;
     bool pending = false;
-    std::array<bool, trace::memory_categories> seen{};
+    std::array<bool, trace::memory_categories> has_value{};
     std::array<std::uint64_t, trace::memory_categories> bytes{};
   };
   static void write(ChromeEvents& events, std::uint32_t process, Device& device);
@@ -66,20 +68,21 @@ class MemoryCounters {
   std::vector<Device> devices_;
 };
 
-// Bytes/s on the busiest links by class of traffic. Their pieces of time are few and kept.
+// Counters of the bytes/s on the busiest links by traffic class. They are held in memory, since
+// there are few.
 class LinkCounters {
  public:
   void add(const trace::LinkRow& row);
   void add(const trace::LinkUseRow& row);
-  // In a process of their own, if there are any.
+  // Writes the counters to a process of their own, if there are any.
   void finish(ChromeEvents& events, std::uint32_t process) const;
 
  private:
   using Rates = std::array<double, trace::traffic_classes>;
   struct Link {
     std::string quoted_name;
-    std::map<std::int64_t, Rates> changes;  // of the rates, at these times
-    std::array<bool, trace::traffic_classes> seen{};
+    std::map<std::int64_t, Rates> changes;  // Changes of the rates, by time.
+    std::array<bool, trace::traffic_classes> has_value{};
   };
   std::vector<Link> links_;
 };

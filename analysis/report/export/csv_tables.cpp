@@ -13,15 +13,16 @@ namespace {
 using trace::Column;
 using trace::ColumnType;
 
-// All reals of a trace are seconds, and flow seconds, but for a link's bandwidth.
-std::string heading(const Column& column) {
+// Returns the column name with its unit. All reals of a trace are times in seconds, except for the
+// bandwidth of a link.
+std::string csv_column_name(const Column& column) {
   const std::string name = column.name;
   if (name == "bandwidth") return name + "_bytes_per_s";
   if (name == "memory_capacity") return name + "_bytes";
   return column.type == ColumnType::f64 ? name + "_s" : name;
 }
 
-void write_value(TextOut& out, const void* row, const Column& column) {
+void write_csv_value(TextOut& out, const void* row, const Column& column) {
   switch (column.type) {
     case ColumnType::u32:
       return out.print("{}", trace::value_at<std::uint32_t>(row, column));
@@ -43,20 +44,20 @@ class CsvTable {
   void open(std::ostream* stream) {
     if (stream == nullptr) return;
     out_.emplace(*stream);
-    const char* before = "";
+    const char* separator = "";
     for (const Column& column : trace::Table<Row>::columns) {
-      out_->print("{}{}", before, heading(column));
-      before = ",";
+      out_->print("{}{}", separator, csv_column_name(column));
+      separator = ",";
     }
     out_->write("\n");
   }
   void add(const Row& row) {
     if (!out_) return;
-    const char* before = "";
+    const char* separator = "";
     for (const Column& column : trace::Table<Row>::columns) {
-      out_->write(before);
-      write_value(*out_, &row, column);
-      before = ",";
+      out_->write(separator);
+      write_csv_value(*out_, &row, column);
+      separator = ",";
     }
     out_->write("\n");
   }
@@ -69,19 +70,20 @@ class CsvTable {
 };
 
 template <class... Rows>
-using Tables = std::tuple<CsvTable<Rows>...>;
-using AllTables = Tables<trace::DeviceRow, trace::StageRow, trace::PassCollectiveRow,
-                         trace::PassRow, trace::TransferRow, trace::MemoryRow, trace::CollectiveRow,
-                         trace::StepRow, trace::LinkRow, trace::LinkUseRow, trace::PathRow>;
+using CsvTables = std::tuple<CsvTable<Rows>...>;
+using TraceCsvTables =
+    CsvTables<trace::DeviceRow, trace::StageRow, trace::PassCollectiveRow, trace::PassRow,
+              trace::TransferRow, trace::MemoryRow, trace::CollectiveRow, trace::StepRow,
+              trace::LinkRow, trace::LinkUseRow, trace::PathRow>;
 
-constexpr const char* run_table = "run";
+constexpr const char* run_table_name = "run";
 
 template <class Row>
-const char* name_of(const CsvTable<Row>&) {
+const char* csv_table_name(const CsvTable<Row>&) {
   return trace::Table<Row>::name;
 }
 
-void write_run(std::ostream& stream, const trace::RunInfo& run) {
+void write_run_table(std::ostream& stream, const trace::RunInfo& run) {
   TextOut out(stream);
   out.write("attribute,value\n");
   for (const auto& field : trace::text_fields)
@@ -95,13 +97,14 @@ void write_run(std::ostream& stream, const trace::RunInfo& run) {
 
 class CsvExport final : public trace::Sink {
  public:
-  using StreamOf = std::function<std::ostream*(const std::string&)>;
-  explicit CsvExport(StreamOf stream_of) : stream_of_(std::move(stream_of)) {}
+  using OpenStream = std::function<std::ostream*(const std::string&)>;
+  explicit CsvExport(OpenStream open_stream) : open_stream_(std::move(open_stream)) {}
 
   void begin(const trace::RunInfo& run, const std::vector<trace::DeviceRow>& devices,
              const std::vector<trace::StageRow>& stages) override {
-    if (std::ostream* stream = stream_of_(run_table)) write_run(*stream, run);
-    std::apply([&](auto&... table) { (table.open(stream_of_(name_of(table))), ...); }, tables_);
+    if (std::ostream* stream = open_stream_(run_table_name)) write_run_table(*stream, run);
+    std::apply([&](auto&... table) { (table.open(open_stream_(csv_table_name(table))), ...); },
+               tables_);
     for (const trace::DeviceRow& device : devices) add(device);
     for (const trace::StageRow& stage : stages) add(stage);
   }
@@ -125,22 +128,23 @@ class CsvExport final : public trace::Sink {
     std::get<CsvTable<Row>>(tables_).add(row);
   }
 
-  StreamOf stream_of_;
-  AllTables tables_;
+  OpenStream open_stream_;
+  TraceCsvTables tables_;
 };
 
 }  // namespace
 
 std::vector<std::string> csv_table_names() {
-  std::vector<std::string> names{run_table};
-  const AllTables tables;
-  std::apply([&](const auto&... table) { (names.emplace_back(name_of(table)), ...); }, tables);
+  std::vector<std::string> names{run_table_name};
+  const TraceCsvTables tables;
+  std::apply([&](const auto&... table) { (names.emplace_back(csv_table_name(table)), ...); },
+             tables);
   return names;
 }
 
 std::unique_ptr<trace::Sink> csv_export(
-    const std::function<std::ostream*(const std::string& table)>& stream_of) {
-  return std::make_unique<CsvExport>(stream_of);
+    const std::function<std::ostream*(const std::string& table)>& open_stream) {
+  return std::make_unique<CsvExport>(open_stream);
 }
 
 }  // namespace pipewright::analysis

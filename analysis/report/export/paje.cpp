@@ -21,7 +21,7 @@
 namespace pipewright::analysis {
 namespace {
 
-// The numbers of events in the header.
+// Numbers of events in the header.
 enum class PajeEvent : int {
   define_container_type = 0,
   define_variable_type = 1,
@@ -37,45 +37,47 @@ enum class PajeEvent : int {
   end_link = 16,
 };
 
-struct Definition {
+struct EventDefinition {
   const char* name;
   PajeEvent event;
   std::span<const char* const> fields;
 };
 
-constexpr std::array plain_type{"Alias string", "Type string", "Name string"};
-constexpr std::array coloured_type{"Alias string", "Type string", "Name string", "Color color"};
-constexpr std::array link_type{"Alias string", "Type string", "StartContainerType string",
-                               "EndContainerType string", "Name string"};
-constexpr std::array create{"Time date", "Alias string", "Type string", "Container string",
-                            "Name string"};
-constexpr std::array destroy{"Time date", "Type string", "Name string"};
-constexpr std::array variable{"Time date", "Type string", "Container string", "Value double"};
-constexpr std::array state{"Time date", "Type string", "Container string", "Value string"};
-constexpr std::array no_state{"Time date", "Type string", "Container string"};
-constexpr std::array start_link{"Time date",    "Type string",           "Container string",
-                                "Value string", "StartContainer string", "Key string"};
-constexpr std::array end_link{"Time date",    "Type string",         "Container string",
-                              "Value string", "EndContainer string", "Key string"};
+constexpr std::array type_fields{"Alias string", "Type string", "Name string"};
+constexpr std::array coloured_type_fields{"Alias string", "Type string", "Name string",
+                                          "Color color"};
+constexpr std::array link_type_fields{"Alias string", "Type string", "StartContainerType string",
+                                      "EndContainerType string", "Name string"};
+constexpr std::array create_fields{"Time date", "Alias string", "Type string", "Container string",
+                                   "Name string"};
+constexpr std::array destroy_fields{"Time date", "Type string", "Name string"};
+constexpr std::array variable_fields{"Time date", "Type string", "Container string",
+                                     "Value double"};
+constexpr std::array state_fields{"Time date", "Type string", "Container string", "Value string"};
+constexpr std::array pop_state_fields{"Time date", "Type string", "Container string"};
+constexpr std::array start_link_fields{"Time date",    "Type string",           "Container string",
+                                       "Value string", "StartContainer string", "Key string"};
+constexpr std::array end_link_fields{"Time date",    "Type string",         "Container string",
+                                     "Value string", "EndContainer string", "Key string"};
 
-constexpr std::array<Definition, 12> definitions{{
-    {"PajeDefineContainerType", PajeEvent::define_container_type, plain_type},
-    {"PajeDefineVariableType", PajeEvent::define_variable_type, coloured_type},
-    {"PajeDefineStateType", PajeEvent::define_state_type, plain_type},
-    {"PajeDefineLinkType", PajeEvent::define_link_type, link_type},
-    {"PajeDefineEntityValue", PajeEvent::define_entity_value, coloured_type},
-    {"PajeCreateContainer", PajeEvent::create_container, create},
-    {"PajeDestroyContainer", PajeEvent::destroy_container, destroy},
-    {"PajeSetVariable", PajeEvent::set_variable, variable},
-    {"PajePushState", PajeEvent::push_state, state},
-    {"PajePopState", PajeEvent::pop_state, no_state},
-    {"PajeStartLink", PajeEvent::start_link, start_link},
-    {"PajeEndLink", PajeEvent::end_link, end_link},
+constexpr std::array<EventDefinition, 12> event_definitions{{
+    {"PajeDefineContainerType", PajeEvent::define_container_type, type_fields},
+    {"PajeDefineVariableType", PajeEvent::define_variable_type, coloured_type_fields},
+    {"PajeDefineStateType", PajeEvent::define_state_type, type_fields},
+    {"PajeDefineLinkType", PajeEvent::define_link_type, link_type_fields},
+    {"PajeDefineEntityValue", PajeEvent::define_entity_value, coloured_type_fields},
+    {"PajeCreateContainer", PajeEvent::create_container, create_fields},
+    {"PajeDestroyContainer", PajeEvent::destroy_container, destroy_fields},
+    {"PajeSetVariable", PajeEvent::set_variable, variable_fields},
+    {"PajePushState", PajeEvent::push_state, state_fields},
+    {"PajePopState", PajeEvent::pop_state, pop_state_fields},
+    {"PajeStartLink", PajeEvent::start_link, start_link_fields},
+    {"PajeEndLink", PajeEvent::end_link, end_link_fields},
 }};
 
 std::string paje_header() {
   std::string header;
-  for (const Definition& definition : definitions) {
+  for (const EventDefinition& definition : event_definitions) {
     header += fmt::format("%EventDef {} {}\n", definition.name, static_cast<int>(definition.event));
     for (const char* field : definition.fields) header += fmt::format("%       {}\n", field);
     header += "%EndEventDef\n";
@@ -93,12 +95,12 @@ std::string paje_colour(Colour colour) {
   return fmt::format("\"{:.3f} {:.3f} {:.3f}\"", colour.red, colour.green, colour.blue);
 }
 
-// Aliases of types and values, short for they stand in every line: a device's states, links and
-// variables; the run, R, is the container of all.
-constexpr const char* blocked = "X";
-constexpr std::array<const char*, 4> step_phases{"S0", "S1", "S2", "S3"};
-constexpr std::array<const char*, 4> step_words{"gradients are reduced", "norm of gradients",
-                                                "optimizer step", "weights are gathered"};
+// Aliases of types and values of a device's states, links and variables. They are short because
+// they are in every line. The run, R, contains all other containers.
+constexpr const char* blocked_alias = "X";
+constexpr std::array<const char*, 4> step_phase_aliases{"S0", "S1", "S2", "S3"};
+constexpr std::array<const char*, 4> step_phase_names{"gradients are reduced", "norm of gradients",
+                                                      "optimizer step", "weights are gathered"};
 
 class PajeExport final : public trace::Sink {
  public:
@@ -135,8 +137,9 @@ class PajeExport final : public trace::Sink {
   std::size_t devices_ = 0;
   std::int64_t end_ = 0;
   std::uint64_t links_ = 0;
-  std::vector<Lanes> lanes_;                                       // of collectives, by device
-  std::set<std::pair<std::uint32_t, std::uint32_t>> known_lanes_;  // that are containers
+  std::vector<Lanes> lanes_;  // Lanes of collectives, by device.
+  // Device and lane of each container of collectives.
+  std::set<std::pair<std::uint32_t, std::uint32_t>> lane_containers_;
   std::optional<PassSpans> spans_;
 };
 
@@ -159,18 +162,20 @@ void PajeExport::define(const trace::RunInfo& run) {
                     paje_colour(kind_styles[i].colour)));
   constexpr Colour grey{0.6, 0.6, 0.6};
   add(PajeEvent::define_entity_value,
-      fmt::format("{} P \"blocked by its send\" {}", blocked, paje_colour(grey)));
-  const auto values = [&](trace::ColumnType type, const char* of) {
+      fmt::format("{} P \"blocked by its send\" {}", blocked_alias, paje_colour(grey)));
+  const auto values = [&](trace::ColumnType type, const char* type_alias) {
     const auto names = trace::enum_names(type);
     for (std::size_t i = 0; i < names.size(); ++i)
-      add(PajeEvent::define_entity_value, fmt::format("{}{} {} \"{}\" {}", of, i, of, names[i],
-                                                      paje_colour(kind_styles[i].colour)));
+      add(PajeEvent::define_entity_value,
+          fmt::format("{}{} {} \"{}\" {}", type_alias, i, type_alias, names[i],
+                      paje_colour(kind_styles[i].colour)));
   };
   values(trace::ColumnType::transfer_kind, "L");
   values(trace::ColumnType::collective_kind, "C");
-  for (std::size_t i = 0; i < step_phases.size(); ++i)
-    add(PajeEvent::define_entity_value, fmt::format("{} S \"{}\" {}", step_phases[i], step_words[i],
-                                                    paje_colour(kind_styles[i].colour)));
+  for (std::size_t i = 0; i < step_phase_aliases.size(); ++i)
+    add(PajeEvent::define_entity_value,
+        fmt::format("{} S \"{}\" {}", step_phase_aliases[i], step_phase_names[i],
+                    paje_colour(kind_styles[i].colour)));
   const auto categories = trace::enum_names(trace::ColumnType::memory_category);
   for (std::size_t i = 0; i < categories.size(); ++i)
     add(PajeEvent::define_variable_type,
@@ -206,7 +211,7 @@ void PajeExport::pass(const trace::PassRow& row) {
   const Span span = spans_->next(row);
   const std::string container = fmt::format("D{}", row.device);
   state("P", container, trace::name_of(row.kind), span.start, span.end);
-  if (span.released > span.end) state("P", container, blocked, span.end, span.released);
+  if (span.released > span.end) state("P", container, blocked_alias, span.end, span.released);
 }
 
 void PajeExport::transfer(const trace::TransferRow& row) {
@@ -227,7 +232,7 @@ void PajeExport::collective(const trace::CollectiveRow& row) {
   const std::int64_t end = std::max(start, nanoseconds(row.end));
   const std::uint32_t lane = lanes_.at(row.device).place(start, end);
   const std::string container = fmt::format("C{}-{}", row.device, lane);
-  if (known_lanes_.emplace(row.device, lane).second)
+  if (lane_containers_.emplace(row.device, lane).second)
     event(0, PajeEvent::create_container, "{} TC D{} \"collectives {} of device {}\"", container,
           row.device, lane + 1, row.device);
   state("C", container, fmt::format("C{}", static_cast<int>(row.kind)).c_str(), start, end);
@@ -236,15 +241,15 @@ void PajeExport::collective(const trace::CollectiveRow& row) {
 void PajeExport::step(const trace::StepRow& row) {
   const std::array<double, 5> times{row.start, row.reduced, row.synchronized, row.updated, row.end};
   const std::string container = fmt::format("O{}", row.device);
-  for (std::size_t i = 0; i < step_phases.size(); ++i) {
+  for (std::size_t i = 0; i < step_phase_aliases.size(); ++i) {
     const std::int64_t start = nanoseconds(times[i]);
     const std::int64_t end = nanoseconds(times[i + 1]);
-    if (start < end) state("S", container, step_phases[i], start, end);
+    if (start < end) state("S", container, step_phase_aliases[i], start, end);
   }
 }
 
 void PajeExport::finish() {
-  for (const auto& [device, lane] : known_lanes_)
+  for (const auto& [device, lane] : lane_containers_)
     event(end_, PajeEvent::destroy_container, "TC C{}-{}", device, lane);
   for (std::size_t device = 0; device < devices_; ++device) {
     event(end_, PajeEvent::destroy_container, "TO O{}", device);

@@ -6,13 +6,13 @@ namespace pipewright::analysis {
 
 Span PassSpans::next(const trace::PassRow& pass) {
   Span span{nanoseconds(pass.start), nanoseconds(pass.end), nanoseconds(pass.released)};
-  Span& last = last_.at(pass.device);
-  const bool fused = span.start == last.start && span.end == last.end;
-  if (!fused) span.start = std::max(span.start, last.released);
+  Span& previous = last_spans_.at(pass.device);
+  const bool is_fused = span.start == previous.start && span.end == previous.end;
+  if (!is_fused) span.start = std::max(span.start, previous.released);
   span.end = std::max(span.start, span.end);
   span.released = std::max(span.end, span.released);
-  if (fused) span.released = std::max(span.released, last.released);
-  last = span;
+  if (is_fused) span.released = std::max(span.released, previous.released);
+  previous = span;
   return span;
 }
 
@@ -41,21 +41,21 @@ std::optional<Handover> Handovers::consumed(const trace::PassRow& pass, const Sp
   return {};
 }
 
-// `stage` is the one that produces.
+// `stage` is the producer's.
 std::optional<Handover> Handovers::match(TransferKind kind, std::uint32_t stage,
                                          std::uint32_t microbatch, const Side& side) {
   const std::uint64_t key = (std::uint64_t{stage} << 33) |
                             (std::uint64_t{kind == TransferKind::gradient} << 32) | microbatch;
-  const auto [found, first] = waiting_.try_emplace(key, side);
-  if (first) return {};
-  const Side other = found->second;
-  if (other.produces == side.produces) {  // the same pass twice: the later one counts
-    found->second = side;
+  const auto [entry, is_new] = waiting_.try_emplace(key, side);
+  if (is_new) return {};
+  const Side counterpart = entry->second;
+  if (counterpart.produces == side.produces) {  // If a pass occurs twice, the later one counts.
+    entry->second = side;
     return {};
   }
-  waiting_.erase(found);
-  const Side& producer = side.produces ? side : other;
-  const Side& consumer = side.produces ? other : side;
+  waiting_.erase(entry);
+  const Side& producer = side.produces ? side : counterpart;
+  const Side& consumer = side.produces ? counterpart : side;
   if (producer.device == consumer.device || producer.span.end > consumer.span.start) return {};
   return Handover{kind, producer.device, consumer.device, producer.span, consumer.span};
 }

@@ -12,44 +12,44 @@
 
 namespace pipewright::analysis {
 
-// Viewers of traces keep times as whole nanoseconds. Rounding to them here, starts and ends alike,
-// keeps what follows one another apart, and what is nested nested.
-inline std::int64_t nanoseconds(double s) {
-  constexpr double most = 9e18;  // 285 years
-  return std::llround(std::clamp(s * 1e9, -most, most));
+// Rounds to whole nanoseconds, the resolution of trace viewers. Rounding starts and ends alike
+// keeps consecutive spans apart and nested spans nested.
+inline std::int64_t nanoseconds(double seconds) {
+  constexpr double limit = 9e18;  // 285 years
+  return std::llround(std::clamp(seconds * 1e9, -limit, limit));
 }
 
 struct Span {
-  std::int64_t start = 0;  // nanoseconds
+  std::int64_t start = 0;  // Times are in nanoseconds.
   std::int64_t end = 0;
   std::int64_t released = 0;
 
   std::int64_t duration() const { return end - start; }
 };
 
-// The passes of each device as spans that do not overlap, but for those that run as one and are
-// equal. A trace may overlap them by as little as its own tolerance, which is a nanosecond.
+// Turns the passes of each device into spans that do not overlap, except for fused passes, which
+// have equal spans. A trace may overlap passes by its tolerance, which is a nanosecond.
 class PassSpans {
  public:
-  explicit PassSpans(std::size_t devices) : last_(devices) {}
+  explicit PassSpans(std::size_t devices) : last_spans_(devices) {}
   Span next(const trace::PassRow& pass);
 
  private:
-  std::vector<Span> last_;
+  std::vector<Span> last_spans_;
 };
 
-// Puts spans that may overlap into lanes in which they do not: each into the lane that ended last
-// before it, or else a new one. Of spans in order of their starts, or of their ends, no fewer lanes
-// would do. Remembers the end of each lane and nothing else.
+// Distributes spans over lanes in which they do not overlap: each goes to the lane that ended last
+// before it, or to a new one. For spans ordered by start, or by end, the number of lanes is
+// minimal. Only the end of each lane is stored.
 class Lanes {
  public:
   std::uint32_t place(std::int64_t start, std::int64_t end) {
-    auto after = lane_by_end_.upper_bound(start);
+    auto position = lane_by_end_.upper_bound(start);
     std::uint32_t lane = static_cast<std::uint32_t>(lane_by_end_.size());
-    if (after != lane_by_end_.begin()) {
-      --after;
-      lane = after->second;
-      lane_by_end_.erase(after);
+    if (position != lane_by_end_.begin()) {
+      --position;
+      lane = position->second;
+      lane_by_end_.erase(position);
     }
     lane_by_end_.emplace(end, lane);
     return lane;
@@ -59,17 +59,17 @@ class Lanes {
   std::multimap<std::int64_t, std::uint32_t> lane_by_end_;
 };
 
-// The pass that makes a boundary tensor and the pass on another device that takes it in.
+// The pass that produces a boundary tensor, and the pass on another device that consumes it.
 struct Handover {
   trace::TransferKind kind;
-  std::uint32_t from;  // device
+  std::uint32_t from;  // Devices.
   std::uint32_t to;
   Span producer;
   Span consumer;
 };
 
-// Matches passes as they come. It remembers those whose counterpart is still to come: of a trace in
-// the order of an engine, what is in flight.
+// Matches producers and consumers as passes arrive. Only passes whose counterpart is still missing
+// are stored, which are those in flight if the trace is in an engine's order.
 class Handovers {
  public:
   explicit Handovers(const std::vector<trace::StageRow>& stages);

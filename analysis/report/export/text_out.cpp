@@ -13,36 +13,36 @@
 namespace pipewright::analysis {
 namespace {
 
-[[noreturn]] void fail(const char* what) {
-  throw trace::TraceError(fmt::format("a temporary file cannot be {}: {}", what,
+[[noreturn]] void fail_temporary_file(const char* action) {
+  throw trace::TraceError(fmt::format("a temporary file cannot be {}: {}", action,
                                       std::generic_category().message(errno)));
 }
 
-struct Head {
+struct LineHead {
   std::int64_t time;
   std::size_t size;
 };
 
-void put(std::FILE* file, const void* bytes, std::size_t size) {
-  if (std::fwrite(bytes, 1, size, file) != size) fail("written");
+void write_bytes(std::FILE* file, const void* bytes, std::size_t size) {
+  if (std::fwrite(bytes, 1, size, file) != size) fail_temporary_file("written");
 }
 
 }  // namespace
 
-// What is left of a file, its first line at hand.
+// Remaining lines of a file; the first one is loaded.
 class SortedLines::Run {
  public:
   explicit Run(std::FILE* file) : file_(file) { std::rewind(file_); }
 
   bool next() {
-    Head head{};
+    LineHead head{};
     if (std::fread(&head, sizeof head, 1, file_) != 1) {
-      if (std::ferror(file_) != 0) fail("read");
+      if (std::ferror(file_) != 0) fail_temporary_file("read");
       return false;
     }
     time = head.time;
     line.resize(head.size);
-    if (std::fread(line.data(), 1, head.size, file_) != head.size) fail("read");
+    if (std::fread(line.data(), 1, head.size, file_) != head.size) fail_temporary_file("read");
     return true;
   }
 
@@ -64,13 +64,13 @@ void SortedLines::sort() { std::ranges::stable_sort(lines_, {}, &Line::time); }
 void SortedLines::spill() {
   sort();
   File file(std::tmpfile());
-  if (!file) fail("made");
+  if (!file) fail_temporary_file("made");
   for (const Line& line : lines_) {
-    const Head head{line.time, line.size};
-    put(file.get(), &head, sizeof head);
-    put(file.get(), &text_[line.start], line.size);
+    const LineHead head{line.time, line.size};
+    write_bytes(file.get(), &head, sizeof head);
+    write_bytes(file.get(), &text_[line.start], line.size);
   }
-  if (std::fflush(file.get()) != 0) fail("written");
+  if (std::fflush(file.get()) != 0) fail_temporary_file("written");
   files_.push_back(std::move(file));
   lines_.clear();
   text_.clear();
@@ -85,16 +85,17 @@ void SortedLines::write_to(std::ostream& stream) {
     if (!lines_.empty()) spill();
     std::vector<Run> runs;
     for (const File& file : files_) runs.emplace_back(file.get());
-    using Entry = std::pair<std::int64_t, std::size_t>;  // the time and the file of a first line
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> first;
+    // Time of the first line of a file, and index of the file.
+    using FirstLine = std::pair<std::int64_t, std::size_t>;
+    std::priority_queue<FirstLine, std::vector<FirstLine>, std::greater<>> next_lines;
     for (std::size_t i = 0; i < runs.size(); ++i)
-      if (runs[i].next()) first.emplace(runs[i].time, i);
-    while (!first.empty()) {
-      const std::size_t from = first.top().second;
-      first.pop();
-      const std::string& line = runs[from].line;
+      if (runs[i].next()) next_lines.emplace(runs[i].time, i);
+    while (!next_lines.empty()) {
+      const std::size_t run = next_lines.top().second;
+      next_lines.pop();
+      const std::string& line = runs[run].line;
       stream.write(line.data(), static_cast<std::streamsize>(line.size()));
-      if (runs[from].next()) first.emplace(runs[from].time, from);
+      if (runs[run].next()) next_lines.emplace(runs[run].time, run);
     }
   }
   lines_.clear();

@@ -16,22 +16,22 @@
 
 namespace pipewright::analysis {
 
-// Text on its way to a stream, which gets it in large pieces. Included by .cpp files only.
+// Buffers text for a stream, which gets it in large pieces. Only .cpp files include this header.
 class TextOut {
  public:
   explicit TextOut(std::ostream& stream) : stream_(stream) {}
 
-  // A format, or one that is made ready by FMT_COMPILE: that takes half the time.
+  // Takes a format string, or one compiled by FMT_COMPILE, which halves the time.
   template <class... Args>
   void print(fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(buffer_), format, std::forward<Args>(args)...);
-    if (buffer_.size() >= piece) flush();
+    if (buffer_.size() >= piece_bytes) flush();
   }
   template <class Format, class... Args>
     requires fmt::detail::is_compiled_string<Format>::value
   void print(const Format& format, const Args&... args) {
     fmt::format_to(std::back_inserter(buffer_), format, args...);
-    if (buffer_.size() >= piece) flush();
+    if (buffer_.size() >= piece_bytes) flush();
   }
   void write(std::string_view text) { buffer_.append(text.data(), text.data() + text.size()); }
   void flush() {
@@ -40,25 +40,24 @@ class TextOut {
   }
 
  private:
-  static constexpr std::size_t piece = 1 << 16;
+  static constexpr std::size_t piece_bytes = 1 << 16;
   std::ostream& stream_;
   fmt::memory_buffer buffer_;
 };
 
-// Brings lines into the order of their times; those of one time stay in the order in which they
-// came. Beyond so many bytes they wait in temporary files without names, so that any number of
-// lines takes the same memory.
+// Sorts lines by time; lines with equal times keep their order. Lines beyond `memory_bytes` are
+// stored in unnamed temporary files, so that memory does not grow with the number of lines.
 class SortedLines {
  public:
   explicit SortedLines(std::size_t memory_bytes = 64U << 20U) : memory_bytes_(memory_bytes) {}
 
   void add(std::int64_t time, std::string_view line);
-  void write_to(std::ostream& stream);  // all of them, and then there are none
+  void write_to(std::ostream& stream);  // Writes all lines and removes them.
 
  private:
   struct Line {
     std::int64_t time;
-    std::size_t start;  // of its text
+    std::size_t start;  // Start of the line in `text_`.
     std::size_t size;
   };
   struct Close {

@@ -20,14 +20,14 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr double page_width = 900;  // points, as all lengths here
-constexpr double widest_name = 300;
-constexpr double tallest_row = 24;
-constexpr double tallest_plot = 720;
-constexpr double total_room = 62;  // right of the bars
-constexpr TextStyle name_style{.size = 10, .align = Align::right};
+constexpr double bubbles_page_width = 900;  // All lengths are in points.
+constexpr double max_name_width = 300;
+constexpr double max_bar_pitch = 24;
+constexpr double max_bars_height = 720;
+constexpr double total_room = 62;  // Room for the totals, right of the bars.
+constexpr TextStyle bar_name_style{.size = 10, .align = Align::right};
 
-// A part of a device's time.
+// One kind of time of a device, drawn as one segment of its bar.
 struct BarPart {
   const char* words;
   Colour colour;
@@ -57,7 +57,7 @@ struct Bar {
   std::string total;
 };
 
-std::vector<Bar> bars_of(std::span<const trace::Trace> runs, std::span<const Summary> summaries) {
+std::vector<Bar> time_bars(std::span<const trace::Trace> runs, std::span<const Summary> summaries) {
   std::vector<Bar> bars;
   if (runs.size() == 1) {
     for (const TimeSplit& split : time_splits(runs[0])) {
@@ -77,7 +77,7 @@ std::vector<Bar> bars_of(std::span<const trace::Trace> runs, std::span<const Sum
   return bars;
 }
 
-// A share stands in its part where there is room.
+// Writes the share of a segment into the segment if there is room.
 void draw_bar(Canvas& canvas, const Bar& bar, double left, double top, double bottom,
               double points_per_s, double whole_s) {
   double x = left;
@@ -97,7 +97,7 @@ void draw_bar(Canvas& canvas, const Bar& bar, double left, double top, double bo
                           .colour = wants_dark_text(bar_parts[i].colour) ? ink : Colour{1, 1, 1}};
     const double room = canvas.text_width(share, style) + 6;
     if (bottom - top >= 11 && room <= width) {
-      if (bar_parts[i].hatched) {  // words need a plain ground
+      if (bar_parts[i].hatched) {  // Text needs a plain ground.
         canvas.rectangle(x + (width - room) / 2 + 1, top, x + (width + room) / 2 - 1, bottom);
         canvas.fill(bar_parts[i].colour);
       }
@@ -126,15 +126,17 @@ void draw_bubbles(std::span<const trace::Trace> runs, const std::filesystem::pat
     summaries.push_back(summarize(run));
     span_s = std::max(span_s, summaries.back().makespan_s);
   }
-  if (span_s <= 0) span_s = 1;  // no passes at all: an empty second
-  const std::vector<Bar> bars = bars_of(runs, summaries);
+  if (span_s <= 0) span_s = 1;  // A run without passes shows an empty second.
+  const std::vector<Bar> bars = time_bars(runs, summaries);
 
   const std::unique_ptr<Canvas> ruler = make_canvas(PictureKind::svg, 1, 1);
-  double names = 0;
-  for (const Bar& bar : bars) names = std::max(names, ruler->text_width(bar.name, name_style));
-  names = std::min(names + 3, widest_name);  // kinds of files round widths differently
-  const double left = page_margin + names + 8;
-  const double right = page_width - page_margin - total_room;
+  double name_width = 0;
+  for (const Bar& bar : bars)
+    name_width = std::max(name_width, ruler->text_width(bar.name, bar_name_style));
+  // The formats of files round text widths differently.
+  name_width = std::min(name_width + 3, max_name_width);
+  const double left = page_margin + name_width + 8;
+  const double right = bubbles_page_width - page_margin - total_room;
   std::vector<Swatch> legend;
   for (std::size_t i = 0; i < bar_parts.size(); ++i)
     if (std::ranges::any_of(bars, [&](const Bar& bar) { return bar.parts[i] > 1e-9 * span_s; }))
@@ -143,17 +145,18 @@ void draw_bubbles(std::span<const trace::Trace> runs, const std::filesystem::pat
   const double subject = page_margin + 12;
   const double heading = subject + 20;
   const double legend_left = std::min(left, 120.0);
-  const double legend_right = page_width - page_margin;
+  const double legend_right = bubbles_page_width - page_margin;
   const double legend_end =
       draw_swatches(*ruler, legend, legend_left, legend_right, heading + 22, false);
 
-  const double row = std::min(tallest_row, tallest_plot / static_cast<double>(bars.size()));
+  const double row = std::min(max_bar_pitch, max_bars_height / static_cast<double>(bars.size()));
   const double gap = row >= 8 ? 4 : row >= 3 ? 0.6 : 0;
   const double top = legend_end + 28;
   const double bottom = top + row * static_cast<double>(bars.size());
-  const std::unique_ptr<Canvas> page = make_canvas(kind, page_width, bottom + 44 + page_margin);
+  const std::unique_ptr<Canvas> page =
+      make_canvas(kind, bubbles_page_width, bottom + 44 + page_margin);
   Canvas& canvas = *page;
-  draw_subject(canvas, legend_left, legend_right, subject, subject_of(summaries));
+  draw_subject(canvas, legend_left, legend_right, subject, common_subject(summaries));
   const RunTitle title = run_titles(summaries).front();
   draw_heading(canvas, legend_left, legend_right, heading,
                runs.size() == 1 ? run_names(summaries).front() : "Where the time goes",
@@ -170,7 +173,8 @@ void draw_bubbles(std::span<const trace::Trace> runs, const std::filesystem::pat
     draw_bar(canvas, bars[i], left, y, y + row - gap, points_per_s, whole > 0 ? whole : 1);
     if (i % step != 0) continue;
     const double baseline = y + (row - gap) / 2 + 3.5;
-    canvas.text(left - 7, baseline, canvas.fitted(bars[i].name, names, name_style), name_style);
+    canvas.text(left - 7, baseline, canvas.fitted(bars[i].name, name_width, bar_name_style),
+                bar_name_style);
     canvas.text(right + 6, baseline, bars[i].total, {.size = 9.5});
   }
   const TimeTicks ticks = time_ticks(span_s, 10);

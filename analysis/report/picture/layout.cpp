@@ -13,7 +13,8 @@
 namespace pipewright::analysis {
 namespace {
 
-// The cell of the grid that is being filled with narrow passes, from left to right.
+// Blends passes that are narrower than a cell of the grid, one cell after the other from left to
+// right.
 class Blend {
  public:
   Blend(double grain, Colour idle, std::vector<Box>& boxes)
@@ -25,29 +26,30 @@ class Blend {
       if (cell != cell_) flush();
       cell_ = cell;
       // Rounding may put `left` on the end of its own cell.
-      const double until =
+      const double cell_end =
           std::min(right, std::max((cell + 1) * grain_, std::nextafter(left, right)));
-      const double share = (until - left) / grain_;
+      const double share = (cell_end - left) / grain_;
       sum_ = {sum_.red + colour.red * share, sum_.green + colour.green * share,
               sum_.blue + colour.blue * share};
       covered_ += share;
-      left = until;
+      left = cell_end;
     }
   }
 
   void flush() {
     if (covered_ <= 0) return;
     const double idle = std::max(0.0, 1 - covered_);
-    const auto channel = [&](double sum, double of_idle) {
-      constexpr double levels = 31;  // few enough that neighbours come out equal
-      return std::round(std::min(1.0, sum + of_idle * idle) * levels) / levels;
+    const auto channel = [&](double sum, double idle_channel) {
+      // Few levels, so that neighbouring cells often come out equal and merge.
+      constexpr double levels = 31;
+      return std::round(std::min(1.0, sum + idle_channel * idle) * levels) / levels;
     };
     const Colour colour{channel(sum_.red, idle_.red), channel(sum_.green, idle_.green),
                         channel(sum_.blue, idle_.blue)};
-    Box* last = boxes_.empty() ? nullptr : &boxes_.back();
-    if (last != nullptr && last->pass == nullptr && last->right == cell_ * grain_ &&
-        equal(last->colour, colour))
-      last->right = (cell_ + 1) * grain_;
+    Box* previous = boxes_.empty() ? nullptr : &boxes_.back();
+    if (previous != nullptr && previous->pass == nullptr && previous->right == cell_ * grain_ &&
+        equal(previous->colour, colour))
+      previous->right = (cell_ + 1) * grain_;
     else
       boxes_.push_back({cell_ * grain_, (cell_ + 1) * grain_, colour, nullptr});
     sum_ = {0, 0, 0};
@@ -67,36 +69,38 @@ class Blend {
   Colour sum_{0, 0, 0};
 };
 
-constexpr double largest = 10.5;
-constexpr double smallest = 6.5;
-constexpr double share_of_height = 0.62;
-constexpr double share_of_half = 0.8;   // less room around it, so that it can be read at all
-constexpr double digit_width = 0.6363;  // of DejaVu Sans, all digits alike; in sizes of the font
-constexpr double share_that_fits =
-    0.9;  // of a kind's passes, so that a few short ones do not count
+constexpr double largest_label = 10.5;
+constexpr double smallest_label = 6.5;
+constexpr double label_share_of_height = 0.62;
+// Tighter than in whole boxes, because it would be unreadable otherwise.
+constexpr double label_share_of_half = 0.8;
+constexpr double digit_width = 0.6363;  // Width of every digit of DejaVu Sans, in font sizes.
+constexpr double required_share = 0.9;  // Share of a kind's passes whose labels must fit, so that a
+                                        // few short passes do not count.
 
-double width(std::uint32_t number) {
+double number_width(std::uint32_t number) {
   int digits = 1;
   for (; number >= 10; number /= 10) ++digits;
   return digits * digit_width;
 }
 
-constexpr double page_width = 1200;
-constexpr double label_gap = 8;  // between a label and its row
-constexpr double tallest_row = 24;
-constexpr double tallest_panel = 640;
+constexpr double timeline_page_width = 1200;
+constexpr double label_gap = 8;  // Gap between a label and its row.
+constexpr double max_row_height = 24;
+constexpr double max_panel_height = 640;
 constexpr double strip_height = 4;
-constexpr double least_row_with_strip = 12;
-constexpr double least_label_height = 11;
-constexpr std::size_t longest_host = 24;
-constexpr double finest_grain = 0.5;  // a pixel of PNG
+constexpr double min_row_with_strip = 12;
+constexpr double min_label_height = 11;
+constexpr std::size_t max_host_length = 24;
+constexpr double finest_grain = 0.5;  // One pixel of a PNG file.
 constexpr double coarse_grain = 2;
-constexpr std::size_t most_fine_passes = 100'000;  // keeps vector files below 10 MB
+constexpr std::size_t max_fine_passes = 100'000;  // Keeps vector files below 10 MB.
 
-// Every 1st, 2nd, 4th, ...: powers of two, as device numbers tend to group.
-std::uint32_t label_step(double row_height) {
+// Labels every 1st, 2nd, 4th, ... device: powers of two, since device numbers tend to group by
+// them.
+std::uint32_t rows_per_label(double row_height) {
   std::uint32_t step = 1;
-  while (step * row_height < least_label_height) step *= 2;
+  while (step * row_height < min_label_height) step *= 2;
   return step;
 }
 
@@ -113,7 +117,7 @@ double widest_label(std::span<const trace::Trace> runs) {
   return widest;
 }
 
-LegendContent explain(std::span<const trace::Trace> runs) {
+LegendContent legend_content(std::span<const trace::Trace> runs) {
   LegendContent legend;
   for (const trace::Trace& run : runs) {
     legend.chunks = std::max(legend.chunks, run.run.chunks);
@@ -123,10 +127,10 @@ LegendContent explain(std::span<const trace::Trace> runs) {
     }
     for (const trace::CollectiveRow& row : run.collectives) legend.collectives.insert(row.kind);
     for (const trace::StepRow& step : run.steps)
-      legend.steps = legend.steps || step.updated > step.synchronized;
+      legend.optimizer_steps = legend.optimizer_steps || step.updated > step.synchronized;
     for (const auto& passes : passes_by_device(run))
       for (std::size_t i = 1; i < passes.size(); ++i)
-        legend.pairs = legend.pairs || are_fused(*passes[i - 1], *passes[i]);
+        legend.fused_pairs = legend.fused_pairs || are_fused(*passes[i - 1], *passes[i]);
   }
   return legend;
 }
@@ -142,7 +146,7 @@ std::vector<std::vector<const trace::PassRow*>> passes_by_device(const trace::Tr
 std::vector<Box> row_boxes(std::span<const trace::PassRow* const> passes, std::uint32_t chunks,
                            double units_per_s, double grain, Colour idle) {
   std::vector<Box> blends;
-  std::vector<Box> wide;
+  std::vector<Box> wide_boxes;
   Blend blend(grain, idle, blends);
   const auto colour_of = [&](const trace::PassRow* pass) {
     return pass_colour(pass->kind, pass->chunk, chunks);
@@ -157,73 +161,75 @@ std::vector<Box> row_boxes(std::span<const trace::PassRow* const> passes, std::u
       blend.add(left, right,
                 fused == nullptr ? colour_of(pass) : mix(colour_of(pass), colour_of(fused), 0.5));
     } else if (fused == nullptr) {
-      wide.push_back({left, right, colour_of(pass), pass});
+      wide_boxes.push_back({left, right, colour_of(pass), pass});
     } else {
       if (pass->kind != trace::PassKind::forward) std::swap(pass, fused);
-      wide.push_back({left, right, colour_of(pass), pass, Part::upper});
-      wide.push_back({left, right, colour_of(fused), fused, Part::lower});
+      wide_boxes.push_back({left, right, colour_of(pass), pass, Part::upper});
+      wide_boxes.push_back({left, right, colour_of(fused), fused, Part::lower});
     }
   }
   blend.flush();
-  // Wide boxes come last: they cover the cells in which they begin and end.
-  blends.insert(blends.end(), wide.begin(), wide.end());
+  // Wide boxes come last because they cover the cells in which they begin and end.
+  blends.insert(blends.end(), wide_boxes.begin(), wide_boxes.end());
   return blends;
 }
 
-bool LabelStyle::any() const {
+bool LabelStyle::has_labels() const {
   return std::any_of(kinds.begin(), kinds.end(), [](bool kind) { return kind; });
 }
 
 bool label_fits(std::uint32_t microbatch, double size, double box_width) {
-  return width(microbatch) * size + 1 <= box_width;
+  return number_width(microbatch) * size + 1 <= box_width;
 }
 
 LabelStyle label_style(const trace::Trace& run, double units_per_s, double box_height) {
-  const double fitting_height = std::min(largest, box_height * share_of_height);
-  if (fitting_height < smallest) return {};
+  const double fitting_height = std::min(largest_label, box_height * label_share_of_height);
+  if (fitting_height < smallest_label) return {};
 
-  std::array<std::vector<double>, trace::pass_kinds> sizes;  // at which each label fits
+  // Font size at which each label fits, by kind.
+  std::array<std::vector<double>, trace::pass_kinds> sizes;
   for (const trace::PassRow& pass : run.passes)
     sizes[static_cast<std::size_t>(pass.kind)].push_back(
-        ((pass.end - pass.start) * units_per_s - 1) / width(pass.microbatch));
+        ((pass.end - pass.start) * units_per_s - 1) / number_width(pass.microbatch));
 
   LabelStyle style{fitting_height, 0, {}};
   for (std::size_t kind = 0; kind < sizes.size(); ++kind) {
-    std::vector<double>& of_kind = sizes[kind];
-    if (of_kind.empty()) continue;
-    const auto at = static_cast<std::ptrdiff_t>(
-        std::floor((1 - share_that_fits) * static_cast<double>(of_kind.size())));
-    std::nth_element(of_kind.begin(), of_kind.begin() + at, of_kind.end());
-    const double fitting = of_kind[static_cast<std::size_t>(at)];
-    if (fitting < smallest) continue;
+    std::vector<double>& kind_sizes = sizes[kind];
+    if (kind_sizes.empty()) continue;
+    const auto index = static_cast<std::ptrdiff_t>(
+        std::floor((1 - required_share) * static_cast<double>(kind_sizes.size())));
+    std::nth_element(kind_sizes.begin(), kind_sizes.begin() + index, kind_sizes.end());
+    const double fitting = kind_sizes[static_cast<std::size_t>(index)];
+    if (fitting < smallest_label) continue;
     style.kinds[kind] = true;
     style.size = std::min(style.size, fitting);
   }
-  const double half = std::min(style.size, box_height / 2 * share_of_half);
-  if (half >= smallest) style.half_size = half;
+  const double half_size = std::min(style.size, box_height / 2 * label_share_of_half);
+  if (half_size >= smallest_label) style.half_size = half_size;
   return style;
 }
 
 DeviceLabel device_label(const trace::DeviceRow& device) {
   return {fmt::format("device {}", device.device),
-          device.host.size() <= longest_host ? device.host : ""};
+          device.host.size() <= max_host_length ? device.host : ""};
 }
 
-Layout lay_out(std::span<const trace::Trace> runs, std::span<const Summary> summaries) {
+TimelineLayout lay_out_timeline(std::span<const trace::Trace> runs,
+                                std::span<const Summary> summaries) {
   double span_s = 0;
   for (const Summary& summary : summaries) span_s = std::max(span_s, summary.makespan_s);
-  if (span_s <= 0) span_s = 1;  // no passes at all: an empty second
+  if (span_s <= 0) span_s = 1;  // A run without passes shows an empty second.
 
-  Layout layout{};
-  layout.width = page_width;
+  TimelineLayout layout{};
+  layout.width = timeline_page_width;
   layout.left = page_margin + widest_label(runs) + label_gap;
-  layout.right = page_width - page_margin - 10;  // half of the last tick's label
+  layout.right = timeline_page_width - page_margin - 10;  // Room for half of the last tick's label.
   layout.units_per_s = (layout.right - layout.left) / span_s;
   std::size_t passes = 0;
   for (const trace::Trace& run : runs) passes += run.passes.size();
-  layout.grain = passes <= most_fine_passes ? finest_grain : coarse_grain;
+  layout.grain = passes <= max_fine_passes ? finest_grain : coarse_grain;
   layout.ticks = time_ticks(span_s, 14);
-  layout.legend = explain(runs);
+  layout.legend = legend_content(runs);
   layout.legend.left = layout.left;
   layout.subject = page_margin + 12;
   layout.legend.baseline = layout.subject + 22;
@@ -231,18 +237,19 @@ Layout lay_out(std::span<const trace::Trace> runs, std::span<const Summary> summ
   double y = layout.legend.baseline + (layout.legend.has_second_line() ? 29 : 12);
   for (const trace::Trace& run : runs) {
     const auto devices = static_cast<double>(std::max<std::size_t>(1, run.devices.size()));
-    PanelPlace panel{};
+    PanelLayout panel{};
     panel.title = y + 18;
     panel.top = panel.title + 8;
-    panel.row_height = std::min(tallest_row, tallest_panel / devices);
+    panel.row_height = std::min(max_row_height, max_panel_height / devices);
     panel.bottom = panel.top + devices * panel.row_height;
     panel.row_gap = panel.row_height >= 5 ? 1.5 : panel.row_height >= 2 ? 0.3 : 0;
-    panel.labelled = label_step(panel.row_height);
+    panel.label_step = rows_per_label(panel.row_height);
     panel.strip =
-        !run.collectives.empty() && panel.row_height >= least_row_with_strip ? strip_height : 0;
+        !run.collectives.empty() && panel.row_height >= min_row_with_strip ? strip_height : 0;
     panel.labels =
         label_style(run, layout.units_per_s, panel.row_height - panel.row_gap - panel.strip);
-    layout.legend.numbers = layout.legend.numbers || panel.labels.any();
+    layout.legend.microbatch_numbers =
+        layout.legend.microbatch_numbers || panel.labels.has_labels();
     layout.panels.push_back(panel);
     y = panel.bottom + 10;
   }

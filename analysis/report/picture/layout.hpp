@@ -14,93 +14,98 @@
 
 namespace pipewright::analysis {
 
-// The passes of each device in order of time; they point into the trace.
+// Returns the passes of each device in order of time, as pointers into the trace.
 std::vector<std::vector<const trace::PassRow*>> passes_by_device(const trace::Trace& trace);
 
-// Neighbours on a device that ran as one op: a forward and a backward of different microbatches.
+// Returns true if two neighbouring passes of a device ran as one operation: a forward and a
+// backward pass of different microbatches.
 inline bool are_fused(const trace::PassRow& a, const trace::PassRow& b) {
   return a.start == b.start && a.end == b.end && a.start < a.end;
 }
 
-// Of the height of a row; the two passes of a fused pair share it, the forward above.
+// Part of a row's height that a box takes. The two passes of a fused pair share the height, the
+// forward pass above.
 enum class Part : std::uint8_t { whole, upper, lower };
 
-// A rectangle of a device's row, in the units of the picture from the time axis's origin.
+// A rectangle in a device's row. Lengths are in units of the picture, from the origin of the time
+// axis.
 struct Box {
   double left;
   double right;
   Colour colour;
-  const trace::PassRow* pass;  // nullptr: a blend of several passes
+  const trace::PassRow* pass;  // nullptr if the box blends several passes.
   Part part = Part::whole;
 };
 
-// A pass narrower than `grain` gets no box of its own: what is in each such cell of the grid blends
-// with `idle` by the time that it takes, and equal neighbours become one box. So a row has at most
-// width / grain blends, however many passes it has.
+// Returns the boxes of a row. A pass narrower than `grain` gets no box of its own: in each such
+// cell of the grid, passes blend with `idle` in proportion to their time, and equal neighbours
+// become one box. So a row has at most width / grain blends, however many passes it has.
 std::vector<Box> row_boxes(std::span<const trace::PassRow* const> passes, std::uint32_t chunks,
                            double units_per_s, double grain, Colour idle);
 
-// How the boxes of a run are labelled: in one size, and a kind of pass as a whole or not at all.
+// Labels of the boxes of a run. All labels have one size; a kind of pass is labelled as a whole or
+// not at all.
 struct LabelStyle {
-  double size = 0;       // of the font, points
-  double half_size = 0;  // in boxes of half a row's height; 0: none there
+  double size = 0;       // Font size, in points.
+  double half_size = 0;  // Font size in boxes of half a row's height; 0 if these have no labels.
   std::array<bool, trace::pass_kinds> kinds{};
 
-  bool of(trace::PassKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
-  bool any() const;
+  bool has(trace::PassKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
+  bool has_labels() const;
 };
 
-// A label fits when its box leaves a point beside it.
+// Returns true if the label leaves a point free on the side of its box.
 bool label_fits(std::uint32_t microbatch, double size, double box_width);
 
 LabelStyle label_style(const trace::Trace& run, double units_per_s, double box_height);
 
-inline constexpr double page_margin = 14;  // points, as all lengths here
+inline constexpr double page_margin = 14;  // All lengths are in points.
 
-// Where one run goes: its title stands on `title`, its rows from `top` to `bottom`.
-struct PanelPlace {
+// Place of one run: the base line of its title, and its rows from `top` to `bottom`.
+struct PanelLayout {
   double title;
   double top;
   double bottom;
-  double row_height;  // of a device, with the gap below it
+  double row_height;  // Height of a device's row, including the gap below it.
   double row_gap;
-  double strip;            // of its height at the foot of each row, for collectives
-  std::uint32_t labelled;  // every so many-th device has its label
-  LabelStyle labels;       // of its boxes
+  double strip;              // Height of the strip for collectives at the foot of each row.
+  std::uint32_t label_step;  // Every label_step-th device has a label.
+  LabelStyle labels;         // Labels of the boxes.
 };
 
-// What there is to explain.
+// Entries that the legend needs.
 struct LegendContent {
   std::set<trace::PassKind> kinds;
   std::uint32_t chunks = 1;
   bool blocked_sends = false;
-  bool pairs = false;    // of passes that run as one
-  bool numbers = false;  // on the boxes
+  bool fused_pairs = false;
+  bool microbatch_numbers = false;
   std::set<trace::CollectiveKind> collectives;
-  bool steps = false;  // of an optimizer
+  bool optimizer_steps = false;
   double left;
   double baseline;
 
-  bool has_second_line() const { return steps || !collectives.empty(); }
+  bool has_second_line() const { return optimizer_steps || !collectives.empty(); }
 };
 
-struct Layout {
+struct TimelineLayout {
   double width;
   double height;
-  double left;   // where the time axis begins,
-  double right;  // and ends
+  double left;   // Start of the time axis.
+  double right;  // End of the time axis.
   double units_per_s;
-  double grain;    // a box is at least so wide
-  double subject;  // the baseline of what was run
+  double grain;    // Smallest width of a box.
+  double subject;  // Base line of the subject.
   LegendContent legend;
-  std::vector<PanelPlace> panels;
+  std::vector<PanelLayout> panels;
   double axis_top;
   TimeTicks ticks;
 };
 
-Layout lay_out(std::span<const trace::Trace> runs, std::span<const Summary> summaries);
+TimelineLayout lay_out_timeline(std::span<const trace::Trace> runs,
+                                std::span<const Summary> summaries);
 
-// "device 3", with the host where it is short enough to stand in the margin.
+// "device 3", and the host if its name is short enough for the margin.
 struct DeviceLabel {
   std::string device;
   std::string host;

@@ -13,24 +13,26 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr Colour grid_colour{0.88, 0.89, 0.90};
-constexpr double points_a_column = 0.5;
-constexpr double farthest_capacity = 3;  // times the peak; beyond it the line is left out
+constexpr Colour memory_grid_colour{0.88, 0.89, 0.90};
+constexpr double points_per_column = 0.5;
+// Ratio of capacity to peak above which the line of the capacity is left out.
+constexpr double max_capacity_ratio = 3;
 
-// Each category covers what is below it, from the top of the stack down, so that no seams show.
-void draw_stack(Canvas& canvas, const Area& place, const std::vector<MemoryStep>& steps,
-                const MemoryAxes& axes, double end_s) {
+// Draws the categories from the top of the stack down. Each one also covers the area below it, so
+// that no seams show.
+void draw_memory_stack(Canvas& canvas, const Area& place, const std::vector<MemoryStep>& steps,
+                       const MemoryAxes& axes, double end_s) {
   const auto x = [&](double s) {
     return place.left + std::min(1.0, s / axes.span_s) * (place.right - place.left);
   };
-  for (std::size_t above = trace::memory_categories; above > 0; --above) {
-    const std::size_t category = above - 1;
+  for (std::size_t upper = trace::memory_categories; upper > 0; --upper) {
+    const std::size_t category = upper - 1;
     if (std::ranges::all_of(steps, [&](auto& step) { return step.bytes[category] == 0; })) continue;
     std::vector<Point> outline;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       double bytes = 0;
-      for (std::size_t below = 0; below < above; ++below) bytes += steps[i].bytes[below];
-      const double y = place.bottom - bytes / axes.most_bytes * (place.bottom - place.top);
+      for (std::size_t lower = 0; lower < upper; ++lower) bytes += steps[i].bytes[lower];
+      const double y = place.bottom - bytes / axes.axis_bytes * (place.bottom - place.top);
       outline.push_back({x(steps[i].s), y});
       outline.push_back({x(i + 1 < steps.size() ? steps[i + 1].s : end_s), y});
     }
@@ -41,12 +43,12 @@ void draw_stack(Canvas& canvas, const Area& place, const std::vector<MemoryStep>
   }
 }
 
-void draw_axes(Canvas& canvas, const Area& place, const MemoryAxes& axes, bool at_left,
-               bool at_bottom) {
-  for (int i = 0; i * axes.step_bytes <= axes.most_bytes * (1 + 1e-9); ++i) {
+void draw_memory_axes(Canvas& canvas, const Area& place, const MemoryAxes& axes, bool at_left,
+                      bool at_bottom) {
+  for (int i = 0; i * axes.step_bytes <= axes.axis_bytes * (1 + 1e-9); ++i) {
     const double bytes = i * axes.step_bytes;
-    const double y = place.bottom - bytes / axes.most_bytes * (place.bottom - place.top);
-    canvas.line(place.left, y, place.right, y, grid_colour, 0.6);
+    const double y = place.bottom - bytes / axes.axis_bytes * (place.bottom - place.top);
+    canvas.line(place.left, y, place.right, y, memory_grid_colour, 0.6);
     if (at_left)
       canvas.text(place.left - 5, y + 3, fmt::format("{:g}", bytes / axes.unit_bytes),
                   {.size = 9, .align = Align::right});
@@ -76,20 +78,20 @@ std::vector<std::vector<MemoryStep>> memory_steps(const trace::Trace& trace) {
   return devices;
 }
 
-std::vector<MemoryStep> coarser(const std::vector<MemoryStep>& steps, double span_s,
+std::vector<MemoryStep> coarsen(const std::vector<MemoryStep>& steps, double span_s,
                                 std::size_t columns) {
   if (steps.size() <= columns || span_s <= 0) return steps;
   const double width = span_s / static_cast<double>(columns);
   std::vector<MemoryStep> coarse;
-  MemoryStep held;  // at the start of the column
+  MemoryStep current;  // State at the start of the column.
   std::size_t next = 0;
   for (std::size_t column = 0; column < columns; ++column) {
-    MemoryStep fullest = held;
+    MemoryStep fullest = current;
     const bool last = column + 1 == columns;
     const double end = static_cast<double>(column + 1) * width;
     for (; next < steps.size() && (last || steps[next].s < end); ++next) {
-      held = steps[next];
-      if (held.total() > fullest.total()) fullest = held;
+      current = steps[next];
+      if (current.total() > fullest.total()) fullest = current;
     }
     fullest.s = static_cast<double>(column) * width;
     coarse.push_back(fullest);
@@ -105,20 +107,21 @@ MemoryAxes memory_axes(const std::vector<MemoryPanel>& panels, double width, dou
     peak = std::max(peak, panel.peak_bytes);
   }
   if (axes.span_s <= 0) axes.span_s = 1;
-  double most = peak;
+  double max_bytes = peak;
   for (const MemoryPanel& panel : panels)
-    if (panel.capacity_bytes <= farthest_capacity * peak)
-      most = std::max(most, panel.capacity_bytes);
+    if (panel.capacity_bytes <= max_capacity_ratio * peak)
+      max_bytes = std::max(max_bytes, panel.capacity_bytes);
   constexpr std::array<const char*, 7> units{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   const auto* unit = units.begin();
-  while (most / axes.unit_bytes >= 1024 && std::next(unit) != units.end()) {
+  while (max_bytes / axes.unit_bytes >= 1024 && std::next(unit) != units.end()) {
     axes.unit_bytes *= 1024;
     ++unit;
   }
   axes.unit = *unit;
   const double lines = std::clamp(height / 26, 2.0, 8.0);
-  axes.step_bytes = round_step(std::max(most, 1.0) / axes.unit_bytes / lines) * axes.unit_bytes;
-  axes.most_bytes = most * 1.06;
+  axes.step_bytes =
+      round_step(std::max(max_bytes, 1.0) / axes.unit_bytes / lines) * axes.unit_bytes;
+  axes.axis_bytes = max_bytes * 1.06;
   axes.ticks = time_ticks(axes.span_s, std::max(1, static_cast<int>(width / 55)));
   return axes;
 }
@@ -128,13 +131,13 @@ void draw_memory_panel(Canvas& canvas, const Area& place, const MemoryPanel& pan
   const double width = place.right - place.left;
   canvas.rectangle(place.left, place.top, place.right, place.bottom);
   canvas.fill(idle_paint);
-  draw_axes(canvas, place, axes, at_left, at_bottom);
-  const auto columns = static_cast<std::size_t>(width / points_a_column);
+  draw_memory_axes(canvas, place, axes, at_left, at_bottom);
+  const auto columns = static_cast<std::size_t>(width / points_per_column);
   if (!panel.steps.empty())
-    draw_stack(canvas, place, coarser(panel.steps, axes.span_s, columns), axes, panel.end_s);
-  if (panel.capacity_bytes > 0 && panel.capacity_bytes <= axes.most_bytes) {
+    draw_memory_stack(canvas, place, coarsen(panel.steps, axes.span_s, columns), axes, panel.end_s);
+  if (panel.capacity_bytes > 0 && panel.capacity_bytes <= axes.axis_bytes) {
     const double y =
-        place.bottom - panel.capacity_bytes / axes.most_bytes * (place.bottom - place.top);
+        place.bottom - panel.capacity_bytes / axes.axis_bytes * (place.bottom - place.top);
     canvas.dashes(place.left, y, place.right, y, ink, 0.9);
   }
   canvas.line(place.left, place.bottom, place.right, place.bottom, ink, 0.7);
@@ -146,11 +149,11 @@ void draw_memory_panel(Canvas& canvas, const Area& place, const MemoryPanel& pan
   const std::string peak =
       panel.peak_bytes > 0 ? format_bytes(static_cast<std::uint64_t>(panel.peak_bytes)) : "none";
   canvas.text(place.right, place.top - 5, peak, fainter);
-  const double left = width - canvas.text_width(peak, fainter) - 8;
-  canvas.text(place.left, place.top - 5, canvas.fitted(panel.name, left, words), words);
+  const double name_room = width - canvas.text_width(peak, fainter) - 8;
+  canvas.text(place.left, place.top - 5, canvas.fitted(panel.name, name_room, words), words);
   if (panel.peak_bytes <= 0) return;
   const double x = place.left + panel.peak_s / axes.span_s * width;
-  const double y = place.bottom - panel.peak_bytes / axes.most_bytes * (place.bottom - place.top);
+  const double y = place.bottom - panel.peak_bytes / axes.axis_bytes * (place.bottom - place.top);
   canvas.dot(x, y, 3, {1, 1, 1});
   canvas.dot(x, y, 2.2, ink);
 }

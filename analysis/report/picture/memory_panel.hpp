@@ -11,7 +11,7 @@
 
 namespace pipewright::analysis {
 
-// From `s` on a device holds so many bytes in each category.
+// Bytes that a device holds in each category from time `s` on.
 struct MemoryStep {
   double s = 0;
   std::array<double, trace::memory_categories> bytes{};
@@ -19,29 +19,29 @@ struct MemoryStep {
   double total() const;
 };
 
-// The memory of each device over time; one without rows has no steps.
+// Returns the memory of each device over time. A device without memory rows has no steps.
 std::vector<std::vector<MemoryStep>> memory_steps(const trace::Trace& trace);
 
-// At most `columns` steps, of equal length, each with what its device holds in it at its fullest:
-// the peak stays what it is.
-std::vector<MemoryStep> coarser(const std::vector<MemoryStep>& steps, double span_s,
+// Reduces the steps to at most `columns` steps of equal length. Each shows the device at its
+// fullest within the step, so the peak is preserved.
+std::vector<MemoryStep> coarsen(const std::vector<MemoryStep>& steps, double span_s,
                                 std::size_t columns);
 
-// One device: what stands above its panel, and what is in it.
+// One panel: its title, and the memory of one device.
 struct MemoryPanel {
   std::string name;
   std::vector<MemoryStep> steps;
   double end_s = 0;
   double peak_bytes = 0;
   double peak_s = 0;
-  double capacity_bytes = 0;  // 0: unknown
+  double capacity_bytes = 0;  // 0 if unknown.
 };
 
-// What all panels of a picture share.
+// Axes that all panels of a picture share.
 struct MemoryAxes {
   double span_s = 0;
-  double most_bytes = 0;  // at the top
-  double step_bytes = 0;  // from one grid line to the next
+  double axis_bytes = 0;  // Bytes at the upper end of the axis.
+  double step_bytes = 0;  // Distance between grid lines.
   double unit_bytes = 1;
   const char* unit = "B";
   TimeTicks ticks;
@@ -49,7 +49,7 @@ struct MemoryAxes {
 
 MemoryAxes memory_axes(const std::vector<MemoryPanel>& panels, double width, double height);
 
-// Labels stand beside the axes of a panel only where it is at the left, or at the bottom.
+// Draws tick labels only on panels at the left, or at the bottom, of the page.
 void draw_memory_panel(Canvas& canvas, const Area& place, const MemoryPanel& panel,
                        const MemoryAxes& axes, bool at_left, bool at_bottom);
 

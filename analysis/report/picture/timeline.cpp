@@ -21,21 +21,22 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr double swatch_width = 22;
-constexpr double swatch_height = 11;
-constexpr double gap = 6;
-constexpr double next = 20;  // from one entry to the following
-constexpr std::uint32_t most_shades = 8;
-constexpr TextStyle style_of_words{.size = 10.5};
+constexpr double timeline_swatch_width = 22;
+constexpr double timeline_swatch_height = 11;
+constexpr double timeline_swatch_gap = 6;
+constexpr double timeline_entry_gap = 20;  // Distance between entries of the legend.
+constexpr std::uint32_t max_shades = 8;
+constexpr TextStyle timeline_legend_style{.size = 10.5};
 
-// A swatch, one field a chunk; of many chunks only some.
-double draw_swatch(Canvas& canvas, double x, double top, trace::PassKind kind,
-                   std::uint32_t chunks) {
-  const std::uint32_t shades = std::min(chunks, most_shades);
-  const double width = shades == 1 ? swatch_width : std::max(swatch_width, 9.0 * shades);
+// Draws a swatch with one field per chunk; if there are many chunks, with a sample of them.
+double draw_pass_swatch(Canvas& canvas, double x, double top, trace::PassKind kind,
+                        std::uint32_t chunks) {
+  const std::uint32_t shades = std::min(chunks, max_shades);
+  const double width =
+      shades == 1 ? timeline_swatch_width : std::max(timeline_swatch_width, 9.0 * shades);
   for (std::uint32_t i = 0; i < shades; ++i) {
     canvas.rectangle(x + width * i / shades, top, x + width * (i + 1) / shades,
-                     top + swatch_height);
+                     top + timeline_swatch_height);
     canvas.fill(pass_colour(kind, i, shades));
   }
   return width;
@@ -45,55 +46,56 @@ const ComponentStyle& collective_style(trace::CollectiveKind kind) {
   return traffic_styles[static_cast<std::size_t>(traffic_of(kind))];
 }
 
-// A line of swatches with their meaning, and another for what there is beside passes.
-void draw_legend(Canvas& canvas, const LegendContent& legend) {
+// Draws one line of swatches for passes, and another for everything beside passes.
+void draw_timeline_legend(Canvas& canvas, const LegendContent& legend) {
   double x = legend.left;
   double baseline = legend.baseline;
-  const double top = baseline - swatch_height + 1.5;
+  const double top = baseline - timeline_swatch_height + 1.5;
   const auto frame_and_words = [&](double width, const std::string& words) {
-    const double upper = baseline - swatch_height + 1.5;
-    canvas.rectangle(x, upper, x + width, upper + swatch_height);
+    const double swatch_top = baseline - timeline_swatch_height + 1.5;
+    canvas.rectangle(x, swatch_top, x + width, swatch_top + timeline_swatch_height);
     canvas.outline(faint_ink, 0.5);
-    canvas.text(x + width + gap, baseline, words, style_of_words);
-    x += width + gap + canvas.text_width(words, style_of_words) + next;
+    canvas.text(x + width + timeline_swatch_gap, baseline, words, timeline_legend_style);
+    x += width + timeline_swatch_gap + canvas.text_width(words, timeline_legend_style) +
+         timeline_entry_gap;
   };
 
   for (const trace::PassKind kind : legend.kinds) {
-    const double width = draw_swatch(canvas, x, top, kind, legend.chunks);
+    const double width = draw_pass_swatch(canvas, x, top, kind, legend.chunks);
     frame_and_words(width, fmt::format("{} ({})", style(kind).words, style(kind).letter));
   }
   if (legend.blocked_sends) {
-    canvas.hatch(x, top, x + swatch_width, top + swatch_height);
-    frame_and_words(swatch_width, "blocked by its send");
+    canvas.hatch(x, top, x + timeline_swatch_width, top + timeline_swatch_height);
+    frame_and_words(timeline_swatch_width, "blocked by its send");
   }
-  canvas.rectangle(x, top, x + swatch_width, top + swatch_height);
+  canvas.rectangle(x, top, x + timeline_swatch_width, top + timeline_swatch_height);
   canvas.fill(idle_paint);
-  frame_and_words(swatch_width, "idle");
+  frame_and_words(timeline_swatch_width, "idle");
   std::vector<std::string> notes;
-  if (legend.numbers) notes.emplace_back("numbers: microbatch");
+  if (legend.microbatch_numbers) notes.emplace_back("numbers: microbatch");
   if (legend.chunks > 1)
     notes.push_back(fmt::format("dark to light: chunk 0 to {}", legend.chunks - 1));
-  if (legend.pairs) notes.emplace_back("one above the other: fused");
+  if (legend.fused_pairs) notes.emplace_back("one above the other: fused");
   canvas.text(x, legend.baseline, fmt::format("{}", fmt::join(notes, "; ")),
               {.size = 10.5, .colour = faint_ink});
 
   x = legend.left;
   baseline += 17;
-  const auto plain = [&](Colour colour, const char* words) {
-    const double upper = baseline - swatch_height + 1.5;
-    canvas.rectangle(x, upper, x + swatch_width, upper + swatch_height);
+  const auto plain_entry = [&](Colour colour, const char* words) {
+    const double swatch_top = baseline - timeline_swatch_height + 1.5;
+    canvas.rectangle(x, swatch_top, x + timeline_swatch_width, swatch_top + timeline_swatch_height);
     canvas.fill(colour);
-    frame_and_words(swatch_width, words);
+    frame_and_words(timeline_swatch_width, words);
   };
   for (const trace::CollectiveKind kind : legend.collectives)
-    plain(collective_style(kind).colour, collective_style(kind).words);
-  if (legend.steps) plain(time_colours::optimizer, "optimizer step");
+    plain_entry(collective_style(kind).colour, collective_style(kind).words);
+  if (legend.optimizer_steps) plain_entry(time_colours::optimizer, "optimizer step");
 }
 
-constexpr double least_hatched = 0.5;
-constexpr double least_outlined = 3;  // width and height of a box
+constexpr double min_hatched_width = 0.5;
+constexpr double min_outlined_size = 3;  // Smallest width and height of a box with an outline.
 
-void draw_device_label(Canvas& canvas, const Layout& layout, double middle,
+void draw_device_label(Canvas& canvas, const TimelineLayout& layout, double middle,
                        const trace::DeviceRow& device) {
   constexpr TextStyle name{.size = 10};
   const TextStyle host{.size = 8.5, .align = Align::right, .colour = faint_ink};
@@ -108,7 +110,7 @@ void draw_device_label(Canvas& canvas, const Layout& layout, double middle,
   }
 }
 
-struct Row {
+struct DeviceRowBoxes {
   double top;
   double bottom;
   std::vector<Box> boxes;
@@ -118,9 +120,9 @@ struct Row {
   double bottom_of(const Box& box) const { return box.part == Part::upper ? middle() : bottom; }
 };
 
-// Boxes of a colour are one path: the file stays small. Boxes of passes come after the blends,
-// whose cells may reach under them.
-void fill_boxes(Canvas& canvas, double origin, const Row& row) {
+// Fills all boxes of one colour as one path, which keeps the file small. Boxes of passes come after
+// the blends, whose cells may reach under them.
+void fill_boxes(Canvas& canvas, double origin, const DeviceRowBoxes& row) {
   using Key = std::tuple<bool, double, double, double>;
   std::map<Key, std::vector<const Box*>> by_colour;
   for (const Box& box : row.boxes)
@@ -134,41 +136,42 @@ void fill_boxes(Canvas& canvas, double origin, const Row& row) {
   }
 }
 
-// Thinner around narrow boxes, or lines would outweigh colours; blends have none.
-void outline_boxes(Canvas& canvas, double origin, const Row& row) {
-  if (row.bottom - row.top < least_outlined) return;
-  const auto outline = [&](double least, double most, double width) {
-    bool any = false;
+// Draws outlines thinner around narrow boxes, where lines would outweigh the colours. Blends have
+// no outlines.
+void outline_boxes(Canvas& canvas, double origin, const DeviceRowBoxes& row) {
+  if (row.bottom - row.top < min_outlined_size) return;
+  const auto outline = [&](double min_width, double max_width, double line_width) {
+    bool has_boxes = false;
     for (const Box& box : row.boxes) {
-      const double wide = box.right - box.left;
-      if (box.pass == nullptr || wide < least || wide >= most) continue;
+      const double width = box.right - box.left;
+      if (box.pass == nullptr || width < min_width || width >= max_width) continue;
       canvas.rectangle(origin + box.left, row.top_of(box), origin + box.right, row.bottom_of(box));
-      any = true;
+      has_boxes = true;
     }
-    if (any) canvas.outline(ink, width);
+    if (has_boxes) canvas.outline(ink, line_width);
   };
-  outline(least_outlined, 2.5 * least_outlined, 0.2);
-  outline(2.5 * least_outlined, std::numeric_limits<double>::infinity(), 0.4);
+  outline(min_outlined_size, 2.5 * min_outlined_size, 0.2);
+  outline(2.5 * min_outlined_size, std::numeric_limits<double>::infinity(), 0.4);
 }
 
-void hatch_blocked(Canvas& canvas, double origin, double units_per_s, const Row& row) {
+void hatch_blocked(Canvas& canvas, double origin, double units_per_s, const DeviceRowBoxes& row) {
   for (const Box& box : row.boxes) {
     if (box.pass == nullptr) continue;
-    const double until = box.pass->released * units_per_s;
-    if (until - box.right >= least_hatched)
-      canvas.hatch(origin + box.right, row.top, origin + until, row.bottom);
+    const double blocked_right = box.pass->released * units_per_s;
+    if (blocked_right - box.right >= min_hatched_width)
+      canvas.hatch(origin + box.right, row.top, origin + blocked_right, row.bottom);
   }
 }
 
-// Bars that are wide enough to be seen; one that lies under the one before it is left out.
-class Bars {
+// Bars wide enough to be visible. A bar that the previous bar covers is left out.
+class VisibleBars {
  public:
-  Bars(Canvas& canvas, double origin, double units_per_s)
+  VisibleBars(Canvas& canvas, double origin, double units_per_s)
       : canvas_(canvas), origin_(origin), units_per_s_(units_per_s) {}
   void add(double start, double end, double top, double bottom) {
-    constexpr double least = 0.5;
+    constexpr double min_width = 0.5;
     const double left = origin_ + start * units_per_s_;
-    const double right = std::max(left + least, origin_ + end * units_per_s_);
+    const double right = std::max(left + min_width, origin_ + end * units_per_s_);
     if (top == top_ && left >= left_ && right <= right_) return;
     canvas_.rectangle(left, top, right, bottom);
     top_ = top;
@@ -185,30 +188,31 @@ class Bars {
   double right_ = 0;
 };
 
-// Collectives are bars at the foot of their device's row, optimizer's steps boxes in it.
-void draw_beside_passes(Canvas& canvas, const Layout& layout, const PanelPlace& place,
-                        const trace::Trace& run, const std::vector<Row>& rows) {
+// Draws collectives as bars at the foot of their device's row, and optimizer steps as boxes in it.
+void draw_beside_passes(Canvas& canvas, const TimelineLayout& layout, const PanelLayout& place,
+                        const trace::Trace& run, const std::vector<DeviceRowBoxes>& rows) {
   for (const trace::CollectiveKind kind : layout.legend.collectives) {
     if (place.strip <= 0) break;
-    Bars bars(canvas, layout.left, layout.units_per_s);
+    VisibleBars bars(canvas, layout.left, layout.units_per_s);
     for (const trace::CollectiveRow& row : run.collectives) {
       const double bottom = rows.at(row.device).bottom;
       if (row.kind == kind) bars.add(row.start, row.end, bottom + 0.8, bottom + place.strip);
     }
     canvas.fill(collective_style(kind).colour);
   }
-  Bars bars(canvas, layout.left, layout.units_per_s);
+  VisibleBars bars(canvas, layout.left, layout.units_per_s);
   for (const trace::StepRow& step : run.steps) {
-    const Row& row = rows.at(step.device);
+    const DeviceRowBoxes& row = rows.at(step.device);
     if (step.updated > step.synchronized)
       bars.add(step.synchronized, step.updated, row.top, row.bottom);
   }
   canvas.fill(time_colours::optimizer);
 }
 
-void label_boxes(Canvas& canvas, double origin, const LabelStyle& labels, const Row& row) {
+void label_boxes(Canvas& canvas, double origin, const LabelStyle& labels,
+                 const DeviceRowBoxes& row) {
   for (const Box& box : row.boxes) {
-    if (box.pass == nullptr || !labels.of(box.pass->kind)) continue;
+    if (box.pass == nullptr || !labels.has(box.pass->kind)) continue;
     const double size = box.part == Part::whole ? labels.size : labels.half_size;
     if (size <= 0 || !label_fits(box.pass->microbatch, size, box.right - box.left)) continue;
     const Colour colour = wants_dark_text(box.colour) ? ink : Colour{1, 1, 1};
@@ -219,14 +223,14 @@ void label_boxes(Canvas& canvas, double origin, const LabelStyle& labels, const 
   }
 }
 
-void draw_panel(Canvas& canvas, const Layout& layout, const PanelPlace& place,
+void draw_panel(Canvas& canvas, const TimelineLayout& layout, const PanelLayout& place,
                 const trace::Trace& run, const RunTitle& title, double makespan_s) {
-  constexpr double most_of_name = 0.5;
+  constexpr double max_name_share = 0.5;
   draw_heading(canvas, layout.left, layout.right, place.title, title.name, title.details,
-               most_of_name);
+               max_name_share);
 
   const auto passes = passes_by_device(run);
-  std::vector<Row> rows;
+  std::vector<DeviceRowBoxes> rows;
   for (std::size_t device = 0; device < passes.size(); ++device) {
     const double top = place.top + static_cast<double>(device) * place.row_height;
     rows.push_back(
@@ -238,8 +242,8 @@ void draw_panel(Canvas& canvas, const Layout& layout, const PanelPlace& place,
   canvas.fill(idle_paint);
 
   for (std::size_t device = 0; device < rows.size(); ++device) {
-    const Row& row = rows[device];
-    if (device % place.labelled == 0)
+    const DeviceRowBoxes& row = rows[device];
+    if (device % place.label_step == 0)
       draw_device_label(canvas, layout, (row.top + row.bottom) / 2, run.devices[device]);
     fill_boxes(canvas, layout.left, row);
     hatch_blocked(canvas, layout.left, layout.units_per_s, row);
@@ -253,7 +257,7 @@ void draw_panel(Canvas& canvas, const Layout& layout, const PanelPlace& place,
   }
 }
 
-void draw_axis(Canvas& canvas, const Layout& layout) {
+void draw_axis(Canvas& canvas, const TimelineLayout& layout) {
   const double y = layout.axis_top;
   for (const Tick& tick : layout.ticks.ticks) {
     const double x = layout.left + tick.s * layout.units_per_s;
@@ -273,12 +277,12 @@ void draw_timeline(std::span<const trace::Trace> runs, const std::filesystem::pa
   std::vector<Summary> summaries;
   for (const trace::Trace& run : runs) summaries.push_back(summarize(run));
   const std::vector<RunTitle> titles = run_titles(summaries);
-  const Layout layout = lay_out(runs, summaries);
+  const TimelineLayout layout = lay_out_timeline(runs, summaries);
 
   const std::unique_ptr<Canvas> page = make_canvas(kind, layout.width, layout.height);
   Canvas& canvas = *page;
-  draw_subject(canvas, layout.left, layout.right, layout.subject, subject_of(summaries));
-  draw_legend(canvas, layout.legend);
+  draw_subject(canvas, layout.left, layout.right, layout.subject, common_subject(summaries));
+  draw_timeline_legend(canvas, layout.legend);
   for (std::size_t i = 0; i < runs.size(); ++i)
     draw_panel(canvas, layout, layout.panels[i], runs[i], titles[i], summaries[i].makespan_s);
   draw_axis(canvas, layout);

@@ -18,9 +18,9 @@
 namespace pipewright::analysis {
 namespace {
 
-std::string details(const Summary& summary) {
+std::string run_details(const Summary& summary) {
   const trace::RunInfo& run = summary.run;
-  // U+00D7, the multiplication sign
+  // U+00D7 is the multiplication sign.
   std::string text = fmt::format("{} \u00d7 {}", counted(run.devices, "device"),
                                  counted(run.microbatches, "microbatch"));
   if (run.chunks > 1) text += fmt::format(", {} chunks a device", run.chunks);
@@ -30,14 +30,14 @@ std::string details(const Summary& summary) {
                             format_percent(summary.bubble_ratio));
 }
 
-// Of a cluster that is called as its file, the file's own name.
+// Returns the stem of a cluster's file if the cluster has no other name.
 std::string short_name(const std::string& network) {
   const std::filesystem::path file(network);
   return file.extension() == ".xml" ? file.stem().string() : network;
 }
 
-// Of each run's job what not all have.
-std::vector<std::string> own_jobs(std::span<const Summary> runs) {
+// Returns the part of each run's job that not all runs share.
+std::vector<std::string> distinct_jobs(std::span<const Summary> runs) {
   std::vector<std::string> jobs;
   for (const Summary& run : runs) jobs.push_back(run.run.job);
   return split_jobs(jobs).own;
@@ -45,24 +45,25 @@ std::vector<std::string> own_jobs(std::span<const Summary> runs) {
 
 }  // namespace
 
-Subject subject_of(std::span<const Summary> runs) {
+Subject common_subject(std::span<const Summary> runs) {
   std::vector<std::string> jobs;
   for (const Summary& run : runs) jobs.push_back(run.run.job);
   std::string job = split_jobs(jobs).common;
-  const auto all_have = [&](const auto& of) {
-    return std::ranges::all_of(runs, [&](const Summary& run) { return of(run) == of(runs[0]); });
+  const auto is_common = [&](const auto& field_of) {
+    return std::ranges::all_of(
+        runs, [&](const Summary& run) { return field_of(run) == field_of(runs[0]); });
   };
   Subject subject;
   if (!job.empty() &&
-      all_have([](const Summary& run) { return run.run.job.substr(0, run.run.job.find(", ")); })) {
+      is_common([](const Summary& run) { return run.run.job.substr(0, run.run.job.find(", ")); })) {
     const std::size_t end = std::min(job.find(", "), job.size());
     subject.name = job.substr(0, end);
     job.erase(0, std::min(end + 2, job.size()));
     const std::size_t on = subject.name.rfind(" on ");
-    if (on != std::string::npos && all_have([](const Summary& run) { return gpus(run.run); }))
+    if (on != std::string::npos && is_common([](const Summary& run) { return gpus(run.run); }))
       subject.name.insert(on + 4, fmt::format("{} ", gpus(runs[0].run)));
   }
-  if (all_have([](const Summary& run) { return run.run.network; }))
+  if (is_common([](const Summary& run) { return run.run.network; }))
     subject.details = printable(short_name(runs[0].run.network));
   if (!job.empty()) subject.details += (subject.details.empty() ? "" : ", ") + job;
   return subject;
@@ -70,29 +71,29 @@ Subject subject_of(std::span<const Summary> runs) {
 
 void draw_subject(Canvas& canvas, double left, double right, double baseline,
                   const Subject& subject) {
-  constexpr double most_of_name = 0.5;
+  constexpr double max_name_share = 0.5;
   if (subject.name.empty())
     draw_heading(canvas, left, right, baseline, subject.details, "", 1);
   else
-    draw_heading(canvas, left, right, baseline, subject.name, subject.details, most_of_name);
+    draw_heading(canvas, left, right, baseline, subject.name, subject.details, max_name_share);
 }
 
 std::vector<RunTitle> run_titles(std::span<const Summary> runs) {
   std::vector<RunTitle> titles;
-  for (const Summary& run : runs) titles.push_back({run.run.schedule, details(run)});
+  for (const Summary& run : runs) titles.push_back({run.run.schedule, run_details(run)});
 
   using Field = std::string trace::RunInfo::*;
   for (const Field field :
        {&trace::RunInfo::network, &trace::RunInfo::p2p, &trace::RunInfo::engine}) {
-    const bool same = std::all_of(runs.begin(), runs.end(), [&](const Summary& run) {
+    const bool is_common = std::all_of(runs.begin(), runs.end(), [&](const Summary& run) {
       return run.run.*field == runs.front().run.*field;
     });
-    for (std::size_t i = 0; i < runs.size() && !same; ++i)
+    for (std::size_t i = 0; i < runs.size() && !is_common; ++i)
       titles[i].details += ", " + runs[i].run.*field;
   }
-  const std::vector<std::string> own = own_jobs(runs);
+  const std::vector<std::string> job_details = distinct_jobs(runs);
   for (std::size_t i = 0; i < runs.size(); ++i)
-    if (!own[i].empty()) titles[i].details += ", " + own[i];
+    if (!job_details[i].empty()) titles[i].details += ", " + job_details[i];
   return titles;
 }
 
@@ -111,24 +112,24 @@ std::vector<std::string> run_names(std::span<const Summary> runs) {
   for (const Summary& run : runs)
     names.push_back(run.run.chunks > 1 ? fmt::format("{} x{}", run.run.schedule, run.run.chunks)
                                        : run.run.schedule);
-  // Only runs that still have one name get longer ones.
+  // Only runs that still share a name get a longer one.
   for (const Part& part : parts) {
-    std::map<std::string, std::set<std::string>> found;
-    for (std::size_t i = 0; i < runs.size(); ++i) found[names[i]].insert(part(runs[i].run));
+    std::map<std::string, std::set<std::string>> values;
+    for (std::size_t i = 0; i < runs.size(); ++i) values[names[i]].insert(part(runs[i].run));
     for (std::size_t i = 0; i < runs.size(); ++i)
-      if (found[names[i]].size() > 1) names[i] += ", " + part(runs[i].run);
+      if (values[names[i]].size() > 1) names[i] += ", " + part(runs[i].run);
   }
-  // Last, what their jobs have of their own.
-  std::map<std::string, int> times;
-  for (const std::string& name : names) ++times[name];
-  const std::vector<std::string> own = own_jobs(runs);
+  // Add the distinct parts of the jobs last.
+  std::map<std::string, int> count;
+  for (const std::string& name : names) ++count[name];
+  const std::vector<std::string> job_details = distinct_jobs(runs);
   for (std::size_t i = 0; i < runs.size(); ++i)
-    if (times[names[i]] > 1 && !own[i].empty()) names[i] += ", " + own[i];
-  times.clear();
-  for (const std::string& name : names) ++times[name];
+    if (count[names[i]] > 1 && !job_details[i].empty()) names[i] += ", " + job_details[i];
+  count.clear();
+  for (const std::string& name : names) ++count[name];
   std::map<std::string, int> number;
   for (std::string& name : names)
-    if (times[name] > 1) name += fmt::format(" ({})", ++number[name]);
+    if (count[name] > 1) name += fmt::format(" ({})", ++number[name]);
   return names;
 }
 

@@ -71,7 +71,7 @@ template <class Fill>
 void write_rows(hid_t file, const char* name, const Handle& type, hsize_t rows, const Fill& fill) {
   const Handle space = checked(H5Screate_simple(1, &rows, nullptr), H5Sclose);
   const hsize_t chunk = std::clamp<hsize_t>(rows, 1, trace::chunk_rows);
-  const Handle properties = trace::chunked(chunk);
+  const Handle properties = trace::chunk_properties(chunk);
   Handle dataset = checked(
       H5Dcreate2(file, name, type.get(), space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
       H5Dclose);

@@ -13,7 +13,7 @@
 namespace pipewright::analysis {
 namespace {
 
-BenchCurve curve_of(const BenchReport& report) {
+BenchCurve bench_curve(const BenchReport& report) {
   BenchCurve curve{
       .simulated = {}, .formula = {}, .factor = report.factor(), .assumed = report.assumed};
   for (const BenchRow& row : report.rows) {
@@ -23,8 +23,8 @@ BenchCurve curve_of(const BenchReport& report) {
   return curve;
 }
 
-// A narrow screen gets a narrow picture, in which letters are as large.
-std::string chart(const BenchCurve& curve, CurveAxis axis, std::string_view words) {
+// Narrow screens get a narrow picture whose letters have the same size.
+std::string bench_chart(const BenchCurve& curve, CurveAxis axis, std::string_view words) {
   constexpr double wide = 760;
   constexpr double narrow = 380;
   const auto address = [&](double width) {
@@ -37,18 +37,18 @@ std::string chart(const BenchCurve& curve, CurveAxis axis, std::string_view word
       address(wide), words, address(narrow));
 }
 
-// A curve of one size would be a dot.
-std::string charts(const BenchReport& report) {
+// Draws no charts for a single size, whose curve would be a dot.
+std::string bench_charts(const BenchReport& report) {
   if (report.rows.size() < 2) return "";
-  const BenchCurve curve = curve_of(report);
+  const BenchCurve curve = bench_curve(report);
   return fmt::format(
       "<section><h2>Bus bandwidth</h2>{}</section>\n<section><h2>Time</h2>{}</section>",
-      chart(curve, CurveAxis::bus_bandwidth, "bus bandwidths"),
-      chart(curve, CurveAxis::time, "times"));
+      bench_chart(curve, CurveAxis::bus_bandwidth, "bus bandwidths"),
+      bench_chart(curve, CurveAxis::time, "times"));
 }
 
-// Lines are a terminal's.
-std::string findings(const BenchReport& report) {
+// Joins the lines of each finding, which are broken for terminals.
+std::string bench_findings_html(const BenchReport& report) {
   std::string html;
   for (std::string finding : bench_findings(report)) {
     std::ranges::replace(finding, '\n', ' ');
@@ -65,8 +65,8 @@ void write_bench_page(const std::filesystem::path& path, const BenchReport& repo
     write_head(stream, title, {"page.css", "compare.css"});
     Frame frame(stream, asset("bench.html"));
     frame.fill("title", html_text(title));
-    frame.fill("findings", findings(report));
-    frame.fill("charts", charts(report));
+    frame.fill("findings", bench_findings_html(report));
+    frame.fill("charts", bench_charts(report));
     frame.fill("table", html_table(bench_table(report)));
     frame.fill("script", joined_scripts(std::array{"theme.js", "compare.js"}));
     frame.finish();

@@ -12,27 +12,27 @@
 namespace pipewright::analysis {
 namespace {
 
-std::string findings(const CompareReport& report) {
+std::string compare_findings_html(const CompareReport& report) {
   std::string html =
       fmt::format("<p class=\"verdict\">{}</p>\n", html_text(summary_sentence(report)));
-  for (const OneSided& one : report.one_sided)
-    html += fmt::format("<p class=\"verdict\">{}</p>\n", html_text(sentence(one)));
+  for (const OneSided& finding : report.one_sided)
+    html += fmt::format("<p class=\"verdict\">{}</p>\n", html_text(sentence(finding)));
   return html;
 }
 
-std::string rows(const CompareReport& report) {
+std::string compare_rows_html(const CompareReport& report) {
   std::string html;
-  for (const CurveReport& one : report.curves) {
-    std::vector<ComparedRow> shown;
-    const std::string note = abridged(one, shown);
+  for (const CurveReport& curve : report.curves) {
+    std::vector<ComparedRow> shown_rows;
+    const std::string note = abridged(curve, shown_rows);
     html += fmt::format("<details class=\"curve\"{}><summary>{}{}</summary>{}</details>\n",
-                        report.curves.size() == 1 ? " open" : "", html_text(one.curve.name),
-                        note.empty() ? "" : ": " + note, html_table(row_table(shown)));
+                        report.curves.size() == 1 ? " open" : "", html_text(curve.curve.name),
+                        note.empty() ? "" : ": " + note, html_table(row_table(shown_rows)));
   }
   return html;
 }
 
-std::string remarks(const CompareReport& report) {
+std::string compare_remarks_html(const CompareReport& report) {
   if (report.remarks.empty()) return "";
   std::string html = "<section><h2>Remarks on the logs</h2><ul>\n";
   for (const LogRemark& remark : report.remarks)
@@ -55,17 +55,17 @@ void write_compare_page(const std::filesystem::path& path, const CompareReport& 
     write_head(stream, title, {"page.css", "compare.css"});
     Frame frame(stream, asset("compare.html"));
     frame.fill("title", html_text(title));
-    frame.fill("findings", findings(report));
+    frame.fill("findings", compare_findings_html(report));
     frame.fill("time chart", chart(CurveAxis::time));
     frame.fill("bandwidth chart", chart(CurveAxis::bus_bandwidth));
     frame.fill("errors", fmt::format("<div class=\"tables\">{}</div>", errors));
     frame.fill("assumption",
                report.assumed
-                   ? fmt::format("<section><h2>The assumption</h2><p>{}</p>{}</section>",
+                   ? fmt::format("<section><h2>Assumed bus bandwidth</h2><p>{}</p>{}</section>",
                                  assumption_sentence(report), html_table(assumption_table(report)))
                    : "");
-    frame.fill("rows", rows(report));
-    frame.fill("remarks", remarks(report));
+    frame.fill("rows", compare_rows_html(report));
+    frame.fill("remarks", compare_remarks_html(report));
     frame.fill("script", joined_scripts(std::array{"theme.js", "compare.js"}));
     frame.finish();
   });

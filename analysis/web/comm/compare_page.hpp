@@ -9,9 +9,9 @@
 
 namespace pipewright::analysis {
 
-// Writes one HTML file that needs nothing else: the pictures of time and bus bandwidth, errors by
-// curve and size, and the rows. The file appears under its name once it is whole; one that cannot
-// be written is a trace::TraceError.
+// Writes one self-contained HTML file: pictures of time and bus bandwidth, errors by curve and
+// size, and the rows. The file appears under its name only once it is complete; a file that cannot
+// be written throws trace::TraceError.
 void write_compare_page(const std::filesystem::path& path, const CompareReport& report,
                         std::span<const DrawnCurve> curves, const CurveWords& words);
 

@@ -8,11 +8,11 @@ namespace pipewright::analysis {
 
 std::string html_table(const TextTable& table) {
   std::string html = "<div class=\"wide\"><table><thead><tr>";
-  const auto kind = [](const TextTable::Column& column) {
+  const auto class_attribute = [](const TextTable::Column& column) {
     return column.left ? " class=\"text\"" : "";
   };
   for (const TextTable::Column& column : table.columns()) {
-    html += fmt::format("<th{}>", kind(column));
+    html += fmt::format("<th{}>", class_attribute(column));
     for (std::size_t i = 0; i < column.head.size(); ++i)
       html += (i == 0 ? "" : "<br>") + html_text(column.head[i]);
     html += "</th>";
@@ -21,7 +21,7 @@ std::string html_table(const TextTable& table) {
   for (std::size_t row = 0; row < table.columns().front().cells.size(); ++row) {
     html += "<tr>";
     for (const TextTable::Column& column : table.columns())
-      html += fmt::format("<td{}>{}</td>", kind(column), html_text(column.cells[row]));
+      html += fmt::format("<td{}>{}</td>", class_attribute(column), html_text(column.cells[row]));
     html += "</tr>\n";
   }
   return html + "</tbody></table></div>\n";

@@ -5,12 +5,12 @@
 
 #include "analysis/report/text_table.hpp"
 
-// What the pages of measured and simulated collectives are made of.
+// HTML parts of the pages of measured and simulated collectives.
 namespace pipewright::analysis {
 
 std::string html_table(const TextTable& table);
 
-// The address of a picture that is part of its page.
+// Returns a data URL, which embeds the picture in its page.
 std::string svg_address(std::string_view svg);
 
 }  // namespace pipewright::analysis

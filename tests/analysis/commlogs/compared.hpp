@@ -4,7 +4,7 @@
 
 namespace pipewright::test {
 
-// A row of an all-reduce on 16 ranks of 2 nodes; times in microseconds.
+// Returns a row of an all-reduce over 16 ranks on 2 nodes. Times are in microseconds.
 inline analysis::ComparedRow compared(std::uint64_t bytes, double measured, double predicted) {
   analysis::Measurement row;
   row.operation = analysis::Operation::all_reduce;
@@ -15,7 +15,8 @@ inline analysis::ComparedRow compared(std::uint64_t bytes, double measured, doub
   row.type = "float";
   row.file = "some.log";
   row.line = 7;
-  return {.measured = row, .predicted = predicted / 1e6, .by = "ring, LL128", .held_out = false};
+  return {
+      .measured = row, .predicted = predicted / 1e6, .method = "ring, LL128", .held_out = false};
 }
 
 }  // namespace pipewright::test

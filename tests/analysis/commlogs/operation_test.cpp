@@ -4,7 +4,7 @@
 
 namespace pipewright::analysis {
 
-TEST_CASE("operations are listed in the order of their values, and found by their names") {
+TEST_CASE("operations are listed in the order of their values and parsed by name") {
   REQUIRE(operation_list().size() == operations);
   for (std::size_t i = 0; i < operation_list().size(); ++i) {
     const OperationInfo& info = operation_list()[i];
@@ -18,7 +18,7 @@ TEST_CASE("operations are listed in the order of their values, and found by thei
   CHECK_FALSE(parse_operation(""));
 }
 
-TEST_CASE("the bus carries what a rank has to send, whatever the number of ranks") {
+TEST_CASE("the bus factor is the share of the size that a rank has to send") {
   CHECK(bus_factor(Operation::all_reduce, 2) == 1);
   CHECK(bus_factor(Operation::all_reduce, 8) == Approx(1.75));
   CHECK(bus_factor(Operation::all_gather, 8) == Approx(0.875));
@@ -29,18 +29,18 @@ TEST_CASE("the bus carries what a rank has to send, whatever the number of ranks
   for (const Operation operation :
        {Operation::broadcast, Operation::reduce, Operation::send_recv, Operation::pairwise})
     CHECK(bus_factor(operation, 16) == 1);
-  // An all-reduce is a reduce-scatter and an all-gather.
+  // An all-reduce is a reduce-scatter followed by an all-gather.
   for (const std::uint32_t ranks : {2U, 3U, 64U})
     CHECK(bus_factor(Operation::all_reduce, ranks) ==
           Approx(bus_factor(Operation::reduce_scatter, ranks) +
                  bus_factor(Operation::all_gather, ranks)));
 }
 
-TEST_CASE("the algorithm's bandwidth is bytes over seconds") {
+TEST_CASE("the algorithm bandwidth is bytes over seconds") {
   CHECK(algorithm_bandwidth(1 << 30, 0.01) == Approx(107.3741824e9));
 }
 
-TEST_CASE("counts are of the buffer, or of one rank's part of it") {
+TEST_CASE("counts are those of the buffer or of one rank's part") {
   constexpr std::uint64_t bytes = 1 << 20;
   for (const Operation operation : {Operation::all_reduce, Operation::broadcast, Operation::reduce,
                                     Operation::send_recv, Operation::pairwise})

@@ -5,12 +5,13 @@
 
 namespace pipewright::test {
 
-// How often a part is in a text.
+// Returns the number of occurrences of a part in a text.
 inline std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-    ++found;
-  return found;
+  std::size_t occurrences = 0;
+  for (std::size_t position = text.find(part); position != std::string::npos;
+       position = text.find(part, position + 1))
+    ++occurrences;
+  return occurrences;
 }
 
 }  // namespace pipewright::test

@@ -7,8 +7,8 @@
 
 namespace pipewright::analysis::test {
 
-// So many nodes of so many GPUs: 100 GB/s and 2 us in a node, 10 GB/s and 10 us along rails, 12 us
-// elsewhere.
+// Returns the matrix of `nodes` nodes with `gpus` GPUs each: 100 GB/s and 2 us within a node, 10
+// GB/s and 10 us along rails, and 12 us elsewhere.
 inline PairMatrix nodes_of_gpus(std::uint32_t nodes, std::uint32_t gpus) {
   PairMatrix matrix;
   matrix.classes = {
@@ -20,14 +20,14 @@ inline PairMatrix nodes_of_gpus(std::uint32_t nodes, std::uint32_t gpus) {
     matrix.names.push_back("gpu-" + std::to_string(i));
     matrix.nodes.push_back(i / gpus);
     for (std::uint32_t j = 0; j < n; ++j) {
-      const bool inside = i / gpus == j / gpus;
-      const std::uint32_t number = inside ? 0 : i % gpus == j % gpus ? 1 : 2;
+      const bool is_same_node = i / gpus == j / gpus;
+      const std::uint32_t number = is_same_node ? 0 : i % gpus == j % gpus ? 1 : 2;
       matrix.class_of.push_back(i == j ? PairMatrix::itself : number);
       if (i == j) continue;
-      PairClass& one = matrix.classes[number];
-      if (one.pairs++ == 0) {
-        one.sender = "gpu-" + std::to_string(i);
-        one.receiver = "gpu-" + std::to_string(j);
+      PairClass& pair_class = matrix.classes[number];
+      if (pair_class.pairs++ == 0) {
+        pair_class.sender = "gpu-" + std::to_string(i);
+        pair_class.receiver = "gpu-" + std::to_string(j);
       }
     }
   }

@@ -11,14 +11,14 @@ using analysis::ChromeEvent;
 
 namespace {
 
-struct Read {
+struct ReadResult {
   std::vector<ChromeEvent> events;
   analysis::ChromeHeader header;
   std::string error;
 };
 
-Read read_file(const std::filesystem::path& file) {
-  Read result;
+ReadResult read_file(const std::filesystem::path& file) {
+  ReadResult result;
   try {
     result.header = analysis::read_chrome_events(
         file, [&](const ChromeEvent& event, const auto&) { result.events.push_back(event); });
@@ -28,13 +28,13 @@ Read read_file(const std::filesystem::path& file) {
   return result;
 }
 
-Read read(const std::string& text) {
+ReadResult read_text(const std::string& text) {
   const test::ScratchFolder folder;
   test::write_bytes(folder / "t.json", text);
   return read_file(folder / "t.json");
 }
 
-std::string packed(const std::string& text) {
+std::string gzipped(const std::string& text) {
   const test::ScratchFolder folder;
   const gzFile file = gzopen((folder / "t.gz").c_str(), "wb");
   gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
@@ -50,7 +50,7 @@ TEST_CASE("events are read from an object and from a bare array", "[import]") {
       R"("args":{"name":"inner","ts":9,"list":[{"name":"x"}]}},{"name":"b"}])";
   for (const std::string& text :
        {events, R"({"schemaVersion":1,"traceEvents":)" + events + R"(,"more":[{"name":"no"}]})"}) {
-    const Read result = read(text);
+    const ReadResult result = read_text(text);
     CAPTURE(text, result.error);
     REQUIRE(result.events.size() == 2);
     const ChromeEvent& first = result.events[0];
@@ -65,54 +65,54 @@ TEST_CASE("events are read from an object and from a bare array", "[import]") {
   }
 }
 
-TEST_CASE("the header says rank and base time", "[import]") {
-  const Read result =
-      read(R"({"distributedInfo":{"backend":"nccl","rank":12,"pg":[{"rank":3}]},"traceEvents":[],)"
-           R"("baseTimeNanoseconds":1752000000000000001})");
+TEST_CASE("the header gives rank and base time", "[import]") {
+  const ReadResult result = read_text(
+      R"({"distributedInfo":{"backend":"nccl","rank":12,"pg":[{"rank":3}]},"traceEvents":[],)"
+      R"("baseTimeNanoseconds":1752000000000000001})");
   CHECK(result.error.empty());
   CHECK(result.header.rank == 12);
   CHECK(result.header.base_ns == 1752000000000000001);
-  CHECK_THAT(read(R"({"distributedInfo":{"rank":-1},"traceEvents":[]})").error,
+  CHECK_THAT(read_text(R"({"distributedInfo":{"rank":-1},"traceEvents":[]})").error,
              Catch::Contains("rank is -1"));
 }
 
-TEST_CASE("packed files read as plain ones", "[import]") {
+TEST_CASE("packed files are read like plain ones", "[import]") {
   const std::string text = R"({"traceEvents":[{"name":"a","ph":"X","ts":1,"dur":1}]})";
-  CHECK(read(packed(text)).events.size() == 1);
-  const std::string half = packed(text + std::string(100000, ' ') + "\n");
-  CHECK_THAT(read(half.substr(0, half.size() - 20)).error, Catch::Contains("cut short"));
+  CHECK(read_text(gzipped(text)).events.size() == 1);
+  const std::string half = gzipped(text + std::string(100000, ' ') + "\n");
+  CHECK_THAT(read_text(half.substr(0, half.size() - 20)).error, Catch::Contains("cut short"));
 }
 
-TEST_CASE("what is no JSON is told with its place", "[import]") {
-  CHECK_THAT(read("{\"traceEvents\":[\n{\"name\":\"a\",\n").error, Catch::Contains("line 3"));
-  CHECK_THAT(read("{\"traceEvents\":[\n{\"ts\":NaN}]}").error,
+TEST_CASE("the error of invalid JSON gives its place", "[import]") {
+  CHECK_THAT(read_text("{\"traceEvents\":[\n{\"name\":\"a\",\n").error, Catch::Contains("line 3"));
+  CHECK_THAT(read_text("{\"traceEvents\":[\n{\"ts\":NaN}]}").error,
              Catch::Contains("line 2") && Catch::Contains("NaN"));
-  CHECK_THAT(read("{\"traceEvents\":[{\"ts\":Infinity}]}").error, Catch::Contains("Infinity"));
-  CHECK_THAT(read("").error, Catch::Contains("no whole JSON"));
-  CHECK_THAT(read("{\"traceEvents\":[{\"name\":\"\xff\"}]}").error, Catch::Contains("UTF-8"));
-  CHECK_THAT(read("{\"other\":[]}").error, Catch::Contains("traceEvents"));
-  CHECK_THAT(read("{\"traceEvents\":7}").error, Catch::Contains("traceEvents"));
+  CHECK_THAT(read_text("{\"traceEvents\":[{\"ts\":Infinity}]}").error, Catch::Contains("Infinity"));
+  CHECK_THAT(read_text("").error, Catch::Contains("not valid JSON"));
+  CHECK_THAT(read_text("{\"traceEvents\":[{\"name\":\"\xff\"}]}").error, Catch::Contains("UTF-8"));
+  CHECK_THAT(read_text("{\"other\":[]}").error, Catch::Contains("traceEvents"));
+  CHECK_THAT(read_text("{\"traceEvents\":7}").error, Catch::Contains("traceEvents"));
   CHECK_THAT(read_file("/nowhere/t.json").error, Catch::Contains("cannot open"));
   CHECK_THAT(read_file("/tmp").error, Catch::Contains("is a folder"));
 }
 
-TEST_CASE("hostile JSON does not get far", "[import]") {
-  CHECK_THAT(read(std::string(1'000'000, '[')).error, Catch::Contains("256 deep"));
+TEST_CASE("hostile JSON is refused or ignored", "[import]") {
+  CHECK_THAT(read_text(std::string(1'000'000, '[')).error, Catch::Contains("256 deep"));
   std::string objects;
   for (int i = 0; i < 1000; ++i) objects += "{\"a\":";
-  CHECK_THAT(read(objects).error, Catch::Contains("256 deep"));
-  // Wrong types in the fields of an event are not there.
-  const Read result =
-      read(R"([{"name":7,"ts":"1","dur":[],"pid":null,"cat":{"a":1}}, 3, "x", [1]])");
+  CHECK_THAT(read_text(objects).error, Catch::Contains("256 deep"));
+  // Fields of an event with wrong types are ignored.
+  const ReadResult result =
+      read_text(R"([{"name":7,"ts":"1","dur":[],"pid":null,"cat":{"a":1}}, 3, "x", [1]])");
   CHECK(result.error.empty());
   REQUIRE(result.events.size() == 1);
   CHECK(result.events[0].name.empty());
   CHECK_FALSE(result.events[0].start.has_value());
-  const Read escaped = read("[{\"name\":\"\\u001b[31m\"}");
+  const ReadResult escaped = read_text("[{\"name\":\"\\u001b[31m\"}");
   CHECK(escaped.error.find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("progress tells the share of the file", "[import]") {
+TEST_CASE("progress gives the share of the file", "[import]") {
   const test::ScratchFolder folder;
   test::write_bytes(folder / "t.json", "[" + std::string(3'000'000, ' ') + "]");
   std::vector<double> shares;

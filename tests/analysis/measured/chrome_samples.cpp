@@ -54,8 +54,8 @@ std::string chrome_text(const trace::Trace& trace, std::uint32_t device, double 
     text.add(fmt::format("PP:{}{}{}", pass.stage, letters[static_cast<int>(pass.kind)],
                          pass.microbatch % trace.run.microbatches),
              start, end - start);
-    const auto [one, is_new] = iterations.try_emplace(pass.iteration, start, end);
-    one->second = {std::min(one->second.first, start), std::max(one->second.second, end)};
+    const auto [entry, is_new] = iterations.try_emplace(pass.iteration, start, end);
+    entry->second = {std::min(entry->second.first, start), std::max(entry->second.second, end)};
   }
   for (const auto& [number, span] : iterations)
     text.add(fmt::format("ProfilerStep#{}", number + 5), span.first, span.second - span.first);

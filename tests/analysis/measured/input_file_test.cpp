@@ -12,7 +12,7 @@ using namespace pipewright;
 using analysis::file_kind;
 using analysis::FileKind;
 
-TEST_CASE("a file is what it holds, whatever it is called", "[import]") {
+TEST_CASE("the kind of a file follows from its content, not from its name", "[import]") {
   const test::ScratchFolder folder;
   test::write_trace(test::two_device_run(), folder / "a.json");
   CHECK(file_kind(folder / "a.json") == FileKind::trace);
@@ -32,7 +32,7 @@ TEST_CASE("a file is what it holds, whatever it is called", "[import]") {
   }
 }
 
-TEST_CASE("one name stands for the files of all ranks", "[import]") {
+TEST_CASE("a name with {rank} denotes the files of all ranks", "[import]") {
   const test::ScratchFolder folder;
   for (const std::string name :
        {"r10.json", "r9.json", "rx.json", "r.json", "r1.json.gz", "r2.json"})
@@ -44,5 +44,5 @@ TEST_CASE("one name stands for the files of all ranks", "[import]") {
   CHECK(files[2].filename() == "r10.json");
   CHECK(analysis::rank_files("plain.json").size() == 1);
   CHECK_THROWS_WITH(analysis::rank_files(folder / "q{rank}.json"),
-                    Catch::Contains("no file is called so"));
+                    Catch::Contains("no file has this name"));
 }

@@ -11,7 +11,7 @@ using analysis::KernelWork;
 
 namespace {
 
-analysis::KernelProfile read(const test::ChromeText& text, int rank = -1) {
+analysis::KernelProfile read_profile(const test::ChromeText& text, int rank = -1) {
   const test::ScratchFolder folder;
   const auto file = folder / "k.json";
   test::write_bytes(file, text.text(rank));
@@ -26,7 +26,7 @@ test::ChromeText with_step() {
 
 }  // namespace
 
-TEST_CASE("kernels are told apart by the names that libraries give them", "[import]") {
+TEST_CASE("the names that libraries give kernels determine their work", "[import]") {
   for (const char* const name :
        {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64", "nvjet_tst_256x128_64x4_1x2",
         "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu>(Params)",
@@ -46,29 +46,30 @@ TEST_CASE("kernels are told apart by the names that libraries give them", "[impo
     CHECK(analysis::work_of(name) == KernelWork::memory);
 }
 
-TEST_CASE("a profile's kernels are summed by what they do", "[import]") {
+TEST_CASE("the kernels of a profile are summed by work", "[import]") {
   test::ChromeText text = with_step();
   text.add("ProfilerStep#4", 1000, 1000, "user_annotation", 1, 1);
   text.add("ProfilerStep#4", 1010, 1000, "gpu_user_annotation", 0, 7);
   text.add("a_gemm", 10, 100, "kernel").add("a_gemm", 120, 60, "kernel");
   text.add("flash_fwd", 200, 30, "kernel").add("norm", 240, 5, "kernel");
   text.add("ncclKernel", 200, 70, "kernel", 0, 20).add("norm", 240, 1000, "cpu_op");
-  const analysis::KernelProfile found = read(text, 6);
-  CHECK(found.rank == 6U);
-  CHECK(found.steps == 2);
-  CHECK(found.of(KernelWork::products).kernels == 2);
-  CHECK(found.of(KernelWork::products).seconds == Approx(160e-6));
-  CHECK(found.of(KernelWork::attention).seconds == Approx(30e-6));
-  CHECK(found.of(KernelWork::memory).seconds == Approx(5e-6));
-  CHECK(found.of(KernelWork::communication).seconds == Approx(70e-6));
-  CHECK(found.of(KernelWork::optimizer).kernels == 0);
-  CHECK_FALSE(found.launch);
+  const analysis::KernelProfile profile = read_profile(text, 6);
+  CHECK(profile.rank == 6U);
+  CHECK(profile.steps == 2);
+  CHECK(profile.of(KernelWork::products).kernels == 2);
+  CHECK(profile.of(KernelWork::products).seconds == Approx(160e-6));
+  CHECK(profile.of(KernelWork::attention).seconds == Approx(30e-6));
+  CHECK(profile.of(KernelWork::memory).seconds == Approx(5e-6));
+  CHECK(profile.of(KernelWork::communication).seconds == Approx(70e-6));
+  CHECK(profile.of(KernelWork::optimizer).kernels == 0);
+  CHECK_FALSE(profile.launch);
 }
 
-TEST_CASE("the host's time for a kernel is from launch to launch, without its waits", "[import]") {
+TEST_CASE("the launch time of the host is that between launches, without waits", "[import]") {
   test::ChromeText text = with_step();
   text.add("a_gemm", 10, 100, "kernel");
-  // Of one thread: gaps of 6, 8 and, over a wait, 100; of another one of 10 and 8. In no order.
+  // One thread has gaps of 6, 8 and, over a wait, 100; another has gaps of 10 and 8. They are not
+  // in order.
   text.add("cudaLaunchKernel", 14, 3, "cuda_runtime", 1, 1);
   text.add("cudaLaunchKernel", 0, 3, "cuda_runtime", 1, 1);
   text.add("cuLaunchKernelEx", 6, 3, "cuda_driver", 1, 1);
@@ -76,20 +77,20 @@ TEST_CASE("the host's time for a kernel is from launch to launch, without its wa
   text.add("cudaLaunchKernel", 114, 3, "cuda_runtime", 1, 1);
   text.add("cudaLaunchKernelExC", 200, 3, "cuda_runtime", 1, 2);
   text.add("cudaMemcpyAsync", 203, 3, "cuda_runtime", 1, 2);
-  // The queue is full: 500 longer than the others, of 508. And data is loaded.
+  // The queue is full: this launch takes 500 of 508 longer than others. Then data is loaded.
   text.add("cudaLaunchKernel", 210, 503, "cuda_runtime", 1, 2);
   text.add("cudaLaunchKernel", 718, 3, "cuda_runtime", 1, 2);
   text.add("cudaLaunchKernel", 9000, 3, "cuda_runtime", 1, 2);
-  CHECK(read(text).launch.value() == Approx(8e-6));
+  CHECK(read_profile(text).launch.value() == Approx(8e-6));
 }
 
-TEST_CASE("a profile without kernels, steps or sensible times is refused", "[import]") {
-  CHECK_THROWS_WITH(read(with_step()), Catch::Contains("k.json: has no kernels"));
+TEST_CASE("a profile without kernels, steps or valid times is refused", "[import]") {
+  CHECK_THROWS_WITH(read_profile(with_step()), Catch::Contains("k.json: no kernels found"));
   test::ChromeText no_step;
   no_step.add("a_gemm", 0, 10, "kernel");
-  CHECK_THROWS_WITH(read(no_step), Catch::Contains("no ProfilerStep"));
+  CHECK_THROWS_WITH(read_profile(no_step), Catch::Contains("no ProfilerStep"));
   test::ChromeText negative = with_step();
   negative.add("a_gemm", 0, -10, "kernel");
-  CHECK_THROWS_WITH(read(negative),
-                    Catch::Contains("'dur' of the kernel 'a_gemm' is -10: microseconds"));
+  CHECK_THROWS_WITH(read_profile(negative),
+                    Catch::Contains("'dur' of the kernel 'a_gemm' is -10; expected microseconds"));
 }

@@ -14,7 +14,7 @@ using trace::PassKind;
 
 namespace {
 
-// Two ranks, two microbatches, F of 10 ms and B of 20 ms; rank 1's iteration is the shorter one.
+// Two ranks with two microbatches, F of 10 ms and B of 20 ms; the iteration of rank 1 is shorter.
 std::vector<std::filesystem::path> write_ranks(const test::ScratchFolder& folder) {
   const auto iteration = [](double total, const std::string& passes) {
     return R"({"total": )" + std::to_string(total) + R"(, "memory": 10.5, )" + passes +
@@ -34,7 +34,7 @@ std::vector<std::filesystem::path> write_ranks(const test::ScratchFolder& folder
 
 }  // namespace
 
-TEST_CASE("Primus's dump of passes is a measured run", "[import]") {
+TEST_CASE("a pass dump of Primus is a measured run", "[import]") {
   const test::ScratchFolder folder;
   const auto files = write_ranks(folder);
   CHECK(analysis::file_kind(files[0]) == analysis::FileKind::primus_passes);
@@ -45,14 +45,14 @@ TEST_CASE("Primus's dump of passes is a measured run", "[import]") {
   CHECK(run.trace.run.iterations == 2);
   REQUIRE(run.trace.passes.size() == 16);
   CHECK(run.trace.passes[0].end - run.trace.passes[0].start == Approx(9.5e-3));
-  // The second iteration begins when the first one's longest rank, of 90 ms, is done; time 0 is
-  // the first pass's start.
+  // The second iteration begins when the slowest rank of the first one ends, after 90 ms. Time 0 is
+  // the start of the first pass.
   CHECK(run.trace.passes.back().device == 1);
   CHECK(run.trace.passes.back().kind == PassKind::backward);
   CHECK(run.trace.passes.back().end == Approx((90 + 70 - 0.5) * 1e-3));
 }
 
-TEST_CASE("chunks of Primus's dump come in the interleaved order", "[import]") {
+TEST_CASE("chunks of a Primus dump are in the interleaved order", "[import]") {
   const test::ScratchFolder folder;
   test::write_bytes(folder / "config.json", R"({"pp_size": 1, "vp_size": 2, "num_mbs": 2})");
   test::write_bytes(
@@ -65,13 +65,13 @@ TEST_CASE("chunks of Primus's dump come in the interleaved order", "[import]") {
   CHECK(run.trace.passes[1].stage == 1);
   CHECK(run.trace.passes[1].microbatch == 0);
   CHECK(run.trace.passes[2].microbatch == 1);
-  CHECK(run.trace.passes[4].stage == 1);  // backwards
+  CHECK(run.trace.passes[4].stage == 1);  // Backward passes begin with the last chunk.
   CHECK(run.trace.passes[7].stage == 0);
 }
 
-TEST_CASE("what Primus does not write is refused", "[import]") {
+TEST_CASE("invalid Primus dumps are refused", "[import]") {
   const test::ScratchFolder folder;
-  const auto why = [&](const std::string& text) -> std::string {
+  const auto dump_error = [&](const std::string& text) -> std::string {
     test::write_bytes(folder / "pp_rank_0.json", text);
     try {
       analysis::read_primus_passes({folder / "pp_rank_0.json"});
@@ -80,13 +80,15 @@ TEST_CASE("what Primus does not write is refused", "[import]") {
       return error.what();
     }
   };
-  CHECK_THAT(why(R"({"1": {"total": "x"}})"), Catch::Contains("no number 'total'"));
-  CHECK_THAT(why(R"({"x": {"total": 1}})"), Catch::Contains("no number of an iteration"));
-  CHECK_THAT(why(R"({"1": {"total": 1, "fwd_start": [1], "fwd_end": []}})"),
-             Catch::Contains("1 of 'fwd' start and 0 end"));
-  CHECK_THAT(why(R"({"1": {"total": 1, "fwd_start": [1], "fwd_end": [2], "fwd_chunk": [-1]}})"),
-             Catch::Contains("a pass of 'fwd' is of -1"));
-  CHECK_THAT(why(R"({"1": )"), Catch::Contains("no whole JSON"));
+  CHECK_THAT(dump_error(R"({"1": {"total": "x"}})"), Catch::Contains("no number 'total'"));
+  CHECK_THAT(dump_error(R"({"x": {"total": 1}})"),
+             Catch::Contains("not the number of an iteration"));
+  CHECK_THAT(dump_error(R"({"1": {"total": 1, "fwd_start": [1], "fwd_end": []}})"),
+             Catch::Contains("'fwd' has 1 starts but 0 ends"));
+  CHECK_THAT(
+      dump_error(R"({"1": {"total": 1, "fwd_start": [1], "fwd_end": [2], "fwd_chunk": [-1]}})"),
+      Catch::Contains("a pass of 'fwd' has the index -1"));
+  CHECK_THAT(dump_error(R"({"1": )"), Catch::Contains("not valid JSON"));
   test::write_bytes(folder / "ranks.json", "{}");
   CHECK_THROWS_WITH(analysis::read_primus_passes({folder / "ranks.json"}),
                     Catch::Contains("pp_rank_3.json"));

@@ -15,10 +15,10 @@ using test::ChromeText;
 
 namespace {
 
-// Two ranks on one host, over gloo: F and B take 10 and 20 ms, and begin with the wait for input,
-// which arrives `latency_ms` after the other rank ended. One microbatch:
-//   rank 0   F 0..10                      B 10..(50 + 2 latency)
-//   rank 1   F 0..(20 + latency)   B ..(40 + latency)
+// Two ranks on one host, over gloo. F and B take 10 and 20 ms, after a wait for their input, which
+// arrives `latency_ms` after the other rank ended. One microbatch:
+// rank 0   F 0..10                      B 10..(50 + 2 latency)
+// rank 1   F 0..(20 + latency)   B ..(40 + latency)
 std::vector<std::filesystem::path> write_gloo(const test::ScratchFolder& folder, double latency_ms,
                                               bool receives, double offset_ms = 0) {
   const auto add = [](ChromeText& text, const char* name, double from_ms, double to_ms,
@@ -45,7 +45,7 @@ double length(const trace::PassRow& pass) { return pass.end - pass.start; }
 
 }  // namespace
 
-TEST_CASE("what precedes the arrival of a pass's input is a wait", "[import]") {
+TEST_CASE("the time before the input of a pass arrives is a wait", "[import]") {
   const test::ScratchFolder folder;
   for (const bool align : {false, true}) {
     const MeasuredRun run = import_chrome(write_gloo(folder, 0, false), {.align = align});
@@ -62,7 +62,8 @@ TEST_CASE("what precedes the arrival of a pass's input is a wait", "[import]") {
   }
 }
 
-TEST_CASE("a receive that the CPU waited for says when the input arrived", "[import]") {
+TEST_CASE("the input of a pass arrives at the end of a receive that the CPU waited for",
+          "[import]") {
   const test::ScratchFolder folder;
   const MeasuredRun run = import_chrome(write_gloo(folder, 2, true));
   CHECK(length(run.trace.passes[1]) == Approx(20e-3));
@@ -70,7 +71,7 @@ TEST_CASE("a receive that the CPU waited for says when the input arrived", "[imp
   CHECK(*run.handover_s == Approx(2e-3));
 }
 
-TEST_CASE("clocks are blamed where a pass ends before its input is there", "[import]") {
+TEST_CASE("a note suggests to align clocks if a pass ends before its input arrives", "[import]") {
   const test::ScratchFolder folder;
   const MeasuredRun run = import_chrome(write_gloo(folder, 0, false, -500));
   REQUIRE_FALSE(run.notes.empty());
@@ -80,7 +81,7 @@ TEST_CASE("clocks are blamed where a pass ends before its input is there", "[imp
   for (const std::string& note : aligned.notes) CHECK_THAT(note, !Catch::Contains("--align"));
 }
 
-TEST_CASE("gaps that no shift mends are waits, whatever marks the passes", "[import]") {
+TEST_CASE("early starts that no shift explains are waits for any kind of mark", "[import]") {
   const test::ScratchFolder folder;
   ChromeText first;
   first.add("fwd_0", 0, 10, "mine").add("bwd_0", 10, 50, "mine");

@@ -13,7 +13,7 @@ using trace::chunk_rows;
 
 namespace {
 
-std::vector<unsigned char> inflated(std::span<const unsigned char> stored, std::size_t size) {
+std::vector<unsigned char> inflate_chunk(std::span<const unsigned char> stored, std::size_t size) {
   std::vector<unsigned char> bytes(size);
   uLongf length = size;
   REQUIRE(uncompress(bytes.data(), &length, stored.data(), stored.size()) == Z_OK);
@@ -28,28 +28,28 @@ TEST_CASE("a stored chunk has the first bytes of all rows, then the second bytes
   const std::size_t count = GENERATE(as<std::size_t>(), 1, 5, 8, 1001, chunk_rows);
   const trace::Trace trace = test::random_trace(3, 8, chunk_rows);
   trace::ChunkEncoder encoder(columns);
-  // A full chunk before must not shine through a short one after it.
+  // A full chunk must not leave traces in a shorter one that follows it.
   encoder.encode(trace.memory.data(), sizeof(trace::MemoryRow), chunk_rows);
   const auto stored = encoder.encode(trace.memory.data(), sizeof(trace::MemoryRow), count);
-  const auto bytes = inflated(stored, 21 * chunk_rows);
+  const auto bytes = inflate_chunk(stored, 21 * chunk_rows);
 
-  std::size_t wrong = 0;
+  std::size_t mismatches = 0;
   for (std::size_t row = 0; row < chunk_rows; ++row) {
     std::array<unsigned char, 21> expected{};
     if (row < count) {
-      const trace::MemoryRow& from = trace.memory[row];
-      std::memcpy(expected.data(), &from.device, 4);
-      expected[4] = static_cast<unsigned char>(from.category);
-      std::memcpy(&expected[5], &from.time, 8);
-      std::memcpy(&expected[13], &from.bytes, 8);
+      const trace::MemoryRow& source = trace.memory[row];
+      std::memcpy(expected.data(), &source.device, 4);
+      expected[4] = static_cast<unsigned char>(source.category);
+      std::memcpy(&expected[5], &source.time, 8);
+      std::memcpy(&expected[13], &source.bytes, 8);
     }
     for (std::size_t byte = 0; byte < 21; ++byte)
-      if (bytes[byte * chunk_rows + row] != expected[byte]) ++wrong;
+      if (bytes[byte * chunk_rows + row] != expected[byte]) ++mismatches;
   }
-  CHECK(wrong == 0);
+  CHECK(mismatches == 0);
 }
 
-TEST_CASE("noise costs no more room than it has, and order shrinks", "[trace]") {
+TEST_CASE("noise does not grow, and regular rows shrink", "[trace]") {
   const auto& columns = trace::Table<trace::PassRow>::columns;
   trace::ChunkEncoder encoder(columns);
   const std::size_t plain = trace::disk_row_bytes(columns) * chunk_rows;

@@ -6,7 +6,7 @@ using namespace pipewright::trace;
 
 namespace {
 
-// Two microbatches of 1 s an iteration, then a step of 1 s.
+// Returns a trace whose iterations have two microbatches of 1 s and a step of 1 s.
 Trace trace_of(std::uint32_t iterations) {
   Trace trace;
   trace.run = {.devices = 1, .microbatches = 2, .iterations = 10};
@@ -32,28 +32,28 @@ Trace trace_of(std::uint32_t iterations) {
 
 }  // namespace
 
-TEST_CASE("the first iterations of a trace are all of their rows and no others", "[trace]") {
+TEST_CASE("the first iterations of a trace have exactly their rows", "[trace]") {
   const Trace first = first_iterations(trace_of(3), 2);
   CHECK(first.run.iterations == 2);
   CHECK(first.passes.size() == 4);
   CHECK(first.transfers.size() == 4);
   CHECK(first.collectives.size() == 2);
   CHECK(first.steps.size() == 2);
-  CHECK(first.memory.size() == 5);  // that which is held from the end on, too
+  CHECK(first.memory.size() == 5);  // Includes the row at the end of the last iteration.
   Trace whole = trace_of(2);
   CHECK(first.passes == whole.passes);
 }
 
-TEST_CASE("what links did after the last iteration is left out", "[trace]") {
-  const Trace first = first_iterations(trace_of(3), 2);  // up to 6 s
+TEST_CASE("link traffic after the last iteration is left out", "[trace]") {
+  const Trace first = first_iterations(trace_of(3), 2);  // Up to 6 s.
   REQUIRE(first.link_use.size() == 2);
   CHECK(first.link_use[0].bytes == 400);
   CHECK(first.link_use[1].bytes == 200);
   CHECK(first.link_use[1].end == 6);
 }
 
-TEST_CASE("collectives within passes are counted for the iterations that are left", "[trace]") {
-  const Trace first = first_iterations(trace_of(3), 2);  // of ten that were foreseen
+TEST_CASE("sums of collectives within passes are scaled to the remaining iterations", "[trace]") {
+  const Trace first = first_iterations(trace_of(3), 2);  // Two of ten planned iterations.
   REQUIRE(first.pass_collectives.size() == 1);
   CHECK(first.pass_collectives[0].calls == 20);
   CHECK(first.pass_collectives[0].bytes == 200);

@@ -12,7 +12,7 @@ namespace {
 
 bool has_h5py() { return std::system("/usr/bin/python3 -c 'import h5py' 2>/dev/null") == 0; }
 
-// Runs a script in the folder; gives what it prints, complaints included.
+// Runs a script in the folder and returns its output, including error messages.
 std::string python(const ScratchFolder& folder, const std::string& script) {
   test::write_bytes(folder / "script.py", script);
   const std::string command =
@@ -48,10 +48,10 @@ TEST_CASE("the example of format.md runs", "[trace]") {
   const std::string fence = "```python\n";
   const std::size_t start = page.find(fence);
   REQUIRE(start != std::string::npos);
-  const std::size_t from = start + fence.size();
+  const std::size_t code_start = start + fence.size();
   const ScratchFolder folder;
   test::write_trace(small_trace(), folder / "trace.h5");
-  CHECK(python(folder, page.substr(from, page.find("```", from) - from)) ==
+  CHECK(python(folder, page.substr(code_start, page.find("```", code_start) - code_start)) ==
         "1f1b mean forward 0.75 s\n");
 }
 

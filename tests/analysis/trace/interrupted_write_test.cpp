@@ -21,9 +21,9 @@ namespace {
 
 struct Child {
   pid_t id;
-  int out;  // what it writes to descriptor 2
+  int out;  // Read end of the pipe from descriptor 2 of the child.
 
-  // Waits for its end; gives what it wrote.
+  // Waits for the end of the child and returns its output.
   std::string wait(int& status) const {
     std::string text;
     char buffer[256];
@@ -46,7 +46,7 @@ Child start(const std::function<void()>& body) {
     ::close(ends[0]);
     ::close(ends[1]);
     body();
-    std::exit(0);  // and not _exit: HDF5 ends too, and must do so in peace
+    std::exit(0);  // Not _exit(): HDF5 must also shut down cleanly.
   }
   ::close(ends[1]);
   return {id, ends[0]};
@@ -76,15 +76,15 @@ TEST_CASE("a killed writer leaves nothing under the final name", "[trace]") {
 
   CHECK(std::filesystem::exists(folder / "a.h5") == had_earlier);
   if (had_earlier) CHECK((trace::read_trace(folder / "a.h5") == earlier));
-  test::write_trace(trace, folder / "a.h5");  // what was left lies in nobody's way
+  test::write_trace(trace, folder / "a.h5");  // Remains of the killed writer do not matter.
   CHECK((trace::read_trace(folder / "a.h5") == trace));
 }
 
-TEST_CASE("a full disk is an error that says so, and leaves nothing", "[trace]") {
+TEST_CASE("a full disk is an error with that reason, and leaves no file", "[trace]") {
   const ScratchFolder folder;
   const trace::Trace trace = test::random_trace(1, 4, 40000);
-  // The limit on the size of files stands in for a full disk: the system refuses to write on.
-  // A low limit strikes at the headers or the first chunk, a high one in the middle of the rows.
+  // A limit on the size of files replaces a full disk: the system refuses to write. A low limit
+  // fails at the headers or the first chunk, a high one in the middle of the rows.
   const rlim_t limit = GENERATE(0, 100, 5000, 400'000, 1'500'000, 3'000'000);
   CAPTURE(limit);
   const Child child = start([&] {
@@ -99,8 +99,8 @@ TEST_CASE("a full disk is an error that says so, and leaves nothing", "[trace]")
     }
   });
   int status = 0;
-  const std::string said = child.wait(status);
-  CHECK(said == (folder / "a.h5: cannot write: File too large").string());
+  const std::string message = child.wait(status);
+  CHECK(message == (folder / "a.h5: cannot write: File too large").string());
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
   CHECK(folder.entries() == 0);
 }

@@ -12,7 +12,7 @@ using namespace pipewright::trace;
 
 namespace {
 
-Trace some_trace() {
+Trace sample_trace() {
   Trace trace;
   trace.run.schedule = "1f1b";
   trace.run.devices = 2;
@@ -28,7 +28,7 @@ Trace some_trace() {
   return trace;
 }
 
-std::vector<char> packed(const Trace& trace, const Json& packing) {
+std::vector<char> pack_block(const Trace& trace, const Json& packing) {
   std::vector<char> block(packing["bytes"].get<std::size_t>());
   pack(trace, packing, block);
   return block;
@@ -36,15 +36,14 @@ std::vector<char> packed(const Trace& trace, const Json& packing) {
 
 }  // namespace
 
-TEST_CASE("a trace that was packed into a block is the same when it is read again", "[trace]") {
-  const Trace trace = some_trace();
+TEST_CASE("a trace that is packed into a block is read back unchanged", "[trace]") {
+  const Trace trace = sample_trace();
   const Json packing = pipewright::trace::packing(trace);
-  CHECK(unpack(packing, packed(trace, packing)) == trace);
+  CHECK(unpack(packing, pack_block(trace, packing)) == trace);
 }
 
-TEST_CASE("a table of numbers stands in a block as in memory, texts in their longest's length",
-          "[trace]") {
-  const Json packing = pipewright::trace::packing(some_trace());
+TEST_CASE("rows of numbers have their layout in memory, and texts a fixed length", "[trace]") {
+  const Json packing = pipewright::trace::packing(sample_trace());
   CHECK(packing["tables"]["passes"]["row_bytes"] == sizeof(PassRow));
   CHECK(packing["tables"]["passes"]["rows"] == 3);
   CHECK(packing["tables"]["devices"]["columns"][1]["type"] == "S12");
@@ -53,9 +52,9 @@ TEST_CASE("a table of numbers stands in a block as in memory, texts in their lon
 }
 
 TEST_CASE("a block that is too small for its trace is an error", "[trace]") {
-  const Trace trace = some_trace();
+  const Trace trace = sample_trace();
   const Json packing = pipewright::trace::packing(trace);
-  std::vector<char> block = packed(trace, packing);
+  std::vector<char> block = pack_block(trace, packing);
   block.resize(block.size() / 2);
   CHECK_THROWS_AS(unpack(packing, block), TraceError);
 }

@@ -12,7 +12,7 @@
 using namespace pipewright;
 using test::ScratchFolder;
 
-TEST_CASE("a trace is read as it was written, whatever its rows and their number", "[trace]") {
+TEST_CASE("a trace of any size is read back unchanged", "[trace]") {
   const ScratchFolder folder;
   const auto passes =
       GENERATE(as<std::size_t>(), 1, 7, 8, 9, 1000, trace::chunk_rows / 2, trace::chunk_rows - 1,
@@ -33,32 +33,32 @@ TEST_CASE("a trace is read as it was written, whatever its rows and their number
   CHECK(read.paths == written.paths);
 }
 
-TEST_CASE("a trace of nothing is a trace", "[trace]") {
+TEST_CASE("an empty trace is read back", "[trace]") {
   const ScratchFolder folder;
   test::write_trace({}, folder / "empty.h5");
   CHECK((trace::read_trace(folder / "empty.h5") == trace::Trace{}));
 }
 
-TEST_CASE("the largest values of every column survive", "[trace]") {
+TEST_CASE("the largest values of every column are read back", "[trace]") {
   const ScratchFolder folder;
-  constexpr std::uint32_t most = std::numeric_limits<std::uint32_t>::max();
+  constexpr std::uint32_t max_index = std::numeric_limits<std::uint32_t>::max();
   constexpr double huge = std::numeric_limits<double>::max();
   constexpr double tiny = std::numeric_limits<double>::denorm_min();
   trace::Trace written;
   written.run.devices = 1;
-  written.run.chunks = most;
-  written.run.microbatches = most;
-  written.run.iterations = most;
+  written.run.chunks = max_index;
+  written.run.microbatches = max_index;
+  written.run.iterations = max_index;
   written.devices = {{0, "h", std::numeric_limits<std::uint64_t>::max()}};
-  written.stages = {{most - 1, most - 1, 0}};
-  written.passes = {
-      {0, most - 1, most - 1, most, most - 1, trace::PassKind::backward, 0, tiny, 1, huge, huge}};
+  written.stages = {{max_index - 1, max_index - 1, 0}};
+  written.passes = {{0, max_index - 1, max_index - 1, max_index, max_index - 1,
+                     trace::PassKind::backward, 0, tiny, 1, huge, huge}};
   written.memory = {{0, trace::MemoryCategory::activations, huge, ~std::uint64_t{0}}};
   test::write_trace(written, folder / "large.h5");
   CHECK((trace::read_trace(folder / "large.h5") == written));
 }
 
-TEST_CASE("texts of any length and content come back", "[trace]") {
+TEST_CASE("texts of any length and content are read back", "[trace]") {
   const ScratchFolder folder;
   trace::Trace written = test::random_trace(1, 2, 10);
   written.run.schedule = "say \"1f1b\", it's\ta tab\nand a line";
@@ -66,7 +66,8 @@ TEST_CASE("texts of any length and content come back", "[trace]") {
   written.devices[0].host = "nœud \"0\"\n";
   written.devices[1].host = "";
   for (int i = 0; i < 40000; ++i) {
-    written.run.scenario += "forward: 0.5 ms\n";  // beyond the 64 KB of an old attribute
+    // Beyond the 64 KB limit of attributes in older HDF5 layouts.
+    written.run.scenario += "forward: 0.5 ms\n";
     written.run.cluster += "<link id=\"" + std::to_string(i) + "\" bandwidth=\"25GBps\"/>\n";
   }
   test::write_trace(written, folder / "long.h5");
@@ -75,20 +76,21 @@ TEST_CASE("texts of any length and content come back", "[trace]") {
   CHECK(size < written.run.scenario.size() + written.run.cluster.size() / 4);
 }
 
-TEST_CASE("the same rows make the same bytes, at any time and under any name", "[trace]") {
+TEST_CASE("equal rows make equal bytes at any time and under any name", "[trace]") {
   const ScratchFolder folder;
   const trace::Trace trace = test::random_trace(5, 4, 20000);
   test::write_trace(trace, folder / "a.h5");
-  std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // HDF5's time stamps count seconds
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(1100));  // HDF5's time stamps count seconds.
   test::write_trace(trace, folder / "another name.h5");
   CHECK((test::bytes_of(folder / "a.h5") == test::bytes_of(folder / "another name.h5")));
 }
 
-TEST_CASE("a replay comes table by table and ends with finish", "[trace]") {
+TEST_CASE("a replay goes table by table and ends with finish", "[trace]") {
   struct Order final : trace::Sink {
-    std::string seen;
+    std::string calls;
     void note(char c) {
-      if (seen.empty() || seen.back() != c) seen += c;
+      if (calls.empty() || calls.back() != c) calls += c;
     }
     void begin(const trace::RunInfo&, const std::vector<trace::DeviceRow>&,
                const std::vector<trace::StageRow>&) override {
@@ -103,5 +105,5 @@ TEST_CASE("a replay comes table by table and ends with finish", "[trace]") {
   test::write_trace(test::random_trace(2, 3, 20000), folder / "a.h5");
   Order order;
   trace::replay(folder / "a.h5", order);
-  CHECK(order.seen == "bptmf");
+  CHECK(order.calls == "bptmf");
 }

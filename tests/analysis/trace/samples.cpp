@@ -21,8 +21,8 @@ ScratchFolder::ScratchFolder() {
 }
 
 ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
+  std::error_code no_error;
+  fs::remove_all(path_, no_error);
 }
 
 std::size_t ScratchFolder::entries() const {
@@ -95,7 +95,7 @@ trace::Trace random_trace(unsigned seed, std::uint32_t devices, std::size_t pass
     trace.transfers.push_back({pass.device, index(devices), pass.stage, pass.microbatch,
                                static_cast<trace::TransferKind>(below(2)), below(1ULL << 62),
                                posted, start, start + duration()});
-    for (int twice = 0; twice < 2; ++twice) {
+    for (int repetition = 0; repetition < 2; ++repetition) {
       const std::uint32_t device = index(devices);
       memory_clock[device] += duration();
       trace.memory.push_back({device,

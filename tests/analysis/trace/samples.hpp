@@ -7,7 +7,7 @@
 
 namespace pipewright::test {
 
-// A folder of the test's own, removed with all that is in it.
+// A temporary folder of a test, which is removed with its content.
 class ScratchFolder {
  public:
   ScratchFolder();
@@ -26,8 +26,8 @@ class ScratchFolder {
 std::string bytes_of(const std::filesystem::path& file);
 void write_bytes(const std::filesystem::path& file, const std::string& bytes);
 
-// Rows that make sense within their run and are otherwise random: `passes` passes, as many
-// transfers, twice as many memory rows.
+// Returns rows that are consistent with their run and otherwise random: `passes` passes, as many
+// transfers, and twice as many memory rows.
 trace::Trace random_trace(unsigned seed, std::uint32_t devices, std::size_t passes);
 
 void write_trace(const trace::Trace& trace, const std::filesystem::path& file);

@@ -7,10 +7,10 @@ using namespace pipewright;
 
 TEST_CASE("every sink of a tee gets every row", "[trace]") {
   const trace::Trace trace = test::random_trace(9, 4, 50);
-  trace::TraceCollector one;
-  trace::TraceCollector other;
-  trace::Tee tee({&one, &other});
+  trace::TraceCollector first;
+  trace::TraceCollector second;
+  trace::Tee tee({&first, &second});
   trace::replay(trace, tee);
-  CHECK((one.trace == trace));
-  CHECK((other.trace == trace));
+  CHECK((first.trace == trace));
+  CHECK((second.trace == trace));
 }

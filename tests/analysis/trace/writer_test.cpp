@@ -18,7 +18,7 @@ using test::ScratchFolder;
 using trace::TraceError;
 using trace::TraceWriter;
 
-TEST_CASE("a writer that never finishes leaves nothing", "[trace]") {
+TEST_CASE("a writer that never finishes leaves no file", "[trace]") {
   const ScratchFolder folder;
   const trace::Trace trace = test::random_trace(1, 4, 40000);
   {
@@ -31,7 +31,7 @@ TEST_CASE("a writer that never finishes leaves nothing", "[trace]") {
   CHECK(folder.entries() == 0);
 }
 
-TEST_CASE("an earlier file keeps its place until the new one is whole", "[trace]") {
+TEST_CASE("an earlier file stays until the new one is complete", "[trace]") {
   const ScratchFolder folder;
   const trace::Trace earlier = test::random_trace(1, 1, 10);
   const trace::Trace later = test::random_trace(2, 2, 20);
@@ -44,32 +44,32 @@ TEST_CASE("an earlier file keeps its place until the new one is whole", "[trace]
   CHECK(folder.entries() == 1);
 }
 
-TEST_CASE("two writers of one name do not disturb each other", "[trace]") {
+TEST_CASE("two writers of the same file do not interfere", "[trace]") {
   const ScratchFolder folder;
-  const trace::Trace one = test::random_trace(1, 3, 30000);
-  const trace::Trace other = test::random_trace(2, 3, 30000);
+  const trace::Trace first_trace = test::random_trace(1, 3, 30000);
+  const trace::Trace second_trace = test::random_trace(2, 3, 30000);
   std::optional<TraceWriter> first(folder / "a.h5");
   std::optional<TraceWriter> second(folder / "a.h5");
-  first->begin(one.run, one.devices, one.stages);
-  second->begin(other.run, other.devices, other.stages);
-  for (std::size_t i = 0; i < one.passes.size(); ++i) {
-    first->pass(one.passes[i]);
-    second->pass(other.passes[i]);
+  first->begin(first_trace.run, first_trace.devices, first_trace.stages);
+  second->begin(second_trace.run, second_trace.devices, second_trace.stages);
+  for (std::size_t i = 0; i < first_trace.passes.size(); ++i) {
+    first->pass(first_trace.passes[i]);
+    second->pass(second_trace.passes[i]);
   }
   first->finish();
-  CHECK((trace::read_trace(folder / "a.h5").passes == one.passes));
+  CHECK((trace::read_trace(folder / "a.h5").passes == first_trace.passes));
   second->finish();
-  CHECK((trace::read_trace(folder / "a.h5").passes == other.passes));
+  CHECK((trace::read_trace(folder / "a.h5").passes == second_trace.passes));
   first.reset();
   second.reset();
   CHECK(folder.entries() == 1);
 }
 
-TEST_CASE("a place where no trace can go is told at once", "[trace]") {
+TEST_CASE("an invalid path is an error at once", "[trace]") {
   const ScratchFolder folder;
   CHECK_THROWS_WITH(TraceWriter(folder / "missing/a.h5"),
                     StartsWith((folder / "missing/a.h5: cannot write: ").string()) &&
-                        Contains("there is no folder '" + (folder / "missing").string() + "'"));
+                        Contains("folder '" + (folder / "missing").string() + "' does not exist"));
   CHECK_THROWS_WITH(TraceWriter(folder.path()), Contains("cannot write: it is a folder"));
   CHECK_THROWS_WITH(TraceWriter(folder / ""), Contains("cannot write: "));
   test::write_bytes(folder / "file", "");
@@ -81,7 +81,7 @@ TEST_CASE("a place where no trace can go is told at once", "[trace]") {
   CHECK(folder.entries() == 2);
 }
 
-TEST_CASE("a link to a file stays one", "[trace]") {
+TEST_CASE("a symbolic link to a file stays a link", "[trace]") {
   const ScratchFolder folder;
   const trace::Trace trace = test::random_trace(1, 1, 10);
   test::write_bytes(folder / "target.h5", "");
@@ -91,7 +91,7 @@ TEST_CASE("a link to a file stays one", "[trace]") {
   CHECK((trace::read_trace(folder / "target.h5") == trace));
 }
 
-TEST_CASE("rows outside of begin and finish are our own fault", "[trace]") {
+TEST_CASE("rows before begin or after finish are logic errors", "[trace]") {
   const ScratchFolder folder;
   TraceWriter writer(folder / "a.h5");
   CHECK_THROWS_AS(writer.pass({}), std::logic_error);

@@ -153,7 +153,7 @@ TEST_CASE("a page that cannot be written says which and why, and leaves what was
   const ScratchFolder folder;
   const std::vector<trace::Trace> runs{one_f_one_b_trace({})};
   CHECK_THROWS_WITH(write_page(runs, folder / "none/page.html"),
-                    Catch::Contains("none/page.html: cannot write: there is no folder"));
+                    Catch::Contains("none/page.html: cannot write: folder"));
   std::filesystem::create_directory(folder / "page.html");
   CHECK_THROWS_AS(write_page(runs, folder / "page.html"), trace::TraceError);
   CHECK(folder.entries() == 1);

@@ -61,7 +61,7 @@ TEST_CASE("a part of the program that is missing is named, and where it was look
   CHECK(ran.status == 2);
   const std::string here = std::filesystem::canonical(place.folder()).string();
   CHECK_THAT(ran.err, Catch::Contains("libpipewright_simgrid.so, a part of this program, is missing"
-                                      ": it is neither " +
+                                      ": neither " +
                                       here + "/libpipewright_simgrid.so nor " +
                                       std::filesystem::path(here).parent_path().string() + "/lib"));
   CHECK(place.shell("./pipewright " + passes + "--engine timing").status == 0);

@@ -6,7 +6,7 @@ namespace pipewright::analysis {
 
 using namespace pipewright::test;
 
-TEST_CASE("the ranks of an unlisted run follow from its rates") {
+TEST_CASE("the number of ranks of a run without a list follows from its rates") {
   for (const std::uint32_t ranks : {2U, 3U, 4U, 6U, 8U, 12U, 16U, 24U, 72U}) {
     CAPTURE(ranks);
     const double factor = bus_factor(Operation::all_reduce, ranks);
@@ -20,25 +20,25 @@ TEST_CASE("the ranks of an unlisted run follow from its rates") {
   }
 }
 
-TEST_CASE("where rates fit several numbers of ranks, the only multiple of 8 is taken") {
+TEST_CASE("if rates fit several numbers of ranks, the only multiple of 8 is used") {
   std::string text = "all_reduce_perf -b 8\n" + nccl_header;
   text += nccl_row(1 << 30, 20000, bus_factor(Operation::all_reduce, 128));
   CHECK(read_text(text).rows.at(0).ranks == 128);
-  const std::string slow =  // 0.10 and 0.20 GB/s fit any number from 14 on
+  const std::string slow =  // 0.10 and 0.20 GB/s fit any number from 14 on.
       "all_reduce_perf -b 8\n" + nccl_header + nccl_row(1 << 20, 10000, 1.99);
-  CHECK(fault_of(slow).find("2: no line says how many ranks") == 0);
+  CHECK(log_error(slow).find("2: the log does not give the number of ranks") == 0);
   CHECK(read_text(slow, {.ranks = 256}).rows.at(0).ranks == 256);
 }
 
-TEST_CASE("the ranks of parts follow from size and count") {
+TEST_CASE("the number of ranks follows from size and count if the operation has parts") {
   const std::string text =
       "all_gather_perf -b 8\n" + nccl_header + nccl_row(1536, 20, 11.0 / 12, 12);
   const MeasurementLog log = read_text(text);
   CHECK(log.rows.at(0).ranks == 12);
-  CHECK(remarked(log, 2, "12 ranks, by the table's rates or counts"));
+  CHECK(remarked(log, 2, "12 ranks, inferred from the table's rates or counts"));
 }
 
-TEST_CASE("NCCL's own lines or the command tell ranks and nodes where nothing lists them") {
+TEST_CASE("ranks and nodes follow from NCCL's lines or the command if no list gives them") {
   const std::string table = nccl_header + nccl_row(1024, 20, 1.94);
   MeasurementLog log = read_text(
       "all_reduce_perf -b 8\nh:1:2 [0] NCCL INFO comm 0x1 rank 3 nRanks 32 nNodes 4\n" + table);
@@ -47,10 +47,10 @@ TEST_CASE("NCCL's own lines or the command tell ranks and nodes where nothing li
   log = read_text("srun -N 4 --ntasks-per-node=8 ./build/all_reduce_perf -b 8\n" + table);
   CHECK(log.rows.at(0).ranks == 32);
   CHECK(log.rows.at(0).nodes == 4);
-  CHECK(remarked(log, 2, "32 ranks, by the command"));
+  CHECK(remarked(log, 2, "32 ranks, from the command"));
 }
 
-TEST_CASE("what no program is named for follows from columns and rates, if only one fits") {
+TEST_CASE("the operation of an unnamed program follows from columns and rates if only one fits") {
   const auto operation = [](const std::string& header, const std::string& row) {
     return read_text(nccl_ranks(8) + header + row).rows.at(0).operation;
   };
@@ -64,34 +64,37 @@ TEST_CASE("what no program is named for follows from columns and rates, if only 
         Operation::all_to_all);
 }
 
-TEST_CASE("a root tells a reduce, but not a gather from a scatter", "[logs]") {
-  const std::string before = nccl_ranks(8) + nccl_header;
-  CHECK(read_text(before + "1048576 262144 float sum 0 50.00 20.97 20.97 0 50.00 20.97 20.97 0\n")
+TEST_CASE("a root identifies a reduce but does not distinguish gather from scatter", "[logs]") {
+  const std::string header_text = nccl_ranks(8) + nccl_header;
+  CHECK(read_text(header_text +
+                  "1048576 262144 float sum 0 50.00 20.97 20.97 0 50.00 20.97 20.97 0\n")
             .rows.at(0)
             .operation == Operation::reduce);
   const std::string parts =
-      before + "1048576 32768 float none 0 50.00 20.97 18.35 0 50.00 20.97 18.35 0\n";
-  CHECK(fault_of(parts).find("it may be gather, scatter") != std::string::npos);
+      header_text + "1048576 32768 float none 0 50.00 20.97 18.35 0 50.00 20.97 18.35 0\n";
+  CHECK(log_error(parts).find("its numbers allow gather, scatter") != std::string::npos);
   CHECK(read_text(parts, {}, "h100_scatter_perf.log").rows.at(0).operation == Operation::scatter);
   CHECK(read_text(parts, {.operation = Operation::gather}).rows.at(0).operation ==
         Operation::gather);
 }
 
-TEST_CASE("a result that is checked in place tells an all-gather from an all-to-all") {
+TEST_CASE("checked in-place results distinguish all-gather from all-to-all") {
   const std::string row = "1048576 32768 float none -1 50.00 20.97 18.35 0 50.00 20.97 18.35 ";
-  const std::string before = nccl_ranks(8) + nccl_header;
-  CHECK(read_text(before + row + "0\n").rows.at(0).operation == Operation::all_gather);
-  CHECK(read_text(before + row + "N/A\n").rows.at(0).operation == Operation::all_to_all);
+  const std::string header_text = nccl_ranks(8) + nccl_header;
+  CHECK(read_text(header_text + row + "0\n").rows.at(0).operation == Operation::all_gather);
+  CHECK(read_text(header_text + row + "N/A\n").rows.at(0).operation == Operation::all_to_all);
   const std::string unchecked =
       "1048576 32768 float none -1 50.00 20.97 18.35 N/A 50.00 20.97 18.35 N/A\n";
-  CHECK(fault_of(before + unchecked).find("it may be all-gather, all-to-all") != std::string::npos);
-  CHECK(read_text(before + unchecked, {.operation = Operation::all_to_all}).rows.at(0).operation ==
-        Operation::all_to_all);
-  CHECK(read_text(before + unchecked, {}, "h100-all-gather.log").rows.at(0).operation ==
+  CHECK(log_error(header_text + unchecked).find("its numbers allow all-gather, all-to-all") !=
+        std::string::npos);
+  CHECK(read_text(header_text + unchecked, {.operation = Operation::all_to_all})
+            .rows.at(0)
+            .operation == Operation::all_to_all);
+  CHECK(read_text(header_text + unchecked, {}, "h100-all-gather.log").rows.at(0).operation ==
         Operation::all_gather);
 }
 
-TEST_CASE("of programs that a script names before its output, each has its table") {
+TEST_CASE("programs that a script names before its output get their tables in order") {
   const std::string script = "+ ./all_gather_perf -b 8\n+ ./all_reduce_perf -b 8\n";
   const std::string gathered =
       "1048576 32768 float none -1 50.00 20.97 18.35 N/A 50.00 20.97 18.35 N/A\n";
@@ -104,7 +107,7 @@ TEST_CASE("of programs that a script names before its output, each has its table
   CHECK(remarked(log, 12, "several programs are named"));
 }
 
-TEST_CASE("a program that is only mentioned, as by a linker, is not the one that ran") {
+TEST_CASE("a program that is only mentioned, for example by a linker, does not name the table") {
   const std::string text =
       "Linking all_gather.o > ../build/all_gather_perf\n"
       "Linking all_reduce.o > ../build/all_reduce_perf\n"
@@ -113,33 +116,33 @@ TEST_CASE("a program that is only mentioned, as by a linker, is not the one that
   CHECK(read_text(text).rows.at(0).operation == Operation::send_recv);
 }
 
-TEST_CASE("a log that contradicts itself is remarked, and the numbers count") {
+TEST_CASE("a log that contradicts itself gets a remark, and the numbers decide") {
   const MeasurementLog log =
       read_text("# Collective test starting: all_reduce_perf\n" + nccl_ranks(4) + nccl_header +
                 nccl_row(1 << 30, 9000, 1.875));
   CHECK(log.rows.at(0).ranks == 16);
-  CHECK(remarked(log, 7, "lists 4 ranks, but the rates and counts are of 16"));
+  CHECK(remarked(log, 7, "lists 4 ranks, but rates and counts are those of 16"));
 }
 
-TEST_CASE("a program that the numbers exclude is not believed") {
+TEST_CASE("a named program that the numbers exclude is ignored") {
   const MeasurementLog log = read_text("$ ./all_gather_perf -g 8\n" + nccl_ranks(8) + nccl_header +
                                        nccl_row(1 << 20, 50, 1.75));
   CHECK(log.rows.at(0).operation == Operation::all_reduce);
-  CHECK(remarked(log, 11, "this should be all_gather_perf"));
+  CHECK(remarked(log, 11, "the log names all_gather_perf, but"));
 }
 
-TEST_CASE("hints that the numbers exclude are not taken") {
+TEST_CASE("hints that the numbers exclude are ignored") {
   const std::string text = all_reduce_of_8 + nccl_row(1 << 20, 50, 1.75);
   const MeasurementLog log =
       read_text(text, {.operation = Operation::all_gather, .ranks = 16, .nodes = 4});
   CHECK(log.rows.at(0).operation == Operation::all_reduce);
   CHECK(log.rows.at(0).ranks == 8);
   CHECK(log.rows.at(0).nodes == 4);
-  CHECK(remarked(log, 11, "not those of all-gather"));
-  CHECK(remarked(log, 11, "not of 16 ranks"));
+  CHECK(remarked(log, 11, "do not match all-gather"));
+  CHECK(remarked(log, 11, "do not match 16 ranks"));
 }
 
-TEST_CASE("groups that work at the same time are counted apart") {
+TEST_CASE("groups that run at the same time are counted separately") {
   std::string text = "# all_reduce_perf -b 8\n# nThread 1 nGpus 1 minBytes 8 maxBytes 8\n";
   for (int rank = 0; rank < 8; ++rank)
     text += fmt::format("#  Rank {} Group {} Pid 1 on host{} device {} [0x01] GPU\n", rank,
@@ -147,7 +150,7 @@ TEST_CASE("groups that work at the same time are counted apart") {
   const MeasurementLog log = read_text(text + nccl_header + nccl_row(1 << 20, 50, 1.5));
   CHECK(log.rows.at(0).ranks == 4);
   CHECK(log.rows.at(0).nodes == 2);
-  CHECK(remarked(log, 11, "groups of ranks worked at the same time"));
+  CHECK(remarked(log, 11, "groups of ranks ran at the same time"));
 }
 
 }  // namespace pipewright::analysis

@@ -15,8 +15,8 @@ struct Expected {
 
 }  // namespace
 
-TEST_CASE("commands say how many processes there are, and on how many nodes") {
-  const std::vector<Expected> all{
+TEST_CASE("commands give the number of processes and nodes") {
+  const std::vector<Expected> cases{
       {"./build/all_reduce_perf -b 8 -g 8", 1, 1, 8},
       {"$ CUDA_VISIBLE_DEVICES=0,1 ./all_reduce_perf -t 4 -g 2", 1, 1, 8},
       {"mpirun -np 16 ./all_reduce_perf -g 1", 16, {}},
@@ -33,7 +33,7 @@ TEST_CASE("commands say how many processes there are, and on how many nodes") {
       {"mpirun -np 99999999999 ./all_reduce_perf", {}, {}},
       {"mpirun -np -4 ./all_reduce_perf", {}, {}},
   };
-  for (const Expected& expected : all) {
+  for (const Expected& expected : cases) {
     CAPTURE(expected.command);
     const CommandRanks ranks = read_command(expected.command);
     CHECK(ranks.processes == expected.processes);
@@ -43,18 +43,18 @@ TEST_CASE("commands say how many processes there are, and on how many nodes") {
 }
 
 TEST_CASE("programs are found in paths, with and without options") {
-  const auto found = named_programs("+ /opt/nccl/all_reduce_perf_mpi -b 8; ./sendrecv_perf");
-  REQUIRE(found.size() == 2);
-  CHECK(found[0].name == "all_reduce");
-  CHECK(found[0].with_options);
-  CHECK(found[1].name == "sendrecv");
-  CHECK_FALSE(found[1].with_options);
+  const auto programs = named_programs("+ /opt/nccl/all_reduce_perf_mpi -b 8; ./sendrecv_perf");
+  REQUIRE(programs.size() == 2);
+  CHECK(programs[0].name == "all_reduce");
+  CHECK(programs[0].has_options);
+  CHECK(programs[1].name == "sendrecv");
+  CHECK_FALSE(programs[1].has_options);
   CHECK(named_programs("/osu-micro-benchmarks/osu_bw D D").at(0).name == "osu_bw");
   CHECK(named_programs("run_perf_test all_reduce_perf.log_perform").size() == 1);
   CHECK(named_programs("_perf").empty());
 }
 
-TEST_CASE("prefixes of lines are known from their text") {
+TEST_CASE("prefixes of lines are removed, and text that looks similar is not") {
   CHECK(without_prefixes("  0: # Size") == "# Size");
   CHECK(without_prefixes("1024  256 float") == "1024  256 float");
   CHECK(without_prefixes("1024 | 256 | float") == "1024 | 256 | float");

@@ -14,13 +14,13 @@
 
 namespace pipewright::test {
 
-inline analysis::MeasurementLog read_one(const std::filesystem::path& file,
+inline analysis::MeasurementLog read_log(const std::filesystem::path& file,
                                          const analysis::LogHints& hints = {}) {
   return analysis::read_logs(std::span(&file, 1), hints);
 }
 
 inline analysis::MeasurementLog read_sample(const std::string& name) {
-  return read_one(std::filesystem::path(PIPEWRIGHT_TEST_DATA) / "comm" / name);
+  return read_log(std::filesystem::path(PIPEWRIGHT_TEST_DATA) / "comm" / name);
 }
 
 inline analysis::MeasurementLog read_text(const std::string& text,
@@ -28,16 +28,17 @@ inline analysis::MeasurementLog read_text(const std::string& text,
                                           const std::string& name = "a.log") {
   const ScratchFolder folder;
   write_bytes(folder / name, text);
-  return read_one(folder / name, hints);
+  return read_log(folder / name, hints);
 }
 
-// What it says against the text, from the line's number on; empty: nothing.
-inline std::string fault_of(const std::string& text, const analysis::LogHints& hints = {}) {
+// Returns the error of reading the text, from the line number on, or an empty text if there is
+// none.
+inline std::string log_error(const std::string& text, const analysis::LogHints& hints = {}) {
   try {
     read_text(text, hints);
   } catch (const trace::TraceError& error) {
-    const std::string what = error.what();
-    return what.substr(what.find("a.log:") + 6);
+    const std::string message = error.what();
+    return message.substr(message.find("a.log:") + 6);
   }
   return "";
 }
@@ -48,22 +49,22 @@ inline bool remarked(const analysis::MeasurementLog& log, int line, const std::s
   return false;
 }
 
-// nccl-tests' table as it is since 2022, in one line.
+// Header of the table of nccl-tests since 2022, in one line.
 inline const std::string nccl_header =
     "#       size         count      type   redop    root     time   algbw   busbw #wrong"
     "     time   algbw   busbw #wrong\n";
 
-// A row of it, out of place and in place the same. `factor` is busbw / algbw.
+// A row of the table with equal times out of place and in place. `factor` is busbw / algbw.
 inline std::string nccl_row(std::uint64_t bytes, double us, double factor,
                             std::uint64_t parts = 1) {
   const double algbw = static_cast<double>(bytes) / us / 1e3;
-  const std::string way =
+  const std::string times =
       fmt::format("  {:7.2f}  {:6.2f}  {:6.2f}      0", us, algbw, algbw * factor);
   return fmt::format("{:12}  {:12}     float     {:4}      -1{}{}\n", bytes, bytes / 4 / parts,
-                     parts == 1 ? "sum" : "none", way, way);
+                     parts == 1 ? "sum" : "none", times, times);
 }
 
-// Before a table: this many ranks, `per_host` a host.
+// The list of ranks before a table, with `per_host` ranks on each host.
 inline std::string nccl_ranks(std::uint32_t ranks, std::uint32_t per_host = 8) {
   std::string text = "# nThread 1 nGpus 1 minBytes 8 maxBytes 64 step: 2(factor) iters: 20\n";
   for (std::uint32_t i = 0; i < ranks; ++i)
@@ -73,6 +74,6 @@ inline std::string nccl_ranks(std::uint32_t ranks, std::uint32_t per_host = 8) {
 }
 
 inline const std::string all_reduce_of_8 =
-    "# Collective test starting: all_reduce_perf\n" + nccl_ranks(8) + nccl_header;  // 11 lines
+    "# Collective test starting: all_reduce_perf\n" + nccl_ranks(8) + nccl_header;  // 11 lines.
 
 }  // namespace pipewright::test

@@ -10,7 +10,8 @@ namespace pipewright::analysis {
 
 using namespace pipewright::test;
 
-TEST_CASE("a run below mpirun's prefixes and NCCL's debug lines is read with its ranks and nodes") {
+TEST_CASE(
+    "a run with prefixes of mpirun and debug lines of NCCL is read with its ranks and nodes") {
   const MeasurementLog log = read_sample("all_reduce_mpirun.log");
   CHECK(log.remarks.empty());
   REQUIRE(log.rows.size() == 20);
@@ -27,8 +28,8 @@ TEST_CASE("a run below mpirun's prefixes and NCCL's debug lines is read with its
   CHECK(log.rows[1].bytes == 8);
   CHECK(log.rows[1].seconds == Approx(28.5e-6));
   CHECK(log.rows[1].in_place);
-  CHECK(log.rows[9].line == 22);  // one of NCCL's lines stands between the fourth row
-  CHECK(log.rows[7].line == 20);  // and the fifth
+  CHECK(log.rows[9].line == 22);  // A line of NCCL is between the fourth row
+  CHECK(log.rows[7].line == 20);  // and the fifth.
   CHECK(log.rows[19].bytes == 1073741824);
 }
 
@@ -37,19 +38,19 @@ TEST_CASE("each program of a file has its own operation") {
   const std::vector<std::pair<Operation, std::size_t>> expected{
       {Operation::all_gather, 12}, {Operation::reduce_scatter, 12}, {Operation::all_to_all, 12},
       {Operation::broadcast, 14},  {Operation::send_recv, 14},      {Operation::reduce, 14}};
-  std::size_t at = 0;
+  std::size_t row = 0;
   for (const auto& [operation, count] : expected)
-    for (std::size_t i = 0; i < count; ++i, ++at) {
-      REQUIRE(at < log.rows.size());
-      CHECK(log.rows[at].operation == operation);
-      CHECK(log.rows[at].ranks == 8);
-      CHECK(log.rows[at].nodes == 1);
+    for (std::size_t i = 0; i < count; ++i, ++row) {
+      REQUIRE(row < log.rows.size());
+      CHECK(log.rows[row].operation == operation);
+      CHECK(log.rows[row].ranks == 8);
+      CHECK(log.rows[row].nodes == 1);
     }
-  CHECK(at == log.rows.size());
-  CHECK(remarked(log, 18, "of 0 bytes"));
+  CHECK(row == log.rows.size());
+  CHECK(remarked(log, 18, "(0 bytes)"));
 }
 
-TEST_CASE("tables of 2018 are in milliseconds, and their rate is of what moves") {
+TEST_CASE("tables of 2018 have milliseconds and rates of the bytes that move") {
   const MeasurementLog log = read_sample("all_gather_2018.log");
   REQUIRE(log.rows.size() == 6);
   CHECK(log.rows[0].operation == Operation::all_gather);
@@ -61,18 +62,18 @@ TEST_CASE("tables of 2018 are in milliseconds, and their rate is of what moves")
   CHECK(log.remarks.empty());
 }
 
-TEST_CASE("time stamps, labels, colours and Windows' ends of lines are no part of a row") {
+TEST_CASE("time stamps, labels, colours and Windows line ends are not part of a row") {
   const MeasurementLog log = read_sample("stamped_2020.log");
   REQUIRE(log.rows.size() == 10);
   CHECK(log.rows[0].operation == Operation::all_reduce);
   CHECK(log.rows[0].bytes == 1048576);
   CHECK(log.rows[0].ranks == 16);
   CHECK(log.rows[0].nodes == 0);
-  CHECK(remarked(log, 2, "by its columns and rates this is all-reduce"));
-  CHECK(remarked(log, 2, "16 ranks, by the table's rates or counts"));
+  CHECK(remarked(log, 2, "inferred all-reduce from columns and rates"));
+  CHECK(remarked(log, 2, "16 ranks, inferred from the table's rates or counts"));
 }
 
-TEST_CASE("what prefixes a log's collector adds does not matter") {
+TEST_CASE("prefixes of log collectors are ignored") {
   const std::string plain = all_reduce_of_8 + nccl_row(1024, 20, 1.75) + nccl_row(2048, 21, 1.75);
   for (const std::string prefix :
        {"> ", "    ", "\t", "| ", "0: ", " 12: ", "[1,0]<stdout>:", "[1,0]<stdout>: ",
@@ -93,7 +94,7 @@ TEST_CASE("what prefixes a log's collector adds does not matter") {
   }
 }
 
-TEST_CASE("columns that someone trimmed, and separators of digits, are understood") {
+TEST_CASE("trimmed columns and separators of digits are understood") {
   const MeasurementLog log = read_text(
       "$ ./build/all_reduce_perf -b 32k -e 16G -f 2 -g 8\n"
       "[...]\n"
@@ -108,7 +109,7 @@ TEST_CASE("columns that someone trimmed, and separators of digits, are understoo
   CHECK(log.rows[1].type.empty());
 }
 
-TEST_CASE("a table of one block is of what the line above it says") {
+TEST_CASE("the line above a table with one block decides if its times are in place") {
   const std::string header = "# size count type redop root time algbw busbw #wrong\n";
   const std::string row = "1024 256 float sum -1 20.00 0.05 0.09 0\n";
   const std::string ranks = "# all_reduce_perf -b 8\n" + nccl_ranks(8);
@@ -116,7 +117,7 @@ TEST_CASE("a table of one block is of what the line above it says") {
   CHECK(read_text(ranks + "#        in-place\n" + header + row).rows.at(0).in_place);
 }
 
-TEST_CASE("columns of single iterations and time stamps do not matter") {
+TEST_CASE("columns of single iterations and time stamps are ignored") {
   const MeasurementLog log =
       read_text("# all_reduce_perf -b 8 -I 1 -S 1\n" + nccl_ranks(8) +
                 "# size count type redop root time algbw busbw #wrong i_min i_max i_p99 i_cv% "
@@ -129,22 +130,22 @@ TEST_CASE("columns of single iterations and time stamps do not matter") {
   CHECK(log.rows[1].in_place);
 }
 
-TEST_CASE("a log that gzip packed, or that comes through a pipe, is read as it is") {
+TEST_CASE("a log that is packed by gzip or comes through a pipe is read") {
   const ScratchFolder folder;
   const std::string text = all_reduce_of_8 + nccl_row(1024, 20, 1.75);
   write_bytes(folder / "a.log", text);
   const std::string packed = (folder / "a.log").string() + ".gz";
   REQUIRE(std::system(("gzip -k '" + (folder / "a.log").string() + "'").c_str()) == 0);
-  CHECK(read_one(packed).rows.size() == 2);
+  CHECK(read_log(packed).rows.size() == 2);
   const std::string pipe = (folder / "pipe").string();
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   std::thread writer([&] { write_bytes(pipe, text); });
-  const std::size_t rows = read_one(pipe).rows.size();
+  const std::size_t rows = read_log(pipe).rows.size();
   writer.join();
   CHECK(rows == 2);
 }
 
-TEST_CASE("repeated cycles, several types and reductions are all kept") {
+TEST_CASE("all rows of repeated cycles are read") {
   std::string text = all_reduce_of_8;
   for (const int cycle : {0, 1})
     for (const std::uint64_t bytes : {1024, 2048, 4096}) text += nccl_row(bytes, 20 + cycle, 1.75);
@@ -153,7 +154,7 @@ TEST_CASE("repeated cycles, several types and reductions are all kept") {
   CHECK(log.remarks.empty());
 }
 
-TEST_CASE("times and bandwidths are read with as many digits as were printed") {
+TEST_CASE("times and bandwidths are read with any number of digits") {
   const MeasurementLog log =
       read_text(all_reduce_of_8 +
                 "8589934592 2147483648 float sum -1 23563 364.55 637.96 0 2.4e+04 357.9 626.3 0 "

@@ -6,7 +6,7 @@ namespace pipewright::analysis {
 
 using namespace pipewright::test;
 
-TEST_CASE("OSU's collectives are read with the ranks of their commands") {
+TEST_CASE("OSU collectives are read with the ranks of their commands") {
   const MeasurementLog log = read_sample("osu_collectives.log");
   REQUIRE(log.rows.size() == 7);
   for (const Measurement& row : log.rows) {
@@ -20,14 +20,15 @@ TEST_CASE("OSU's collectives are read with the ranks of their commands") {
   CHECK(log.rows[3].bytes == 16777216);
   CHECK(log.rows[3].seconds == Approx(868.86e-6));
   CHECK(log.rows[3].line == 9);
-  // osu_alltoall's sizes are of what one rank has for one other.
+  // Sizes of osu_alltoall are those of the part for one other rank.
   CHECK(log.rows[4].operation == Operation::all_to_all);
   CHECK(log.rows[4].bytes == 8);
   CHECK(log.rows[6].bytes == 8 * 262144);
   CHECK(remarked(log, 15, "multiplied by 8 ranks"));
 }
 
-TEST_CASE("OSU's latency is a send-recv's, and its bandwidths the time of large messages") {
+TEST_CASE(
+    "OSU latency is that of a send-recv, and OSU bandwidths give the times of large messages") {
   const MeasurementLog log = read_sample("osu_two_ranks.log");
   REQUIRE(log.rows.size() == 5);
   CHECK(log.rows[0].operation == Operation::send_recv);
@@ -38,11 +39,11 @@ TEST_CASE("OSU's latency is a send-recv's, and its bandwidths the time of large 
   CHECK(log.rows[3].operation == Operation::pairwise);
   CHECK(log.rows[3].bytes == 1048576);
   CHECK(log.rows[3].seconds == Approx(2 * 1048576 / 39844.36e6));
-  CHECK(remarked(log, 5, "of 0 bytes"));
-  CHECK(remarked(log, 13, "2 rows, this one first, left out: 64 messages at once"));
+  CHECK(remarked(log, 5, "(0 bytes)"));
+  CHECK(remarked(log, 13, "2 rows, first this one: left out (64 messages in flight"));
 }
 
-TEST_CASE("a bandwidth of one way is the time of one message") {
+TEST_CASE("a bandwidth in one direction gives the time of one message") {
   const MeasurementLog log = read_text(
       "# OSU MPI-CUDA Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n"
       "524288 9972.14\n1048576 10000.00\n");
@@ -50,10 +51,10 @@ TEST_CASE("a bandwidth of one way is the time of one message") {
   CHECK(log.rows[0].operation == Operation::send_recv);
   CHECK(log.rows[0].seconds == Approx(104.8576e-6));
   CHECK(log.rows[0].nodes == 0);
-  CHECK(remarked(log, 2, "no line says whether both ranks are on one node"));
+  CHECK(remarked(log, 2, "the log does not say whether both ranks are on one node"));
 }
 
-TEST_CASE("what sizes of OSU's collectives are of is taken from each") {
+TEST_CASE("sizes of OSU collectives count the buffer or one rank's part") {
   const auto bytes = [](const std::string& name) {
     return read_text(
                "# OSU MPI-CUDA " + name + " Latency Test v7.4\n# Size Avg Latency(us)\n64 9.5\n",
@@ -71,24 +72,27 @@ TEST_CASE("what sizes of OSU's collectives are of is taken from each") {
   CHECK(bytes("All-to-All Personalized Exchange") == 256);
 }
 
-TEST_CASE("OSU's tables without ranks, of other tests, or with sizes beyond 64 bits are errors") {
+TEST_CASE("OSU tables without ranks, of unpredicted tests or with impossible sizes are errors") {
   const std::string title = "# OSU MPI-CUDA Allreduce Latency Test v7.4\n# Size Avg Latency(us)\n";
-  CHECK(fault_of(title + "64 9.5\n").find("2: osu_allreduce does not print how many ranks") == 0);
-  CHECK(fault_of("# OSU MPI Non-blocking Allreduce Latency Test v7.4\n"
-                 "# Size Overall(us) Compute(us) Pure Comm.(us) Overlap(%)\n64 9.5 4 5 50\n",
-                 {.ranks = 4})
-            .find("no table up to here is of an operation that is predicted") != std::string::npos);
-  CHECK(fault_of(title + "18446744073709551616 9.5\n", {.ranks = 4}).find("3: the size") == 0);
-  CHECK(fault_of(title + "-4 9.5\n", {.ranks = 4}).find("3: the size -4 is below 0") == 0);
-  CHECK(fault_of("# OSU MPI-CUDA Allgather Latency Test v7.4\n# Size Avg Latency(us)\n"
-                 "9223372036854775808 9.5\n",
-                 {.ranks = 4})
+  CHECK(log_error(title + "64 9.5\n").find("2: osu_allreduce does not print its number of ranks") ==
+        0);
+  CHECK(log_error("# OSU MPI Non-blocking Allreduce Latency Test v7.4\n"
+                  "# Size Overall(us) Compute(us) Pure Comm.(us) Overlap(%)\n64 9.5 4 5 50\n",
+                  {.ranks = 4})
+            .find("no table up to here measures an operation that can be predicted") !=
+        std::string::npos);
+  CHECK(log_error(title + "18446744073709551616 9.5\n", {.ranks = 4}).find("3: the size") == 0);
+  CHECK(log_error(title + "-4 9.5\n", {.ranks = 4}).find("3: the size -4 is below 0") == 0);
+  CHECK(log_error("# OSU MPI-CUDA Allgather Latency Test v7.4\n# Size Avg Latency(us)\n"
+                  "9223372036854775808 9.5\n",
+                  {.ranks = 4})
             .find("3: the size 9223372036854775808 x 4 ranks is beyond 64 bits") == 0);
-  CHECK(fault_of(title + "64 nan\n128 0.00\n", {.ranks = 4}).find("no time") != std::string::npos);
-  CHECK(fault_of("# Size Avg Latency(us)\n64 9.5\n").find("1: no line says which benchmark") == 0);
+  CHECK(log_error(title + "64 nan\n128 0.00\n", {.ranks = 4}).find("no time") != std::string::npos);
+  CHECK(log_error("# Size Avg Latency(us)\n64 9.5\n")
+            .find("1: the log does not name the benchmark") == 0);
 }
 
-TEST_CASE("prose with numbers among OSU's rows is no row") {
+TEST_CASE("prose with numbers between OSU rows is ignored") {
   const MeasurementLog log = read_text(
       "# OSU MPI-CUDA Allreduce Latency Test v7.4\n# Size Avg Latency(us)\n"
       "fi_getinfo: -61 (No data available)\nfi_getinfo: -61 12 34\n64 9.5\n"
@@ -100,7 +104,7 @@ TEST_CASE("prose with numbers among OSU's rows is no row") {
   CHECK_FALSE(remarked(log, 3, ""));
 }
 
-TEST_CASE("without its title a table is of the program that was run") {
+TEST_CASE("a table without a title belongs to the program in the command") {
   const MeasurementLog log = read_text(
       "mpirun -np 16 -H a:8,b:8 ./osu_xccl_allreduce -d cuda\n# Size Avg Latency(us)\n64 9.5\n");
   CHECK(log.rows.at(0).operation == Operation::all_reduce);
@@ -108,7 +112,7 @@ TEST_CASE("without its title a table is of the program that was run") {
   CHECK(log.rows.at(0).nodes == 2);
 }
 
-TEST_CASE("buffers in host memory are remarked") {
+TEST_CASE("buffers in host memory get a remark") {
   const std::string rows = "# Size Latency (us)\n64 9.5\n";
   CHECK(remarked(read_text("# OSU MPI Latency Test v5.8\n" + rows), 2, "host memory"));
   CHECK(

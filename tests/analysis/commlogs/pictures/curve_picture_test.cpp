@@ -14,7 +14,7 @@ namespace {
 
 const CurveWords words{"Measured and predicted", "cluster"};
 
-DrawnCurve curve_of(const std::string& name, Operation operation = Operation::all_reduce) {
+DrawnCurve sample_curve(const std::string& name, Operation operation = Operation::all_reduce) {
   DrawnCurve curve{{name, {}}, {}};
   for (int power = 3; power <= 34; ++power) {
     const std::uint64_t bytes = std::uint64_t{1} << power;
@@ -37,15 +37,15 @@ double height(const std::string& svg) {
 }
 
 std::vector<DrawnCurve> curves(std::size_t count, Operation operation = Operation::all_reduce) {
-  std::vector<DrawnCurve> made;
+  std::vector<DrawnCurve> samples;
   for (std::size_t i = 0; i < count; ++i)
-    made.push_back(curve_of("curve " + std::to_string(i), operation));
-  return made;
+    samples.push_back(sample_curve("curve " + std::to_string(i), operation));
+  return samples;
 }
 
 }  // namespace
 
-TEST_CASE("a picture of curves is a file of the kind asked for, with the same bytes each time",
+TEST_CASE("a picture of curves has the requested format and the same bytes each time",
           "[comm][picture]") {
   for (const CurveAxis axis : {CurveAxis::time, CurveAxis::bus_bandwidth})
     for (const std::size_t count : {1U, 4U, 8U, 20U}) {
@@ -58,45 +58,46 @@ TEST_CASE("a picture of curves is a file of the kind asked for, with the same by
     }
 }
 
-TEST_CASE("time and bus bandwidth are different pictures", "[comm][picture]") {
+TEST_CASE("pictures of time and bus bandwidth differ", "[comm][picture]") {
   CHECK(picture(curves(1)) != picture(curves(1), PictureKind::svg, CurveAxis::bus_bandwidth));
 }
 
-TEST_CASE("nine curves take two panels, and operations do not share one then", "[comm][picture]") {
-  const double one = height(picture(curves(8)));
-  const double two = height(picture(curves(9)));
-  CHECK(two > one + 350);
-  CHECK(two < 2 * one);
+TEST_CASE("nine curves take two panels, which do not mix operations", "[comm][picture]") {
+  const double one_panel = height(picture(curves(8)));
+  const double two_panels = height(picture(curves(9)));
+  CHECK(two_panels > one_panel + 350);
+  CHECK(two_panels < 2 * one_panel);
   auto mixed = curves(5);
   for (const DrawnCurve& curve : curves(2, Operation::all_gather)) mixed.push_back(curve);
-  CHECK(height(picture(mixed)) < one + 50);
+  CHECK(height(picture(mixed)) < one_panel + 50);
   for (const DrawnCurve& curve : curves(2, Operation::broadcast)) mixed.push_back(curve);
-  CHECK(height(picture(mixed)) > two + 350);
+  CHECK(height(picture(mixed)) > two_panels + 350);
 }
 
-TEST_CASE("rows that were not fitted to are drawn in another way", "[comm][picture]") {
-  auto some = curves(1);
-  some[0].compared.rows[4].held_out = true;
-  CHECK(picture(some) != picture(curves(1)));
+TEST_CASE("held-out rows have different marks", "[comm][picture]") {
+  auto with_held_out = curves(1);
+  with_held_out[0].compared.rows[4].held_out = true;
+  CHECK(picture(with_held_out) != picture(curves(1)));
 }
 
-TEST_CASE("curves of one row, of equal rows and with outliers can be drawn", "[comm][picture]") {
-  const DrawnCurve one{{"one", {test::compared(1024, 50, 40)}}, {}};
+TEST_CASE("curves with one row, equal rows or outliers can be drawn", "[comm][picture]") {
+  const DrawnCurve single{{"single", {test::compared(1024, 50, 40)}}, {}};
   const DrawnCurve equal{{"equal", {test::compared(8, 50, 50), test::compared(8, 50, 50)}}, {}};
   const DrawnCurve wild{{"wild", {test::compared(8, 1e-3, 1e9), test::compared(16, 1e9, 1e-3)}},
                         {}};
-  for (const auto& drawn : {one, equal, wild})
+  for (const auto& curve : {single, equal, wild})
     for (const CurveAxis axis : {CurveAxis::time, CurveAxis::bus_bandwidth}) {
-      const std::string svg = picture({drawn}, PictureKind::svg, axis);
+      const std::string svg = picture({curve}, PictureKind::svg, axis);
       CHECK_THAT(svg, !Catch::Contains("nan") && !Catch::Contains("inf"));
     }
 }
 
-TEST_CASE("rows without bytes, and predictions of no time, are left out", "[comm][picture]") {
-  auto with = curves(1);
-  with[0].compared.rows.insert(with[0].compared.rows.begin(), test::compared(0, 5, 5));
-  with[0].predicted.insert(with[0].predicted.begin(), {0, 1e-6});
-  CHECK_THAT(picture(with), !Catch::Contains("nan") && !Catch::Contains("inf"));
+TEST_CASE("rows without bytes and predictions of 0 s are left out", "[comm][picture]") {
+  auto with_empty_row = curves(1);
+  with_empty_row[0].compared.rows.insert(with_empty_row[0].compared.rows.begin(),
+                                         test::compared(0, 5, 5));
+  with_empty_row[0].predicted.insert(with_empty_row[0].predicted.begin(), {0, 1e-6});
+  CHECK_THAT(picture(with_empty_row), !Catch::Contains("nan") && !Catch::Contains("inf"));
   auto timeless = curves(1);
   for (ComparedRow& row : timeless[0].compared.rows) row.predicted = 0;
   timeless[0].predicted.clear();
@@ -104,7 +105,7 @@ TEST_CASE("rows without bytes, and predictions of no time, are left out", "[comm
   CHECK_THROWS_AS(picture({}), std::logic_error);
 }
 
-TEST_CASE("names of curves are drawn, never markup", "[comm][picture]") {
+TEST_CASE("names of curves never become markup", "[comm][picture]") {
   auto drawn = curves(2);
   drawn[0].compared.name = "<script>alert(1)</script>\xff\n" + std::string(400, 'x');
   const std::string svg = picture(drawn);
@@ -112,7 +113,7 @@ TEST_CASE("names of curves are drawn, never markup", "[comm][picture]") {
   CHECK(picture(drawn, PictureKind::pdf).size() > 1000);
 }
 
-TEST_CASE("a picture of curves that cannot be written is told by its name", "[comm][picture]") {
+TEST_CASE("a picture of curves that cannot be written is an error", "[comm][picture]") {
   CHECK_THROWS_AS(
       draw_curves(curves(1), words, CurveAxis::time, "/nowhere/at/all.svg", PictureKind::svg),
       trace::TraceError);

@@ -14,7 +14,7 @@ using pipewright::test::bytes_of;
 using pipewright::test::ScratchFolder;
 using test::nodes_of_gpus;
 
-std::string drawn(const PairMatrix& matrix, PictureKind kind, std::uint64_t message = 0) {
+std::string heat_map(const PairMatrix& matrix, PictureKind kind, std::uint64_t message = 0) {
   const ScratchFolder folder;
   draw_heat_map(matrix, message, {"cluster", "details"}, folder / "picture", kind);
   return bytes_of(folder / "picture");
@@ -22,24 +22,24 @@ std::string drawn(const PairMatrix& matrix, PictureKind kind, std::uint64_t mess
 
 }  // namespace
 
-TEST_CASE("a heat map is a file of the kind asked for, with the same bytes each time", "[comm]") {
+TEST_CASE("a heat map has the requested format and the same bytes each time", "[comm]") {
   const PairMatrix matrix = nodes_of_gpus(2, 4);
-  CHECK(drawn(matrix, PictureKind::png).substr(0, 8) == "\x89PNG\r\n\x1a\n");
-  CHECK(drawn(matrix, PictureKind::pdf).substr(0, 5) == "%PDF-");
-  CHECK(drawn(matrix, PictureKind::svg).substr(0, 5) == "<?xml");
+  CHECK(heat_map(matrix, PictureKind::png).substr(0, 8) == "\x89PNG\r\n\x1a\n");
+  CHECK(heat_map(matrix, PictureKind::pdf).substr(0, 5) == "%PDF-");
+  CHECK(heat_map(matrix, PictureKind::svg).substr(0, 5) == "<?xml");
   for (const PictureKind kind : {PictureKind::svg, PictureKind::png, PictureKind::pdf})
-    CHECK(drawn(matrix, kind) == drawn(matrix, kind));
-  CHECK(drawn(matrix, PictureKind::png) != drawn(matrix, PictureKind::png, 1000));
+    CHECK(heat_map(matrix, kind) == heat_map(matrix, kind));
+  CHECK(heat_map(matrix, PictureKind::png) != heat_map(matrix, PictureKind::png, 1000));
 }
 
-TEST_CASE("a heat map of whatever size stays small", "[comm]") {
-  CHECK(drawn(nodes_of_gpus(1, 2), PictureKind::svg).size() < 100'000);
-  CHECK(drawn(nodes_of_gpus(64, 8), PictureKind::svg).size() < 2'000'000);
-  CHECK(drawn(nodes_of_gpus(256, 8), PictureKind::svg).size() < 1'000'000);  // by node
-  CHECK(drawn(nodes_of_gpus(1000, 1), PictureKind::svg).size() < 1'000'000);
+TEST_CASE("the file of a heat map stays small for any number of GPUs", "[comm]") {
+  CHECK(heat_map(nodes_of_gpus(1, 2), PictureKind::svg).size() < 100'000);
+  CHECK(heat_map(nodes_of_gpus(64, 8), PictureKind::svg).size() < 2'000'000);
+  CHECK(heat_map(nodes_of_gpus(256, 8), PictureKind::svg).size() < 1'000'000);  // One row per node.
+  CHECK(heat_map(nodes_of_gpus(1000, 1), PictureKind::svg).size() < 1'000'000);
 }
 
-TEST_CASE("names in a heat map are drawn, never markup", "[comm]") {
+TEST_CASE("names in a heat map never become markup", "[comm]") {
   PairMatrix matrix = nodes_of_gpus(2, 2);
   matrix.names[0] = "<script>alert(1)</script>\xff\n";
   const ScratchFolder folder;
@@ -50,42 +50,43 @@ TEST_CASE("names in a heat map are drawn, never markup", "[comm]") {
   CHECK(svg.find("<b>") == std::string::npos);
 }
 
-TEST_CASE("blocks of cells hold every cell in its class", "[comm]") {
+TEST_CASE("blocks cover every cell with its class", "[comm]") {
   const PairMatrix matrix = GENERATE(nodes_of_gpus(1, 5), nodes_of_gpus(4, 3), nodes_of_gpus(5, 1));
   const std::size_t n = matrix.size();
   std::vector<std::uint32_t> painted(n * n, 1000);
-  for (const CellBlock& block : blocks_of(matrix))
+  for (const CellBlock& block : cut_into_blocks(matrix))
     for (std::size_t i = block.top; i < block.bottom; ++i)
       for (std::size_t j = block.left; j < block.right; ++j) painted.at(i * n + j) = block.number;
   CHECK(painted == matrix.class_of);
 }
 
-TEST_CASE("few blocks make many equal cells", "[comm]") {
-  // Of 40,000 cells: one on a rail for each GPU, itself, and its node to the left and the right.
-  CHECK(blocks_of(nodes_of_gpus(2, 100)).size() <= 4 * 200);
+TEST_CASE("many equal cells make few blocks", "[comm]") {
+  // Each of 200 GPUs needs four blocks of the 40,000 cells: its rail, itself, and its node on both
+  // sides.
+  CHECK(cut_into_blocks(nodes_of_gpus(2, 100)).size() <= 4 * 200);
 }
 
-TEST_CASE("some rows of a matrix are at equal distances", "[comm]") {
+TEST_CASE("sampled rows of a matrix are at equal distances", "[comm]") {
   const PairMatrix whole = nodes_of_gpus(6, 2);
-  const PairMatrix some = some_of(whole, 4);
-  CHECK(some.names == std::vector<std::string>{"gpu-0", "gpu-3", "gpu-6", "gpu-9"});
-  CHECK(some.at(1, 2) == whole.at(3, 6));
-  CHECK(some_of(whole, 12).names == whole.names);
+  const PairMatrix sample = sample_rows(whole, 4);
+  CHECK(sample.names == std::vector<std::string>{"gpu-0", "gpu-3", "gpu-6", "gpu-9"});
+  CHECK(sample.at(1, 2) == whole.at(3, 6));
+  CHECK(sample_rows(whole, 12).names == whole.names);
 }
 
-TEST_CASE("few values are as far apart as can be, many go by their logarithms", "[comm]") {
-  const ColourScale few(blue_ramp, {100, 13.6, 3.4, 13.6, 13.600001});
-  CHECK(few.number_of(3.4) == 0);
-  CHECK(few.number_of(13.6) == 1);
-  CHECK(few.number_of(100) == 2);
-  CHECK(hex(few.colour(0)) == hex(blue_ramp[0]));
-  CHECK(hex(few.colour(1)) == hex(mix(blue_ramp[1], blue_ramp[2], 0.5)));
-  CHECK(hex(few.colour(2)) == hex(blue_ramp[3]));
+TEST_CASE("few values get equally spaced colours, many get colours by their logarithms", "[comm]") {
+  const ColourScale spaced(blue_ramp, {100, 13.6, 3.4, 13.6, 13.600001});
+  CHECK(spaced.number_of(3.4) == 0);
+  CHECK(spaced.number_of(13.6) == 1);
+  CHECK(spaced.number_of(100) == 2);
+  CHECK(hex(spaced.colour(0)) == hex(blue_ramp[0]));
+  CHECK(hex(spaced.colour(1)) == hex(mix(blue_ramp[1], blue_ramp[2], 0.5)));
+  CHECK(hex(spaced.colour(2)) == hex(blue_ramp[3]));
   std::vector<double> powers;
   for (int i = 0; i <= 30; ++i) powers.push_back(std::pow(2, i));
-  const ColourScale many(blue_ramp, powers);
-  CHECK(hex(many.colour(10)) == hex(blue_ramp[1]));
-  CHECK(hex(many.colour(30)) == hex(blue_ramp[3]));
+  const ColourScale logarithmic(blue_ramp, powers);
+  CHECK(hex(logarithmic.colour(10)) == hex(blue_ramp[1]));
+  CHECK(hex(logarithmic.colour(30)) == hex(blue_ramp[3]));
 }
 
 }  // namespace pipewright::analysis

@@ -15,7 +15,7 @@ using Words = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("equal ratios are equally far apart on a logarithmic axis", "[comm]") {
+TEST_CASE("equal ratios have equal distances on a logarithmic axis", "[comm]") {
   const LogScale scale{1, 1000, 100, 400};
   CHECK(scale(1) == Approx(100));
   CHECK(scale(10) == Approx(200));
@@ -24,13 +24,13 @@ TEST_CASE("equal ratios are equally far apart on a logarithmic axis", "[comm]") 
   CHECK(upwards(1e-4) == Approx(200));
 }
 
-TEST_CASE("sizes have labels at powers of two, a whole number of doublings apart", "[comm]") {
+TEST_CASE("labels of sizes are at powers of two, equally many doublings apart", "[comm]") {
   CHECK(labels(size_ticks({1 << 20, 16 << 20, 0, 1}, 12)) ==
         Words{"1 MiB", "2 MiB", "4 MiB", "8 MiB", "16 MiB"});
-  const auto most = size_ticks({7.5, 17.2e9, 0, 1}, 12);
-  CHECK(labels(most) == Words{"8 B", "64 B", "512 B", "4 KiB", "32 KiB", "256 KiB", "2 MiB",
-                              "16 MiB", "128 MiB", "1 GiB", "8 GiB"});
-  for (std::size_t i = 1; i < most.size(); ++i) CHECK(most[i].value == 8 * most[i - 1].value);
+  const auto ticks = size_ticks({7.5, 17.2e9, 0, 1}, 12);
+  CHECK(labels(ticks) == Words{"8 B", "64 B", "512 B", "4 KiB", "32 KiB", "256 KiB", "2 MiB",
+                               "16 MiB", "128 MiB", "1 GiB", "8 GiB"});
+  for (std::size_t i = 1; i < ticks.size(); ++i) CHECK(ticks[i].value == 8 * ticks[i - 1].value);
   for (const int room : {1, 2, 3, 5, 30})
     CHECK(size_ticks({1, 1e12, 0, 1}, room).size() <= static_cast<std::size_t>(room) + 1);
 }

@@ -7,7 +7,7 @@ namespace pipewright::analysis {
 
 using namespace pipewright::test;
 
-TEST_CASE("what comm bench writes as a log is read as what it was simulated for") {
+TEST_CASE("a log of comm bench is read with the operation, ranks and times of its simulation") {
   for (const std::uint32_t ranks : {2U, 8U, 16U, 72U})
     for (const OperationInfo& info : operation_list()) {
       CAPTURE(info.name, ranks);
@@ -36,12 +36,12 @@ TEST_CASE("what comm bench writes as a log is read as what it was simulated for"
     }
 }
 
-TEST_CASE("the table that comm bench shows is not taken for a log") {
+TEST_CASE("the table that comm bench prints is not read as a log") {
   BenchReport report;
   report.gpus = {"A100", "A100"};
   report.node_of = {0, 0};
   report.rows.push_back({1024, 1e-5, 1e-5, "ring"});
-  CHECK(fault_of(bench_text(report)).find("is the header of a table") != std::string::npos);
+  CHECK(log_error(bench_text(report)).find("no table found") != std::string::npos);
 }
 
 }  // namespace pipewright::analysis

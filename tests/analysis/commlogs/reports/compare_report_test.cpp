@@ -14,7 +14,7 @@ namespace {
 using test::compared;
 using Rows = std::vector<ComparedRow>;
 
-// From 1 KiB on, each double the one before, measured in 100 us.
+// Returns rows of 1 KiB, 2 KiB, 4 KiB, ..., each measured at 100 us.
 Rows rows_with_errors(const std::vector<double>& errors) {
   Rows rows;
   for (std::size_t i = 0; i < errors.size(); ++i)
@@ -26,48 +26,49 @@ long lines(const std::string& text) { return std::count(text.begin(), text.end()
 
 }  // namespace
 
-TEST_CASE("predictions that nearly all err to one side are told", "[comm]") {
-  const auto found = [](const std::vector<double>& errors) {
+TEST_CASE("predictions that nearly all err to one side are a finding", "[comm]") {
+  const auto findings = [](const std::vector<double>& errors) {
     return compare_report("cluster", rows_with_errors(errors)).one_sided;
   };
-  const auto all = found({-0.2, -0.3, -0.25, -0.1, -0.4});
-  REQUIRE(all.size() == 1);
-  CHECK(all[0].sizes.empty());
-  CHECK(all[0].bias == Approx(-0.25));
-  CHECK(all[0].rows == 5);
-  CHECK(found({0.2, 0.3, 0.25, 0.1, 0.4}).at(0).bias == Approx(0.25));
-  CHECK(found({-0.2, -0.3, 0.25, -0.1, 0.4}).empty());
-  CHECK(found({-0.05, -0.06, -0.04, -0.05, -0.07}).empty());
-  CHECK(found({-0.5, -0.5, -0.5}).empty());
-  // Nine of ten are enough.
-  CHECK(found({-0.2, -0.2, -0.2, -0.2, -0.2, -0.2, -0.2, -0.2, -0.2, 0.1}).at(0).rows == 9);
-  CHECK(found({-0.2, 0.1, -0.2, -0.2, -0.2, -0.2, -0.2, -0.2, 0.1, -0.2}).empty());
+  const auto one_sided = findings({-0.2, -0.3, -0.25, -0.1, -0.4});
+  REQUIRE(one_sided.size() == 1);
+  CHECK(one_sided[0].sizes.empty());
+  CHECK(one_sided[0].bias == Approx(-0.25));
+  CHECK(one_sided[0].rows == 5);
+  CHECK(findings({0.2, 0.3, 0.25, 0.1, 0.4}).at(0).bias == Approx(0.25));
+  CHECK(findings({-0.2, -0.3, 0.25, -0.1, 0.4}).empty());
+  CHECK(findings({-0.05, -0.06, -0.04, -0.05, -0.07}).empty());
+  CHECK(findings({-0.5, -0.5, -0.5}).empty());
+  // Nine of ten rows are enough.
+  CHECK(findings({-0.2, -0.2, -0.2, -0.2, -0.2, -0.2, -0.2, -0.2, -0.2, 0.1}).at(0).rows == 9);
+  CHECK(findings({-0.2, 0.1, -0.2, -0.2, -0.2, -0.2, -0.2, -0.2, 0.1, -0.2}).empty());
 }
 
-TEST_CASE("where sizes differ, each range is told on its own", "[comm]") {
-  // 1 KiB to 64 KiB too fast, 128 KiB to 2 MiB too slow.
+TEST_CASE("size ranges with different errors have findings of their own", "[comm]") {
+  // Predictions of 1 KiB to 64 KiB are too fast, those of 128 KiB to 2 MiB too slow.
   const CompareReport report = compare_report(
       "cluster", rows_with_errors({-0.3, -0.3, -0.3, -0.3, -0.3, -0.3, -0.3, 0.2, 0.2, 0.2, 0.2}));
   REQUIRE(report.one_sided.size() == 2);
   CHECK(report.one_sided[0].sizes == report.by_size[0].name);
-  CHECK(report.one_sided[0].of == 7);
+  CHECK(report.one_sided[0].row_count == 7);
   CHECK(report.one_sided[1].bias == Approx(0.2));
   const std::string text = console_text(report);
   CHECK_THAT(text, Catch::Contains("up to 64 KiB: predicted times are 30.0 % too short (median; 7 "
-                                   "of 7 rows are)\n"));
+                                   "of 7 rows err this way)\n"));
   CHECK_THAT(text, Catch::Contains("predicted times are 20.0 % too long (median; 4 of 4"));
 }
 
-TEST_CASE("a comparison in the terminal", "[comm]") {
+TEST_CASE("the console text of a comparison has rows, errors by size and the assumption",
+          "[comm]") {
   Rows rows{compared(1024, 50, 40), compared(1 << 20, 100, 110), compared(1 << 30, 12345, 12345)};
   rows[1].held_out = true;
   CHECK(console_text(compare_report("dgx", rows, 100e9)) ==
         "all-reduce, 16 ranks on 2 nodes\n"
         "                                   measured  predicted\n"
         "       measured  predicted  error     busbw      busbw\n"
-        " size        us         us      %      GB/s       GB/s  by\n"
+        " size        us         us      %      GB/s       GB/s  algorithm\n"
         "1 KiB     50.00      40.00  -20.0      0.04       0.05  ring, LL128\n"
-        "1 MiB    100.00     110.00   10.0     19.66      17.87  ring, LL128 (not fitted to)\n"
+        "1 MiB    100.00     110.00   10.0     19.66      17.87  ring, LL128 (held out)\n"
         "1 GiB     12345      12345    0.0    163.08     163.08  ring, LL128\n"
         "\n"
         "                       median    p90  largest\n"
@@ -78,18 +79,18 @@ TEST_CASE("a comparison in the terminal", "[comm]") {
         "above 256 MiB       1     0.0    0.0      0.0    0.0\n"
         "all                 3    10.0   18.0     20.0    0.0\n"
         "\n"
-        "where an assumed bus bandwidth of 100 GB/s is off by more than 10 %:\n"
+        "sizes at which an assumed bus bandwidth of 100 GB/s is off by more than 10 %:\n"
         "                                                                    assumed over\n"
-        "curve                            against    sizes             rows  actual busbw\n"
+        "curve                            reference  sizes             rows  actual busbw\n"
         "all-reduce, 16 ranks on 2 nodes  measured   1 KiB to 1 MiB  2 of 3    5.09..2604\n"
         "all-reduce, 16 ranks on 2 nodes  measured   1 GiB           1 of 3         0.613\n"
         "all-reduce, 16 ranks on 2 nodes  predicted  1 KiB to 1 MiB  2 of 3    5.59..2083\n"
         "all-reduce, 16 ranks on 2 nodes  predicted  1 GiB           1 of 3         0.613\n"
         "\n"
-        "3 rows on dgx: error 10.0 % at the median, 18.0 % at the 90th percentile\n");
+        "3 rows on dgx: median error 10.0 %, 90th percentile 18.0 %\n");
 }
 
-TEST_CASE("long logs are printed one row each doubling, and whole on demand", "[comm]") {
+TEST_CASE("long logs are printed with one row per doubling, or whole on demand", "[comm]") {
   Rows rows;
   for (std::uint64_t i = 1; i <= 1000; ++i) rows.push_back(compared(i << 20, 10, 11));
   const CompareReport report = compare_report("cluster", rows);
@@ -113,9 +114,9 @@ TEST_CASE("many curves are printed as one line each", "[comm]") {
   CHECK_THAT(text, !Catch::Contains("measured"));
 }
 
-TEST_CASE("a comparison as JSON has every row, with units in its keys", "[comm]") {
+TEST_CASE("the JSON of a comparison has every row, with units in its keys", "[comm]") {
   Rows rows{compared(1024, 50, 40), compared(2048, 60, 61)};
-  rows[1].by = "tree, \xff\"LL\"";
+  rows[1].method = "tree, \xff\"LL\"";
   const CompareReport report = compare_report("dgx", rows, 100e9, {{"some.log", 3, "odd \x1b[2J"}});
   const std::string text = json_text(report);
   CHECK(text == json_text(report));
@@ -137,7 +138,7 @@ TEST_CASE("a comparison as JSON has every row, with units in its keys", "[comm]"
   CHECK(json["remarks"][0]["line"] == 3);
 }
 
-TEST_CASE("a comparison as CSV cannot be a formula of a spreadsheet, nor break its lines",
+TEST_CASE("cells of a comparison's CSV are neither spreadsheet formulas nor broken lines",
           "[comm]") {
   Rows rows{compared(1024, 50, 40)};
   rows[0].measured.file = "=cmd|' /C calc'!A0,\n.log";

@@ -21,7 +21,7 @@ namespace {
 
 constexpr double mib = 1024.0 * 1024;
 
-Pickle read(const std::string& bytes) {
+Pickle read_bytes(const std::string& bytes) {
   const test::ScratchFolder folder;
   test::write_bytes(folder / "t.pickle", bytes);
   return read_pickle(folder / "t.pickle");
@@ -31,9 +31,9 @@ using namespace std::string_literals;
 
 }  // namespace
 
-TEST_CASE("a snapshot's peak is that of its history, by what stacks tell", "[import]") {
-  // 4 MiB of weights and 8 MiB of Adam's state; three layers keep 2 MiB each, and a backward's
-  // tensor of 1 MiB stands beside them.
+TEST_CASE("the peak of a snapshot comes from its history, by category of stacks", "[import]") {
+  // 4 MiB are weights and 8 MiB the state of Adam. Three layers store 2 MiB each, beside a 1 MiB
+  // tensor of a backward pass.
   const MemorySnapshot snapshot = read_snapshot(test::measured_sample("snapshot-rank0.pickle"));
   CHECK(snapshot.allocated == 12 * mib);
   CHECK(snapshot.reserved == 24 * mib);
@@ -41,19 +41,20 @@ TEST_CASE("a snapshot's peak is that of its history, by what stacks tell", "[imp
   CHECK(snapshot.at_peak.at(MemoryCategory::weights) == 4 * mib);
   CHECK(snapshot.at_peak.at(MemoryCategory::optimizer) == 8 * mib);
   CHECK(snapshot.at_peak.at(MemoryCategory::activations) == 6 * mib);
-  CHECK(snapshot.untold == 1 * mib);
-  REQUIRE(snapshot.over_time.size() == 8);  // four allocations, four frees
+  CHECK(snapshot.unattributed == 1 * mib);
+  REQUIRE(snapshot.over_time.size() == 8);  // Four allocations and four frees.
   CHECK(snapshot.over_time[0].bytes == 14 * mib);
   CHECK(snapshot.over_time[3].time_s == Approx(3e-3));
   CHECK(snapshot.over_time[7].bytes == 12 * mib);
 }
 
-TEST_CASE("protocols of pickles say the same", "[import]") {
+TEST_CASE("all pickle protocols are read", "[import]") {
   const MemorySnapshot two = read_snapshot(test::measured_sample("snapshot-rank1.pickle"));
   CHECK(two.peak_allocated == 17 * mib);
   CHECK(two.at_peak.at(MemoryCategory::activations) == 4 * mib);
-  const Pickle numbers = read("\x80\x02](K\x07J\xfe\xff\xff\xff\x8a\x05\x00\x00\x00\x00\x01"s +
-                              "G?\xe0\x00\x00\x00\x00\x00\x00N\x8c\x01xq\x00h\x00\x86"s + "e.");
+  const Pickle numbers =
+      read_bytes("\x80\x02](K\x07J\xfe\xff\xff\xff\x8a\x05\x00\x00\x00\x00\x01"s +
+                 "G?\xe0\x00\x00\x00\x00\x00\x00N\x8c\x01xq\x00h\x00\x86"s + "e.");
   const auto& items = numbers.root().items;
   REQUIRE(items.size() == 6);
   CHECK(numbers.at(items[0]).integer == 7);
@@ -64,24 +65,24 @@ TEST_CASE("protocols of pickles say the same", "[import]") {
   CHECK(numbers.at(items[5]).items.size() == 2);
 }
 
-TEST_CASE("a pickle that would call something is refused, as is a broken one", "[import]") {
-  CHECK_THROWS_WITH(read("\x80\x02"s + "cos\nsystem\nX\x02\x00\x00\x00ls\x85R."),
+TEST_CASE("pickles that call something and broken pickles are refused", "[import]") {
+  CHECK_THROWS_WITH(read_bytes("\x80\x02"s + "cos\nsystem\nX\x02\x00\x00\x00ls\x85R."),
                     Catch::Contains("names a class or a function"));
-  CHECK_THROWS_WITH(read("\x80\x04\x8c\x02os\x8c\x06system\x93."s),
+  CHECK_THROWS_WITH(read_bytes("\x80\x04\x8c\x02os\x8c\x06system\x93."s),
                     Catch::Contains("names a class or a function"));
-  CHECK_THROWS_WITH(read("\x80\x04}\x8d\xff\xff\xff\xff\xff\xff\xff\x0fx"s),
+  CHECK_THROWS_WITH(read_bytes("\x80\x04}\x8d\xff\xff\xff\xff\xff\xff\xff\x0fx"s),
                     Catch::Contains("cut short"));
-  CHECK_THROWS_WITH(read("\x80\x04}"s), Catch::Contains("cut short"));
-  CHECK_THROWS_WITH(read("\x80\x04u."s), Catch::Contains("mark"));
-  CHECK_THROWS_WITH(read("\x80\x04."s), Catch::Contains("no"));
-  CHECK_THROWS_WITH(read("\x80\x04h\x05."s), Catch::Contains("does not remember"));
-  CHECK_THROWS_WITH(read("\x80\x09."s), Catch::Contains("protocol 9"));
+  CHECK_THROWS_WITH(read_bytes("\x80\x04}"s), Catch::Contains("cut short"));
+  CHECK_THROWS_WITH(read_bytes("\x80\x04u."s), Catch::Contains("mark"));
+  CHECK_THROWS_WITH(read_bytes("\x80\x04."s), Catch::Contains("empty stack"));
+  CHECK_THROWS_WITH(read_bytes("\x80\x04h\x05."s), Catch::Contains("was not stored"));
+  CHECK_THROWS_WITH(read_bytes("\x80\x09."s), Catch::Contains("protocol 9"));
   const test::ScratchFolder folder;
   test::write_bytes(folder / "t.pickle", "\x80\x04}.");
   CHECK_THROWS_WITH(read_snapshot(folder / "t.pickle"), Catch::Contains("_dump_snapshot"));
 }
 
-TEST_CASE("snapshots beside a prediction, component by component", "[import]") {
+TEST_CASE("snapshots are compared with a prediction by component", "[import]") {
   trace::Trace predicted = test::two_device_run();
   predicted.memory.clear();
   for (const std::uint32_t device : {0U, 1U}) {

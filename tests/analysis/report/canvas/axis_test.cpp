@@ -4,7 +4,7 @@
 
 namespace pipewright::analysis {
 
-TEST_CASE("the time axis has round ticks in a unit that fits") {
+TEST_CASE("the time axis has round ticks in a suitable unit") {
   const TimeTicks ms = time_ticks(0.0333, 14);
   CHECK(ms.unit == "ms");
   REQUIRE(ms.ticks.size() == 7);
@@ -18,7 +18,7 @@ TEST_CASE("the time axis has round ticks in a unit that fits") {
   CHECK(time_ticks(250e-9, 14).unit == "ns");
 }
 
-TEST_CASE("a tick at the end of the axis is kept, and none lies beyond") {
+TEST_CASE("the time axis may have a tick at its end but none beyond") {
   for (const double span : {1.0, 0.3, 2.5e-5, 7.0, 1234.0}) {
     const TimeTicks axis = time_ticks(span, 10);
     CHECK(axis.ticks.size() <= 11);

@@ -9,7 +9,7 @@ constexpr Area page{0, 0, 400, 300};
 
 }  // namespace
 
-TEST_CASE("a name stands right of its dot where nothing is in its way") {
+TEST_CASE("a label stands to the right of its dot if nothing is in its way") {
   const auto places = place_labels({{100, 100, 40, 10}}, {}, page);
   REQUIRE(places[0].has_value());
   CHECK(places[0]->left > 100);
@@ -17,7 +17,7 @@ TEST_CASE("a name stands right of its dot where nothing is in its way") {
   CHECK(places[0]->top == 95);
 }
 
-TEST_CASE("names stay on the page and off lines") {
+TEST_CASE("labels stay on the page and clear of lines") {
   const auto at_edge = place_labels({{390, 100, 40, 10}}, {}, page);
   REQUIRE(at_edge[0].has_value());
   CHECK(at_edge[0]->right <= page.right);
@@ -27,8 +27,8 @@ TEST_CASE("names stay on the page and off lines") {
   CHECK_FALSE(overlap(*on_line[0], line));
 }
 
-TEST_CASE("names of neighbours do not lie on each other or on dots") {
-  std::vector<Named> dots;
+TEST_CASE("labels of close dots do not overlap each other or the dots") {
+  std::vector<LabelledDot> dots;
   for (int i = 0; i < 12; ++i) dots.push_back({150.0 + 9 * (i % 4), 120.0 + 7 * (i / 4), 60, 10});
   const auto places = place_labels(dots, {}, page);
   for (std::size_t i = 0; i < dots.size(); ++i) {
@@ -41,7 +41,7 @@ TEST_CASE("names of neighbours do not lie on each other or on dots") {
   }
 }
 
-TEST_CASE("a name without room is left out") {
+TEST_CASE("a label without room is left out") {
   CHECK_FALSE(place_labels({{100, 100, 500, 10}}, {}, page)[0].has_value());
 }
 

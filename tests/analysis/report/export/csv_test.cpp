@@ -20,24 +20,24 @@ Files exported(const trace::Trace& trace) {
   return files;
 }
 
-// The fields of a file by RFC 4180.
-std::vector<std::vector<std::string>> rows_of(const std::string& text) {
+// Parses a file as RFC 4180 says.
+std::vector<std::vector<std::string>> parse_csv(const std::string& text) {
   std::vector<std::vector<std::string>> rows(1, {""});
-  bool quoted = false;
+  bool is_quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (quoted && c == '"' && i + 1 < text.size() && text[i + 1] == '"')
+    if (is_quoted && c == '"' && i + 1 < text.size() && text[i + 1] == '"')
       rows.back().back() += text[++i];
     else if (c == '"')
-      quoted = !quoted;
-    else if (c == ',' && !quoted)
+      is_quoted = !is_quoted;
+    else if (c == ',' && !is_quoted)
       rows.back().emplace_back();
-    else if (c == '\n' && !quoted)
+    else if (c == '\n' && !is_quoted)
       rows.push_back({""});
     else
       rows.back().back() += c;
   }
-  CHECK_FALSE(quoted);
+  CHECK_FALSE(is_quoted);
   CHECK(rows.back() == std::vector<std::string>{""});
   rows.pop_back();
   return rows;
@@ -45,26 +45,26 @@ std::vector<std::vector<std::string>> rows_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("each table of a trace is a CSV file with a line a row", "[export]") {
+TEST_CASE("each table of a trace is a CSV file with one line per row", "[export]") {
   const trace::Trace trace = pipewright::test::random_trace(3, 3, 50);
   const Files files = exported(trace);
   std::vector<std::string> names;
   for (const std::string& table : csv_table_names()) {
     CAPTURE(table);
     REQUIRE(files.count(table) == 1);
-    const auto rows = rows_of(files.at(table).str());
+    const auto rows = parse_csv(files.at(table).str());
     for (const auto& row : rows) CHECK(row.size() == rows[0].size());
   }
   CHECK(files.size() == csv_table_names().size());
-  CHECK(rows_of(files.at("passes").str()).size() == 1 + trace.passes.size());
-  CHECK(rows_of(files.at("memory").str()).size() == 1 + trace.memory.size());
-  CHECK(rows_of(files.at("link_use").str()).size() == 1 + trace.link_use.size());
-  CHECK(rows_of(files.at("steps").str()).size() == 1);
+  CHECK(parse_csv(files.at("passes").str()).size() == 1 + trace.passes.size());
+  CHECK(parse_csv(files.at("memory").str()).size() == 1 + trace.memory.size());
+  CHECK(parse_csv(files.at("link_use").str()).size() == 1 + trace.link_use.size());
+  CHECK(parse_csv(files.at("steps").str()).size() == 1);
 }
 
-TEST_CASE("numbers in CSV read back as they were, under names with their units", "[export]") {
+TEST_CASE("numbers in CSV are read back exactly, and column names have units", "[export]") {
   const trace::Trace trace = pipewright::test::random_trace(4, 2, 30);
-  const auto rows = rows_of(exported(trace).at("passes").str());
+  const auto rows = parse_csv(exported(trace).at("passes").str());
   CHECK(rows[0] == std::vector<std::string>{"device", "stage", "chunk", "microbatch", "iteration",
                                             "kind", "sent_s", "ready_s", "start_s", "end_s",
                                             "released_s"});
@@ -73,14 +73,14 @@ TEST_CASE("numbers in CSV read back as they were, under names with their units",
     CHECK(rows[i + 1][5] == std::string(1, "FIWBR"[static_cast<int>(trace.passes[i].kind)]));
     CHECK(std::stod(rows[i + 1][9]) == trace.passes[i].end);
   }
-  CHECK(rows_of(exported(trace).at("links").str())[0].back() == "bandwidth_bytes_per_s");
+  CHECK(parse_csv(exported(trace).at("links").str())[0].back() == "bandwidth_bytes_per_s");
 }
 
-TEST_CASE("names in CSV are quoted, and are no formulas", "[export]") {
+TEST_CASE("names in CSV are quoted and are not formulas", "[export]") {
   trace::Trace run = pipewright::test::two_device_run();
   run.devices[0].host = "a,\"b\"\nc";
   run.devices[1].host = "=HYPERLINK(1)";
-  const auto rows = rows_of(exported(run).at("devices").str());
+  const auto rows = parse_csv(exported(run).at("devices").str());
   CHECK(rows[1][1] == "a,\"b\"\nc");
   CHECK(rows[2][1] == "'=HYPERLINK(1)");
   CHECK(csv_field("-1+2") == "'-1+2");
@@ -89,16 +89,16 @@ TEST_CASE("names in CSV are quoted, and are no formulas", "[export]") {
   CHECK(csv_field("").empty());
 }
 
-TEST_CASE("the attributes of a run are a table as well", "[export]") {
+TEST_CASE("the attributes of a run are also a table", "[export]") {
   std::map<std::string, std::string> run;
-  for (const auto& row : rows_of(exported(pipewright::test::two_device_run()).at("run").str()))
+  for (const auto& row : parse_csv(exported(pipewright::test::two_device_run()).at("run").str()))
     run[row[0]] = row[1];
   CHECK(run["schedule"] == "1f1b");
   CHECK(run["network"] == "ideal, 500 ms a hop");
   CHECK(run["microbatches"] == "2");
 }
 
-TEST_CASE("a table that nobody wants is left out", "[export]") {
+TEST_CASE("a table without a stream is left out", "[export]") {
   std::ostringstream memory;
   trace::replay(pipewright::test::two_device_run(), *csv_export([&](const std::string& table) {
                   return table == "memory" ? &memory : nullptr;

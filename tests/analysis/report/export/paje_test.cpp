@@ -15,10 +15,10 @@
 namespace pipewright::analysis {
 namespace {
 
-using Event = std::map<std::string, std::string>;  // fields by name; "" is the event's own name
+using Event = std::map<std::string, std::string>;  // Fields by name; "" is the name of the event.
 
-// The words of a line, of which some stand in quotes.
-std::vector<std::string> words_of(const std::string& line) {
+// Splits a line into words, some of which are quoted.
+std::vector<std::string> split_line(const std::string& line) {
   std::vector<std::string> words;
   std::istringstream rest(line);
   while (rest >> std::ws && !rest.eof()) {
@@ -34,25 +34,25 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-// Reads a file by the definitions in its own header.
-std::vector<Event> parsed(const std::string& text) {
+// Parses a file with the definitions in its own header.
+std::vector<Event> parse_paje(const std::string& text) {
   struct Definition {
     std::string name;
     std::vector<std::string> fields;
   };
   std::map<std::string, Definition> definitions;
-  std::string open;
+  std::string current;
   std::vector<Event> events;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    std::vector<std::string> words = words_of(line);
+    std::vector<std::string> words = split_line(line);
     if (words[0] == "%EventDef") {
-      open = words[2];
-      definitions[open].name = words[1];
+      current = words[2];
+      definitions[current].name = words[1];
     } else if (words[0] == "%EndEventDef") {
-      open.clear();
+      current.clear();
     } else if (words[0] == "%") {
-      definitions[open].fields.push_back(words[1]);
+      definitions[current].fields.push_back(words[1]);
     } else {
       REQUIRE(definitions.count(words[0]) == 1);
       const Definition& definition = definitions[words[0]];
@@ -69,17 +69,18 @@ std::vector<Event> parsed(const std::string& text) {
 std::vector<Event> exported(const trace::Trace& trace) {
   std::ostringstream stream;
   trace::replay(trace, *paje_export(stream));
-  return parsed(stream.str());
+  return parse_paje(stream.str());
 }
 
-std::vector<Event> of_kind(const std::vector<Event>& events, const std::string& name) {
-  std::vector<Event> found;
-  std::copy_if(events.begin(), events.end(), std::back_inserter(found),
+std::vector<Event> events_named(const std::vector<Event>& events, const std::string& name) {
+  std::vector<Event> matches;
+  std::copy_if(events.begin(), events.end(), std::back_inserter(matches),
                [&](const Event& event) { return event.at("") == name; });
-  return found;
+  return matches;
 }
 
-// Times go on, names are known before they are used, states and links end as they began.
+// Checks that times do not decrease, names are defined before their use, and states and links end
+// as they began.
 void check_rules(const std::vector<Event>& events) {
   double now = 0;
   std::set<std::string> types{"0"};
@@ -110,14 +111,15 @@ void check_rules(const std::vector<Event>& events) {
       links.erase(event.at("Key"));
     }
   }
-  for (const auto& [container, open] : depth) CHECK(open == 0);
+  for (const auto& [container, open_states] : depth) CHECK(open_states == 0);
   CHECK(links.empty());
   CHECK(containers == std::set<std::string>{"0"});
 }
 
 }  // namespace
 
-TEST_CASE("a Paje file reads by its own header and keeps its rules", "[export]") {
+TEST_CASE("a Paje file follows the definitions of its header and the rules of the format",
+          "[export]") {
   check_rules(exported(pipewright::test::two_device_run()));
   check_rules(exported(test::fused_trace()));
   check_rules(exported(test::one_f_one_b_trace({.devices = 4, .blocked_s = 1e-4})));
@@ -125,23 +127,23 @@ TEST_CASE("a Paje file reads by its own header and keeps its rules", "[export]")
     check_rules(exported(pipewright::test::random_trace(seed, 3, 60)));
 }
 
-TEST_CASE("states of a Paje file are passes, its variables memory", "[export]") {
+TEST_CASE("a Paje file has passes as states and memory as variables", "[export]") {
   const trace::Trace run = pipewright::test::two_device_run();
   const std::vector<Event> events = exported(run);
-  std::vector<Event> begun = of_kind(events, "PajePushState");
-  CHECK(begun.size() == run.passes.size());
-  std::erase_if(begun, [](const Event& event) { return event.at("Container") != "D1"; });
-  REQUIRE(begun.size() == 4);
-  CHECK(begun[0].at("Time") == "1.500000000");
-  CHECK(begun[0].at("Value") == "F");
-  CHECK(begun[1].at("Value") == "B");
-  const std::vector<Event> memory = of_kind(events, "PajeSetVariable");
+  std::vector<Event> states = events_named(events, "PajePushState");
+  CHECK(states.size() == run.passes.size());
+  std::erase_if(states, [](const Event& event) { return event.at("Container") != "D1"; });
+  REQUIRE(states.size() == 4);
+  CHECK(states[0].at("Time") == "1.500000000");
+  CHECK(states[0].at("Value") == "F");
+  CHECK(states[1].at("Value") == "B");
+  const std::vector<Event> memory = events_named(events, "PajeSetVariable");
   REQUIRE(memory.size() == run.memory.size());
   CHECK(memory[2].at("Value") == "3221225472");
   CHECK(memory[2].at("Time") == "1.000000000");
 }
 
-TEST_CASE("links of a Paje file are transfers, collectives at once have containers of their own",
+TEST_CASE("a Paje file has transfers as links and containers for concurrent collectives",
           "[export]") {
   trace::Trace run = pipewright::test::two_device_run();
   run.transfers = {{0, 1, 0, 0, trace::TransferKind::activation, 7, 1, 1, 1.5}};
@@ -151,11 +153,11 @@ TEST_CASE("links of a Paje file are transfers, collectives at once have containe
   run.steps = {{0, 0, 10, 11, 11, 12, 13, 0}};
   const std::vector<Event> events = exported(run);
   check_rules(events);
-  REQUIRE(of_kind(events, "PajeStartLink").size() == 1);
-  CHECK(of_kind(events, "PajeStartLink")[0].at("StartContainer") == "D0");
-  CHECK(of_kind(events, "PajeEndLink")[0].at("EndContainer") == "D1");
+  REQUIRE(events_named(events, "PajeStartLink").size() == 1);
+  CHECK(events_named(events, "PajeStartLink")[0].at("StartContainer") == "D0");
+  CHECK(events_named(events, "PajeEndLink")[0].at("EndContainer") == "D1");
   std::set<std::string> lanes;
-  for (const Event& event : of_kind(events, "PajePushState"))
+  for (const Event& event : events_named(events, "PajePushState"))
     if (event.at("Type") == "C") lanes.insert(event.at("Container"));
   CHECK(lanes == std::set<std::string>{"C0-0", "C0-1"});
 }

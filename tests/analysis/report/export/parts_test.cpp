@@ -1,4 +1,4 @@
-// What the exports share.
+// Parts that the exports share.
 #include <algorithm>
 #include <random>
 #include <sstream>
@@ -11,7 +11,7 @@
 
 namespace pipewright::analysis {
 
-TEST_CASE("spans in order of their ends take as many lanes as overlap", "[export]") {
+TEST_CASE("spans ordered by end take as many lanes as overlap at once", "[export]") {
   std::mt19937 random(7);
   for (int round = 0; round < 50; ++round) {
     std::vector<std::pair<std::int64_t, std::int64_t>> spans;  // end, start
@@ -20,27 +20,26 @@ TEST_CASE("spans in order of their ends take as many lanes as overlap", "[export
       spans.emplace_back(start + 1 + random() % 40, start);
     }
     std::sort(spans.begin(), spans.end());
-    std::uint32_t most = 0;
+    std::uint32_t max_overlap = 0;
     for (const auto& [end, start] : spans) {
-      std::uint32_t at_once = 0;
-      for (const auto& other : spans)
-        at_once += other.second <= start && start < other.first ? 1 : 0;
-      most = std::max(most, at_once);
+      std::uint32_t overlap = 0;
+      for (const auto& rhs : spans) overlap += rhs.second <= start && start < rhs.first ? 1 : 0;
+      max_overlap = std::max(max_overlap, overlap);
     }
     Lanes lanes;
     std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> placed(spans.size());
-    std::uint32_t used = 0;
+    std::uint32_t used_lanes = 0;
     for (const auto& span : spans) {
       const std::uint32_t lane = lanes.place(span.second, span.first);
-      used = std::max(used, lane + 1);
-      for (const auto& other : placed.at(lane)) CHECK(other.first <= span.second);
+      used_lanes = std::max(used_lanes, lane + 1);
+      for (const auto& neighbour : placed.at(lane)) CHECK(neighbour.first <= span.second);
       placed[lane].push_back(span);
     }
-    CHECK(used == most);
+    CHECK(used_lanes == max_overlap);
   }
 }
 
-TEST_CASE("lines come back in order of time, however little memory they have", "[export]") {
+TEST_CASE("lines are sorted by time with any amount of memory", "[export]") {
   std::mt19937 random(11);
   for (const std::size_t memory : {std::size_t{1}, std::size_t{200}, std::size_t{1} << 20}) {
     SortedLines sorted(memory);
@@ -63,28 +62,28 @@ TEST_CASE("lines come back in order of time, however little memory they have", "
   }
 }
 
-TEST_CASE("passes find their counterparts in any order of the devices' rows", "[export]") {
+TEST_CASE("handovers are found in any order of the devices' rows", "[export]") {
   trace::Trace run = pipewright::test::two_device_run();
-  const auto count = [&] {
+  const auto count_handovers = [&] {
     Handovers handovers(run.stages);
     PassSpans spans(run.devices.size());
-    int found = 0;
+    int handover_count = 0;
     for (const trace::PassRow& pass : run.passes) {
       const Span span = spans.next(pass);
-      found += handovers.consumed(pass, span) ? 1 : 0;
-      found += handovers.produced(pass, span) ? 1 : 0;
+      handover_count += handovers.consumed(pass, span) ? 1 : 0;
+      handover_count += handovers.produced(pass, span) ? 1 : 0;
     }
-    return found;
+    return handover_count;
   };
-  CHECK(count() == 4);
+  CHECK(count_handovers() == 4);
   std::ranges::stable_sort(run.passes, std::greater<>(), &trace::PassRow::device);
-  CHECK(count() == 4);
-  for (trace::PassRow& pass : run.passes) pass.device = 0;  // nothing leaves the device
+  CHECK(count_handovers() == 4);
+  for (trace::PassRow& pass : run.passes) pass.device = 0;  // No tensor leaves the device.
   run.passes.resize(1);
-  CHECK(count() == 0);
+  CHECK(count_handovers() == 0);
 }
 
-TEST_CASE("seconds that no clock has do not overflow nanoseconds", "[export]") {
+TEST_CASE("very large times do not overflow nanoseconds", "[export]") {
   CHECK(nanoseconds(1.5) == 1'500'000'000);
   CHECK(nanoseconds(0.1 + 0.2) == 300'000'000);
   CHECK(nanoseconds(1e300) == 9'000'000'000'000'000'000);

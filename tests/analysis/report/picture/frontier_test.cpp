@@ -19,59 +19,63 @@ const std::vector<NamedPoint> named{{"1f1b", 4, 0.158},  {"zb-h1", 4, 0.06}, {"v
                                     {"v-min", 2, 0.185}, {"zb-v", 4, 0.030}, {"v-zb", 4, 0.031}};
 const FrontierWords words{.title = "4 devices x 16 microbatches", .details = "F = I = W"};
 
-std::string drawn(const ScratchFolder& folder, const std::vector<FrontierPoint>& line,
-                  const std::vector<NamedPoint>& dots, PictureKind kind) {
+std::string frontier_picture(const ScratchFolder& folder, const std::vector<FrontierPoint>& line,
+                             const std::vector<NamedPoint>& dots, PictureKind kind) {
   draw_frontier(line, dots, words, folder / "picture", kind);
   return bytes_of(folder / "picture");
 }
 
 std::size_t characters(const std::string& svg) {
-  std::size_t found = 0;
+  std::size_t occurrences = 0;
   const std::string mark = "<use xlink:href=\"#glyph";
-  for (std::size_t at = svg.find(mark); at != std::string::npos; at = svg.find(mark, at + 1))
-    ++found;
-  return found;
+  for (std::size_t position = svg.find(mark); position != std::string::npos;
+       position = svg.find(mark, position + 1))
+    ++occurrences;
+  return occurrences;
 }
 
 }  // namespace
 
-TEST_CASE("a frontier is a file of the kind asked for, with the same bytes each time") {
+TEST_CASE("a frontier has the requested format and the same bytes each time") {
   const ScratchFolder folder;
-  CHECK(drawn(folder, points, named, PictureKind::png).substr(0, 8) == "\x89PNG\r\n\x1a\n");
-  CHECK(drawn(folder, points, named, PictureKind::pdf).substr(0, 5) == "%PDF-");
-  CHECK(drawn(folder, points, named, PictureKind::svg).substr(0, 5) == "<?xml");
+  CHECK(frontier_picture(folder, points, named, PictureKind::png).substr(0, 8) ==
+        "\x89PNG\r\n\x1a\n");
+  CHECK(frontier_picture(folder, points, named, PictureKind::pdf).substr(0, 5) == "%PDF-");
+  CHECK(frontier_picture(folder, points, named, PictureKind::svg).substr(0, 5) == "<?xml");
   for (const PictureKind kind : {PictureKind::svg, PictureKind::png, PictureKind::pdf})
-    CHECK(drawn(folder, points, named, kind) == drawn(folder, points, named, kind));
+    CHECK(frontier_picture(folder, points, named, kind) ==
+          frontier_picture(folder, points, named, kind));
 }
 
-TEST_CASE("every named schedule has its name") {
+TEST_CASE("every named schedule has a label") {
   const ScratchFolder folder;
   std::vector<NamedPoint> longer = named;
   for (NamedPoint& point : longer) point.name += "xx";
-  CHECK(characters(drawn(folder, points, longer, PictureKind::svg)) ==
-        characters(drawn(folder, points, named, PictureKind::svg)) + 2 * named.size());
+  CHECK(characters(frontier_picture(folder, points, longer, PictureKind::svg)) ==
+        characters(frontier_picture(folder, points, named, PictureKind::svg)) + 2 * named.size());
 }
 
 TEST_CASE("the order of a frontier's points does not matter") {
   const ScratchFolder folder;
-  const std::vector<FrontierPoint> back(points.rbegin(), points.rend());
-  CHECK(drawn(folder, back, named, PictureKind::svg) ==
-        drawn(folder, points, named, PictureKind::svg));
+  const std::vector<FrontierPoint> reversed(points.rbegin(), points.rend());
+  CHECK(frontier_picture(folder, reversed, named, PictureKind::svg) ==
+        frontier_picture(folder, points, named, PictureKind::svg));
 }
 
-TEST_CASE("frontiers of one point, of no bubble and of bytes can be drawn") {
+TEST_CASE("frontiers of one point, without bubbles or in bytes can be drawn") {
   const ScratchFolder folder;
-  CHECK(drawn(folder, {{4, 0, 0, ""}}, {}, PictureKind::svg).size() > 500);
-  CHECK(drawn(folder, {}, {{"1f1b", 0, 1}}, PictureKind::svg).size() > 500);
-  CHECK(drawn(folder, {{2e10, 0.1, 0, "a"}, {8e10, 1e-9, 0, "b"}}, {}, PictureKind::svg).size() >
-        500);
+  CHECK(frontier_picture(folder, {{4, 0, 0, ""}}, {}, PictureKind::svg).size() > 500);
+  CHECK(frontier_picture(folder, {}, {{"1f1b", 0, 1}}, PictureKind::svg).size() > 500);
+  CHECK(frontier_picture(folder, {{2e10, 0.1, 0, "a"}, {8e10, 1e-9, 0, "b"}}, {}, PictureKind::svg)
+            .size() > 500);
 }
 
-TEST_CASE("a frontier that is none is our own fault, one that cannot be written is told") {
+TEST_CASE("an empty or infinite frontier is a logic error, an unwritable file a trace error") {
   const ScratchFolder folder;
-  CHECK_THROWS_AS(drawn(folder, {}, {}, PictureKind::svg), std::logic_error);
+  CHECK_THROWS_AS(frontier_picture(folder, {}, {}, PictureKind::svg), std::logic_error);
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  CHECK_THROWS_AS(drawn(folder, {{1, nan, 0, ""}}, {}, PictureKind::svg), std::logic_error);
+  CHECK_THROWS_AS(frontier_picture(folder, {{1, nan, 0, ""}}, {}, PictureKind::svg),
+                  std::logic_error);
   CHECK_THROWS_AS(draw_frontier(points, named, words, folder / "no/a.svg", PictureKind::svg),
                   trace::TraceError);
 }

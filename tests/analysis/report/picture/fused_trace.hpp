@@ -4,8 +4,9 @@
 
 namespace pipewright::analysis::test {
 
-// Two devices of two chunks in a V that run 12 microbatches: forwards fused with backwards in
-// between, recomputed forwards of chunk 1 at the end. Not a schedule that anybody would run.
+// Returns a trace of two devices with two chunks each, placed in a V, that run 12 microbatches:
+// forward passes fused with backward passes in the middle, recomputed forward passes of chunk 1 at
+// the end. It is not a useful schedule.
 trace::Trace fused_trace();
 
 }  // namespace pipewright::analysis::test

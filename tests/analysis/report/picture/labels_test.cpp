@@ -7,30 +7,30 @@ namespace pipewright::analysis {
 
 using trace::PassKind;
 
-TEST_CASE("boxes are labelled where the numbers of a kind fit, all in one size") {
+TEST_CASE("boxes of a kind are labelled in one size if their numbers fit") {
   const trace::Trace run = test::one_f_one_b_trace({.devices = 4, .microbatches = 16});
-  const LabelStyle wide = label_style(run, 30e3, 22);  // a forward is 30 points wide
-  CHECK(wide.of(PassKind::forward));
-  CHECK(wide.of(PassKind::backward));
+  const LabelStyle wide = label_style(run, 30e3, 22);  // A forward pass is 30 points wide.
+  CHECK(wide.has(PassKind::forward));
+  CHECK(wide.has(PassKind::backward));
   CHECK(wide.size == 10.5);
 
-  const LabelStyle narrow = label_style(run, 6e3, 22);  // 6 and 12 points
-  CHECK_FALSE(narrow.of(PassKind::forward));
-  CHECK(narrow.of(PassKind::backward));
+  const LabelStyle narrow = label_style(run, 6e3, 22);  // Passes are 6 and 12 points wide.
+  CHECK_FALSE(narrow.has(PassKind::forward));
+  CHECK(narrow.has(PassKind::backward));
   CHECK(narrow.size < 10.5);
 
-  CHECK_FALSE(label_style(run, 1e3, 22).any());
-  CHECK_FALSE(label_style(run, 30e3, 8).any());  // rows too low for text
+  CHECK_FALSE(label_style(run, 1e3, 22).has_labels());
+  CHECK_FALSE(label_style(run, 30e3, 8).has_labels());  // The rows are too low for text.
 }
 
-TEST_CASE("half boxes have smaller labels, or none") {
+TEST_CASE("half boxes have smaller labels or none") {
   const trace::Trace run = test::one_f_one_b_trace({.devices = 4, .microbatches = 16});
   const LabelStyle high = label_style(run, 30e3, 22);
   CHECK(high.half_size > 6.5);
   CHECK(high.half_size < high.size);
   CHECK(high.half_size < 11);
   const LabelStyle low = label_style(run, 30e3, 15);
-  CHECK(low.any());
+  CHECK(low.has_labels());
   CHECK(low.half_size == 0);
 }
 

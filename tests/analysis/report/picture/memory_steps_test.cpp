@@ -12,14 +12,14 @@ namespace pipewright::analysis {
 namespace {
 
 double peak(const std::vector<MemoryStep>& steps) {
-  double most = 0;
-  for (const MemoryStep& step : steps) most = std::max(most, step.total());
-  return most;
+  double max_bytes = 0;
+  for (const MemoryStep& step : steps) max_bytes = std::max(max_bytes, step.total());
+  return max_bytes;
 }
 
 }  // namespace
 
-TEST_CASE("steps of memory hold what rows say", "[picture]") {
+TEST_CASE("memory steps have the bytes of the rows", "[picture]") {
   constexpr double gib = 1024.0 * 1024 * 1024;
   const auto devices = memory_steps(pipewright::test::two_device_run());
   REQUIRE(devices.size() == 2);
@@ -30,22 +30,22 @@ TEST_CASE("steps of memory hold what rows say", "[picture]") {
   CHECK(devices[1].size() == 1);
 }
 
-TEST_CASE("coarser steps keep the peak, and what is held between changes", "[picture]") {
+TEST_CASE("coarser steps preserve the peak and the bytes between changes", "[picture]") {
   const trace::Trace run = test::one_f_one_b_trace({.devices = 4, .microbatches = 200});
   const Summary summary = summarize(run);
   const auto devices = memory_steps(run);
   for (std::size_t device = 0; device < devices.size(); ++device)
     for (const std::size_t columns : {1U, 7U, 100U}) {
-      const auto coarse = coarser(devices[device], summary.makespan_s, columns);
+      const auto coarse = coarsen(devices[device], summary.makespan_s, columns);
       CHECK(coarse.size() == columns);
       CHECK(peak(coarse) == static_cast<double>(summary.devices[device].peak_memory_bytes));
     }
-  // A column without changes holds what was there before it.
+  // A column without changes has the bytes from before it.
   std::vector<MemoryStep> steps(3);
   steps[0].bytes[0] = 5;
   steps[1] = {0.1, {7}};
   steps[2] = {9.9, {1}};
-  const auto coarse = coarser(steps, 10, 2);
+  const auto coarse = coarsen(steps, 10, 2);
   CHECK(coarse[0].total() == 7);
   CHECK(coarse[1].total() == 7);
 }

@@ -47,42 +47,42 @@ class Simulation {
   }
 
   void run(trace::Trace& trace) {
-    for (bool moved = true; moved;) {
-      moved = false;
+    for (bool has_progress = true; has_progress;) {
+      has_progress = false;
       for (std::uint32_t device = 0; device < shape_.devices; ++device)
-        while (next_[device] < steps_[device].size() && advance(device, trace)) moved = true;
+        while (next_[device] < steps_[device].size() && advance(device, trace)) has_progress = true;
     }
   }
 
  private:
   bool advance(std::uint32_t device, trace::Trace& trace) {
     const auto [kind, microbatch] = steps_[device][next_[device]];
-    const bool forward = kind == PassKind::forward;
-    const bool last = device + 1 == shape_.devices;
-    const double sent = forward                         ? activations_[device][microbatch]
+    const bool is_forward = kind == PassKind::is_forward;
+    const bool is_last = device + 1 == shape_.devices;
+    const double sent = is_forward                      ? activations_[device][microbatch]
                         : kind == PassKind::weight_grad ? free_[device]
                                                         : gradients_[device + 1][microbatch];
     if (sent < 0) return false;
-    const bool local = kind == PassKind::weight_grad || (forward ? device == 0 : last);
+    const bool is_local = kind == PassKind::weight_grad || (is_forward ? device == 0 : is_last);
     trace::PassRow pass{device, device, 0, microbatch, 0, kind};
     pass.sent = sent;
-    pass.ready = sent + (local ? 0 : shape_.hop_s);
+    pass.ready = sent + (is_local ? 0 : shape_.hop_s);
     pass.start = std::max(free_[device], pass.ready);
     pass.end = pass.start + duration(kind);
-    const bool sends = forward ? !last : device > 0 && kind != PassKind::weight_grad;
+    const bool sends = is_forward ? !is_last : device > 0 && kind != PassKind::weight_grad;
     pass.released = pass.end + (sends ? shape_.blocked_s : 0);
     free_[device] = pass.released;
-    if (forward) {
+    if (is_forward) {
       activations_[device + 1][microbatch] = pass.end;
-      if (last) gradients_[device + 1][microbatch] = pass.end;
+      if (is_last) gradients_[device + 1][microbatch] = pass.end;
     } else if (kind != PassKind::weight_grad) {
       gradients_[device][microbatch] = pass.end;
     }
     trace.passes.push_back(pass);
-    if (forward)
-      record(device, pass.start, held_(device) + activation_bytes, trace);
+    if (is_forward)
+      record(device, pass.start, held_bytes(device) + activation_bytes, trace);
     else if (kind != PassKind::input_grad)
-      record(device, pass.end, held_(device) - activation_bytes, trace);
+      record(device, pass.end, held_bytes(device) - activation_bytes, trace);
     ++next_[device];
     return true;
   }
@@ -92,12 +92,12 @@ class Simulation {
     return kind == PassKind::backward ? shape_.backward_s : shape_.backward_s / 2;
   }
   static constexpr std::uint64_t activation_bytes = std::uint64_t{3} << 29;
-  std::uint64_t& held_(std::uint32_t device) {
+  std::uint64_t& held_bytes(std::uint32_t device) {
     bytes_.resize(shape_.devices);
     return bytes_[device];
   }
   void record(std::uint32_t device, double time, std::uint64_t bytes, trace::Trace& trace) {
-    held_(device) = bytes;
+    held_bytes(device) = bytes;
     trace.memory.push_back({device, trace::MemoryCategory::activations, time, bytes});
   }
 

@@ -9,14 +9,14 @@ namespace pipewright::analysis::test {
 struct Shape {
   std::uint32_t devices = 4;
   std::uint32_t microbatches = 8;
-  bool split_backward = false;  // I then W instead of B
+  bool split_backward = false;  // I and W instead of B.
   double forward_s = 1e-3;
   double backward_s = 2e-3;
   double hop_s = 0.02e-3;
-  double blocked_s = 0;  // how long each send keeps its device
+  double blocked_s = 0;  // Time for which each send blocks its device.
 };
 
-// 1F1B with memory and hosts like node-0-gpu-3, for the tests of what is drawn from traces.
+// Returns a 1F1B trace with memory and hosts such as node-0-gpu-3, for tests of pictures.
 trace::Trace one_f_one_b_trace(const Shape& shape);
 
 }  // namespace pipewright::analysis::test

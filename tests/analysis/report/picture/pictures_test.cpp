@@ -1,4 +1,4 @@
-// What all pictures have in common: kinds of files, equal bytes, odd input.
+// Properties that all pictures share: formats, equal bytes, odd input.
 #include "analysis/report/picture/pictures.hpp"
 
 #include <functional>
@@ -28,7 +28,7 @@ const std::vector<Draw> pictures{
       draw_tradeoff(summaries, file, kind);
     }};
 
-std::string drawn(const Draw& draw, const Runs& runs, PictureKind kind) {
+std::string picture_bytes(const Draw& draw, const Runs& runs, PictureKind kind) {
   const ScratchFolder folder;
   draw(runs, folder / "picture", kind);
   return bytes_of(folder / "picture");
@@ -36,38 +36,38 @@ std::string drawn(const Draw& draw, const Runs& runs, PictureKind kind) {
 
 }  // namespace
 
-TEST_CASE("each picture is a file of the kind asked for, with the same bytes each time",
-          "[picture]") {
-  const Runs one{one_f_one_b_trace({})};
-  const Runs two{one_f_one_b_trace({}), one_f_one_b_trace({.microbatches = 16})};
+TEST_CASE("every picture has the requested format and the same bytes each time", "[picture]") {
+  const Runs single{one_f_one_b_trace({})};
+  const Runs pair{one_f_one_b_trace({}), one_f_one_b_trace({.microbatches = 16})};
   for (const Draw& draw : pictures)
-    for (const Runs& runs : {one, two}) {
-      CHECK(drawn(draw, runs, PictureKind::png).substr(0, 8) == "\x89PNG\r\n\x1a\n");
-      CHECK(drawn(draw, runs, PictureKind::pdf).substr(0, 5) == "%PDF-");
-      CHECK(drawn(draw, runs, PictureKind::svg).substr(0, 5) == "<?xml");
+    for (const Runs& runs : {single, pair}) {
+      CHECK(picture_bytes(draw, runs, PictureKind::png).substr(0, 8) == "\x89PNG\r\n\x1a\n");
+      CHECK(picture_bytes(draw, runs, PictureKind::pdf).substr(0, 5) == "%PDF-");
+      CHECK(picture_bytes(draw, runs, PictureKind::svg).substr(0, 5) == "<?xml");
       for (const PictureKind kind : {PictureKind::svg, PictureKind::png, PictureKind::pdf})
-        CHECK(drawn(draw, runs, kind) == drawn(draw, runs, kind));
+        CHECK(picture_bytes(draw, runs, kind) == picture_bytes(draw, runs, kind));
     }
 }
 
-TEST_CASE("names in a picture are drawn, never markup", "[picture]") {
+TEST_CASE("names never become markup in a picture", "[picture]") {
   trace::Trace run = one_f_one_b_trace({.devices = 2, .microbatches = 2});
   run.run.schedule = "<script>alert(1)</script>\xff" + std::string(400, 'x');
   run.devices[0].host = "\"><image href=\"x\"/>\n";
   for (const Draw& draw : pictures)
     for (const Runs& runs : {Runs{run}, Runs{run, run}}) {
-      const std::string svg = drawn(draw, runs, PictureKind::svg);
+      const std::string svg = picture_bytes(draw, runs, PictureKind::svg);
       CHECK(svg.find("script") == std::string::npos);
       CHECK(svg.find("href=\"x\"") == std::string::npos);
     }
 }
 
-TEST_CASE("pictures of memory and time of large runs stay small", "[picture]") {
+TEST_CASE("pictures of large runs stay small", "[picture]") {
   const Runs large{one_f_one_b_trace({.devices = 96, .microbatches = 300})};
-  for (const Draw& draw : pictures) CHECK(drawn(draw, large, PictureKind::svg).size() < 3'000'000);
+  for (const Draw& draw : pictures)
+    CHECK(picture_bytes(draw, large, PictureKind::svg).size() < 3'000'000);
 }
 
-TEST_CASE("a run without passes has pictures, one without memory says so", "[picture]") {
+TEST_CASE("a run without passes can be drawn, but memory needs rows", "[picture]") {
   trace::Trace empty;
   empty.run.devices = 1;
   empty.devices = {{0, "", 0}};
@@ -79,7 +79,7 @@ TEST_CASE("a run without passes has pictures, one without memory says so", "[pic
   CHECK(folder.entries() == 2);
 }
 
-TEST_CASE("only runs of one model, or of none, have a line of the best", "[picture]") {
+TEST_CASE("only runs of the same model, or of no model, have a Pareto front", "[picture]") {
   const auto drawn_line = [](const std::vector<Summary>& runs) {
     const ScratchFolder folder;
     draw_tradeoff(runs, folder / "picture", PictureKind::svg);
@@ -94,11 +94,11 @@ TEST_CASE("only runs of one model, or of none, have a line of the best", "[pictu
   CHECK(drawn_line(runs) == with_line);
 }
 
-TEST_CASE("a capacity above the picture of memory is told in its legend", "[picture]") {
+TEST_CASE("a capacity above the axis is given in the legend", "[picture]") {
   const auto size = [](std::uint64_t capacity) {
     trace::Trace run = one_f_one_b_trace({});
     for (trace::DeviceRow& device : run.devices) device.memory_capacity = capacity;
-    return drawn(pictures[0], Runs{run}, PictureKind::svg).size();
+    return picture_bytes(pictures[0], Runs{run}, PictureKind::svg).size();
   };
   CHECK(size(std::uint64_t{1} << 60) > size(0));
 }

@@ -28,7 +28,7 @@ std::string page(const BenchReport& report) {
 
 }  // namespace
 
-TEST_CASE("the page of a bench has both curves, wide and narrow, and the table", "[comm][page]") {
+TEST_CASE("a bench page has both curves, wide and narrow, and the table", "[comm][page]") {
   const std::string html = page(report());
   CHECK(html == page(report()));
   CHECK(count(html, "\"data:image/svg+xml;base64,") == 4);
@@ -38,20 +38,20 @@ TEST_CASE("the page of a bench has both curves, wide and narrow, and the table",
   CHECK(count(html, "<td class=\"text\">direct, LL</td>") == report().rows.size());
 }
 
-TEST_CASE("a bench of one size has a table and no curves, and names are text on it",
+TEST_CASE("the page of a bench of one size has a table, no curves, and no markup from names",
           "[comm][page]") {
-  BenchReport one = report();
-  one.rows.resize(1);
-  one.assumed = 50e9;
-  one.matrix = "<b>.csv";
-  one.busiest = BusiestRank{.rank = 2, .sends = false, .share = 1.5, .over_mean = 2};
-  one.gpus[2] = "<script>alert(1)</script>";
-  const std::string html = page(one);
+  BenchReport single = report();
+  single.rows.resize(1);
+  single.assumed = 50e9;
+  single.matrix = "<b>.csv";
+  single.busiest = BusiestRank{.rank = 2, .sends = false, .share = 1.5, .over_mean = 2};
+  single.gpus[2] = "<script>alert(1)</script>";
+  const std::string html = page(single);
   CHECK(count(html, "data:image/svg+xml") == 0);
   CHECK(count(html, "\xef\xbf\xbd") == 0);
   CHECK(count(html, "<script>alert") == 0);
   CHECK_THAT(html, Catch::Contains("gather of &lt;b&gt;.csv over 4 ranks"));
-  CHECK_THAT(html, Catch::Contains("receives from others 150.0 % of the size"));
+  CHECK_THAT(html, Catch::Contains("receives 150.0 % of the size from other ranks"));
 }
 
 }  // namespace pipewright::analysis

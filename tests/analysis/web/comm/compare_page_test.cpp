@@ -17,14 +17,14 @@ std::string page(const std::vector<ComparedRow>& rows, const std::string& cluste
   const test::ScratchFolder folder;
   const CompareReport report = compare_report(cluster, rows, 100e9, std::move(remarks));
   std::vector<DrawnCurve> curves;
-  for (const CurveReport& one : report.curves) curves.push_back({one.curve, {}});
+  for (const CurveReport& curve : report.curves) curves.push_back({curve.curve, {}});
   write_compare_page(folder / "page.html", report, curves, {"title", cluster});
   return test::bytes_of(folder / "page.html");
 }
 
 }  // namespace
 
-TEST_CASE("the page of a comparison has both pictures and all tables in one file", "[comm][page]") {
+TEST_CASE("a comparison page has both pictures and all tables in one file", "[comm][page]") {
   const std::vector<ComparedRow> rows{test::compared(1024, 50, 40), test::compared(2048, 60, 61)};
   const std::string html = page(rows);
   CHECK(html == page(rows));
@@ -36,10 +36,10 @@ TEST_CASE("the page of a comparison has both pictures and all tables in one file
   CHECK_THAT(html, Catch::Contains("an assumed bus bandwidth of 100 GB/s"));
 }
 
-TEST_CASE("names from logs are text on the page, never markup", "[comm][page]") {
+TEST_CASE("names from logs never become markup on the page", "[comm][page]") {
   std::vector<ComparedRow> rows{test::compared(1024, 50, 40), test::compared(1024, 50, 40)};
   rows[0].measured.file = "<img src=x onerror=alert(1)>&\".log";
-  rows[0].by = "</details><script>alert(2)</script>";
+  rows[0].method = "</details><script>alert(2)</script>";
   const std::string html =
       page(rows, "</h1><script>alert(3)</script>", {{"<b>", 4, "<script>alert(5)</script>"}});
   CHECK(count(html, "<img src=x") == 0);

@@ -80,7 +80,7 @@ TEST_CASE("comm fit prints a report", "[cli]") {
   REQUIRE(ran.status == 0);
   CHECK(ran.out.find("fitted to 56 rows of 1 log") != std::string::npos);
   CHECK(ran.out.find("collective.launch ") != std::string::npos);
-  CHECK(ran.out.find("held out, and predicted by a fit to the rest:") != std::string::npos);
+  CHECK(ran.out.find("held-out rows, predicted by a fit to the other rows:") != std::string::npos);
   CHECK(ran.out == place.run("comm fit a.log --cluster dgx-a100 --fit collective.launch").out);
   CHECK(place.files() == "a.log");
 }

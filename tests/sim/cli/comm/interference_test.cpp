@@ -58,7 +58,7 @@ TEST_CASE("comm interference without a model uses the tensors between stages", "
               "cluster: dgx-a100\nboundary_tensor: 16 MiB\n");
   const tests::Ran ran = place.run("comm interference plain.yaml");
   CHECK(ran.status == 0);
-  CHECK_THAT(ran.out, Catch::Contains("pp            3         2  16.0 MiB each way"));
+  CHECK_THAT(ran.out, Catch::Contains("pp            3           2  16.0 MiB each way"));
 }
 
 TEST_CASE("comm interference rejects invalid traffic with the reason", "[cli][comm]") {

@@ -30,7 +30,7 @@ TEST_CASE("comm survey reports the cost of each failed link and switch", "[cli][
       place.run("comm survey --cluster f.xml --op all-to-all --size 256M -o s.json");
   CHECK(ran.err.empty());
   CHECK_THAT(ran.out, Catch::StartsWith("f.xml: all-to-all of 256.0 MiB over 64 ranks, ") &&
-                          Catch::Contains("cut off, the first: link "));
+                          Catch::Contains("first failure that cuts ranks off: link "));
   const auto json = nlohmann::json::parse(place.read("s.json"));
   // Three of four spines remain for half of the traffic, which limits the operation.
   const double whole = json["whole_s"];

@@ -66,7 +66,7 @@ TEST_CASE("compare refuses what it cannot judge", "[cli]") {
   fails("", "which runs?");
   fails("t.h5", "which runs?");
   fails("t.h5 half.h5", "half.h5");
-  fails("t.h5 text.h5", "text.h5: is none of the formats that are read:");
+  fails("t.h5 text.h5", "text.h5: unknown format; these formats can be read:");
   fails("t.h5 none.h5", "none.h5");
   fails("t.h5 .", "is a folder");
   fails("t.h5 t.h5 --fail-if 'makespam>1'", "no metric is called 'makespam'");
@@ -78,8 +78,7 @@ TEST_CASE("compare refuses what it cannot judge", "[cli]") {
   fails(samples + "kineto-rank0.json' t.h5", "is no trace");
   fails("t.h5 " + samples + "kineto-rank0.json' --skip x", "--skip is 'x'");
   fails("t.h5 " + samples + "kineto-rank0.json' --pattern '('", "no group called kind");
-  fails("t.h5 " + samples + "kineto-rank{rank}.json' --category nvtx",
-        "no annotation marks a pass");
+  fails("t.h5 " + samples + "kineto-rank{rank}.json' --category nvtx", "marks a pass");
 }
 
 TEST_CASE("a prediction beside what PyTorch's profiler measured", "[cli]") {

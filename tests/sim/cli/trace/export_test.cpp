@@ -95,7 +95,7 @@ TEST_CASE("export says what is wrong and leaves nothing", "[cli]") {
   refused("t.h5 -o a.csv --table pass", "'pass' is none of");
   refused("t.h5 -o a.json --table passes", "--table goes with csv");
   refused("t.h5 -o t.h5 --as chrome", "is read by this run");
-  refused("t.h5 -o none/a.json", "there is no folder");
+  refused("t.h5 -o none/a.json", "does not exist");
   refused("half.h5 -o a.json", "half.h5: cut short or damaged");
   refused("half.h5 -o tables/", "half.h5: cut short or damaged");
   refused("none.h5 -o a.json", "no such file");

@@ -195,9 +195,9 @@ TEST_CASE("profile refuses what has no passes", "[cli]") {
   fails("", "which measured run?");
   fails(samples + "megatron.log'", "is neither the JSON of a profiler");
   fails("none.json", "none.json");
-  fails("'r{rank}.json'", "no file is called so");
+  fails("'r{rank}.json'", "no file has this name");
   place.write("a.json", "{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"PP:0F0\"");
   fails("a.json", "a.json: line 1");
   place.write("b.json", "{\"traceEvents\":[]}");
-  fails("b.json", "no annotation marks a pass");
+  fails("b.json", "marks a pass");
 }

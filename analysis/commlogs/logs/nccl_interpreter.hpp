@@ -9,14 +9,15 @@
 
 namespace pipewright::analysis {
 
-// Makes measurements of the tables of one file, one after the other: what each is of is said before
-// it, behind it, by its numbers, by the table before, by the file's name or by the user.
-class NcclMeaning {
+// Turns the tables of one file into measurements, one table after the other. The operation and the
+// ranks of a table follow from the lines before and after it, from its numbers, from the previous
+// table, from the file name or from the user's hints.
+class NcclInterpreter {
  public:
-  explicit NcclMeaning(LogFile& file) : file_(file) {}
+  explicit NcclInterpreter(LogFile& file) : file_(file) {}
 
-  // Returns the programs that were named but must be those of tables to come. Throws TraceError for
-  // tables that are a mixture of several.
+  // Adds the measurements of the table. Returns the programs that were named before it but must
+  // belong to later tables. Throws TraceError for a table that mixes several runs.
   std::vector<NamedProgram> take(const LoggedTable& table);
 
  private:
@@ -29,11 +30,11 @@ class NcclMeaning {
   void check_sizes(const LoggedTable& table) const;
   void add_rows(const LoggedTable& table, Operation operation, std::uint32_t ranks,
                 std::uint32_t nodes);
-  void take_useful(const LoggedTable& table);
+  void add_measurements(const LoggedTable& table);
 
   LogFile& file_;
   const NcclTest* previous_ = nullptr;
-  std::vector<NamedProgram> later_;
+  std::vector<NamedProgram> unused_programs_;
 };
 
 }  // namespace pipewright::analysis
