@@ -146,6 +146,38 @@ bool Space::for_each_layout(const Visit& visit, const std::function<bool()>& sto
   return all;
 }
 
+bool Space::is_empty(const std::function<bool()>& stop) const {
+  impl_->check_numbers();
+  bool is_met = false;
+  const Visit meet = [&](auto&&...) {
+    is_met = true;
+    return false;
+  };
+  return Walk(impl_->domain).run(without_digits(meet), ~std::uint64_t{0}, stop) && !is_met;
+}
+
+bool Space::contains(std::uint64_t candidate) const {
+  Walk& walk = impl_->some();
+  return static_cast<double>(candidate) < combinations() &&
+         walk.contains(analysis::choices(axes(), candidate));
+}
+
+std::uint64_t Space::index_of(std::span<const std::uint32_t> choices) const {
+  std::uint64_t index = 0;
+  for (std::size_t axis = 0; axis < choices.size(); ++axis)
+    index = index * axes()[axis].values.size() + choices[axis];
+  return index;
+}
+
+std::optional<std::string> Space::why_no_candidate(std::uint64_t candidate) const {
+  if (contains(candidate)) return std::nullopt;
+  const std::optional<std::size_t> rule =
+      impl_->some().broken_rule(analysis::choices(axes(), candidate));
+  if (!rule || impl_->domain.rules[*rule].merges_equivalents)
+    return "an equivalent candidate stands for it";
+  return fmt::format("the rule `{}` cuts it away", config::shown(impl_->domain.rules[*rule].text));
+}
+
 Walk& Space::Impl::some() {
   check_numbers();
   if (!sampler) sampler = std::make_unique<Walk>(domain);

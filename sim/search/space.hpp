@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,6 +35,20 @@ class Space {
   // Whether it came to the end of all.
   using Visit = std::function<bool(std::uint64_t, std::span<const std::uint32_t>)>;
   bool for_each_layout(const Visit& visit, const std::function<bool()>& stop = {}) const;
+  // Whether no combination is a candidate. False, too, where `stop` ends the walk before it meets
+  // one.
+  bool is_empty(const std::function<bool()>& stop = {}) const;
+
+  // Whether a combination is a candidate: a number below combinations() that meets every rule, of
+  // whichever shard. Costs some microseconds, however large the space is. Throws as
+  // for_each_layout() does.
+  bool contains(std::uint64_t candidate) const;
+  // The number of the combination that has these values, one of each axis: the inverse of
+  // analysis::choices().
+  std::uint64_t index_of(std::span<const std::uint32_t> choices) const;
+  // Why a combination is no candidate: "the rule `tp <= 4` cuts it away". Nothing where it is one.
+  std::optional<std::string> why_no_candidate(std::uint64_t candidate) const;
+
   // Some layouts from somewhere in the space, which the seed chooses: as for_each_layout(), but in
   // an order of values of its own, and no more than so many tries. Counts nothing.
   void sample(std::uint64_t seed, std::uint64_t most_tries, const Visit& visit) const;

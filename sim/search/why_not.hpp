@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,11 +17,6 @@ namespace pipewright::search {
 Space narrowed(const config::Value& sweep, const std::vector<ClusterFacts>& facts,
                const std::string& condition, const std::string& option);
 
-// Why a combination of the sweep is no candidate: "the rule `tp <= 4` cuts it away". Nothing where
-// it is one, of whichever shard. Throws config::Error.
-std::optional<std::string> why_no_candidate(std::uint64_t candidate, const Space& space,
-                                            const std::vector<ClusterFacts>& facts);
-
 // Searches a part of a sweep, or a sweep of the same candidates on other GPUs, with what is known
 // of its candidates from the whole. The workers may have worked for another search. Throws as
 // run_search().
@@ -31,8 +24,8 @@ analysis::SearchRun search_part(const analysis::SearchRun& whole, const Space& p
                                 Workers& workers, const SearchOptions& options,
                                 const SearchCalls& calls);
 
-// Searches that part for its best, with what is known from searching the whole. Throws as
-// run_search().
+// Searches that part for its best, with what is known from searching the whole. A budget covers
+// finding out whether the part has candidates, too. Throws as run_search().
 analysis::WhyNot why_not(const analysis::SearchRun& whole, const Space& part,
                          const std::string& condition, Workers& workers,
                          const SearchOptions& options, const SearchCalls& calls);

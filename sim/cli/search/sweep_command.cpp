@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -131,13 +132,26 @@ void check_size(const search::Space& space, const SweepRequest& request) {
       request.file.string(), space.combinations(), axes, most_combinations));
 }
 
-void check_not_empty(const search::Space& space) {
-  bool any = false;
-  space.for_each_layout([&](std::uint64_t, std::span<const std::uint32_t>) {
-    any = true;
-    return false;
-  });
-  if (!any) throw config::Error(space.why_empty());
+// Seconds since it was made.
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+// Throws config::Error for a sweep without candidates. Stops looking for one when the run is
+// interrupted or a tenth of the budget is spent; the search samples the space then.
+void check_not_empty(const search::Space& space, std::optional<double> budget_s) {
+  constexpr double share_of_budget = 0.1;
+  const Stopwatch watch;
+  const auto stop = [&] {
+    return interrupted() || (budget_s && watch.seconds() > share_of_budget * *budget_s);
+  };
+  if (space.is_empty(stop)) throw config::Error(space.why_empty());
 }
 
 // Nothing for the number of GPUs, which is no axis but follows from several.
@@ -152,14 +166,13 @@ std::optional<std::size_t> axis_of(const std::vector<analysis::SearchAxis>& axes
 }
 
 // Numbers below that of combinations are candidates where no rule cuts them away.
-void check_candidate(const SweepRequest& request, const search::Space& space,
-                     const std::vector<search::ClusterFacts>& facts) {
+void check_candidate(const SweepRequest& request, const search::Space& space) {
   if (!request.candidate) return;
   const std::uint64_t number = *request.candidate;
   if (static_cast<double>(number) >= space.combinations())
     throw UsageError(fmt::format("--candidate {}: the sweep has {:.0f} combinations, from 0 on",
                                  number, space.combinations()));
-  const std::optional<std::string> why = search::why_no_candidate(number, space, facts);
+  const std::optional<std::string> why = space.why_no_candidate(number);
   if (!why) return;
   const analysis::SearchRun shown{.axes = space.axes()};
   throw UsageError(fmt::format(
@@ -244,15 +257,19 @@ std::vector<analysis::CandidateRow> reuse(const SweepRequest& request, const sea
 analysis::SearchRun search_anew(const SweepRequest& request, const Prepared& prepared,
                                 search::Workers& workers, const WatchSweep& watch) {
   check_size(prepared.space, request);
-  check_not_empty(prepared.space);
+  const Stopwatch watch_of_budget;
+  check_not_empty(prepared.space, request.budget_s);
+  std::vector<analysis::CandidateRow> known = reuse(request, prepared.space);
+  std::optional<double> budget_s = request.budget_s;
+  if (budget_s) *budget_s = std::max(0.0, *budget_s - watch_of_budget.seconds());
   SweepProgress progress(request.quiet || request.json);
   return search::run_search(prepared.space, workers,
                             {.facts = prepared.facts,
                              .results = request.results,
                              .resume = request.resume,
                              .aim = {.exhaustive = request.exhaustive, .front = request.front},
-                             .budget_s = request.budget_s,
-                             .known = reuse(request, prepared.space)},
+                             .budget_s = budget_s,
+                             .known = std::move(known)},
                             calls_of(progress, watch));
 }
 
@@ -353,7 +370,7 @@ int sweep_command(const Arguments& arguments, const SweepMeans& means, const Wat
   watch_for_interrupts();
   const std::unique_ptr<search::Workers> workers = means.make_workers(request.workers);
   const Prepared prepared = prepare(*request.tree, *workers);
-  check_candidate(request, prepared.space, prepared.facts);
+  check_candidate(request, prepared.space);
   for (const std::string& axis : request.by) axis_of(prepared.space.axes(), axis);
   const WinnerParts parts = parts_of(request.questions, *request.tree, prepared.facts);
   const analysis::ScenarioOf scenario_of = [&](std::uint64_t candidate) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <filesystem>
 #include <span>
 #include <utility>
@@ -176,11 +177,29 @@ std::vector<std::string_view> schedule_names() {
 void check_schedule(const Value& schedule) {
   const Value& name = name_of(schedule);
   if (name.kind != Value::Kind::text || is_auto(name) || !is_of_catalog(name.text)) return;
+  const auto entry = std::ranges::find(schedules::catalog(), name.text, &schedules::Entry::name);
+  if (entry != schedules::catalog().end()) try {
+      return schedules::check_limits(entry->name, parameters_of(schedule));
+    } catch (const schedules::Error& error) {
+      throw Error(schedule.origin, error.what());
+    }
   const std::vector<std::string_view> names = schedule_names();
-  if (std::ranges::find(names, name.text) != names.end()) return;
   throw Error(fmt::format("{} is {}{}allowed: a file, auto, or one of {}",
                           config::subject({name, "schedule"}), config::describe(name),
                           config::did_you_mean(name.text, names), fmt::join(names, ", ")));
+}
+
+schedules::Parameters parameters_of(const Value& schedule) {
+  schedules::Parameters parameters{.devices = 1, .microbatches = 1};
+  for (const schedules::ChoiceInfo& info : schedules::choices) {
+    const Value* const value = find(schedule, info.key);
+    if (value == nullptr) continue;
+    std::uint32_t number = 0;
+    const char* const end = value->text.data() + value->text.size();
+    const auto [rest, fault] = std::from_chars(value->text.data(), end, number);
+    if (fault == std::errc{} && rest == end) parameters.*info.choice = number;
+  }
+  return parameters;
 }
 
 std::string schedule_name(const Value& schedule) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schedules/parameters.hpp"
 #include "sim/search/space/open_values.hpp"
 
 namespace pipewright::search {
@@ -35,8 +36,13 @@ std::vector<config::Value> schedule_values(const OpenPlace& place,
 // All that are not files.
 std::vector<std::string_view> schedule_names();
 
-// Throws config::Error for a name that the catalog does not have.
+// Throws config::Error for a name that the catalog does not have, and for choices, such as a number
+// of chunks, that no run can have.
 void check_schedule(const config::Value& schedule);
+
+// The choices of a schedule of the catalog that are whole numbers, on one device with one
+// microbatch.
+schedules::Parameters parameters_of(const config::Value& schedule);
 
 std::string schedule_name(const config::Value& schedule);   // of a file: the file's
 std::string schedule_label(const config::Value& schedule);  // "interleaved-1f1b x4"

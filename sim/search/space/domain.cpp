@@ -125,6 +125,7 @@ std::vector<Rule> make_rules(const Sweep& sweep, const SweepAxes& axes, Names& n
     if (is_constrained) continue;
     Rule rule = make_rule(twins.condition, {}, axes, names);
     rule.text = twins.text;
+    rule.merges_equivalents = true;
     rules.push_back(std::move(rule));
   }
   return rules;

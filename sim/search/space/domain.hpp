@@ -14,11 +14,12 @@ namespace pipewright::search {
 
 // What candidates have to keep to.
 struct Rule {
-  std::string text;                // as written
-  config::Origin origin;           // where; a rule that always is has none
-  std::vector<std::size_t> axes;   // that it hangs on, in order
-  std::optional<Program> program;  // none: the parallel sizes come to an allowed number of GPUs
-  std::optional<Program> miss;     // of one that compares numbers: how far apart they are
+  std::string text;                 // as written
+  config::Origin origin;            // where; a rule that always is has none
+  std::vector<std::size_t> axes;    // that it hangs on, in order
+  std::optional<Program> program;   // none: the parallel sizes come to an allowed number of GPUs
+  std::optional<Program> miss;      // of one that compares numbers: how far apart they are
+  bool merges_equivalents = false;  // what it cuts away equals a combination that it leaves
 };
 
 // "sweep.yaml:9:17: constraint 'tp <= 4', column 7: " before what is wrong.

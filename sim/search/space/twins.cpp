@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -57,56 +58,95 @@ std::string shards(const SweepAxes& axes) {
   return where;
 }
 
-// A schedule as it is on one device; none where that depends on times, or where a choice beside
-// the number of chunks is made.
-std::optional<schedules::Schedule> alone(const Value& value, std::uint32_t microbatches) {
-  const std::string name = schedule_name(value);
-  const auto entry = std::ranges::find(schedules::catalog(), name, &schedules::Entry::name);
+// A schedule of the catalog whose order on one device follows from its name and its number of
+// chunks alone: from no times, and from no other choice.
+struct ComparableSchedule {
+  const schedules::Entry* entry = nullptr;
+  schedules::Parameters parameters;
+  std::uint32_t stages = 0;  // on one device
+};
+
+std::optional<ComparableSchedule> comparable_schedule(const Value& value) {
+  const auto entry =
+      std::ranges::find(schedules::catalog(), schedule_name(value), &schedules::Entry::name);
   if (entry == schedules::catalog().end() || entry->plans) return std::nullopt;
-  schedules::Parameters parameters{.devices = 1, .microbatches = microbatches};
-  for (const auto& [key, origin, given] : value.entries) {
-    if (key == "name") continue;
-    const char* const end = given.text.data() + given.text.size();
-    std::uint32_t& chunks = parameters.chunks.emplace();
-    if (key != "chunks" || std::from_chars(given.text.data(), end, chunks).ptr != end)
+  ComparableSchedule schedule{.entry = &*entry, .parameters = parameters_of(value)};
+  for (const config::Entry& choice : value.entries)
+    if (choice.key != "name" && (choice.key != "chunks" || !schedule.parameters.chunks))
       return std::nullopt;
+  const bool takes_chunks = entry->takes(&schedules::Parameters::chunks);
+  if (takes_chunks && schedule.parameters.chunks) {
+    schedule.stages = *schedule.parameters.chunks;
+    return schedule;
   }
   try {
-    return entry->make(parameters);
+    schedule.stages = entry->placement(schedule.parameters).stages();
+    return schedule;
   } catch (const schedules::Error&) {
-    return std::nullopt;  // it needs several
+    return std::nullopt;  // the family needs several devices
   }
 }
 
-bool is_same(const schedules::Schedule& one, const schedules::Schedule& other) {
-  return one.routes == other.routes && one.slices == other.slices &&
-         one.weight_versions == other.weight_versions && one.recomputed == other.recomputed &&
-         schedules::passes_of(one.programs.front()) == schedules::passes_of(other.programs.front());
+// Numbers of microbatches with which schedules are compared: those that agree on both agree on all.
+constexpr std::array<std::uint32_t, 2> compared_microbatches{4, 7};
+
+// The schedule on one device, one for each of the numbers above; empty where the family needs
+// several devices.
+std::vector<schedules::Schedule> one_device_schedules(const ComparableSchedule& schedule) {
+  std::vector<schedules::Schedule> made;
+  schedules::Parameters parameters = schedule.parameters;
+  for (const std::uint32_t microbatches : compared_microbatches) {
+    parameters.microbatches = microbatches;
+    try {
+      made.push_back(schedule.entry->make(parameters));
+    } catch (const schedules::Error&) {
+      return {};
+    }
+  }
+  return made;
 }
 
-// Families differ by how far devices run ahead of each other, and so not on one.
+bool is_same(const schedules::Schedule& lhs, const schedules::Schedule& rhs) {
+  return lhs.routes == rhs.routes && lhs.slices == rhs.slices &&
+         lhs.weight_versions == rhs.weight_versions && lhs.recomputed == rhs.recomputed &&
+         schedules::passes_of(lhs.programs.front()) == schedules::passes_of(rhs.programs.front());
+}
+
+// Families differ by how far devices run ahead of each other, and so not on a single device. Only
+// schedules of as many stages can be equal, so that a schedule that is alone with its number of
+// chunks is not made; nor are those beyond a number of passes that takes a fraction of a second.
 void add_schedules(const SweepAxes& axes, std::vector<TwinRule>& rules) {
-  constexpr std::array<std::uint32_t, 2> some{4, 7};  // microbatches
-  const std::vector<AxisValue>& values = axes.open.back().values;
-  using OnOne = std::vector<schedules::Schedule>;
-  std::vector<OnOne> known;
-  std::vector<std::string> others;
-  for (const AxisValue& value : values) {
-    OnOne own;
-    for (const std::uint32_t microbatches : some)
-      if (auto made = alone(value.shown, microbatches)) own.push_back(std::move(*made));
-    if (own.size() < some.size()) continue;
-    const bool is_twin = std::ranges::any_of(
-        known, [&](const OnOne& one) { return std::ranges::equal(one, own, is_same); });
-    if (is_twin)
-      others.push_back(fmt::format("(schedule != '{}' or chunks != {})", schedule_name(value.shown),
-                                   own.front().chunks));
+  constexpr std::uint64_t max_passes = std::uint64_t{1} << 21U;
+  std::vector<ComparableSchedule> comparable;
+  std::map<std::uint32_t, std::size_t> count_of_stages;
+  for (const AxisValue& value : axes.open.back().values)
+    if (const auto schedule = comparable_schedule(value.shown)) {
+      comparable.push_back(*schedule);
+      ++count_of_stages[schedule->stages];
+    }
+  std::uint64_t passes = 0;
+  std::map<std::uint32_t, std::vector<std::vector<schedules::Schedule>>> distinct;  // by stages
+  std::vector<std::string> conditions;
+  for (const ComparableSchedule& schedule : comparable) {
+    if (count_of_stages[schedule.stages] == 1) continue;
+    for (const std::uint32_t microbatches : compared_microbatches)
+      passes += std::uint64_t{2} * schedule.stages * microbatches;
+    if (passes > max_passes) break;
+    std::vector<schedules::Schedule> made = one_device_schedules(schedule);
+    if (made.empty()) continue;
+    auto& earlier = distinct[schedule.stages];
+    const bool is_equivalent = std::ranges::any_of(earlier, [&](const auto& schedules) {
+      return std::ranges::equal(schedules, made, is_same);
+    });
+    if (is_equivalent)
+      conditions.push_back(fmt::format("(schedule != '{}' or chunks != {})", schedule.entry->name,
+                                       made.front().chunks));
     else
-      known.push_back(std::move(own));
+      earlier.push_back(std::move(made));
   }
-  if (!others.empty())
+  if (!conditions.empty())
     rules.push_back({"schedule", "pp > 1 or schedule is the first of those alike on one device",
-                     fmt::format("pp > 1 or {}", fmt::join(others, " and "))});
+                     fmt::format("pp > 1 or {}", fmt::join(conditions, " and "))});
 }
 
 }  // namespace

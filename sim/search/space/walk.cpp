@@ -173,6 +173,44 @@ bool Walk::holds(std::size_t rule) const {
   }
 }
 
+bool Walk::contains(std::span<const std::uint32_t> digits) {
+  std::uint64_t gpus = domain_.fixed_gpus;
+  for (std::size_t axis = 0; axis < digits.size(); ++axis) {
+    const std::uint32_t value = digits[axis];
+    if (!std::ranges::binary_search(all_.empty() ? values_[axis] : all_[axis], value)) return false;
+    if (domain_.open()[axis].info.key == "cluster") cluster_ = value;
+    if (gpus_at_[axis]) {
+      gpus *= domain_.open()[axis].values[value].gpus;
+      if (!products_->can_be(axis + 1, cluster_, gpus)) return false;
+    }
+    set(axis, value);
+    if (!std::ranges::all_of(rules_at_[axis], [&](std::size_t rule) { return holds(rule); }))
+      return false;
+  }
+  return true;
+}
+
+std::optional<std::size_t> Walk::broken_rule(std::span<const std::uint32_t> digits) {
+  std::uint64_t gpus = domain_.fixed_gpus;
+  std::size_t cluster = 0;
+  for (std::size_t axis = 0; axis < digits.size(); ++axis) {
+    if (domain_.open()[axis].info.key == "cluster") cluster = digits[axis];
+    gpus *= domain_.open()[axis].values[digits[axis]].gpus;
+    set(axis, digits[axis]);
+  }
+  const auto meets = [&](std::size_t rule) {
+    if (is_gpu_rule(rule)) return std::ranges::count(domain_.allowed_gpus[cluster], gpus) > 0;
+    try {
+      return holds(rule);
+    } catch (const config::Error&) {
+      return true;
+    }
+  };
+  for (std::size_t rule = 0; rule < domain_.rules.size(); ++rule)
+    if (!meets(rule)) return rule;
+  return std::nullopt;
+}
+
 // Counts what a rule cuts away with the value that was just chosen.
 bool Walk::is_cut(std::size_t depth) {
   for (const std::size_t rule : rules_at_[depth])

@@ -49,6 +49,14 @@ class Walk {
   bool run(const Visit& visit, std::uint64_t most_tries = ~std::uint64_t{0},
            const std::function<bool()>& stop = {});
 
+  // Whether a combination, as the value of each axis, meets every active rule. Rules are looked at
+  // in the order of a walk, so that a rule that keeps another from dividing by 0 still does. Counts
+  // nothing. Throws config::Error for a rule that cannot be evaluated.
+  bool contains(std::span<const std::uint32_t> digits);
+  // The first rule, in the order of the domain, that a combination does not meet. Rules that cannot
+  // be evaluated for it are passed over.
+  std::optional<std::size_t> broken_rule(std::span<const std::uint32_t> digits);
+
   const std::vector<std::uint64_t>& cut() const { return cut_; }  // combinations, by rule
   std::uint64_t tries() const { return tries_; }
 

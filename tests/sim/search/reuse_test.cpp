@@ -28,7 +28,8 @@ analysis::SearchRun everything(const Space& space) {
 std::string scenario_of(const Space& space, std::uint64_t candidate) {
   config::Value value = space.candidate(candidate);
   std::erase_if(value.entries, [](const config::Entry& entry) {
-    return entry.key == "search" || (entry.key == "p2p" && entry.value.text == "eager");
+    return entry.key == "search" || (entry.key == "p2p" && entry.value.text == "eager") ||
+           (entry.key == "iterations" && entry.value.text == "1");
   });
   std::ranges::sort(value.entries, {}, &config::Entry::key);
   return config::to_yaml(value);
@@ -92,6 +93,16 @@ TEST_CASE("a shard takes what is known of its own part", "[search][reuse]") {
     all += rows.size();
   }
   CHECK(all == 24);
+}
+
+TEST_CASE("a few known rows are reused in a sweep of very many combinations", "[search][reuse]") {
+  const Space earlier = space_of(sizes + passes + "p2p: [eager, blocking]\nschedule: 1f1b");
+  const Space later = space_of(huge_sweep("{constraints: [iterations < 9]}"));
+  const std::vector<CandidateRow> rows = reuse(everything(earlier), later);
+  REQUIRE(rows.size() == 12);
+  for (const CandidateRow& row : rows)
+    CHECK(scenario_of(later, row.candidate) ==
+          scenario_of(earlier, static_cast<std::uint64_t>(row.time_s)));
 }
 
 TEST_CASE("bounds and failures are worked out again", "[search][reuse]") {

@@ -339,6 +339,33 @@ TEST_CASE("what a space cannot be is said with what would be right", "[search][s
         }) == "s.yaml:6:16: constraint '8 / (pp - 2) > 1', column 3: it divides by 0");
 }
 
+TEST_CASE("a space of very many combinations says what is a candidate without a walk",
+          "[search][space]") {
+  const Space space = space_of(huge_sweep("{constraints: [microbatches % pp == 0]}"));
+  REQUIRE(space.combinations() == 300.0 * 50'000 * 100'000 * 3);
+  // The last one of the space, and the one before: 50000 microbatches are no multiple of 300.
+  const auto count = static_cast<std::uint64_t>(space.combinations());
+  CHECK_FALSE(space.contains(count - 1));
+  CHECK_FALSE(space.contains(count));
+  CHECK(space.why_no_candidate(count - 1) ==
+        std::optional<std::string>("the rule `microbatches % pp == 0` cuts it away"));
+  const std::uint64_t candidate = space.index_of(std::vector<std::uint32_t>{249, 49'999, 3, 1, 0});
+  CHECK(space.contains(candidate));
+  CHECK_FALSE(space.why_no_candidate(candidate));
+  CHECK(config::find(space.candidate(candidate), "devices")->text == "250");
+  CHECK(config::find(space.candidate(candidate), "iterations")->text == "4");
+}
+
+TEST_CASE("a walk that looks for a first candidate ends when it is told to stop",
+          "[search][space]") {
+  const Space space = space_of(huge_sweep("{constraints: [microbatches * iterations * pp == 0]}"));
+  int questions = 0;
+  const auto stop = [&] { return ++questions == 2; };
+  CHECK_FALSE(space.is_empty(stop));
+  CHECK(questions == 2);
+  CHECK_FALSE(space_of(huge_sweep()).is_empty());
+}
+
 TEST_CASE("what cannot be numbered is counted and not walked", "[search][space]") {
   const std::string text =
       "microbatches: 1..1000\niterations: 1..1000\nforward_times: 1\nbackward_times: 1\n"

@@ -37,6 +37,14 @@ inline std::vector<std::uint64_t> candidates_of(const Space& space) {
   return candidates;
 }
 
+// A sweep of 4.5e12 combinations, which no test can enumerate; its section `search` is added.
+inline std::string huge_sweep(const std::string& section = "{}") {
+  return "devices: 1..300\nmicrobatches: 1..50000\niterations: 1..100000\n"
+         "forward_times: 1 ms\nbackward_times: 2 ms\np2p: [eager, rendezvous, blocking]\n"
+         "schedule: 1f1b\nsearch: " +
+         section + "\n";
+}
+
 // "tp: 1 2 4, schedule: 1f1b"
 inline std::string axes_of(const Space& space) {
   std::string text;

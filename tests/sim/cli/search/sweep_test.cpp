@@ -216,9 +216,27 @@ TEST_CASE("a combination that a rule cuts away is written as no scenario", "[swe
   CHECK_THAT(error_of(place, "fixed.yaml --candidate 4 -o c.yaml"),
              Catch::Contains("the rule `tp != 2`"));
   CHECK_THAT(error_of(place, "fixed.yaml --candidate 2 -o c.yaml"),
-             Catch::Contains("another one comes to the same"));
+             Catch::Contains("an equivalent candidate stands for it"));
   CHECK_THAT(error_of(place, "fixed.yaml --candidate 99 -o c.yaml"),
              Catch::Contains("12 combinations, from 0 on"));
+}
+
+TEST_CASE("known rows, a condition and a candidate need no walk over a huge sweep", "[sweep]") {
+  const tests::Workplace place;
+  const std::string times = "forward_times: 1 ms\nbackward_times: 2 ms\nschedule: [1f1b, gpipe]\n";
+  place.write("small.yaml", "devices: [2, 4]\nmicrobatches: [4, 8, 16]\n" + times);
+  searched(place, "small.yaml --results small.h5");
+  // 4e12 combinations.
+  place.write("huge.yaml",
+              "devices: 1..200\nmicrobatches: 1..100000\niterations: 1..100000\n" + times);
+  const tests::Ran ran = place.run(
+      "search huge.yaml --budget '0.3 s' --jobs 1 --no-front --reuse small.h5 --why-not 'pp == 4' "
+      "--candidate 3999999999999 -o last.yaml");
+  CAPTURE(ran.err);
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.err, Catch::Contains("small.h5: 12 candidates are known from it"));
+  CHECK_THAT(ran.out, Catch::Contains("why not pp == 4?"));
+  CHECK_THAT(place.read("last.yaml"), Catch::Contains("iterations: 100000"));
 }
 
 TEST_CASE("shards that are searched by themselves come to the same best and proof", "[sweep]") {

@@ -126,6 +126,14 @@ TEST_CASE("random spaces hold what trying every combination finds", "[search][sp
       }
     }
     CHECK(candidates_of(space) == expected);
+    for (std::uint64_t candidate = 0; candidate < combinations; ++candidate) {
+      const bool is_expected = std::ranges::binary_search(expected, candidate);
+      CHECK(space.contains(candidate) == is_expected);
+      CHECK(space.why_no_candidate(candidate).has_value() != is_expected);
+      CHECK(space.index_of(analysis::choices(space.axes(), candidate)) == candidate);
+    }
+    CHECK_FALSE(space.contains(combinations));
+    CHECK(space.is_empty() == expected.empty());
     std::uint64_t excluded = 0;
     for (std::size_t rule = 0; rule < breaks.size(); ++rule) {
       const std::uint64_t count = space.excluded()[rule].combinations;

@@ -252,6 +252,27 @@ TEST_CASE("what a sweep cannot leave open is said", "[search][sweep]") {
              Catch::Contains("more than the 100000 values allowed"));
 }
 
+TEST_CASE("numbers of chunks that no run can have are refused as a sweep is read",
+          "[search][sweep]") {
+  const std::string too_many = " stages are more than the 65535 that are supported";
+  CHECK(fault(passes + "schedule: {name: interleaved-1f1b, chunks: [2, 2147483648]}") ==
+        "s.yaml:5:11: interleaved-1f1b: 2147483648" + too_many);
+  CHECK_THAT(fault(passes + "schedule: {name: looped-bfs, chunks: 1..100000}"),
+             Catch::EndsWith(too_many));
+  CHECK_THAT(fault(passes + "schedule: [1f1b, {name: looped-bfs, chunks: 70000}]"),
+             Catch::EndsWith(too_many));
+}
+
+TEST_CASE("a space of long ranges of chunks makes no schedule of each", "[search][space]") {
+  // On one device the schedules of these two axes would have 1e11 passes.
+  const Space space =
+      space_of(passes +
+               "devices: [1, 2]\nschedule: {name: [looped-bfs, interleaved-1f1b], chunks: "
+               "2..49000}\n");
+  CHECK(space.combinations() == 2.0 * 2 * 48'999);
+  CHECK(space.contains(space.schedules() - 1));
+}
+
 TEST_CASE("the section's own keys are checked", "[search][sweep]") {
   CHECK(fault(passes + "search: {constraint: tp <= 8}") ==
         "s.yaml:5:10: unknown key 'constraint' in search; did you mean 'constraints'? allowed: "
