@@ -17,16 +17,16 @@ void add_constraint(Value& sweep, const std::string& condition, const std::strin
     sweep.entries.push_back({"search", {option}, Value{.origin = {option}}});
     section = &sweep.entries.back().value;
   }
-  Value* given = config::find(*section, "constraints");
-  if (given == nullptr) {
+  Value* constraints = config::find(*section, "constraints");
+  if (constraints == nullptr) {
     section->entries.push_back({"constraints", {option}, std::move(added)});
     return;
   }
-  if (given->kind != Value::Kind::list) {
-    const Value alone = *given;
-    *given = {.kind = Value::Kind::list, .origin = alone.origin, .items = {alone}};
+  if (constraints->kind != Value::Kind::list) {
+    const Value single = *constraints;
+    *constraints = {.kind = Value::Kind::list, .origin = single.origin, .items = {single}};
   }
-  given->items.push_back(std::move(added));
+  constraints->items.push_back(std::move(added));
 }
 
 std::vector<analysis::CandidateRow> rows_of_part(const analysis::SearchRun& whole,
@@ -39,8 +39,8 @@ std::vector<analysis::CandidateRow> rows_of_part(const analysis::SearchRun& whol
 
 }  // namespace
 
-Space narrowed(const config::Value& sweep, const std::vector<ClusterFacts>& facts,
-               const std::string& condition, const std::string& option) {
+Space part_with_constraint(const config::Value& sweep, const std::vector<ClusterFacts>& facts,
+                           const std::string& condition, const std::string& option) {
   Value tree = sweep;
   add_constraint(tree, condition, option);
   return {read_sweep(tree), facts};
@@ -59,7 +59,7 @@ analysis::WhyNot why_not(const analysis::SearchRun& whole, const Space& part,
                          const std::string& condition, Workers& workers,
                          const SearchOptions& options, const SearchCalls& calls) {
   if (part.combinations() != whole.combinations)
-    throw std::logic_error("a part of a sweep has other combinations than the whole");
+    throw std::logic_error("a part of a sweep must have the combinations of the whole");
   analysis::WhyNot answer{.condition = condition, .among = {}, .empty = {}};
   const auto begin = std::chrono::steady_clock::now();
   const auto seconds = [&] {

@@ -155,7 +155,7 @@ bool EmptyZones::are_between(const sg4::Host* a, const sg4::Host* b) const {
 
 void probe(const PlatformFile& file) {
   using process::Process;
-  Process child([&](process::Channel& parent) { load(file, parent); }, Process::Errors::keep);
+  Process child([&](process::Channel& parent) { load(file, parent); }, Process::Errors::store);
   constexpr double without_end = -1;
   const std::array<Process*, 1> waiting{&child};
   while (!child.is_over()) process::wait_for(waiting, without_end);

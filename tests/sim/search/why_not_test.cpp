@@ -25,7 +25,8 @@ TEST_CASE("a condition on very many combinations keeps to the budget and to know
           "[search][why-not]") {
   const Space space = space_of(huge_sweep());
   const analysis::SearchRun whole = stopped_run(space);
-  const Space part = narrowed(huge_tree(), {{}}, "microbatches == 4 and iterations < 9", "test");
+  const Space part =
+      part_with_constraint(huge_tree(), {{}}, "microbatches == 4 and iterations < 9", "test");
   tests::FakeWorkers workers(part, 1);
   const analysis::WhyNot answer =
       why_not(whole, part, "microbatches == 4", workers, {.budget_s = 0.0}, SearchCalls{});
@@ -38,7 +39,8 @@ TEST_CASE("a condition on very many combinations keeps to the budget and to know
 TEST_CASE("looking for a candidate that meets a condition ends with the budget",
           "[search][why-not]") {
   const Space space = space_of(huge_sweep());
-  const Space part = narrowed(huge_tree(), {{}}, "microbatches * iterations * pp == 0", "test");
+  const Space part =
+      part_with_constraint(huge_tree(), {{}}, "microbatches * iterations * pp == 0", "test");
   tests::FakeWorkers workers(part, 1);
   const analysis::WhyNot answer =
       why_not(stopped_run(space), part, "nothing", workers, {.budget_s = 0.0}, SearchCalls{});
@@ -48,7 +50,7 @@ TEST_CASE("looking for a candidate that meets a condition ends with the budget",
 
 TEST_CASE("a condition that no combination meets is explained", "[search][why-not]") {
   const Space space = space_of(huge_sweep());
-  const Space part = narrowed(huge_tree(), {{}}, "pp > 300", "test");
+  const Space part = part_with_constraint(huge_tree(), {{}}, "pp > 300", "test");
   tests::FakeWorkers workers(part, 1);
   const analysis::WhyNot answer =
       why_not(stopped_run(space), part, "pp > 300", workers, {.budget_s = 0.0}, SearchCalls{});

@@ -1,4 +1,4 @@
-#include "sim/search/space/twins.hpp"
+#include "sim/search/space/equivalents.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,24 +20,24 @@ namespace {
 
 using config::Value;
 
-bool says(const SweepAxes& axes, std::string_view key) {
+bool has_key(const SweepAxes& axes, std::string_view key) {
   if (find_axis(axes.open, key) != nullptr || find_axis(axes.fixed, key) != nullptr) return true;
-  const auto given = scalars(axes.scenario, "");
-  return std::ranges::any_of(given, [&](const Scalar& one) { return one.key == key; });
+  const auto fixed = scalars(axes.scenario, "");
+  return std::ranges::any_of(fixed, [&](const Scalar& scalar) { return scalar.key == key; });
 }
 
-// What ranks do among each other says nothing of one rank. The least is kept, which the most
-// schedules can have.
-void add_idle(const SweepAxes& axes, std::string_view key, std::string_view name,
-              std::string_view where_not, std::vector<TwinRule>& rules) {
+// Adds a rule for a setting that has no effect in a group of one rank: there only its least value
+// stays, which most schedules support. `condition` says where the group has several ranks.
+void add_group_setting(const SweepAxes& axes, std::string_view key, std::string_view name,
+                       std::string_view condition, std::vector<EquivalenceRule>& rules) {
   const SweepAxis* const axis = find_axis(axes.open, key);
   if (axis == nullptr || axis->info.values.size() < 2) return;
   const std::string text =
-      fmt::format("{} or {} == {}", where_not, name, std::ranges::min(axis->info.values));
+      fmt::format("{} or {} == {}", condition, name, std::ranges::min(axis->info.values));
   rules.push_back({key, text, text});
 }
 
-// On two routes at once a stage is on two devices, as copies of one another; files may say so too.
+// Whether a schedule may put copies of a stage on two devices. Schedules from files may, too.
 bool may_copy_stages(const std::string& schedule) {
   constexpr std::uint32_t devices = 4;
   const auto entry = std::ranges::find(schedules::catalog(), schedule, &schedules::Entry::name);
@@ -45,17 +45,17 @@ bool may_copy_stages(const std::string& schedule) {
   return entry->placement({.devices = devices, .microbatches = devices}).count() > 1;
 }
 
-// Where ZeRO shards something: over replicas, over the ranks of a tensor-parallel group that have
-// copies of experts, over copies of a stage.
-std::string shards(const SweepAxes& axes) {
-  std::string where = "dp * cp > 1";
+// Condition under which ZeRO shards something: over replicas, over the ranks of a tensor-parallel
+// group that have copies of experts, or over copies of a stage.
+std::string zero_condition(const SweepAxes& axes) {
+  std::string condition = "dp * cp > 1";
   if (std::ranges::any_of(axes.models, [](const auto& model) { return model.experts.has_value(); }))
-    where += " or experts > 0";
+    condition += " or experts > 0";
   std::set<std::string> names;
   for (const AxisValue& value : axes.open.back().values) names.insert(schedule_name(value.shown));
   for (const std::string& name : names)
-    if (may_copy_stages(name)) where += fmt::format(" or schedule == '{}'", name);
-  return where;
+    if (may_copy_stages(name)) condition += fmt::format(" or schedule == '{}'", name);
+  return condition;
 }
 
 // A schedule of the catalog whose order on one device follows from its name and its number of
@@ -106,7 +106,7 @@ std::vector<schedules::Schedule> one_device_schedules(const ComparableSchedule& 
   return made;
 }
 
-bool is_same(const schedules::Schedule& lhs, const schedules::Schedule& rhs) {
+bool is_same_schedule(const schedules::Schedule& lhs, const schedules::Schedule& rhs) {
   return lhs.routes == rhs.routes && lhs.slices == rhs.slices &&
          lhs.weight_versions == rhs.weight_versions && lhs.recomputed == rhs.recomputed &&
          schedules::passes_of(lhs.programs.front()) == schedules::passes_of(rhs.programs.front());
@@ -115,7 +115,7 @@ bool is_same(const schedules::Schedule& lhs, const schedules::Schedule& rhs) {
 // Families differ by how far devices run ahead of each other, and so not on a single device. Only
 // schedules of as many stages can be equal, so that a schedule that is alone with its number of
 // chunks is not made; nor are those beyond a number of passes that takes a fraction of a second.
-void add_schedules(const SweepAxes& axes, std::vector<TwinRule>& rules) {
+void merge_schedules_on_one_device(const SweepAxes& axes, std::vector<EquivalenceRule>& rules) {
   constexpr std::uint64_t max_passes = std::uint64_t{1} << 21U;
   std::vector<ComparableSchedule> comparable;
   std::map<std::uint32_t, std::size_t> count_of_stages;
@@ -136,7 +136,7 @@ void add_schedules(const SweepAxes& axes, std::vector<TwinRule>& rules) {
     if (made.empty()) continue;
     auto& earlier = distinct[schedule.stages];
     const bool is_equivalent = std::ranges::any_of(earlier, [&](const auto& schedules) {
-      return std::ranges::equal(schedules, made, is_same);
+      return std::ranges::equal(schedules, made, is_same_schedule);
     });
     if (is_equivalent)
       conditions.push_back(fmt::format("(schedule != '{}' or chunks != {})", schedule.entry->name,
@@ -145,17 +145,19 @@ void add_schedules(const SweepAxes& axes, std::vector<TwinRule>& rules) {
       earlier.push_back(std::move(made));
   }
   if (!conditions.empty())
-    rules.push_back({"schedule", "pp > 1 or schedule is the first of those alike on one device",
+    rules.push_back({"schedule",
+                     "pp > 1 or schedule is the first of those that are equal on one device",
                      fmt::format("pp > 1 or {}", fmt::join(conditions, " and "))});
 }
 
 }  // namespace
 
-std::vector<TwinRule> twin_rules(const SweepAxes& axes) {
-  std::vector<TwinRule> rules;
-  if (!says(axes, "parallel.shard")) add_idle(axes, "parallel.zero", "zero", shards(axes), rules);
-  add_idle(axes, "parallel.sp", "sp", "tp > 1", rules);
-  add_schedules(axes, rules);
+std::vector<EquivalenceRule> equivalence_rules(const SweepAxes& axes) {
+  std::vector<EquivalenceRule> rules;
+  if (!has_key(axes, "parallel.shard"))
+    add_group_setting(axes, "parallel.zero", "zero", zero_condition(axes), rules);
+  add_group_setting(axes, "parallel.sp", "sp", "tp > 1", rules);
+  merge_schedules_on_one_device(axes, rules);
   return rules;
 }
 
