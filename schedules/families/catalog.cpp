@@ -196,18 +196,7 @@ void check_sizes(const Entry& entry, const Parameters& parameters) {
     if (is_chosen(info, parameters) && !entry.takes(info.choice))
       throw Error(
           fmt::format("{}: takes no {}; {}", entry.name, info.noun, who_takes(info.choice)));
-
-  const std::uint64_t stages = std::uint64_t{parameters.devices} * parameters.chunks.value_or(1);
-  const auto at_most = [&](std::uint64_t value, std::uint64_t most, std::string_view what) {
-    if (value > most)
-      throw Error(fmt::format("{}: {} {} are more than the {} that are supported", entry.name,
-                              value, what, most));
-  };
-  at_most(parameters.devices, 16384, "devices");  // each is an actor with a stack of its own
-  at_most(stages, std::numeric_limits<std::uint16_t>::max(), "stages");
-  check_passes(entry.name, 2.0 * static_cast<double>(stages) * parameters.microbatches *
-                               static_cast<double>(parameters.iterations) *
-                               parameters.slices.value_or(1));
+  check_limits(entry.name, parameters);
 }
 
 // Without what spellings differ in: "1F1B" and "Interleaved1F1B" as PyTorch has them.
@@ -222,6 +211,20 @@ std::string plain(std::string_view name) {
 }  // namespace
 
 std::span<const Entry> catalog() { return entries; }
+
+void check_limits(std::string_view name, const Parameters& parameters) {
+  const std::uint64_t stages = std::uint64_t{parameters.devices} * parameters.chunks.value_or(1);
+  const auto at_most = [&](std::uint64_t value, std::uint64_t most, std::string_view what) {
+    if (value > most)
+      throw Error(fmt::format("{}: {} {} are more than the {} that are supported", name, value,
+                              what, most));
+  };
+  at_most(parameters.devices, 16384, "devices");  // each is an actor with a stack of its own
+  at_most(stages, std::numeric_limits<std::uint16_t>::max(), "stages");
+  check_passes(name, 2.0 * static_cast<double>(stages) * parameters.microbatches *
+                         static_cast<double>(parameters.iterations) *
+                         parameters.slices.value_or(1));
+}
 
 Schedule make_schedule(std::string_view name, const Parameters& parameters) {
   std::vector<std::string_view> names;

@@ -32,6 +32,10 @@ struct Entry {
 // one: CONTRIBUTING.md.
 std::span<const Entry> catalog();
 
+// Throws Error for more devices, stages or passes than are supported, before anything is made.
+// make_schedule() checks the same; a sweep checks each of its schedules so as it is read.
+void check_limits(std::string_view name, const Parameters& parameters);
+
 // Throws Error if the name is unknown or the family cannot do these sizes.
 Schedule make_schedule(std::string_view name, const Parameters& parameters);
 

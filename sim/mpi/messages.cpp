@@ -13,7 +13,7 @@ namespace {
 
 bool is_done(MPI_Request& request) {
   int done = 0;
-  // An error is a rank's death, which its silence tells as well.
+  // An error means that the peer has died, which its silence shows, too.
   return MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done != 0;
 }
 
@@ -52,70 +52,70 @@ void Messages::send(Message message) {
 
 void Messages::say_alive() {
   const std::lock_guard lock(mutex_);
-  leaving_.remove_if([](Moving& moving) { return is_done(moving.request); });
+  outgoing_.remove_if([](Transfer& transfer) { return is_done(transfer.request); });
   std::set<int> deaf;
-  for (const Moving& moving : leaving_)
-    if (moving.message.kind == Message::Kind::alive) deaf.insert(moving.message.rank);
+  for (const Transfer& transfer : outgoing_)
+    if (transfer.message.kind == Message::Kind::alive) deaf.insert(transfer.message.rank);
   for (int rank = 0; rank < rank_count(); ++rank)
-    if (rank != own_ && !deaf.contains(rank)) post({rank, Message::Kind::alive, {}});
+    if (rank != rank_ && !deaf.contains(rank)) post({rank, Message::Kind::alive, {}});
 }
 
 void Messages::post(Message message) {
   if (message.text.size() > INT_MAX) throw std::logic_error("a line of 2 GiB is too long for MPI");
-  Moving& moving = leaving_.emplace_back(Moving{std::move(message)});
-  const std::string& text = moving.message.text;
+  Transfer& transfer = outgoing_.emplace_back(Transfer{std::move(message)});
+  const std::string& text = transfer.message.text;
   const int sent =
-      MPI_Isend(text.data(), static_cast<int>(text.size()), MPI_CHAR, moving.message.rank,
-                static_cast<int>(moving.message.kind), MPI_COMM_WORLD, &moving.request);
-  if (sent != MPI_SUCCESS || is_done(moving.request)) leaving_.pop_back();
+      MPI_Isend(text.data(), static_cast<int>(text.size()), MPI_CHAR, transfer.message.rank,
+                static_cast<int>(transfer.message.kind), MPI_COMM_WORLD, &transfer.request);
+  if (sent != MPI_SUCCESS || is_done(transfer.request)) outgoing_.pop_back();
 }
 
-void Messages::notice() {
-  int is_there = 0;
+void Messages::start_receiving() {
+  int has_arrived = 0;
   MPI_Message message{};
   MPI_Status status;
   const auto probe = [&] {
     const int probed =
-        MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &is_there, &message, &status);
-    return probed == MPI_SUCCESS && is_there != 0;
+        MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &has_arrived, &message, &status);
+    return probed == MPI_SUCCESS && has_arrived != 0;
   };
   while (probe()) {
     int size = 0;
     MPI_Get_count(&status, MPI_CHAR, &size);
-    Moving& moving = arriving_.emplace_back();
-    moving.message.rank = status.MPI_SOURCE;
-    moving.message.kind = static_cast<Message::Kind>(status.MPI_TAG);
-    moving.message.text.resize(static_cast<std::size_t>(size));
-    if (MPI_Imrecv(moving.message.text.data(), size, MPI_CHAR, &message, &moving.request) !=
+    Transfer& transfer = incoming_.emplace_back();
+    transfer.message.rank = status.MPI_SOURCE;
+    transfer.message.kind = static_cast<Message::Kind>(status.MPI_TAG);
+    transfer.message.text.resize(static_cast<std::size_t>(size));
+    if (MPI_Imrecv(transfer.message.text.data(), size, MPI_CHAR, &message, &transfer.request) !=
         MPI_SUCCESS)
-      arriving_.pop_back();
+      incoming_.pop_back();
   }
 }
 
 std::vector<Message> Messages::collect() {
   const std::lock_guard lock(mutex_);
-  notice();
-  leaving_.remove_if([](Moving& moving) { return is_done(moving.request); });
-  std::vector<Message> come;
-  std::set<int> in_between;  // ranks of which an earlier message is still under way
-  for (auto at = arriving_.begin(); at != arriving_.end();) {
-    if (in_between.contains(at->message.rank) || !is_done(at->request)) {
-      in_between.insert(at->message.rank);
-      ++at;
+  start_receiving();
+  outgoing_.remove_if([](Transfer& transfer) { return is_done(transfer.request); });
+  std::vector<Message> arrived;
+  std::set<int> incomplete;  // ranks with an earlier message that is still in transit
+  for (auto it = incoming_.begin(); it != incoming_.end();) {
+    if (incomplete.contains(it->message.rank) || !is_done(it->request)) {
+      incomplete.insert(it->message.rank);
+      ++it;
       continue;
     }
-    come.push_back(std::move(at->message));
-    at = arriving_.erase(at);
+    arrived.push_back(std::move(it->message));
+    it = incoming_.erase(it);
   }
-  return come;
+  return arrived;
 }
 
 Heartbeat::Heartbeat(Messages& messages) : messages_(messages) {
   if (!has_threads()) return;
   thread_ = std::thread([this] {
-    constexpr std::chrono::seconds between_words(1);
+    constexpr std::chrono::seconds alive_interval(1);
     std::unique_lock lock(mutex_);
-    while (!wake_.wait_for(lock, between_words, [this] { return ends_; })) messages_.say_alive();
+    while (!wake_.wait_for(lock, alive_interval, [this] { return ends_; })) messages_.say_alive();
   });
 }
 
@@ -146,9 +146,9 @@ double steady_now() {
 ListeningClock::ListeningClock() : last_(steady_now()) {}
 
 double ListeningClock::now() {
-  constexpr double at_most = 0.5;  // counts of a gap between two looks
+  constexpr double max_gap = 0.5;  // part of the time between two readings that counts
   const double time = steady_now();
-  listened_ += std::min(time - std::exchange(last_, time), at_most);
+  listened_ += std::min(time - std::exchange(last_, time), max_gap);
   return listened_;
 }
 

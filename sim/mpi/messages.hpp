@@ -9,9 +9,9 @@
 
 #include <mpi.h>
 
-// What the coordinator (rank 0) and the other ranks write to each other: messages of processes
-// (sim/process/channel.hpp), whose kinds MPI carries as tags; and how ranks pass the time between
-// them, in seconds.
+// Messages between the coordinator (rank 0) and the other ranks, and the clocks and naps with which
+// ranks wait for them. The text of a message is a message of a process (sim/process/channel.hpp);
+// its kind travels as the MPI tag. Times are in seconds.
 namespace pipewright::mpi {
 
 int rank_count();
@@ -19,58 +19,59 @@ int own_rank();
 
 struct Message {
   enum class Kind : int {
-    start,     // to a rank: the command that serves a search, a list of its words
-    restart,   // to a rank: that command ended, or hangs; once more
+    start,     // to a rank: start this command, a list of words that serve a search
+    restart,   // to a rank: start the command again, as it ended or hangs
     line,      // to a rank: a message for its command
     end,       // to a rank: kill the command
-    finalize,  // to a rank: end, and MPI with it, as all others do
-    quit,      // to a rank: end, and leave MPI as it is
-    alive,     // from and to all, now and then, without text
-    started,   // from a rank, after `start` and `restart`: the name of its host
+    finalize,  // to a rank: call MPI_Finalize with all other ranks, and end
+    quit,      // to a rank: end without MPI_Finalize
+    alive,     // both ways, periodically, without text
+    started,   // from a rank, the reply to `start` and `restart`: the name of its host
     answer,    // from a rank: a message of its command
-    lost,      // from a rank: an error, why its command is gone
-    ended,     // from a rank, after `end`
+    lost,      // from a rank: the error that ended its command
+    ended,     // from a rank, the reply to `end`
   };
-  int rank = 0;  // of the other side
+  int rank = 0;  // sender or receiver
   Kind kind = Kind::alive;
-  std::string text;  // JSON, if it is not empty
+  std::string text;  // JSON, or empty
 };
 
-// Sends and receives without ever waiting for the other side, which may be dead. Several threads
-// may have it, of which one at a time is in MPI.
+// Sends and receives without blocking, as the peer may be dead. Threads may share an object: a
+// mutex keeps MPI calls apart.
 class Messages {
  public:
   void send(Message message);
-  // Says it to all other ranks but those that did not even take the last one.
+  // Sends `alive` to every other rank that has received the previous one.
   void say_alive();
-  // Those that have come, of a rank in its order. MPI moves on only in here: call it often.
+  // Returns the messages that have arrived, those of each rank in the order in which it sent them.
+  // MPI makes progress only in this call, so call it often.
   std::vector<Message> collect();
-  // Whether one is under way, so that the next collect() should come soon.
-  bool busy() const {
+  // Whether a message is in transit, so that the next collect() should follow soon.
+  bool is_busy() const {
     const std::lock_guard lock(mutex_);
-    return !leaving_.empty() || !arriving_.empty();
+    return !outgoing_.empty() || !incoming_.empty();
   }
 
  private:
-  struct Moving {
+  struct Transfer {
     Message message;
     MPI_Request request = MPI_REQUEST_NULL;
   };
   void post(Message message);
-  void notice();
+  void start_receiving();
 
-  const int own_ = own_rank();
+  const int rank_ = own_rank();
   mutable std::mutex mutex_;
-  std::list<Moving> leaving_;
-  std::list<Moving> arriving_;  // as noticed
+  std::list<Transfer> outgoing_;
+  std::list<Transfer> incoming_;  // in the order of arrival
 };
 
-// Begins MPI for more than one thread, one of which is in it at a time, if it can.
+// Initializes MPI for several threads that call it one at a time, if MPI supports that.
 void begin(int* count, char*** words);
 bool has_threads();
 
-// Says once a second that this process is alive, whatever else it does meanwhile: nobody else can
-// tell a coordinator that is at work from one that is dead.
+// Sends `alive` to all ranks once a second from a thread of its own, so that ranks can tell a
+// coordinator that is computing from one that is dead.
 class Heartbeat {
  public:
   explicit Heartbeat(Messages& messages);
@@ -86,12 +87,13 @@ class Heartbeat {
   std::thread thread_;
 };
 
-// MPI has no wait that leaves the core to others, so one looks and sleeps in turn: first for
-// microseconds, since an answer to what was just said comes soon, then longer and longer.
+// Lengths of naps between two polls. MPI has no blocking wait that frees the core, so ranks poll
+// and sleep: first for microseconds, as a reply to a new message comes soon, then longer and
+// longer.
 class Nap {
  public:
   explicit Nap(double longest) : longest_(longest) {}
-  double next();  // how long to sleep now
+  double next();  // length of the next nap
   void reset() { length_ = shortest; }
 
  private:
@@ -102,8 +104,8 @@ class Nap {
 
 void sleep_for(double seconds);
 
-// A clock that stands still while its owner does not look: whoever was stopped or had other work
-// must not hold the others for silent, whose messages wait for it.
+// A clock that stops while its owner does not read it. A process that was suspended or busy must
+// not take its peers for dead: their messages were waiting for it.
 class ListeningClock {
  public:
   ListeningClock();
@@ -114,6 +116,6 @@ class ListeningClock {
   double listened_ = 0;
 };
 
-double steady_now();
+double steady_now();  // seconds of the steady clock
 
 }  // namespace pipewright::mpi

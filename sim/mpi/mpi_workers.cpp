@@ -16,37 +16,37 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double longest_nap = 1e-3;       // seconds: what an answer may wait for
-constexpr double longest_end_nap = 10e-3;  // while ranks end
-constexpr double between_looks = 0.5;      // at who is silent
-constexpr double between_words = 10;       // to ranks, where no Heartbeat can be
+constexpr double longest_nap = 1e-3;       // seconds that an answer may wait for
+constexpr double longest_end_nap = 10e-3;  // likewise while ranks end
+constexpr double silence_interval = 0.5;   // seconds between two searches for silent ranks
+constexpr double alive_interval = 10;      // seconds between `alive` where no Heartbeat can run
 
 void tell_all(Messages& messages, Message::Kind kind) {
   for (int rank = 1; rank < rank_count(); ++rank) messages.send({rank, kind, {}});
 }
 
-// Tells all other ranks to end; whether all said that they did.
+// Tells all other ranks to end. Returns whether all have confirmed it.
 bool end_ranks(Messages& messages) {
-  constexpr double at_most = 5;  // seconds; a rank kills its command, which takes none
+  constexpr double max_seconds = 5;  // killing the command takes a rank almost no time
   tell_all(messages, Message::Kind::end);
   int left = rank_count() - 1;
-  const double end = steady_now() + at_most;
+  const double end = steady_now() + max_seconds;
   for (Nap nap(longest_end_nap); left > 0 && steady_now() < end; sleep_for(nap.next()))
     for (const Message& message : messages.collect())
       if (message.kind == Message::Kind::ended) --left;
   return left == 0;
 }
 
-// Under mpirun --enable-recovery of Open MPI: processes may come and go as they like, and mpirun
-// always ends with status 0. An abort there ends only this process for certain, and may hang while
-// there are others.
+// Whether Open MPI's mpirun runs with --enable-recovery: it tolerates processes that end, and
+// always exits with status 0 itself. An abort then ends only this process for certain, and may hang
+// while other processes exist.
 bool is_recovery_enabled() {
   const char* recovery = std::getenv("OMPI_MCA_orte_enable_recovery");
   return recovery != nullptr && std::string_view(recovery) == "1";
 }
 
-// Open MPI 5 does not tell its processes.
-bool may_be_enabled() {
+// Whether recovery may be enabled: Open MPI 5 does not tell its processes.
+bool may_recovery_be_enabled() {
 #ifdef OMPI_MAJOR_VERSION
   if (OMPI_MAJOR_VERSION >= 5) return true;
 #endif
@@ -78,7 +78,7 @@ bool MpiWorkers::restart(std::size_t worker) {
   if (rank.state == State::silent) return false;
   messages_.send({static_cast<int>(worker) + 1, Message::Kind::restart, {}});
   rank.state = State::starting;
-  ++rank.starts;
+  ++rank.pending_starts;
   return true;
 }
 
@@ -98,47 +98,47 @@ std::vector<search::Workers::Event> MpiWorkers::wait(double seconds) {
 void MpiWorkers::receive(Message message, std::vector<Event>& events) {
   const std::size_t worker = static_cast<std::size_t>(message.rank) - 1;
   Rank& rank = ranks_.at(worker);
-  rank.heard = clock_.now();
+  rank.heard_at = clock_.now();
   const auto lost = [&](std::string why) {
     rank.state = State::commandless;
     events.push_back({worker, Event::Kind::lost, std::move(why)});
   };
   if (message.kind == Message::Kind::started) {
     rank.host = json::parse(message.text);
-    --rank.starts;
+    --rank.pending_starts;
   }
-  if (rank.state == State::silent) return lost(fmt::format("{} is heard again", called(worker)));
-  if (rank.state == State::starting && rank.starts == 0) rank.state = State::serving;
+  if (rank.state == State::silent) return lost(fmt::format("{} answers again", name_of(worker)));
+  if (rank.state == State::starting && rank.pending_starts == 0) rank.state = State::serving;
   if (rank.state != State::serving) return;
   if (message.kind == Message::Kind::answer)
     events.push_back({worker, Event::Kind::answer, std::move(message.text)});
   if (message.kind == Message::Kind::lost)
-    lost(fmt::format("{}: {}", called(worker),
-                     process::error_of(message.text).value_or("it does not say why")));
+    lost(fmt::format("{}: {}", name_of(worker),
+                     process::error_of(message.text).value_or("it gives no reason")));
 }
 
 void MpiWorkers::find_silent(std::vector<Event>& events) {
   const double now = clock_.now();
-  if (now - looked_ < between_looks) return;
-  looked_ = now;
+  if (now - checked_silence_at_ < silence_interval) return;
+  checked_silence_at_ = now;
   for (std::size_t worker = 0; worker < ranks_.size(); ++worker) {
     Rank& rank = ranks_[worker];
-    if (rank.state == State::silent || now - rank.heard <= silence_s_) continue;
+    if (rank.state == State::silent || now - rank.heard_at <= silence_s_) continue;
     rank.state = State::silent;
     events.push_back({worker, Event::Kind::lost,
-                      fmt::format("{} is dead or hangs: nothing came from it for {:g} s",
-                                  called(worker), silence_s_)});
+                      fmt::format("{} is dead or hangs: it has sent nothing for {:g} s",
+                                  name_of(worker), silence_s_)});
   }
 }
 
 void MpiWorkers::say_alive() {
   const double now = clock_.now();
-  if (now - said_ < between_words) return;
-  said_ = now;
+  if (now - said_alive_at_ < alive_interval) return;
+  said_alive_at_ = now;
   messages_.say_alive();
 }
 
-std::string MpiWorkers::called(std::size_t worker) const {
+std::string MpiWorkers::name_of(std::size_t worker) const {
   const std::string& host = ranks_[worker].host;
   return host.empty() ? fmt::format("rank {}", worker + 1)
                       : fmt::format("rank {} on {}", worker + 1, host);
@@ -147,9 +147,10 @@ std::string MpiWorkers::called(std::size_t worker) const {
 int finish(Messages& messages, int status) {
   const bool recovery = is_recovery_enabled();
   if (status != 0 && recovery)
-    fmt::print(stderr,
-               "pipewright-mpi: the exit status is {}, whatever mpirun --enable-recovery says\n",
-               status);
+    fmt::print(
+        stderr,
+        "pipewright-mpi: the exit status is {}, although mpirun --enable-recovery reports 0\n",
+        status);
   const bool have_ended = [&] {
     const Heartbeat heartbeat(messages);
     return end_ranks(messages);
@@ -161,10 +162,10 @@ int finish(Messages& messages, int status) {
   }
   fmt::print(
       stderr,
-      "pipewright-mpi: a rank is dead or hangs; all is written, and MPI is aborted to end\n");
+      "pipewright-mpi: a rank is dead or hangs; all results are written, and MPI is aborted\n");
   std::fflush(nullptr);
-  if (may_be_enabled()) tell_all(messages, Message::Kind::quit);
-  constexpr double pause = 0.5;  // for ranks to go, and for mpirun to pass on what was printed
+  if (may_recovery_be_enabled()) tell_all(messages, Message::Kind::quit);
+  constexpr double pause = 0.5;  // ranks end, and mpirun passes on the output
   for (const double end = steady_now() + pause; steady_now() < end; sleep_for(longest_end_nap))
     messages.collect();
   MPI_Abort(MPI_COMM_WORLD, status);

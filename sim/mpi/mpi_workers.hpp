@@ -8,11 +8,12 @@
 
 namespace pipewright::mpi {
 
-// The coordinator's side, once in a process: worker w is rank w + 1.
+// The workers of a search, as the coordinator sees them: worker w is rank w + 1. There is one such
+// object per process.
 class MpiWorkers : public search::Workers {
  public:
-  // Has every other rank start `command`. One that is silent for so many seconds is lost; if it is
-  // heard again, it is reported as lost once more and can be restarted from then on.
+  // Makes every other rank start `command`. A rank that is silent for `silence_s` seconds is lost.
+  // When such a rank is heard again, it is reported as lost once more and can then be restarted.
   MpiWorkers(Messages& messages, const std::vector<std::string>& command, double silence_s);
 
   std::size_t count() const override { return ranks_.size(); }
@@ -23,34 +24,34 @@ class MpiWorkers : public search::Workers {
 
  private:
   enum class State {
-    starting,  // what comes before the last word `started` is of an earlier command
+    starting,  // messages before the last `started` come from an earlier command
     serving,
-    commandless,  // the rank lives, its command does not
+    commandless,  // the rank is alive, its command has ended
     silent,
   };
   struct Rank {
     State state = State::starting;
-    int starts = 1;  // asked for, of which the rank has not yet told
-    double heard = 0;
+    int pending_starts = 1;  // starts that were requested and not yet confirmed
+    double heard_at = 0;
     std::string host;
   };
 
   void receive(Message message, std::vector<Event>& events);
   void find_silent(std::vector<Event>& events);
   void say_alive();
-  std::string called(std::size_t worker) const;
+  std::string name_of(std::size_t worker) const;
 
   Messages& messages_;
   std::vector<Rank> ranks_;
   double silence_s_;
   ListeningClock clock_;
-  double looked_ = 0;
-  double said_ = 0;
+  double checked_silence_at_ = 0;
+  double said_alive_at_ = 0;
 };
 
-// The coordinator's last step: ends all ranks and MPI, and returns the status that the process is
-// to end with. If a rank is dead or hangs, MPI_Finalize might wait for it forever; then MPI is
-// aborted, this process included, with that status.
+// The coordinator's last step: ends all ranks and MPI, and returns the exit status of the process.
+// If a rank is dead or hangs, MPI_Finalize might wait for it forever; then MPI is aborted with that
+// status, which ends this process, too.
 int finish(Messages& messages, int status);
 
 }  // namespace pipewright::mpi

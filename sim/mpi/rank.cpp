@@ -17,12 +17,12 @@ namespace {
 using nlohmann::json;
 
 constexpr int coordinator = 0;
-constexpr double longest_idle_nap = 10e-3;  // seconds: what a task may wait for
-constexpr double longest_busy_nap = 50e-3;  // nothing but the end is to come
-constexpr double transfer_nap = 1e-3;       // while MPI has a long line to move on with
-constexpr double between_words = 1;
+constexpr double longest_idle_nap = 10e-3;  // seconds that a task may wait for
+constexpr double longest_busy_nap = 50e-3;  // while the worker has a task
+constexpr double transfer_nap = 1e-3;       // while a message is in transit
+constexpr double rank_alive_interval = 1;   // seconds between two `alive`
 
-std::string host() {
+std::string host_name() {
   std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
   int size = 0;
   MPI_Get_processor_name(name.data(), &size);
@@ -39,8 +39,8 @@ class RankService {
       for (const Message& message : messages_.collect()) receive(message);
       if (listen()) nap_.reset();
       say_alive();
-      if (clock_.now() - heard_ > patience_)
-        throw std::runtime_error("rank 0 is silent, and this rank ends");
+      if (clock_.now() - heard_at_ > patience_)
+        throw std::runtime_error("rank 0 is silent; this rank ends");
     }
     return finalizes_;
   }
@@ -51,7 +51,7 @@ class RankService {
   }
 
   void receive(const Message& message) {
-    heard_ = clock_.now();
+    heard_at_ = clock_.now();
     nap_.reset();
     switch (message.kind) {
       case Message::Kind::start:
@@ -76,8 +76,8 @@ class RankService {
 
   void start() {
     worker_.reset();
-    is_asked_ = false;
-    say(Message::Kind::started, json(host()).dump());
+    has_task_ = false;
+    say(Message::Kind::started, json(host_name()).dump());
     try {
       worker_ = make_worker_(command_);
     } catch (const std::exception& error) {
@@ -86,33 +86,34 @@ class RankService {
   }
 
   void pass_on(const std::string& line) {
-    if (!worker_ || !worker_->is_alive(0)) return;  // it was said that it is lost
+    if (!worker_ || !worker_->is_alive(0)) return;  // the loss was reported
     worker_->send(0, line);
-    is_asked_ = true;
+    has_task_ = true;
   }
 
-  // Waits a little for the worker or the coordinator; whether the worker said something.
+  // Waits a little for the worker or the coordinator. Returns whether the worker sent something.
   bool listen() {
-    const double length = std::min(nap_.next(), messages_.busy() ? transfer_nap : longest_busy_nap);
-    const bool can_wait = worker_ && is_asked_ && worker_->is_alive(0);
+    const double length =
+        std::min(nap_.next(), messages_.is_busy() ? transfer_nap : longest_busy_nap);
+    const bool can_wait = worker_ && has_task_ && worker_->is_alive(0);
     if (!can_wait) sleep_for(std::min(length, longest_idle_nap));
     if (!worker_) return false;
-    bool said = false;
+    bool has_sent = false;
     for (search::Workers::Event& event : worker_->wait(can_wait ? length : 0)) {
       if (event.kind == search::Workers::Event::Kind::answer)
         say(Message::Kind::answer, std::move(event.text));
       else
         say(Message::Kind::lost, process::error_message(event.text));
-      is_asked_ = false;
-      said = true;
+      has_task_ = false;
+      has_sent = true;
     }
-    return said;
+    return has_sent;
   }
 
   void say_alive() {
     const double now = steady_now();
-    if (now - said_ < between_words) return;
-    said_ = now;
+    if (now - said_alive_at_ < rank_alive_interval) return;
+    said_alive_at_ = now;
     say(Message::Kind::alive);
   }
 
@@ -121,12 +122,12 @@ class RankService {
   double patience_;
   std::vector<std::string> command_;
   std::unique_ptr<search::Workers> worker_;
-  bool is_asked_ = false;
+  bool has_task_ = false;
   bool leaves_ = false;
   bool finalizes_ = false;
   ListeningClock clock_;
-  double heard_ = 0;
-  double said_ = 0;
+  double heard_at_ = 0;
+  double said_alive_at_ = 0;
   Nap nap_{longest_busy_nap};
 };
 

@@ -4,23 +4,24 @@
 #include <optional>
 #include <string>
 
-// Processes exchange messages: each is one line, which holds one JSON document.
+// Messages that processes exchange. A message is one line with one JSON document.
 namespace pipewright::process {
 
-// Lines out of what a pipe brings in pieces.
+// Splits the bytes that arrive through a pipe into lines.
 class LineReader {
  public:
-  // Takes what there is to read, once. False at the end, on an error, and when a line is longer
-  // than any that is sensible.
+  // Reads the available bytes, once. Returns false at the end of the stream, on an error, and when
+  // is_too_long().
   bool read_from(int descriptor);
+  // Whether a line is longer than any sensible message.
   bool is_too_long() const;
-  // The next whole line, without its newline.
+  // Returns the next whole line, without its newline.
   std::optional<std::string> next();
 
  private:
   std::string text_;
-  std::size_t taken_ = 0;   // before it: given out
-  std::size_t looked_ = 0;  // between the two: no newline
+  std::size_t taken_ = 0;   // end of the lines that next() has returned
+  std::size_t looked_ = 0;  // end of the text that is known to hold no other newline
 };
 
 // The child's end of the messages between a process and its parent.
@@ -28,14 +29,15 @@ class Channel {
  public:
   Channel(int from, int into) : from_(from), into_(into) {}
 
-  // Waits until the message is written. False: nobody reads it.
+  // Blocks until the message is written. Returns false if the parent does not read it.
   bool send(std::string message) const;
-  // Waits for the next message. Nothing: the parent has ended.
+  // Blocks until the next message arrives. Returns nothing once the parent has ended.
   std::optional<std::string> receive();
 
-  int from() const { return from_; }                  // for poll()
-  int into() const { return into_; }                  // for signal handlers
-  bool take() { return messages_.read_from(from_); }  // what there is; false: the parent has ended
+  int from() const { return from_; }  // descriptor for poll()
+  int into() const { return into_; }  // descriptor for signal handlers
+  // Reads the available bytes. Returns false once the parent has ended.
+  bool take() { return messages_.read_from(from_); }
 
  private:
   int from_;
@@ -43,9 +45,9 @@ class Channel {
   LineReader messages_;
 };
 
-// {"error": text}, in which bytes that are no UTF-8 are replaced: what a child says that fails.
+// The message of a child that fails: {"error": text}. Bytes that are not UTF-8 are replaced.
 std::string error_message(const std::string& text);
-// The text of such a message; nothing: it is another.
+// Returns the text of an error message, or nothing for any other message.
 std::optional<std::string> error_of(const std::string& message);
 
 }  // namespace pipewright::process

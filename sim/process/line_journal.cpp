@@ -33,17 +33,17 @@ void LineJournal::fail(const std::string& why) const {
   words_.fail(fmt::format("{}: {}", path_.string(), why));
 }
 
-// Who held the lock may have removed the file meanwhile.
+// A process that held the lock before may have removed the file; then the new file is opened.
 void LineJournal::open_locked() {
   for (;;) {
     descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (descriptor_ < 0) fail(fmt::format("cannot write: {}", std::strerror(errno)));
     if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0)
       fail(errno == EWOULDBLOCK ? words_.busy : std::strerror(errno));
-    struct stat here {};
-    struct stat there {};
-    if (fstat(descriptor_, &here) == 0 && stat(path_.c_str(), &there) == 0 &&
-        here.st_ino == there.st_ino && here.st_dev == there.st_dev)
+    struct stat opened {};
+    struct stat named {};
+    if (fstat(descriptor_, &opened) == 0 && stat(path_.c_str(), &named) == 0 &&
+        opened.st_ino == named.st_ino && opened.st_dev == named.st_dev)
       return;
     close(std::exchange(descriptor_, -1));
   }
@@ -69,10 +69,11 @@ void LineJournal::append(const std::string& lines) {
   } while (count < 0 && errno == EINTR);
   if (count != static_cast<ssize_t>(lines.size())) {
     const int error = count < 0 ? errno : ENOSPC;
-    // If this fails too, the line is torn, and is dropped when it is read.
+    // If truncating fails, too, the line stays torn and is dropped when the file is read.
     static_cast<void>(ftruncate(descriptor_, static_cast<off_t>(size_)) == 0);
-    fail(fmt::format("cannot write: {}; what it has is whole, and --resume goes on from there",
-                     std::strerror(error)));
+    fail(fmt::format(
+        "cannot write: {}; the lines written so far are complete, and --resume continues from them",
+        std::strerror(error)));
   }
   size_ += lines.size();
 }

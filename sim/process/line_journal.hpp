@@ -8,17 +8,17 @@
 
 namespace pipewright::process {
 
-// A file of lines that keeps what is known, whatever happens to the program: lines are written at
-// once, all or none, by one process at a time. A last line without an end was torn, and is none.
+// A file of lines that survives a crash of the program. An append writes all of its lines or none,
+// and one process at a time has the file. A last line without a newline was torn and is ignored.
 class LineJournal {
  public:
-  // What its user calls things and throws.
+  // Texts of errors, and the exception, that fit what the journal holds.
   struct Words {
-    std::string busy;                          // another process writes it
-    std::string too_long;                      // a line is
+    std::string busy;                          // error: another process has the file
+    std::string too_long;                      // error: a line is too long
     void (*fail)(const std::string& message);  // throws
   };
-  // `take` gets each line that is there, with its number from 1.
+  // Receives a line that the file holds, with its number from 1.
   using Take = std::function<void(std::size_t number, const std::string& line)>;
   LineJournal(std::filesystem::path path, Words words, const Take& take);
   ~LineJournal();
@@ -27,9 +27,9 @@ class LineJournal {
 
   const std::filesystem::path& path() const { return path_; }
   bool is_empty() const { return size_ == 0; }
-  void append(const std::string& lines);    // with their ends
-  void remove();                            // the file, once what it has is elsewhere
-  void fail(const std::string& why) const;  // with its name
+  void append(const std::string& lines);    // every line with its newline
+  void remove();                            // deletes the file
+  void fail(const std::string& why) const;  // throws; the message names the file
 
  private:
   void open_locked();
@@ -38,7 +38,7 @@ class LineJournal {
   std::filesystem::path path_;
   Words words_;
   int descriptor_ = -1;
-  std::uint64_t size_ = 0;  // bytes, of whole lines
+  std::uint64_t size_ = 0;  // bytes of whole lines
 };
 
 }  // namespace pipewright::process

@@ -27,19 +27,19 @@
 namespace pipewright::process {
 namespace {
 
-constexpr std::size_t most_errors = std::size_t{1} << 16U;  // bytes that are kept
+constexpr std::size_t max_stored_errors = std::size_t{1} << 16U;  // bytes
 
 [[noreturn]] void fail(const char* what) {
   throw std::runtime_error(fmt::format("cannot {}: {}", what, std::strerror(errno)));
 }
 
-// Two ends of a pipe that goes both ways. A socket, since writing to one that nobody reads can be
-// told to raise no signal.
+// Both ends of a connection between parent and child. It is a socket, as writing to a socket whose
+// peer is gone can return an error instead of raising a signal.
 class Pipe {
  public:
   Pipe() {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_.data()) != 0) fail("make a pipe");
-    // The child puts its end in the place of a standard stream, where this process may have none.
+    // The child replaces its standard streams by these, so their numbers must not be taken.
     for (int& end : ends_)
       if (end <= STDERR_FILENO) {
         const int low = std::exchange(end, fcntl(end, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
@@ -53,24 +53,24 @@ class Pipe {
   Pipe(const Pipe&) = delete;
   Pipe& operator=(const Pipe&) = delete;
 
-  int theirs() const { return ends_[0]; }
-  int take_ours() {
+  int child_end() const { return ends_[0]; }
+  int take_parent_end() {
     fcntl(ends_[1], F_SETFL, O_NONBLOCK);
     return std::exchange(ends_[1], -1);
   }
-  void close_ours() { close(std::exchange(ends_[1], -1)); }
+  void close_parent_end() { close(std::exchange(ends_[1], -1)); }
 
  private:
   std::array<int, 2> ends_{-1, -1};
 };
 
-// Ends this process when `parent`, which started it, does.
+// Kills this process when `parent`, which started it, ends.
 void end_with_parent(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) std::_Exit(0);  // it was faster
+  if (getppid() != parent) std::_Exit(0);  // the parent ended before the call
 }
 
-// Nothing of the parent's is to be put away here, as exit() would.
+// Leaves with _Exit(), as exit() would run the parent's handlers in the child.
 [[noreturn]] void run_and_exit(const Process::Main& main, Channel channel) {
   std::string error;
   try {
@@ -85,7 +85,7 @@ void end_with_parent(pid_t parent) {
   std::_Exit(EXIT_FAILURE);
 }
 
-// Between fork and exec: nothing that allocates.
+// Runs between fork and exec, where nothing may allocate.
 [[noreturn]] void become(char* const* words, const std::array<int, 3>& streams, pid_t parent) {
   end_with_parent(parent);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
@@ -102,25 +102,25 @@ void end_with_parent(pid_t parent) {
 
 Process::Process(const Main& main, Errors errors) {
   Pipe messages;
-  std::optional<Pipe> kept;
-  if (errors == Errors::keep) kept.emplace();
+  std::optional<Pipe> stored;
+  if (errors == Errors::store) stored.emplace();
   std::fflush(nullptr);
   const pid_t parent = getpid();
   process_ = fork();
   if (process_ < 0) fail("start a process");
   if (process_ == 0) {
     end_with_parent(parent);
-    messages.close_ours();
-    if (kept) dup2(kept->theirs(), STDERR_FILENO);
-    run_and_exit(main, {messages.theirs(), messages.theirs()});
+    messages.close_parent_end();
+    if (stored) dup2(stored->child_end(), STDERR_FILENO);
+    run_and_exit(main, {messages.child_end(), messages.child_end()});
   }
-  messages_end_ = messages.take_ours();
-  if (kept) errors_end_ = kept->take_ours();
+  messages_end_ = messages.take_parent_end();
+  if (stored) errors_end_ = stored->take_parent_end();
 }
 
 Process::Process(const std::vector<std::string>& command) {
   Pipe messages;
-  Pipe kept;
+  Pipe errors;
   std::vector<std::string> words = command;
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -129,9 +129,10 @@ Process::Process(const std::vector<std::string>& command) {
   process_ = fork();
   if (process_ < 0) fail("start a process");
   if (process_ == 0)
-    become(pointers.data(), {messages.theirs(), messages.theirs(), kept.theirs()}, parent);
-  messages_end_ = messages.take_ours();
-  errors_end_ = kept.take_ours();
+    become(pointers.data(), {messages.child_end(), messages.child_end(), errors.child_end()},
+           parent);
+  messages_end_ = messages.take_parent_end();
+  errors_end_ = errors.take_parent_end();
 }
 
 Process::~Process() {
@@ -146,26 +147,27 @@ void Process::send(const std::string& message) {
   write_unsent();
 }
 
-// That a process is gone is found out by reading.
+// An error means that the process has ended, which the next read reports.
 void Process::write_unsent() {
   const ssize_t count = ::send(messages_end_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
   if (count > 0) unsent_.erase(0, static_cast<std::size_t>(count));
   if (count < 0 && errno != EAGAIN && errno != EINTR) unsent_.clear();
 }
 
-void Process::keep_errors() {
+void Process::store_errors() {
   std::array<char, 4096> buffer{};
   ssize_t count = 0;
   while ((count = read(errors_end_, buffer.data(), buffer.size())) > 0) {
-    kept_errors_.append(buffer.data(), static_cast<std::size_t>(count));
-    if (kept_errors_.size() > most_errors) kept_errors_.erase(0, kept_errors_.size() - most_errors);
+    stored_errors_.append(buffer.data(), static_cast<std::size_t>(count));
+    if (stored_errors_.size() > max_stored_errors)
+      stored_errors_.erase(0, stored_errors_.size() - max_stored_errors);
   }
   if (count < 0) return;
-  close(errors_end_);  // else poll() would report its end forever
+  close(errors_end_);  // otherwise poll() would report the end of the stream forever
   errors_end_ = -1;
 }
 
-// Mostly it has ended already, or does now that nobody speaks to it.
+// A process whose messages are closed normally ends by itself; one that does not is killed.
 int Process::wait_for_status() {
   using std::chrono::microseconds;
   constexpr microseconds patience = std::chrono::milliseconds(100);
@@ -186,7 +188,7 @@ int Process::end() {
   close(std::exchange(messages_end_, -1));
   is_over_ = true;
   const int status = wait_for_status();
-  if (errors_end_ >= 0) keep_errors();
+  if (errors_end_ >= 0) store_errors();
   if (errors_end_ >= 0) close(std::exchange(errors_end_, -1));
   return status;
 }
@@ -199,7 +201,7 @@ bool wait_for(std::span<Process* const> processes, double seconds, Channel* pare
     waiting.push_back({process->errors_end_, POLLIN, 0});
   }
   waiting.push_back({parent == nullptr ? -1 : parent->from(), POLLIN, 0});
-  constexpr double longest = 1e6;  // seconds: the caller looks again
+  constexpr double longest = 1e6;  // seconds; callers wait again after that
   const double whole = std::floor(std::min(seconds, longest));
   const timespec limit{static_cast<time_t>(whole),
                        static_cast<long>((std::min(seconds, longest) - whole) * 1e9)};
@@ -211,7 +213,7 @@ bool wait_for(std::span<Process* const> processes, double seconds, Channel* pare
   for (Process* process : processes) {
     const pollfd& messages = *waited++;
     const pollfd& errors = *waited++;
-    if (errors.revents != 0) process->keep_errors();
+    if (errors.revents != 0) process->store_errors();
     if ((messages.revents & POLLOUT) != 0) process->write_unsent();
     if ((messages.revents & ~POLLOUT) != 0 && !process->messages_.read_from(messages.fd))
       process->is_over_ = true;

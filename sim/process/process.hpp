@@ -13,57 +13,58 @@
 
 namespace pipewright::process {
 
-// A child process, which exchanges messages with its parent. It is killed with this object at the
-// latest, and when the process that started it ends. Constructors throw std::runtime_error.
+// A child process that exchanges messages with its parent. The destructor kills it, and so does the
+// end of the process that started it. Constructors throw std::runtime_error.
 class Process {
  public:
-  // What a copy of this process does; it ends when this returns. What this throws becomes an
-  // error_message(), and its exit status 1.
+  // Runs in a fork of this process, which ends when the function returns. An exception becomes an
+  // error_message() and exit status 1.
   using Main = std::function<void(Channel& parent)>;
-  enum class Errors : std::uint8_t { pass_on, keep };  // what it writes to its standard error
+  enum class Errors : std::uint8_t { pass_on, store };  // destination of its standard error
   explicit Process(const Main& main, Errors errors = Errors::pass_on);
-  // Another program, whose standard streams are the messages; its errors are kept. Interrupts of
-  // the terminal do not reach it.
+  // Starts another program, which reads messages from its standard input and writes them to its
+  // standard output. Its standard error is stored. Interrupts of the terminal do not reach it.
   explicit Process(const std::vector<std::string>& command);
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
   ~Process();
 
-  void send(const std::string& message);  // never waits
+  void send(const std::string& message);  // never blocks
   std::optional<std::string> next_message() { return messages_.next(); }
-  int from() const { return messages_end_; }  // of its messages, for poll()
-  // Whether no other message will come than those that next_message() still has.
+  int from() const { return messages_end_; }  // descriptor of its messages, for poll()
+  // Whether no message will arrive after those that next_message() still returns.
   bool is_over() const { return is_over_; }
 
-  // Waits for its end, which it has come to, or is now made to come to: the status that waitpid
-  // gives.
+  // Waits for the process to end, and kills it if it does not end soon. Returns the status of
+  // waitpid().
   int end();
-  // The end of what it wrote to its standard error, if this is kept; all of it after end().
-  const std::string& errors() const { return kept_errors_; }
+  // The last bytes of its standard error, if that is stored; complete after end().
+  const std::string& errors() const { return stored_errors_; }
 
  private:
   friend bool wait_for(std::span<Process* const> processes, double seconds, Channel* parent);
 
   void write_unsent();
-  void keep_errors();
+  void store_errors();
   int wait_for_status();
 
   pid_t process_ = -1;
-  int messages_end_ = -1;  // of the messages in both directions
+  int messages_end_ = -1;  // socket of the messages in both directions
   int errors_end_ = -1;
   bool is_over_ = false;
   std::string unsent_;
-  std::string kept_errors_;
+  std::string stored_errors_;
   LineReader messages_;
 };
 
-// Waits for messages of any of `processes`, for its end or for `parent`, `seconds` at the most; if
-// these are negative, without an end. False: the parent has ended.
+// Waits until one of `processes` sends a message or ends, or `parent` sends something, but at most
+// `seconds`, or without a limit if they are negative. Returns false if the parent has ended.
 bool wait_for(std::span<Process* const> processes, double seconds, Channel* parent = nullptr);
 
-// "ended with signal 11 (Segmentation fault)", of a status that waitpid gives.
+// Describes a status of waitpid(): "ended with signal 11 (Segmentation fault)".
 std::string describe_end(int status);
 
-void limit_memory(std::uint64_t bytes);  // of this process and those that it starts
+// Limits the address space of this process and of those that it starts.
+void limit_memory(std::uint64_t bytes);
 
 }  // namespace pipewright::process

@@ -13,13 +13,13 @@
 namespace pipewright::process {
 namespace {
 
-constexpr double look_again = 0.1;  // seconds
+constexpr double wait_interval = 0.1;  // seconds
 
 Process start(const Body& body) {
   return Process([&](Channel& parent) { parent.send(body()); });
 }
 
-// Of a process that is over.
+// Result of a process that is over.
 Result result_of(Process& process) {
   std::optional<std::string> message = process.next_message();
   const int status = process.end();
@@ -37,7 +37,7 @@ std::optional<Result> run_within(double seconds, const Body& body, Channel& pare
   Process process = start(body);
   const std::array<Process*, 1> waiting{&process};
   while (!process.is_over()) {
-    if (!wait_for(waiting, look_again, &parent)) return std::nullopt;
+    if (!wait_for(waiting, wait_interval, &parent)) return std::nullopt;
     const std::chrono::duration<double> taken = Clock::now() - begin;
     if (seconds > 0 && taken.count() > seconds && !process.is_over())
       return Result{true, fmt::format("took longer than {:g} s", seconds)};
@@ -48,11 +48,11 @@ std::optional<Result> run_within(double seconds, const Body& body, Channel& pare
 Result run(const Body& body) { return std::move(run_all({body}, 1, {}).front()); }
 
 std::vector<Result> run_all(const std::vector<Body>& bodies, std::size_t jobs,
-                            const std::function<void(std::size_t)>& look,
-                            const std::function<void(std::size_t, const Result&)>& each) {
+                            const std::function<void(std::size_t)>& show_progress,
+                            const std::function<void(std::size_t, const Result&)>& on_end) {
   struct Running {
     Running(std::size_t number_, const Body& body) : number(number_), process(start(body)) {}
-    std::size_t number;  // of its body
+    std::size_t number;  // index of its body
     Process process;
   };
   std::vector<Result> results(bodies.size());
@@ -60,20 +60,20 @@ std::vector<Result> run_all(const std::vector<Body>& bodies, std::size_t jobs,
   std::size_t started = 0;
   std::size_t ended = 0;
   while (ended < bodies.size()) {
-    if (look) look(ended);
+    if (show_progress) show_progress(ended);
     for (; running.size() < jobs && started < bodies.size(); ++started)
       running.emplace_back(started, bodies[started]);
     std::vector<Process*> waiting;
-    for (Running& one : running) waiting.push_back(&one.process);
-    wait_for(waiting, look_again);
-    for (Running& one : running) {
-      if (!one.process.is_over()) continue;
-      results[one.number] = result_of(one.process);
-      if (each) each(one.number, results[one.number]);
+    for (Running& child : running) waiting.push_back(&child.process);
+    wait_for(waiting, wait_interval);
+    for (Running& child : running) {
+      if (!child.process.is_over()) continue;
+      results[child.number] = result_of(child.process);
+      if (on_end) on_end(child.number, results[child.number]);
     }
-    ended += std::erase_if(running, [](const Running& one) { return one.process.is_over(); });
+    ended += std::erase_if(running, [](const Running& child) { return child.process.is_over(); });
   }
-  if (look) look(ended);
+  if (show_progress) show_progress(ended);
   return results;
 }
 

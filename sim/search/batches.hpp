@@ -11,34 +11,36 @@
 
 namespace pipewright::search {
 
-// The candidates of a space, some at a time, without those that are known. They are spread over it,
-// so that a search that stops has looked everywhere; neighbours, which share most of what an
-// assessment costs, stay together. A space that is too large to be listed is sampled first.
+// Hands out the candidates of a space in batches, without those that are known. Successive batches
+// come from all over the space, so that a search that is stopped has looked everywhere; neighbours
+// stay in one batch, as they share most of the cost of assessing them. A space that is too large to
+// be listed is sampled first.
 class Batches {
  public:
   using Stop = std::function<bool()>;
 
-  // `known` in ascending order; both are to outlive this. Throws what for_each_layout() does.
-  // Counting ends when `enough` says so. When `stop` says so, there are no more.
+  // `known` is in ascending order; `space` and `known` must outlive this. Counting the candidates
+  // ends when `stop_counting` returns true, and the batches end when `stop` does. Throws as
+  // for_each_layout() does.
   Batches(const Space& space, const std::vector<std::uint64_t>& known, std::size_t workers,
-          const Stop& enough, Stop stop);
+          const Stop& stop_counting, Stop stop);
 
-  std::uint64_t total() const { return total_; }  // with those that are known, as far as counted
-  bool is_listed() const { return is_listed_; }   // counted to the end
-  // Empty at the end. Of a space that is not listed these are, by turns, such as are like the
-  // layout of `promising`, and samples.
+  std::uint64_t total() const { return total_; }  // counted candidates, known ones included
+  bool is_listed() const { return is_listed_; }   // whether all candidates are counted
+  // Returns the next batch, which is empty at the end. In a space that is not listed, neighbours of
+  // `promising` and samples alternate.
   std::vector<std::uint64_t> next(std::optional<std::uint64_t> promising = {});
-  bool is_cut_short() const { return cut_short_; }
+  bool is_cut_short() const { return is_cut_short_; }
 
  private:
   struct Layout {
     std::uint64_t number = 0;
-    std::uint32_t schedules = 0;  // of schedules_
+    std::uint32_t schedules = 0;  // index in schedules_
   };
   void add(std::uint64_t layout, std::span<const std::uint32_t> schedules);
   void spread();
   void refill(std::optional<std::uint64_t> promising);
-  void add_some_near(std::uint64_t layout);
+  void add_neighbours(std::uint64_t layout);
   void add_samples();
   bool is_known(std::uint64_t candidate) const;
 
@@ -46,19 +48,19 @@ class Batches {
   const std::vector<std::uint64_t>& known_;
   Stop stop_;
   std::uint64_t total_ = 0;
-  std::size_t size_ = 1;  // of a batch, about
-  std::vector<Layout> ahead_;
-  std::size_t taken_ = 0;                              // of these
-  std::vector<std::vector<std::uint32_t>> schedules_;  // that layouts have, each once
-  bool is_listed_ = false;                             // all that there are stand in ahead_
+  std::size_t batch_size_ = 1;  // approximate
+  std::vector<Layout> queue_;
+  std::size_t taken_ = 0;                              // layouts of queue_ that were handed out
+  std::vector<std::vector<std::uint32_t>> schedules_;  // distinct lists of schedules of layouts
+  bool is_listed_ = false;                             // queue_ holds every layout
   std::uint64_t samples_ = 0;
-  bool was_near_ = false;                      // when it was filled last
-  std::optional<std::uint64_t> of_;            // layout, whose neighbours are met
-  std::size_t turn_ = 0;                       // of these
+  bool had_neighbours_ = false;                // the last refill asked for neighbours
+  std::optional<std::uint64_t> centre_;        // layout whose neighbours are visited
+  std::size_t neighbour_slot_ = 0;             // next pair of axes to vary around it
   std::unordered_set<std::uint64_t> sampled_;  // layouts
-  std::uint64_t passed_ = 0;                   // layouts, once what was not sampled is visited
-  bool all_ = false;
-  bool cut_short_ = false;
+  std::uint64_t walked_ = 0;                   // layouts that the final walk has visited
+  bool is_exhausted_ = false;
+  bool is_cut_short_ = false;
 };
 
 }  // namespace pipewright::search

@@ -16,8 +16,8 @@ using analysis::CandidateRow;
 using analysis::Outcome;
 using analysis::SearchRun;
 
-// Rows that may be among the best, those of the best bounds first, and no more than `count`.
-std::vector<std::size_t> hopes(const SearchRun& run, std::size_t count) {
+// Rows that may be among the best `count`, those of the best bounds first, and at most `count`.
+std::vector<std::size_t> contenders(const SearchRun& run, std::size_t count) {
   const std::vector<std::size_t> best = best_rows(run, count);
   const double last = best.size() < count ? std::numeric_limits<double>::infinity()
                                           : cost_of(run, run.rows[best.back()]);
@@ -35,16 +35,17 @@ std::vector<std::size_t> hopes(const SearchRun& run, std::size_t count) {
   return rows;
 }
 
-// Simulates these alone: all others have an outcome that nothing follows from.
-SearchRun simulated(const SearchRun& run, const std::vector<std::size_t>& rows, const Space& space,
-                    Workers& workers, SearchOptions options, const SearchCalls& calls) {
-  SearchRun asked = run;
-  for (std::size_t row = 0; row < asked.rows.size(); ++row) {
-    const bool wanted = std::ranges::count(rows, row) > 0;
-    asked.rows[row].outcome = wanted ? Outcome::bounded_away : Outcome::illegal;
+// Simulates the given rows alone: all other rows get an outcome that needs no further work.
+SearchRun simulate_rows(const SearchRun& run, const std::vector<std::size_t>& rows,
+                        const Space& space, Workers& workers, SearchOptions options,
+                        const SearchCalls& calls) {
+  SearchRun restricted = run;
+  for (std::size_t row = 0; row < restricted.rows.size(); ++row) {
+    const bool is_contender = std::ranges::count(rows, row) > 0;
+    restricted.rows[row].outcome = is_contender ? Outcome::bounded_away : Outcome::illegal;
   }
-  options.aim.exhaustive = true;
-  return search_part(asked, space, workers, options, calls);
+  options.target.exhaustive = true;
+  return search_part(restricted, space, workers, options, calls);
 }
 
 }  // namespace
@@ -59,23 +60,24 @@ std::vector<std::size_t> best_rows(const SearchRun& run, std::size_t count) {
   return rows;
 }
 
-void know_best(SearchRun& run, const Space& space, std::size_t count, Workers& workers,
-               const SearchOptions& options, const SearchCalls& calls) {
-  if (!run.finished) return;  // candidates that were not looked at may be better anyway
+void prove_best(SearchRun& run, const Space& space, std::size_t count, Workers& workers,
+                const SearchOptions& options, const SearchCalls& calls) {
+  if (!run.finished) return;  // candidates that were not assessed may be better anyway
   while (!(calls.interrupted && calls.interrupted())) {
-    const std::vector<std::size_t> rows = hopes(run, count);
+    const std::vector<std::size_t> rows = contenders(run, count);
     if (rows.empty()) return;
-    const SearchRun found = simulated(run, rows, space, workers, options, calls);
-    bool is_new = false;
+    const SearchRun simulated = simulate_rows(run, rows, space, workers, options, calls);
+    bool has_progress = false;
     for (const std::size_t row : rows) {
-      const auto at = std::ranges::lower_bound(found.rows, run.rows[row].candidate, {},
+      const auto it = std::ranges::lower_bound(simulated.rows, run.rows[row].candidate, {},
                                                &CandidateRow::candidate);
-      const bool is_known = at != found.rows.end() && at->candidate == run.rows[row].candidate &&
-                            at->outcome != Outcome::bounded_away && at->outcome != Outcome::open;
-      if (is_known) run.rows[row] = *at;
-      is_new = is_new || is_known;
+      const bool is_final = it != simulated.rows.end() &&
+                            it->candidate == run.rows[row].candidate &&
+                            it->outcome != Outcome::bounded_away && it->outcome != Outcome::open;
+      if (is_final) run.rows[row] = *it;
+      has_progress = has_progress || is_final;
     }
-    if (!is_new) return;
+    if (!has_progress) return;
   }
 }
 

@@ -10,13 +10,14 @@
 
 namespace pipewright::search {
 
-// The best so many of those that were simulated, best first, without twins of one before.
+// The best `count` simulated rows, best first, without candidates that are equivalent to an earlier
+// one.
 std::vector<std::size_t> best_rows(const analysis::SearchRun& run, std::size_t count);
 
-// Simulates whom it takes to know the best so many for sure, and not the best alone: those whose
-// bounds are better than the last of them. So they do not depend on whom the search happened to
-// simulate. Throws as run_search().
-void know_best(analysis::SearchRun& run, const Space& space, std::size_t count, Workers& workers,
-               const SearchOptions& options, const SearchCalls& calls);
+// Proves the best `count` candidates, and not the best alone, by simulating every candidate whose
+// bound is better than the last of them. So they do not depend on which candidates the search
+// happened to simulate. Throws as run_search().
+void prove_best(analysis::SearchRun& run, const Space& space, std::size_t count, Workers& workers,
+                const SearchOptions& options, const SearchCalls& calls);
 
 }  // namespace pipewright::search

@@ -6,17 +6,20 @@
 namespace pipewright::search {
 namespace {
 
-// Bounds and simulations add up the same seconds in different orders.
-constexpr double rounding = 1e-9;
+// Relative tolerance: bounds and simulations add up the same seconds in different orders.
+constexpr double bound_rounding = 1e-9;
 
-double at_best(const analysis::CandidateRow& row) { return row.bound_s * (1 - rounding); }
+double tolerant_bound(const analysis::CandidateRow& row) {
+  return row.bound_s * (1 - bound_rounding);
+}
 
 }  // namespace
 
 BoundOrder::Entry BoundOrder::entry(std::size_t row) const {
-  const analysis::CandidateRow& of = run_.rows[row];
-  return {analysis::cost(run_.objective, of.work, at_best(of), of.peak_bytes), of.peak_bytes,
-          of.candidate, row};
+  const analysis::CandidateRow& candidate = run_.rows[row];
+  return {analysis::cost(run_.objective, candidate.work, tolerant_bound(candidate),
+                         candidate.peak_bytes),
+          candidate.peak_bytes, candidate.candidate, row};
 }
 
 void BoundOrder::add(std::size_t row) {
@@ -26,66 +29,66 @@ void BoundOrder::add(std::size_t row) {
 }
 
 bool BoundOrder::is_needed(const Entry& entry) const {
-  if (aim_.exhaustive) return true;
-  if (entry.cost <= second_cost_ && std::isfinite(entry.cost)) return true;
-  if (!aim_.front) return false;
+  if (target_.exhaustive) return true;
+  if (entry.cost <= runner_up_cost_ && std::isfinite(entry.cost)) return true;
+  if (!target_.front) return false;
   const analysis::CandidateRow& row = run_.rows[entry.row];
   return row.group >= fronts_.size() ||
          !fronts_[row.group].dominates(row.peak_bytes,
-                                       analysis::seconds_per_unit(row.work, at_best(row)));
+                                       analysis::seconds_per_unit(row.work, tolerant_bound(row)));
 }
 
 bool BoundOrder::is_needed(std::size_t row) const { return is_needed(entry(row)); }
 
-void BoundOrder::pass_by_needless() {
-  const auto pass_by = [&](std::set<Entry>& entries) {
+void BoundOrder::drop_losers() {
+  const auto drop = [&](std::set<Entry>& entries) {
     while (!entries.empty() && !is_needed(*entries.begin())) entries.erase(entries.begin());
   };
-  std::ranges::for_each(waiting_, pass_by);
-  pass_by(out_);
+  std::ranges::for_each(waiting_, drop);
+  drop(assigned_);
 }
 
-const BoundOrder::Entry* BoundOrder::first_of(std::initializer_list<std::size_t> lines) const {
+const BoundOrder::Entry* BoundOrder::first_of(std::initializer_list<std::size_t> queues) const {
   const Entry* first = nullptr;
-  for (const std::size_t line : lines)
-    if (!waiting_[line].empty() && (first == nullptr || *waiting_[line].begin() < *first))
-      first = &*waiting_[line].begin();
+  for (const std::size_t queue : queues)
+    if (!waiting_[queue].empty() && (first == nullptr || *waiting_[queue].begin() < *first))
+      first = &*waiting_[queue].begin();
   return first;
 }
 
 std::optional<std::size_t> BoundOrder::next() {
-  pass_by_needless();
+  drop_losers();
   for (const bool for_best : {true, false})
     for (const Entry* const first : {first_of({0, 1}), first_of({2, 3})})
-      if (first != nullptr && (!for_best || first->cost <= second_cost_)) return first->row;
+      if (first != nullptr && (!for_best || first->cost <= runner_up_cost_)) return first->row;
   return std::nullopt;
 }
 
 std::optional<std::size_t> BoundOrder::next_to_refine() {
-  pass_by_needless();
+  drop_losers();
   const Entry* const fast = first_of({0});
   const Entry* const first = fast != nullptr ? fast : first_of({2});
   return first == nullptr ? std::nullopt : std::optional(first->row);
 }
 
-std::optional<std::size_t> BoundOrder::next_to_improve(double most_activities) {
-  pass_by_needless();
+std::optional<std::size_t> BoundOrder::next_to_improve(double max_activities) {
+  drop_losers();
   const Entry* const fast = first_of({1});
   const Entry* const first = fast != nullptr ? fast : first_of({3});
   if (first == nullptr || !(first->cost < best_cost())) return std::nullopt;
-  constexpr double nearly = 1.25;
-  constexpr std::size_t most = 256;
+  constexpr double near_factor = 1.25;
+  constexpr std::size_t max_near = 256;
   const auto activities = [&](std::size_t row) { return run_.rows[row].activities; };
   std::size_t soonest = first->row;
-  std::size_t looked_at = 0;
-  for (const Entry& one : waiting_[fast != nullptr ? 1 : 3]) {
-    if (!(one.cost < best_cost()) || ++looked_at > 16 * most) break;
-    // Far behind the first, as good as any is one that comes in time.
-    const bool is_near = one.cost < nearly * first->cost && looked_at <= most;
-    if (!is_near && activities(soonest) <= most_activities) break;
-    if (activities(one.row) < activities(soonest)) soonest = one.row;
+  std::size_t visited = 0;
+  for (const Entry& entry : waiting_[fast != nullptr ? 1 : 3]) {
+    if (!(entry.cost < best_cost()) || ++visited > 16 * max_near) break;
+    // A candidate far behind the first is only worth a simulation that is short.
+    const bool is_near = entry.cost < near_factor * first->cost && visited <= max_near;
+    if (!is_near && activities(soonest) <= max_activities) break;
+    if (activities(entry.row) < activities(soonest)) soonest = entry.row;
   }
-  return activities(soonest) <= most_activities ? std::optional(soonest) : std::nullopt;
+  return activities(soonest) <= max_activities ? std::optional(soonest) : std::nullopt;
 }
 
 std::optional<std::size_t> BoundOrder::promising() const {
@@ -96,55 +99,56 @@ std::optional<std::size_t> BoundOrder::promising() const {
   return rough == nullptr ? std::nullopt : std::optional(rough->row);
 }
 
-void BoundOrder::give_out(std::size_t row) {
-  const Entry of = entry(row);
-  waiting_at(row).erase(of);
-  out_.insert(of);
+void BoundOrder::assign(std::size_t row) {
+  const Entry assigned = entry(row);
+  waiting_at(row).erase(assigned);
+  assigned_.insert(assigned);
 }
 
 bool BoundOrder::is_settled() {
-  pass_by_needless();
+  drop_losers();
   const auto is_empty = [](const std::set<Entry>& entries) { return entries.empty(); };
-  return std::ranges::all_of(waiting_, is_empty) && out_.empty();
+  return std::ranges::all_of(waiting_, is_empty) && assigned_.empty();
 }
 
-void BoundOrder::back(std::size_t row) { out_.erase(entry(row)); }
+void BoundOrder::take_back(std::size_t row) { assigned_.erase(entry(row)); }
 
 void BoundOrder::simulated(std::size_t row) {
-  const analysis::CandidateRow& of = run_.rows[row];
-  if (of.group >= fronts_.size()) fronts_.resize(of.group + 1);
-  fronts_[of.group].add(of.peak_bytes, analysis::seconds_per_unit(of.work, of.time_s));
-  const double cost = analysis::cost(run_.objective, of.work, of.time_s, of.peak_bytes);
+  const analysis::CandidateRow& added = run_.rows[row];
+  if (added.group >= fronts_.size()) fronts_.resize(added.group + 1);
+  fronts_[added.group].add(added.peak_bytes, analysis::seconds_per_unit(added.work, added.time_s));
+  const double cost = analysis::cost(run_.objective, added.work, added.time_s, added.peak_bytes);
   if (!std::isfinite(cost)) return;
-  ranked_.insert({cost, of.peak_bytes, of.candidate, row});
-  if (cost > second_cost_) return;
+  ranked_.insert({cost, added.peak_bytes, added.candidate, row});
+  if (cost > runner_up_cost_) return;
   const analysis::CandidateRow& best = run_.rows[ranked_.begin()->row];
-  const auto second = std::ranges::find_if(
-      ranked_, [&](const Entry& one) { return !analysis::are_twins(run_.rows[one.row], best); });
-  if (second != ranked_.end()) second_cost_ = second->cost;
+  const auto runner_up = std::ranges::find_if(ranked_, [&](const Entry& entry) {
+    return !analysis::are_twins(run_.rows[entry.row], best);
+  });
+  if (runner_up != ranked_.end()) runner_up_cost_ = runner_up->cost;
 }
 
 double BoundOrder::least_open() const {
   double least = std::numeric_limits<double>::infinity();
   if (const Entry* const first = first_of({0, 1, 2, 3})) least = first->cost;
-  if (!out_.empty()) least = std::min(least, out_.begin()->cost);
+  if (!assigned_.empty()) least = std::min(least, assigned_.begin()->cost);
   return least;
 }
 
 bool BoundOrder::may_improve_best() const { return least_open() <= best_cost(); }
 
 std::size_t BoundOrder::still_needed() const {
-  std::size_t all = 0;
+  std::size_t waiting = 0;
   std::size_t for_best = 0;
   for (const std::set<Entry>& entries : waiting_) {
-    all += entries.size();
+    waiting += entries.size();
     for (const Entry& entry : entries) {
-      if (entry.cost > second_cost_) break;
+      if (entry.cost > runner_up_cost_) break;
       ++for_best;
     }
   }
-  if (aim_.exhaustive) return all;
-  return for_best > 0 || !aim_.front ? for_best : all;
+  if (target_.exhaustive) return waiting;
+  return for_best > 0 || !target_.front ? for_best : waiting;
 }
 
 }  // namespace pipewright::search

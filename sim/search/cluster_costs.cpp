@@ -22,7 +22,7 @@ namespace {
 
 using analysis::Objective;
 
-// "30 days", "30d", or a time with a unit of seconds.
+// Reads "30 days", "30d", or a time with a unit of seconds. Returns seconds.
 double read_deadline(const std::string& text, const std::string& option) {
   constexpr double day = 86400;
   double number = 0;
@@ -39,20 +39,21 @@ double read_deadline(const std::string& text, const std::string& option) {
   return number * day;
 }
 
-// What constraints call it.
-std::string named_cluster(const std::string& value) {
+// Name of a cluster in constraints.
+std::string cluster_name(const std::string& value) {
   return config::is_library_name(value, ".xml") ? value : config::label_of_file(value);
 }
 
-void check_names(const CostQuestion& question, const std::vector<std::string>& clusters,
-                 const std::string& option) {
+void check_cluster_names(const CostQuestion& question, const std::vector<std::string>& clusters,
+                         const std::string& option) {
   std::vector<std::string> names;
-  for (const std::string& value : clusters) names.push_back(named_cluster(value));
+  for (const std::string& value : clusters) names.push_back(cluster_name(value));
   for (const auto& [name, price] : question.prices)
     if (std::ranges::count(names, name) == 0)
-      throw config::Error(fmt::format(
-          "{}: {} is no cluster of the sweep, nor tokens, deadline or price; its clusters are {}",
-          option, config::shown(name), fmt::join(names, ", ")));
+      throw config::Error(
+          fmt::format("{}: unknown word {}; allowed: tokens, deadline, price, and the clusters of "
+                      "the sweep: {}",
+                      option, config::shown(name), fmt::join(names, ", ")));
 }
 
 std::optional<analysis::GpuPower> power_of(const Space& part, std::uint64_t candidate,
@@ -64,8 +65,8 @@ std::optional<analysis::GpuPower> power_of(const Space& part, std::uint64_t cand
   return analysis::GpuPower{.compute = power->compute, .idle = power->idle};
 }
 
-// The fastest there that was simulated, whatever it costs.
-const analysis::CandidateRow* fastest(const analysis::SearchRun& run) {
+// The fastest simulated candidate, whatever its price; null if there is none.
+const analysis::CandidateRow* fastest_row(const analysis::SearchRun& run) {
   const analysis::CandidateRow* best = nullptr;
   const auto seconds = [](const analysis::CandidateRow& row) {
     return analysis::seconds_per_unit(row.work, row.time_s);
@@ -102,27 +103,29 @@ CostQuestion read_cost_question(std::span<const std::string> words, const std::s
   }
   question.objective.kind = Objective::Kind::price;
   if (question.objective.tokens == 0)
-    throw config::Error(fmt::format("{}: of how many tokens? Add tokens=300B", option));
+    throw config::Error(fmt::format("{} needs a number of tokens; add tokens=300B", option));
   return question;
 }
 
 std::vector<Space> cost_parts(const CostQuestion& question, const config::Value& sweep,
                               const std::vector<ClusterFacts>& facts, const std::string& option) {
   const std::vector<std::string> clusters = cluster_values(read_sweep(sweep));
-  check_names(question, clusters, option);
+  check_cluster_names(question, clusters, option);
   std::vector<Space> parts;
   for (std::size_t i = 0; i < clusters.size(); ++i) {
-    const std::string name = named_cluster(clusters[i]);
-    Sweep part = clusters.size() > 1
-                     ? narrowed(sweep, facts, fmt::format("cluster == '{}'", name), option).sweep()
-                     : read_sweep(sweep);
+    const std::string name = cluster_name(clusters[i]);
+    Sweep part =
+        clusters.size() > 1
+            ? part_with_constraint(sweep, facts, fmt::format("cluster == '{}'", name), option)
+                  .sweep()
+            : read_sweep(sweep);
     part.objective = question.objective;
-    const auto own = question.prices.find(name);
-    if (own != question.prices.end()) part.objective.price_per_gpu_hour = own->second;
+    const auto price = question.prices.find(name);
+    if (price != question.prices.end()) part.objective.price_per_gpu_hour = price->second;
     if (part.objective.price_per_gpu_hour == 0)
       throw config::Error(
-          fmt::format("{}: what does a GPU of '{}' cost for an hour? Add {}=2.5, or "
-                      "price=2.5 for all clusters",
+          fmt::format("{} needs the price of a GPU-hour of '{}'; add {}=2.5, or price=2.5 for all "
+                      "clusters",
                       option, name, name));
     parts.emplace_back(std::move(part), facts);
   }
@@ -138,18 +141,18 @@ std::vector<analysis::ClusterCost> cluster_costs(const analysis::SearchRun& run,
     const Space& part = parts[i];
     const std::vector<std::string> clusters = cluster_values(part.sweep());
     analysis::ClusterCost& cost = costs.emplace_back();
-    cost.cluster = named_cluster(clusters.at(i));
+    cost.cluster = cluster_name(clusters.at(i));
     cost.objective = part.sweep().objective;
-    const analysis::SearchRun found = search_part(run, part, workers, options, calls);
-    const std::optional<std::size_t> best = analysis::find(found).best;
-    const analysis::CandidateRow* const row = best ? &found.rows[*best] : fastest(found);
-    cost.is_proven = found.finished;
+    const analysis::SearchRun part_run = search_part(run, part, workers, options, calls);
+    const std::optional<std::size_t> best = analysis::find(part_run).best;
+    const analysis::CandidateRow* const row = best ? &part_run.rows[*best] : fastest_row(part_run);
+    cost.is_proven = part_run.finished;
     if (row == nullptr) {
       cost.why_none = "nothing fits, or nothing was simulated";
       continue;
     }
     cost.row = *row;
-    cost.named = named(found, *row);
+    cost.named = named(part_run, *row);
     cost.power = power_of(part, row->candidate, options.facts.at(i).gpu);
   }
   return costs;

@@ -14,22 +14,22 @@
 
 namespace pipewright::search {
 
-// What clusters cost: "tokens=300B deadline=30d price=2.5", or a price for each cluster by its
+// The question of --costs: "tokens=300B deadline=30d price=2.5", or a price for each cluster by its
 // name.
 struct CostQuestion {
-  analysis::Objective objective;  // the tokens, the deadline, the price where no other is given
+  analysis::Objective objective;         // the tokens, the deadline and the default price
   std::map<std::string, double> prices;  // of a GPU-hour, by cluster
 };
 
-// Throws config::Error that names `option`.
+// Throws a config::Error that names `option`.
 CostQuestion read_cost_question(std::span<const std::string> words, const std::string& option);
 
-// The part of a sweep on each of its clusters, with the price there as its objective. Throws
-// config::Error for a cluster without a price, and for a price of no cluster.
+// The part of a sweep on each of its clusters, with the price there as the objective. Throws
+// config::Error for a cluster without a price, and for a price of an unknown cluster.
 std::vector<Space> cost_parts(const CostQuestion& question, const config::Value& sweep,
                               const std::vector<ClusterFacts>& facts, const std::string& option);
 
-// The cheapest on each cluster that keeps the deadline. Throws as run_search().
+// The cheapest candidate on each cluster that keeps the deadline. Throws as run_search().
 std::vector<analysis::ClusterCost> cluster_costs(const analysis::SearchRun& run,
                                                  const std::vector<Space>& parts, Workers& workers,
                                                  const SearchOptions& options,

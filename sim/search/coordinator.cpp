@@ -14,22 +14,23 @@ using analysis::Basis;
 using analysis::CandidateRow;
 using analysis::Outcome;
 
-constexpr std::uint32_t most_losses = 2;  // of workers, before their task is taken for the cause
+constexpr std::uint32_t max_losses = 2;  // lost workers after which their task counts as the cause
 
-bool is_final(Outcome outcome) {
+bool is_final_outcome(Outcome outcome) {
   return outcome != Outcome::open && outcome != Outcome::bounded_away;
 }
 
-bool in_order(const CandidateRow& one, const CandidateRow& other) {
-  return one.candidate < other.candidate;
+bool by_candidate(const CandidateRow& lhs, const CandidateRow& rhs) {
+  return lhs.candidate < rhs.candidate;
 }
 
-bool fits(const Task::Kind kind, const CandidateRow& row) {
+// Whether a row is a possible answer to a task.
+bool is_possible_answer(const Task::Kind kind, const CandidateRow& row) {
   const bool bound = std::isfinite(row.bound_s) && row.bound_s >= 0;
   if (kind == Task::Kind::assess)
     return bound && row.outcome != Outcome::simulated && row.outcome != Outcome::bounded_away;
   const bool timed = std::isfinite(row.time_s) && row.time_s > 0;
-  return row.outcome == Outcome::simulated ? timed : is_final(row.outcome);
+  return row.outcome == Outcome::simulated ? timed : is_final_outcome(row.outcome);
 }
 
 CandidateRow failure(std::uint64_t candidate, std::uint32_t group, const std::string& why) {
@@ -43,20 +44,20 @@ CandidateRow failure(std::uint64_t candidate, std::uint32_t group, const std::st
 
 }  // namespace
 
-Coordinator::Coordinator(analysis::SearchRun& run, Candidates candidates, Aim aim)
+Coordinator::Coordinator(analysis::SearchRun& run, Candidates candidates, Target target)
     : run_(run),
       candidates_(std::move(candidates)),
-      aim_(aim),
-      order_(run, aim, [this](const CandidateRow& row) {
+      target_(target),
+      order_(run, target, [this](const CandidateRow& row) {
         return candidates_.is_slow && candidates_.is_slow(row.candidate);
       }) {
-  run_.exhaustive = aim.exhaustive;
+  run_.exhaustive = target.exhaustive;
   for (std::size_t row = 0; row < run_.rows.size(); ++row) {
-    CandidateRow& of = run_.rows[row];
-    if (of.outcome == Outcome::bounded_away) of.outcome = Outcome::open;
-    ++outcomes_[static_cast<std::size_t>(of.outcome)];
+    CandidateRow& earlier = run_.rows[row];
+    if (earlier.outcome == Outcome::bounded_away) earlier.outcome = Outcome::open;
+    ++outcomes_[static_cast<std::size_t>(earlier.outcome)];
     order_.add(row);
-    if (of.outcome == Outcome::open) rows_of_[placement_of(of)].push_back(row);
+    if (earlier.outcome == Outcome::open) open_rows_[placement_of(earlier)].push_back(row);
   }
 }
 
@@ -71,80 +72,80 @@ void Coordinator::set_outcome(CandidateRow& row, Outcome outcome) {
 }
 
 std::optional<Coordinator::Work> Coordinator::next_new() {
-  if (all_given_) return std::nullopt;
+  if (all_assigned_) return std::nullopt;
   const std::optional<std::size_t> promising = order_.promising();
   std::vector<std::uint64_t> batch =
       candidates_.next(promising ? std::optional(run_.rows[*promising].candidate) : std::nullopt);
-  all_given_ = batch.empty();
-  if (all_given_) return std::nullopt;
+  all_assigned_ = batch.empty();
+  if (all_assigned_) return std::nullopt;
   return Work{.basis = Basis::passes, .candidates = std::move(batch)};
 }
 
-void Coordinator::give_out(std::size_t row, Work& work) {
-  order_.give_out(row);
+void Coordinator::assign(std::size_t row, Work& work) {
+  order_.assign(row);
   work.rows.push_back(row);
   work.candidates.push_back(run_.rows[row].candidate);
 }
 
-// One that is needed; and with it, where it is to be assessed more closely, others of its
-// placement, as they share most of what that takes.
-Coordinator::Work Coordinator::work_on(std::size_t first) {
+// Assigns the next step of a candidate. Where that is a closer bound, candidates of the same
+// placement come along, as they share most of the cost.
+Coordinator::Work Coordinator::make_work(std::size_t first) {
   const Basis basis = run_.rows[first].basis;
   Work work{.kind = basis == Basis::order ? Task::Kind::simulate : Task::Kind::assess};
-  give_out(first, work);
+  assign(first, work);
   if (basis == Basis::order) return work;
   work.basis = static_cast<Basis>(static_cast<int>(basis) - 1);
-  std::vector<std::size_t>& near = rows_of_[placement_of(run_.rows[first])];
+  std::vector<std::size_t>& near = open_rows_[placement_of(run_.rows[first])];
   std::erase_if(near, [&](std::size_t row) {
     return run_.rows[row].outcome != Outcome::open || run_.rows[row].basis == Basis::order;
   });
-  const std::size_t most = work.basis == Basis::network ? 64 : 4;
+  const std::size_t max_rows = work.basis == Basis::network ? 64 : 4;
   for (const std::size_t row : near) {
-    if (work.rows.size() >= most) break;
+    if (work.rows.size() >= max_rows) break;
     if (run_.rows[row].basis == basis && order_.is_waiting(row) && order_.is_needed(row))
-      give_out(row, work);
+      assign(row, work);
   }
   return work;
 }
 
 std::optional<Coordinator::Work> Coordinator::next_known() {
   const std::optional<std::size_t> first = order_.next();
-  return first ? std::optional(work_on(*first)) : std::nullopt;
+  return first ? std::optional(make_work(*first)) : std::nullopt;
 }
 
-// Should be better than the best, and is soon done: one that takes longer than half of all that was
-// done so far can wait for others.
+// Simulates a candidate that should beat the best and whose simulation is short: at most half of
+// the time that the search has taken so far.
 std::optional<Coordinator::Work> Coordinator::next_promising(double now) {
-  constexpr double until_good = 1.5;  // seconds
-  constexpr double activities_a_second = 2e5;
-  if (now < until_good) return std::nullopt;
-  const std::optional<std::size_t> first = order_.next_to_improve(now / 2 * activities_a_second);
-  return first ? std::optional(work_on(*first)) : std::nullopt;
+  constexpr double first_look = 1.5;  // seconds
+  constexpr double activities_per_second = 2e5;
+  if (now < first_look) return std::nullopt;
+  const std::optional<std::size_t> first = order_.next_to_improve(now / 2 * activities_per_second);
+  return first ? std::optional(make_work(*first)) : std::nullopt;
 }
 
-// Of more than can be listed, there is always one with a lower bound. So all look around first, by
-// bounds that take milliseconds where closer ones of a new placement may take a second. Then the
-// best of those that are known well is simulated, once there was time to find a good one, and while
-// it is, half of the workers go on looking.
-std::optional<Coordinator::Work> Coordinator::next_of_many(double now) {
-  constexpr double to_look_around = 1;  // seconds
-  if (now < to_look_around)
+// Next work in a space that is too large to be listed, where there is always a candidate with a
+// lower bound. First all workers compute rough bounds, which take milliseconds where a closer bound
+// in a new placement may take a second. Then candidates with close bounds are simulated by at most
+// half of the workers, while the others go on computing bounds.
+std::optional<Coordinator::Work> Coordinator::next_in_large_space(double now) {
+  constexpr double rough_bounds_time = 1;  // seconds
+  if (now < rough_bounds_time)
     if (std::optional<Work> work = next_new()) return work;
   if (board_.simulating() < std::max<std::size_t>(1, workers_ / 2))
     if (std::optional<Work> work = next_promising(now)) return work;
-  if (is_time_for_new(now, board_.spent(TaskBoard::On::closer_looks, now)))
+  if (has_time_for_new(now, board_.spent(TaskBoard::Activity::closer_bounds, now)))
     if (std::optional<Work> work = next_new()) return work;
-  if (const std::optional<std::size_t> first = order_.next_to_refine()) return work_on(*first);
+  if (const std::optional<std::size_t> first = order_.next_to_refine()) return make_work(*first);
   return next_new();
 }
 
-// Until all have a bound, half of the time goes to those that have one. The first are many, if they
-// come soon, so that the best of them are worth it.
-bool Coordinator::is_time_for_new(double now, double spent_on_known) const {
-  constexpr std::size_t first = 256;
-  constexpr double at_once = 1;  // seconds
-  return (run_.rows.size() < first && now < at_once) ||
-         board_.spent(TaskBoard::On::new_ones, now) <= spent_on_known;
+// Whether new candidates are due: until all candidates have a bound, they get half of the time. The
+// first few hundred come at once, so that the best of them are worth a closer look.
+bool Coordinator::has_time_for_new(double now, double spent_on_known) const {
+  constexpr std::size_t first_rows = 256;
+  constexpr double first_seconds = 1;
+  return (run_.rows.size() < first_rows && now < first_seconds) ||
+         board_.spent(TaskBoard::Activity::new_candidates, now) <= spent_on_known;
 }
 
 std::optional<Coordinator::Work> Coordinator::next_work(double now) {
@@ -153,19 +154,19 @@ std::optional<Coordinator::Work> Coordinator::next_work(double now) {
     returned_.pop_front();
     if (work.kind == Task::Kind::assess || order_.is_needed(work.rows.front())) return work;
   }
-  if (!candidates_.is_counted && !all_given_)
-    if (std::optional<Work> work = next_of_many(now)) return work;
-  // Bounds of many may take long until the first is known that has to be simulated. People want to
-  // see a good one before, which is worth a part of the time; of few, who is simulated does not
-  // depend on the clock.
-  constexpr std::uint64_t many = 2000;
-  constexpr double early_part = 0.1;
-  if (candidates_.is_counted && candidates_.total >= many && board_.simulating() == 0 &&
-      board_.spent(TaskBoard::On::simulations, now) <
-          early_part * now * static_cast<double>(workers_))
+  if (!candidates_.is_counted && !all_assigned_)
+    if (std::optional<Work> work = next_in_large_space(now)) return work;
+  // The bounds of many candidates take long, and users want to see a good candidate before. A tenth
+  // of the time goes to simulating one early. With few candidates, the choice of the simulated
+  // candidates does not depend on the clock.
+  constexpr std::uint64_t many_candidates = 2000;
+  constexpr double early_share = 0.1;
+  if (candidates_.is_counted && candidates_.total >= many_candidates && board_.simulating() == 0 &&
+      board_.spent(TaskBoard::Activity::simulations, now) <
+          early_share * now * static_cast<double>(workers_))
     if (std::optional<Work> work = next_promising(now)) return work;
-  if (is_time_for_new(now, board_.spent(TaskBoard::On::closer_looks, now) +
-                               board_.spent(TaskBoard::On::simulations, now)))
+  if (has_time_for_new(now, board_.spent(TaskBoard::Activity::closer_bounds, now) +
+                                board_.spent(TaskBoard::Activity::simulations, now)))
     if (std::optional<Work> work = next_new()) return work;
   if (std::optional<Work> work = next_known()) return work;
   return next_new();
@@ -173,40 +174,41 @@ std::optional<Coordinator::Work> Coordinator::next_work(double now) {
 
 std::optional<Task> Coordinator::next(std::size_t worker, double now) {
   workers_ = std::max(workers_, worker + 1);
-  if (std::optional<Work> work = next_work(now)) return board_.give(worker, now, std::move(*work));
+  if (std::optional<Work> work = next_work(now))
+    return board_.assign(worker, now, std::move(*work));
   if (is_done()) return std::nullopt;
-  return board_.share(worker, now);
+  return board_.assign_again(worker, now);
 }
 
-bool Coordinator::answered(std::size_t worker, Answer answer, double now) {
-  if (!board_.is_on(worker, answer.id)) return false;
+bool Coordinator::take_answer(std::size_t worker, Answer answer, double now) {
+  if (!board_.has_task(worker, answer.id)) return false;
   const Work* const work = board_.find(answer.id);
   if (work == nullptr) {
-    board_.too_late(worker);
+    board_.drop_late_answer(worker);
     return true;
   }
   if (answer.rows.size() != work->candidates.size()) return false;
   for (std::size_t i = 0; i < answer.rows.size(); ++i)
     if (answer.rows[i].candidate != work->candidates[i] ||
         answer.rows[i].group != candidates_.group(work->candidates[i]) ||
-        !fits(work->kind, answer.rows[i]))
+        !is_possible_answer(work->kind, answer.rows[i]))
       return false;
   if (work->kind == Task::Kind::assess)
-    take_assessed(*work, std::move(answer.rows));
+    take_bounds(*work, std::move(answer.rows));
   else
-    take_simulated(work->rows.front(), std::move(answer.rows.front()));
-  board_.done(worker, now);
+    take_result(work->rows.front(), std::move(answer.rows.front()));
+  board_.finish(worker, now);
   return true;
 }
 
 void Coordinator::add_row(CandidateRow row) {
   ++outcomes_[static_cast<std::size_t>(row.outcome)];
-  if (is_final(row.outcome)) final_.push_back(row);
+  if (is_final_outcome(row.outcome)) final_.push_back(row);
   const std::size_t number = run_.rows.size();
-  if (row.outcome == Outcome::open) rows_of_[placement_of(row)].push_back(number);
+  if (row.outcome == Outcome::open) open_rows_[placement_of(row)].push_back(number);
   if (candidates_.floor_s && row.outcome == Outcome::open) {
     analysis::IterationWork work = row.work;
-    work.lost_part = 0;  // others may lose less of weeks
+    work.lost_part = 0;  // other candidates may lose less in a goodput run
     least_unseen_ =
         std::min(least_unseen_, analysis::cost(run_.objective, work, candidates_.floor_s(work), 0));
   }
@@ -214,15 +216,15 @@ void Coordinator::add_row(CandidateRow row) {
   order_.add(number);
 }
 
-// What is known more closely is no less than what was known before.
-void Coordinator::take_assessed(const Work& work, std::vector<CandidateRow> rows) {
+// A closer bound never lowers an earlier one.
+void Coordinator::take_bounds(const Work& work, std::vector<CandidateRow> rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (work.rows.empty()) {
       add_row(std::move(rows[i]));
       continue;
     }
     const std::size_t number = work.rows[i];
-    order_.back(number);
+    order_.take_back(number);
     CandidateRow& row = run_.rows[number];
     CandidateRow& answer = rows[i];
     set_outcome(row, answer.outcome);
@@ -238,14 +240,14 @@ void Coordinator::take_assessed(const Work& work, std::vector<CandidateRow> rows
       row = std::move(answer);
     else
       row.note = std::move(answer.note);
-    if (is_final(row.outcome)) final_.push_back(row);
+    if (is_final_outcome(row.outcome)) final_.push_back(row);
     order_.add(number);
   }
 }
 
-// What was found without a simulation stays where that came to nothing.
-void Coordinator::take_simulated(std::size_t index, CandidateRow answer) {
-  order_.back(index);
+// A row keeps its bounds if its simulation fails.
+void Coordinator::take_result(std::size_t index, CandidateRow answer) {
+  order_.take_back(index);
   CandidateRow& row = run_.rows[index];
   set_outcome(row, answer.outcome);
   row.activities = 0;
@@ -271,38 +273,39 @@ void Coordinator::take_simulated(std::size_t index, CandidateRow answer) {
 }
 
 void Coordinator::fail(std::size_t index, const std::string& why) {
-  take_simulated(index, failure(run_.rows[index].candidate, run_.rows[index].group, why));
+  take_result(index, failure(run_.rows[index].candidate, run_.rows[index].group, why));
 }
 
-// Halves have been lost once with the whole, so that the culprit is found in few steps.
-void Coordinator::give_up(const Work& work, const std::string& why) {
+// Splits the work of lost workers in halves, until the candidate that causes the losses is alone
+// and fails. Each half counts one loss already, so that few steps are needed.
+void Coordinator::split_or_fail(const Work& work, const std::string& why) {
   const auto count = static_cast<std::ptrdiff_t>(work.candidates.size());
   if (count == 1 && !work.rows.empty()) return fail(work.rows.front(), why);
   const std::uint64_t first = work.candidates.front();
   if (count == 1) return add_row(failure(first, candidates_.group(first), why));
-  const auto part = [](const auto& all, std::ptrdiff_t from, std::ptrdiff_t to) {
-    using All = std::decay_t<decltype(all)>;
-    return all.empty() ? All() : All(all.begin() + from, all.begin() + to);
+  const auto part = [](const auto& list, std::ptrdiff_t from, std::ptrdiff_t to) {
+    using List = std::decay_t<decltype(list)>;
+    return list.empty() ? List() : List(list.begin() + from, list.begin() + to);
   };
   for (const auto& [from, to] : {std::pair(std::ptrdiff_t{0}, count / 2), {count / 2, count}})
     returned_.push_back({.kind = work.kind,
                          .basis = work.basis,
                          .candidates = part(work.candidates, from, to),
                          .rows = part(work.rows, from, to),
-                         .losses = most_losses - 1});
+                         .losses = max_losses - 1});
 }
 
-void Coordinator::lost(std::size_t worker, const std::string& why) {
-  std::optional<Work> work = board_.lost(worker);
+void Coordinator::lose_worker(std::size_t worker, const std::string& why) {
+  std::optional<Work> work = board_.remove_worker(worker);
   if (!work) return;
-  if (work->losses < most_losses)
+  if (work->losses < max_losses)
     returned_.push_back(std::move(*work));
   else
-    give_up(*work, fmt::format("its worker was lost: {}", why));
+    split_or_fail(*work, fmt::format("its worker was lost: {}", why));
 }
 
 bool Coordinator::is_done() {
-  done_ = all_given_ && !board_.is_looking() && returned_.empty() && order_.is_settled();
+  done_ = all_assigned_ && !board_.is_assessing_new() && returned_.empty() && order_.is_settled();
   return done_;
 }
 
@@ -318,39 +321,40 @@ State Coordinator::state() const {
   state.best = order_.best();
   state.best_cost = order_.best_cost();
   state.least_open = order_.least_open();
-  const bool is_all = candidates_.is_counted && run_.rows.size() >= candidates_.total;
-  const bool all_seen = (all_given_ || is_all) && !board_.is_looking() && !rest_is_left_;
+  const bool is_complete = candidates_.is_counted && run_.rows.size() >= candidates_.total;
+  const bool all_seen =
+      (all_assigned_ || is_complete) && !board_.is_assessing_new() && !is_stopped_;
   state.phase = done_                       ? State::Phase::done
-                : !all_given_               ? State::Phase::assessing
+                : !all_assigned_            ? State::Phase::assessing
                 : order_.may_improve_best() ? State::Phase::best
                                             : State::Phase::front;
   double least = done_ ? state.best_cost : std::min(state.least_open, state.best_cost);
   if (!all_seen) least = std::isfinite(least_unseen_) ? std::min(least, least_unseen_) : 0;
-  // Should a bound have been wrong, others may be as wrong.
-  constexpr double rounding = 1e-9;
-  const double excess = bound_excess_ > rounding ? bound_excess_ : 0;
+  // If a bound was above the time of its candidate, other bounds may be as wrong.
+  constexpr double tolerance = 1e-9;
+  const double excess = bound_excess_ > tolerance ? bound_excess_ : 0;
   if (state.best && state.best_cost > 0 && std::isfinite(least))
     state.gap = std::clamp(1 - least / state.best_cost / (1 + excess), 0.0, 1.0);
-  if (done_ && !state.best) state.gap = rest_is_left_ ? 1 : 0;
+  if (done_ && !state.best) state.gap = is_stopped_ ? 1 : 0;
   return state;
 }
 
 void Coordinator::conclude() {
   const bool done = is_done();
-  run_.finished = done && !rest_is_left_;
+  run_.finished = done && !is_stopped_;
   if (done)
     for (CandidateRow& row : run_.rows)
       if (row.outcome == Outcome::open) set_outcome(row, Outcome::bounded_away);
   run_.gap = state().gap;
-  for (CandidateRow& row : run_.rows) row.basis = Basis::order;  // a matter of a search at work
-  std::ranges::sort(run_.rows, in_order);
+  for (CandidateRow& row : run_.rows) row.basis = Basis::order;  // results do not store the basis
+  std::ranges::sort(run_.rows, by_candidate);
 }
 
-analysis::SearchRun Coordinator::so_far() {
+analysis::SearchRun Coordinator::snapshot() {
   analysis::SearchRun copy = run_;
   copy.gap = state().gap;
   copy.finished = false;
-  std::ranges::sort(copy.rows, in_order);
+  std::ranges::sort(copy.rows, by_candidate);
   return copy;
 }
 

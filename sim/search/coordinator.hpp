@@ -17,71 +17,74 @@
 
 namespace pipewright::search {
 
-// Where candidates come from.
+// Source of the candidates that a search assigns to workers.
 struct Candidates {
   std::uint64_t total = 0;
-  bool is_counted = true;  // else there may be more
-  // Those that have no row; empty: no more. Where they are not counted, such as are like one that
-  // is known to be good come soon.
+  bool is_counted = true;  // false: there may be more candidates than `total`
+  // Returns the next candidates that have no row, and nothing at the end. Where the candidates are
+  // not counted, those that resemble `promising` come soon.
   std::function<std::vector<std::uint64_t>(std::optional<std::uint64_t> promising)> next;
-  std::function<std::uint32_t(std::uint64_t)> group;  // of a candidate
-  // Candidates of equal ones share what the network takes; none: all do.
-  std::function<std::uint64_t(std::uint64_t)> placement = {};
-  // Whether it takes much longer than others to simulate; none: nobody does.
-  std::function<bool(std::uint64_t)> is_slow = {};
-  // Seconds that no candidate's iteration with this work is shorter than; none: not known.
+  std::function<std::uint32_t(std::uint64_t candidate)> group;
+  // Candidates of the same placement share the network costs of their bounds. Empty: all
+  // candidates have the same placement.
+  std::function<std::uint64_t(std::uint64_t candidate)> placement = {};
+  // Whether simulating a candidate takes much longer than others. Empty: no candidate does.
+  std::function<bool(std::uint64_t candidate)> is_slow = {};
+  // Lower bound of an iteration with this work for any candidate, in seconds. Empty: unknown.
   std::function<double(const analysis::IterationWork&)> floor_s = {};
 };
 
-// How far a search is.
+// Progress of a search.
 struct State {
   enum class Phase : std::uint8_t {
-    assessing,  // not all have a bound yet; those that may be best are simulated meanwhile
-    best,       // those are simulated that may be better than the best so far
-    front,      // likewise that may be on a front
+    assessing,  // some candidates have no bound yet; promising ones are simulated meanwhile
+    best,       // candidates that may beat the best are simulated
+    front,      // candidates that may be on a front are simulated
     done
   };
   Phase phase = Phase::assessing;
   std::uint64_t total = 0;
   std::uint64_t assessed = 0;
-  std::array<std::uint64_t, 6> outcomes{};  // how many have each; also open ones, until it is done
+  std::array<std::uint64_t, 6> outcomes{};  // candidates by outcome
   std::uint64_t running = 0;                // tasks
-  std::uint64_t still_needed = 0;           // to be simulated in this phase, at the most
-  std::optional<std::size_t> best;          // its row
+  std::uint64_t still_needed = 0;           // upper bound of the simulations left in this phase
+  std::optional<std::size_t> best;          // row of the best candidate
   double best_cost = 0;
-  double least_open = 0;  // no candidate without a time costs less
-  double gap = 1;         // nothing can be better than the best by more than this part
+  double least_open = 0;  // lower bound of the cost of candidates without a time
+  double gap = 1;         // upper bound of the relative improvement over the best
 };
 
-// Decides who works on what. Each candidate is assessed roughly; those that may still be the best,
-// or on a front, are assessed more closely, and at last simulated, in the order of their bounds,
-// until none that is left can be. Both go on side by side, so that good candidates are known soon.
-// Knows no clock and no processes; seconds come from outside, and only grow.
+// Decides which worker does what. Every candidate is assessed roughly. Those that may still be the
+// best or on a front are assessed more closely and finally simulated, in the order of their bounds,
+// until no other candidate can win. Both go on at the same time, so that good candidates are known
+// early. The class has no clock and no processes: callers pass the time in seconds, which never
+// decreases.
 class Coordinator {
  public:
-  // Fills the rows of `run`. Those that it has are taken as they are, but for bounds that kept some
-  // away: these are drawn anew.
-  Coordinator(analysis::SearchRun& run, Candidates candidates, Aim aim);
+  // Fills the rows of `run`. Rows that it already has are kept, except that rows that were bounded
+  // away are open again.
+  Coordinator(analysis::SearchRun& run, Candidates candidates, Target target);
 
+  // Returns the next task of an idle worker, if there is one.
   std::optional<Task> next(std::size_t worker, double now);
-  // False if it is no answer to what the worker was asked, who then still has its task. One that
-  // somebody else was faster with is well, and comes to nothing.
-  bool answered(std::size_t worker, Answer answer, double now);
-  void lost(std::size_t worker, const std::string& why);
-  bool asked_about_all() const { return all_given_; }
-  // Nothing is to be known of candidates that nobody was asked about yet.
-  void leave_rest() { rest_is_left_ = all_given_ = true; }
+  // Takes the answer of a worker. Returns false for an answer that does not fit the worker's task,
+  // which the worker then still has. A late duplicate answer is accepted and ignored.
+  bool take_answer(std::size_t worker, Answer answer, double now);
+  // Reports that a worker was lost; another worker gets its task.
+  void lose_worker(std::size_t worker, const std::string& why);
+  // Stops assigning new candidates.
+  void stop_assigning() { is_stopped_ = all_assigned_ = true; }
   bool is_busy(std::size_t worker) const { return board_.is_busy(worker); }
 
   bool is_done();
   State state() const;
-  // Rows whose outcome has become final since the last call. Those that are bounded away are so
-  // only as conclude() says, and none of these.
+  // Returns the rows whose outcome has become final since the last call. Rows that are bounded away
+  // are not among them: only conclude() decides that.
   std::vector<analysis::CandidateRow> take_final();
-  // Says how far the rows go, at any time, and puts them in order once nobody is asked any more.
-  // Who is still open when the search is done was bounded away.
+  // Completes the run once no worker has a task: sets its gap, sorts its rows, and marks the rows
+  // that are still open as bounded away if the search is done.
   void conclude();
-  analysis::SearchRun so_far();  // a copy, in order
+  analysis::SearchRun snapshot();  // a copy of the unfinished run, with its rows in order
 
  private:
   using Work = TaskBoard::Work;
@@ -91,31 +94,31 @@ class Coordinator {
   std::optional<Work> next_known();
   std::optional<Work> next_of_many(double now);
   std::optional<Work> next_promising(double now);
-  Work work_on(std::size_t row);
-  bool is_time_for_new(double now, double spent_on_known) const;
-  void give_out(std::size_t row, Work& work);
-  void take_assessed(const Work& work, std::vector<analysis::CandidateRow> rows);
-  void take_simulated(std::size_t row, analysis::CandidateRow answer);
+  Work make_work(std::size_t row);
+  bool has_time_for_new(double now, double spent_on_known) const;
+  void assign(std::size_t row, Work& work);
+  void take_bounds(const Work& work, std::vector<analysis::CandidateRow> rows);
+  void take_result(std::size_t row, analysis::CandidateRow answer);
   void add_row(analysis::CandidateRow row);
   void fail(std::size_t row, const std::string& why);
-  void give_up(const Work& work, const std::string& why);
+  void split_or_fail(const Work& work, const std::string& why);
   void set_outcome(analysis::CandidateRow& row, analysis::Outcome outcome);
   std::uint64_t placement_of(const analysis::CandidateRow& row) const;
 
   analysis::SearchRun& run_;
   Candidates candidates_;
-  Aim aim_;
+  Target target_;
   TaskBoard board_;
   std::deque<Work> returned_;
-  std::size_t workers_ = 0;  // that asked for work
-  bool all_given_ = false;   // to be assessed
-  bool rest_is_left_ = false;
+  std::size_t workers_ = 0;    // workers that have asked for work
+  bool all_assigned_ = false;  // every candidate was given to a worker to assess
+  bool is_stopped_ = false;    // candidates that were not assigned are left out
   BoundOrder order_;
-  std::unordered_map<std::uint64_t, std::vector<std::size_t>> rows_of_;  // open, by placement
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> open_rows_;  // by placement
   std::vector<analysis::CandidateRow> final_;
   std::array<std::uint64_t, 6> outcomes_{};
-  double bound_excess_ = 0;  // the largest part by which a bound was above its time, by our fault
-  double least_unseen_ = std::numeric_limits<double>::infinity();  // cost of those without a row
+  double bound_excess_ = 0;  // largest relative excess of a bound over the time: an error of ours
+  double least_unseen_ = std::numeric_limits<double>::infinity();  // cost of candidates without row
   bool done_ = false;
 };
 

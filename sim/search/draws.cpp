@@ -7,15 +7,15 @@
 namespace pipewright::search {
 namespace {
 
-// splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
-std::uint64_t mixed(std::uint64_t x) {
+// Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014.
+std::uint64_t splitmix64(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15U;
   x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9U;
   x = (x ^ (x >> 27U)) * 0x94D049BB133111EBU;
   return x ^ (x >> 31U);
 }
 
-std::uint64_t hash(std::string_view text) {  // FNV-1a
+std::uint64_t fnv1a(std::string_view text) {
   std::uint64_t value = 0xCBF29CE484222325U;
   for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
   return value;
@@ -23,15 +23,16 @@ std::uint64_t hash(std::string_view text) {  // FNV-1a
 
 }  // namespace
 
-double Chance::uniform(std::string_view what) const {
-  const std::uint64_t bits = mixed(mixed(mixed(seed) ^ draw) ^ hash(what));
+double Chance::uniform(std::string_view name) const {
+  const std::uint64_t bits = splitmix64(splitmix64(splitmix64(seed) ^ draw) ^ fnv1a(name));
   return static_cast<double>(bits >> 11U) * 0x1.0p-53;
 }
 
-double Chance::normal(std::string_view what) const {
-  const std::string name(what);
-  const double radius = std::sqrt(-2 * std::log(1 - uniform(name + "/r")));
-  return radius * std::cos(2 * std::numbers::pi * uniform(name + "/a"));
+// Box-Muller transform.
+double Chance::normal(std::string_view name) const {
+  const std::string prefix(name);
+  const double radius = std::sqrt(-2 * std::log(1 - uniform(prefix + "/r")));
+  return radius * std::cos(2 * std::numbers::pi * uniform(prefix + "/a"));
 }
 
 std::vector<analysis::Draw> make_draws(const analysis::DrawSettings& settings,
@@ -39,14 +40,14 @@ std::vector<analysis::Draw> make_draws(const analysis::DrawSettings& settings,
   std::vector<analysis::Draw> draws;
   for (std::uint32_t i = 0; i < settings.draws; ++i) {
     const Chance chance{settings.seed, i};
-    const auto around = [&](const std::string& what) {
-      return 1 + settings.network * (2 * chance.uniform(what) - 1);
+    const auto factor = [&](const std::string& name) {
+      return 1 + settings.network * (2 * chance.uniform(name) - 1);
     };
     analysis::Draw& draw = draws.emplace_back();
     draw.jitter = settings.jitter;
-    draw.seed = static_cast<std::uint32_t>(mixed(mixed(settings.seed) ^ i));
-    for (const std::string& name : link_classes) draw.bandwidth[name] = around("bandwidth/" + name);
-    draw.latency = around("latency");
+    draw.seed = static_cast<std::uint32_t>(splitmix64(splitmix64(settings.seed) ^ i));
+    for (const std::string& name : link_classes) draw.bandwidth[name] = factor("bandwidth/" + name);
+    draw.latency = factor("latency");
     if (chance.uniform("is slow") < settings.slow_chance) {
       draw.slow_gpu = chance.uniform("slow GPU");
       draw.slow_factor = 1 + settings.slow * chance.uniform("slow");

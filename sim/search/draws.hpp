@@ -9,18 +9,18 @@
 
 namespace pipewright::search {
 
-// The numbers of one draw: each a function of the seed, the draw and what it is for alone, so that
-// any layout, in any order, on any number of workers meets the same.
+// Random numbers of a draw. A number depends on the seed, the draw and its name alone, so that it
+// is the same for all layouts, in any order and on any number of workers.
 struct Chance {
   std::uint64_t seed = 1;
   std::uint64_t draw = 0;
 
-  double uniform(std::string_view what) const;  // from 0 to below 1
-  double normal(std::string_view what) const;   // of mean 0 and standard deviation 1
+  double uniform(std::string_view name) const;  // in [0, 1)
+  double normal(std::string_view name) const;   // mean 0, standard deviation 1
 };
 
-// The conditions of each draw: bandwidths of classes of links and latency uniform around 1, and by
-// chance one slow GPU.
+// The conditions of each draw: the bandwidth of each class of links and the latency are uniform
+// around 1, and one GPU may be slow.
 std::vector<analysis::Draw> make_draws(const analysis::DrawSettings& settings,
                                        const std::vector<std::string>& link_classes);
 

@@ -7,10 +7,10 @@
 
 namespace pipewright::search {
 
-// How far predictions of runs like this one were from measurements, as `./dev accuracy` writes it
-// to platforms/accuracy: of its GPU, precision and kind of model; where fewer than ten measured
-// runs are like it, of any GPU, and then of any precision. `gpu` is of the cluster, which the
-// scenario's own goes before. None of a scenario without a model.
+// Error of predictions against measured runs of the same GPU, precision and kind of model, from
+// platforms/accuracy, which `./dev accuracy` writes. Where fewer than ten such runs were measured,
+// runs on any GPU count, and then runs of any precision. `gpu` is the type of the cluster's GPUs,
+// used where the scenario names none. A scenario without a model has no error band.
 std::optional<analysis::ErrorBand> error_band(const config::Value& scenario,
                                               const std::string& gpu);
 

@@ -32,24 +32,25 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-std::string quoted(std::string_view line, bool there) {
-  return there ? config::in_quotes(line) : std::string("nothing");
+std::string quoted_or_nothing(std::string_view line, bool exists) {
+  return exists ? config::in_quotes(line) : std::string("nothing");
 }
 
-// The first line in which two sweeps differ.
-std::string difference(std::string_view found, std::string_view asked) {
+// Describes the first line in which two sweeps differ.
+std::string first_difference(std::string_view stored, std::string_view requested) {
   for (int number = 1;; ++number) {
-    const bool more_found = !found.empty();
-    const bool more_asked = !asked.empty();
-    const std::string_view one = take_line(found);
-    const std::string_view other = take_line(asked);
-    if (one != other || more_found != more_asked)
-      return fmt::format("line {} of that sweep is {}, of this one {}", number,
-                         quoted(one, more_found), quoted(other, more_asked));
+    const bool more_stored = !stored.empty();
+    const bool more_requested = !requested.empty();
+    const std::string_view stored_line = take_line(stored);
+    const std::string_view requested_line = take_line(requested);
+    if (stored_line != requested_line || more_stored != more_requested)
+      return fmt::format("line {} of that sweep is {}, of this sweep {}", number,
+                         quoted_or_nothing(stored_line, more_stored),
+                         quoted_or_nothing(requested_line, more_requested));
   }
 }
 
-std::string list(const std::vector<std::string>& values) {
+std::string joined_values(const std::vector<std::string>& values) {
   return config::shown(fmt::format("{}", fmt::join(values, ", ")));
 }
 
@@ -64,45 +65,46 @@ std::string first_line(const SearchIdentity& identity) {
 
 SearchIdentity identity_of(const std::string& line) {
   const json value = json::parse(line);
-  if (value.at("pipewright_search") != 1)
-    throw std::runtime_error("it was written by a later version");
+  if (value.at("pipewright_search") != 1) throw std::runtime_error("a later version wrote it");
   SearchIdentity identity{.sweep = value.at("sweep"), .axes = {}};
   for (const json& axis : value.at("axes"))
     identity.axes.push_back({.key = axis.at("key"), .name = {}, .values = axis.at("values")});
   return identity;
 }
 
-// Throws trace::TraceError, which says where `found` in `file` is another search than `asked`.
-void check_same_search(const std::filesystem::path& file, const SearchIdentity& found,
-                       const SearchIdentity& asked) {
+// Throws trace::TraceError, which describes the difference, if `file` stores another search than
+// the requested one.
+void check_same_search(const std::filesystem::path& file, const SearchIdentity& stored,
+                       const SearchIdentity& requested) {
   const auto refuse = [&](const std::string& why) {
     throw trace::TraceError(fmt::format(
-        "{}: these are the results of another sweep: {}; resume with the sweep that they are of, "
-        "or give this one other results",
+        "{}: these are the results of another sweep: {}; resume with the sweep of these results, "
+        "or choose another file of results",
         file.string(), why));
   };
-  if (found.sweep != asked.sweep) refuse(difference(found.sweep, asked.sweep));
-  // `auto` depends on the cluster, which is another file.
-  const std::size_t count = std::max(found.axes.size(), asked.axes.size());
+  if (stored.sweep != requested.sweep) refuse(first_difference(stored.sweep, requested.sweep));
+  // The values of `auto` depend on the cluster, whose file may have changed.
+  const std::size_t count = std::max(stored.axes.size(), requested.axes.size());
   for (std::size_t i = 0; i < count; ++i) {
-    if (i >= found.axes.size() || i >= asked.axes.size()) refuse("it leaves other values open");
-    const analysis::SearchAxis& was = found.axes[i];
-    const analysis::SearchAxis& is = asked.axes[i];
-    if (was.key != is.key || was.values != is.values)
-      refuse(fmt::format("the values of {} were {}, and are {} of {}", config::shown(was.key),
-                         list(was.values), list(is.values), config::shown(is.key)));
+    if (i >= stored.axes.size() || i >= requested.axes.size()) refuse("it has other axes");
+    const analysis::SearchAxis& before = stored.axes[i];
+    const analysis::SearchAxis& now = requested.axes[i];
+    if (before.key != now.key || before.values != now.values)
+      refuse(fmt::format("the values of {} were {}; those of {} are {}", config::shown(before.key),
+                         joined_values(before.values), config::shown(now.key),
+                         joined_values(now.values)));
   }
 }
 
-std::vector<CandidateRow> rows_of(const std::filesystem::path& results, const Journal& journal,
-                                  const SearchIdentity& asked) {
+std::vector<CandidateRow> rows_of_results(const std::filesystem::path& results,
+                                          const Journal& journal, const SearchIdentity& requested) {
   if (!std::filesystem::exists(results)) return {};
   analysis::SearchRun run = analysis::read_results(results);
-  const SearchIdentity found{.sweep = std::move(run.sweep), .axes = std::move(run.axes)};
+  const SearchIdentity stored{.sweep = std::move(run.sweep), .axes = std::move(run.axes)};
   try {
-    check_same_search(results, found, asked);
+    check_same_search(results, stored, requested);
   } catch (const trace::TraceError&) {
-    // A journal is of a later search, which would have replaced these results at its end.
+    // A journal with rows comes from a later search, which would have replaced these results.
     if (journal.is_new()) throw;
     return {};
   }
@@ -113,9 +115,9 @@ std::vector<CandidateRow> rows_of(const std::filesystem::path& results, const Jo
 
 Journal::Journal(const std::filesystem::path& path, const SearchIdentity& identity)
     : lines_(path,
-             {.busy = "another search writes its results here; wait for its end, or give this one "
-                      "other results",
-              .too_long = "a line is too long for a journal of a search",
+             {.busy = "another search is writing its results here; wait for its end, or choose "
+                      "another file of results",
+              .too_long = "a line is too long for the journal of a search",
               .fail = [](const std::string& message) { throw trace::TraceError(message); }},
              [&](std::size_t number, const std::string& line) {
                try {
@@ -128,7 +130,7 @@ Journal::Journal(const std::filesystem::path& path, const SearchIdentity& identi
                  throw trace::TraceError(
                      fmt::format("{}:{}: {}", path.string(), number, error.what()));
                } catch (const std::exception& error) {
-                 throw trace::TraceError(fmt::format("{}:{}: no journal of a search: {}",
+                 throw trace::TraceError(fmt::format("{}:{}: not the journal of a search: {}",
                                                      path.string(), number, error.what()));
                }
              }),
@@ -141,7 +143,7 @@ std::vector<analysis::CandidateRow> Journal::take_rows() { return std::exchange(
 void Journal::check_empty() const {
   if (rows_.empty()) return;
   lines_.fail(
-      fmt::format("a search that did not end has left {} finished candidates here; go on with it "
+      fmt::format("an unfinished search has left {} finished candidates here; continue it "
                   "(--resume), or remove this file",
                   rows_.size()));
 }
@@ -154,15 +156,15 @@ void Journal::append(const std::vector<analysis::CandidateRow>& rows) {
 }
 
 std::vector<CandidateRow> earlier_rows(const std::filesystem::path& results, Journal& journal,
-                                       const SearchIdentity& asked) {
-  std::vector<CandidateRow> rows = rows_of(results, journal, asked);
+                                       const SearchIdentity& identity) {
+  std::vector<CandidateRow> rows = rows_of_results(results, journal, identity);
   std::ranges::move(journal.take_rows(), std::back_inserter(rows));
-  // Of several, the last: the journal's.
+  // Of several rows of a candidate the last one stays, which is that of the journal.
   std::ranges::stable_sort(rows, {}, &CandidateRow::candidate);
-  const auto same = [](const CandidateRow& one, const CandidateRow& other) {
-    return one.candidate == other.candidate;
+  const auto is_same_candidate = [](const CandidateRow& lhs, const CandidateRow& rhs) {
+    return lhs.candidate == rhs.candidate;
   };
-  rows.erase(rows.begin(), std::unique(rows.rbegin(), rows.rend(), same).base());
+  rows.erase(rows.begin(), std::unique(rows.rbegin(), rows.rend(), is_same_candidate).base());
   return rows;
 }
 

@@ -9,47 +9,48 @@
 #include "analysis/report/search/rows.hpp"
 #include "sim/process/line_journal.hpp"
 
-// What a search has found so far, whatever happens to it: lines of JSON, each written at once
-// when a candidate's outcome is final. Bounds are not in it, which take milliseconds, and so
-// nobody that is bounded away.
+// The journal of a search keeps its finished candidates if the program is killed. It has a line of
+// JSON for each candidate, written as soon as the outcome is final. Bounds, which take
+// milliseconds, are not in it, and so candidates that are bounded away are not either.
 //
 //   {"pipewright_search":1,"sweep":"...","axes":[{"key":"parallel.tp","values":["1","2"]},...]}
-//   {"candidate":17,...}        as analysis/report/search/row_json.hpp has it; one a candidate
+//   {"candidate":17,...}        a row in the form of analysis/report/search/row_json.hpp
 //   ...
 //
-// The first line says what was searched.
+// The first line identifies the search.
 namespace pipewright::search {
 
-// Whose results these are.
+// Identity of a search: only results of the same search can be continued.
 struct SearchIdentity {
-  std::string sweep;  // its text
+  std::string sweep;  // text of the sweep
   std::vector<analysis::SearchAxis> axes;
 };
 
-// A journal that is being written, by one process at a time.
+// A journal that is open for writing, by one process at a time.
 class Journal {
  public:
-  // Goes on with what is there, or begins. Throws trace::TraceError if another search writes it,
-  // if it is another search's, or if a line but the last is no row.
+  // Opens the journal and reads its rows, or creates it. Throws trace::TraceError if another
+  // process has it, if it belongs to another search, or if a complete line is not a row.
   Journal(const std::filesystem::path& path, const SearchIdentity& identity);
 
-  // What was there at the start. Empties it.
+  // Moves the rows out that the journal had when it was opened.
   std::vector<analysis::CandidateRow> take_rows();
   bool is_new() const { return is_new_; }
-  void check_empty() const;  // throws trace::TraceError: what is there would be lost
-  // All or none of them, in one write. Throws trace::TraceError; what was there stays valid.
+  void check_empty() const;  // throws trace::TraceError if the journal had rows
+  // Writes all rows or none. Throws trace::TraceError; earlier rows stay valid.
   void append(const std::vector<analysis::CandidateRow>& rows);
-  void remove() { lines_.remove(); }  // the file, once its rows are elsewhere
+  void remove() { lines_.remove(); }  // deletes the file
 
  private:
-  std::vector<analysis::CandidateRow> rows_;  // before the lines, which fill it
+  std::vector<analysis::CandidateRow> rows_;  // declared before lines_, whose constructor fills it
   process::LineJournal lines_;
   bool is_new_ = true;
 };
 
-// What an earlier search of the same space left in its results and its journal, which this empties:
-// in order of candidates, one row each. Throws trace::TraceError where they are another search's.
+// Rows that an earlier run of the same search left in its results and its journal, in order of
+// candidates and one for each. Takes the rows out of the journal. Throws trace::TraceError if the
+// files belong to another search.
 std::vector<analysis::CandidateRow> earlier_rows(const std::filesystem::path& results,
-                                                 Journal& journal, const SearchIdentity& asked);
+                                                 Journal& journal, const SearchIdentity& identity);
 
 }  // namespace pipewright::search

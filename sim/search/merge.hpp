@@ -8,9 +8,9 @@
 
 namespace pipewright::search {
 
-// The results of shards of one sweep, each with its file's name, as one search's: the best of all,
-// and proven if all shards are there and finished. Throws std::runtime_error where they are of
-// other sweeps, or one is there twice.
+// Merges the results of the shards of a sweep, each with the name of its file, into those of one
+// search. The best is proven if all shards are present and finished. Throws std::runtime_error if
+// the shards belong to different sweeps, or if a shard occurs twice.
 analysis::SearchRun merge(std::vector<std::pair<std::string, analysis::SearchRun>> parts);
 
 }  // namespace pipewright::search

@@ -10,28 +10,28 @@
 
 namespace pipewright::search {
 
-// Lets json convert these.
+// Conversion between JSON and ClusterFacts.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClusterFacts, name, gpus, gpus_per_node, gpu, memory)
 
 namespace {
 
 using nlohmann::json;
 
-// Names out of files may be no UTF-8.
-std::string dump(const json& value) {
+// Replaces bytes that are not UTF-8, which names from files may contain.
+std::string dump_line(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 template <class Read>
-auto read(std::string_view line, const char* noun, Read&& from) {
+auto parse_message(std::string_view line, const char* noun, Read&& from) {
   try {
     return from(json::parse(line));
   } catch (const json::exception& error) {
-    throw std::runtime_error(fmt::format("no {} of a search: {}", noun, error.what()));
+    throw std::runtime_error(fmt::format("not a valid {} of a search: {}", noun, error.what()));
   }
 }
 
-// Behind the brace that closes the one at the beginning; strings may have braces of their own.
+// Position after the brace that closes the object at the beginning. Braces in strings do not count.
 std::size_t end_of_object(std::string_view text) {
   std::size_t depth = 0;
   bool in_string = false;
@@ -56,17 +56,17 @@ std::size_t end_of_object(std::string_view text) {
 std::string to_line(const Handshake& handshake) {
   json line{{"sweep", handshake.sweep}, {"facts", nullptr}};
   if (handshake.facts) line["facts"] = *handshake.facts;
-  return dump(line);
+  return dump_line(line);
 }
 
 std::string to_line(const HandshakeReply& reply) {
-  if (!reply.error.empty()) return dump({{"error", reply.error}});
-  if (reply.facts) return dump({{"facts", *reply.facts}});
-  return dump({{"ready", true}});
+  if (!reply.error.empty()) return dump_line({{"error", reply.error}});
+  if (reply.facts) return dump_line({{"facts", *reply.facts}});
+  return dump_line({{"ready", true}});
 }
 
 Handshake read_handshake(std::string_view line) {
-  return read(line, "handshake", [](const json& value) {
+  return parse_message(line, "handshake", [](const json& value) {
     Handshake handshake{.sweep = value.at("sweep"), .facts = {}};
     if (!value.at("facts").is_null())
       handshake.facts = value.at("facts").get<std::vector<ClusterFacts>>();
@@ -75,7 +75,7 @@ Handshake read_handshake(std::string_view line) {
 }
 
 HandshakeReply read_handshake_reply(std::string_view line) {
-  return read(line, "reply to a handshake", [](const json& value) {
+  return parse_message(line, "reply to a handshake", [](const json& value) {
     HandshakeReply reply;
     if (value.contains("error"))
       reply.error = value.at("error");
@@ -83,7 +83,7 @@ HandshakeReply read_handshake_reply(std::string_view line) {
       reply.facts = value.at("facts").get<std::vector<ClusterFacts>>();
     else if (!value.at("ready").get<bool>())
       throw std::runtime_error(
-          "no reply to a handshake of a search: neither ready, facts nor an error");
+          "not a valid reply to a handshake of a search: it has neither ready, facts nor an error");
     return reply;
   });
 }
@@ -96,7 +96,7 @@ std::string to_line(const Task& task) {
       .dump();
 }
 
-// Rows stand as they are in a journal.
+// Rows have the same form as in a journal.
 std::string to_line(const Answer& answer) {
   std::string line = fmt::format("{{\"id\":{},\"rows\":[", answer.id);
   for (const analysis::CandidateRow& row : answer.rows) {
@@ -107,7 +107,7 @@ std::string to_line(const Answer& answer) {
 }
 
 Task read_task(std::string_view line) {
-  return read(line, "task", [](const json& value) -> Task {
+  return parse_message(line, "task", [](const json& value) -> Task {
     return {.id = value.at("id"),
             .kind = value.at("do") == "assess" ? Task::Kind::assess : Task::Kind::simulate,
             .basis = static_cast<analysis::Basis>(value.at("basis").get<int>()),
@@ -115,18 +115,18 @@ Task read_task(std::string_view line) {
   });
 }
 
-// A coordinator reads thousands of these a second, so they are cut into rows before anything is
-// parsed, and each is parsed once.
+// A coordinator reads thousands of answers a second. So the line is split into rows before it is
+// parsed, and every row is parsed once.
 Answer read_answer(std::string_view line) {
-  constexpr std::string_view to_rows = ",\"rows\":[";
-  const std::size_t rows = line.find(to_rows);
+  constexpr std::string_view rows_begin = ",\"rows\":[";
+  const std::size_t rows = line.find(rows_begin);
   if (rows == std::string_view::npos || !line.ends_with("]}"))
-    throw std::runtime_error("no answer of a search");
-  Answer answer =
-      read(fmt::format("{}}}", line.substr(0, rows)), "answer", [](const json& value) -> Answer {
-        return {value.at("id"), {}};
-      });
-  line.remove_prefix(rows + to_rows.size());
+    throw std::runtime_error("not a valid answer of a search");
+  Answer answer = parse_message(fmt::format("{}}}", line.substr(0, rows)), "answer",
+                                [](const json& value) -> Answer {
+                                  return {value.at("id"), {}};
+                                });
+  line.remove_prefix(rows + rows_begin.size());
   line.remove_suffix(2);
   while (!line.empty()) {
     const std::size_t end = end_of_object(line);

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 
-#include "sim/config/mix.hpp"
+#include <fmt/format.h>
+
 #include "sim/config/text/yaml.hpp"
 #include "sim/sweep/scenario_tree.hpp"
 
@@ -20,125 +21,185 @@ using analysis::Outcome;
 using analysis::SearchAxis;
 using config::Value;
 
-// Of a set of keys and their values, in any order: equal ones are the same set, but for a chance of
-// some 2^-100.
-struct Print {
-  std::uint64_t one = 0;
-  std::uint64_t other = 0;
+using KeyValues = std::map<std::string, std::string>;
 
-  Print& operator+=(const Print& more) {
-    one += more.one;
-    other += more.other;
-    return *this;
-  }
-  bool operator==(const Print&) const = default;
-};
-
-struct HashOfPrint {
-  std::size_t operator()(const Print& print) const { return print.one; }
-};
-
-Print print_of(std::string_view key, std::string_view value) {
-  Print print{.one = 0x9e3779b97f4a7c15, .other = 0xc2b2ae3d27d4eb4f};
-  const auto add = [&](char c) {
-    print.one = mix(print.one ^ static_cast<unsigned char>(c));
-    print.other = mix(print.other + static_cast<unsigned char>(c));
-  };
-  for (const char c : key) add(c);
-  add('=');
-  for (const char c : value) add(c);
-  return print;
-}
-
-// What a key's value says. One that everybody has who says nothing is as good as none.
-Print said(const std::string& key, const std::string& value) {
-  const auto row = std::ranges::find(scenario_rows(), key, &config::KeyRow::name);
-  const bool is_default =
-      row != scenario_rows().end() && !value.empty() && row->info.default_value == value;
-  return is_default ? Print{} : print_of(key, value);
-}
-
-// Keys with texts, and lists as a line.
-void leaves(const Value& value, const std::string& key, std::map<std::string, std::string>& all) {
+// Adds the keys of a scenario with their values as text; a list is one value, on one line.
+void add_leaves(const Value& value, const std::string& key, KeyValues& leaves) {
   if (value.kind != Value::Kind::map) {
-    all[key] = line_of(value);
+    leaves[key] = line_of(value);
     return;
   }
   for (const config::Entry& entry : value.entries)
-    leaves(entry.value, canonical_key(key.empty() ? entry.key : key + "." + entry.key), all);
+    add_leaves(entry.value, canonical_key(key.empty() ? entry.key : key + "." + entry.key), leaves);
 }
 
-// The candidates of a sweep, told by their scenarios.
-class Prints {
+bool is_default(const std::string& key, const std::string& value) {
+  const auto row = std::ranges::find(scenario_rows(), key, &config::KeyRow::name);
+  return row != scenario_rows().end() && !value.empty() && row->info.default_value == value;
+}
+
+// The keys of a sweep: its axes, and the value of every key that is the same for all candidates.
+class SweepKeys {
  public:
-  Prints(const std::string& sweep, const std::vector<SearchAxis>& axes) {
-    std::map<std::string, std::string> fixed;
-    leaves(config::read_yaml_text(sweep, "the earlier sweep"), "", fixed);
+  SweepKeys(const std::string& sweep, const std::vector<SearchAxis>& axes) : axes_(axes) {
+    add_leaves(config::read_yaml_text(sweep, "the earlier sweep"), "", fixed_);
     for (const SearchAxis& axis : axes) {
-      // An axis may stand for a map, as that of schedules does.
-      std::erase_if(fixed, [&](const auto& leaf) {
+      // The axis of schedules and the like replaces a map of keys.
+      std::erase_if(fixed_, [&](const auto& leaf) {
         return leaf.first == axis.key || leaf.first.starts_with(axis.key + ".");
       });
-      std::vector<Print>& prints = values_.emplace_back();
-      for (const std::string& value : axis.values) prints.push_back(said(axis.key, value));
+      names_.push_back(unique_name(axis.key));
     }
-    for (const auto& [key, value] : fixed) {
-      // All that says how to search, and not what; but for what does not fit.
-      if (key.starts_with("search.") && key != "search.memory") continue;
-      fixed_ += said(key, value);
-    }
+    // The section `search` says how to search; only search.memory changes what candidates do.
+    std::erase_if(fixed_, [](const auto& leaf) {
+      return leaf.first.starts_with("search.") && leaf.first != "search.memory";
+    });
   }
 
-  Print of(const std::vector<std::uint32_t>& digits) const {
-    Print print = fixed_;
-    for (std::size_t axis = 0; axis < digits.size(); ++axis) print += values_[axis][digits[axis]];
-    return print;
+  std::size_t count() const { return axes_.size(); }
+  const std::string& key(std::size_t axis) const { return axes_[axis].key; }
+  const std::string& name(std::size_t axis) const { return names_[axis]; }
+  const std::vector<std::string>& values(std::size_t axis) const { return axes_[axis].values; }
+  const KeyValues& fixed() const { return fixed_; }
+
+  std::optional<std::size_t> axis_named(const std::string& name) const {
+    const auto it = std::ranges::find(names_, name);
+    return it == names_.end() ? std::nullopt : std::optional(it - names_.begin());
+  }
+
+  // Whether all candidates have this value of a key. A key that is not written has its default.
+  bool fixes(const std::string& key, const std::string& value) const {
+    const auto it = fixed_.find(key);
+    return it == fixed_.end() ? is_default(key, value) : it->second == value;
   }
 
  private:
-  Print fixed_;
-  std::vector<std::vector<Print>> values_;  // by axis
+  // Keys inside a list of maps may be the same for several axes, which then count by their order.
+  std::string unique_name(const std::string& key) const {
+    const auto earlier = std::count_if(axes_.begin(), axes_.begin() + std::ssize(names_),
+                                       [&](const SearchAxis& axis) { return axis.key == key; });
+    return earlier == 0 ? key : fmt::format("{}#{}", key, earlier);
+  }
+
+  const std::vector<SearchAxis>& axes_;
+  std::vector<std::string> names_;
+  KeyValues fixed_;
 };
 
-// Where weeks count, rows have what these weeks lose, and elsewhere nothing of the kind.
-bool tell_the_same(const analysis::Objective& one, const analysis::Objective& other) {
-  const auto weeks = [](const analysis::Objective& objective) {
+// Translates the choices of an earlier sweep's candidate into those of the candidate of another
+// sweep that has the same scenario.
+class Translation {
+ public:
+  Translation(const SweepKeys& from, const SweepKeys& to) : choices_(to.count(), 0) {
+    is_possible_ = agree_on_fixed_keys(from, to);
+    for (std::size_t axis = 0; axis < to.count(); ++axis)
+      if (!from.axis_named(to.name(axis))) choose_fixed(from, to, axis);
+    for (std::size_t axis = 0; axis < from.count(); ++axis) add_axis(from, axis, to);
+  }
+
+  // Nothing if no combination of the other sweep has this scenario.
+  std::optional<std::vector<std::uint32_t>> translate(const std::vector<std::uint32_t>& from) {
+    if (!is_possible_) return std::nullopt;
+    for (std::size_t axis = 0; axis < from.size(); ++axis) {
+      const auto choice = axes_[axis].choices.find(from[axis]);
+      if (choice == axes_[axis].choices.end()) return std::nullopt;
+      if (axes_[axis].target) choices_[*axes_[axis].target] = choice->second;
+    }
+    return choices_;
+  }
+
+ private:
+  struct Axis {
+    std::optional<std::size_t> target;                         // axis of the other sweep
+    std::unordered_map<std::uint32_t, std::uint32_t> choices;  // values that the other sweep has
+  };
+
+  static bool agree_on_fixed_keys(const SweepKeys& from, const SweepKeys& to) {
+    const auto agrees = [](const SweepKeys& other) {
+      return [&other](const auto& leaf) {
+        return other.axis_named(leaf.first) || other.fixes(leaf.first, leaf.second);
+      };
+    };
+    const auto is_written_default = [](const auto& leaf) {
+      return is_default(leaf.first, leaf.second);
+    };
+    return std::ranges::all_of(from.fixed(), agrees(to)) &&
+           std::ranges::all_of(to.fixed(), [&](const auto& leaf) {
+             return from.fixed().contains(leaf.first) || from.axis_named(leaf.first) ||
+                    is_written_default(leaf);
+           });
+  }
+
+  // Chooses, on an axis that the earlier sweep does not have, the value that all of its candidates
+  // have.
+  void choose_fixed(const SweepKeys& from, const SweepKeys& to, std::size_t axis) {
+    const std::vector<std::string>& values = to.values(axis);
+    const auto it = std::ranges::find_if(
+        values, [&](const std::string& value) { return from.fixes(to.key(axis), value); });
+    if (it == values.end())
+      is_possible_ = false;
+    else
+      choices_[axis] = static_cast<std::uint32_t>(it - values.begin());
+  }
+
+  void add_axis(const SweepKeys& from, std::size_t axis, const SweepKeys& to) {
+    Axis& added = axes_.emplace_back();
+    added.target = to.axis_named(from.name(axis));
+    std::unordered_map<std::string, std::uint32_t> choice_of;
+    if (added.target) {
+      const std::vector<std::string>& targets = to.values(*added.target);
+      for (std::uint32_t choice = 0; choice < targets.size(); ++choice)
+        choice_of.emplace(targets[choice], choice);
+    }
+    const std::vector<std::string>& values = from.values(axis);
+    for (std::uint32_t choice = 0; choice < values.size(); ++choice) {
+      const auto it = choice_of.find(values[choice]);
+      if (it != choice_of.end())
+        added.choices.emplace(choice, it->second);
+      else if (!added.target && to.fixes(from.key(axis), values[choice]))
+        added.choices.emplace(choice, 0);
+    }
+  }
+
+  bool is_possible_ = true;
+  std::vector<Axis> axes_;              // of the earlier sweep
+  std::vector<std::uint32_t> choices_;  // of the other sweep; those that do not change stay
+};
+
+// Whether rows hold the same figures: with the objective of tokens a day they include what a
+// goodput run loses, which depends on its seeds, and with any other they do not.
+bool have_same_figures(const analysis::Objective& lhs, const analysis::Objective& rhs) {
+  const auto goodput_seeds = [](const analysis::Objective& objective) {
     return objective.kind == analysis::Objective::Kind::tokens_a_day ? objective.seeds : 0;
   };
-  return weeks(one) == weeks(other);
+  return goodput_seeds(lhs) == goodput_seeds(rhs);
 }
 
 }  // namespace
 
-std::vector<CandidateRow> reuse(const analysis::SearchRun& earlier, const Space& space,
-                                const std::function<bool()>& stop) {
-  if (!tell_the_same(earlier.objective, space.sweep().objective)) return {};
-  std::unordered_map<Print, const CandidateRow*, HashOfPrint> known;
-  const Prints old(earlier.sweep, earlier.axes);
-  for (const CandidateRow& row : earlier.rows)
-    if (row.outcome != Outcome::failed)
-      known.emplace(old.of(analysis::choices(earlier.axes, row.candidate)), &row);
-  const Prints prints(space.sweep().text, space.axes());
+std::vector<CandidateRow> reuse(const analysis::SearchRun& earlier, const Space& space) {
+  if (!have_same_figures(earlier.objective, space.sweep().objective)) return {};
+  const SweepKeys from(earlier.sweep, earlier.axes);
+  const SweepKeys to(space.sweep().text, space.axes());
+  Translation translation(from, to);
   std::vector<CandidateRow> rows;
-  const auto take = [&](std::uint64_t layout, std::uint64_t candidate) {
-    const auto found = known.find(prints.of(analysis::choices(space.axes(), candidate)));
-    if (found == known.end()) return;
-    CandidateRow& row = rows.emplace_back(*found->second);
-    row.candidate = candidate;
-    row.group = space.group(layout);
-    // Results do not tell what the bounds of others rest on.
-    if (row.outcome == Outcome::open || row.outcome == Outcome::bounded_away) {
-      row.outcome = Outcome::open;
-      row.basis = analysis::Basis::passes;
+  for (const CandidateRow& row : earlier.rows) {
+    if (row.outcome == Outcome::failed) continue;
+    const auto choices = translation.translate(analysis::choices(earlier.axes, row.candidate));
+    if (!choices) continue;
+    const std::uint64_t candidate = space.index_of(*choices);
+    const std::uint64_t layout = candidate / space.schedules();
+    if (!space.is_of_shard(layout) || !space.contains(candidate)) continue;
+    CandidateRow& reused = rows.emplace_back(row);
+    reused.candidate = candidate;
+    reused.group = space.group(layout);
+    // Results do not say which kind of bound a row has.
+    if (reused.outcome == Outcome::open || reused.outcome == Outcome::bounded_away) {
+      reused.outcome = Outcome::open;
+      reused.basis = analysis::Basis::passes;
     }
-  };
-  space.for_each_layout(
-      [&](std::uint64_t layout, std::span<const std::uint32_t> schedules) {
-        for (const std::uint32_t schedule : schedules)
-          if (space.is_of_shard(layout)) take(layout, layout * space.schedules() + schedule);
-        return true;
-      },
-      stop);
+  }
+  std::ranges::sort(rows, {}, &CandidateRow::candidate);
   return rows;
 }
 

@@ -13,7 +13,7 @@
 #include "sim/search/best_known.hpp"
 #include "sim/search/draws.hpp"
 #include "sim/search/error_band.hpp"
-#include "sim/search/turns.hpp"
+#include "sim/search/perturbations.hpp"
 
 namespace pipewright::search {
 namespace {
@@ -22,20 +22,21 @@ using config::Field;
 using config::Key;
 
 std::uint32_t read_draws(const Field& field) {
-  constexpr std::uint32_t most = 10'000;
+  constexpr std::uint32_t max_draws = 10'000;
   const std::uint32_t count = config::read_count(field, "32");
-  if (count > most) throw config::wrong(field, "at most 10000 draws, such as 32");
+  if (count > max_draws) throw config::wrong(field, "at most 10000 draws, such as 32");
   return count;
 }
 
-constexpr std::array table{
+constexpr std::array robust_table{
     Key<RobustSettings>{
-        {.name = "top", .help = "so many of the best", .default_value = "5"},
+        {.name = "top", .help = "number of best candidates to compare", .default_value = "5"},
         [](const Field& f, RobustSettings& s) { s.top = config::read_count(f, "5"); }},
-    Key<RobustSettings>{{.name = "draws", .help = "conditions to meet", .default_value = "32"},
-                        [](const Field& f, RobustSettings& s) { s.draws.draws = read_draws(f); }},
     Key<RobustSettings>{
-        {.name = "seed", .help = "of the draws", .default_value = "1"},
+        {.name = "draws", .help = "number of random conditions", .default_value = "32"},
+        [](const Field& f, RobustSettings& s) { s.draws.draws = read_draws(f); }},
+    Key<RobustSettings>{
+        {.name = "seed", .help = "seed of the draws", .default_value = "1"},
         [](const Field& f, RobustSettings& s) { s.draws.seed = config::read_count(f, "1"); }},
     Key<RobustSettings>{{.name = "jitter",
                          .help = "standard deviation of a pass's time over its mean",
@@ -44,51 +45,52 @@ constexpr std::array table{
                           s.draws.jitter = config::read_part(f, "a deviation");
                         }},
     Key<RobustSettings>{{.name = "network",
-                         .help = "bandwidths and latencies by so much up or down",
+                         .help = "largest change of bandwidths and latencies, up or down",
                          .default_value = "20 %"},
                         [](const Field& f, RobustSettings& s) {
                           s.draws.network = config::read_part(f, "a part of the bandwidth");
                           if (s.draws.network >= 1)
-                            throw config::wrong(f, "less than all of it, such as 20 %");
+                            throw config::wrong(f, "less than 100 %, such as 20 %");
                         }},
     Key<RobustSettings>{
-        {.name = "slow", .help = "one GPU takes longer by up to this", .default_value = "10 %"},
+        {.name = "slow", .help = "largest slowdown of the slow GPU", .default_value = "10 %"},
         [](const Field& f, RobustSettings& s) {
-          s.draws.slow = config::read_part(f, "a slow-down");
+          s.draws.slow = config::read_part(f, "a slowdown");
         }},
-    Key<RobustSettings>{
-        {.name = "slow_chance", .help = "in this part of the draws", .default_value = "50 %"},
-        [](const Field& f, RobustSettings& s) {
-          s.draws.slow_chance = config::read_part(f, "a chance");
-        }},
+    Key<RobustSettings>{{.name = "slow_chance",
+                         .help = "share of the draws with a slow GPU",
+                         .default_value = "50 %"},
+                        [](const Field& f, RobustSettings& s) {
+                          s.draws.slow_chance = config::read_part(f, "a chance");
+                        }},
     Key<RobustSettings>{
         {.name = "error",
-         .help = "that comparisons are off by, a standard deviation (that of "
-                 "measured runs of this kind)"},
+         .help = "standard deviation of the error of comparisons (as in measured runs of this "
+                 "kind)"},
         [](const Field& f, RobustSettings& s) { s.error = config::read_part(f, "an error"); }},
     Key<RobustSettings>{{.name = "turns",
-                         .help = "look for what changes the winner, true or false",
+                         .help = "look for perturbations that change the winner, true or false",
                          .default_value = "true"},
                         [](const Field& f, RobustSettings& s) { s.turns = config::read_flag(f); }},
 };
 
-// Of all clusters that the candidates are on.
-LinkClasses classes_of(const analysis::SearchRun& run, const std::vector<std::size_t>& rows,
-                       const Trials& trials) {
+// Link classes of all clusters of the candidates.
+LinkClasses link_classes_of(const analysis::SearchRun& run, const std::vector<std::size_t>& rows,
+                            const WhatIfRuns& what_if_runs) {
   std::map<std::string, double> classes;
   std::vector<std::uint32_t> seen;
   for (const std::size_t row : rows) {
     const std::uint32_t group = run.rows[row].group;
     if (std::ranges::count(seen, group) > 0) continue;
     seen.push_back(group);
-    for (const auto& [name, bandwidth] : trials.link_classes(run.rows[row].candidate))
+    for (const auto& [name, bandwidth] : what_if_runs.link_classes(run.rows[row].candidate))
       classes.try_emplace(name, bandwidth);
   }
   return {classes.begin(), classes.end()};
 }
 
-// Linear between the percentiles that a band has, and on beyond them.
-double at(const analysis::ErrorBand& band, double part) {
+// Quantile of an error band: linear between its percentiles, and extrapolated beyond them.
+double quantile(const analysis::ErrorBand& band, double part) {
   constexpr double low = 0.05;
   constexpr double middle = 0.5;
   return part < middle ? std::lerp(band.low, band.middle, (part - low) / (middle - low))
@@ -101,7 +103,8 @@ void draw_errors(const std::optional<analysis::ErrorBand>& band, std::uint64_t c
     const Chance chance{settings.seed, draw};
     row.own_error.push_back(
         band ? std::exp(band->scatter * chance.normal(fmt::format("error/{}", candidate))) : 1);
-    row.whole_error.push_back(band ? std::max(0.0, 1 + at(*band, chance.uniform("error"))) : 1);
+    row.whole_error.push_back(band ? std::max(0.0, 1 + quantile(*band, chance.uniform("error")))
+                                   : 1);
   }
 }
 
@@ -118,24 +121,24 @@ RobustSettings read_robust_settings(std::span<const std::string> words, const st
         {word.substr(0, equals), {option}, config::make_text(word.substr(equals + 1), {option})});
   }
   RobustSettings settings;
-  config::read_keys<RobustSettings>({map, ""}, table, settings);
+  config::read_keys<RobustSettings>({map, ""}, robust_table, settings);
   return settings;
 }
 
 std::string robust_settings_help() {
   std::string text;
-  for (const config::KeyRow& key : config::rows_of(table))
+  for (const config::KeyRow& key : config::rows_of(robust_table))
     text += fmt::format("  {:<12} {}\n", key.name, help_line(key));
   return text;
 }
 
 analysis::Robustness robustness(const analysis::SearchRun& run, const Space& space,
-                                const RobustSettings& settings, const Trials& trials,
+                                const RobustSettings& settings, const WhatIfRuns& what_if_runs,
                                 const std::string& gpu) {
   analysis::Robustness robust{.settings = settings.draws};
   const std::vector<std::size_t> rows = best_rows(run, settings.top);
   if (rows.empty()) return robust;
-  const LinkClasses classes = classes_of(run, rows, trials);
+  const LinkClasses classes = link_classes_of(run, rows, trials);
   for (const auto& [name, bandwidth] : classes) robust.link_classes.push_back(name);
   robust.band = error_band(space.candidate(run.rows[rows.front()].candidate), gpu);
   if (settings.error) {
@@ -144,32 +147,33 @@ analysis::Robustness robustness(const analysis::SearchRun& run, const Space& spa
   }
   if (!robust.band)
     robust.notes.emplace_back(
-        "no measured runs tell how far such predictions are off; --under error=4% sets it");
+        "the error of such predictions is unknown, as no similar runs were measured; --under "
+        "error=4% sets it");
 
   const config::Scenario best =
       config::read_scenario(space.candidate(run.rows[rows.front()].candidate));
   if (best.symmetric && settings.draws.jitter > 0)
     robust.notes.emplace_back(
-        "symmetric: one replica stands for all, so that none waits for the slowest of them");
+        "symmetric: one replica stands for all, so no replica waits for the slowest one");
   const std::vector<analysis::Draw> draws = make_draws(settings.draws, robust.link_classes);
-  std::vector<Trial> all;
+  std::vector<WhatIfRun> runs;
   for (const std::size_t row : rows)
-    for (const analysis::Draw& draw : draws) all.push_back({run.rows[row].candidate, draw});
-  const std::vector<Tried> tried = trials.simulate(all);
+    for (const analysis::Draw& draw : draws) runs.push_back({run.rows[row].candidate, draw});
+  const std::vector<Attempt> attempts = what_if_runs.simulate(runs);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     analysis::RobustRow& row = robust.rows.emplace_back();
     row.row = rows[i];
     std::string why;
     for (std::size_t draw = 0; draw < draws.size(); ++draw) {
-      const Tried& one = tried[i * draws.size() + draw];
-      row.seconds.push_back(one.seconds);
-      if (one.seconds == 0 && why.empty()) why = one.why_not;
+      const Attempt& attempt = attempts[i * draws.size() + draw];
+      row.seconds.push_back(attempt.seconds);
+      if (attempt.seconds == 0 && why.empty()) why = attempt.why_not;
     }
     if (!why.empty())
       robust.notes.push_back(fmt::format("{}: {}", named(run, run.rows[rows[i]]), why));
     draw_errors(robust.band, run.rows[rows[i]].candidate, settings.draws, row);
   }
-  if (settings.turns) add_turns(run, rows, classes, trials, robust);
+  if (settings.turns) add_perturbations(run, rows, classes, what_if_runs, robust);
   return robust;
 }
 

@@ -8,25 +8,27 @@
 #include "analysis/report/search/robustness.hpp"
 #include "analysis/report/search/rows.hpp"
 #include "sim/config/text/value.hpp"
-#include "sim/search/trials.hpp"
+#include "sim/search/what_if_runs.hpp"
 #include "sim/sweep/space.hpp"
 
 namespace pipewright::search {
 
 struct RobustSettings {
-  std::uint32_t top = 5;  // of the best are compared
+  std::uint32_t top = 5;  // best candidates that are compared
   analysis::DrawSettings draws;
-  std::optional<double> error;  // of comparisons, as a standard deviation; else as measured
-  bool turns = true;            // look for what changes the winner
+  // Standard deviation of the error of comparisons; empty: that of measured runs.
+  std::optional<double> error;
+  bool turns = true;  // look for perturbations that change the winner
 };
 
-// "draws=64 network=30% ...": each a word. Throws config::Error that names `option`.
+// Reads words such as "draws=64" and "network=30%". Throws a config::Error that names `option`.
 RobustSettings read_robust_settings(std::span<const std::string> words, const std::string& option);
-std::string robust_settings_help();  // a line for each
+std::string robust_settings_help();  // a line for each word
 
-// The best of a search under draws, and what would change the winner. `gpu` is of its cluster.
+// Simulates the best candidates of a search under random draws, and finds the perturbations that
+// change the winner. `gpu` is the type of the GPUs of the winner's cluster.
 analysis::Robustness robustness(const analysis::SearchRun& run, const Space& space,
-                                const RobustSettings& settings, const Trials& trials,
+                                const RobustSettings& settings, const WhatIfRuns& what_if_runs,
                                 const std::string& gpu);
 
 }  // namespace pipewright::search

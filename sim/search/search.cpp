@@ -26,7 +26,7 @@ namespace {
 
 using analysis::CandidateRow;
 
-analysis::SearchRun describe(const Space& space) {
+analysis::SearchRun description_of(const Space& space) {
   analysis::SearchRun run;
   run.title = space.sweep().title;
   run.sweep = space.sweep().text;
@@ -37,23 +37,24 @@ analysis::SearchRun describe(const Space& space) {
   return run;
 }
 
-class Search {
+class RunningSearch {
  public:
-  Search(const Space& space, Workers& workers, const SearchOptions& options,
-         const SearchCalls& calls);
+  RunningSearch(const Space& space, Workers& workers, const SearchOptions& options,
+                const SearchCalls& calls);
 
   analysis::SearchRun run();
 
  private:
   double now() const { return std::chrono::duration<double>(Clock::now() - began_).count(); }
   void open_files();
-  void take_earlier();
-  bool is_spent(double part) const;  // of the budget, or somebody interrupts
-  void go_on(Coordinator& coordinator, const Batches& batches);
-  void hand_out(Coordinator& coordinator);
+  void take_earlier_rows();
+  // Whether this part of the budget is spent, or the search is interrupted.
+  bool is_spent(double part) const;
+  void work(Coordinator& coordinator, const Batches& batches);
+  void assign_tasks(Coordinator& coordinator);
   void take(Coordinator& coordinator, const Workers::Event& event);
-  void keep(const std::vector<CandidateRow>& rows);
-  void write_now_and_then(Coordinator& coordinator);
+  void store(const std::vector<CandidateRow>& rows);
+  void write_results_periodically(Coordinator& coordinator);
 
   using Clock = std::chrono::steady_clock;
 
@@ -61,36 +62,36 @@ class Search {
   const SearchOptions& options_;
   const SearchCalls& calls_;
   analysis::SearchRun run_;
-  std::unique_ptr<Journal> journal_;  // if there are results
+  std::unique_ptr<Journal> journal_;  // null without a file of results
   WorkerPool pool_;
   Clock::time_point began_ = Clock::now();
   std::size_t workers_;
-  std::uint64_t kept_ = 0;          // rows, by this search
-  std::uint64_t next_written_ = 1;  // when so many are
-  double written_ = 0;              // seconds
+  std::uint64_t stored_ = 0;      // rows that this search has stored
+  std::uint64_t next_write_ = 1;  // number of stored rows at which results are written next
+  double written_at_ = 0;         // seconds
 };
 
-Search::Search(const Space& space, Workers& workers, const SearchOptions& options,
-               const SearchCalls& calls)
+RunningSearch::RunningSearch(const Space& space, Workers& workers, const SearchOptions& options,
+                             const SearchCalls& calls)
     : space_(space),
       options_(options),
       calls_(calls),
-      run_(describe(space)),
+      run_(description_of(space)),
       pool_(workers, to_line(Handshake{space.sweep().text, options.facts})),
       workers_(workers.count()) {
   run_.shard = {space.sweep().shard.number, space.sweep().shard.count};
-  run_.fronts = options.aim.front || options.aim.exhaustive;
+  run_.fronts = options.target.front || options.target.exhaustive;
   run_.rows = options.known;
   if (options.results) open_files();
 }
 
-void Search::open_files() {
+void RunningSearch::open_files() {
   std::filesystem::path path = *options_.results;
   path += ".journal";
   journal_ = std::make_unique<Journal>(path, SearchIdentity{run_.sweep, run_.axes});
   try {
     if (options_.resume)
-      take_earlier();
+      take_earlier_rows();
     else
       journal_->check_empty();
   } catch (...) {
@@ -100,18 +101,18 @@ void Search::open_files() {
 }
 
 // Throws trace::TraceError.
-void Search::take_earlier() {
+void RunningSearch::take_earlier_rows() {
   std::vector<CandidateRow> known = std::exchange(run_.rows, {});
   run_.rows = earlier_rows(*options_.results, *journal_, {run_.sweep, run_.axes});
   for (const CandidateRow& row : run_.rows)
     if (static_cast<double>(row.candidate) >= space_.combinations() ||
         row.group != space_.group(row.candidate / space_.schedules()))
-      throw trace::TraceError(fmt::format("{}: candidate {} is none of this sweep",
+      throw trace::TraceError(fmt::format("{}: candidate {} is not a combination of this sweep",
                                           options_.results->string(), row.candidate));
-  // What was killed or took too long may not another time.
+  // A candidate that was killed or took too long gets another chance.
   std::erase_if(run_.rows,
                 [](const CandidateRow& row) { return row.outcome == analysis::Outcome::failed; });
-  // Results do not tell what the bounds of others rest on.
+  // Results do not store which kind of bound a row has.
   for (CandidateRow& row : run_.rows)
     if (row.outcome == analysis::Outcome::open || row.outcome == analysis::Outcome::bounded_away)
       row.basis = analysis::Basis::passes;
@@ -122,74 +123,76 @@ void Search::take_earlier() {
   std::ranges::sort(run_.rows, {}, &CandidateRow::candidate);
 }
 
-void Search::keep(const std::vector<CandidateRow>& rows) {
+void RunningSearch::store(const std::vector<CandidateRow>& rows) {
   if (journal_) journal_->append(rows);
-  kept_ += rows.size();
+  stored_ += rows.size();
 }
 
-void Search::hand_out(Coordinator& coordinator) {
-  std::size_t worker = 0;
-  while (pool_.take_idle(worker)) {
-    const std::optional<Task> task = coordinator.next(worker, now());
-    if (!task) return pool_.release(worker);
-    pool_.send(worker, to_line(*task));
+void RunningSearch::assign_tasks(Coordinator& coordinator) {
+  while (const std::optional<std::size_t> worker = pool_.claim_idle()) {
+    const std::optional<Task> task = coordinator.next(*worker, now());
+    if (!task) return pool_.release(*worker);
+    pool_.send(*worker, to_line(*task));
   }
 }
 
-void Search::take(Coordinator& coordinator, const Workers::Event& event) {
-  if (event.kind == Workers::Event::Kind::lost) return coordinator.lost(event.worker, event.text);
+void RunningSearch::take(Coordinator& coordinator, const Workers::Event& event) {
+  if (event.kind == Workers::Event::Kind::lost)
+    return coordinator.lose_worker(event.worker, event.text);
   try {
-    if (coordinator.answered(event.worker, read_answer(event.text), now()))
+    if (coordinator.take_answer(event.worker, read_answer(event.text), now()))
       return pool_.release(event.worker);
   } catch (const std::runtime_error&) {
-    // No answer at all: as one that is none to the question.
+    // A line that is no answer counts as an answer that does not fit the task.
   }
-  coordinator.lost(event.worker, "it gave no answer that makes sense");
+  coordinator.lose_worker(event.worker, "its answer did not fit its task");
   pool_.dismiss(event.worker);
 }
 
-// People may want to look at what there is; the journal has it anyway.
-void Search::write_now_and_then(Coordinator& coordinator) {
+// Writes results while the search is running, so that users can look at them. The journal has all
+// finished candidates anyway.
+void RunningSearch::write_results_periodically(Coordinator& coordinator) {
   constexpr double pause = 30;  // seconds
-  if (!options_.results || kept_ < next_written_ || now() - written_ < pause) return;
-  analysis::write_results(*options_.results, coordinator.so_far());
-  next_written_ = 2 * kept_;
-  written_ = now();
+  if (!options_.results || stored_ < next_write_ || now() - written_at_ < pause) return;
+  analysis::write_results(*options_.results, coordinator.snapshot());
+  next_write_ = 2 * stored_;
+  written_at_ = now();
 }
 
-bool Search::is_spent(double part) const {
+bool RunningSearch::is_spent(double part) const {
   return (calls_.interrupted && calls_.interrupted()) ||
          (options_.budget_s && now() > part * *options_.budget_s);
 }
 
-void Search::go_on(Coordinator& coordinator, const Batches& batches) {
-  constexpr double look_again = 0.1;  // seconds
-  double shown = -look_again;
+void RunningSearch::work(Coordinator& coordinator, const Batches& batches) {
+  constexpr double poll_interval = 0.1;  // seconds
+  double shown = -poll_interval;
   while (!coordinator.is_done()) {
     if (calls_.interrupted && calls_.interrupted()) return;
-    const double left = options_.budget_s ? *options_.budget_s - now() : look_again;
+    const double left = options_.budget_s ? *options_.budget_s - now() : poll_interval;
     if (left <= 0) return;
-    hand_out(coordinator);
-    if (batches.is_cut_short()) coordinator.leave_rest();
-    for (const Workers::Event& event : pool_.wait(std::min(left, look_again)))
+    assign_tasks(coordinator);
+    if (batches.is_cut_short()) coordinator.stop_assigning();
+    for (const Workers::Event& event : pool_.wait(std::min(left, poll_interval)))
       take(coordinator, event);
-    keep(coordinator.take_final());
-    if (calls_.progress && now() >= shown + look_again) {
+    store(coordinator.take_final());
+    if (calls_.progress && now() >= shown + poll_interval) {
       calls_.progress(coordinator.state(), run_);
       shown = now();
     }
-    write_now_and_then(coordinator);
+    write_results_periodically(coordinator);
   }
 }
 
-analysis::SearchRun Search::run() {
+analysis::SearchRun RunningSearch::run() {
   std::vector<std::uint64_t> known;
   for (const CandidateRow& row : run_.rows) known.push_back(row.candidate);
-  // What is not counted by then is sampled.
-  constexpr double most_counting = 0.5;  // seconds
+  // A space that is not counted by then is sampled.
+  constexpr double max_counting_time = 0.5;  // seconds
   constexpr double part_for_counting = 0.1;
   Batches batches(
-      space_, known, workers_, [&] { return now() > most_counting || is_spent(part_for_counting); },
+      space_, known, workers_,
+      [&] { return now() > max_counting_time || is_spent(part_for_counting); },
       [&] { return is_spent(1); });
   run_.excluded = space_.excluded();
   Coordinator coordinator(
@@ -208,22 +211,22 @@ analysis::SearchRun Search::run() {
              return space_.is_searched(candidate % space_.schedules());
            },
        .floor_s = space_.floor()},
-      options_.aim);
-  std::exception_ptr nobody_left;
+      options_.target);
+  std::exception_ptr no_worker_left;
   try {
-    go_on(coordinator, batches);
+    work(coordinator, batches);
   } catch (const trace::TraceError&) {
-    throw;  // the files cannot be written
+    throw;  // a file cannot be written
   } catch (const std::runtime_error&) {
-    nobody_left = std::current_exception();
+    no_worker_left = std::current_exception();
   }
   coordinator.conclude();
   if (options_.results) {
-    const bool began = !nobody_left || !run_.rows.empty();
-    if (began) analysis::write_results(*options_.results, run_);
+    const bool has_begun = !no_worker_left || !run_.rows.empty();
+    if (has_begun) analysis::write_results(*options_.results, run_);
     journal_->remove();
   }
-  if (nobody_left) std::rethrow_exception(nobody_left);
+  if (no_worker_left) std::rethrow_exception(no_worker_left);
   return std::move(run_);
 }
 
@@ -231,7 +234,7 @@ analysis::SearchRun Search::run() {
 
 analysis::SearchRun run_search(const Space& space, Workers& workers, const SearchOptions& options,
                                const SearchCalls& calls) {
-  return Search(space, workers, options, calls).run();
+  return RunningSearch(space, workers, options, calls).run();
 }
 
 }  // namespace pipewright::search

@@ -14,23 +14,23 @@
 namespace pipewright::search {
 
 struct SearchOptions {
-  std::vector<ClusterFacts> facts;               // that the space was made with
+  std::vector<ClusterFacts> facts;               // facts that the space was made with
   std::optional<std::filesystem::path> results;  // an HDF5 file
-  bool resume = false;                           // with what is there
-  Aim aim;
+  bool resume = false;                           // continue from the results
+  Target target;
   std::optional<double> budget_s;
-  std::vector<analysis::CandidateRow> known = {};  // of candidates of the space, in order
+  std::vector<analysis::CandidateRow> known = {};  // known rows, in order of their candidates
 };
 
 struct SearchCalls {
-  std::function<void(const State&, const analysis::SearchRun&)> progress;  // often
+  std::function<void(const State&, const analysis::SearchRun&)> progress;  // called often
   std::function<bool()> interrupted;
 };
 
-// Has the workers search the space until it is done, the budget is spent, or somebody interrupts.
-// Beside the results, `<results>.journal` has each finished candidate as soon as it is known, until
-// all of them are in the results; with `resume` both are read first. Throws trace::TraceError for
-// what is wrong with these files, and std::runtime_error once no worker is left.
+// Searches the space with the workers until the search is done, the budget is spent, or
+// `interrupted` returns true. `<results>.journal` receives each candidate as soon as it is finished
+// and is deleted once all are in the results; with `resume` both files are read first. Throws
+// trace::TraceError for faults of these files, and std::runtime_error once no worker is left.
 analysis::SearchRun run_search(const Space& space, Workers& workers, const SearchOptions& options,
                                const SearchCalls& calls);
 

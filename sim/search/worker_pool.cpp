@@ -13,8 +13,8 @@ namespace {
 
 using Event = Workers::Event;
 
-constexpr std::uint32_t most_failures = 3;  // to get as far as being ready
-constexpr std::size_t most_losses = 500;    // of each worker, with no answer from anybody between
+constexpr std::uint32_t max_failures = 3;           // restarts of a worker before it is ready
+constexpr std::size_t max_losses_per_worker = 500;  // without an answer of any worker
 
 bool is_answer(const std::string& line) {
   try {
@@ -30,10 +30,10 @@ bool is_answer(const std::string& line) {
 WorkerPool::WorkerPool(Workers& workers, std::string handshake)
     : workers_(workers),
       handshake_(std::move(handshake)),
-      places_(workers.count(), Place::gone),
+      states_(workers.count(), WorkerState::gone),
       failures_(workers.count()),
       gone_(workers.count()) {
-  for (std::size_t worker = 0; worker < places_.size(); ++worker)
+  for (std::size_t worker = 0; worker < states_.size(); ++worker)
     if (workers_.is_alive(worker))
       begin_handshake(worker);
     else
@@ -41,77 +41,77 @@ WorkerPool::WorkerPool(Workers& workers, std::string handshake)
 }
 
 void WorkerPool::begin_handshake(std::size_t worker) {
-  if (places_[worker] == Place::gone) --gone_;
-  places_[worker] = Place::in_handshake;
+  if (states_[worker] == WorkerState::gone) --gone_;
+  states_[worker] = WorkerState::in_handshake;
   workers_.send(worker, handshake_);
 }
 
 void WorkerPool::replace(std::size_t worker) {
-  if (places_[worker] == Place::idle) std::erase(idle_, worker);
-  if (places_[worker] != Place::gone) ++gone_;
-  places_[worker] = Place::gone;
-  if (++failures_[worker] <= most_failures && workers_.restart(worker)) begin_handshake(worker);
+  if (states_[worker] == WorkerState::idle) std::erase(idle_, worker);
+  if (states_[worker] != WorkerState::gone) ++gone_;
+  states_[worker] = WorkerState::gone;
+  if (++failures_[worker] <= max_failures && workers_.restart(worker)) begin_handshake(worker);
 }
 
-bool WorkerPool::take_idle(std::size_t& worker) {
-  if (idle_.empty()) return false;
-  worker = idle_.back();
+std::optional<std::size_t> WorkerPool::claim_idle() {
+  if (idle_.empty()) return std::nullopt;
+  const std::size_t worker = idle_.back();
   idle_.pop_back();
-  places_[worker] = Place::busy;
-  return true;
+  states_[worker] = WorkerState::busy;
+  return worker;
 }
 
 void WorkerPool::release(std::size_t worker) {
-  places_[worker] = Place::idle;
+  states_[worker] = WorkerState::idle;
   idle_.push_back(worker);
 }
 
 void WorkerPool::dismiss(std::size_t worker) {
-  last_loss_ = "it gave no answer that makes sense";
+  last_loss_ = "its answer did not fit its task";
   replace(worker);
 }
 
-// An answer may still be on its way from before the worker was thought lost.
+// A late answer of the lost worker may arrive first and is ignored.
 void WorkerPool::finish_handshake(std::size_t worker, const std::string& line) {
-  HandshakeReply said;
+  HandshakeReply reply;
   try {
-    said = read_handshake_reply(line);
+    reply = read_handshake_reply(line);
   } catch (const std::runtime_error&) {
     if (!is_answer(line)) dismiss(worker);
     return;
   }
-  if (!said.error.empty()) throw config::Error(said.error);
+  if (!reply.error.empty()) throw config::Error(reply.error);
   failures_[worker] = 0;
-  places_[worker] = Place::idle;
+  states_[worker] = WorkerState::idle;
   idle_.push_back(worker);
 }
 
 std::vector<Event> WorkerPool::wait(double seconds) {
-  check_anybody_left();
-  std::vector<Event> news;
+  check_worker_left();
+  std::vector<Event> events;
   for (Event& event : workers_.wait(seconds)) {
-    const Place place = places_[event.worker];
+    const WorkerState state = states_[event.worker];
     if (event.kind == Event::Kind::lost) {
       last_loss_ = event.text;
       ++losses_;
       replace(event.worker);
-      if (place == Place::busy) news.push_back(std::move(event));
-    } else if (place == Place::in_handshake) {
+      if (state == WorkerState::busy) events.push_back(std::move(event));
+    } else if (state == WorkerState::in_handshake) {
       finish_handshake(event.worker, event.text);
-    } else if (place == Place::busy) {
+    } else if (state == WorkerState::busy) {
       losses_ = 0;
-      news.push_back(std::move(event));
+      events.push_back(std::move(event));
     }
   }
-  return news;
+  return events;
 }
 
-void WorkerPool::check_anybody_left() const {
-  if (gone_ == places_.size())
+void WorkerPool::check_worker_left() const {
+  if (gone_ == states_.size())
     throw std::runtime_error(fmt::format("no worker is left; the last was lost: {}", last_loss_));
-  if (losses_ > most_losses * places_.size())
+  if (losses_ > max_losses_per_worker * states_.size())
     throw std::runtime_error(fmt::format(
-        "workers are lost over and over, {} times in a row; the last: {}", losses_, last_loss_));
+        "workers were lost {} times without an answer; the last loss: {}", losses_, last_loss_));
 }
 
 std::vector<ClusterFacts> ask_facts(Workers& workers, const std::string& sweep) {
@@ -127,9 +127,9 @@ std::vector<ClusterFacts> ask_facts(Workers& workers, const std::string& sweep) 
         if (event.worker != worker) continue;
         why = event.text;
         if (event.kind == Workers::Event::Kind::lost) continue;
-        const HandshakeReply said = read_handshake_reply(event.text);
-        if (!said.error.empty()) throw config::Error(said.error);
-        if (said.facts) return *said.facts;
+        const HandshakeReply reply = read_handshake_reply(event.text);
+        if (!reply.error.empty()) throw config::Error(reply.error);
+        if (reply.facts) return *reply.facts;
       }
   }
   throw std::runtime_error(fmt::format("no worker answers: {}", why));

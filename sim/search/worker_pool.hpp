@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,41 +10,41 @@
 
 namespace pipewright::search {
 
-// Workers that are told the sweep before anything else, anew whenever they were lost.
+// Workers that have received the sweep. A lost worker is replaced and receives it again.
 class WorkerPool {
  public:
   WorkerPool(Workers& workers, std::string handshake);
 
-  // One that has nothing to do, and now has; false if there is none.
-  bool take_idle(std::size_t& worker);
+  // Claims an idle worker, if there is one.
+  std::optional<std::size_t> claim_idle();
   void send(std::size_t worker, const std::string& line) { workers_.send(worker, line); }
-  void release(std::size_t worker);  // it has nothing to do
-  // What those that had something to do said, or that they are lost. Throws config::Error for what
-  // is wrong with the sweep, and std::runtime_error once nobody is left.
+  void release(std::size_t worker);  // the worker is idle again
+  // Returns the answers and losses of claimed workers. Throws config::Error for a fault of the
+  // sweep, and std::runtime_error once no worker is left.
   std::vector<Workers::Event> wait(double seconds);
-  // What it said was no answer.
+  // Replaces a claimed worker that gave an invalid answer.
   void dismiss(std::size_t worker);
 
  private:
-  enum class Place : std::uint8_t { in_handshake, idle, busy, gone };
+  enum class WorkerState : std::uint8_t { in_handshake, idle, busy, gone };
 
   void begin_handshake(std::size_t worker);
   void replace(std::size_t worker);
   void finish_handshake(std::size_t worker, const std::string& line);
-  void check_anybody_left() const;
+  void check_worker_left() const;
 
   Workers& workers_;
   std::string handshake_;
-  std::vector<Place> places_;            // by worker
-  std::vector<std::uint32_t> failures_;  // likewise: since it was ready, or at all
+  std::vector<WorkerState> states_;      // by worker
+  std::vector<std::uint32_t> failures_;  // by worker: restarts since it was ready
   std::vector<std::size_t> idle_;
   std::size_t gone_ = 0;
-  std::size_t losses_ = 0;  // since anybody answered
+  std::size_t losses_ = 0;  // since the last answer of any worker
   std::string last_loss_;
 };
 
-// What a sweep's clusters are: a worker knows. Throws config::Error for what is wrong with the
-// sweep, and std::runtime_error if no worker can be made to answer.
+// Asks a worker for the facts of a sweep's clusters. Throws config::Error for a fault of the sweep,
+// and std::runtime_error if no worker answers.
 std::vector<ClusterFacts> ask_facts(Workers& workers, const std::string& sweep);
 
 }  // namespace pipewright::search

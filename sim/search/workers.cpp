@@ -5,7 +5,7 @@
 namespace pipewright::search {
 namespace {
 
-// How the process of a worker ended, with the last line of its standard error.
+// Describes how the process of a worker ended, with the last line of its standard error.
 std::string why_lost(process::Process& process) {
   std::string end = "its process " + process::describe_end(process.end());
   const std::string& errors = process.errors();

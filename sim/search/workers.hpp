@@ -9,28 +9,28 @@
 
 namespace pipewright::search {
 
-// Who evaluates candidates: processes of this machine, or of many. Each worker takes one line at a
-// time and answers with one line.
+// Workers that evaluate candidates: processes on one machine or on many. A worker receives a line
+// and answers with a line before it receives another.
 class Workers {
  public:
   struct Event {
     enum class Kind { answer, lost };
     std::size_t worker = 0;
     Kind kind = Kind::answer;
-    std::string text;  // the answer, or why the worker is lost
+    std::string text;  // the answer, or the reason of the loss
   };
 
   virtual ~Workers() = default;
-  virtual std::size_t count() const = 0;  // they are called 0 to count - 1, lost ones too
+  virtual std::size_t count() const = 0;  // includes lost workers; numbers are 0 to count() - 1
   virtual bool is_alive(std::size_t worker) const = 0;
-  virtual void send(std::size_t worker, const std::string& line) = 0;  // never waits
-  // What happened, after `seconds` at the most.
+  virtual void send(std::size_t worker, const std::string& line) = 0;  // never blocks
+  // Waits at most `seconds` for events and returns them.
   virtual std::vector<Event> wait(double seconds) = 0;
-  // Replaces a lost worker, if that can be; it is told the sweep anew, as those at the start.
+  // Replaces a worker, if that is possible. The new worker needs a handshake.
   virtual bool restart(std::size_t worker) = 0;
 };
 
-// Processes of this machine that run `command`. They end when this one does: at the latest when
+// Processes on this machine that run `command`. They end with this process, at the latest when
 // their standard input ends.
 class LocalWorkers final : public Workers {
  public:
@@ -40,12 +40,12 @@ class LocalWorkers final : public Workers {
   bool is_alive(std::size_t worker) const override;
   void send(std::size_t worker, const std::string& line) override;
   std::vector<Event> wait(double seconds) override;
-  // Also of one that is alive: it is killed.
+  // Kills the worker if it is alive.
   bool restart(std::size_t worker) override;
 
  private:
   std::vector<std::string> command_;
-  std::vector<std::optional<process::Process>> processes_;  // none: it is lost
+  std::vector<std::optional<process::Process>> processes_;  // empty for a lost worker
 };
 
 }  // namespace pipewright::search

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <filesystem>
 #include <span>
 #include <utility>
@@ -22,52 +23,56 @@ using config::Error;
 using config::Origin;
 using config::Value;
 
-struct Divides {
+// A key whose `auto` stands for the divisors of some numbers.
+struct DivisorKey {
   std::string_view key;
-  std::set<std::uint64_t> Known::*numbers;
-  std::string_view needs;  // where there are none
+  std::set<std::uint64_t> AutoFacts::*numbers;
+  std::string_view needs;  // for the error where there are no numbers
 };
-constexpr std::string_view how_many_gpus =
-    "how many GPUs there are: give search.gpus, or a cluster that says it";
-constexpr std::array dividing{
-    Divides{"parallel.tp", &Known::gpus, how_many_gpus},
-    Divides{"parallel.cp", &Known::gpus, how_many_gpus},
-    Divides{"parallel.dp", &Known::gpus, how_many_gpus},
-    Divides{"parallel.pp", &Known::gpus, how_many_gpus},
-    Divides{"devices", &Known::gpus, how_many_gpus},
-    Divides{"parallel.ep", &Known::experts, "a model"},
-    Divides{"parallel.etp", &Known::gpus, how_many_gpus},
-    Divides{"parallel.shard", &Known::gpus, how_many_gpus},
-    Divides{"parallel.replicate", &Known::gpus, how_many_gpus},
-    Divides{"training.microbatch_size", &Known::batches, "global_batch"},
+constexpr std::string_view needs_gpus =
+    "the number of GPUs; give search.gpus, or a cluster that defines it";
+constexpr std::array divisor_keys{
+    DivisorKey{"parallel.tp", &AutoFacts::gpus, needs_gpus},
+    DivisorKey{"parallel.cp", &AutoFacts::gpus, needs_gpus},
+    DivisorKey{"parallel.dp", &AutoFacts::gpus, needs_gpus},
+    DivisorKey{"parallel.pp", &AutoFacts::gpus, needs_gpus},
+    DivisorKey{"devices", &AutoFacts::gpus, needs_gpus},
+    DivisorKey{"parallel.ep", &AutoFacts::experts, "a model"},
+    DivisorKey{"parallel.etp", &AutoFacts::gpus, needs_gpus},
+    DivisorKey{"parallel.shard", &AutoFacts::gpus, needs_gpus},
+    DivisorKey{"parallel.replicate", &AutoFacts::gpus, needs_gpus},
+    DivisorKey{"training.microbatch_size", &AutoFacts::batches, "global_batch"},
 };
 
-// All that a key can be by the table of keys: of a flag, or of a choice that is open by itself.
+// All values of a flag or a choice, which the table of keys lists. Keys inside a schedule or a
+// model are no axes of their own and have none.
 std::span<const std::string_view> choices_of(const config::KeyRow& row) {
   return is_in_whole(row.name) ? std::span<const std::string_view>() : row.value.choices;
 }
 
-// In order, of all the numbers together.
-std::vector<std::string> divisors(const std::set<std::uint64_t>& numbers) {
-  std::set<std::uint64_t> found;
-  for (const std::uint64_t number : numbers)
-    for (std::uint64_t low = 1; low * low <= number; ++low)
-      if (number % low == 0) found.insert({low, number / low});
+std::vector<std::string> texts_of_numbers(const std::set<std::uint64_t>& numbers) {
   std::vector<std::string> texts;
-  for (const std::uint64_t value : found) texts.push_back(std::to_string(value));
+  for (const std::uint64_t number : numbers) texts.push_back(std::to_string(number));
   return texts;
 }
 
-constexpr std::string_view of_domain = "placement.domain";
+// Divisors of any of the numbers, in ascending order.
+std::vector<std::string> divisors(const std::set<std::uint64_t>& numbers) {
+  std::set<std::uint64_t> divisors;
+  for (const std::uint64_t number : numbers)
+    for (std::uint64_t low = 1; low * low <= number; ++low)
+      if (number % low == 0) divisors.insert({low, number / low});
+  return texts_of_numbers(divisors);
+}
 
-// The most of a domain that is a multiple of each power of two: 64 and 72 of 72.
+constexpr std::string_view domain_key = "placement.domain";
+
+// The largest multiple of each power of two that fits in a domain: 64 and 72 for a domain of 72.
 std::vector<std::string> parts_of_domains(const std::set<std::uint64_t>& domains) {
-  std::set<std::uint64_t> found;
+  std::set<std::uint64_t> parts;
   for (const std::uint64_t gpus : domains)
-    for (std::uint64_t unit = 1; unit <= gpus; unit *= 2) found.insert(gpus / unit * unit);
-  std::vector<std::string> texts;
-  for (const std::uint64_t value : found) texts.push_back(std::to_string(value));
-  return texts;
+    for (std::uint64_t unit = 1; unit <= gpus; unit *= 2) parts.insert(gpus / unit * unit);
+  return texts_of_numbers(parts);
 }
 
 Value with_chunks(const Value& name, std::string chunks) {
@@ -78,7 +83,8 @@ Value with_chunks(const Value& name, std::string chunks) {
   return map;
 }
 
-// One chunk would be another schedule, and with as many as layers there is one device.
+// All schedules of the catalog, with each number of chunks that divides the layers, except 1, which
+// would be another schedule, and all layers, which would leave a single device.
 std::vector<Value> whole_catalog(const Value& place, const std::set<std::uint64_t>& layers) {
   std::vector<Value> schedules;
   for (const schedules::Entry& entry : schedules::catalog()) {
@@ -96,8 +102,8 @@ std::vector<Value> whole_catalog(const Value& place, const std::set<std::uint64_
   return schedules;
 }
 
-void append(const Value& schedule, const std::set<std::uint64_t>& layers,
-            std::vector<Value>& schedules) {
+void append_schedules(const Value& schedule, const std::set<std::uint64_t>& layers,
+                      std::vector<Value>& schedules) {
   if (is_auto(schedule)) {
     for (Value& made : whole_catalog(schedule, layers)) schedules.push_back(std::move(made));
     return;
@@ -106,16 +112,15 @@ void append(const Value& schedule, const std::set<std::uint64_t>& layers,
     if (!is_auto(entry.value)) continue;
     check_auto("schedule." + entry.key, entry.value.origin);
     if (layers.empty())
-      throw Error(entry.value.origin,
-                  "schedule.chunks is auto, which needs to know the layers of a model");
+      throw Error(entry.value.origin, "schedule.chunks is auto, which needs the layers of a model");
     for (std::string& chunks : divisors(layers)) {
       schedules.push_back(schedule);
       *find(schedules.back(), entry.key) = make_text(std::move(chunks), entry.value.origin);
     }
     return;
   }
-  const bool name_alone = schedule.entries.size() == 1 && schedule.entries.front().key == "name";
-  schedules.push_back(name_alone ? schedule.entries.front().value : schedule);
+  const bool has_name_only = schedule.entries.size() == 1 && schedule.entries.front().key == "name";
+  schedules.push_back(has_name_only ? schedule.entries.front().value : schedule);
 }
 
 const Value& name_of(const Value& schedule) {
@@ -130,29 +135,29 @@ bool is_of_catalog(const std::string& name) {
 }  // namespace
 
 void check_auto(const std::string& key, const Origin& origin) {
-  std::vector<std::string_view> keys{"schedule", "schedule.chunks", of_domain};
-  for (const Divides& known : dividing) keys.push_back(known.key);
+  std::vector<std::string_view> keys{"schedule", "schedule.chunks", domain_key};
+  for (const DivisorKey& row : divisor_keys) keys.push_back(row.key);
   for (const config::KeyRow& row : scenario_rows())
     if (!choices_of(row).empty()) keys.push_back(row.name);
   if (std::ranges::find(keys, key) != keys.end()) return;
-  throw Error(origin, fmt::format("{} is auto, and nobody knows all that it can be; write "
-                                  "the values, as in [1, 2], or auto for: {}",
+  throw Error(origin, fmt::format("{} is auto, but has no fixed set of values; write the values, "
+                                  "as in [1, 2]; auto is allowed for: {}",
                                   key, fmt::join(keys, ", ")));
 }
 
-std::vector<std::string> auto_values(const std::string& key, const Known& known,
+std::vector<std::string> auto_values(const std::string& key, const AutoFacts& facts,
                                      const Origin& origin) {
   check_auto(key, origin);
-  if (key == of_domain) {
-    if (known.domains.empty())
-      throw Error(origin, fmt::format("{} is auto, which needs to know a cluster", key));
-    return parts_of_domains(known.domains);
+  if (key == domain_key) {
+    if (facts.domains.empty())
+      throw Error(origin, fmt::format("{} is auto, which needs a cluster", key));
+    return parts_of_domains(facts.domains);
   }
-  for (const Divides& by : dividing) {
-    if (by.key != key) continue;
-    if ((known.*by.numbers).empty())
-      throw Error(origin, fmt::format("{} is auto, which needs to know {}", key, by.needs));
-    return divisors(known.*by.numbers);
+  for (const DivisorKey& row : divisor_keys) {
+    if (row.key != key) continue;
+    if ((facts.*row.numbers).empty())
+      throw Error(origin, fmt::format("{} is auto, which needs {}", key, row.needs));
+    return divisors(facts.*row.numbers);
   }
   const auto& rows = scenario_rows();
   const auto choices = choices_of(*std::ranges::find(rows, key, &config::KeyRow::name));
@@ -161,8 +166,8 @@ std::vector<std::string> auto_values(const std::string& key, const Known& known,
 
 std::vector<Value> schedule_values(const OpenPlace& place, const std::set<std::uint64_t>& layers) {
   std::vector<Value> schedules;
-  if (place.automatic) append(make_text("auto", place.origin), layers, schedules);
-  for (const Value& value : place.values) append(value, layers, schedules);
+  if (place.automatic) append_schedules(make_text("auto", place.origin), layers, schedules);
+  for (const Value& value : place.values) append_schedules(value, layers, schedules);
   return without_repeats(std::move(schedules));
 }
 
@@ -176,17 +181,35 @@ std::vector<std::string_view> schedule_names() {
 void check_schedule(const Value& schedule) {
   const Value& name = name_of(schedule);
   if (name.kind != Value::Kind::text || is_auto(name) || !is_of_catalog(name.text)) return;
+  const auto entry = std::ranges::find(schedules::catalog(), name.text, &schedules::Entry::name);
+  if (entry != schedules::catalog().end()) try {
+      return schedules::check_limits(entry->name, parameters_of(schedule));
+    } catch (const schedules::Error& error) {
+      throw Error(schedule.origin, error.what());
+    }
   const std::vector<std::string_view> names = schedule_names();
-  if (std::ranges::find(names, name.text) != names.end()) return;
   throw Error(fmt::format("{} is {}{}allowed: a file, auto, or one of {}",
                           config::subject({name, "schedule"}), config::describe(name),
                           config::did_you_mean(name.text, names), fmt::join(names, ", ")));
 }
 
+schedules::Parameters parameters_of(const Value& schedule) {
+  schedules::Parameters parameters{.devices = 1, .microbatches = 1};
+  for (const schedules::ChoiceInfo& info : schedules::choices) {
+    const Value* const value = find(schedule, info.key);
+    if (value == nullptr) continue;
+    std::uint32_t number = 0;
+    const char* const end = value->text.data() + value->text.size();
+    const auto [rest, fault] = std::from_chars(value->text.data(), end, number);
+    if (fault == std::errc{} && rest == end) parameters.*info.choice = number;
+  }
+  return parameters;
+}
+
 std::string schedule_name(const Value& schedule) {
   const std::string& name = name_of(schedule).text;
-  const bool file = config::is_file(config::schedule_source(name));
-  return file ? std::filesystem::path(name).filename().string() : name;
+  const bool is_file = config::is_file(config::schedule_source(name));
+  return is_file ? std::filesystem::path(name).filename().string() : name;
 }
 
 std::string schedule_label(const Value& schedule) {

@@ -6,39 +6,45 @@
 #include <string_view>
 #include <vector>
 
+#include "schedules/parameters.hpp"
 #include "sim/sweep/open_values.hpp"
 
 namespace pipewright::search {
 
-// What `auto` goes by; of several models, clusters and batches all together.
-struct Known {
-  std::set<std::uint64_t> gpus;  // that a candidate may use
+// Facts from which the values of `auto` follow, of all models, clusters and batches of a sweep.
+struct AutoFacts {
+  std::set<std::uint64_t> gpus;  // allowed numbers of GPUs
   std::set<std::uint64_t> batches;
   std::set<std::uint64_t> layers;
   std::set<std::uint64_t> experts;  // 1: a dense model
   std::set<std::uint64_t> domains;  // GPUs of an NVLink domain
 };
 
-// All that a key can be, under its canonical name. Throws config::Error at `origin` where that is
-// not known.
-std::vector<std::string> auto_values(const std::string& key, const Known& known,
+// All values of a key, given by its canonical name. Throws config::Error at `origin` if the facts
+// are missing.
+std::vector<std::string> auto_values(const std::string& key, const AutoFacts& facts,
                                      const config::Origin& origin);
 
-// Throws config::Error for a key that knows no `auto`.
+// Throws config::Error for a key that does not support `auto`.
 void check_auto(const std::string& key, const config::Origin& origin);
 
-// The schedules of a sweep, with `auto` worked out: a whole catalog, or the chunks that divide the
-// layers of a model. Throws config::Error.
+// The schedules of a sweep. `auto` stands for the whole catalog, or for the numbers of chunks that
+// divide the layers of a model. Throws config::Error.
 std::vector<config::Value> schedule_values(const OpenPlace& place,
                                            const std::set<std::uint64_t>& layers);
 
-// All that are not files.
+// Names of all schedules that are not files.
 std::vector<std::string_view> schedule_names();
 
-// Throws config::Error for a name that the catalog does not have.
+// Throws config::Error for an unknown name, and for choices, such as a number of chunks, that no
+// run can have.
 void check_schedule(const config::Value& schedule);
 
-std::string schedule_name(const config::Value& schedule);   // of a file: the file's
+// Parameters of a schedule of the catalog on one device with one microbatch, with those of its
+// choices that are whole numbers.
+schedules::Parameters parameters_of(const config::Value& schedule);
+
+std::string schedule_name(const config::Value& schedule);   // for a file, the name of the file
 std::string schedule_label(const config::Value& schedule);  // "interleaved-1f1b x4"
 
 }  // namespace pipewright::search

@@ -21,11 +21,11 @@ namespace {
 using config::Error;
 using config::Value;
 
-constexpr std::array<std::string_view, 6> sizes{
+constexpr std::array<std::string_view, 6> size_keys{
     "parallel.tp", "parallel.tp_by_device", "parallel.cp", "parallel.pp", "devices", "parallel.dp"};
 
-// What others are cut by comes first, so that little is begun which comes to nothing; then all
-// else as written.
+// Order of axes: keys on which rules depend come first, so that a walk leaves dead ends early. All
+// other keys follow in the order of the scenario.
 constexpr std::array<std::string_view, 16> first_keys{"cluster",        "gpu",
                                                       "model",          "parallel",
                                                       "parallel.tp",    "parallel.tp_by_device",
@@ -35,63 +35,64 @@ constexpr std::array<std::string_view, 16> first_keys{"cluster",        "gpu",
                                                       "parallel.ep",    "parallel.etp",
                                                       "global_batch",   "training.microbatch_size"};
 
-std::size_t rank(const SweepAxis& axis) {
+std::size_t axis_rank(const SweepAxis& axis) {
   if (axis.info.key == "schedule") return first_keys.size() + 1;
   return static_cast<std::size_t>(std::ranges::find(first_keys, axis.info.key) -
                                   first_keys.begin());
 }
 
-bool is_known(const std::vector<ClusterFacts>& facts) {
+bool is_size_known(const std::vector<ClusterFacts>& facts) {
   return !facts.empty() &&
          std::ranges::all_of(facts, [](const ClusterFacts& cluster) { return cluster.gpus > 0; });
 }
 
-std::vector<std::uint64_t> allowed_gpus(const Sweep& sweep, const std::vector<ClusterFacts>& facts,
-                                        const std::vector<OpenPlace>& places) {
+std::vector<std::uint64_t> allowed_gpu_counts(const Sweep& sweep,
+                                              const std::vector<ClusterFacts>& facts,
+                                              const std::vector<OpenPlace>& places) {
   if (!sweep.gpus.empty()) return {sweep.gpus.begin(), sweep.gpus.end()};
   const bool open = std::ranges::any_of(
       places, [](const OpenPlace& place) { return is_size(place.key) || place.key == "parallel"; });
   std::set<std::uint64_t> counts;
-  if (open && is_known(facts))
+  if (open && is_size_known(facts))
     for (const ClusterFacts& cluster : facts) counts.insert(cluster.gpus);
   return {counts.begin(), counts.end()};
 }
 
 void check_gpus(const Sweep& sweep, const std::vector<ClusterFacts>& facts) {
-  if (sweep.gpus.empty() || !is_known(facts)) return;
+  if (sweep.gpus.empty() || !is_size_known(facts)) return;
   const auto largest = std::ranges::max_element(facts, {}, &ClusterFacts::gpus);
   for (const std::uint32_t gpus : sweep.gpus)
     if (gpus > largest->gpus)
-      throw Error(fmt::format("search.gpus is {}, and {} has {}; allowed: 1 to {}", gpus,
+      throw Error(fmt::format("search.gpus is {}, but {} has {}; allowed: 1 to {}", gpus,
                               largest->name, largest->gpus, largest->gpus));
 }
 
-// Who says each device's tp says how many there are.
+// Refuses a number of devices beside tp_by_device, which sets it already.
 void check_devices(const SweepAxes& axes) {
   constexpr std::string_view key = "parallel.tp_by_device";
   const SweepAxis* const by_device = find_axis(axes.open, key);
   if (by_device == nullptr) return;
   Value rest = axes.scenario;
   at_path(rest, by_device->path) = {};
-  const std::vector<Scalar> others = scalars(rest, "");
+  const std::vector<Scalar> fixed = scalars(rest, "");
   for (const std::string_view count : {"parallel.pp", "devices"})
     if (find_axis(axes.open, count) != nullptr ||
-        std::ranges::find(others, count, &Scalar::key) != others.end())
+        std::ranges::find(fixed, count, &Scalar::key) != fixed.end())
       throw Error(
-          fmt::format("{} says how many devices there are, and so does {}; leave that out, "
-                      "or write both in parallel: {{any_of: [{{pp: 2, tp: 8}}, "
+          fmt::format("{0} and {1} both set the number of devices; leave {1} out, or write both as "
+                      "alternatives, as in parallel: {{any_of: [{{pp: 2, tp: 8}}, "
                       "{{tp_by_device: [8, 4]}}]}}",
                       key, count));
 }
 
-// A dp that nobody writes follows from the GPUs.
+// Adds `dp: auto` where the scenario gives no dp, so that it follows from the number of GPUs.
 void open_dp(Value& scenario) {
   if (find(scenario, "parallel") == nullptr) scenario.entries.push_back({"parallel", {}, {}});
   Value& parallel = *find(scenario, "parallel");
-  const bool given = std::ranges::any_of(parallel.entries, [](const config::Entry& entry) {
+  const bool has_dp = std::ranges::any_of(parallel.entries, [](const config::Entry& entry) {
     return entry.key == "dp" || entry.key == "data" || entry.key == "any_of";
   });
-  if (!given && parallel.kind == Value::Kind::map)
+  if (!has_dp && parallel.kind == Value::Kind::map)
     parallel.entries.push_back({"dp", {}, make_text("auto", parallel.origin)});
 }
 
@@ -101,38 +102,38 @@ std::string label_of(const std::string& key, const Value& value) {
   const Value* const name = value.kind == Value::Kind::map ? find(value, "name") : nullptr;
   if (name != nullptr && name->kind == Value::Kind::text) return name->text;
   if (value.kind != Value::Kind::text) return line_of(value);
-  const bool library = config::is_library_name(value.text, key == "cluster" ? ".xml" : ".yaml");
+  const bool in_library = config::is_library_name(value.text, key == "cluster" ? ".xml" : ".yaml");
   if (key == "model") return config::model_label({value, key});
-  return library ? value.text : std::filesystem::path(value.text).stem().string();
+  return in_library ? value.text : std::filesystem::path(value.text).stem().string();
 }
 
-// A model or GPU as the map of its keys, with a name.
-Value spelled(const config::Field& field, const std::string& name) {
+// Map of the keys of a model or GPU, with a name.
+Value spelled_out(const config::Field& field, const std::string& name) {
   return config::with_name(
       field.name == "model" ? config::model_tree(field) : config::gpu_tree(field), field, name);
 }
 
-// What a map says other than those of the same label: " layers 16".
-std::string differences(const Value& value, const std::vector<const Value*>& others) {
+// Keys of a map that differ among the values with the same label: " layers 16".
+std::string differences(const Value& value, const std::vector<const Value*>& same_label) {
   std::string text;
   for (const config::Entry& entry : value.entries)
-    if (std::ranges::any_of(others, [&](const Value* other) {
-          const Value* const theirs = find(*other, entry.key);
-          return theirs == nullptr || line_of(*theirs) != line_of(entry.value);
+    if (std::ranges::any_of(same_label, [&](const Value* peer) {
+          const Value* const peer_value = find(*peer, entry.key);
+          return peer_value == nullptr || line_of(*peer_value) != line_of(entry.value);
         }))
       text += fmt::format(" {} {}", entry.key, line_of(entry.value));
   return text;
 }
 
-// Short where that tells them apart.
+// Labels of values: short ones where these are distinct, else the whole values.
 std::vector<std::string> labels_of(const std::string& key, const std::vector<Value>& values) {
-  std::map<std::string, std::vector<const Value*>> same;
-  for (const Value& value : values) same[label_of(key, value)].push_back(&value);
+  std::map<std::string, std::vector<const Value*>> by_label;
+  for (const Value& value : values) by_label[label_of(key, value)].push_back(&value);
   std::vector<std::string> labels;
   std::set<std::string> different;
   for (const Value& value : values) {
     const std::string label = label_of(key, value);
-    labels.push_back(label + (is_whole(key) ? differences(value, same[label]) : ""));
+    labels.push_back(label + (is_whole(key) ? differences(value, by_label[label]) : ""));
     different.insert(labels.back());
   }
   if (different.size() < labels.size())
@@ -144,62 +145,62 @@ std::string short_name(std::string_view key) {
   return key == "devices" ? "pp" : std::string(key.substr(key.rfind('.') + 1));
 }
 
-// Where two short names are the same, both are called by their keys.
+// Names axes by the last part of their keys, or by the whole key where that is not unique.
 void name_axes(std::vector<SweepAxis>& axes) {
   for (SweepAxis& axis : axes) {
     const std::string name = short_name(axis.info.key);
-    const auto same = std::ranges::count_if(
-        axes, [&](const SweepAxis& other) { return short_name(other.info.key) == name; });
-    axis.info.name = same == 1 ? name : axis.info.key;
+    const auto count = std::ranges::count_if(
+        axes, [&](const SweepAxis& candidate) { return short_name(candidate.info.key) == name; });
+    axis.info.name = count == 1 ? name : axis.info.key;
   }
 }
 
-class Maker {
+class AxisMaker {
  public:
-  Maker(SweepAxes& axes, std::vector<OpenPlace> places, const std::vector<ClusterFacts>& facts)
+  AxisMaker(SweepAxes& axes, std::vector<OpenPlace> places, const std::vector<ClusterFacts>& facts)
       : axes_(axes), places_(std::move(places)) {
     for (const ClusterFacts& cluster : facts)
-      if (cluster.gpus_per_node > 0) known_.domains.insert(cluster.gpus_per_node);
-    known_.gpus = {axes.gpus.begin(), axes.gpus.end()};
-    for (const OpenPlace& place : places_) read_wholes(place);
-    for (const Scalar& scalar : scalars(axes.scenario, "")) note_batch(scalar);
+      if (cluster.gpus_per_node > 0) facts_.domains.insert(cluster.gpus_per_node);
+    facts_.gpus = {axes.gpus.begin(), axes.gpus.end()};
+    for (const OpenPlace& place : places_) read_models_and_gpus(place);
+    for (const Scalar& scalar : scalars(axes.scenario, "")) add_batch(scalar);
     for (const OpenPlace& place : places_)
       for (const Value& value : place.values)
-        for (const Scalar& scalar : scalars(value, place.key)) note_batch(scalar);
+        for (const Scalar& scalar : scalars(value, place.key)) add_batch(scalar);
   }
 
   void make() {
     for (OpenPlace& place : places_) add(place);
-    std::ranges::stable_sort(axes_.open, {}, rank);
+    std::ranges::stable_sort(axes_.open, {}, axis_rank);
     name_axes(axes_.open);
     name_axes(axes_.fixed);
     axes_.scenario = without_origins(std::move(axes_.scenario));
   }
 
  private:
-  void read_wholes(const OpenPlace& place) {
+  void read_models_and_gpus(const OpenPlace& place) {
     if (place.automatic && is_whole(place.key)) check_auto(place.key, place.origin);
     for (const Value& value : place.values) {
       if (place.key == "gpu") axes_.gpu_types.push_back(config::read_gpu({value, place.key}));
       if (place.key != "model") continue;
       axes_.models.push_back(config::read_model({value, place.key}));
-      known_.layers.insert(axes_.models.back().layers);
-      known_.experts.insert(axes_.models.back().experts ? axes_.models.back().experts->count : 1);
+      facts_.layers.insert(axes_.models.back().layers);
+      facts_.experts.insert(axes_.models.back().experts ? axes_.models.back().experts->count : 1);
     }
   }
 
-  void note_batch(const Scalar& scalar) {
+  void add_batch(const Scalar& scalar) {
     std::uint64_t batch = 0;
     const char* const end = scalar.text.data() + scalar.text.size();
     if (scalar.key == "global_batch" && std::from_chars(scalar.text.data(), end, batch).ptr == end)
-      known_.batches.insert(batch);
+      facts_.batches.insert(batch);
   }
 
   std::vector<Value> values_of(const OpenPlace& place) const {
-    if (place.key == "schedule") return schedule_values(place, known_.layers);
+    if (place.key == "schedule") return schedule_values(place, facts_.layers);
     if (!place.automatic) return place.values;
     std::vector<Value> values;
-    for (std::string& text : auto_values(place.key, known_, place.origin))
+    for (std::string& text : auto_values(place.key, facts_, place.origin))
       values.push_back(make_text(std::move(text), place.origin));
     return values;
   }
@@ -214,7 +215,7 @@ class Maker {
       AxisValue made;
       made.shown = without_origins(values[i]);
       if (place.key == "model" || place.key == "gpu")
-        made.spelled = without_origins(spelled({values[i], place.key}, axis.info.values[i]));
+        made.spelled = without_origins(spelled_out({values[i], place.key}, axis.info.values[i]));
       made.gpus = size_product(scalars(values[i], place.key));
       axis.values.push_back(std::move(made));
     }
@@ -225,45 +226,45 @@ class Maker {
 
   SweepAxes& axes_;
   std::vector<OpenPlace> places_;
-  Known known_;
+  AutoFacts facts_;
 };
 
 }  // namespace
 
-bool is_size(std::string_view key) { return std::ranges::find(sizes, key) != sizes.end(); }
+bool is_size(std::string_view key) { return std::ranges::find(size_keys, key) != size_keys.end(); }
 
 std::uint64_t size_product(const std::vector<Scalar>& scalars) {
-  std::map<std::string_view, double> found;  // the pipeline's devices have two names
+  std::map<std::string_view, double> size_of;  // parallel.pp stands for both names of pp
   for (const Scalar& scalar : scalars) {
     double size = 0;
     const char* const end = scalar.text.data() + scalar.text.size();
     if (is_size(scalar.key) && std::from_chars(scalar.text.data(), end, size).ptr == end)
-      found[scalar.key == "devices" ? "parallel.pp" : std::string_view(scalar.key)] = size;
+      size_of[scalar.key == "devices" ? "parallel.pp" : std::string_view(scalar.key)] = size;
   }
   double product = 1;
-  for (const auto& [key, size] : found) product *= size;
+  for (const auto& [key, size] : size_of) product *= size;
   return static_cast<std::uint64_t>(std::llround(product));
 }
 
 const SweepAxis* find_axis(const std::vector<SweepAxis>& axes, std::string_view key) {
-  const auto found =
+  const auto it =
       std::ranges::find_if(axes, [&](const SweepAxis& axis) { return axis.info.key == key; });
-  return found == axes.end() ? nullptr : &*found;
+  return it == axes.end() ? nullptr : &*it;
 }
 
 SweepAxes make_axes(const Sweep& sweep, const std::vector<ClusterFacts>& facts) {
   SweepAxes axes;
   axes.scenario = sweep.scenario;
-  // What a run writes does not change what it comes to.
+  // Keys of output files do not affect the results.
   std::erase_if(axes.scenario.entries, [](const config::Entry& entry) {
     return entry.key == "output" || entry.key == "output_file" || entry.key == "trace";
   });
   if (find(axes.scenario, "schedule") == nullptr)
     axes.scenario.entries.push_back({"schedule", {}, config::make_text("1f1b", {})});
   check_gpus(sweep, facts);
-  axes.gpus = allowed_gpus(sweep, facts, open_places(axes.scenario));
+  axes.gpus = allowed_gpu_counts(sweep, facts, open_places(axes.scenario));
   if (!axes.gpus.empty()) open_dp(axes.scenario);
-  Maker(axes, open_places(axes.scenario), facts).make();
+  AxisMaker(axes, open_places(axes.scenario), facts).make();
   check_devices(axes);
   return axes;
 }

@@ -16,10 +16,10 @@
 namespace pipewright::search {
 
 struct AxisValue {
-  config::Value shown;                   // as people write it
-  std::optional<config::Value> spelled;  // the same without files to read, for evaluating it
-  std::vector<std::pair<std::size_t, double>> names;  // slots of Names, and what they hold
-  std::uint64_t gpus = 1;  // the product of the parallel sizes that this value sets
+  config::Value shown;                   // as users write it
+  std::optional<config::Value> spelled;  // with the keys of a model or GPU instead of its file
+  std::vector<std::pair<std::size_t, double>> names;  // slots of Names that this value sets
+  std::uint64_t gpus = 1;  // product of the parallel sizes that this value sets
 };
 
 struct SweepAxis {
@@ -28,22 +28,22 @@ struct SweepAxis {
   std::vector<AxisValue> values;
 };
 
-// What a sweep leaves open, and its scenario with the places where values go.
+// The axes of a sweep, and its scenario, in which the paths of axes lead to their values.
 struct SweepAxes {
-  config::Value scenario;              // what is the same for all, as people write it
+  config::Value scenario;              // keys that are the same for all candidates
   std::vector<SweepAxis> open;         // in the order of digits, the schedules last
-  std::vector<SweepAxis> fixed;        // of one value, which stands in the scenario
-  std::vector<std::uint64_t> gpus;     // that candidates may use; empty: as many as they come to
-  std::vector<config::Model> models;   // by value of their axis, if there are any
-  std::vector<config::Gpu> gpu_types;  // likewise
+  std::vector<SweepAxis> fixed;        // axes of one value, which the scenario has
+  std::vector<std::uint64_t> gpus;     // allowed numbers of GPUs; empty: any
+  std::vector<config::Model> models;   // by value of the axis of models, if it exists
+  std::vector<config::Gpu> gpu_types;  // by value of the axis of GPUs, if it exists
 };
 
 SweepAxes make_axes(const Sweep& sweep, const std::vector<ClusterFacts>& facts);
 
-// The axis of a key, or null.
+// Returns the axis of a key, or null.
 const SweepAxis* find_axis(const std::vector<SweepAxis>& axes, std::string_view key);
 
-// Whether a key is a size whose product over tp, cp, pp and dp is the number of GPUs.
+// Whether a key is one of the parallel sizes whose product is the number of GPUs.
 bool is_size(std::string_view key);
 std::uint64_t size_product(const std::vector<Scalar>& scalars);
 

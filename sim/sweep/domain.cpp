@@ -7,14 +7,14 @@
 #include <fmt/ranges.h>
 
 #include "sim/config/text/value.hpp"
+#include "sim/sweep/equivalents.hpp"
 #include "sim/sweep/knowledge.hpp"
-#include "sim/sweep/twins.hpp"
 
 namespace pipewright::search {
 namespace {
 
-// Of axes without which nothing about a rule changes.
-std::vector<std::size_t> axes_of(const Program& program, const SweepAxes& axes) {
+// Indices of the open axes that an expression depends on.
+std::vector<std::size_t> axes_of_program(const Program& program, const SweepAxes& axes) {
   std::vector<std::size_t> result;
   for (std::size_t i = 0; i < axes.open.size(); ++i) {
     const auto& names = axes.open[i].values.front().names;
@@ -25,7 +25,7 @@ std::vector<std::size_t> axes_of(const Program& program, const SweepAxes& axes) 
   return result;
 }
 
-std::optional<Program> miss_of(const Expression& expression, Names& names) {
+std::optional<Program> distance_program(const Expression& expression, Names& names) {
   using Op = Expression::Op;
   if (expression.op < Op::less || expression.op > Op::equal) return std::nullopt;
   Expression difference = expression;
@@ -47,14 +47,14 @@ Rule make_rule(const std::string& text, const config::Origin& origin, const Swee
     rule.program.emplace(expression, names);
     if (rule.program->type() != Type::truth)
       throw ExpressionError(
-          1, fmt::format("it is {}, and a constraint is true or false; compare it, "
+          1, fmt::format("it is {}, but a constraint must be true or false; compare it, "
                          "as in tp <= 8",
                          rule.program->type() == Type::number ? "a number" : "a text"));
-    rule.miss = miss_of(expression, names);
+    rule.distance = distance_program(expression, names);
   } catch (const ExpressionError& error) {
     throw fault_of(rule, error);
   }
-  rule.axes = axes_of(*rule.program, axes);
+  rule.axes = axes_of_program(*rule.program, axes);
   return rule;
 }
 
@@ -71,12 +71,12 @@ Rule gpu_rule(const SweepAxes& axes) {
   return rule;
 }
 
-bool is_open(const SweepAxes& axes, std::string_view key) {
+bool is_axis_open(const SweepAxes& axes, std::string_view key) {
   return find_axis(axes.open, key) != nullptr;
 }
 
-// Those that a cluster has, or else all that it has of them.
-std::vector<std::uint64_t> gpus_on(const ClusterFacts& cluster, const Sweep& sweep) {
+// Allowed numbers of GPUs on a cluster: those of search.gpus that it has, or else all its GPUs.
+std::vector<std::uint64_t> allowed_gpus_on(const ClusterFacts& cluster, const Sweep& sweep) {
   if (sweep.gpus.empty()) return {cluster.gpus};
   std::vector<std::uint64_t> counts;
   for (const std::uint32_t gpus : sweep.gpus)
@@ -84,11 +84,11 @@ std::vector<std::uint64_t> gpus_on(const ClusterFacts& cluster, const Sweep& swe
   return counts;
 }
 
-// How many stages more than layers there may be; none where a partition has other rules. Those with
-// the embedding or the loss need no layer, and modules of multi-token prediction may have stages of
-// their own.
+// Number by which stages may exceed layers, or nothing where the partition sets other limits.
+// Stages with the embedding or the loss need no layer, and modules of multi-token prediction may
+// have stages of their own.
 std::optional<std::uint32_t> spare_stages(const SweepAxes& axes) {
-  if (axes.models.empty() || is_open(axes, "partition")) return std::nullopt;
+  if (axes.models.empty() || is_axis_open(axes, "partition")) return std::nullopt;
   const config::Value* const partition = config::find(axes.scenario, "partition");
   const bool is_even = partition == nullptr || partition->text == "even";
   if (!is_even && partition->text != "ends_less") return std::nullopt;
@@ -97,34 +97,36 @@ std::optional<std::uint32_t> spare_stages(const SweepAxes& axes) {
   return (is_even ? 1 : 2) + extra;
 }
 
-// Those that always are, then the sweep's constraints. Throws config::Error.
+// Rules of every sweep, then the constraints of this one, then those that merge equivalent
+// candidates. Throws config::Error.
 std::vector<Rule> make_rules(const Sweep& sweep, const SweepAxes& axes, Names& names) {
   std::vector<Rule> rules;
   if (!axes.gpus.empty()) rules.push_back(gpu_rule(axes));
-  // Known wherever there is a batch, which microbatches are cut from.
+  // `microbatches` is defined where there is a global batch.
   if (names.definition("microbatches") != nullptr)
     rules.push_back(make_rule("global_batch % (dp * microbatch_size) == 0", {}, axes, names));
-  // What divides the experts of one model need not divide another's.
-  if (is_open(axes, "parallel.ep") && is_open(axes, "model"))
+  // Values of ep come from all models, and need not divide the experts of each.
+  if (is_axis_open(axes, "parallel.ep") && is_axis_open(axes, "model"))
     rules.push_back(make_rule("ep == 1 or experts > 0 and experts % ep == 0", {}, axes, names));
   if (const auto spare = spare_stages(axes))
     rules.push_back(make_rule(fmt::format("pp * chunks <= layers + {}", *spare), {}, axes, names));
-  const std::size_t own = rules.size();
+  const std::size_t first_constraint = rules.size();
   for (const config::Located<std::string>& constraint : sweep.constraints)
     rules.push_back(make_rule(constraint.value, constraint.origin, axes, names));
-  const std::size_t given = rules.size();
-  // Of twins a constraint may leave the other one.
-  for (const TwinRule& twins : twin_rules(axes)) {
-    const SweepAxis* const axis = find_axis(axes.open, twins.key);
-    const bool is_constrained =
-        std::any_of(rules.begin() + std::ptrdiff_t(own), rules.begin() + std::ptrdiff_t(given),
-                    [&](const Rule& rule) {
-                      return std::ranges::any_of(
-                          rule.axes, [&](std::size_t one) { return &axes.open[one] == axis; });
-                    });
-    if (is_constrained) continue;
-    Rule rule = make_rule(twins.condition, {}, axes, names);
-    rule.text = twins.text;
+  const std::size_t end_of_constraints = rules.size();
+  // A constraint on the axis may exclude the candidate that stands for its equivalents.
+  for (const EquivalenceRule& equivalence : equivalence_rules(axes)) {
+    const SweepAxis* const axis = find_axis(axes.open, equivalence.key);
+    const auto depends_on_axis = [&](const Rule& rule) {
+      return std::ranges::any_of(rule.axes,
+                                 [&](std::size_t index) { return &axes.open[index] == axis; });
+    };
+    if (std::any_of(rules.begin() + std::ptrdiff_t(first_constraint),
+                    rules.begin() + std::ptrdiff_t(end_of_constraints), depends_on_axis))
+      continue;
+    Rule rule = make_rule(equivalence.condition, {}, axes, names);
+    rule.text = equivalence.text;
+    rule.merges_equivalents = true;
     rules.push_back(std::move(rule));
   }
   return rules;
@@ -148,15 +150,15 @@ Domain::Domain(const Sweep& sweep, const std::vector<ClusterFacts>& facts)
     combinations *= static_cast<double>(axis.values.size());
   }
   fixed_gpus = size_product(scalars(rest, ""));
-  for (const ClusterFacts& cluster : facts) allowed_gpus.push_back(gpus_on(cluster, sweep));
-  if (allowed_gpus.empty()) allowed_gpus.push_back(gpus_on({}, sweep));
+  for (const ClusterFacts& cluster : facts) allowed_gpus.push_back(allowed_gpus_on(cluster, sweep));
+  if (allowed_gpus.empty()) allowed_gpus.push_back(allowed_gpus_on({}, sweep));
 }
 
 std::string Domain::shown(std::span<const std::uint32_t> digits) const {
   std::string text;
   for (std::size_t i = 0; i < digits.size(); ++i) {
     const analysis::SearchAxis& axis = axes.open[i].info;
-    if (axis.values.size() > 1)  // else it says nothing
+    if (axis.values.size() > 1)
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", axis.name,
                           config::shown(axis.values[digits[i]]));
   }

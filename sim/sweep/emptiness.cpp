@@ -15,62 +15,62 @@
 namespace pipewright::search {
 namespace {
 
-// Values tried for one question; an answer that takes longer is not given.
-constexpr std::uint64_t patience = 3'000'000;
+// Values that a walk may try; a question that needs more stays open.
+constexpr std::uint64_t max_tries = 3'000'000;
 
-std::vector<bool> only(const Domain& domain, const std::vector<std::size_t>& rules) {
+std::vector<bool> active_rules(const Domain& domain, const std::vector<std::size_t>& rules) {
   std::vector<bool> active(domain.rules.size());
   for (const std::size_t rule : rules) active[rule] = true;
   return active;
 }
 
-// Whether a walk by these rules comes to its end. One does not that a rule stops by dividing by 0
-// where rules that are left out would keep it from that.
+// Whether a walk with the active rules comes to its end. It does not if a rule divides by 0 because
+// the rule that guards it is left out.
 bool walks_to_end(const Domain& domain, const std::vector<bool>& active, const Walk::Visit& visit) {
   try {
-    return Walk(domain, active).run(visit, patience);
+    return Walk(domain, active).run(visit, max_tries);
   } catch (const config::Error&) {
     return false;
   }
 }
 
-// Whether it is sure that no combination meets all of these rules.
+// Whether it is certain that no combination meets all of these rules.
 bool contradict(const Domain& domain, const std::vector<std::size_t>& rules) {
-  return walks_to_end(domain, only(domain, rules), [](auto&&...) { return false; });
+  return walks_to_end(domain, active_rules(domain, rules), [](auto&&...) { return false; });
 }
 
-std::string quoted(const Domain& domain, std::size_t rule) {
+std::string quoted_rule(const Domain& domain, std::size_t rule) {
   return fmt::format("`{}`", config::shown(domain.rules[rule].text));
 }
 
-using Rules = std::vector<std::size_t>;
+using RuleSet = std::vector<std::size_t>;
 
-// Sets of rules that contradict each other, of which none may be left out: those of one and two,
-// or else what is left when no more can be left out of all.
-std::vector<Rules> contradictions(const Domain& domain) {
+// Minimal sets of rules that contradict each other: those of one and two rules, or else a single
+// larger one, which is found by leaving out one rule after another.
+std::vector<RuleSet> contradictions(const Domain& domain) {
   const std::size_t count = domain.rules.size();
-  std::vector<Rules> found;
-  std::vector<std::size_t> others;
+  std::vector<RuleSet> sets;
+  std::vector<std::size_t> rest;
   for (std::size_t i = 0; i < count; ++i)
-    contradict(domain, {i}) ? found.push_back({i}) : others.push_back(i);
-  for (std::size_t i = 0; i < others.size(); ++i)
-    for (std::size_t j = i + 1; j < others.size(); ++j)
-      if (contradict(domain, {others[i], others[j]})) found.push_back({others[i], others[j]});
-  if (!found.empty()) return found;
-  for (std::size_t i = others.size(); i-- > 0;) {
-    Rules fewer = others;
+    contradict(domain, {i}) ? sets.push_back({i}) : rest.push_back(i);
+  for (std::size_t i = 0; i < rest.size(); ++i)
+    for (std::size_t j = i + 1; j < rest.size(); ++j)
+      if (contradict(domain, {rest[i], rest[j]})) sets.push_back({rest[i], rest[j]});
+  if (!sets.empty()) return sets;
+  for (std::size_t i = rest.size(); i-- > 0;) {
+    RuleSet fewer = rest;
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-    if (contradict(domain, fewer)) others = fewer;
+    if (contradict(domain, fewer)) rest = fewer;
   }
-  return {others};
+  return {rest};
 }
 
-// How far a candidate is from what a rule asks for.
-double miss(const Domain& domain, const Rule& rule, std::span<const double> names) {
-  if (rule.program && !rule.miss) return 0;
-  if (rule.miss) try {
-      return std::abs((*rule.miss)(names));
-    } catch (const ExpressionError&) {  // it divides by 0 where others keep it from
+// Distance of a combination from one that meets a rule.
+double distance_to_rule(const Domain& domain, const Rule& rule, std::span<const double> names) {
+  if (rule.program && !rule.distance) return 0;
+  if (rule.distance) try {
+      return std::abs((*rule.distance)(names));
+    } catch (const ExpressionError&) {  // it divides by 0, as the rule that guards it is not met
       return std::numeric_limits<double>::max();
     }
   double gpus = static_cast<double>(domain.fixed_gpus);
@@ -81,46 +81,46 @@ double miss(const Domain& domain, const Rule& rule, std::span<const double> name
   return nearest;
 }
 
-// What comes back when one rule is left out.
-struct Relaxed {
+// The candidates that exist when one rule is left out.
+struct Relaxation {
   std::uint64_t candidates = 0;
-  bool all = false;  // counted to the end
-  double miss = std::numeric_limits<double>::infinity();
-  std::vector<std::uint32_t> nearest;  // digits of all axes
+  bool is_complete = false;  // all candidates are counted
+  double distance = std::numeric_limits<double>::infinity();
+  std::vector<std::uint32_t> nearest;  // value of each axis of the nearest candidate
 };
 
-Relaxed without(const Domain& domain, std::size_t left_out) {
+Relaxation relax(const Domain& domain, std::size_t left_out) {
   std::vector<bool> active(domain.rules.size(), true);
   active[left_out] = false;
-  Relaxed relaxed;
+  Relaxation relaxed;
   std::vector<double> names = domain.names.values();
   const auto set = [&](std::size_t axis, std::uint32_t value) {
     for (const auto& [slot, number] : domain.open()[axis].values[value].names) names[slot] = number;
   };
   const auto consider = [&](std::span<const std::uint32_t> layout, std::uint32_t schedule) {
     set(domain.schedule_axis(), schedule);
-    const double far = miss(domain, domain.rules[left_out], names);
-    if (far >= relaxed.miss) return;
-    relaxed.miss = far;
+    const double distance = distance_to_rule(domain, domain.rules[left_out], names);
+    if (distance >= relaxed.distance) return;
+    relaxed.distance = distance;
     relaxed.nearest.assign(layout.begin(), layout.end());
     relaxed.nearest.push_back(schedule);
   };
-  relaxed.all = walks_to_end(domain, active,
-                             [&](std::uint64_t, std::span<const std::uint32_t> layout,
-                                 std::span<const std::uint32_t> schedules) {
-                               for (std::size_t axis = 0; axis < layout.size(); ++axis)
-                                 set(axis, layout[axis]);
-                               for (const std::uint32_t schedule : schedules)
-                                 consider(layout, schedule);
-                               relaxed.candidates += schedules.size();
-                               return true;
-                             });
+  relaxed.is_complete = walks_to_end(domain, active,
+                                     [&](std::uint64_t, std::span<const std::uint32_t> layout,
+                                         std::span<const std::uint32_t> schedules) {
+                                       for (std::size_t axis = 0; axis < layout.size(); ++axis)
+                                         set(axis, layout[axis]);
+                                       for (const std::uint32_t schedule : schedules)
+                                         consider(layout, schedule);
+                                       relaxed.candidates += schedules.size();
+                                       return true;
+                                     });
   return relaxed;
 }
 
-std::string conflict_text(const Domain& domain, const Rules& rules) {
+std::string conflict_text(const Domain& domain, const RuleSet& rules) {
   std::vector<std::string> texts;
-  for (const std::size_t rule : rules) texts.push_back(quoted(domain, rule));
+  for (const std::size_t rule : rules) texts.push_back(quoted_rule(domain, rule));
   if (rules.size() == 1) return fmt::format("no combination meets {}", texts.front());
   return fmt::format("no combination meets {}{}", rules.size() == 2 ? "both " : "all of ",
                      fmt::join(texts, " and "));
@@ -130,20 +130,21 @@ std::string conflict_text(const Domain& domain, const Rules& rules) {
 
 std::string why_empty(const Domain& domain) {
   if (domain.rules.empty()) return "the sweep has no combinations";
-  std::string text = fmt::format("none of {:.15g} combinations is left", domain.combinations);
-  for (const Rules& rules : contradictions(domain)) text += "\n  " + conflict_text(domain, rules);
+  std::string text =
+      fmt::format("no candidate: the rules exclude all {:.15g} combinations", domain.combinations);
+  for (const RuleSet& rules : contradictions(domain)) text += "\n  " + conflict_text(domain, rules);
   bool single = false;
   for (std::size_t rule = 0; rule < domain.rules.size(); ++rule) {
-    const Relaxed relaxed = without(domain, rule);
+    const Relaxation relaxed = relax(domain, rule);
     if (relaxed.candidates == 0) continue;
     single = true;
-    text += fmt::format("\n  without {} {}{} candidate{}, such as {}", quoted(domain, rule),
-                        relaxed.all ? "" : "more than ", relaxed.candidates,
+    text += fmt::format("\n  without {} {}{} candidate{}, such as {}", quoted_rule(domain, rule),
+                        relaxed.is_complete ? "" : "more than ", relaxed.candidates,
                         relaxed.candidates == 1 ? " remains" : "s remain",
                         domain.shown(relaxed.nearest));
   }
   if (!single && domain.rules.size() > 1)
-    text += "\n  leaving out a single one of the rules brings none back";
+    text += "\n  leaving out any single rule brings no candidate back";
   return text;
 }
 

@@ -6,8 +6,8 @@
 
 namespace pipewright::search {
 
-// Of a domain whose rules leave nothing: which of them contradict each other, and what the nearest
-// candidate is if one of them is left out.
+// Explains why a domain has no candidates: the rules that contradict each other, and the nearest
+// candidate that exists when a single rule is left out.
 std::string why_empty(const Domain& domain);
 
 }  // namespace pipewright::search

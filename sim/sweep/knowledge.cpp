@@ -27,31 +27,33 @@ Type type_of(std::string_view text) {
   return number_in(text) ? Type::number : Type::text;
 }
 
-// Whose keys have a value for each map.
+// Whether a key holds a list of maps, so that the keys of these maps have several values.
 bool is_list_of_maps(std::string_view key) {
   const auto row = std::ranges::find(scenario_rows(), key, &config::KeyRow::name);
   return row != scenario_rows().end() && row->value.list &&
          row->value.type == config::ValueType::map;
 }
 
-// Constraints speak of single values without units, whether or not a sweep gives them.
+// Whether constraints may use a key: single values without units, whether or not the sweep sets
+// them.
 bool has_name(const config::KeyRow& row) {
   using config::ValueType;
   const ValueType type = row.value.type;
-  const bool plain = type == ValueType::flag || type == ValueType::choice ||
-                     (type == ValueType::count && !row.value.list) || type == ValueType::number;
+  const bool is_plain = type == = ValueType::flag || type == ValueType::choice ||
+                                  (type == ValueType::count && !row.value.list) ||
+                                  type == ValueType::number;
   const std::size_t dot = row.name.rfind('.');
   const bool in_list = dot != std::string::npos && is_list_of_maps(row.name.substr(0, dot));
   // The table's `devices` is pp, and the model has a sequence of its own.
-  return plain && !in_list && !is_in_whole(row.name) && row.name != "devices" &&
+  return is_plain && !in_list && !is_in_whole(row.name) && row.name != "devices" &&
          !row.name.starts_with("goodput.") && row.name != "training.sequence";
 }
 
-// Other keys than `devices` go by themselves.
+// Key under which constraints know a key of the scenario.
 std::string name_key(const std::string& key) { return key == "devices" ? "parallel.pp" : key; }
 
-// What a sweep knows besides the keys of its scenario.
-struct Facts {
+// Facts about the values of a sweep besides the keys of its scenario.
+struct SweepFacts {
   const Sweep& sweep;
   const std::vector<ClusterFacts>& clusters;
   const SweepAxes& axes;
@@ -60,7 +62,7 @@ struct Facts {
   ClusterFacts cluster(std::size_t i) const {
     return i < clusters.size() ? clusters[i] : ClusterFacts{};
   }
-  // The label of a value of a whole axis, open or fixed.
+  // Label of a value of an open or fixed axis.
   std::optional<double> label(std::string_view key, std::size_t i) const {
     const SweepAxis* const open = find_axis(axes.open, key);
     const SweepAxis* const axis = open != nullptr ? open : find_axis(axes.fixed, key);
@@ -68,59 +70,59 @@ struct Facts {
   }
 };
 
-std::optional<double> known(double number) {
+std::optional<double> if_positive(double number) {
   return number > 0 ? std::optional(number) : std::nullopt;
 }
 
-std::optional<double> cluster_label(const Facts& facts, std::size_t i) {
+std::optional<double> cluster_label(const SweepFacts& facts, std::size_t i) {
   return facts.label("cluster", i);
 }
 
-std::optional<double> gpus_per_node(const Facts& facts, std::size_t i) {
-  return known(facts.cluster(i).gpus_per_node);
+std::optional<double> gpus_per_node(const SweepFacts& facts, std::size_t i) {
+  return if_positive(facts.cluster(i).gpus_per_node);
 }
 
-std::optional<double> nodes(const Facts& facts, std::size_t i) {
+std::optional<double> nodes(const SweepFacts& facts, std::size_t i) {
   const ClusterFacts cluster = facts.cluster(i);
   if (cluster.gpus == 0 || cluster.gpus_per_node == 0) return std::nullopt;
   return (cluster.gpus + cluster.gpus_per_node - 1) / cluster.gpus_per_node;
 }
 
-std::optional<double> gpu_label(const Facts& facts, std::size_t i) {
+std::optional<double> gpu_label(const SweepFacts& facts, std::size_t i) {
   if (!facts.axes.gpu_types.empty()) return facts.label("gpu", i);
   const std::string type = facts.cluster(i).gpu;
   return type.empty() ? std::nullopt : std::optional(facts.names.number_of(type));
 }
 
-std::optional<double> memory_gib(const Facts& facts, std::size_t i) {
+std::optional<double> memory_gib(const SweepFacts& facts, std::size_t i) {
   if (facts.sweep.memory) return static_cast<double>(*facts.sweep.memory) / gib;
   const std::vector<config::Gpu>& types = facts.axes.gpu_types;
-  return known(static_cast<double>(types.empty() ? facts.cluster(i).memory : types[i].memory) /
-               gib);
+  return if_positive(
+      static_cast<double>(types.empty() ? facts.cluster(i).memory : types[i].memory) / gib);
 }
 
-std::optional<double> model_label(const Facts& facts, std::size_t i) {
+std::optional<double> model_label(const SweepFacts& facts, std::size_t i) {
   return facts.label("model", i);
 }
 
 template <auto member>
-std::optional<double> of_model(const Facts& facts, std::size_t i) {
+std::optional<double> model_fact(const SweepFacts& facts, std::size_t i) {
   if (i >= facts.axes.models.size()) return std::nullopt;
   return static_cast<double>(facts.axes.models[i].*member);
 }
 
-std::optional<double> experts(const Facts& facts, std::size_t i) {
+std::optional<double> expert_count(const SweepFacts& facts, std::size_t i) {
   if (i >= facts.axes.models.size()) return std::nullopt;
   const auto& experts = facts.axes.models[i].experts;
   return experts ? experts->count : 0;
 }
 
-std::optional<double> schedule(const Facts& facts, std::size_t i) {
+std::optional<double> schedule_number(const SweepFacts& facts, std::size_t i) {
   return facts.names.number_of(schedule_name(facts.axes.open.back().values[i].shown));
 }
 
-// As given, or as many as the schedule has otherwise.
-std::optional<double> chunks(const Facts& facts, std::size_t i) {
+// Number of chunks that a schedule sets, or the usual number of its family.
+std::optional<double> chunk_count(const SweepFacts& facts, std::size_t i) {
   const config::Value& schedule = facts.axes.open.back().values[i].shown;
   const config::Value* const chunks = find(schedule, "chunks");
   if (chunks != nullptr) return number_in(chunks->text).value_or(1);
@@ -131,41 +133,41 @@ std::optional<double> chunks(const Facts& facts, std::size_t i) {
   return entry->placement({.devices = devices}).stages() / devices;
 }
 
-// A name that is no key of the table: each value of an axis says what it is.
+// A name that is not a scenario key: its value follows from the value of an axis.
 struct FactName {
   std::string_view axis;
   std::string_view name;
   Type type;
-  std::optional<double> (*value)(const Facts&, std::size_t);  // by the axis's i-th value
-  std::string_view unknown;                                   // why there may be none
+  std::optional<double> (*value)(const SweepFacts&, std::size_t);  // for the axis's i-th value
+  std::string_view unknown;                                        // why there may be no value
 };
 
-constexpr std::string_view no_cluster = "no cluster says it";
-constexpr std::string_view no_memory = "neither search.memory nor a cluster says it";
-constexpr std::string_view no_model = "there is no model";
+constexpr std::string_view needs_cluster = "no cluster defines it";
+constexpr std::string_view needs_memory = "neither search.memory nor a cluster defines it";
+constexpr std::string_view needs_model = "the sweep has no model";
 
-// The axis `gpu` is that of the clusters where the scenario names no GPU. The name `sequence` is
-// that of training.sequence where that is given.
+// Where the scenario names no GPU, the values for `gpu` follow from the axis of clusters. Where the
+// sweep sets training.sequence, the name `sequence` is that key.
 constexpr std::array fact_names{
-    FactName{"cluster", "cluster", Type::text, cluster_label, no_cluster},
-    FactName{"cluster", "gpus_per_node", Type::number, gpus_per_node, no_cluster},
-    FactName{"cluster", "nodes", Type::number, nodes, no_cluster},
-    FactName{"gpu", "gpu", Type::text, gpu_label, no_cluster},
-    FactName{"gpu", "memory_gib", Type::number, memory_gib, no_memory},
-    FactName{"model", "model", Type::text, model_label, no_model},
-    FactName{"model", "layers", Type::number, of_model<&config::Model::layers>, no_model},
-    FactName{"model", "hidden", Type::number, of_model<&config::Model::hidden>, no_model},
-    FactName{"model", "heads", Type::number, of_model<&config::Model::heads>, no_model},
-    FactName{"model", "kv_heads", Type::number, of_model<&config::Model::kv_heads>, no_model},
-    FactName{"model", "experts", Type::number, experts, no_model},
-    FactName{"model", "sequence", Type::number, of_model<&config::Model::sequence>, no_model},
-    FactName{"schedule", "schedule", Type::text, schedule, {}},
-    FactName{"schedule", "chunks", Type::number, chunks, {}},
+    FactName{"cluster", "cluster", Type::text, cluster_label, needs_cluster},
+    FactName{"cluster", "gpus_per_node", Type::number, gpus_per_node, needs_cluster},
+    FactName{"cluster", "nodes", Type::number, nodes, needs_cluster},
+    FactName{"gpu", "gpu", Type::text, gpu_label, needs_cluster},
+    FactName{"gpu", "memory_gib", Type::number, memory_gib, needs_memory},
+    FactName{"model", "model", Type::text, model_label, needs_model},
+    FactName{"model", "layers", Type::number, model_fact<&config::Model::layers>, needs_model},
+    FactName{"model", "hidden", Type::number, model_fact<&config::Model::hidden>, needs_model},
+    FactName{"model", "heads", Type::number, model_fact<&config::Model::heads>, needs_model},
+    FactName{"model", "kv_heads", Type::number, model_fact<&config::Model::kv_heads>, needs_model},
+    FactName{"model", "experts", Type::number, expert_count, needs_model},
+    FactName{"model", "sequence", Type::number, model_fact<&config::Model::sequence>, needs_model},
+    FactName{"schedule", "schedule", Type::text, schedule_number, {}},
+    FactName{"schedule", "chunks", Type::number, chunk_count, {}},
 };
 
-class Maker {
+class NameMaker {
  public:
-  Maker(const Sweep& sweep, const std::vector<ClusterFacts>& facts, SweepAxes& axes)
+  NameMaker(const Sweep& sweep, const std::vector<ClusterFacts>& facts, SweepAxes& axes)
       : axes_(axes), facts_{sweep, facts, axes, names_} {}
 
   Names make() {
@@ -178,54 +180,54 @@ class Maker {
       if (const auto slot = names_.find(scalar.key))
         names_.values()[*slot] = number_of(scalar.text, names_[*slot].type);
     for (SweepAxis& axis : axes_.open)
-      if (!is_whole(axis.info.key)) tell_texts(axis);
-    // A batch deals out over replicas and microbatches.
+      if (!is_whole(axis.info.key)) add_key_names(axis);
+    // A global batch is divided over replicas and microbatches.
     if (types_.contains("global_batch") && !types_.contains("microbatches"))
       names_.define("microbatches", "global_batch / (dp * microbatch_size)");
     names_.define("gpus", "tp * cp * pp * dp");
-    for (const FactName& name : fact_names) tell(name);
-    list_texts();
+    for (const FactName& name : fact_names) add_fact_name(name);
+    list_schedules();
     return std::move(names_);
   }
 
  private:
-  // What stands in the scenario outside of open places.
+  // Collects the keys of the scenario and of open axes, with their types.
   void collect() {
     config::Value scenario = axes_.scenario;
     for (const SweepAxis& axis : axes_.open) at_path(scenario, axis.path) = {};
     for (const SweepAxis& axis : axes_.fixed)
       if (is_whole(axis.info.key)) at_path(scenario, axis.path) = {};
     fixed_ = scalars(scenario, "");
-    for (Scalar& scalar : fixed_) note(scalar);
+    for (Scalar& scalar : fixed_) note_type(scalar);
     for (const SweepAxis& axis : axes_.open)
       if (!is_whole(axis.info.key))
         for (const AxisValue& value : axis.values)
-          for (Scalar& scalar : texts_of(axis, value)) note(scalar);
+          for (Scalar& scalar : scalars_of_value(axis, value)) note_type(scalar);
   }
 
-  static std::vector<Scalar> texts_of(const SweepAxis& axis, const AxisValue& value) {
-    // A list is no scalar, but may be told by its text.
+  static std::vector<Scalar> scalars_of_value(const SweepAxis& axis, const AxisValue& value) {
+    // A list is no scalar; constraints compare it as a text.
     std::vector<Scalar> texts = scalars(value.shown, axis.info.key);
     if (value.shown.kind == config::Value::Kind::list)
       texts.push_back({axis.info.key, line_of(value.shown)});
     return texts;
   }
 
-  // Of several kinds of texts under one key all are texts.
-  void note(Scalar& scalar) {
+  // A key whose values have different types is a text.
+  void note_type(Scalar& scalar) {
     scalar.key = name_key(scalar.key);
     const Type type = type_of(scalar.text);
-    const auto [place, is_new] = types_.try_emplace(scalar.key, type);
-    if (!is_new && place->second != type) place->second = Type::text;
+    const auto [position, is_new] = types_.try_emplace(scalar.key, type);
+    if (!is_new && position->second != type) position->second = Type::text;
   }
 
   void add_key(const config::KeyRow& row) {
-    const bool given = types_.contains(row.name);
-    // May be defined by others instead.
-    if (row.name == "microbatches" && !given && types_.contains("global_batch")) return;
+    const bool is_set = types_.contains(row.name);
+    // make() defines it by other names then.
+    if (row.name == "microbatches" && !is_set && types_.contains("global_batch")) return;
     const std::string value(row.info.default_value);
     const Type type = value.empty() ? Type::number : type_of(value);
-    const std::string why = given || !value.empty() ? "" : "the sweep does not give it";
+    const std::string why = is_set || !value.empty() ? "" : "the sweep does not set it";
     Name name{std::string(row.info.name), row.name, type, why, {}};
     if (row.value.type == config::ValueType::choice && !row.value.list)
       name.texts = {row.value.choices.begin(), row.value.choices.end()};
@@ -238,22 +240,22 @@ class Maker {
     return number_in(text).value_or(0);
   }
 
-  void tell_texts(SweepAxis& axis) {
-    std::map<std::size_t, double> usual_values;
+  void add_key_names(SweepAxis& axis) {
+    std::map<std::size_t, double> default_values;
     for (const AxisValue& value : axis.values)
-      for (const Scalar& scalar : texts_of(axis, value))
+      for (const Scalar& scalar : scalars_of_value(axis, value))
         if (const auto slot = names_.find(name_key(scalar.key)))
-          usual_values[*slot] = names_.values()[*slot];
+          default_values[*slot] = names_.values()[*slot];
     for (AxisValue& value : axis.values) {
-      std::map<std::size_t, double> values = usual_values;
-      for (const Scalar& scalar : texts_of(axis, value))
+      std::map<std::size_t, double> values = default_values;
+      for (const Scalar& scalar : scalars_of_value(axis, value))
         if (const auto slot = names_.find(name_key(scalar.key)))
           values[*slot] = number_of(scalar.text, names_[*slot].type);
       value.names.assign(values.begin(), values.end());
     }
   }
 
-  void tell(const FactName& row) {
+  void add_fact_name(const FactName& row) {
     const bool of_cluster = row.axis == "gpu" && axes_.gpu_types.empty();
     SweepAxis* axis = nullptr;
     for (SweepAxis& open : axes_.open)
@@ -272,20 +274,20 @@ class Maker {
       axis->values[i].names.emplace_back(slot, values[i]);
   }
 
-  // What these can be at all, whether or not it is in this sweep.
-  void list_texts() {
+  // Lists every schedule that constraints may name, whether or not the sweep has it.
+  void list_schedules() {
     std::vector<std::string>& schedules = names_[*names_.find("schedule")].texts;
-    const auto list = [&](std::string name) {
+    const auto add = [&](std::string name) {
       if (std::ranges::find(schedules, name) == schedules.end())
         schedules.push_back(std::move(name));
     };
-    for (const std::string_view name : schedule_names()) list(std::string(name));
-    for (const AxisValue& value : axes_.open.back().values) list(schedule_name(value.shown));
+    for (const std::string_view name : schedule_names()) add(std::string(name));
+    for (const AxisValue& value : axes_.open.back().values) add(schedule_name(value.shown));
   }
 
   SweepAxes& axes_;
   Names names_;
-  Facts facts_;
+  SweepFacts facts_;
   std::vector<Scalar> fixed_;
   std::map<std::string, Type> types_;
 };
@@ -293,7 +295,7 @@ class Maker {
 }  // namespace
 
 Names make_names(const Sweep& sweep, const std::vector<ClusterFacts>& facts, SweepAxes& axes) {
-  return Maker(sweep, facts, axes).make();
+  return NameMaker(sweep, facts, axes).make();
 }
 
 }  // namespace pipewright::search

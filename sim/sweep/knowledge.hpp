@@ -7,8 +7,8 @@
 
 namespace pipewright::search {
 
-// The names that the constraints of a sweep may use. The values of open axes are told which names
-// they set; what fixed ones and the scenario say is what the names hold at first.
+// Makes the names that the constraints of a sweep may use, with the values that the scenario and
+// fixed axes give them. Adds to each value of an open axis the names that it sets.
 Names make_names(const Sweep& sweep, const std::vector<ClusterFacts>& facts, SweepAxes& axes);
 
 }  // namespace pipewright::search

@@ -20,16 +20,16 @@ using config::Value;
 
 struct Amount {
   double value = 0;
-  std::string_view unit;  // what follows the number and its scale
+  std::string_view unit;  // the text after the number and its scale
 };
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_leading_spaces(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   return text;
 }
 
-// "2T tokens", "300 B", "1.2M tokens/s".
-std::optional<Amount> amount(std::string_view text) {
+// Reads a positive number with a scale and a unit: "2T tokens", "300 B", "1.2M tokens/s".
+std::optional<Amount> read_amount(std::string_view text) {
   struct Scale {
     char letter;
     double factor;
@@ -39,12 +39,12 @@ std::optional<Amount> amount(std::string_view text) {
   const char* const end = text.data() + text.size();
   const auto [rest, code] = std::from_chars(text.data(), end, result.value);
   if (code != std::errc{} || !std::isfinite(result.value) || result.value <= 0) return std::nullopt;
-  std::string_view unit = trimmed({rest, end});
+  std::string_view unit = without_leading_spaces({rest, end});
   const auto ends = [](std::string_view word) { return word.size() == 1 || word[1] == ' '; };
   for (const Scale& scale : scales)
     if (!unit.empty() && unit.front() == scale.letter && ends(unit)) {
       result.value *= scale.factor;
-      unit = trimmed(unit.substr(1));
+      unit = without_leading_spaces(unit.substr(1));
       break;
     }
   result.unit = unit;
@@ -52,49 +52,50 @@ std::optional<Amount> amount(std::string_view text) {
 }
 
 void read_floor(const Field& field, Objective& objective) {
-  constexpr std::string_view allowed =
-      "the least throughput, such as 1.2M tokens/s or 200 samples/s";
-  const auto found = amount(read_text(field, allowed));
-  if (!found) throw wrong(field, allowed);
+  constexpr std::string_view allowed = "a throughput, such as 1.2M tokens/s or 200 samples/s";
+  const auto parsed = read_amount(read_text(field, allowed));
+  if (!parsed) throw wrong(field, allowed);
   constexpr std::array<std::string_view, 3> tokens{"", "tokens", "tokens/s"};
-  objective.floor_in_samples = found->unit == "samples" || found->unit == "samples/s";
-  if (!objective.floor_in_samples && std::ranges::find(tokens, found->unit) == tokens.end())
+  objective.floor_in_samples = parsed->unit == "samples" || parsed->unit == "samples/s";
+  if (!objective.floor_in_samples && std::ranges::find(tokens, parsed->unit) == tokens.end())
     throw wrong(field, allowed);
   objective.kind = Objective::Kind::memory;
-  objective.floor = found->value;
+  objective.floor = parsed->value;
 }
 
 void read_seeds(const Field& field, Objective& objective) {
   constexpr std::string_view allowed = "a number of seeds, such as 20 or 20 seeds";
-  constexpr double most = 10'000;
-  const auto found = amount(read_text(field, allowed));
-  if (!found || (!found->unit.empty() && found->unit != "seeds") || found->value > most ||
-      found->value != std::floor(found->value))
+  constexpr double max_seeds = 10'000;
+  const auto parsed = read_amount(read_text(field, allowed));
+  if (!parsed || (!parsed->unit.empty() && parsed->unit != "seeds") || parsed->value > max_seeds ||
+      parsed->value != std::floor(parsed->value))
     throw wrong(field, allowed);
   objective.kind = Objective::Kind::tokens_a_day;
-  objective.seeds = static_cast<std::uint32_t>(found->value);
+  objective.seeds = static_cast<std::uint32_t>(parsed->value);
 }
 
-constexpr std::array table{
-    Key<Objective>{{.name = "time_to_train", .help = "seconds for so many tokens"},
+constexpr std::array objective_table{
+    Key<Objective>{{.name = "time_to_train", .help = "time to train on this number of tokens"},
                    [](const Field& f, Objective& o) {
                      o.kind = Objective::Kind::time_to_train;
                      o.tokens = read_tokens(f);
                    }},
-    Key<Objective>{{.name = "price", .help = "of a GPU-hour; beside it: tokens"}, read_price},
-    Key<Objective>{{.name = "tokens", .help = "that the price is for"},
+    Key<Objective>{{.name = "price", .help = "price of a GPU-hour; needs tokens"}, read_price},
+    Key<Objective>{{.name = "tokens", .help = "number of tokens that the price is for"},
                    [](const Field& f, Objective& o) { o.tokens = read_tokens(f); }},
-    Key<Objective>{{.name = "memory", .help = "the least, at a throughput of so much"}, read_floor},
-    Key<Objective>{{.name = "tokens_a_day", .help = "of weeks, under so many seeds"}, read_seeds},
+    Key<Objective>{{.name = "memory", .help = "least memory at this throughput"}, read_floor},
+    Key<Objective>{{.name = "tokens_a_day",
+                    .help = "tokens per day of a goodput run, mean over this number of seeds"},
+                   read_seeds},
 };
 
 }  // namespace
 
 double read_tokens(const Field& field) {
   constexpr std::string_view allowed = "a number of tokens, such as 2T, 300B tokens or 3e11";
-  const auto found = amount(read_text(field, allowed));
-  if (!found || (!found->unit.empty() && found->unit != "tokens")) throw wrong(field, allowed);
-  return found->value;
+  const auto parsed = read_amount(read_text(field, allowed));
+  if (!parsed || (!parsed->unit.empty() && parsed->unit != "tokens")) throw wrong(field, allowed);
+  return parsed->value;
 }
 
 void read_price(const Field& field, Objective& objective) {
@@ -102,13 +103,13 @@ void read_price(const Field& field, Objective& objective) {
   std::string_view text = read_text(field, allowed);
   const std::size_t digits = std::min(text.find_first_of("0123456789."), text.size());
   const std::string_view before = text.substr(0, digits);
-  const auto found = amount(text.substr(digits));
-  if (!found || text.starts_with('-') || (!before.empty() && !found->unit.empty()))
+  const auto parsed = read_amount(text.substr(digits));
+  if (!parsed || text.starts_with('-') || (!before.empty() && !parsed->unit.empty()))
     throw wrong(field, allowed);
   objective.kind = Objective::Kind::price;
-  objective.price_per_gpu_hour = found->value;
+  objective.price_per_gpu_hour = parsed->value;
   if (!before.empty()) objective.currency = before.substr(0, before.find(' '));
-  if (!found->unit.empty()) objective.currency = found->unit;
+  if (!parsed->unit.empty()) objective.currency = parsed->unit;
 }
 
 Objective read_objective(const Field& field) {
@@ -129,11 +130,11 @@ Objective read_objective(const Field& field) {
     objective.kind = kinds.at(static_cast<std::size_t>(name - names.begin()));
     return objective;
   }
-  config::read_keys<Objective>(field, table, objective);
-  // One of them alone, but a price and what it is for.
-  const bool price = find(field.value, "price") != nullptr;
-  if (field.value.entries.size() != (price ? 2U : 1U) ||
-      price != (find(field.value, "tokens") != nullptr))
+  config::read_keys<Objective>(field, objective_table, objective);
+  // A single key, except that a price needs a number of tokens.
+  const bool is_price = find(field.value, "price") != nullptr;
+  if (field.value.entries.size() != (is_price ? 2U : 1U) ||
+      is_price != (find(field.value, "tokens") != nullptr))
     throw wrong(field, allowed);
   return objective;
 }

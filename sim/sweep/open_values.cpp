@@ -22,28 +22,28 @@ using config::Entry;
 using config::Error;
 using config::Value;
 
-constexpr std::size_t most_values = 100'000;  // of an axis; each is kept as a text
+constexpr std::size_t max_values_per_axis = 100'000;  // each is stored as a text
 constexpr std::string_view range_allowed =
     "a range of whole numbers from low to high, such as 1..8, 8..64 step 8 or 1..64 x2";
-constexpr std::uint64_t largest = std::uint64_t{1} << 53U;  // a double holds all up to it
+constexpr std::uint64_t largest_number = std::uint64_t{1} << 53U;  // exact as a double
 
-// Takes a number off the front.
-std::optional<std::uint64_t> number(std::string_view& text) {
+// Reads a number and removes it from the front of a text.
+std::optional<std::uint64_t> take_number(std::string_view& text) {
   std::uint64_t value = 0;
   const auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc{} || value > largest) return std::nullopt;
+  if (code != std::errc{} || value > largest_number) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
   return value;
 }
 
-bool skip(std::string_view& text, std::string_view word) {
+bool skip_word(std::string_view& text, std::string_view word) {
   if (!text.starts_with(word)) return false;
   text.remove_prefix(word.size());
   return true;
 }
 
 void skip_spaces(std::string_view& text) {
-  while (skip(text, " ")) {
+  while (skip_word(text, " ")) {
   }
 }
 
@@ -54,19 +54,19 @@ struct Range {
   bool multiplies = false;
 };
 
-std::optional<Range> parse(std::string_view text) {
-  const auto low = number(text);
-  if (!low || !skip(text, "..")) return std::nullopt;
-  const auto high = number(text);
+std::optional<Range> parse_range(std::string_view text) {
+  const auto low = take_number(text);
+  if (!low || !skip_word(text, "..")) return std::nullopt;
+  const auto high = take_number(text);
   if (!high || *high < *low) return std::nullopt;
   Range range{*low, *high};
   skip_spaces(text);
   if (text.empty()) return range;
-  range.multiplies = skip(text, "x");
-  if (!range.multiplies && !skip(text, "step")) return std::nullopt;
+  range.multiplies = skip_word(text, "x");
+  if (!range.multiplies && !skip_word(text, "step")) return std::nullopt;
   skip_spaces(text);
-  const auto step = number(text);
-  // Neither may stand still.
+  const auto step = take_number(text);
+  // Every step must increase the value.
   if (!step || !text.empty() || *step < (range.multiplies ? 2 : 1)) return std::nullopt;
   if (range.multiplies && range.low == 0) return std::nullopt;
   range.step = *step;
@@ -76,29 +76,30 @@ std::optional<Range> parse(std::string_view text) {
 constexpr std::string_view any_of = "any_of";
 constexpr std::string_view example = "such as [1, 2, 4], 1..8 or 1..64 x2";
 
-// The alternatives of {any_of: [...]}, or null.
-const Value* listed(const Value& value, const std::string& key) {
+// The list of {any_of: [...]}, or null for other values.
+const Value* any_of_list(const Value& value, const std::string& key) {
   const Value* const list = value.kind == Value::Kind::map ? find(value, any_of) : nullptr;
   if (list == nullptr) return nullptr;
   if (value.entries.size() > 1)
-    throw Error(value.origin, fmt::format("{} has keys beside any_of; any_of stands alone, as in "
-                                          "{{any_of: [..., ...]}}",
+    throw Error(value.origin, fmt::format("{} has other keys beside any_of; use any_of alone, as "
+                                          "in {{any_of: [..., ...]}}",
                                           key));
   if (list->kind != Value::Kind::list || list->items.empty())
     throw config::wrong({*list, key + ".any_of"}, "a list of alternatives");
   return list;
 }
 
-class Expansion {
+class Expander {
  public:
-  // All values that stand for `value`. Where a list is a value, its items may be open in turn.
+  // Expands a value to its alternatives. Where a list is a single value, its items may be open.
   std::vector<Value> expand(const Value& value, const std::string& key, bool list_is_value) {
-    if (const Value* const list = listed(value, key)) return each(*list, key, list_is_value);
+    if (const Value* const list = any_of_list(value, key))
+      return expand_items(*list, key, list_is_value);
     switch (value.kind) {
       case Value::Kind::text:
         return expand_text(value, key);
       case Value::Kind::list:
-        if (!list_is_value) return each(value, key, takes_list(key));
+        if (!list_is_value) return expand_items(value, key, takes_list(key));
         return combine(value, value.items,
                        [&](const Value& item) { return expand(item, key, list_is_value); });
       case Value::Kind::map:
@@ -119,26 +120,26 @@ class Expansion {
     return values;
   }
 
-  std::vector<Value> each(const Value& list, const std::string& key, bool list_is_value) {
+  std::vector<Value> expand_items(const Value& list, const std::string& key, bool list_is_value) {
     if (list.items.empty())
       throw config::wrong({list, key}, fmt::format("one value or more, {}", example));
     std::vector<Value> values;
     for (const Value& item : list.items) {
-      std::vector<Value> more = expand(item, key, list_is_value);
-      check(values.size() + more.size(), list, key);
-      std::ranges::move(more, std::back_inserter(values));
+      std::vector<Value> expanded = expand(item, key, list_is_value);
+      check_count(values.size() + expanded.size(), list, key);
+      std::ranges::move(expanded, std::back_inserter(values));
     }
     return values;
   }
 
-  // A container's copies with every combination of what its elements may be.
+  // Copies of a container with every combination of the alternatives of its elements.
   template <class Elements, class Expand>
   std::vector<Value> combine(const Value& container, const Elements& elements,
                              const Expand& expand_element) {
     std::vector<Value> results{container};
     for (std::size_t i = 0; i < elements.size(); ++i) {
       const std::vector<Value> choices = expand_element(elements[i]);
-      check(results.size() * choices.size(), container, "these alternatives");
+      check_count(results.size() * choices.size(), container, "these alternatives");
       std::vector<Value> longer;
       for (const Value& result : results)
         for (const Value& choice : choices) {
@@ -155,10 +156,10 @@ class Expansion {
                                                : container.entries.at(i).value;
   }
 
-  static void check(std::size_t count, const Value& value, std::string_view key) {
-    if (count > most_values)
+  static void check_count(std::size_t count, const Value& value, std::string_view key) {
+    if (count > max_values_per_axis)
       throw Error(value.origin,
-                  fmt::format("{}: more than the {} values allowed", key, most_values));
+                  fmt::format("{}: more than the {} values allowed", key, max_values_per_axis));
   }
 };
 
@@ -166,10 +167,9 @@ bool is_any_of(const Value& value) {
   return value.kind == Value::Kind::map && find(value, any_of) != nullptr;
 }
 
-// All values that one with lists, ranges and any_of in it stands for, without two that are the
-// same; `key` is the canonical name of what it stands under.
+// Distinct alternatives of a value with lists, ranges and any_of. `key` is its canonical name.
 std::vector<Value> alternatives(const Value& value, const std::string& key) {
-  return without_repeats(Expansion().expand(value, key, takes_list(key)));
+  return without_repeats(Expander().expand(value, key, takes_list(key)));
 }
 
 class PlaceFinder {
@@ -180,13 +180,13 @@ class PlaceFinder {
     for (std::size_t i = 0; i < map.entries.size(); ++i) {
       path_.push_back(i);
       const Entry& entry = map.entries[i];
-      look(entry.value, canonical_key(prefix.empty() ? entry.key : prefix + "." + entry.key));
+      visit(entry.value, canonical_key(prefix.empty() ? entry.key : prefix + "." + entry.key));
       path_.pop_back();
     }
   }
 
  private:
-  void look(const Value& value, const std::string& key) {
+  void visit(const Value& value, const std::string& key) {
     const bool list_is_value = takes_list(key);
     const bool choice = is_any_of(value);
     const bool list = value.kind == Value::Kind::list && !list_is_value;
@@ -203,7 +203,7 @@ class PlaceFinder {
     } else if (value.kind == Value::Kind::list) {
       for (std::size_t i = 0; i < value.items.size(); ++i) {
         path_.push_back(i);
-        if (value.items[i].kind == Value::Kind::map) look(value.items[i], key);
+        if (value.items[i].kind == Value::Kind::map) visit(value.items[i], key);
         path_.pop_back();
       }
     }
@@ -212,8 +212,8 @@ class PlaceFinder {
   static void refuse_auto(const std::vector<Value>& values, const std::string& key) {
     for (const Value& value : values) {
       if (is_auto(value))
-        throw Error(value.origin, fmt::format("{} is auto among other values; auto stands "
-                                              "alone, and means all that can be",
+        throw Error(value.origin, fmt::format("{} lists auto among other values; use auto alone, "
+                                              "which stands for all possible values",
                                               key));
       refuse_auto(value.items, key);
       for (const Entry& entry : value.entries) refuse_auto({entry.value}, key + "." + entry.key);
@@ -232,11 +232,11 @@ bool is_range(std::string_view text) {
 }
 
 std::vector<std::string> range_values(const config::Field& field) {
-  const auto range = parse(field.value.text);
+  const auto range = parse_range(field.value.text);
   if (!range) throw wrong(field, range_allowed);
-  if (!range->multiplies && (range->high - range->low) / range->step >= most_values)
+  if (!range->multiplies && (range->high - range->low) / range->step >= max_values_per_axis)
     throw Error(fmt::format("{} is {}, more than the {} values allowed", subject(field),
-                            config::shown(field.value.text), most_values));
+                            config::shown(field.value.text), max_values_per_axis));
   std::vector<std::string> values;
   for (std::uint64_t value = range->low; value <= range->high;
        value = range->multiplies ? value * range->step : value + range->step) {

@@ -36,7 +36,7 @@ const std::vector<config::KeyRow>& scenario_rows() {
 
 std::string canonical_key(std::string_view key) {
   if (key == "parallel.pipeline") return "parallel.pp";
-  const std::size_t stem = key.rfind('.') + 1;  // 0 where there is no dot
+  const std::size_t stem = key.rfind('.') + 1;  // 0 without a dot
   for (const config::KeyRow& row : scenario_rows()) {
     if (row.info.alias.empty()) continue;
     const std::string_view prefix(row.name.data(), row.name.size() - row.info.name.size());
@@ -62,16 +62,17 @@ bool is_in_whole(std::string_view key) {
 }
 
 Value& at_path(Value& root, const std::vector<std::size_t>& path) {
-  Value* place = &root;
+  Value* value = &root;
   for (const std::size_t i : path)
-    place = place->kind == Value::Kind::list ? &place->items.at(i) : &place->entries.at(i).value;
-  return *place;
+    value = value->kind == Value::Kind::list ? &value->items.at(i) : &value->entries.at(i).value;
+  return *value;
 }
 
 namespace {
 
-// Of devices that differ the mean, so that tp x pp are their GPUs, and how many they are.
-std::vector<Scalar> of_devices(const Value& list) {
+// tp and pp of a list of tp by device: the mean and the length, so that tp * pp is the number of
+// GPUs.
+std::vector<Scalar> tp_and_pp(const Value& list) {
   double sum = 0;
   for (const Value& item : list.items) {
     const char* const end = item.text.data() + item.text.size();
@@ -90,7 +91,7 @@ std::vector<Scalar> of_devices(const Value& list) {
 
 std::vector<Scalar> scalars(const Value& value, const std::string& key) {
   if (value.kind == Value::Kind::text) return {{key, value.text}};
-  if (value.kind == Value::Kind::list && key == "parallel.tp_by_device") return of_devices(value);
+  if (value.kind == Value::Kind::list && key == "parallel.tp_by_device") return tp_and_pp(value);
   std::vector<Scalar> result;
   for (const Entry& entry : value.entries) {
     const std::string inner = canonical_key(key.empty() ? entry.key : key + "." + entry.key);

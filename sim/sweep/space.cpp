@@ -21,9 +21,9 @@ namespace {
 
 using config::Value;
 
-constexpr double most_combinations = 0x1.0p+63;  // that have numbers
+constexpr double max_numbered_combinations = 0x1.0p+63;
 
-// "gpt3-175b on dgx-a100-96" for each model on each cluster.
+// Names of the groups, one for each model on each cluster: "gpt3-175b on dgx-a100-96".
 std::vector<std::string> group_names(const Domain& domain) {
   const auto labels = [&](std::string_view key) {
     const SweepAxis* const open = find_axis(domain.open(), key);
@@ -41,32 +41,32 @@ std::vector<std::string> group_names(const Domain& domain) {
   return names;
 }
 
-// Where the digit of an axis is in the number of a layout.
-struct Place {
+// Position of an axis in the number of a layout.
+struct Digit {
   std::uint64_t weight = 1;
   std::uint64_t size = 1;
 };
 
-std::uint64_t digit(std::uint64_t layout, const Place& place) {
-  return layout / place.weight % place.size;
+std::uint64_t value_at(std::uint64_t layout, const Digit& digit) {
+  return layout / digit.weight % digit.size;
 }
 
 }  // namespace
 
 struct Space::Impl {
-  Impl(Sweep given, const std::vector<ClusterFacts>& facts)
-      : sweep(std::move(given)), domain(sweep, facts), groups(group_names(domain)) {
+  Impl(Sweep sweep_, const std::vector<ClusterFacts>& facts)
+      : sweep(std::move(sweep_)), domain(sweep, facts), groups(group_names(domain)) {
     std::vector<SweepAxis>& open = domain.axes.open;
-    places.resize(open.size() - 1);
+    digits.resize(open.size() - 1);
     std::uint64_t weight = 1;
-    for (std::size_t i = places.size(); i-- > 0; weight *= places[i].size)
-      places[i] = {weight, open[i].values.size()};
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      if (open[i].info.key == "cluster") cluster = places[i];
-      if (open[i].info.key == "model") model = places[i];
+    for (std::size_t i = digits.size(); i-- > 0; weight *= digits[i].size)
+      digits[i] = {weight, open[i].values.size()};
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+      if (open[i].info.key == "cluster") cluster = digits[i];
+      if (open[i].info.key == "model") model = digits[i];
       constexpr std::array<std::string_view, 5> keys{"parallel.", "cluster", "placement", "gpu",
                                                      "devices"};
-      places_ranks.push_back(
+      moves_ranks.push_back(
           std::ranges::any_of(keys, [&](auto key) { return open[i].info.key.starts_with(key); }));
     }
     for (const SweepAxis& axis : open) axes.push_back(axis.info);
@@ -78,34 +78,34 @@ struct Space::Impl {
       if (axis.values.front().spelled) at_path(spelled, axis.path) = *axis.values.front().spelled;
   }
 
-  // A scenario with the values of a layout, as people write it or spelled out.
+  // Scenario with the values of a layout. With `spell`, models and GPUs are written as their keys.
   Value with_values(bool spell, std::uint64_t layout) const {
     Value scenario = spell ? spelled : domain.axes.scenario;
-    for (std::size_t i = 0; i < places.size(); ++i) {
+    for (std::size_t i = 0; i < digits.size(); ++i) {
       const SweepAxis& axis = domain.open()[i];
-      const AxisValue& value = axis.values[digit(layout, places[i])];
+      const AxisValue& value = axis.values[value_at(layout, digits[i])];
       at_path(scenario, axis.path) = spell && value.spelled ? *value.spelled : value.shown;
     }
     return scenario;
   }
 
-  void check_numbers() const;  // throws config::Error
-  Walk& some();                // that meets a few; throws likewise
+  void check_numbers() const;  // throws config::Error for more than 2^63 combinations
+  Walk& partial_walk();        // a walk for samples and single combinations; throws likewise
   const SweepAxis& schedules() const { return domain.open().back(); }
 
   Sweep sweep;
   Domain domain;
   std::vector<analysis::SearchAxis> axes;
   std::vector<std::string> groups;
-  std::vector<Place> places;       // of all axes but the schedules
-  std::unique_ptr<Walk> sampler;   // once some were asked for
-  std::vector<bool> searched;      // by schedule
-  std::vector<bool> places_ranks;  // likewise: whether where ranks are hangs on it
-  Place cluster;
-  Place model;
+  std::vector<Digit> digits;      // by axis, without the schedules
+  std::unique_ptr<Walk> sampler;  // made by partial_walk()
+  std::vector<bool> searched;     // by schedule: its order is searched
+  std::vector<bool> moves_ranks;  // by axis: the placement of ranks depends on it
+  Digit cluster;
+  Digit model;
   Value spelled;
-  std::optional<std::vector<std::uint64_t>> cut;  // by rule, in the last walk
-  bool all_walked = false;                        // that walk was over all
+  std::optional<std::vector<std::uint64_t>> excluded;  // combinations by rule
+  bool is_walked = false;                              // `excluded` is of a complete walk
 };
 
 Space::Space(Sweep sweep, const std::vector<ClusterFacts>& facts)
@@ -120,9 +120,9 @@ std::uint64_t Space::schedules() const { return impl_->schedules().values.size()
 double Space::combinations() const { return impl_->domain.combinations; }
 
 void Space::Impl::check_numbers() const {
-  if (domain.combinations >= most_combinations)
+  if (domain.combinations >= max_numbered_combinations)
     throw config::Error(
-        fmt::format("{}: {:.3g} combinations are more than can be numbered (2^63); give fewer "
+        fmt::format("{}: {:.3g} combinations are more than the 2^63 that are supported; give fewer "
                     "values to an axis",
                     sweep.title, domain.combinations));
 }
@@ -140,27 +140,60 @@ Walk::Visit without_digits(const Space::Visit& visit) {
 bool Space::for_each_layout(const Visit& visit, const std::function<bool()>& stop) const {
   impl_->check_numbers();
   Walk walk(impl_->domain);
-  const bool all = walk.run(without_digits(visit), ~std::uint64_t{0}, stop);
-  if (all || !impl_->all_walked) impl_->cut = walk.cut();
-  impl_->all_walked = impl_->all_walked || all;
-  return all;
+  const bool is_complete = walk.run(without_digits(visit), ~std::uint64_t{0}, stop);
+  if (is_complete || !impl_->is_walked) impl_->excluded = walk.excluded();
+  impl_->is_walked = impl_->is_walked || is_complete;
+  return is_complete;
 }
 
-Walk& Space::Impl::some() {
+bool Space::is_empty(const std::function<bool()>& stop) const {
+  impl_->check_numbers();
+  bool is_found = false;
+  const Visit stop_at_first = [&](auto&&...) {
+    is_found = true;
+    return false;
+  };
+  return Walk(impl_->domain).run(without_digits(stop_at_first), ~std::uint64_t{0}, stop) &&
+         !is_found;
+}
+
+bool Space::contains(std::uint64_t candidate) const {
+  Walk& walk = impl_->partial_walk();
+  return static_cast<double>(candidate) < combinations() &&
+         walk.contains(analysis::choices(axes(), candidate));
+}
+
+std::uint64_t Space::index_of(std::span<const std::uint32_t> choices) const {
+  std::uint64_t index = 0;
+  for (std::size_t axis = 0; axis < choices.size(); ++axis)
+    index = index * axes()[axis].values.size() + choices[axis];
+  return index;
+}
+
+std::optional<std::string> Space::why_no_candidate(std::uint64_t candidate) const {
+  if (contains(candidate)) return std::nullopt;
+  const std::optional<std::size_t> rule =
+      impl_->partial_walk().broken_rule(analysis::choices(axes(), candidate));
+  if (!rule || impl_->domain.rules[*rule].merges_equivalents)
+    return "it is merged with an equivalent candidate";
+  return fmt::format("the rule `{}` excludes it", config::shown(impl_->domain.rules[*rule].text));
+}
+
+Walk& Space::Impl::partial_walk() {
   check_numbers();
   if (!sampler) sampler = std::make_unique<Walk>(domain);
   return *sampler;
 }
 
-void Space::sample(std::uint64_t seed, std::uint64_t most_tries, const Visit& visit) const {
-  Walk& walk = impl_->some();
+void Space::sample(std::uint64_t seed, std::uint64_t max_tries, const Visit& visit) const {
+  Walk& walk = impl_->partial_walk();
   walk.sample(seed);
-  walk.run(without_digits(visit), most_tries);
+  walk.run(without_digits(visit), max_tries);
 }
 
-bool Space::visit_near(std::uint64_t layout, std::size_t turn, const Visit& visit) const {
-  Walk& walk = impl_->some();
-  if (!walk.stay_near(layout, turn)) return false;
+bool Space::visit_near(std::uint64_t layout, std::size_t slot, const Visit& visit) const {
+  Walk& walk = impl_->partial_walk();
+  if (!walk.stay_near(layout, slot)) return false;
   walk.run(without_digits(visit));
   return true;
 }
@@ -176,60 +209,61 @@ bool Space::is_searched(std::uint64_t schedule) const {
 
 std::uint64_t Space::placement(std::uint64_t layout) const {
   std::uint64_t number = 0;
-  for (std::size_t i = 0; i < impl_->places.size(); ++i)
-    if (impl_->places_ranks[i]) number += digit(layout, impl_->places[i]) * impl_->places[i].weight;
+  for (std::size_t i = 0; i < impl_->digits.size(); ++i)
+    if (impl_->moves_ranks[i])
+      number += value_at(layout, impl_->digits[i]) * impl_->digits[i].weight;
   return number;
 }
 
 std::function<double(const analysis::IterationWork&)> Space::floor() const {
-  // What changes neither the FLOP of a token nor the peak of a GPU.
-  constexpr std::array<std::string_view, 15> harmless{"parallel.",
-                                                      "schedule",
-                                                      "training.microbatch_size",
-                                                      "training.recompute",
-                                                      "global_batch",
-                                                      "p2p",
-                                                      "communication.",
-                                                      "partition",
-                                                      "placement",
-                                                      "devices",
-                                                      "microbatches",
-                                                      "symmetric",
-                                                      "training.cuda_graphs",
-                                                      "training.experts.",
-                                                      "variation."};
+  // Keys that change neither the FLOP of a token nor the peak of a GPU.
+  constexpr std::array<std::string_view, 15> neutral_keys{"parallel.",
+                                                          "schedule",
+                                                          "training.microbatch_size",
+                                                          "training.recompute",
+                                                          "global_batch",
+                                                          "p2p",
+                                                          "communication.",
+                                                          "partition",
+                                                          "placement",
+                                                          "devices",
+                                                          "microbatches",
+                                                          "symmetric",
+                                                          "training.cuda_graphs",
+                                                          "training.experts.",
+                                                          "variation."};
   for (const analysis::SearchAxis& axis : axes())
-    if (std::ranges::none_of(harmless, [&](auto key) { return axis.key.starts_with(key); }))
+    if (std::ranges::none_of(neutral_keys, [&](auto key) { return axis.key.starts_with(key); }))
       return {};
   const config::Value* const training = config::find(impl_->domain.axes.scenario, "training");
   const config::Value* const precision =
       training == nullptr ? nullptr : config::find(*training, "precision");
   const std::string recipe = precision == nullptr ? "bf16" : precision->text;
   const bool is_wide = recipe == "bf16" || recipe == "fp16";
-  // Of the GPUs that there are, against bf16: FP8 in twice the products, FP4 in six times (B300).
-  const double faster = is_wide ? 1 : recipe.starts_with("fp8") || recipe == "mxfp8" ? 2 : 6;
+  // Peaks of today's GPUs relative to bf16: FP8 at most 2, FP4 at most 6 (B300).
+  const double speedup = is_wide ? 1 : recipe.starts_with("fp8") || recipe == "mxfp8" ? 2 : 6;
   const std::vector<std::uint64_t>& allowed = impl_->domain.allowed_gpus.front();
-  const double most_gpus = allowed.empty() ? 0 : static_cast<double>(std::ranges::max(allowed));
-  return [faster, most_gpus](const analysis::IterationWork& work) {
+  const double max_gpus = allowed.empty() ? 0 : static_cast<double>(std::ranges::max(allowed));
+  return [speedup, max_gpus](const analysis::IterationWork& work) {
     const double gpus = static_cast<double>(work.gpus);
-    const double peak = work.peak_flops * faster * std::max(most_gpus, gpus) / gpus;
-    return most_gpus > 0 && peak > 0 ? work.model_flop / peak : 0;
+    const double peak = work.peak_flops * speedup * std::max(max_gpus, gpus) / gpus;
+    return max_gpus > 0 && peak > 0 ? work.model_flop / peak : 0;
   };
 }
 
 std::vector<analysis::Excluded> Space::excluded() const {
-  if (!impl_->cut) for_each_layout([](auto&&...) { return true; });
+  if (!impl_->excluded) for_each_layout([](auto&&...) { return true; });
   std::vector<analysis::Excluded> excluded;
   for (std::size_t i = 0; i < impl_->domain.rules.size(); ++i)
-    excluded.push_back({impl_->domain.rules[i].text, impl_->cut->at(i)});
+    excluded.push_back({impl_->domain.rules[i].text, impl_->excluded->at(i)});
   return excluded;
 }
 
-std::size_t Space::cluster(std::uint64_t layout) const { return digit(layout, impl_->cluster); }
+std::size_t Space::cluster(std::uint64_t layout) const { return value_at(layout, impl_->cluster); }
 
 std::uint32_t Space::group(std::uint64_t layout) const {
   return static_cast<std::uint32_t>(cluster(layout) * impl_->model.size +
-                                    digit(layout, impl_->model));
+                                    value_at(layout, impl_->model));
 }
 
 Value Space::layout(std::uint64_t layout, std::span<const std::uint32_t> schedules) const {

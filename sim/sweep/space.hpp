@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,11 +14,12 @@
 
 namespace pipewright::search {
 
-// All combinations of a sweep's values. A layout is a combination of all but the schedules;
-// candidate = layout * schedules() + schedule.
+// The combinations of the values of a sweep. A layout is a combination of the values of all axes
+// but the schedules. A combination has the number layout * schedules() + schedule, and is a
+// candidate if it meets every rule.
 class Space {
  public:
-  // `facts` of each cluster in the order of cluster_values(sweep). Throws config::Error.
+  // `facts` has those of each cluster, in the order of cluster_values(sweep). Throws config::Error.
   Space(Sweep sweep, const std::vector<ClusterFacts>& facts);
   ~Space();
   Space(Space&&) noexcept;
@@ -26,38 +28,55 @@ class Space {
   const std::vector<analysis::SearchAxis>& axes() const;
   const std::vector<std::string>& groups() const;
   std::uint64_t schedules() const;
-  double combinations() const;  // may be more than can be numbered
+  double combinations() const;  // may exceed the numbers that there are
 
-  // Calls visit(layout, schedules of it) for every layout of which the constraints leave some, in
-  // order, until it returns false, or `stop` true. What is cut away is counted, not visited. Throws
-  // config::Error if there are more combinations than can be numbered.
-  // Whether it came to the end of all.
+  // Calls visit(layout, schedules) for every layout that has candidates, in ascending order, until
+  // `visit` returns false or `stop` returns true. Counts the combinations that rules exclude.
+  // Returns whether the walk came to its end. Throws config::Error if there are more than 2^63
+  // combinations.
   using Visit = std::function<bool(std::uint64_t, std::span<const std::uint32_t>)>;
   bool for_each_layout(const Visit& visit, const std::function<bool()>& stop = {}) const;
-  // Some layouts from somewhere in the space, which the seed chooses: as for_each_layout(), but in
-  // an order of values of its own, and no more than so many tries. Counts nothing.
-  void sample(std::uint64_t seed, std::uint64_t most_tries, const Visit& visit) const;
-  // Those that differ from a layout in few values, which the turn chooses; false after the last.
-  bool visit_near(std::uint64_t layout, std::size_t turn, const Visit& visit) const;
-  // How many each rule cuts away; where no walk over all layouts came to its end, in the last one.
+  // Whether no combination is a candidate. Also returns false if `stop` ends the walk before it
+  // finds one.
+  bool is_empty(const std::function<bool()>& stop = {}) const;
+
+  // Whether a number belongs to a combination that is a candidate, in any shard. Takes microseconds
+  // however large the space is. Throws as for_each_layout().
+  bool contains(std::uint64_t candidate) const;
+  // Number of the combination with the given value of each axis: the inverse of
+  // analysis::choices().
+  std::uint64_t index_of(std::span<const std::uint32_t> choices) const;
+  // Explains why a combination is not a candidate, as in "the rule `tp <= 4` excludes it". Returns
+  // nothing for a candidate.
+  std::optional<std::string> why_no_candidate(std::uint64_t candidate) const;
+
+  // Visits layouts of a random part of the space that `seed` chooses, like for_each_layout() but in
+  // an order that depends on the seed, trying at most `max_tries` values. Counts nothing.
+  void sample(std::uint64_t seed, std::uint64_t max_tries, const Visit& visit) const;
+  // Visits layouts that differ from `layout` in the values of one or two axes, which `slot`
+  // selects. Returns false after the last slot.
+  bool visit_near(std::uint64_t layout, std::size_t slot, const Visit& visit) const;
+  // Combinations that each rule excludes: as counted by a complete walk, or else by the last one.
   std::vector<analysis::Excluded> excluded() const;
 
-  bool is_of_shard(std::uint64_t layout) const;  // of the sweep's, as which it is searched
+  bool is_of_shard(std::uint64_t layout) const;  // whether it belongs to the shard of the sweep
   std::uint32_t group(std::uint64_t layout) const;
-  std::size_t cluster(std::uint64_t layout) const;  // of cluster_values()
-  // Of a schedule's number: whether its order is searched.
+  std::size_t cluster(std::uint64_t layout) const;  // index in cluster_values()
+  // Whether the order of a schedule is searched.
   bool is_searched(std::uint64_t schedule) const;
-  // Layouts of equal ones have their ranks on the same GPUs.
+  // Number of a placement: layouts with the same number have their ranks on the same GPUs.
   std::uint64_t placement(std::uint64_t layout) const;
-  // Seconds that no candidate's iteration of this work is shorter than, were all GPUs to multiply
-  // at their peak; none where candidates may have other models or GPUs.
+  // Lower bound of the seconds of an iteration: its work with all GPUs at peak throughput. Empty if
+  // candidates may differ in the model or the GPUs.
   std::function<double(const analysis::IterationWork&)> floor() const;
 
-  // As scenarios: a layout with a list of schedules, and one candidate, fit for `pipewright run`.
+  // Scenario of a layout with a list of schedules.
   config::Value layout(std::uint64_t layout, std::span<const std::uint32_t> schedules) const;
+  // Scenario of a candidate for `pipewright run`.
   config::Value candidate(std::uint64_t candidate) const;
 
-  // Of a space without candidates: what removed them, and what single relaxation brings some back.
+  // Explains why a space has no candidates: rules that contradict each other, and rules without
+  // which there are candidates.
   std::string why_empty() const;
 
  private:

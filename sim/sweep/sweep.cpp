@@ -34,22 +34,22 @@ Entry text_entry(std::string_view key, std::string_view text) {
   return {std::string(key), {}, config::make_text(std::string(text), {})};
 }
 
-// Keys that only others give a meaning to, so that they cannot be looked at alone.
-bool needs_others(std::string_view key) {
+// Whether a key can only be read together with other keys.
+bool needs_other_keys(std::string_view key) {
   constexpr std::array<std::string_view, 4> keys{"placement", "activation", "state", "layer_times"};
   return std::ranges::find(keys, key) != keys.end();
 }
 
-// The least scenario around one key and its value. Some conditions are of a cluster.
-Value around(const Entry& entry, const Value* cluster) {
+// The smallest scenario that has a given entry. Variations need a cluster.
+Value scenario_with(const Entry& entry, const Value* cluster) {
   const std::string key = canonical_key(entry.key);
   const bool halves = key == "input_grad_times" || key == "weight_grad_times";
   const bool pipeline = entry.value.kind == Value::Kind::map && key == "parallel" &&
                         (find(entry.value, "pp") || find(entry.value, "pipeline") ||
                          find(entry.value, "tp_by_device"));
   Value scenario;
-  const auto add = [&](std::string_view name, bool given) {
-    if (!given && key != name) scenario.entries.push_back(text_entry(name, "1"));
+  const auto add = [&](std::string_view name, bool is_implied) {
+    if (!is_implied && key != name) scenario.entries.push_back(text_entry(name, "1"));
   };
   add("devices", pipeline);
   add("microbatches", key == "global_batch");
@@ -65,8 +65,8 @@ Value around(const Entry& entry, const Value* cluster) {
   return scenario;
 }
 
-// Takes out what a path leads to.
-void erase(Value& root, std::vector<std::size_t> path) {
+// Removes the value that a path leads to.
+void erase_at(Value& root, std::vector<std::size_t> path) {
   const std::size_t last = path.back();
   path.pop_back();
   Value& parent = at_path(root, path);
@@ -76,7 +76,7 @@ void erase(Value& root, std::vector<std::size_t> path) {
     parent.items.erase(parent.items.begin() + static_cast<std::ptrdiff_t>(last));
 }
 
-// Without what `auto` of a schedule stands for.
+// Removes the `auto` entries of a schedule.
 void drop_auto_chunks(Value& schedule) {
   std::erase_if(schedule.entries, [](const Entry& entry) { return is_auto(entry.value); });
 }
@@ -90,50 +90,51 @@ void check_place(const OpenPlace& place) {
   }
 }
 
-// The entry with the first value in each open place, then with each of the others in one of them.
-void check_entry(const Entry& given, const Value* cluster) {
+// Reads an entry with the first value in each open place, and then with every other value in one of
+// the places.
+void check_entry(const Entry& entry, const Value* cluster) {
   Value single;
-  single.entries.push_back(given);
+  single.entries.push_back(entry);
   const std::vector<OpenPlace> places = open_places(single);
-  const auto probe = [&](const Value& filled) {
+  const auto read = [&](const Value& filled) {
     Value cleared = filled;
     for (const OpenPlace& place : places | std::views::reverse)
-      if (place.automatic && is_key(place.key)) erase(cleared, place.path);
+      if (place.automatic && is_key(place.key)) erase_at(cleared, place.path);
     if (cleared.entries.empty()) return;
     Value& value = cleared.entries.front().value;
-    if (canonical_key(given.key) == "schedule") drop_auto_chunks(value);
-    config::read_scenario(around(cleared.entries.front(), cluster));
+    if (canonical_key(entry.key) == "schedule") drop_auto_chunks(value);
+    config::read_scenario(scenario_with(cleared.entries.front(), cluster));
   };
   Value first = single;
   for (const OpenPlace& place : places)
     if (!place.automatic) at_path(first, place.path) = place.values.front();
-  probe(first);
+  read(first);
   for (const OpenPlace& place : places) check_place(place);
   for (const OpenPlace& place : places) {
-    // A range is sound if its ends are.
-    const bool range = at_path(single, place.path).kind == Value::Kind::text;
+    // A range is valid if its ends are.
+    const bool is_range_text = at_path(single, place.path).kind == Value::Kind::text;
     for (std::size_t i = 1; i < place.values.size(); ++i) {
-      if (range && i + 1 < place.values.size()) continue;
-      Value other = first;
-      at_path(other, place.path) = place.values[i];
-      probe(other);
+      if (is_range_text && i + 1 < place.values.size()) continue;
+      Value changed = first;
+      at_path(changed, place.path) = place.values[i];
+      read(changed);
     }
   }
 }
 
-// Where a list is one value, a list of such values is another thing.
+// Adds a hint to the error of a list: where a list is a single value, alternatives need `any_of`.
 void check_alternatives(const Entry& entry, const Value* cluster) {
   try {
     check_entry(entry, cluster);
   } catch (const Error& error) {
     if (entry.value.kind != Value::Kind::list) throw;
-    throw Error(fmt::format("{}; if these are values to try: {}: {{any_of: [..]}}", error.what(),
+    throw Error(fmt::format("{}; to list alternatives, write {}: {{any_of: [..]}}", error.what(),
                             entry.key));
   }
 }
 
-// With one pipeline device where that is open, and without all else that is open and not needed:
-// keys that are missing, or that no others may stand beside.
+// Reads all keys together, with one pipeline device and without other open keys that are optional,
+// to find missing keys and keys that exclude each other.
 void check_together(Value scenario) {
   const std::vector<OpenPlace> places = open_places(scenario);
   for (const OpenPlace& place : places | std::views::reverse) {
@@ -143,13 +144,13 @@ void check_together(Value scenario) {
     else if (place.path.size() == 1 && !place.automatic)
       value = place.values.front();
     else
-      erase(scenario, place.path);
+      erase_at(scenario, place.path);
   }
   const bool batch = find(scenario, "global_batch") && !find(scenario, "microbatches") &&
                      !find(scenario, "num_batches");
   std::erase_if(scenario.entries, [&](const Entry& entry) {
     const std::string key = canonical_key(entry.key);
-    return needs_others(key) || key == "variation" || key == "symmetric" || key == "schedule" ||
+    return needs_other_keys(key) || key == "variation" || key == "symmetric" || key == "schedule" ||
            (batch && key == "global_batch");
   });
   if (batch) scenario.entries.push_back(text_entry("microbatches", "1"));
@@ -159,28 +160,28 @@ void check_together(Value scenario) {
 void refuse_jitter(const Value& value, bool under_jitter) {
   if (under_jitter && value.kind == Value::Kind::text && value.text != "0" && value.text != "0 %")
     throw Error(value.origin,
-                fmt::format("variation.jitter is {}, and a search compares candidates that "
-                            "would each draw other times; leave it out",
+                fmt::format("variation.jitter is {}, but a search compares candidates under the "
+                            "same times; leave it out",
                             config::describe(value)));
   for (const Value& item : value.items) refuse_jitter(item, under_jitter);
   for (const Entry& entry : value.entries)
     refuse_jitter(entry.value, under_jitter || entry.key == "jitter");
 }
 
-// Throws the config::Error that `pipewright run` would for any single value of a sweep's scenario,
-// before there is a space. Whether values go together, each candidate shows.
+// Throws the config::Error that `pipewright run` would throw for any single value of a sweep's
+// scenario. Values that exclude each other are found per candidate.
 void check_values(const Value& scenario) {
   const std::vector<OpenPlace> places = open_places(scenario);
   const auto clusters = std::ranges::find(places, "cluster", &OpenPlace::key);
   const Value* const cluster = clusters == places.end() ? nullptr : &clusters->values.front();
   for (const Entry& entry : scenario.entries) {
     if (entry.key == "variation") refuse_jitter(entry.value, false);
-    if (!needs_others(canonical_key(entry.key))) check_alternatives(entry, cluster);
+    if (!needs_other_keys(canonical_key(entry.key))) check_alternatives(entry, cluster);
   }
   check_together(scenario);
 }
 
-void read_gpus(const Field& field, Sweep& sweep) {
+void read_allowed_gpus(const Field& field, Sweep& sweep) {
   for (const Field& item : items(field, "a number of GPUs, a list or a range of them")) {
     std::vector<std::string> texts{item.value.text};
     if (item.value.kind == Value::Kind::text && is_range(item.value.text))
@@ -203,40 +204,39 @@ void read_constraints(const Field& field, Sweep& sweep) {
 }
 
 Shard read_shard(const Field& field) {
-  constexpr std::string_view allowed = "one of so many parts, such as 3/64";
+  constexpr std::string_view allowed = "a shard and the number of shards, such as 3/64";
   const std::string& text = config::read_text(field, allowed);
   Shard shard;
   const char* const end = text.data() + text.size();
   const auto [slash, fault] = std::from_chars(text.data(), end, shard.number);
   if (fault != std::errc() || slash == end || *slash != '/') throw wrong(field, allowed);
-  const auto [rest, other] = std::from_chars(slash + 1, end, shard.count);
-  if (other != std::errc() || rest != end || shard.number == 0 || shard.number > shard.count)
+  const auto [rest, count_fault] = std::from_chars(slash + 1, end, shard.count);
+  if (count_fault != std::errc() || rest != end || shard.number == 0 || shard.number > shard.count)
     throw wrong(field, allowed);
   return shard;
 }
 
-constexpr std::array table{
+constexpr std::array sweep_table{
     Key<Sweep>{{.name = "gpus",
-                .help = "how many a candidate uses: a number, a list or a range; a dp that is not "
-                        "given follows (all of the cluster, where tp, cp, pp or dp is open)"},
-               read_gpus},
+                .help = "number of GPUs of a candidate: a number, a list or a range; dp follows "
+                        "from it unless set (all of the cluster if tp, cp, pp or dp is open)"},
+               read_allowed_gpus},
     Key<Sweep>{{.name = "constraints",
-                .help = "expressions that candidates meet: 'tp <= gpus_per_node', \"schedule != "
-                        "'gpipe' or pp <= 4\""},
+                .help = "expressions that every candidate must meet: 'tp <= gpus_per_node', "
+                        "\"schedule != 'gpipe' or pp <= 4\""},
                read_constraints},
     Key<Sweep>{{.name = "objective",
-                .help = "throughput, mfu, memory, tokens_a_day of weeks in which things fail "
-                        "(goodput), {time_to_train: 2T tokens}, {price: 2.5, tokens: 300B} of a "
-                        "GPU-hour, or {memory: 1.2M tokens/s}, the least at that throughput "
-                        "(throughput)"},
+                .help = "throughput, mfu, memory, tokens_a_day (of a goodput run), {time_to_train: "
+                        "2T tokens}, {price: 2.5, tokens: 300B} (price of a GPU-hour), or {memory: "
+                        "1.2M tokens/s} (least memory at that throughput) (throughput)"},
                [](const Field& f, Sweep& s) { s.objective = read_objective(f); }},
-    Key<Sweep>{{.name = "memory", .help = "of a GPU, such as 72 GiB (what the cluster says)"},
+    Key<Sweep>{{.name = "memory", .help = "memory of a GPU, such as 72 GiB (as in the cluster)"},
                [](const Field& f, Sweep& s) {
                  s.memory = read_size(f, "a GPU's memory");
                  if (s.memory == 0U) throw wrong(f, "a size of more than 0 bytes, such as 72 GiB");
                }},
     Key<Sweep>{{.name = "shard",
-                .help = "the third of 64 parts of the sweep, each searched by itself: 3/64 (all)"},
+                .help = "part of the sweep to search, such as 3/64, the third of 64 (all)"},
                [](const Field& f, Sweep& s) { s.shard = read_shard(f); }},
 };
 
@@ -246,24 +246,24 @@ bool names_file(std::string_view key, const std::string& text) {
   return !config::is_library_name(text, key == "cluster" ? ".xml" : ".yaml");
 }
 
-// Names of files, from the folder of what names them, say the same wherever they are read.
+// Makes the path of a file absolute, so that it is valid wherever the sweep is read.
 void make_absolute(Value& value) {
   const auto path = std::filesystem::path(value.origin.folder) / value.text;
   value.text = std::filesystem::absolute(path).lexically_normal().string();
   value.origin.folder.clear();
 }
 
-void resolve(std::string_view key, Value& value) {
+void resolve_files(std::string_view key, Value& value) {
   if (value.kind == Value::Kind::text && names_file(key, value.text)) make_absolute(value);
-  for (Value& item : value.items) resolve(key, item);
-  // The maps of alternatives and of schedules hold names; those of models and GPUs are themselves.
+  for (Value& item : value.items) resolve_files(key, item);
+  // Maps of alternatives and of schedules hold names of files; those of models and GPUs do not.
   for (Entry& entry : value.entries)
     if (entry.key == "any_of" || (key == "schedule" && entry.key == "name"))
-      resolve(key, entry.value);
+      resolve_files(key, entry.value);
 }
 
-// What fails is the scenario's to say, or a few words of ours.
-void check_weeks(Sweep& sweep) {
+// Checks that an objective over a goodput run has the section goodput, and makes its path absolute.
+void check_goodput(Sweep& sweep) {
   Value* const goodput = find(sweep.scenario, "goodput");
   if (goodput != nullptr)
     if (Value* const trace = find(*goodput, "failure_trace");
@@ -271,8 +271,8 @@ void check_weeks(Sweep& sweep) {
       make_absolute(*trace);
   if (goodput == nullptr && sweep.objective.kind == analysis::Objective::Kind::tokens_a_day)
     throw Error(
-        "search.objective is tokens_a_day, and nothing says what fails and what is done about it; "
-        "write so, as in goodput: {failures: rsc-1, restart: 10 min}");
+        "search.objective is tokens_a_day, which needs failures and recovery; add them, as in "
+        "goodput: {failures: rsc-1, restart: 10 min}");
 }
 
 std::string title_of(const Value& root) {
@@ -289,10 +289,10 @@ Sweep read_sweep(const Value& root) {
   sweep.scenario = root;
   std::erase_if(sweep.scenario.entries, [](const Entry& entry) { return entry.key == "search"; });
   for (Entry& entry : sweep.scenario.entries)
-    if (is_whole(entry.key)) resolve(entry.key, entry.value);
+    if (is_whole(entry.key)) resolve_files(entry.key, entry.value);
   if (const Value* const section = find(root, "search"))
-    config::read_keys<Sweep>({*section, "search"}, table, sweep);
-  check_weeks(sweep);
+    config::read_keys<Sweep>({*section, "search"}, sweep_table, sweep);
+  check_goodput(sweep);
   check_values(sweep.scenario);
 
   Value whole = sweep.scenario;
@@ -302,7 +302,7 @@ Sweep read_sweep(const Value& root) {
   return sweep;
 }
 
-std::vector<config::KeyRow> sweep_keys() { return rows_of(table); }
+std::vector<config::KeyRow> sweep_keys() { return rows_of(sweep_table); }
 
 std::vector<std::string> cluster_values(const Sweep& sweep) {
   std::vector<std::string> clusters;

@@ -12,7 +12,7 @@
 
 namespace pipewright::search {
 
-// The part of a sweep that one search of several looks at, each by itself.
+// A shard: one of `count` parts of a sweep that independent searches cover.
 struct Shard {
   std::uint32_t number = 1;  // from 1
   std::uint32_t count = 1;
@@ -20,29 +20,30 @@ struct Shard {
 
 // A sweep file: a scenario whose values may be lists, ranges or `auto`, and a section `search`.
 struct Sweep {
-  config::Value scenario;  // without that section
+  config::Value scenario;  // without the section `search`
   std::vector<config::Located<std::string>> constraints;
   analysis::Objective objective;
-  std::vector<std::uint32_t> gpus;      // how many a candidate may use; empty: all there are
-  std::optional<std::uint64_t> memory;  // of a device, bytes; else what it has
+  std::vector<std::uint32_t> gpus;      // allowed numbers of GPUs; empty: all of the cluster
+  std::optional<std::uint64_t> memory;  // memory of a device in bytes; empty: as in the cluster
   Shard shard;
   std::string title;
-  std::string text;  // as YAML, which reads back as the same sweep
+  std::string text;  // YAML that reads back as the same sweep
 };
 
+// Throws config::Error.
 Sweep read_sweep(const config::Value& root);
-std::vector<config::KeyRow> sweep_keys();  // of the section, for --help
+std::vector<config::KeyRow> sweep_keys();  // keys of the section `search`, for --help
 
-// The clusters that candidates are on; one empty text where there is none.
+// The values of `cluster`; a single empty text for the ideal network.
 std::vector<std::string> cluster_values(const Sweep& sweep);
 
-// What expressions and `auto` need to know of a cluster.
+// Facts about a cluster that constraints and `auto` need.
 struct ClusterFacts {
   std::string name;
   std::uint32_t gpus = 0;
   std::uint32_t gpus_per_node = 0;
-  std::string gpu;           // type of the first
-  std::uint64_t memory = 0;  // of the first, bytes; 0: unknown
+  std::string gpu;           // type of the first GPU
+  std::uint64_t memory = 0;  // of the first GPU, bytes; 0 if unknown
 };
 
 }  // namespace pipewright::search

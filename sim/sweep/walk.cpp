@@ -12,9 +12,9 @@ namespace {
 
 using Products = std::unordered_set<std::uint64_t>;
 
-// What has to be there before an axis, for one of `after` to be there behind it.
-Products before(const SweepAxis& axis, const std::vector<std::uint32_t>& values,
-                const Products& after) {
+// Products before an axis that can become one of `after` behind it.
+Products products_before(const SweepAxis& axis, const std::vector<std::uint32_t>& values,
+                         const Products& after) {
   std::unordered_set<std::uint64_t> factors;
   for (const std::uint32_t value : values) factors.insert(axis.values[value].gpus);
   Products result;
@@ -33,7 +33,7 @@ GpuProducts::GpuProducts(const Domain& domain,
     std::vector<Products> by_depth(open.size() + 1);
     by_depth.back() = {allowed.begin(), allowed.end()};
     for (std::size_t i = open.size(); i-- > 0;)
-      by_depth[i] = before(open[i], values[i], by_depth[i + 1]);
+      by_depth[i] = products_before(open[i], values[i], by_depth[i + 1]);
     reachable_.push_back(std::move(by_depth));
   }
 }
@@ -41,43 +41,43 @@ GpuProducts::GpuProducts(const Domain& domain,
 Walk::Walk(const Domain& domain, std::vector<bool> active)
     : domain_(domain), active_(std::move(active)), names_(domain.names.values()) {
   if (active_.empty()) active_.assign(domain.rules.size(), true);
-  cut_.resize(domain.rules.size());
+  excluded_.resize(domain.rules.size());
   for (const SweepAxis& axis : domain.open()) {
-    std::vector<std::uint32_t> all(axis.values.size());
-    std::iota(all.begin(), all.end(), 0U);
-    values_.push_back(std::move(all));
+    std::vector<std::uint32_t> values(axis.values.size());
+    std::iota(values.begin(), values.end(), 0U);
+    values_.push_back(std::move(values));
   }
-  thin_out();
+  apply_rules_of_single_axes();
   prepare();
 }
 
-// What a rule says of one axis alone holds wherever that axis is, and need not be walked to.
-void Walk::thin_out() {
-  const auto others = [&](std::size_t axis) {
+// Removes the values that a rule of a single axis excludes, so that no walk tries them.
+void Walk::apply_rules_of_single_axes() {
+  const auto combinations_without = [&](std::size_t axis) {
     std::uint64_t product = 1;
     for (std::size_t i = 0; i < values_.size(); ++i)
       if (i != axis) product *= values_[i].size();
     return product;
   };
-  const std::size_t nowhere = values_.size();
+  const std::size_t no_axis = values_.size();
   for (std::size_t rule = 0; rule < domain_.rules.size(); ++rule) {
     const std::vector<std::size_t>& axes = domain_.rules[rule].axes;
     if (!active_[rule] || axes.size() > 1 || (is_gpu_rule(rule) && !axes.empty())) continue;
-    const std::size_t axis = axes.empty() ? nowhere : axes.front();
+    const std::size_t axis = axes.empty() ? no_axis : axes.front();
     active_[rule] = false;
     if (axes.empty()) {
-      const bool kept = is_gpu_rule(rule)
-                            ? std::ranges::count(domain_.allowed_gpus.front(), domain_.fixed_gpus)
-                            : holds(rule);
-      if (kept) continue;
-      cut_[rule] += others(nowhere);
+      const bool is_met = is_gpu_rule(rule)
+                              ? std::ranges::count(domain_.allowed_gpus.front(), domain_.fixed_gpus)
+                              : holds(rule);
+      if (is_met) continue;
+      excluded_[rule] += combinations_without(no_axis);
       for (auto& values : values_) values.clear();
     } else {
-      const std::size_t dead = std::erase_if(values_[axis], [&](std::uint32_t value) {
+      const std::size_t removed = std::erase_if(values_[axis], [&](std::uint32_t value) {
         set(axis, value);
         return !holds(rule);
       });
-      cut_[rule] += dead * others(axis);
+      excluded_[rule] += removed * combinations_without(axis);
     }
   }
 }
@@ -100,65 +100,67 @@ void Walk::prepare() {
 }
 
 void Walk::sample(std::uint64_t seed) {
-  constexpr std::size_t most = 64;
-  if (all_.empty()) all_ = values_;
+  constexpr std::size_t max_values = 64;
+  if (all_values_.empty()) all_values_ = values_;
   tries_ = 0;
   for (std::size_t axis = 0; axis < domain_.schedule_axis(); ++axis) {
-    const std::vector<std::uint32_t>& all = all_[axis];
-    const std::uint64_t own = mix(mix(seed) + axis);
-    std::vector<std::uint32_t>& some = values_[axis];
-    some = all;
-    if (all.size() > most) {
-      some.resize(most);
-      for (std::size_t i = 0; i < most; ++i) some[i] = all[mix(own + i) % all.size()];
-      std::ranges::sort(some);
-      some.erase(std::ranges::unique(some).begin(), some.end());
+    const std::vector<std::uint32_t>& values = all_values_[axis];
+    const std::uint64_t axis_seed = mix(mix(seed) + axis);
+    std::vector<std::uint32_t>& sampled = values_[axis];
+    sampled = values;
+    if (values.size() > max_values) {
+      sampled.resize(max_values);
+      for (std::size_t i = 0; i < max_values; ++i)
+        sampled[i] = values[mix(axis_seed + i) % values.size()];
+      std::ranges::sort(sampled);
+      sampled.erase(std::ranges::unique(sampled).begin(), sampled.end());
     }
-    std::ranges::sort(some, {}, [&](std::uint32_t value) { return mix(own + value); });
+    std::ranges::sort(sampled, {}, [&](std::uint32_t value) { return mix(axis_seed + value); });
   }
 }
 
-bool Walk::stay_near(std::uint64_t layout, std::size_t turn) {
+bool Walk::stay_near(std::uint64_t layout, std::size_t slot) {
   constexpr std::size_t steps = 6;
-  if (all_.empty()) all_ = values_;
+  if (all_values_.empty()) all_values_ = values_;
   tries_ = 0;
   std::vector<std::size_t> open;
   for (std::size_t axis = domain_.schedule_axis(); axis-- > 0;) {
     const std::size_t count = domain_.open()[axis].values.size();
     values_[axis] = {static_cast<std::uint32_t>(layout % count)};
     layout /= count;
-    if (all_[axis].size() > 1) open.push_back(axis);
+    if (all_values_[axis].size() > 1) open.push_back(axis);
   }
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
-  for (const std::size_t one : open)
-    for (const std::size_t other : open)
-      if (one < other || open.size() == 1) pairs.emplace_back(one, other);
-  if (turn >= pairs.size()) return false;
-  // Neighbouring turns are to have little in common.
+  for (const std::size_t first : open)
+    for (const std::size_t second : open)
+      if (first < second || open.size() == 1) pairs.emplace_back(first, second);
+  if (slot >= pairs.size()) return false;
+  // Consecutive slots should vary different axes.
   std::ranges::sort(pairs, {},
                     [&](const auto& pair) { return mix(pair.first * open.size() + pair.second); });
-  for (const std::size_t axis : {pairs[turn].first, pairs[turn].second}) {
-    const std::vector<std::uint32_t>& all = all_[axis];
-    const auto here = std::ranges::lower_bound(all, values_[axis].front()) - all.begin();
-    const auto first = std::max<std::ptrdiff_t>(0, here - std::ptrdiff_t{steps});
-    const auto last = std::min<std::ptrdiff_t>(std::ssize(all), here + std::ptrdiff_t{steps} + 1);
-    values_[axis].assign(all.begin() + first, all.begin() + last);
+  for (const std::size_t axis : {pairs[slot].first, pairs[slot].second}) {
+    const std::vector<std::uint32_t>& values = all_values_[axis];
+    const auto centre = std::ranges::lower_bound(values, values_[axis].front()) - values.begin();
+    const auto first = std::max<std::ptrdiff_t>(0, centre - std::ptrdiff_t{steps});
+    const auto last =
+        std::min<std::ptrdiff_t>(std::ssize(values), centre + std::ptrdiff_t{steps} + 1);
+    values_[axis].assign(values.begin() + first, values.begin() + last);
   }
   return true;
 }
 
 bool Walk::is_over() {
-  constexpr std::uint64_t now_and_then = 0xfffff;
-  return tries_ > most_tries_ || ((tries_ & now_and_then) == 0 && *stop_ && (*stop_)());
+  constexpr std::uint64_t stop_mask = 0xfffff;
+  return tries_ > max_tries_ || ((tries_ & stop_mask) == 0 && *stop_ && (*stop_)());
 }
 
-bool Walk::run(const Visit& visit, std::uint64_t most_tries, const std::function<bool()>& stop) {
+bool Walk::run(const Visit& visit, std::uint64_t max_tries, const std::function<bool()>& stop) {
   visit_ = &visit;
   stop_ = &stop;
-  most_tries_ = most_tries;
+  max_tries_ = max_tries;
   if (below_.front() == 0) return true;
   digits_.assign(domain_.schedule_axis(), 0);
-  return enter(0, 0, domain_.fixed_gpus);
+  return walk_axis(0, 0, domain_.fixed_gpus);
 }
 
 void Walk::set(std::size_t axis, std::uint32_t value) {
@@ -173,18 +175,56 @@ bool Walk::holds(std::size_t rule) const {
   }
 }
 
-// Counts what a rule cuts away with the value that was just chosen.
-bool Walk::is_cut(std::size_t depth) {
+bool Walk::contains(std::span<const std::uint32_t> digits) {
+  std::uint64_t gpus = domain_.fixed_gpus;
+  for (std::size_t axis = 0; axis < digits.size(); ++axis) {
+    const std::uint32_t value = digits[axis];
+    if (!std::ranges::binary_search(all_values(axis), value)) return false;
+    if (domain_.open()[axis].info.key == "cluster") cluster_ = value;
+    if (gpus_at_[axis]) {
+      gpus *= domain_.open()[axis].values[value].gpus;
+      if (!products_->can_complete(axis + 1, cluster_, gpus)) return false;
+    }
+    set(axis, value);
+    if (!std::ranges::all_of(rules_at_[axis], [&](std::size_t rule) { return holds(rule); }))
+      return false;
+  }
+  return true;
+}
+
+std::optional<std::size_t> Walk::broken_rule(std::span<const std::uint32_t> digits) {
+  std::uint64_t gpus = domain_.fixed_gpus;
+  std::size_t cluster = 0;
+  for (std::size_t axis = 0; axis < digits.size(); ++axis) {
+    if (domain_.open()[axis].info.key == "cluster") cluster = digits[axis];
+    gpus *= domain_.open()[axis].values[digits[axis]].gpus;
+    set(axis, digits[axis]);
+  }
+  const auto meets = [&](std::size_t rule) {
+    if (is_gpu_rule(rule)) return std::ranges::count(domain_.allowed_gpus[cluster], gpus) > 0;
+    try {
+      return holds(rule);
+    } catch (const config::Error&) {
+      return true;
+    }
+  };
+  for (std::size_t rule = 0; rule < domain_.rules.size(); ++rule)
+    if (!meets(rule)) return rule;
+  return std::nullopt;
+}
+
+// Whether a rule excludes the value that was just chosen. Counts the excluded combinations.
+bool Walk::is_excluded(std::size_t depth) {
   for (const std::size_t rule : rules_at_[depth])
     if (!holds(rule)) {
-      cut_[rule] += below_[depth + 1];
+      excluded_[rule] += below_[depth + 1];
       return true;
     }
   return false;
 }
 
-bool Walk::enter(std::size_t depth, std::uint64_t layout, std::uint64_t gpus) {
-  if (depth == domain_.schedule_axis()) return leave(layout);
+bool Walk::walk_axis(std::size_t depth, std::uint64_t layout, std::uint64_t gpus) {
+  if (depth == domain_.schedule_axis()) return visit_layout(layout);
   const SweepAxis& axis = domain_.open()[depth];
   const bool is_cluster = axis.info.key == "cluster";
   for (const std::uint32_t value : values_[depth]) {
@@ -194,20 +234,20 @@ bool Walk::enter(std::size_t depth, std::uint64_t layout, std::uint64_t gpus) {
     std::uint64_t product = gpus;
     if (gpus_at_[depth]) {
       product *= axis.values[value].gpus;
-      if (!products_->can_be(depth + 1, cluster_, product)) {
-        cut_[*gpus_at_[depth]] += below_[depth + 1];
+      if (!products_->can_complete(depth + 1, cluster_, product)) {
+        excluded_[*gpus_at_[depth]] += below_[depth + 1];
         continue;
       }
     }
     set(depth, value);
-    if (is_cut(depth)) continue;
+    if (is_excluded(depth)) continue;
     digits_[depth] = value;
-    if (!enter(depth + 1, layout * axis.values.size() + value, product)) return false;
+    if (!walk_axis(depth + 1, layout * axis.values.size() + value, product)) return false;
   }
   return true;
 }
 
-bool Walk::leave(std::uint64_t layout) {
+bool Walk::visit_layout(std::uint64_t layout) {
   const std::size_t axis = domain_.schedule_axis();
   if (rules_at_[axis].empty()) return (*visit_)(layout, digits_, values_[axis]);
   schedules_.clear();
@@ -215,7 +255,7 @@ bool Walk::leave(std::uint64_t layout) {
     ++tries_;
     if (is_over()) return false;
     set(axis, schedule);
-    if (!is_cut(axis)) schedules_.push_back(schedule);
+    if (!is_excluded(axis)) schedules_.push_back(schedule);
   }
   return schedules_.empty() || (*visit_)(layout, digits_, schedules_);
 }

@@ -12,14 +12,14 @@
 
 namespace pipewright::search {
 
-// Which products of parallel sizes can still come to an allowed number of GPUs.
+// The products of parallel sizes that can still become an allowed number of GPUs.
 class GpuProducts {
  public:
-  // `values` that are left of each axis.
+  // `values` has those of each axis that are left.
   GpuProducts(const Domain& domain, const std::vector<std::vector<std::uint32_t>>& values);
 
-  // Whether the axes after the first `depth` can make up for what `product` lacks, exactly.
-  bool can_be(std::size_t depth, std::size_t cluster, std::uint64_t product) const {
+  // Whether the axes after the first `depth` can turn `product` into an allowed number.
+  bool can_complete(std::size_t depth, std::size_t cluster, std::uint64_t product) const {
     return reachable_[cluster][depth].contains(product);
   }
 
@@ -27,57 +27,70 @@ class GpuProducts {
   std::vector<std::vector<std::unordered_set<std::uint64_t>>> reachable_;
 };
 
-// All combinations of a domain's values, depth first; each rule is looked at as soon as the values
-// that it hangs on are chosen, and what it cuts away is counted.
+// Walks the combinations of a domain's values depth first. A rule is checked as soon as the values
+// that it depends on are chosen, and the combinations that it excludes are counted.
 class Walk {
  public:
-  // The layout's number, the value of each axis but the schedules, and the schedules that may be.
+  // Receives the number of a layout, its value of each axis but the schedules, and its schedules.
+  // Returns false to end the walk.
   using Visit = std::function<bool(std::uint64_t, std::span<const std::uint32_t>,
                                    std::span<const std::uint32_t>)>;
 
-  // `active` rules alone, or all. There may be 2^63 combinations at the most.
+  // Checks the rules that are `active`, or all of them. Supports at most 2^63 combinations.
   explicit Walk(const Domain& domain, std::vector<bool> active = {});
 
-  // Runs meet some values of each axis alone, which the seed chooses, in an order of their own.
+  // Limits runs to some values of each axis, which the seed chooses and orders.
   void sample(std::uint64_t seed);
-  // Runs meet those that differ from one layout in the values of two axes alone, which the turn
-  // chooses, and by no more than some steps. False after the last turn.
-  bool stay_near(std::uint64_t layout, std::size_t turn);
+  // Limits runs to layouts that differ from `layout` in the values of two axes, by a few steps.
+  // `slot` selects the axes. Returns false after the last slot.
+  bool stay_near(std::uint64_t layout, std::size_t slot);
 
-  // Until `visit` returns false, after so many values were tried, or `stop`, which is asked now and
-  // then, says so. Whether it came to the end.
-  bool run(const Visit& visit, std::uint64_t most_tries = ~std::uint64_t{0},
+  // Walks until `visit` returns false, `max_tries` values were tried, or `stop`, which is called
+  // periodically, returns true. Returns whether the walk came to its end.
+  bool run(const Visit& visit, std::uint64_t max_tries = ~std::uint64_t{0},
            const std::function<bool()>& stop = {});
 
-  const std::vector<std::uint64_t>& cut() const { return cut_; }  // combinations, by rule
+  // Whether a combination, given as the value of each axis, meets every active rule. Rules are
+  // checked in the order of a walk, so that a rule that guards another one from dividing by 0 comes
+  // first. Counts nothing. Throws config::Error for a rule that cannot be evaluated.
+  bool contains(std::span<const std::uint32_t> digits);
+  // The first rule, in the order of the domain, that a combination does not meet. Rules that cannot
+  // be evaluated for it are skipped.
+  std::optional<std::size_t> broken_rule(std::span<const std::uint32_t> digits);
+
+  // Combinations that were excluded, by rule.
+  const std::vector<std::uint64_t>& excluded() const { return excluded_; }
   std::uint64_t tries() const { return tries_; }
 
  private:
-  void thin_out();
+  void apply_rules_of_single_axes();
   void prepare();
   void set(std::size_t axis, std::uint32_t value);
   bool is_over();
   bool holds(std::size_t rule) const;
-  bool is_cut(std::size_t depth);
-  bool enter(std::size_t depth, std::uint64_t layout, std::uint64_t gpus);
-  bool leave(std::uint64_t layout);
+  bool is_excluded(std::size_t depth);
+  bool walk_axis(std::size_t depth, std::uint64_t layout, std::uint64_t gpus);
+  bool visit_layout(std::uint64_t layout);
+  const std::vector<std::uint32_t>& all_values(std::size_t axis) const {
+    return all_values_.empty() ? values_[axis] : all_values_[axis];
+  }
   bool is_gpu_rule(std::size_t rule) const { return !domain_.rules[rule].program; }
 
   const Domain& domain_;
   std::vector<bool> active_;
   std::vector<double> names_;
-  std::vector<std::vector<std::uint32_t>> values_;   // that are left, by axis
-  std::vector<std::vector<std::uint32_t>> all_;      // the same before the first sample
-  std::vector<std::uint64_t> below_;                 // combinations of the axes from here on
-  std::vector<std::vector<std::size_t>> rules_at_;   // by the last axis that they hang on
-  std::vector<std::optional<std::size_t>> gpus_at_;  // the rule of GPUs, by each axis of it
-  std::vector<std::uint64_t> cut_;
+  std::vector<std::vector<std::uint32_t>> values_;      // values that runs try, by axis
+  std::vector<std::vector<std::uint32_t>> all_values_;  // values_ before the first limit; or empty
+  std::vector<std::uint64_t> below_;                    // combinations of this axis and later ones
+  std::vector<std::vector<std::size_t>> rules_at_;      // by the last axis that rules depend on
+  std::vector<std::optional<std::size_t>> gpus_at_;     // rule of the number of GPUs, by its axes
+  std::vector<std::uint64_t> excluded_;
   std::optional<GpuProducts> products_;
-  std::size_t cluster_ = 0;  // the value of its axis, which is the first
+  std::size_t cluster_ = 0;  // value of the axis of clusters, which is the first axis
   std::vector<std::uint32_t> digits_;
   std::vector<std::uint32_t> schedules_;
   std::uint64_t tries_ = 0;
-  std::uint64_t most_tries_ = 0;
+  std::uint64_t max_tries_ = 0;
   const Visit* visit_ = nullptr;
   const std::function<bool()>* stop_ = nullptr;
 };

@@ -114,7 +114,7 @@ void coordinator(benchmark::State& state) {
     SlowWorkers crowd(space);
     const double began = cpu_seconds();
     const analysis::SearchRun run = search::run_search(
-        space, crowd, {.results = results, .aim = {.exhaustive = state.range(0) != 0}}, {});
+        space, crowd, {.results = results, .target = {.exhaustive = state.range(0) != 0}}, {});
     seconds += cpu_seconds() - began - crowd.own_seconds();
     messages += static_cast<double>(crowd.messages());
     simulated += static_cast<double>(crowd.simulated());

@@ -39,12 +39,12 @@ namespace {
 
 class Play {
  public:
-  Play(const SearchWorld& world, const Crowd& crowd, Random& random, search::Aim aim,
+  Play(const SearchWorld& world, const Crowd& crowd, Random& random, search::Target target,
        std::size_t most_steps)
       : world_(world), crowd_(crowd), random_(random), most_steps_(most_steps) {
     played_.run.groups.resize(world.groups);
     played_.run.objective = world.objective;
-    Coordinator coordinator(played_.run, candidates_of(world), aim);
+    Coordinator coordinator(played_.run, candidates_of(world), target);
     go(coordinator);
     coordinator.conclude();
   }
@@ -108,9 +108,9 @@ class Play {
       events.pop();
       now = event.at;
       if (event.dies)
-        coordinator.lost(event.worker, "it died");
+        coordinator.lose_worker(event.worker, "it died");
       else
-        REQUIRE(coordinator.answered(event.worker, answer(event.task), now));
+        REQUIRE(coordinator.take_answer(event.worker, answer(event.task), now));
       REQUIRE_FALSE(coordinator.is_busy(event.worker));
       idle.push_back(event.worker);
       note_final(coordinator);
@@ -128,9 +128,9 @@ class Play {
 
 }  // namespace
 
-Played play(const SearchWorld& world, const Crowd& crowd, Random& random, search::Aim aim,
+Played play(const SearchWorld& world, const Crowd& crowd, Random& random, search::Target target,
             std::size_t most_steps) {
-  return Play(world, crowd, random, aim, most_steps).take();
+  return Play(world, crowd, random, target, most_steps).take();
 }
 
 std::size_t count(const analysis::SearchRun& run, Outcome outcome) {

@@ -30,8 +30,8 @@ struct Played {
 };
 
 // A search of the world by the crowd, for so many answers at the most.
-Played play(const SearchWorld& world, const Crowd& crowd, Random& random, search::Aim aim = {},
-            std::size_t most_steps = ~std::size_t{0});
+Played play(const SearchWorld& world, const Crowd& crowd, Random& random,
+            search::Target target = {}, std::size_t most_steps = ~std::size_t{0});
 
 std::size_t count(const analysis::SearchRun& run, analysis::Outcome outcome);
 

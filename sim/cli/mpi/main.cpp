@@ -23,29 +23,30 @@ using namespace pipewright;
 
 constexpr const char* program = "pipewright-mpi";
 
-// What pipewright-mpi takes before the command.
+// Command line of pipewright-mpi.
 struct Options {
   bool help = false;
-  std::filesystem::path worker;  // the program that serves a search
-  double silence_s = 15;         // after which a rank is lost
-  cli::Arguments search;         // what `pipewright search` takes
+  std::filesystem::path worker;  // program that serves a search
+  double silence_s = 15;         // a rank that is silent for longer is lost
+  cli::Arguments search;         // arguments of `pipewright search`
 };
 
 double read_seconds(const std::string& text) {
   double seconds = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, seconds);
-  constexpr double least = 3;  // ranks speak once a second
-  constexpr double most = 1e9;
-  const bool right = error == std::errc() && stop == end && seconds >= least && seconds <= most;
-  if (!right)
+  constexpr double min_seconds = 3;  // ranks send `alive` once a second
+  constexpr double max_seconds = 1e9;
+  const bool is_valid =
+      error == std::errc() && stop == end && seconds >= min_seconds && seconds <= max_seconds;
+  if (!is_valid)
     throw cli::UsageError(
-        fmt::format("--lost-after is '{}'; it must be seconds, {:g} at least", text, least));
+        fmt::format("--lost-after is '{}'; allowed: at least {:g} (seconds)", text, min_seconds));
   return seconds;
 }
 
-// Installed together, they stay together.
-std::filesystem::path beside_this_program() {
+// Path of the pipewright that is installed beside this program.
+std::filesystem::path pipewright_beside_this_program() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "pipewright";
 }
 
@@ -61,8 +62,8 @@ Options read_options(const cli::Arguments& words) {
     }
     if (word != "--worker" && word != "--lost-after")
       throw cli::UsageError(fmt::format(
-          "before the command stand --worker or --lost-after, not '{}'; options of the search come "
-          "after 'search'",
+          "unknown option '{}' before the command; allowed: --worker and --lost-after; put options "
+          "of the search after 'search'",
           word));
     if (++at == words.size()) throw cli::UsageError(fmt::format("{} needs a value", word));
     if (word == "--worker")
@@ -73,7 +74,7 @@ Options read_options(const cli::Arguments& words) {
   if (at == words.size() || words[at] != "search")
     throw cli::UsageError(
         "the only command of pipewright-mpi is 'search'; see 'pipewright-mpi --help'");
-  if (options.worker.empty()) options.worker = beside_this_program();
+  if (options.worker.empty()) options.worker = pipewright_beside_this_program();
   options.search.assign(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, words.end());
   return options;
 }
@@ -82,42 +83,36 @@ void print_help() {
   fmt::print(
       "usage: mpirun -n RANKS pipewright-mpi [--worker PATH] [--lost-after SECONDS]\n"
       "           search SWEEP [OPTIONS]\n\n"
-      "'pipewright search' on many machines. Rank 0 hands out the work and writes all files; "
-      "every\n"
-      "other rank is a worker with one core of its own. Rank 0 needs little of a core, so start\n"
-      "one rank more than there are cores. SWEEP and OPTIONS are those of 'pipewright search\n"
-      "--help'; only rank 0 reads and writes files. With one rank, it starts the workers itself, "
-      "as\n"
-      "many as --jobs says.\n\n"
+      "Runs 'pipewright search' on many machines. Rank 0 assigns the work and writes all files;\n"
+      "every other rank is a worker with one core. Rank 0 needs little of a core, so start one\n"
+      "rank more than there are cores. SWEEP and OPTIONS are those of 'pipewright search --help';\n"
+      "only rank 0 reads and writes files. A single rank starts --jobs workers itself.\n\n"
       "  mpirun -n 65 --hostfile hosts pipewright-mpi search sweep.yaml -o sweep.html\n"
       "  srun -n 65 pipewright-mpi search sweep.yaml --results sweep.h5\n\n"
-      "A simulation that crashes, and a worker that does, cost nothing but their own time. So "
-      "that\n"
-      "a whole rank may die as well, tell the launcher not to end the others:\n\n"
+      "The search goes on when a simulation or a worker crashes. Let it survive the death of a\n"
+      "whole rank, too, by telling the launcher not to end the other ranks:\n\n"
       "  mpirun --enable-recovery -n 65 pipewright-mpi search sweep.yaml --results sweep.h5\n"
       "  srun --kill-on-bad-exit=0 -n 65 pipewright-mpi search sweep.yaml --results sweep.h5\n\n"
-      "Open MPI's mpirun then always ends with status 0; what rank 0 prints last says more. If "
-      "all\n"
-      "is lost, with rank 0 or a node, the same command with --resume goes on from what --results\n"
-      "keeps. On Ctrl-C and SIGTERM, results are written; mpirun gives that one second, or "
-      "more:\n\n"
+      "Open MPI's mpirun then always ends with status 0; rank 0 prints the status last. After the\n"
+      "loss of rank 0 or of a node, the same command with --resume continues from --results. On\n"
+      "Ctrl-C and SIGTERM the results are written; mpirun allows one second for that, or more\n"
+      "with:\n\n"
       "  mpirun --mca odls_base_sigkill_timeout 30 -n 65 pipewright-mpi search sweep.yaml\n\n"
       "options:\n"
-      "  --worker PATH         the program that ranks start (the pipewright beside this one)\n"
-      "  --lost-after SECONDS  a rank that is silent for so long has died or hangs; without rank "
-      "0,\n"
-      "                        all end (15)\n"
+      "  --worker PATH         program that ranks start (the pipewright beside this one)\n"
+      "  --lost-after SECONDS  time after which a silent rank counts as dead; all ranks end when\n"
+      "                        rank 0 is silent for so long (15)\n"
       "  -h, --help            this text\n");
 }
 
-// A launcher that MPI does not know leaves each process alone: all would do the same search.
+// Refuses a launcher that MPI does not know: every process would run the whole search by itself.
 void check_launcher() {
   const char* const tasks = std::getenv("SLURM_STEP_NUM_TASKS");
   const bool is_alone = mpi::rank_count() == 1 && std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr;
   if (is_alone && tasks != nullptr && std::string_view(tasks) != "1")
     throw cli::UsageError(fmt::format(
-        "srun started {} tasks, but MPI knows of one; 'srun --mpi=list' shows what srun offers, "
-        "and one of these, such as --mpi=pmix, must be what MPI was built for",
+        "srun started {} tasks, but MPI sees one; start them with the interface that MPI was built "
+        "for, such as --mpi=pmix ('srun --mpi=list' shows those of srun)",
         tasks));
 }
 
@@ -138,14 +133,14 @@ int coordinate(mpi::Messages& messages, const cli::Arguments& words) {
     if (mpi::rank_count() == 1)
       return std::make_unique<search::LocalWorkers>(settings.jobs, command);
     if (!is_given("--quiet"))
-      fmt::print(stderr, "{}: rank 0 hands out the work, {} others do it\n", program,
+      fmt::print(stderr, "{}: rank 0 assigns the work, {} other ranks do it\n", program,
                  mpi::rank_count() - 1);
     return std::make_unique<mpi::MpiWorkers>(messages, command, options.silence_s);
   };
   return cli::sweep_command(options.search, {.make_workers = make_workers});
 }
 
-// What is wrong with the words, rank 0 says.
+// Seconds of silence after which a rank gives rank 0 up. Rank 0 alone reports wrong arguments.
 double patience_of(const cli::Arguments& words) {
   if (!mpi::has_threads()) return mpi::long_patience;
   try {
@@ -156,7 +151,8 @@ double patience_of(const cli::Arguments& words) {
 }
 
 int serve(mpi::Messages& messages, const cli::Arguments& words) {
-  // The launcher tells all ranks to end; rank 0 then has something to write first, and they wait.
+  // The launcher signals all ranks. Rank 0 writes its results first, and the other ranks wait for
+  // it.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
   const auto make_worker = [](const std::vector<std::string>& command) {
     return std::make_unique<search::LocalWorkers>(1, command);
@@ -168,7 +164,7 @@ int serve(mpi::Messages& messages, const cli::Arguments& words) {
 }  // namespace
 
 int main(int count, char** words) {
-  // Processes are started as MPI allows it: they do nothing but become another program.
+  // Forking is safe here, as children only execute another program.
   setenv("OMPI_MCA_mpi_warn_on_fork", "0", 0);
   mpi::begin(&count, &words);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -83,7 +83,7 @@ int answer_requests(const Arguments& arguments) {
   Connection asker(socket);
   while (std::optional<Message> asked = asker.receive()) {
     process::Process child([&](process::Channel&) { answer(*asked, asker); },
-                           process::Process::Errors::keep);
+                           process::Process::Errors::store);
     const std::array<process::Process*, 1> waiting{&child};
     while (!child.is_over())
       if (!process::wait_for(waiting, look_again) || is_closed(socket)) return exit_ok;

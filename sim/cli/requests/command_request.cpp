@@ -12,7 +12,7 @@
 #include "sim/cli/requests/captured.hpp"
 #include "sim/cli/requests/requests.hpp"
 #include "sim/cli/search/sweep_command.hpp"
-#include "sim/cli/search/trials.hpp"
+#include "sim/cli/search/what_if_runs.hpp"
 #include "sim/config/text/tree_json.hpp"
 #include "sim/search/coordinator.hpp"
 
@@ -75,7 +75,7 @@ Json answer_search(Message& asked, const Connection& say) {
   std::optional<config::Value> tree;
   if (asked.json.contains("sweep")) tree = config::tree_from_json(asked.json["sweep"]);
   return answer_with(asked, [&](const Arguments& words) {
-    return sweep_command(words, {local_workers, local_trials}, watch, tree);
+    return sweep_command(words, {local_workers, local_what_if_runs}, watch, tree);
   });
 }
 

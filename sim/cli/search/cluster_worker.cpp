@@ -32,10 +32,10 @@ namespace {
 using analysis::CandidateRow;
 using analysis::Outcome;
 
-// Whatever goes wrong with a candidate is its row.
+// Evaluates candidates on one cluster. An error of a candidate becomes its row.
 class ClusterWorker {
  public:
-  // `time_limit` of a simulation in seconds; 0: none.
+  // `time_limit` is that of a simulation in seconds; 0 means no limit.
   ClusterWorker(const search::Space& space, double time_limit, process::Channel& parent)
       : space_(space), time_limit_(time_limit), parent_(parent) {
     const analysis::Objective& objective = space.sweep().objective;
@@ -49,7 +49,7 @@ class ClusterWorker {
 
   std::vector<CandidateRow> assess(std::span<const std::uint64_t> candidates,
                                    analysis::Basis basis);
-  // In a process of its own. Nothing: the parent has ended meanwhile.
+  // Simulates in a child process. Returns nothing if the parent has ended.
   std::optional<CandidateRow> simulate(std::uint64_t candidate);
 
  private:
@@ -62,7 +62,7 @@ class ClusterWorker {
   double time_limit_;
   process::Channel& parent_;
   std::unique_ptr<evaluation::Evaluator> evaluator_;
-  evaluation::Evaluator::LeastLost least_lost_;  // if weeks are asked about
+  evaluation::Evaluator::LeastLost least_lost_;  // empty without a goodput run
   std::optional<goodput::AtBest> weeks_;
 };
 
@@ -88,10 +88,10 @@ std::vector<CandidateRow> ClusterWorker::assess(std::span<const std::uint64_t> c
   std::vector<CandidateRow> rows;
   while (!candidates.empty()) {
     const std::uint64_t layout = candidates.front() / space_.schedules();
-    const auto other = [&](std::uint64_t candidate) {
+    const auto has_other_layout = [&](std::uint64_t candidate) {
       return candidate / space_.schedules() != layout;
     };
-    const auto end = std::ranges::find_if(candidates, other) - candidates.begin();
+    const auto end = std::ranges::find_if(candidates, has_other_layout) - candidates.begin();
     const auto count = static_cast<std::size_t>(end);
     std::ranges::move(assess_layout(candidates.first(count), basis), std::back_inserter(rows));
     candidates = candidates.subspan(count);
@@ -99,7 +99,7 @@ std::vector<CandidateRow> ClusterWorker::assess(std::span<const std::uint64_t> c
   return rows;
 }
 
-// One of a layout's schedules may spoil what is done for all of them: then each is tried alone.
+// Assesses the schedules of a layout together, or one by one if that fails.
 std::vector<CandidateRow> ClusterWorker::assess_layout(std::span<const std::uint64_t> candidates,
                                                        analysis::Basis basis) {
   std::string note;
@@ -112,7 +112,7 @@ std::vector<CandidateRow> ClusterWorker::assess_layout(std::span<const std::uint
     std::vector<CandidateRow> rows = evaluator(tree).assess(tree, basis, least_lost_);
     if (rows.size() != candidates.size())
       throw std::logic_error(
-          fmt::format("{} schedules, and {} rows", candidates.size(), rows.size()));
+          fmt::format("{} schedules have {} rows", candidates.size(), rows.size()));
     for (std::size_t i = 0; i < rows.size(); ++i) {
       rows[i].candidate = candidates[i];
       rows[i].group = space_.group(candidates[i] / space_.schedules());
@@ -136,7 +136,7 @@ std::vector<CandidateRow> ClusterWorker::assess_layout(std::span<const std::uint
 std::optional<CandidateRow> ClusterWorker::simulate(std::uint64_t candidate) {
   try {
     const config::Value tree = space_.candidate(candidate);
-    evaluator(tree).get_ready();  // before the child, for the next one too
+    evaluator(tree).get_ready();  // before the fork, so that later children have it, too
     const auto body = [&] { return analysis::to_json_line(evaluator_->simulate(tree)); };
     const std::optional<process::Result> result = process::run_within(time_limit_, body, parent_);
     if (!result) return std::nullopt;
@@ -147,14 +147,15 @@ std::optional<CandidateRow> ClusterWorker::simulate(std::uint64_t candidate) {
     if (!least_lost_) row.site = {};
     return row;
   } catch (const std::bad_alloc&) {
-    return row_of(candidate, Outcome::failed, "not enough memory to begin its simulation");
+    return row_of(candidate, Outcome::failed, "not enough memory to start its simulation");
   } catch (const std::exception& error) {
     return row_of(candidate, Outcome::failed, error.what());
   }
 }
 
-// Until the parent has ended.
-void serve(const search::Space& space, const WorkerSettings& settings, process::Channel& parent) {
+// Serves tasks until the parent has ended.
+void serve_tasks(const search::Space& space, const WorkerSettings& settings,
+                 process::Channel& parent) {
   if (settings.memory_bytes > 0) process::limit_memory(settings.memory_bytes);
   ClusterWorker worker(space, settings.time_limit_s, parent);
   while (const std::optional<std::string> line = parent.receive()) {
@@ -177,7 +178,7 @@ void evaluate_on_cluster(const search::Space& space, const WorkerSettings& setti
                          process::Channel& parent) {
   dup2(STDERR_FILENO, STDOUT_FILENO);  // standard output is the coordinator's
   try {
-    serve(space, settings, parent);
+    serve_tasks(space, settings, parent);
   } catch (const std::exception& error) {
     fmt::print(stderr, "pipewright: {}\n", error.what());
     std::_Exit(exit_our_fault);

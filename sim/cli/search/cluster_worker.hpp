@@ -6,9 +6,9 @@
 
 namespace pipewright::cli {
 
-// What a process does that evaluates candidates on one cluster, loaded once for all: it takes tasks
-// and gives answers (sim/search/messages.hpp) until its parent ends. Each simulation is a child of
-// it.
+// Main function of a process that evaluates candidates on one cluster, which it loads once. It
+// takes tasks and gives answers (sim/search/messages.hpp) until its parent ends. Each simulation
+// runs in a child of the process.
 void evaluate_on_cluster(const search::Space& space, const WorkerSettings& settings,
                          process::Channel& parent);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -42,107 +43,122 @@ using analysis::ScenarioOf;
 using analysis::SearchRun;
 using std::filesystem::path;
 
-// What is written of a candidate.
-struct Texts {
+// Sources of the texts that outputs contain.
+struct OutputTexts {
   ScenarioOf scenario_of;
   analysis::LaunchesOf launches_of;
-  std::optional<std::uint64_t> candidate;  // that is written as a scenario; else the best
+  std::optional<std::uint64_t> candidate;  // candidate to write as a scenario; empty: the best
   const WinnerAnswers& answers;
 };
 
-void write_page(const path& file, const SearchRun& run, const Texts& texts) {
-  analysis::write_search_page(file, run, texts.scenario_of, texts.launches_of,
-                              winner_words(run, texts.answers));
+void write_page(const path& file, const SearchRun& run, const OutputTexts& output_texts) {
+  analysis::write_search_page(file, run, output_texts.scenario_of, output_texts.launches_of,
+                              winner_words(run, output_texts.answers));
 }
 
-void write_scenario(const path& file, const SearchRun& run, const Texts& texts) {
-  if (texts.candidate) {
-    trace::write_file(file, texts.scenario_of(*texts.candidate));
+void write_scenario(const path& file, const SearchRun& run, const OutputTexts& output_texts) {
+  if (output_texts.candidate) {
+    trace::write_file(file, output_texts.scenario_of(*output_texts.candidate));
     return;
   }
   const analysis::Findings findings = analysis::find(run);
   if (!findings.best)
-    throw trace::TraceError(
-        fmt::format("{}: nothing was found, so there is no best scenario to write", file.string()));
-  trace::write_file(file, texts.scenario_of(run.rows[*findings.best].candidate));
+    throw trace::TraceError(fmt::format(
+        "{}: the search found no candidate, so there is no best scenario to write", file.string()));
+  trace::write_file(file, output_texts.scenario_of(run.rows[*findings.best].candidate));
 }
 
-void write_csv(const path& file, const SearchRun& run, const Texts&) {
+void write_csv(const path& file, const SearchRun& run, const OutputTexts&) {
   trace::write_file(file, [&](std::ostream& stream) { analysis::write_search_csv(stream, run); });
 }
 
-void write_json(const path& file, const SearchRun& run, const Texts& texts) {
+void write_json(const path& file, const SearchRun& run, const OutputTexts& output_texts) {
   trace::write_file(file, [&](std::ostream& stream) {
-    analysis::write_search_json(stream, run, winner_json(run, texts.answers));
+    analysis::write_search_json(stream, run, winner_json(run, output_texts.answers));
   });
 }
 
-void write_hdf5(const path& file, const SearchRun& run, const Texts&) {
+void write_hdf5(const path& file, const SearchRun& run, const OutputTexts&) {
   analysis::write_results(file, run);
 }
 
-struct Kind {
+struct OutputKind {
   const char* extension;
-  void (*write)(const path&, const SearchRun&, const Texts&);
+  void (*write)(const path&, const SearchRun&, const OutputTexts&);
 };
-constexpr std::array kinds{
-    Kind{".html", write_page}, Kind{".yaml", write_scenario}, Kind{".csv", write_csv},
-    Kind{".json", write_json}, Kind{".h5", write_hdf5},
+constexpr std::array output_kinds{
+    OutputKind{".html", write_page}, OutputKind{".yaml", write_scenario},
+    OutputKind{".csv", write_csv},   OutputKind{".json", write_json},
+    OutputKind{".h5", write_hdf5},
 };
 
-const Kind* kind_of(const std::filesystem::path& file) {
-  const auto* const found = std::ranges::find_if(
-      kinds, [&](const Kind& kind) { return file.extension() == kind.extension; });
-  return found == kinds.end() ? nullptr : found;
+const OutputKind* output_kind_of(const std::filesystem::path& file) {
+  const auto* const kind = std::ranges::find_if(
+      output_kinds, [&](const OutputKind& row) { return file.extension() == row.extension; });
+  return kind == output_kinds.end() ? nullptr : kind;
 }
 
-// Throws UsageError for a file whose kind or folder is not known.
+// Throws UsageError for a file with an unknown extension or a missing folder.
 void check_sweep_outputs(std::span<const std::filesystem::path> files) {
   for (const std::filesystem::path& file : files) {
-    if (kind_of(file) == nullptr)
+    if (output_kind_of(file) == nullptr)
       throw UsageError(
-          fmt::format("{}: the extension says what is written; there are .html (page), .yaml (the "
-                      "best as a scenario), .csv, .json and .h5 (all candidates)",
+          fmt::format("{}: unknown extension; allowed: .html (page), .yaml (the best as a "
+                      "scenario), .csv, .json and .h5 (all candidates)",
                       file.string()));
     const std::filesystem::path folder = file.parent_path();
     std::error_code ignored;
     if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
-      throw UsageError(fmt::format("{}: there is no folder {}", file.string(), folder.string()));
+      throw UsageError(
+          fmt::format("{}: the folder {} does not exist", file.string(), folder.string()));
   }
 }
 
-// Each by its extension: the page, the best as a scenario, or all candidates.
+// Writes the page, the best as a scenario, or all candidates, depending on the extension.
 void write_sweep_output(const std::filesystem::path& file, const analysis::SearchRun& run,
-                        const Texts& texts) {
-  kind_of(file)->write(file, run, texts);
+                        const OutputTexts& output_texts) {
+  output_kind_of(file)->write(file, run, output_texts);
 }
 
-// More than this is not begun unasked: counted, not enumerated.
-constexpr double most_combinations = 1e9;
+// Larger spaces need --yes or --budget.
+constexpr double max_combinations = 1e9;
 
 void check_size(const search::Space& space, const SweepRequest& request) {
-  if (space.combinations() <= most_combinations || request.yes || request.budget_s) return;
+  if (space.combinations() <= max_combinations || request.yes || request.budget_s) return;
   std::string axes;
   for (const analysis::SearchAxis& axis : space.axes())
     axes += fmt::format("{}{} {}", axes.empty() ? "" : " x ", axis.values.size(), axis.name);
   throw UsageError(fmt::format(
-      "{}: {:.3g} combinations ({}) are more than {:.0e}; narrow a value, add constraints that cut "
-      "the space early and say --yes, or give a --budget",
-      request.file.string(), space.combinations(), axes, most_combinations));
+      "{}: {:.3g} combinations ({}) are more than {:.0e}; reduce the values of an axis, add "
+      "constraints and --yes, or set a --budget",
+      request.file.string(), space.combinations(), axes, max_combinations));
 }
 
-void check_not_empty(const search::Space& space) {
-  bool any = false;
-  space.for_each_layout([&](std::uint64_t, std::span<const std::uint32_t>) {
-    any = true;
-    return false;
-  });
-  if (!any) throw config::Error(space.why_empty());
+// Measures the seconds since its construction.
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+// Throws config::Error for a sweep without candidates. Stops looking for one when the run is
+// interrupted or a tenth of the budget is spent; the search samples the space then.
+void check_not_empty(const search::Space& space, std::optional<double> budget_s) {
+  constexpr double share_of_budget = 0.1;
+  const Stopwatch watch;
+  const auto stop = [&] {
+    return interrupted() || (budget_s && watch.seconds() > share_of_budget * *budget_s);
+  };
+  if (space.is_empty(stop)) throw config::Error(space.why_empty());
 }
 
-// Nothing for the number of GPUs, which is no axis but follows from several.
-std::optional<std::size_t> axis_of(const std::vector<analysis::SearchAxis>& axes,
-                                   const std::string& name) {
+// The axis of a name of --by. Returns nothing for the number of GPUs, which is not an axis.
+std::optional<std::size_t> axis_of_by(const std::vector<analysis::SearchAxis>& axes,
+                                      const std::string& name) {
   if (name == "gpus" || name == "search.gpus") return std::nullopt;
   try {
     return analysis::axis_named(axes, name);
@@ -151,24 +167,24 @@ std::optional<std::size_t> axis_of(const std::vector<analysis::SearchAxis>& axes
   }
 }
 
-// Numbers below that of combinations are candidates where no rule cuts them away.
-void check_candidate(const SweepRequest& request, const search::Space& space,
-                     const std::vector<search::ClusterFacts>& facts) {
+// Throws UsageError if --candidate is not the number of a candidate.
+void check_candidate(const SweepRequest& request, const search::Space& space) {
   if (!request.candidate) return;
   const std::uint64_t number = *request.candidate;
   if (static_cast<double>(number) >= space.combinations())
-    throw UsageError(fmt::format("--candidate {}: the sweep has {:.0f} combinations, from 0 on",
+    throw UsageError(fmt::format("--candidate is {}; the sweep has {:.0f} combinations, from 0 on",
                                  number, space.combinations()));
-  const std::optional<std::string> why = search::why_no_candidate(number, space, facts);
+  const std::optional<std::string> why = space.why_no_candidate(number);
   if (!why) return;
   const analysis::SearchRun shown{.axes = space.axes()};
   throw UsageError(fmt::format(
-      "--candidate {} is {}, which is no candidate of the sweep: {}; those that are have their "
-      "numbers in -o FILE.csv",
+      "--candidate {} is {}, which is not a candidate of the sweep: {}; -o FILE.csv lists the "
+      "numbers of all candidates",
       number, named(shown, analysis::CandidateRow{.candidate = number}), *why));
 }
 
-// Results are never written over unasked: they may have cost hours.
+// Throws UsageError if the file of results exists: results may have cost hours and are not
+// overwritten.
 void check_results(const SweepRequest& request) {
   if (!request.results || request.resume) return;
   for (const char* suffix : {"", ".journal"}) {
@@ -176,45 +192,45 @@ void check_results(const SweepRequest& request) {
     std::error_code ignored;
     if (std::filesystem::exists(file, ignored))
       throw UsageError(fmt::format(
-          "{} holds what an earlier search found; go on with it (--resume), remove it, or give "
-          "--results another name",
+          "{} holds the results of an earlier search; continue it (--resume), remove the file, or "
+          "give --results another name",
           file));
   }
 }
 
-analysis::SearchRun read_earlier(const std::filesystem::path& file) {
+analysis::SearchRun read_results_of_search(const std::filesystem::path& file) {
   const std::filesystem::path journal = file.string() + ".journal";
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored) && std::filesystem::exists(journal, ignored))
-    throw UsageError(
-        fmt::format("{}: there are no results yet; {} holds what a search found before it was "
-                    "ended: search SWEEP --results {} --resume goes on with it",
-                    file.string(), journal.string(), file.string()));
+    throw UsageError(fmt::format(
+        "{}: the file does not exist, but {} holds the results of an unfinished search; "
+        "continue it with: search SWEEP --results {} --resume",
+        file.string(), journal.string(), file.string()));
   return analysis::read_results(file);
 }
 
 analysis::SearchRun read_shards(const std::vector<std::filesystem::path>& files) {
   std::vector<std::pair<std::string, analysis::SearchRun>> parts;
   for (const std::filesystem::path& file : files)
-    parts.emplace_back(file.string(), read_earlier(file));
+    parts.emplace_back(file.string(), read_results_of_search(file));
   return search::merge(std::move(parts));
 }
 
-// What is searched, or was.
-struct Prepared {
+// A sweep with its space.
+struct PreparedSweep {
   search::Sweep sweep;
   std::vector<search::ClusterFacts> facts;
   search::Space space;
 };
 
-Prepared prepare(const config::Value& tree, search::Workers& workers) {
+PreparedSweep prepare(const config::Value& tree, search::Workers& workers) {
   search::Sweep sweep = search::read_sweep(tree);
   std::vector<search::ClusterFacts> facts = search::ask_facts(workers, sweep.text);
   search::Space space(sweep, facts);
   return {std::move(sweep), std::move(facts), std::move(space)};
 }
 
-// How far a search is, beside the bar too.
+// Callbacks of a search: they draw the progress bar and call `watch`.
 search::SearchCalls calls_of(SweepProgress& progress, const WatchSweep& watch) {
   return {.progress =
               [&](const search::State& state, const analysis::SearchRun& run) {
@@ -224,75 +240,83 @@ search::SearchCalls calls_of(SweepProgress& progress, const WatchSweep& watch) {
           .interrupted = interrupted};
 }
 
-// Of each candidate what the first of these knows.
-std::vector<analysis::CandidateRow> reuse(const SweepRequest& request, const search::Space& space) {
+// Known rows from the results of --reuse. The first file that has a candidate counts.
+std::vector<analysis::CandidateRow> reused_rows(const SweepRequest& request,
+                                                const search::Space& space) {
   std::map<std::uint64_t, analysis::CandidateRow> rows;
   for (const path& file : request.reused) {
     const std::size_t before = rows.size();
-    for (analysis::CandidateRow& row : search::reuse(read_earlier(file), space))
+    for (analysis::CandidateRow& row : search::reuse(read_results_of_search(file), space))
       rows.emplace(row.candidate, std::move(row));
     if (!request.quiet && !request.json)
-      fmt::print(stderr, "{}: {} known from it\n", file.string(),
-                 analysis::counted(rows.size() - before, "candidate") +
-                     (rows.size() - before == 1 ? " is" : " are"));
+      fmt::print(stderr, "{}: {} reused\n", file.string(),
+                 analysis::counted(rows.size() - before, "candidate"));
   }
   std::vector<analysis::CandidateRow> known;
   for (auto& [number, row] : rows) known.push_back(std::move(row));
   return known;
 }
 
-analysis::SearchRun search_anew(const SweepRequest& request, const Prepared& prepared,
-                                search::Workers& workers, const WatchSweep& watch) {
+analysis::SearchRun run_sweep(const SweepRequest& request, const PreparedSweep& prepared,
+                              search::Workers& workers, const WatchSweep& watch) {
   check_size(prepared.space, request);
-  check_not_empty(prepared.space);
+  const Stopwatch stopwatch;
+  check_not_empty(prepared.space, request.budget_s);
+  std::vector<analysis::CandidateRow> known = reused_rows(request, prepared.space);
+  std::optional<double> budget_s = request.budget_s;
+  if (budget_s) *budget_s = std::max(0.0, *budget_s - stopwatch.seconds());
   SweepProgress progress(request.quiet || request.json);
   return search::run_search(prepared.space, workers,
                             {.facts = prepared.facts,
                              .results = request.results,
                              .resume = request.resume,
-                             .aim = {.exhaustive = request.exhaustive, .front = request.front},
-                             .budget_s = request.budget_s,
-                             .known = reuse(request, prepared.space)},
+                             .target = {.exhaustive = request.exhaustive, .front = request.front},
+                             .budget_s = budget_s,
+                             .known = std::move(known)},
                             calls_of(progress, watch));
 }
 
-WinnerAnswers ask(const SweepRequest& request, const WinnerParts& parts, const Prepared& prepared,
-                  analysis::SearchRun& run, search::Workers& workers, const SweepMeans& means) {
+WinnerAnswers answer_questions(const SweepRequest& request, const WinnerParts& parts,
+                               const PreparedSweep& prepared, analysis::SearchRun& run,
+                               search::Workers& workers, const SweepProcesses& processes) {
   if (interrupted() || !request.questions.any()) return {};
   const bool quiet = request.quiet || request.json;
   SweepProgress progress(quiet);
-  search::Trials trials;
-  if (means.make_trials) trials = means.make_trials(prepared.space, request.workers.jobs, quiet);
-  return answer(
-      request.questions, run,
-      {.sweep = *request.tree,
-       .space = prepared.space,
-       .parts = parts,
-       .workers = workers,
-       .trials = std::move(trials),
-       .options = {.facts = prepared.facts, .aim = {.front = false}, .budget_s = request.budget_s},
-       .calls = calls_of(progress, {})});
+  search::WhatIfRuns what_if_runs;
+  if (processes.make_what_if_runs)
+    what_if_runs = processes.make_what_if_runs(prepared.space, request.workers.jobs, quiet);
+  return answer(request.questions, run,
+                {.sweep = *request.tree,
+                 .space = prepared.space,
+                 .parts = parts,
+                 .workers = workers,
+                 .what_if_runs = std::move(what_if_runs),
+                 .options = {.facts = prepared.facts,
+                             .target = {.front = false},
+                             .budget_s = request.budget_s},
+                 .calls = calls_of(progress, {})});
 }
 
-// What starts a candidate, by each framework that can say a part of it.
+// Launch commands of a candidate, for each framework.
 std::vector<std::pair<std::string, std::string>> launches_of(const std::string& scenario) {
-  std::vector<std::pair<std::string, std::string>> texts;
-  const config::Scenario read =
+  std::vector<std::pair<std::string, std::string>> launches;
+  const config::Scenario candidate =
       config::read_scenario(config::read_yaml_text(scenario, "the candidate"));
   using jobs::Framework;
-  if (!read.model || !read.parallel.tp_by_device.empty()) return texts;
-  for (const Framework one :
+  if (!candidate.model || !candidate.parallel.tp_by_device.empty()) return launches;
+  for (const Framework framework :
        {Framework::megatron, Framework::bridge, Framework::torchtitan, Framework::deepspeed})
-    texts.emplace_back(jobs::title_of(one), jobs::export_job(read, one).text);
-  return texts;
+    launches.emplace_back(jobs::title_of(framework), jobs::export_job(candidate, framework).text);
+  return launches;
 }
 
-void report(const SweepRequest& request, const analysis::SearchRun& run,
-            const WinnerAnswers& answers, const analysis::ScenarioOf& scenario_of) {
-  const Texts texts{scenario_of,
-                    [&](std::uint64_t candidate) { return launches_of(scenario_of(candidate)); },
-                    request.candidate, answers};
-  for (const std::filesystem::path& file : request.outputs) write_sweep_output(file, run, texts);
+void report_search(const SweepRequest& request, const analysis::SearchRun& run,
+                   const WinnerAnswers& answers, const analysis::ScenarioOf& scenario_of) {
+  const OutputTexts output_texts{
+      scenario_of, [&](std::uint64_t candidate) { return launches_of(scenario_of(candidate)); },
+      request.candidate, answers};
+  for (const std::filesystem::path& file : request.outputs)
+    write_sweep_output(file, run, output_texts);
   if (request.json) {
     analysis::write_search_json(std::cout, run, winner_json(run, answers));
     std::cout.flush();
@@ -300,7 +324,7 @@ void report(const SweepRequest& request, const analysis::SearchRun& run,
   }
   analysis::SearchReportOptions options{.top = request.top, .by = {}};
   for (const std::string& name : request.by)
-    if (const std::optional<std::size_t> axis = axis_of(run.axes, name))
+    if (const std::optional<std::size_t> axis = axis_of_by(run.axes, name))
       options.by.push_back(*axis);
     else
       options.by_gpus = true;
@@ -317,54 +341,56 @@ void report(const SweepRequest& request, const analysis::SearchRun& run,
 
 }  // namespace
 
-int sweep_command(const Arguments& arguments, const SweepMeans& means, const WatchSweep& watch,
-                  const std::optional<config::Value>& tree) {
-  const po::variables_map given = parse(arguments, sweep_options(), "scenario");
-  if (given.count("help") != 0) {
+int sweep_command(const Arguments& arguments, const SweepProcesses& processes,
+                  const WatchSweep& watch, const std::optional<config::Value>& tree) {
+  const po::variables_map options = parse(arguments, sweep_options(), "scenario");
+  if (options.count("help") != 0) {
     print_sweep_help();
     return exit_ok;
   }
-  SweepRequest request = read_sweep_request(given, tree);
+  SweepRequest request = read_sweep_request(options, tree);
   check_sweep_outputs(request.outputs);
   std::vector<std::filesystem::path> written = request.outputs;
   if (request.results) written.push_back(*request.results);
   check_files(std::vector{request.file}, written);
   check_results(request);
-  if (request.questions.robust && !means.make_trials)
+  if (request.questions.robust && !processes.make_what_if_runs)
     throw UsageError(
-        "--robust works on one machine: keep the results with --results FILE.h5, and ask "
+        "--robust works on one machine only; store the results with --results FILE.h5, and run "
         "'pipewright search FILE.h5 --robust'");
 
-  // The extension says what is written, so that only an output of .yaml can be meant.
+  // --candidate only has an effect on an output of a scenario.
   const auto is_scenario = [](const path& file) { return file.extension() == ".yaml"; };
   if (request.candidate && std::ranges::none_of(request.outputs, is_scenario))
     throw UsageError(fmt::format(
-        "--candidate {0} says which candidate is written as a scenario, and no output is one; add "
-        "-o candidate-{0}.yaml",
+        "--candidate selects the candidate that is written as a scenario, but no output is a "
+        "scenario; add -o candidate-{0}.yaml",
         *request.candidate));
 
-  // Results tell their sweep, of which one worker knows the clusters.
+  // Results contain their sweep. One worker suffices to read the facts of its clusters.
   std::optional<analysis::SearchRun> earlier;
   if (!request.tree) {
-    earlier = request.shards.empty() ? read_earlier(request.file) : read_shards(request.shards);
+    earlier =
+        request.shards.empty() ? read_results_of_search(request.file) : read_shards(request.shards);
     request.tree = config::read_yaml_text(earlier->sweep, request.file.string() + " (its sweep)");
     if (!request.questions.any()) request.workers.jobs = 1;
   }
   watch_for_interrupts();
-  const std::unique_ptr<search::Workers> workers = means.make_workers(request.workers);
-  const Prepared prepared = prepare(*request.tree, *workers);
-  check_candidate(request, prepared.space, prepared.facts);
-  for (const std::string& axis : request.by) axis_of(prepared.space.axes(), axis);
+  const std::unique_ptr<search::Workers> workers = processes.make_workers(request.workers);
+  const PreparedSweep prepared = prepare(*request.tree, *workers);
+  check_candidate(request, prepared.space);
+  for (const std::string& axis : request.by) axis_of_by(prepared.space.axes(), axis);
   const WinnerParts parts = parts_of(request.questions, *request.tree, prepared.facts);
   const analysis::ScenarioOf scenario_of = [&](std::uint64_t candidate) {
     return config::to_yaml(prepared.space.candidate(candidate));
   };
   analysis::SearchRun run =
-      earlier ? std::move(*earlier) : search_anew(request, prepared, *workers, watch);
-  // Results of before do not tell it, but their sweep does.
+      earlier ? std::move(*earlier) : run_sweep(request, prepared, *workers, watch);
+  // The shard is not stored in results, but their sweep has it.
   run.shard = {prepared.sweep.shard.number, prepared.sweep.shard.count};
-  const WinnerAnswers answers = ask(request, parts, prepared, run, *workers, means);
-  report(request, run, answers, scenario_of);
+  const WinnerAnswers answers =
+      answer_questions(request, parts, prepared, run, *workers, processes);
+  report_search(request, run, answers, scenario_of);
   if (interrupted()) return exit_interrupted;
   return analysis::find(run).best ? exit_ok : exit_findings;
 }

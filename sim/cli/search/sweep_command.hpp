@@ -20,29 +20,30 @@
 
 namespace pipewright::cli {
 
-// Processes that evaluate candidates: how many, and what each simulation may take.
+// Number and limits of the processes that evaluate candidates.
 struct WorkerSettings {
-  std::size_t jobs = 1;            // on this machine
-  double time_limit_s = 0;         // of one simulation; 0: none
-  std::uint64_t memory_bytes = 0;  // likewise
+  std::size_t jobs = 1;            // processes on this machine
+  double time_limit_s = 0;         // limit of one simulation; 0 means none
+  std::uint64_t memory_bytes = 0;  // limit of one simulation; 0 means none
 };
 
+// Command line of `pipewright search`.
 struct SweepRequest {
-  std::filesystem::path file;         // the sweep, or the results of one
-  std::optional<config::Value> tree;  // the sweep; none where there are results to show again
+  std::filesystem::path file;         // a sweep, or the results of a search
+  std::optional<config::Value> tree;  // the sweep; empty where results are shown again
   WorkerSettings workers;
-  std::vector<std::filesystem::path> shards;  // whose results are to be put together
+  std::vector<std::filesystem::path> shards;  // results to be merged
   std::optional<double> budget_s;
   bool exhaustive = false;
-  bool front = true;                       // the fronts are to be proven too
-  std::optional<std::uint64_t> candidate;  // that is written as a scenario; else the best
+  bool front = true;                       // prove the fronts, too
+  std::optional<std::uint64_t> candidate;  // candidate to write as a scenario; empty: the best
   std::optional<std::filesystem::path> results;
   bool resume = false;
   std::vector<std::filesystem::path> reused;  // results of other sweeps
-  bool yes = false;                           // whatever the size of the space
+  bool yes = false;                           // search a space of any size
   std::vector<std::filesystem::path> outputs;
-  std::vector<std::string> by;       // axes, for the best of each value
-  std::vector<LaunchWord> launches;  // of the best
+  std::vector<std::string> by;       // axes for tables of the best candidate per value
+  std::vector<LaunchWord> launches;  // launch commands of the best candidate
   WinnerQuestions questions;
   std::size_t top = 10;
   bool json = false;
@@ -50,40 +51,41 @@ struct SweepRequest {
 };
 
 po::options_description sweep_options();
-// `tree` is the sweep where no file says it.
-SweepRequest read_sweep_request(const po::variables_map& given,
+// `tree` is the sweep if the command line names no file.
+SweepRequest read_sweep_request(const po::variables_map& options,
                                 const std::optional<config::Value>& tree = std::nullopt);
 
-// What starts a worker, without the program: search --serve and the limits.
+// Arguments that start a worker: search --serve and the limits.
 std::vector<std::string> worker_words(const WorkerSettings& settings);
-// The limits alone, as read from those words.
-WorkerSettings read_worker_settings(const po::variables_map& given);
+// Reads the settings of workers from the command line, or from these arguments.
+WorkerSettings read_worker_settings(const po::variables_map& options);
 
 void print_sweep_help();
 
-// Starts those who evaluate candidates. A handshake comes later.
+// Starts the workers of a search, without a handshake.
 using MakeWorkers = std::function<std::unique_ptr<search::Workers>(const WorkerSettings&)>;
 
-// Simulates candidates of a space under other conditions, so many at a time.
-using MakeTrials =
-    std::function<search::Trials(const search::Space&, std::size_t jobs, bool quiet)>;
+// Makes the simulations of candidates of a space under changed conditions, `jobs` at a time.
+using MakeWhatIfRuns =
+    std::function<search::WhatIfRuns(const search::Space&, std::size_t jobs, bool quiet)>;
 
-// Who works for a search. Without trials it cannot tell how sure its winner is.
-struct SweepMeans {
+// The processes of a search. `--robust` needs make_what_if_runs.
+struct SweepProcesses {
   MakeWorkers make_workers;
-  MakeTrials make_trials = {};
+  MakeWhatIfRuns make_what_if_runs = {};
 };
 
-// Those of this machine: this program again, as many times.
+// Starts workers on this machine, which run this program.
 std::unique_ptr<search::Workers> local_workers(const WorkerSettings& settings);
 
-// Is told how far a search is, often, beside the bar.
+// Receives the progress of a search, often.
 using WatchSweep = std::function<void(const search::State&, const analysis::SearchRun&)>;
 
-// `pipewright search`, whoever the workers are. Needs no SimGrid. Returns an exit status; throws
-// what a user can cause, and Interrupted once the results so far are written. `tree` is the sweep
-// where no word names a file.
-int sweep_command(const Arguments& arguments, const SweepMeans& means, const WatchSweep& watch = {},
+// Runs `pipewright search` with any kind of workers, and without SimGrid. Returns an exit status.
+// Throws the errors that users can cause, and Interrupted once the results so far are written.
+// `tree` is the sweep if the command line names no file.
+int sweep_command(const Arguments& arguments, const SweepProcesses& processes,
+                  const WatchSweep& watch = {},
                   const std::optional<config::Value>& tree = std::nullopt);
 
 }  // namespace pipewright::cli

@@ -16,15 +16,16 @@
 namespace pipewright::cli {
 namespace {
 
-std::optional<std::string> word(const po::variables_map& given, const std::string& name) {
-  const std::vector<std::string> words = values(given, name);
+std::optional<std::string> option_word(const po::variables_map& options, const std::string& name) {
+  const std::vector<std::string> words = values(options, name);
   if (words.empty()) return std::nullopt;
   return single(words, "--" + name);
 }
 
-std::size_t count(const po::variables_map& given, const std::string& name, std::size_t otherwise) {
-  const std::optional<std::string> text = word(given, name);
-  if (!text) return otherwise;
+std::size_t option_count(const po::variables_map& options, const std::string& name,
+                         std::size_t default_count) {
+  const std::optional<std::string> text = option_word(options, name);
+  if (!text) return default_count;
   return config::read_count({config::make_text(*text, {}), "--" + name}, "8");
 }
 
@@ -34,32 +35,33 @@ std::uint64_t read_candidate(const std::string& text) {
   const auto [read_to, fault] = std::from_chars(text.data(), end, number);
   if (fault != std::errc() || read_to != end)
     throw UsageError(fmt::format(
-        "--candidate is '{}'; give the number of a candidate, as in --candidate 12 (the first "
+        "--candidate is '{}'; allowed: the number of a candidate, as in --candidate 12 (the first "
         "column of -o FILE.csv)",
         text));
   return number;
 }
 
 template <class Number>
-Number limit(Number value, const char* flag) {
+Number positive_limit(Number value, const char* flag) {
   if (value <= 0) throw UsageError(fmt::format("{} is 0; leave it out for no limit", flag));
   return value;
 }
 
-// search merge a.h5 b.h5, or a.h5 b.h5 alone: the results of shards.
-std::vector<std::filesystem::path> shards_of(const po::variables_map& given) {
-  std::vector<std::string> words = values(given, "scenario");
-  const bool asked = !words.empty() && words.front() == "merge";
-  if (asked) words.erase(words.begin());
-  if (!asked && words.size() < 2) return {};
+// Results to be merged: those of `search merge a.h5 b.h5`, or of `search a.h5 b.h5`.
+std::vector<std::filesystem::path> shards_to_merge(const po::variables_map& options) {
+  std::vector<std::string> words = values(options, "scenario");
+  const bool is_merge = !words.empty() && words.front() == "merge";
+  if (is_merge) words.erase(words.begin());
+  if (!is_merge && words.size() < 2) return {};
   std::vector<std::filesystem::path> files(words.begin(), words.end());
-  const auto is_other = [](const auto& file) { return file.extension() != ".h5"; };
-  const auto other = std::ranges::find_if(files, is_other);
-  if (asked && files.empty())
-    throw UsageError("merge: which results? Give the .h5 files of the shards");
-  if (asked && other != files.end())
-    throw UsageError(fmt::format("merge: '{}' is no file of results (.h5)", other->string()));
-  return other == files.end() ? files : std::vector<std::filesystem::path>();
+  const auto is_no_result = [](const auto& file) { return file.extension() != ".h5"; };
+  const auto no_result = std::ranges::find_if(files, is_no_result);
+  if (is_merge && files.empty())
+    throw UsageError("search merge needs the results of the shards (.h5)");
+  if (is_merge && no_result != files.end())
+    throw UsageError(
+        fmt::format("merge: '{}' is not a file of results (.h5)", no_result->string()));
+  return no_result == files.end() ? files : std::vector<std::filesystem::path>();
 }
 
 }  // namespace
@@ -67,94 +69,90 @@ std::vector<std::filesystem::path> shards_of(const po::variables_map& given) {
 po::options_description sweep_options() {
   po::options_description options("options", 100);
   auto add = options.add_options();
-  add("jobs,j", several_words("N"), "worker processes (as many as there are cores)");
+  add("jobs,j", several_words("N"), "number of worker processes (one per core)");
   add("budget", several_words("TIME"),
-      "stop after so long (\"60 s\"), and say how good the best must be");
-  add("exhaustive", "simulate all that fits: the same best, as a check");
-  add("no-front", "prove the best alone, and not the front of throughput against memory");
+      "time limit of the search, such as '60 s'; the report bounds the error of the best");
+  add("exhaustive", "simulate every candidate that fits, as a check: the best is the same");
+  add("no-front", "prove only the best, and not the front of throughput against memory");
   add("results", several_words("FILE.h5"),
-      "keep every candidate with its figures here as they come");
+      "store every candidate with its figures in this file during the search");
   add("shard", several_words("K/N"),
-      "search one of N parts of the sweep, as a job of an array does: 'search merge *.h5' puts "
-      "their "
-      "results together");
-  add("resume", "go on with the results that are there");
+      "search one of N parts of the sweep, such as 3/64; 'search merge *.h5' merges their results");
+  add("resume", "continue from the existing results");
   add("reuse", several_words("FILE.h5..")->composing(),
-      "take from results of other sweeps, narrower or wider ones, what they know of this one's "
-      "candidates");
-  add("time-limit", several_words("TIME"), "of one simulation (none)");
-  add("worker-memory", several_words("SIZE"), "of one simulation (none)");
+      "take known candidates from the results of other sweeps, narrower or wider ones");
+  add("time-limit", several_words("TIME"), "time limit of one simulation (none)");
+  add("worker-memory", several_words("SIZE"), "memory limit of one simulation (none)");
   add("yes", "search a space of any size");
   add("output,o", several_words("FILE..")->composing(),
-      "write .html (page), .yaml (the best as a scenario), .csv, .json or .h5");
+      "files to write: .html (page), .yaml (the best as a scenario), .csv, .json or .h5");
   add("candidate", several_words("N"),
-      "write this candidate as the scenario (.yaml), and not the best");
+      "candidate to write as the scenario (.yaml) instead of the best");
   add("by", several_words("AXIS..")->composing(),
-      "print the best for each value of an axis, as schedule, or of gpus");
+      "print the best for each value of an axis, such as schedule, or of gpus");
   add("launch", several_words("F..")->composing(),
-      "print what starts the best with megatron, bridge, nemo, torchtitan or deepspeed; F:FILE "
-      "writes it");
+      "print the launch command of the best for megatron, bridge, nemo, torchtitan or deepspeed; "
+      "F:FILE writes it to a file");
   add_winner_options(options);
-  add("top", several_words("N"), "print so many of the best (10)");
+  add("top", several_words("N"), "number of best candidates to print (10)");
   add("json", "print the result as JSON and nothing else");
-  add("quiet,q", "no progress");
+  add("quiet,q", "show no progress");
   add_file_options(options);
-  add("help,h", "this text");
+  add("help,h", "show this text");
   return options;
 }
 
-SweepRequest read_sweep_request(const po::variables_map& given,
+SweepRequest read_sweep_request(const po::variables_map& options,
                                 const std::optional<config::Value>& tree) {
-  const std::vector<std::filesystem::path> shards = shards_of(given);
+  const std::vector<std::filesystem::path> shards = shards_to_merge(options);
   std::optional<std::filesystem::path> file =
-      shards.empty() ? scenario_file(given) : std::optional(shards.front());
+      shards.empty() ? scenario_file(options) : std::optional(shards.front());
   if (!file && tree) file = "the sweep";
   if (!file)
-    throw UsageError("search: which sweep? Give a YAML file, or the results of a search (.h5)");
-  SweepRequest request{.file = *file, .workers = read_worker_settings(given), .shards = shards};
-  const bool shown_again = file->extension() == ".h5";
-  // A scenario has a --shard too, parallel.shard, which is --set here.
-  po::variables_map keys = given;
+    throw UsageError("search needs a sweep (a YAML file), or the results of a search (.h5)");
+  SweepRequest request{.file = *file, .workers = read_worker_settings(options), .shards = shards};
+  const bool has_results = file->extension() == ".h5";
+  // In scenarios, --shard is the flag of parallel.shard; a search sets that key with --set.
+  po::variables_map keys = options;
   keys.erase("shard");
-  if (!shown_again) request.tree = tree ? *tree : scenario_tree(keys);
-  if (const auto text = word(given, "shard")) {
-    if (shown_again)
-      throw UsageError("--shard is of a sweep, and results are shown again; leave it out");
+  if (!has_results) request.tree = tree ? *tree : scenario_tree(keys);
+  if (const auto text = option_word(options, "shard")) {
+    if (has_results) throw UsageError("--shard needs a sweep, not results; leave it out");
     config::set_key(*request.tree, "search.shard", config::make_text(*text, {.source = "--shard"}));
   }
-  if (const auto text = word(given, "budget"))
+  if (const auto text = option_word(options, "budget"))
     request.budget_s = config::parse_time(*text, "--budget", "a budget");
-  request.launches = parse_launch(values(given, "launch"));
-  request.exhaustive = given.count("exhaustive") != 0;
-  request.front = given.count("no-front") == 0;
-  if (const auto text = word(given, "results")) request.results = *text;
-  request.resume = given.count("resume") != 0;
+  request.launches = parse_launch(values(options, "launch"));
+  request.exhaustive = options.count("exhaustive") != 0;
+  request.front = options.count("no-front") == 0;
+  if (const auto text = option_word(options, "results")) request.results = *text;
+  request.resume = options.count("resume") != 0;
   if (request.resume && !request.results)
-    throw UsageError("--resume goes on with the results of --results FILE.h5; give that as well");
-  for (const std::string& results : values(given, "reuse")) request.reused.emplace_back(results);
-  if (shown_again && !request.reused.empty())
-    throw UsageError("--reuse is of a sweep that is searched; give the sweep, and not results");
+    throw UsageError("--resume needs the results to continue from; add --results FILE.h5");
+  for (const std::string& results : values(options, "reuse")) request.reused.emplace_back(results);
+  if (has_results && !request.reused.empty())
+    throw UsageError("--reuse needs a sweep, not results; give the sweep");
   if (request.results && request.results->extension() != ".h5")
-    throw UsageError(fmt::format("--results is '{}'; the name of an HDF5 file ends in .h5",
+    throw UsageError(fmt::format("--results is '{}'; allowed: a file name that ends in .h5",
                                  request.results->string()));
-  if (shown_again && given.count("set") != 0)
-    throw UsageError(
-        fmt::format("--set: {} holds results, whose sweep is as it was searched; give the sweep to "
-                    "search another",
-                    file->string()));
-  const bool goes_on = request.budget_s && !request.questions.any();
-  if (shown_again && (request.results || goes_on || request.exhaustive))
+  if (has_results && options.count("set") != 0)
     throw UsageError(fmt::format(
-        "search: {} holds results, which are shown again; give the sweep to go on searching",
+        "--set: {} holds results, whose sweep cannot be changed; give the sweep instead",
         file->string()));
-  request.yes = given.count("yes") != 0;
-  for (const std::string& output : values(given, "output")) request.outputs.emplace_back(output);
-  if (const auto text = word(given, "candidate")) request.candidate = read_candidate(*text);
-  request.by = values(given, "by");
-  request.questions = read_winner_questions(given);
-  request.top = count(given, "top", request.top);
-  request.json = given.count("json") != 0;
-  request.quiet = given.count("quiet") != 0;
+  const bool is_new_search = request.budget_s && !request.questions.any();
+  if (has_results && (request.results || is_new_search || request.exhaustive))
+    throw UsageError(fmt::format(
+        "search: {} holds results, which are only shown; give the sweep to continue the search",
+        file->string()));
+  request.yes = options.count("yes") != 0;
+  for (const std::string& output : values(options, "output")) request.outputs.emplace_back(output);
+  if (const auto text = option_word(options, "candidate"))
+    request.candidate = read_candidate(*text);
+  request.by = values(options, "by");
+  request.questions = read_winner_questions(options);
+  request.top = option_count(options, "top", request.top);
+  request.json = options.count("json") != 0;
+  request.quiet = options.count("quiet") != 0;
   return request;
 }
 
@@ -171,23 +169,23 @@ std::vector<std::string> worker_words(const WorkerSettings& settings) {
   return words;
 }
 
-WorkerSettings read_worker_settings(const po::variables_map& given) {
+WorkerSettings read_worker_settings(const po::variables_map& options) {
   WorkerSettings settings;
-  settings.jobs = count(given, "jobs", std::max(1U, std::thread::hardware_concurrency()));
-  if (const auto text = word(given, "time-limit"))
+  settings.jobs = option_count(options, "jobs", std::max(1U, std::thread::hardware_concurrency()));
+  if (const auto text = option_word(options, "time-limit"))
     settings.time_limit_s =
-        limit(config::parse_time(*text, "--time-limit", "a limit"), "--time-limit");
-  if (const auto text = word(given, "worker-memory"))
+        positive_limit(config::parse_time(*text, "--time-limit", "a limit"), "--time-limit");
+  if (const auto text = option_word(options, "worker-memory"))
     settings.memory_bytes =
-        limit(config::parse_size(*text, "--worker-memory", "a limit"), "--worker-memory");
+        positive_limit(config::parse_size(*text, "--worker-memory", "a limit"), "--worker-memory");
   return settings;
 }
 
 void print_sweep_help() {
   fmt::print(
       "usage: pipewright search SWEEP [OPTIONS]\n\n"
-      "Finds the best of many scenarios: which layout, schedule, microbatch, recomputation. SWEEP\n"
-      "is a scenario in which values may be several, and which says what is best:\n\n"
+      "Finds the best of many scenarios: the layout, schedule, microbatch size and recomputation.\n"
+      "SWEEP is a scenario whose keys may have several values, with an objective:\n\n"
       "  cluster: dgx-a100-96\n"
       "  model: gpt3-175b\n"
       "  parallel: {{tp: auto, pp: auto, sp: true, zero: [0, 1]}}    # dp follows from the GPUs\n"
@@ -198,33 +196,37 @@ void print_sweep_help() {
       "    gpus: 384\n"
       "    constraints: [tp <= gpus_per_node, microbatches >= 2 * pp]\n"
       "    objective: throughput\n\n"
-      "Every candidate has a bound that no simulation can beat, a rough one first; those that may\n"
-      "still be best get closer ones and are simulated, until nothing left can be better. So the\n"
-      "best is the one that simulating everything would find, and a search that is stopped says\n"
-      "how much better another can be.\n\n"
+      "Every candidate gets a lower bound of its cost, a rough one first. Candidates that may "
+      "still\n"
+      "be best get closer bounds and are simulated, until no other candidate can be better. So "
+      "the\n"
+      "best is the one that simulating every candidate would find, and a search that is stopped\n"
+      "reports how much better another candidate can be.\n\n"
       "  pipewright search sweep.yaml\n"
       "  pipewright search sweep.yaml -o sweep.html best.yaml --by schedule\n"
       "  pipewright search sweep.yaml --results sweep.h5 --budget '10 min'\n"
       "  pipewright search sweep.yaml --results sweep.h5 --resume\n"
-      "  pipewright search wider.yaml --reuse sweep.h5           # simulate what is new\n"
-      "  pipewright search sweep.h5 -o sweep.html sweep.csv      # shows results again\n"
+      "  pipewright search wider.yaml --reuse sweep.h5           # simulate new candidates only\n"
+      "  pipewright search sweep.h5 -o sweep.html sweep.csv      # show results again\n"
       "  pipewright search sweep.yaml --shard 3/64 --results part-3.h5   # one job of 64\n"
       "  pipewright search merge part-*.h5 -o sweep.html\n"
-      "  pipewright search sweep.h5 --why-not 'tp == 8'          # the best of those, and its "
+      "  pipewright search sweep.h5 --why-not 'tp == 8'          # the best with tp 8, and its "
       "loss\n"
-      "  pipewright search sweep.h5 --robust                     # how sure is the winner?\n"
+      "  pipewright search sweep.h5 --robust                     # how certain is the winner?\n"
       "  pipewright search two.yaml --costs tokens=300B deadline=60d dgx-a100=1.8 dgx-h100=2.9\n"
       "  mpirun -n 64 pipewright-mpi search sweep.yaml           # on many machines\n\n"
-      "Exit status 1: nothing was found; 130: interrupted, and what was found is written.\n\n"
-      "Values: a list [1, 2, 4], a range 1..8, '8..64 step 8' or '1..64 x2', or auto: all that\n"
-      "divide. Where a list is the value itself (as of pass times), alternatives are written\n"
+      "Exit status 1: no candidate was found; 130: interrupted, and the results so far are "
+      "written.\n\n"
+      "Values: a list [1, 2, 4], a range 1..8, '8..64 step 8' or '1..64 x2', or auto: all "
+      "possible\n"
+      "values. Where a list is a single value (as for pass times), write alternatives as\n"
       "{{any_of: [.., ..]}}.\n\n"
       "{}\nkeys of the section 'search':\n",
       describe(sweep_options()));
   for (const config::KeyRow& key : search::sweep_keys())
     fmt::print("  {:<12} {}\n", key.name, help_line(key));
   fmt::print("{}", winner_help());
-  fmt::print("\nAll other keys are those of a scenario: 'pipewright run --help'.\n");
+  fmt::print("\nAll other keys are those of scenarios: 'pipewright run --help'.\n");
 }
 
 }  // namespace pipewright::cli

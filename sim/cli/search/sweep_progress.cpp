@@ -12,7 +12,7 @@ namespace {
 
 using Phase = search::State::Phase;
 
-std::uint64_t count(const search::State& state, analysis::Outcome outcome) {
+std::uint64_t count_of(const search::State& state, analysis::Outcome outcome) {
   return state.outcomes[static_cast<std::size_t>(outcome)];
 }
 
@@ -23,14 +23,14 @@ const char* name_of(Phase phase) {
     case Phase::best:
       return "best";
     case Phase::front:
-      return "the best is proven; runner-up and front (--no-front leaves that out)";
+      return "best is proven; runner-up and front (skipped with --no-front)";
     case Phase::done:
       break;
   }
   return "done";
 }
 
-std::string duration(double seconds) {
+std::string readable_duration(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::ceil(seconds));
   constexpr std::uint64_t minute = 60;
   constexpr std::uint64_t hour = 60 * minute;
@@ -48,8 +48,8 @@ std::string SweepProgress::details(const search::State& state, const analysis::S
   const double now = bar_.seconds();
   const bool assessing = state.phase == Phase::assessing;
   const std::uint64_t finished = assessing ? state.assessed
-                                           : count(state, analysis::Outcome::simulated) +
-                                                 count(state, analysis::Outcome::failed);
+                                           : count_of(state, analysis::Outcome::simulated) +
+                                                 count_of(state, analysis::Outcome::failed);
   if (state.phase != phase_) {
     phase_ = state.phase;
     phase_began_ = now;
@@ -63,12 +63,13 @@ std::string SweepProgress::details(const search::State& state, const analysis::S
 
   std::string text = fmt::format("{}: {}/{}", name_of(state.phase), done, done + left);
   const double rate = static_cast<double>(done) / std::max(1e-3, now - phase_began_);
-  // Most of those left will be found needless: their number says little of the time.
+  // Most candidates that are left will be dropped: their number says little about the time.
   if (done > 0 && state.phase == Phase::front)
     text += fmt::format(", {:.3g}/s", rate);
   else if (done > 0)
-    text += fmt::format(", {:.3g}/s, {} left{}", rate, duration(static_cast<double>(left) / rate),
-                        assessing ? "" : " at the most");
+    text += fmt::format(", {:.3g}/s, {} left{}", rate,
+                        readable_duration(static_cast<double>(left) / rate),
+                        assessing ? "" : " at most");
   if (!state.best) return text;
   const analysis::CandidateRow& best = run.rows[*state.best];
   text += fmt::format(", best {}", analysis::shown(run.objective, best.work, state.best_cost));

@@ -8,7 +8,8 @@
 
 namespace pipewright::cli {
 
-// How far a search is, on standard error: a bar on a terminal, a plain line now and then in a log.
+// Shows the progress of a search on standard error: as a bar on a terminal, as plain lines in a
+// log.
 class SweepProgress {
  public:
   explicit SweepProgress(bool quiet);
@@ -16,13 +17,13 @@ class SweepProgress {
   void show(const search::State& state, const analysis::SearchRun& run);
 
  private:
-  // What is done of the phase, how fast, and how long the rest takes.
+  // Describes the progress of the phase, its rate and the time left. Sets the finished share.
   std::string details(const search::State& state, const analysis::SearchRun& run, double& share);
 
   ProgressBar bar_;
   search::State::Phase phase_ = search::State::Phase::assessing;
   double phase_began_ = 0;         // seconds
-  std::uint64_t done_before_ = 0;  // simulated when the phase began
+  std::uint64_t done_before_ = 0;  // candidates that were simulated when the phase began
 };
 
 }  // namespace pipewright::cli

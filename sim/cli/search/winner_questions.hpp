@@ -20,7 +20,7 @@
 
 namespace pipewright::cli {
 
-// What a person asks about the winner of a search.
+// Questions about the winner of a search.
 struct WinnerQuestions {
   std::vector<std::string> why_not;  // conditions
   std::optional<search::RobustSettings> robust;
@@ -37,11 +37,11 @@ struct WinnerAnswers {
 };
 
 void add_winner_options(po::options_description& options);
-WinnerQuestions read_winner_questions(const po::variables_map& given);
-std::string winner_help();  // of the words of --under
+WinnerQuestions read_winner_questions(const po::variables_map& options);
+std::string winner_help();  // help text of the words of --under
 
-// The parts of the sweep that the questions are about, read before there is a winner so that what
-// is wrong with them is said at once. Throws config::Error.
+// The parts of the sweep that the questions are about. They are made before the search, so that
+// errors in them are reported at once. Throws config::Error.
 struct WinnerParts {
   std::vector<search::Space> why_not;
   std::vector<search::Space> costs;
@@ -49,23 +49,23 @@ struct WinnerParts {
 WinnerParts parts_of(const WinnerQuestions& questions, const config::Value& sweep,
                      const std::vector<search::ClusterFacts>& facts);
 
-// Who answers: workers that search, and who simulates candidates under other conditions.
-struct WinnerMeans {
+// Everything that answering the questions needs.
+struct WinnerContext {
   const config::Value& sweep;
   const search::Space& space;
   const WinnerParts& parts;
   search::Workers& workers;
-  search::Trials trials;
+  search::WhatIfRuns what_if_runs;
   search::SearchOptions options;
   search::SearchCalls calls;
 };
-// Candidates that are simulated for an answer have their figures in the run, too.
+// Answers the questions. Adds the figures of the candidates that it simulates to the run.
 WinnerAnswers answer(const WinnerQuestions& questions, analysis::SearchRun& run,
-                     const WinnerMeans& means);
+                     const WinnerContext& context);
 
 std::string winner_text(const analysis::SearchRun& run, const WinnerAnswers& answers);
 analysis::WinnerWords winner_words(const analysis::SearchRun& run, const WinnerAnswers& answers);
-// Keys beside those of the search.
+// The keys that answers add to the JSON of a search.
 analysis::Json winner_json(const analysis::SearchRun& run, const WinnerAnswers& answers);
 
 }  // namespace pipewright::cli

@@ -158,7 +158,7 @@ bool EmptyZones::are_between(const sg4::Host* a, const sg4::Host* b) const {
 void probe(const PlatformFile& file) {
   using process::Process;
   Process child([&](process::Channel& parent) { load_in_child(file, parent); },
-                Process::Errors::keep);
+                Process::Errors::store);
   constexpr double no_timeout = -1;
   const std::array<Process*, 1> waiting{&child};
   while (!child.is_over()) process::wait_for(waiting, no_timeout);

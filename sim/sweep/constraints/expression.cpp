@@ -19,33 +19,33 @@ namespace {
 struct Token {
   enum class Kind { number, name, text, sign, end };
   Kind kind = Kind::end;
-  std::string text;  // of Kind::text without its quotes; of `and`, `or`, `not` as && || !
+  std::string text;  // without quotes for Kind::text; && || ! for `and`, `or`, `not`
   double number = 0;
   std::size_t column = 0;
 };
 
-constexpr std::array<std::string_view, 17> written_signs{
+constexpr std::array<std::string_view, 17> sign_texts{
     "<=", ">=", "==", "!=", "&&", "||", "<", ">", "!", "+", "-", "*", "/", "%", "(", ")", ",",
 };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit_char(char c) { return c >= '0' && c <= '9'; }
 bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_in_name(char c) { return begins_name(c) || is_digit(c) || c == '.'; }
+bool is_in_name(char c) { return begins_name(c) || is_digit_char(c) || c == '.'; }
 
-// "and" is another way to write "&&".
-Token word(std::string_view text, std::size_t column) {
+// Token of a word: a name, or the sign that `and`, `or` and `not` stand for.
+Token word_token(std::string_view text, std::size_t column) {
   if (text == "and") return {Token::Kind::sign, "&&", 0, column};
   if (text == "or") return {Token::Kind::sign, "||", 0, column};
   if (text == "not") return {Token::Kind::sign, "!", 0, column};
   return {Token::Kind::name, std::string(text), 0, column};
 }
 
-Token number(std::string_view text, std::size_t column, std::size_t& length) {
+Token number_token(std::string_view text, std::size_t column, std::size_t& length) {
   Token token{Token::Kind::number, {}, 0, column};
   const auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), token.number);
   length = static_cast<std::size_t>(rest - text.data());
   if (code != std::errc{} || !std::isfinite(token.number))
-    throw ExpressionError(column, "a number is beyond all bounds");
+    throw ExpressionError(column, "the number is out of range");
   if (length < text.size() && is_in_name(text[length]))
     throw ExpressionError(column + length,
                           fmt::format("{} follows a number; numbers have no units here, memory_gib "
@@ -55,20 +55,20 @@ Token number(std::string_view text, std::size_t column, std::size_t& length) {
   return token;
 }
 
-Token quoted(std::string_view text, std::size_t column, std::size_t& length) {
+Token text_token(std::string_view text, std::size_t column, std::size_t& length) {
   const std::size_t end = text.find(text.front(), 1);
   if (end == std::string_view::npos)
-    throw ExpressionError(column, "a text begins here and does not end; close its quotes");
+    throw ExpressionError(column, "the text that begins here has no end; close its quotes");
   length = end + 1;
   return {Token::Kind::text, std::string(text.substr(1, end - 1)), 0, column};
 }
 
-Token sign(std::string_view text, std::size_t column) {
-  const auto found =
-      std::ranges::find_if(written_signs, [&](std::string_view s) { return text.starts_with(s); });
-  if (found != written_signs.end()) return {Token::Kind::sign, std::string(*found), 0, column};
+Token sign_token(std::string_view text, std::size_t column) {
+  const auto* const it =
+      std::ranges::find_if(sign_texts, [&](std::string_view s) { return text.starts_with(s); });
+  if (it != sign_texts.end()) return {Token::Kind::sign, std::string(*it), 0, column};
   if (text.front() == '=')
-    throw ExpressionError(column, "'=' sets nothing here; write == for equal");
+    throw ExpressionError(column, "'=' is no comparison; write == for equal");
   if (text.front() == '&' || text.front() == '|')
     throw ExpressionError(column, fmt::format("'{0}' has no meaning; write {0}{0}, or {1}",
                                               text.front(), text.front() == '&' ? "and" : "or"));
@@ -80,10 +80,10 @@ Token sign(std::string_view text, std::size_t column) {
 
 using Op = Expression::Op;
 
-// Ends with Kind::end.
-std::vector<Token> tokens(std::string_view text) {
+// Splits an expression into tokens. The last one has Kind::end.
+std::vector<Token> split_into_tokens(std::string_view text) {
   if (text.size() > longest_expression)
-    throw ExpressionError(1, fmt::format("more than the {} characters allowed; give several "
+    throw ExpressionError(1, fmt::format("more than the {} characters allowed; write several "
                                          "constraints",
                                          longest_expression));
   std::vector<Token> result;
@@ -97,13 +97,13 @@ std::vector<Token> tokens(std::string_view text) {
     }
     if (begins_name(c)) {
       while (length < rest.size() && is_in_name(rest[length])) ++length;
-      result.push_back(word(rest.substr(0, length), i + 1));
-    } else if (is_digit(c)) {
-      result.push_back(number(rest, i + 1, length));
+      result.push_back(word_token(rest.substr(0, length), i + 1));
+    } else if (is_digit_char(c)) {
+      result.push_back(number_token(rest, i + 1, length));
     } else if (c == '\'' || c == '"') {
-      result.push_back(quoted(rest, i + 1, length));
+      result.push_back(text_token(rest, i + 1, length));
     } else {
-      result.push_back(sign(rest, i + 1));
+      result.push_back(sign_token(rest, i + 1));
       length = result.back().text.size();
     }
     i += length;
@@ -116,39 +116,39 @@ struct Sign {
   std::string_view text;
   Op op;
 };
-constexpr std::array any_sign{Sign{"||", Op::logical_or}};
-constexpr std::array all_sign{Sign{"&&", Op::logical_and}};
-constexpr std::array comparisons{Sign{"<", Op::less},    Sign{"<=", Op::less_equal},
-                                 Sign{">", Op::greater}, Sign{">=", Op::greater_equal},
-                                 Sign{"==", Op::equal},  Sign{"!=", Op::not_equal}};
-constexpr std::array sums{Sign{"+", Op::add}, Sign{"-", Op::subtract}};
-constexpr std::array products{Sign{"*", Op::multiply}, Sign{"/", Op::divide},
-                              Sign{"%", Op::modulo}};
+constexpr std::array or_signs{Sign{"||", Op::logical_or}};
+constexpr std::array and_signs{Sign{"&&", Op::logical_and}};
+constexpr std::array comparison_signs{Sign{"<", Op::less},    Sign{"<=", Op::less_equal},
+                                      Sign{">", Op::greater}, Sign{">=", Op::greater_equal},
+                                      Sign{"==", Op::equal},  Sign{"!=", Op::not_equal}};
+constexpr std::array sum_signs{Sign{"+", Op::add}, Sign{"-", Op::subtract}};
+constexpr std::array product_signs{Sign{"*", Op::multiply}, Sign{"/", Op::divide},
+                                   Sign{"%", Op::modulo}};
 
-// By recursive descent, one function a level of precedence.
+// Parses by recursive descent, with one function for each level of precedence.
 class Parser {
  public:
-  explicit Parser(std::string_view text) : tokens_(tokens(text)) {}
+  explicit Parser(std::string_view text) : tokens_(split_into_tokens(text)) {}
 
   Expression parse() {
     Expression whole = disjunction();
-    if (now().kind != Token::Kind::end)
-      throw ExpressionError(now().column,
+    if (current().kind != Token::Kind::end)
+      throw ExpressionError(current().column,
                             fmt::format("{} follows what is whole already; an operator such as "
                                         "and, <= or * goes between",
-                                        shown()));
+                                        described_token()));
     return whole;
   }
 
  private:
   using Level = Expression (Parser::*)();
 
-  const Token& now() const { return tokens_[next_]; }
-  std::string shown() const {
-    return now().kind == Token::Kind::end ? "the end" : config::in_quotes(now().text);
+  const Token& current() const { return tokens_[next_]; }
+  std::string described_token() const {
+    return current().kind == Token::Kind::end ? "the end" : config::in_quotes(current().text);
   }
   bool skip(std::string_view sign) {
-    if (now().kind != Token::Kind::sign || now().text != sign) return false;
+    if (current().kind != Token::Kind::sign || current().text != sign) return false;
     ++next_;
     return true;
   }
@@ -160,49 +160,50 @@ class Parser {
 
   Expression chain(std::span<const Sign> signs, Level operand) {
     Expression left = (this->*operand)();
-    for (std::size_t column = now().column; const auto op = take(signs); column = now().column) {
+    for (std::size_t column = current().column; const auto op = take(signs);
+         column = current().column) {
       Expression right = (this->*operand)();
       left = {*op, 0, {}, {std::move(left), std::move(right)}, column};
     }
     return left;
   }
 
-  Expression disjunction() { return chain(any_sign, &Parser::conjunction); }
-  Expression conjunction() { return chain(all_sign, &Parser::negation); }
+  Expression disjunction() { return chain(or_signs, &Parser::conjunction); }
+  Expression conjunction() { return chain(and_signs, &Parser::negation); }
 
   Expression negation() {
-    const std::size_t column = now().column;
+    const std::size_t column = current().column;
     if (!skip("!")) return comparison();
-    const Deeper deeper(*this);
+    const Nesting nesting(*this);
     return {Op::logical_not, 0, {}, {negation()}, column};
   }
 
   Expression comparison() {
     Expression left = sum();
-    const std::size_t column = now().column;
-    const auto op = take(comparisons);
+    const std::size_t column = current().column;
+    const auto op = take(comparison_signs);
     if (!op) return left;
     Expression right = sum();
-    const std::size_t again = now().column;
-    if (take(comparisons))
-      throw ExpressionError(again, "comparisons make no chain; write a <= b and b <= c");
+    const std::size_t again = current().column;
+    if (take(comparison_signs))
+      throw ExpressionError(again, "comparisons cannot be chained; write a <= b and b <= c");
     return {*op, 0, {}, {std::move(left), std::move(right)}, column};
   }
 
-  Expression sum() { return chain(sums, &Parser::product); }
-  Expression product() { return chain(products, &Parser::unary); }
+  Expression sum() { return chain(sum_signs, &Parser::product); }
+  Expression product() { return chain(product_signs, &Parser::unary); }
 
   Expression unary() {
-    const std::size_t column = now().column;
-    const Deeper deeper(*this);
+    const std::size_t column = current().column;
+    const Nesting nesting(*this);
     if (skip("-")) return {Op::negate, 0, {}, {unary()}, column};
-    // Binds as tightly as in C where a value must follow.
+    // Here, `!` binds as tightly as in C.
     if (skip("!")) return {Op::logical_not, 0, {}, {unary()}, column};
     return value();
   }
 
   Expression value() {
-    const Token token = now();
+    const Token token = current();
     if (skip("(")) {
       Expression inner = disjunction();
       close(token.column);
@@ -211,28 +212,28 @@ class Parser {
     if (token.kind == Token::Kind::end || token.kind == Token::Kind::sign)
       throw ExpressionError(token.column, fmt::format("a value is missing before {}; write a name "
                                                       "such as tp, a number or a 'text'",
-                                                      shown()));
+                                                      described_token()));
     ++next_;
     if (token.kind == Token::Kind::number) return {Op::number, token.number, {}, {}, token.column};
     if (token.kind == Token::Kind::text) return {Op::text, 0, token.text, {}, token.column};
     if (token.text == "true" || token.text == "false")
       return {Op::truth, token.text == "true" ? 1.0 : 0.0, {}, {}, token.column};
-    const std::size_t column = now().column;
+    const std::size_t column = current().column;
     if (skip("(")) return call(token, column);
     return {Op::name, 0, token.text, {}, token.column};
   }
 
   Expression call(const Token& name, std::size_t open) {
     if (name.text != "min" && name.text != "max")
-      throw ExpressionError(name.column, fmt::format("{} is no function; allowed: min and max",
+      throw ExpressionError(name.column, fmt::format("{} is not a function; allowed: min and max",
                                                      config::in_quotes(name.text)));
     const Op op = name.text == "min" ? Op::min : Op::max;
     Expression result = disjunction();
-    // Of one value, it has to be a number all the same.
+    // min or max of a single value, which must still be a number.
     if (!skip(",")) {
       close(open);
-      Expression same = result;
-      return {op, 0, {}, {std::move(result), std::move(same)}, name.column};
+      Expression copy = result;
+      return {op, 0, {}, {std::move(result), std::move(copy)}, name.column};
     }
     do {
       Expression right = disjunction();
@@ -244,22 +245,23 @@ class Parser {
 
   void close(std::size_t open) {
     if (!skip(")"))
-      throw ExpressionError(now().column, fmt::format("{} stands where the parenthesis of column "
-                                                      "{} should close",
-                                                      shown(), open));
+      throw ExpressionError(current().column,
+                            fmt::format("{} follows where the parenthesis of column "
+                                        "{} should be closed",
+                                        described_token(), open));
   }
 
-  // Guards the stack against "((((...".
-  struct Deeper {
-    explicit Deeper(Parser& parser) : parser_(parser) {
-      constexpr int deepest = 50;
-      if (++parser_.depth_ > deepest)
-        throw ExpressionError(parser_.now().column,
-                              fmt::format("nested too deeply; {} levels are allowed", deepest));
+  // Limits the depth of recursion, for expressions such as "((((...".
+  struct Nesting {
+    explicit Nesting(Parser& parser) : parser_(parser) {
+      constexpr int max_depth = 50;
+      if (++parser_.depth_ > max_depth)
+        throw ExpressionError(parser_.current().column,
+                              fmt::format("nested too deeply; {} levels are allowed", max_depth));
     }
-    Deeper(const Deeper&) = delete;
-    Deeper& operator=(const Deeper&) = delete;
-    ~Deeper() { --parser_.depth_; }
+    Nesting(const Nesting&) = delete;
+    Nesting& operator=(const Nesting&) = delete;
+    ~Nesting() { --parser_.depth_; }
     Parser& parser_;
   };
 

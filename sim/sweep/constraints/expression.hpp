@@ -9,19 +9,19 @@
 
 namespace pipewright::search {
 
-// A fault in an expression, at a column from 1; who knows where it was written says so too.
+// A fault in an expression, at a column from 1.
 struct ExpressionError : std::runtime_error {
   ExpressionError(std::size_t where, const std::string& text)
       : std::runtime_error(text), column(where) {}
   std::size_t column;
 };
 
-// Longer expressions are refused: they are trees on the stack.
+// Longer expressions are refused, as their trees are walked recursively.
 inline constexpr std::size_t longest_expression = 4000;
 
-// What a person writes of a candidate, as a tree:
-//   or < and < not < one comparison < + - < * / % < unary -
-// with numbers, names, 'texts', true, false, parentheses, min(...) and max(...).
+// An expression about a candidate, as a tree. Operators by rising precedence:
+//   or < and < not < comparison < + - < * / % < unary -
+// Operands are numbers, names, 'texts', true, false, parentheses, min(...) and max(...).
 struct Expression {
   enum class Op : std::uint8_t {
     number,
@@ -34,7 +34,7 @@ struct Expression {
     subtract,
     multiply,
     divide,
-    modulo,  // of the quotient towards 0, as in C
+    modulo,  // remainder of the quotient rounded towards 0, as in C
     less,
     less_equal,
     greater,
@@ -47,8 +47,8 @@ struct Expression {
     max,
   };
   Op op = Op::number;
-  double number = 0;  // of a truth value 0 or 1
-  std::string text;   // of a text or name
+  double number = 0;  // 0 or 1 for a truth value
+  std::string text;   // content of a text, or a name
   std::vector<Expression> children;
   std::size_t column = 0;
 };

@@ -18,9 +18,9 @@ namespace {
 
 using Op = Expression::Op;
 
-constexpr std::size_t stack_size = 256;  // parse_expression nests at most 50 levels of 5 each
+constexpr std::size_t stack_size = 256;  // parse_expression() allows 50 levels of 5 values each
 
-std::string_view noun(Type type) {
+std::string_view noun_of_type(Type type) {
   switch (type) {
     case Type::number:
       return "a number";
@@ -32,28 +32,28 @@ std::string_view noun(Type type) {
   return "a text";
 }
 
-std::string_view sign(Op op) {
+std::string_view sign_of(Op op) {
   constexpr std::array<std::string_view, 22> signs{
       "",  "",   "",  "",   "-",  "not", "+",   "-",  "*",   "/",   "%",
       "<", "<=", ">", ">=", "==", "!=",  "and", "or", "min", "max", ""};
   return signs.at(static_cast<std::size_t>(op));
 }
 
-// "tp", "'1f1b'", or what kind of thing it is.
-std::string described(const Expression& expression, Type type) {
-  if (expression.op == Op::name) return fmt::format("{} ({})", expression.text, noun(type));
+// Describes an operand: "tp (a number)", "the text '1f1b'", or its type.
+std::string describe_operand(const Expression& expression, Type type) {
+  if (expression.op == Op::name) return fmt::format("{} ({})", expression.text, noun_of_type(type));
   if (expression.op == Op::text)
     return fmt::format("the text {}", config::in_quotes(expression.text));
-  return std::string(noun(type));
+  return std::string(noun_of_type(type));
 }
 
-void require(const Expression& whole, const Expression& part, Type found, Type needed) {
-  if (found == needed) return;
+void require_type(const Expression& whole, const Expression& part, Type type, Type needed) {
+  if (type == needed) return;
   throw ExpressionError(
       part.column,
-      fmt::format("{} takes {} on {} side, and finds {}{}", sign(whole.op),
+      fmt::format("{} takes {} on {} side, not {}{}", sign_of(whole.op),
                   needed == Type::number ? "numbers" : "truth values",
-                  whole.children.size() == 1 ? "its" : "either", described(part, found),
+                  whole.children.size() == 1 ? "its" : "either", describe_operand(part, type),
                   needed == Type::truth ? "; write a comparison such as tp <= 8" : ""));
 }
 
@@ -63,27 +63,29 @@ void check_comparison(const Expression& whole, Type left, Type right) {
   const Expression& a = whole.children[0];
   const Expression& b = whole.children[1];
   if (left != right)
-    throw ExpressionError(whole.column,
-                          fmt::format("{} compares {} with {}; both have to be of one kind",
-                                      sign(whole.op), described(a, left), described(b, right)));
+    throw ExpressionError(
+        whole.column,
+        fmt::format("{} compares {} with {}; both sides must have the same type", sign_of(whole.op),
+                    describe_operand(a, left), describe_operand(b, right)));
   if (is_order(whole.op) && left != Type::number)
-    throw ExpressionError(whole.column,
-                          fmt::format("{} compares numbers, and finds {}; {}s are == or !=",
-                                      sign(whole.op), described(a, left), noun(left).substr(2)));
+    throw ExpressionError(
+        whole.column,
+        fmt::format("{} compares numbers, not {}; compare {}s with == or !=", sign_of(whole.op),
+                    describe_operand(a, left), noun_of_type(left).substr(2)));
 }
 
-// A text that a name never is would make a constraint say nothing at all.
+// Refuses a comparison of a name with a text that it can never have, which would be a mistake.
 void check_text(const Names& names, const Expression& name, const Expression& text) {
   const auto slot = name.op == Op::name && text.op == Op::text ? names.find(name.text)
                                                                : std::optional<std::size_t>();
   if (!slot) return;
   const std::vector<std::string>& texts = names[*slot].texts;
   if (texts.empty() || std::ranges::find(texts, text.text) != texts.end()) return;
-  const std::vector<std::string_view> known(texts.begin(), texts.end());
+  const std::vector<std::string_view> allowed(texts.begin(), texts.end());
   throw ExpressionError(
       text.column,
       fmt::format("{} is never {}{}allowed: {}", name.text, config::in_quotes(text.text),
-                  config::did_you_mean(text.text, known), fmt::join(known, ", ")));
+                  config::did_you_mean(text.text, allowed), fmt::join(allowed, ", ")));
 }
 
 }  // namespace
@@ -102,16 +104,16 @@ void Names::define(const std::string& name, std::string_view expression) {
 }
 
 std::optional<std::size_t> Names::find(std::string_view name) const {
-  const auto found = slots_.find(name);
-  return found == slots_.end() ? std::nullopt : std::optional(found->second);
+  const auto it = slots_.find(name);
+  return it == slots_.end() ? std::nullopt : std::optional(it->second);
 }
 
 const Expression* Names::definition(std::string_view name) const {
-  const auto found = definitions_.find(name);
-  return found == definitions_.end() ? nullptr : &found->second;
+  const auto it = definitions_.find(name);
+  return it == definitions_.end() ? nullptr : &it->second;
 }
 
-std::vector<std::string_view> Names::all() const {
+std::vector<std::string_view> Names::list() const {
   std::vector<std::string_view> names;
   for (const Name& name : names_)
     if (slots_.at(name.name) == static_cast<std::size_t>(&name - names_.data()))
@@ -160,7 +162,7 @@ Type Program::compile(const Expression& expression, Names& names) {
     check_text(names, right, left);
   } else {
     for (std::size_t i = 0; i < types.size(); ++i)
-      require(expression, expression.children[i], types[i], needed);
+      require_type(expression, expression.children[i], types[i], needed);
   }
   emit(expression.op, expression.column);
   return compares ? Type::truth : needed;
@@ -169,13 +171,13 @@ Type Program::compile(const Expression& expression, Names& names) {
 Type Program::compile_name(const Expression& expression, Names& names) {
   const std::string& name = expression.text;
   if (const auto slot = names.find(name)) {
-    const Name& known = names[*slot];
-    if (!known.unknown.empty())
+    const Name& entry = names[*slot];
+    if (!entry.unknown.empty())
       throw ExpressionError(expression.column,
-                            fmt::format("{} is not known: {}", name, known.unknown));
+                            fmt::format("{} is not known: {}", name, entry.unknown));
     slots_.insert(*slot);
     emit(Op::name, *slot);
-    return known.type;
+    return entry.type;
   }
   if (const Expression* const meaning = names.definition(name)) {
     try {
@@ -184,17 +186,17 @@ Type Program::compile_name(const Expression& expression, Names& names) {
       throw ExpressionError(expression.column, fmt::format("{}: {}", name, error.what()));
     }
   }
-  const std::vector<std::string_view> all = names.all();
+  const std::vector<std::string_view> allowed = names.list();
   throw ExpressionError(
       expression.column,
       fmt::format("unknown name {}{}allowed: {}, and texts in quotes", config::in_quotes(name),
-                  config::did_you_mean(name, all), fmt::join(all, ", ")));
+                  config::did_you_mean(name, allowed), fmt::join(allowed, ", ")));
 }
 
-// Jumps over the right side where the left one decides.
+// Compiles `and` and `or`: a jump skips the right side if the left side decides.
 Type Program::compile_logical(const Expression& expression, Names& names) {
   const auto side = [&](const Expression& part) {
-    require(expression, part, compile(part, names), Type::truth);
+    require_type(expression, part, compile(part, names), Type::truth);
   };
   side(expression.children[0]);
   const std::size_t jump = steps_.size();
@@ -206,7 +208,7 @@ Type Program::compile_logical(const Expression& expression, Names& names) {
 
 double Program::operator()(std::span<const double> values) const {
   std::array<double, stack_size> stack;  // written before it is read
-  double* top = stack.data();            // of the values that are not used yet, the last
+  double* top = stack.data();            // the last value on the stack
   *top = 0;
   const auto nonzero = [](double divisor, std::uint32_t column) {
     if (divisor == 0) throw ExpressionError(column, "it divides by 0");

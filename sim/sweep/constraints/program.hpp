@@ -16,31 +16,31 @@ namespace pipewright::search {
 
 enum class Type { number, truth, text };
 
-// What expressions may speak of. Each name has a slot in the values of a candidate, all doubles:
-// truths are 0 or 1, texts have numbers of their own.
+// A name that expressions may use. It has a slot among the values of a candidate, which are
+// doubles: truth values are 0 or 1, and every text has a number.
 struct Name {
   std::string name;
-  std::string key;  // the scenario's, which means the same; may be empty
+  std::string key;  // scenario key with the same meaning, or empty
   Type type = Type::number;
   std::string unknown;             // why it has no value in this sweep, or empty
-  std::vector<std::string> texts;  // all that a text can be, or none: who knows
+  std::vector<std::string> texts;  // possible values of a text; empty if unknown
 };
 
 class Names {
  public:
-  // Returns the slot, which holds `value` until told otherwise. A name that is taken is found by
-  // its key alone.
+  // Adds a name with an initial value and returns its slot. If the name exists already, only the
+  // key leads to this slot.
   std::size_t add(Name name, double value);
-  // A name that stands for an expression of others.
+  // Adds a name that stands for an expression.
   void define(const std::string& name, std::string_view expression);
 
   std::optional<std::size_t> find(std::string_view name) const;
   const Expression* definition(std::string_view name) const;
   const Name& operator[](std::size_t slot) const { return names_.at(slot); }
   Name& operator[](std::size_t slot) { return names_.at(slot); }
-  std::vector<std::string_view> all() const;
+  std::vector<std::string_view> list() const;
 
-  double number_of(const std::string& text);  // always the same for the same text
+  double number_of(const std::string& text);  // a number that is unique to the text
   std::vector<double>& values() { return values_; }
   const std::vector<double>& values() const { return values_; }
 
@@ -52,23 +52,23 @@ class Names {
   std::map<std::string, double> texts_;
 };
 
-// An expression made ready to be worked out for very many candidates.
+// An expression compiled for evaluation on very many candidates.
 class Program {
  public:
-  // Throws ExpressionError where names are unknown or types do not go together.
+  // Throws ExpressionError for unknown names and for types that do not match.
   Program(const Expression& expression, Names& names);
 
   Type type() const { return type_; }
-  const std::set<std::size_t>& slots() const { return slots_; }  // that it reads
+  const std::set<std::size_t>& slots() const { return slots_; }  // slots that it reads
 
-  // Throws ExpressionError where it divides by 0.
+  // Throws ExpressionError for a division by 0.
   double operator()(std::span<const double> values) const;
   bool holds(std::span<const double> values) const { return (*this)(values) != 0; }
 
  private:
   struct Step {
     Expression::Op op = Expression::Op::number;
-    std::uint32_t argument = 0;  // a slot, where to jump, or the column
+    std::uint32_t argument = 0;  // slot, target of a jump, or column
     double number = 0;
   };
 

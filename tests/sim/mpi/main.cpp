@@ -8,7 +8,7 @@
 #include "sim/mpi/rank.hpp"
 #include "sim/mpi/support.hpp"
 
-// Rank 0 runs the tests; the others have a worker of the tests' own.
+// Rank 0 runs the tests; the other ranks have test workers.
 int main(int count, char** words) {
   namespace mpi = pipewright::mpi;
   MPI_Init(&count, &words);

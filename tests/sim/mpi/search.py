@@ -45,10 +45,10 @@ class Search:
         self.journal = folder / "results.h5.journal"
         self.process = subprocess.Popen(words, env=ENVIRONMENT, text=True, cwd=folder,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        self.said = ""
+        self.output = ""
 
     def end(self):
-        self.said, _ = self.process.communicate(timeout=PATIENCE)
+        self.output, _ = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode
 
     def simulated(self):
@@ -61,17 +61,17 @@ class Search:
         while len(self.simulated()) < count:
             if self.process.poll() is not None:
                 self.end()
-                raise SystemExit(f"FAILED: it ended before {count} rows came:\n{self.said}")
+                raise SystemExit(f"FAILED: it ended before {count} rows came:\n{self.output}")
             expect(time.monotonic() < end, f"{count} rows did not come")
             time.sleep(0.01)
 
     def rank(self, number):
         """The process of a rank."""
-        found = find(self.process.pid, "pipewright-mpi", {"OMPI_COMM_WORLD_RANK": str(number)})
-        expect(len(found) == 1, f"rank {number} is not there once: {found}")
-        return found[0]
+        processes = find(self.process.pid, "pipewright-mpi", {"OMPI_COMM_WORLD_RANK": str(number)})
+        expect(len(processes) == 1, f"rank {number} does not exist once: {processes}")
+        return processes[0]
 
-    def found(self):
+    def results_read(self):
         with h5py.File(self.results) as file:
             return {"finished": file.attrs["finished"], "rows": file["candidates"][()],
                     "notes": file["notes"][()].tolist()}
@@ -100,25 +100,25 @@ class Bench:
         return self.in_folder(words, options, folder)
 
     def expect_all(self, search):
-        """That the search found what one process finds, to the last bit."""
+        """Expects the results that a single process finds, to the last bit."""
         alone = self.in_folder([self.programs / "pipewright"], ["--jobs", "1", "--quiet"], None)
-        expect(alone.end() == 0, alone.said)
-        one, other = alone.found(), search.found()
-        expect(other["finished"] == 1, "the search is not finished")
-        expect(len(one["rows"]) > 200, "the sweep is too small to say much")
-        expect(len(one["rows"]) == len(other["rows"]),
-               f"{len(other['rows'])} rows are not {len(one['rows'])}")
-        different = (one["rows"] != other["rows"]).sum()
-        expect(different == 0 and one["notes"] == other["notes"], f"{different} rows differ")
+        expect(alone.end() == 0, alone.output)
+        expected, actual = alone.results_read(), search.results_read()
+        expect(actual["finished"] == 1, "the search is not finished")
+        expect(len(expected["rows"]) > 200, "the sweep is too small to say much")
+        expect(len(expected["rows"]) == len(actual["rows"]),
+               f"{len(actual['rows'])} rows are not {len(expected['rows'])}")
+        different = (expected["rows"] != actual["rows"]).sum()
+        expect(different == 0 and expected["notes"] == actual["notes"], f"{different} rows differ")
 
 
 def several_ranks(bench):
     for count in (1, 3):
         search = bench.ranks(count, "--jobs", "2")
-        expect(search.end() == 0, search.said)
+        expect(search.end() == 0, search.output)
         bench.expect_all(search)
-        says_so = "rank 0 hands out the work, 2 others do it" in search.said
-        expect(says_so == (count == 3), f"{count} ranks say: {search.said}")
+        has_line = "rank 0 assigns the work, 2 other ranks do it" in search.output
+        expect(has_line == (count == 3), f"{count} ranks say: {search.output}")
 
 
 def rank_killed(bench):
@@ -127,23 +127,23 @@ def rank_killed(bench):
     os.kill(search.rank(2), signal.SIGKILL)
     search.end()
     bench.expect_all(search)
-    # Else it ended before anybody missed the rank.
-    expect("a rank is dead or hangs" in search.said, search.said)
+    # Otherwise the search ended before it noticed the loss.
+    expect("a rank is dead or hangs" in search.output, search.output)
 
 
 def worker_killed(bench):
     search = bench.ranks(3)
     search.wait_until_simulated(10)
     os.kill(find(search.rank(2), "pipewright", {})[0], signal.SIGKILL)
-    expect(search.end() == 0, search.said)
+    expect(search.end() == 0, search.output)
     bench.expect_all(search)
 
 
 def end_and_resume(bench, search):
-    """Of a search that ends too early."""
-    expect(search.end() != 0, "mpirun says that all is well")
+    """Resumes a search that ended too early."""
+    expect(search.end() != 0, "mpirun ended with status 0")
     again = bench.ranks(3, "--resume", folder=search.results.parent)
-    expect(again.end() == 0, again.said)
+    expect(again.end() == 0, again.output)
     bench.expect_all(again)
 
 
@@ -155,7 +155,7 @@ def coordinator_killed(bench):
 
 
 def coordinator_lost(bench):
-    """Nobody but the ranks themselves would end them."""
+    """Ranks end by themselves when the coordinator is dead and the launcher does not end them."""
     search = bench.ranks(3, launcher=["--enable-recovery"], own=["--lost-after", "3"])
     search.wait_until_simulated(20)
     os.kill(search.rank(0), signal.SIGKILL)
@@ -163,20 +163,20 @@ def coordinator_lost(bench):
     search.end()
     took = time.monotonic() - killed
     expect(took < 3 + 10, f"the job ended {took:.0f} s after rank 0")
-    expect("rank 0 is silent, and this rank ends" in search.said, search.said)
+    expect("rank 0 is silent; this rank ends" in search.output, search.output)
     again = bench.ranks(3, "--resume", folder=search.results.parent)
-    expect(again.end() == 0, again.said)
+    expect(again.end() == 0, again.output)
     bench.expect_all(again)
 
 
 def coordinator_stands_still(bench):
-    """For less than that: the ranks wait."""
+    """Ranks wait for a coordinator that is suspended for less than --lost-after."""
     search = bench.ranks(3, own=["--lost-after", "6"])
     search.wait_until_simulated(10)
     os.kill(search.rank(0), signal.SIGSTOP)
     time.sleep(3)
     os.kill(search.rank(0), signal.SIGCONT)
-    expect(search.end() == 0, search.said)
+    expect(search.end() == 0, search.output)
     bench.expect_all(search)
 
 
@@ -186,36 +186,36 @@ def interrupted(bench):
     search.process.send_signal(signal.SIGTERM)
     search.process.wait()
     expect(search.results.exists(), "no results were written")
-    found = search.found()
-    expect(found["finished"] == 0, "the search was not stopped")
-    expect(len(found["rows"]) > 20, "rows are lost")
+    results = search.results_read()
+    expect(results["finished"] == 0, "the search was not stopped")
+    expect(len(results["rows"]) > 20, "rows are lost")
     end_and_resume(bench, search)
 
 
 def mistakes(bench):
-    for own, options, status, said in (
+    for own, options, status, text in (
             (["--lost-after", "soon"], [], 2, "--lost-after is 'soon'"),
-            (["--ranks", "3"], [], 2, "not '--ranks'"),
+            (["--ranks", "3"], [], 2, "option '--ranks'"),
             (["--worker", "/nowhere/pipewright"], [], 2, "No such file"),
             ([], ["--no-such-option"], 2, "no-such-option"),
             (["--help"], [], 0, "--enable-recovery"),
     ):
         search = bench.ranks(3, *options, own=own)
-        expect(search.end() == status, f"{own}: not status {status}: {search.said}")
-        expect(said in search.said, f"{own}: no '{said}' in: {search.said}")
+        expect(search.end() == status, f"{own}: not status {status}: {search.output}")
+        expect(text in search.output, f"{own}: no '{text}' in: {search.output}")
 
 
 def lonely_tasks(bench):
-    """What srun starts without the plugin that MPI needs."""
+    """A process that srun starts without the plugin that MPI needs."""
     alone = subprocess.run([bench.programs / "pipewright-mpi", "search", str(bench.sweep)],
                            env=dict(ENVIRONMENT, SLURM_STEP_NUM_TASKS="64"), text=True,
                            capture_output=True, check=False)
     expect(alone.returncode == 2, f"status {alone.returncode}: {alone.stdout}")
-    expect("srun started 64 tasks, but MPI knows of one" in alone.stderr, alone.stderr)
+    expect("srun started 64 tasks, but MPI sees one" in alone.stderr, alone.stderr)
 
 
 def no_simgrid(bench):
-    """libsimgrid exports the names of MPI."""
+    """The program links MPI and not libsimgrid, which exports the names of MPI."""
     linked = subprocess.run(["ldd", bench.programs / "pipewright-mpi"], text=True, check=True,
                             capture_output=True).stdout
     expect("libmpi" in linked, f"it does not link MPI: {linked}")

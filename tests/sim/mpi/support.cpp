@@ -11,7 +11,7 @@
 namespace pipewright::mpi {
 namespace {
 
-void stand_still() {
+void suspend_rank() {
   const pid_t self = getpid();
   if (fork() == 0) {
     sleep(3);
@@ -28,7 +28,7 @@ class TestWorker : public search::Workers {
   bool is_alive(std::size_t) const override { return is_alive_; }
   void send(std::size_t, const std::string& line) override {
     if (line == "die") std::raise(SIGKILL);
-    if (line == "hang") stand_still();
+    if (line == "hang") suspend_rank();
     if (line == "wait") ready_ = steady_now() + 1;
     is_alive_ = line != "crash";
     events_.push_back(is_alive_ ? Event{0, Event::Kind::answer, name_ + " " + line}

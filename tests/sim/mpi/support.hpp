@@ -9,11 +9,11 @@
 
 namespace pipewright::mpi {
 
-Messages& test_messages();  // of this process
+Messages& test_messages();  // the messages of this process
 
-// A worker that answers a line with the last word of the command, a space and the line, after what
-// the line says: "crash" (the worker is lost), "die" (the rank is killed), "hang" (the rank stands
-// still for three seconds), "wait" (the answer comes after a second).
+// Makes a worker that answers a line with the last word of the command, a space and the line. Some
+// lines have an effect first: "crash" loses the worker, "die" kills the rank, "hang" suspends the
+// rank for three seconds, and "wait" delays the answer by a second.
 std::unique_ptr<search::Workers> make_test_worker(const std::vector<std::string>& command);
 
 }  // namespace pipewright::mpi

@@ -39,35 +39,35 @@ TEST_CASE("a child answers its parent message by message", "[process]") {
   });
   child.send("[1]");
   CHECK(wait_for_message(child) == "[1]!");
-  const std::string long_one(2'000'000, 'x');
-  child.send(long_one);
+  const std::string long_message(2'000'000, 'x');
+  child.send(long_message);
   child.send("[2]");
-  CHECK((wait_for_message(child) == long_one + "!"));
+  CHECK((wait_for_message(child) == long_message + "!"));
   CHECK(wait_for_message(child) == "[2]!");
-  CHECK(child.end() == 0);  // nobody speaks to it any more
+  CHECK(child.end() == 0);  // it ends as its messages are closed
 }
 
-TEST_CASE("what a child writes to its standard error is kept if it is asked for", "[process]") {
+TEST_CASE("the standard error of a child is stored on request", "[process]") {
   Process child(
       [](Channel&) {
         if (write(STDERR_FILENO, "no luck\n", 8) != 8) return;
         std::raise(SIGKILL);
       },
-      Process::Errors::keep);
+      Process::Errors::store);
   wait_for_end(child);
   CHECK(process::describe_end(child.end()) == "ended with signal 9 (Killed)");
   CHECK(child.errors() == "no luck\n");
 }
 
-TEST_CASE("a body gives its message, or why there is none", "[process]") {
+TEST_CASE("a body returns its message or the reason of its failure", "[process]") {
   const auto failure = [](const process::Body& body) {
     const process::Result result = process::run(body);
     CHECK(result.failed);
     return result.text;
   };
-  const process::Result well = process::run([] { return std::string("[1,2]"); });
-  CHECK_FALSE(well.failed);
-  CHECK(well.text == "[1,2]");
+  const process::Result success = process::run([] { return std::string("[1,2]"); });
+  CHECK_FALSE(success.failed);
+  CHECK(success.text == "[1,2]");
   CHECK(failure([]() -> std::string { throw std::runtime_error("two\nlines"); }) == "two\nlines");
   CHECK(failure([]() -> std::string { throw std::runtime_error("byte \xff"); }) ==
         "byte \xef\xbf\xbd");
@@ -79,21 +79,21 @@ TEST_CASE("a body gives its message, or why there is none", "[process]") {
         }) == "its process ended with signal 9 (Killed)");
 }
 
-TEST_CASE("bodies run beside each other, and their results keep their order", "[process]") {
+TEST_CASE("bodies run in parallel, and results keep their order", "[process]") {
   std::vector<process::Body> bodies;
   for (int i = 0; i < 7; ++i)
     bodies.emplace_back([i] {
       usleep(static_cast<useconds_t>(1000 * (7 - i)));
       return std::to_string(i);
     });
-  std::size_t most = 0;
+  std::size_t last_ended = 0;
   const std::vector<process::Result> results =
-      process::run_all(bodies, 3, [&](std::size_t ended) { most = ended; });
-  CHECK(most == 7);
+      process::run_all(bodies, 3, [&](std::size_t ended) { last_ended = ended; });
+  CHECK(last_ended == 7);
   for (std::size_t i = 0; i < results.size(); ++i) CHECK(results[i].text == std::to_string(i));
 }
 
-TEST_CASE("a body is ended by its time limit, by who waits for it, and with its parent",
+TEST_CASE("a time limit, an exception of the caller and the end of the parent end a body",
           "[process]") {
   const process::Body sleeper = [] {
     sleep(100);

@@ -34,16 +34,17 @@ void check_each_has_one_outcome(const SearchWorld& world, const Played& played) 
     CHECK(played.run.rows[i].candidate == i);
     CHECK(played.run.rows[i].outcome != Outcome::open);
   }
-  std::set<std::uint64_t> told;
+  std::set<std::uint64_t> reported;
   for (const CandidateRow& row : played.final) {
-    CHECK(told.insert(row.candidate).second);
+    CHECK(reported.insert(row.candidate).second);
     CHECK(row.outcome == played.run.rows[row.candidate].outcome);
   }
 }
 
 }  // namespace
 
-TEST_CASE("a search finds what simulating everything finds, whoever works", "[coordinator]") {
+TEST_CASE("a search with any number of workers finds what simulating everything finds",
+          "[coordinator]") {
   Random random(1);
   std::size_t simulated = 0;
   std::size_t feasible = 0;
@@ -61,11 +62,12 @@ TEST_CASE("a search finds what simulating everything finds, whoever works", "[co
     }
     feasible += count(tests::everything(world), Outcome::simulated);
   }
-  // Bounds are loose here, and fronts long: still most are never simulated.
+  // Bounds are loose here and fronts are long, yet most candidates are never simulated.
   CHECK(simulated < feasible / 2);
 }
 
-TEST_CASE("the best alone takes fewer simulations than the fronts as well", "[coordinator]") {
+TEST_CASE("proving the best takes fewer simulations than proving the fronts, too",
+          "[coordinator]") {
   Random random(2);
   std::size_t best_alone = 0;
   std::size_t with_fronts = 0;
@@ -80,7 +82,7 @@ TEST_CASE("the best alone takes fewer simulations than the fronts as well", "[co
   CHECK(best_alone < with_fronts);
 }
 
-TEST_CASE("an exhaustive search simulates all that fits", "[coordinator]") {
+TEST_CASE("an exhaustive search simulates every candidate that fits", "[coordinator]") {
   Random random(3);
   const SearchWorld world = tests::random_world(random, 200);
   const Played played = play(world, {.workers = 5}, random, {.exhaustive = true});
@@ -91,7 +93,7 @@ TEST_CASE("an exhaustive search simulates all that fits", "[coordinator]") {
         count(tests::everything(world), Outcome::simulated));
 }
 
-TEST_CASE("bounds that are exact leave nothing to simulate but the best two", "[coordinator]") {
+TEST_CASE("with exact bounds only the best two candidates are simulated", "[coordinator]") {
   Random random(4);
   SearchWorld world = tests::random_world(random, 100);
   world.objective = {};
@@ -104,7 +106,7 @@ TEST_CASE("bounds that are exact leave nothing to simulate but the best two", "[
   CHECK(answers(played.run, false) == answers(tests::everything(world), false));
 }
 
-TEST_CASE("candidates that kill their workers fail, and are the only ones", "[coordinator]") {
+TEST_CASE("exactly the candidates that kill their workers fail", "[coordinator]") {
   Random random(5);
   for (int round = 0; round < 100; ++round) {
     SearchWorld world = tests::random_world(random, 120);
@@ -127,8 +129,7 @@ TEST_CASE("candidates that kill their workers fail, and are the only ones", "[co
   }
 }
 
-TEST_CASE("workers that die for no reason cost time, and at the worst a candidate",
-          "[coordinator]") {
+TEST_CASE("workers that die at random cost time and at worst a candidate", "[coordinator]") {
   Random random(6);
   for (int round = 0; round < 100; ++round) {
     SearchWorld world = tests::random_world(random, 120);
@@ -141,7 +142,7 @@ TEST_CASE("workers that die for no reason cost time, and at the worst a candidat
   }
 }
 
-TEST_CASE("what failed keeps what was known of it before", "[coordinator]") {
+TEST_CASE("a failed candidate keeps its bound and its memory", "[coordinator]") {
   Random random(7);
   SearchWorld world = tests::random_world(random, 50);
   world.deadly.assign(50, true);
@@ -155,7 +156,7 @@ TEST_CASE("what failed keeps what was known of it before", "[coordinator]") {
   CHECK(count(played.run, Outcome::failed) > 30);
 }
 
-TEST_CASE("nobody waits for a slow worker where another is idle", "[coordinator]") {
+TEST_CASE("an idle worker takes over the task of a slow one", "[coordinator]") {
   Random random(8);
   for (int round = 0; round < 50; ++round) {
     const SearchWorld world = tests::random_world(random, 150);
@@ -167,7 +168,8 @@ TEST_CASE("nobody waits for a slow worker where another is idle", "[coordinator]
   }
 }
 
-TEST_CASE("a search that is stopped says how much better others may be", "[coordinator]") {
+TEST_CASE("a search that is stopped bounds how much better other candidates can be",
+          "[coordinator]") {
   Random random(9);
   for (int round = 0; round < 300; ++round) {
     const SearchWorld world = tests::random_world(random, 120);
@@ -185,15 +187,15 @@ TEST_CASE("a search that is stopped says how much better others may be", "[coord
     const auto cost = [&](const CandidateRow& row) {
       return analysis::cost(run.objective, row.work, row.time_s, row.peak_bytes);
     };
-    const double found = cost(world.simulated[best[0]]);
+    const double best_cost = cost(world.simulated[best[0]]);
     const double possible = cost(world.simulated[answers(all, false)[0]]);
-    CHECK(possible >= found * (1 - run.gap) * (1 - 1e-9));
+    CHECK(possible >= best_cost * (1 - run.gap) * (1 - 1e-9));
     CHECK(run.gap >= 0);
     CHECK((run.gap < 1 || !world.is_counted));
   }
 }
 
-TEST_CASE("a search goes on with earlier rows, and does none of them again", "[coordinator]") {
+TEST_CASE("a search continues with earlier rows and repeats none of them", "[coordinator]") {
   Random random(10);
   for (int round = 0; round < 100; ++round) {
     const SearchWorld world = tests::random_world(random, 120);
@@ -201,30 +203,30 @@ TEST_CASE("a search goes on with earlier rows, and does none of them again", "[c
 
     Played second;
     second.run = first.run;
-    std::set<std::uint64_t> known;
-    for (const CandidateRow& row : first.run.rows) known.insert(row.candidate);
-    Coordinator coordinator(second.run, candidates_of(world, known), {});
+    std::set<std::uint64_t> known_candidates;
+    for (const CandidateRow& row : first.run.rows) answer.insert(row.candidate);
+    Coordinator coordinator(second.run, candidates_of(world, known_candidates), {});
     double now = 0;
     while (const std::optional<Task> task = coordinator.next(0, now)) {
       search::Answer answer{.id = task->id, .rows = {}};
       for (const std::uint64_t i : task->candidates) {
         const bool assess = task->kind == Task::Kind::assess;
         const bool is_new = assess && task->basis == analysis::Basis::passes;
-        CHECK_FALSE((is_new && known.contains(i)));
+        CHECK_FALSE((is_new && known_candidates.contains(i)));
         answer.rows.push_back(assess ? world.assessed(i, task->basis) : world.simulated[i]);
       }
-      REQUIRE(coordinator.answered(0, answer, now += 1));
+      REQUIRE(coordinator.take_answer(0, answer, now += 1));
     }
     REQUIRE(coordinator.is_done());
     coordinator.conclude();
     CHECK(answers(second.run) == answers(tests::everything(world)));
-    // Those that are told as final now were not before.
+    // Rows that become final now were not final before.
     for (const CandidateRow& row : coordinator.take_final())
       for (const CandidateRow& before : first.final) CHECK(before.candidate != row.candidate);
   }
 }
 
-TEST_CASE("an answer to another question is none", "[coordinator]") {
+TEST_CASE("an answer that does not fit the task is refused", "[coordinator]") {
   Random random(11);
   SearchWorld world = tests::random_world(random, 3);
   for (CandidateRow& row : world.simulated) {
@@ -244,24 +246,24 @@ TEST_CASE("an answer to another question is none", "[coordinator]") {
   SECTION("too few rows") { wrong.rows.pop_back(); }
   SECTION("another candidate") { wrong.rows[0].candidate = 2; }
   SECTION("another group") { wrong.rows[0].group = 99; }
-  SECTION("a time that was not asked for") { wrong.rows[0].outcome = Outcome::simulated; }
-  SECTION("a bound that is no number") { wrong.rows[0].bound_s = std::nan(""); }
-  CHECK_FALSE(coordinator.answered(7, wrong, 1));
+  SECTION("a time instead of a bound") { wrong.rows[0].outcome = Outcome::simulated; }
+  SECTION("a bound that is not a number") { wrong.rows[0].bound_s = std::nan(""); }
+  CHECK_FALSE(coordinator.take_answer(7, wrong, 1));
   CHECK(coordinator.is_busy(7));
 
-  // Nor is that of a worker who was taken for lost.
-  coordinator.lost(7, "it was silent");
-  CHECK_FALSE(coordinator.answered(7, answer, 2));
+  // The answer of a worker that counts as lost is refused, too.
+  coordinator.lose_worker(7, "it was silent");
+  CHECK_FALSE(coordinator.take_answer(7, answer, 2));
   CHECK(run.rows.empty());
   const std::optional<Task> again = coordinator.next(8, 3);
   REQUIRE(again);
   CHECK(again->candidates == task->candidates);
   answer.id = again->id;
-  CHECK(coordinator.answered(8, answer, 4));
+  CHECK(coordinator.take_answer(8, answer, 4));
   CHECK(run.rows.size() == 3);
 }
 
-TEST_CASE("a bound that is above a time is told as a gap", "[coordinator]") {
+TEST_CASE("a bound above its time is reported as a gap", "[coordinator]") {
   Random random(12);
   SearchWorld world = tests::random_world(random, 20);
   world.objective = {};
@@ -274,7 +276,8 @@ TEST_CASE("a bound that is above a time is told as a gap", "[coordinator]") {
   CHECK(play(world, {}, random).run.gap == Approx(0.2));
 }
 
-TEST_CASE("why a candidate cannot be is kept, however late that is found out", "[coordinator]") {
+TEST_CASE("a candidate keeps the reason why it is illegal, in whatever step that is found out",
+          "[coordinator]") {
   Random random(13);
   SearchWorld world = tests::random_world(random, 1);
   world.objective = {};
@@ -292,13 +295,14 @@ TEST_CASE("why a candidate cannot be is kept, however late that is found out", "
   run.groups.resize(world.groups);
   Coordinator coordinator(run, candidates_of(world), {});
   while (const std::optional<Task> task = coordinator.next(0, 0)) {
-    CandidateRow known = world.simulated[0];
-    known.outcome = task->kind == Task::Kind::assess ? Outcome::open : Outcome::simulated;
-    known.basis = task->basis;
+    CandidateRow answer = world.simulated[0];
+    answer.outcome = task->kind == Task::Kind::assess ? Outcome::open : Outcome::simulated;
+    answer.basis = task->basis;
     const bool is_now = found_out_at
                             ? task->kind == Task::Kind::assess && task->basis == *found_out_at
                             : task->kind == Task::Kind::simulate;
-    REQUIRE(coordinator.answered(0, {.id = task->id, .rows = {is_now ? illegal : known}}, 0));
+    REQUIRE(coordinator.take_answer(
+        0, {.id = task->id, .rows = {is_now ? illegal : known_candidates}}, 0));
   }
   coordinator.conclude();
   REQUIRE(run.rows.size() == 1);
@@ -312,17 +316,17 @@ TEST_CASE("why a candidate cannot be is kept, however late that is found out", "
 TEST_CASE("a first simulation takes no longer than the search has lasted", "[coordinator]") {
   constexpr double minute = 1.2e7;  // activities
   const auto row = [](const Task& task, std::uint64_t candidate) {
-    CandidateRow known{.candidate = candidate, .work = {.gpus = 8, .samples = 4, .tokens = 100}};
-    known.bound_s = 1 + double(candidate);
-    known.basis = task.basis;
-    known.activities = candidate == 0 ? minute : 1000;
+    CandidateRow answer{.candidate = candidate, .work = {.gpus = 8, .samples = 4, .tokens = 100}};
+    answer.bound_s = 1 + double(candidate);
+    answer.basis = task.basis;
+    answer.activities = candidate == 0 ? minute : 1000;
     if (task.kind == Task::Kind::assess) {
-      known.outcome = candidate < 2 ? Outcome::open : Outcome::illegal;
+      answer.outcome = candidate < 2 ? Outcome::open : Outcome::illegal;
     } else {
-      known.outcome = Outcome::simulated;
-      known.time_s = known.bound_s;
+      answer.outcome = Outcome::simulated;
+      answer.time_s = answer.bound_s;
     }
-    return known;
+    return known_candidates;
   };
   std::uint64_t given = 0;
   analysis::SearchRun run;
@@ -343,7 +347,7 @@ TEST_CASE("a first simulation takes no longer than the search has lasted", "[coo
     if (task->kind == Task::Kind::simulate) simulated.emplace_back(task->candidates[0], now);
     std::vector<CandidateRow> rows;
     for (const std::uint64_t candidate : task->candidates) rows.push_back(row(*task, candidate));
-    REQUIRE(coordinator.answered(0, {.id = task->id, .rows = rows}, now + 0.1));
+    REQUIRE(coordinator.take_answer(0, {.id = task->id, .rows = rows}, now + 0.1));
   }
   REQUIRE(simulated.size() == 2);
   CHECK(simulated[0].first == 1);

@@ -14,7 +14,7 @@ using pipewright::test::ScratchFolder;
 
 namespace {
 
-// A library that stands before the program's own.
+// A library that takes precedence over the one of the program.
 class Library {
  public:
   explicit Library(const std::string& rows) {
@@ -40,23 +40,23 @@ std::optional<analysis::ErrorBand> band(const std::string& more = "") {
 
 }  // namespace
 
-TEST_CASE("the error of a kind of run is that of measured runs like it", "[winner]") {
+TEST_CASE("the error of a kind of run is that of similar measured runs", "[winner]") {
   const Library library(
       "any,bf16,dense,90,-5,1,7,80,3\n"
       "h100-sxm,bf16,dense,12,-4,2,6,10,2.5\n"
       "h100-sxm,fp8,dense,30,-1,2,3,25,9\n");
-  const auto found = band();
-  REQUIRE(found);
-  CHECK(found->kind == "h100-sxm, bf16, dense");
-  CHECK(found->rows == 12);
-  CHECK(found->low == Approx(-0.04));
-  CHECK(found->middle == Approx(0.02));
-  CHECK(found->high == Approx(0.06));
-  CHECK(found->scatter == Approx(0.025));
+  const auto result = band();
+  REQUIRE(result);
+  CHECK(result->kind == "h100-sxm, bf16, dense");
+  CHECK(result->rows == 12);
+  CHECK(result->low == Approx(-0.04));
+  CHECK(result->middle == Approx(0.02));
+  CHECK(result->high == Approx(0.06));
+  CHECK(result->scatter == Approx(0.025));
   CHECK(band("training: {precision: fp8}\n")->scatter == Approx(0.09));
 }
 
-TEST_CASE("where few runs like it were measured, those of other GPUs tell the error", "[winner]") {
+TEST_CASE("where few similar runs were measured, runs on other GPUs define the error", "[winner]") {
   const Library library(
       "any,any,dense,200,-9,1,9,150,5\n"
       "any,bf16,dense,10,-5,1,7,8,3\n"
@@ -65,7 +65,7 @@ TEST_CASE("where few runs like it were measured, those of other GPUs tell the er
   CHECK(band("training: {precision: fp8}\n")->kind == "any, any, dense");
 }
 
-TEST_CASE("without a scatter, or any run of its kind, there is no error to draw", "[winner]") {
+TEST_CASE("without a scatter there is no error band", "[winner]") {
   const Library library("any,any,dense,200,-9,1,9,0,\n");
   CHECK_FALSE(band());
 }

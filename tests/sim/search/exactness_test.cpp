@@ -1,4 +1,4 @@
-// What a search proves of real sweeps, against simulating all of their candidates.
+// Compares searches of real sweeps with simulating all of their candidates.
 
 #include <algorithm>
 #include <cmath>
@@ -27,15 +27,14 @@ using tests::RandomSweep;
 
 namespace {
 
-// Those with a whole catalog of schedules are larger.
-constexpr std::uint32_t most_candidates = 9;
-constexpr std::uint32_t most_of_catalog = 40;
-constexpr int most_draws = 400;  // until a sweep has candidates, and no more than these
+constexpr std::uint32_t max_candidates = 9;
+constexpr std::uint32_t max_candidates_of_catalog = 40;  // with a whole catalog of schedules
+constexpr int max_draws = 400;  // attempts to draw a sweep with few candidates
 
-// A sweep on its cluster, whose section `search` may still grow.
-class Placed {
+// A sweep on its cluster. Entries can be added to its section `search`.
+class PlacedSweep {
  public:
-  explicit Placed(RandomSweep sweep)
+  explicit PlacedSweep(RandomSweep sweep)
       : sweep_(std::move(sweep)), file_(folder_.write("cluster.xml", sweep_.platform)) {}
 
   std::string text() const {
@@ -57,24 +56,24 @@ class Placed {
   std::string file_;
 };
 
-// A sweep none of whose candidates can be is refused as it is read.
-bool is_small(const Placed& placed) {
-  const std::uint32_t most = placed.sweep().text.find("schedule: auto") == std::string::npos
-                                 ? most_candidates
-                                 : most_of_catalog;
+// Whether a sweep has few candidates, and some. A sweep may also be refused as it is read.
+bool is_small(const PlacedSweep& placed) {
+  const std::uint32_t limit = placed.sweep().text.find("schedule: auto") == std::string::npos
+                                  ? max_candidates
+                                  : max_candidates_of_catalog;
   try {
-    std::uint64_t all = 0;
+    std::uint64_t count = 0;
     placed.space().for_each_layout([&](std::uint64_t, std::span<const std::uint32_t> schedules) {
-      all += schedules.size();
-      return all <= most;
+      count += schedules.size();
+      return count <= limit;
     });
-    return all > 0 && all <= most;
+    return count > 0 && count <= limit;
   } catch (const config::Error&) {
     return false;
   }
 }
 
-// The first scenario that can be read: of others, values do not go together.
+// The first scenario whose values go together.
 std::optional<config::Scenario> first_of(const search::Space& space) {
   std::optional<config::Scenario> first;
   space.for_each_layout([&](std::uint64_t layout, std::span<const std::uint32_t> schedules) {
@@ -91,7 +90,7 @@ std::optional<config::Scenario> first_of(const search::Space& space) {
 
 double throughput(const CandidateRow& row) { return row.work.tokens / row.time_s; }
 
-// What some candidate just holds, so that it decides who fits.
+// A memory limit that equals the peak of some candidate, so that it decides which candidates fit.
 std::string memory_limit(Random& random, const search::Space& space,
                          const config::Scenario& first) {
   evaluation::Evaluator evaluator(first, 0);
@@ -105,7 +104,7 @@ std::string memory_limit(Random& random, const search::Space& space,
   return fmt::format("memory: {}", peaks[random.whole(0, std::uint32_t(peaks.size() - 1))]);
 }
 
-// Of throughput, what some candidate just reaches.
+// A random objective; a throughput in it is that of some candidate.
 std::string objective(Random& random, const std::vector<CandidateRow>& all) {
   switch (random.whole(0, 5)) {
     case 0:
@@ -115,9 +114,9 @@ std::string objective(Random& random, const std::vector<CandidateRow>& all) {
     case 2:
       return "objective: {price: 2.5, tokens: 1B}";
     case 3: {
-      const CandidateRow& one = all[random.whole(0, std::uint32_t(all.size() - 1))];
-      if (one.outcome != Outcome::simulated) return "objective: memory";
-      return fmt::format("objective: {{memory: {} tokens/s}}", throughput(one));
+      const CandidateRow& row = all[random.whole(0, std::uint32_t(all.size() - 1))];
+      if (row.outcome != Outcome::simulated) return "objective: memory";
+      return fmt::format("objective: {{memory: {} tokens/s}}", throughput(row));
     }
     default:
       return "objective: throughput";
@@ -125,42 +124,42 @@ std::string objective(Random& random, const std::vector<CandidateRow>& all) {
 }
 
 std::string differences(const tests::Found& searched, const tests::Found& sorted) {
-  const auto shown = [](const tests::Found& found) {
-    const auto number = [](std::optional<std::uint64_t> of) {
-      return of ? std::to_string(*of) : "none";
+  const auto shown = [](const tests::Found& result) {
+    const auto number = [](std::optional<std::uint64_t> candidate) {
+      return candidate ? std::to_string(*candidate) : "none";
     };
-    return fmt::format("best {}, runner-up {}, fronts {}", number(found.best),
-                       number(found.runner_up), found.fronts);
+    return fmt::format("best {}, runner-up {}, fronts {}", number(result.best),
+                       number(result.runner_up), result.fronts);
   };
   if (searched == sorted) return {};
   return fmt::format("searched: {}\nsorted: {}\n", shown(searched), shown(sorted));
 }
 
-// A sweep of a seed, searched and worked out by brute force, as JSON.
+// Searches a random sweep, simulates all of it, and returns the differences as JSON.
 std::string compare(std::uint32_t seed) {
   Random random(seed);
-  for (int draw = 0; draw < most_draws; ++draw) {
-    Placed placed(tests::random_sweep(random, seed));
+  for (int draw = 0; draw < max_draws; ++draw) {
+    PlacedSweep placed(tests::random_sweep(random, seed));
     if (!is_small(placed)) continue;
     const std::optional<config::Scenario> first = first_of(placed.space());
     if (!first) continue;
     if (random.whole(0, 2) == 0) placed.add(memory_limit(random, placed.space(), *first));
-    const search::Space unaimed = placed.space();
-    evaluation::Evaluator evaluator(*first, unaimed.sweep().memory.value_or(0));
-    const std::vector<CandidateRow> all = tests::simulate_all(unaimed, evaluator);
+    const search::Space without_objective = placed.space();
+    evaluation::Evaluator evaluator(*first, without_objective.sweep().memory.value_or(0));
+    const std::vector<CandidateRow> all = tests::simulate_all(without_objective, evaluator);
     placed.add(objective(random, all));
     const search::Space space = placed.space();
     std::string faults = tests::faults_of_bounds(space, evaluator, all);
 
-    const search::Aim aim{.exhaustive = false, .front = random.whole(0, 3) > 0};
+    const search::Target target{.exhaustive = false, .front = random.whole(0, 3) > 0};
     tests::ForkedWorkers workers(space, random.whole(1, 2));
     const analysis::SearchRun run =
-        search::run_search(space, workers, {.facts = placed.facts(), .aim = aim}, {});
+        search::run_search(space, workers, {.facts = placed.facts(), .target = target}, {});
     faults += tests::faults_of_rows(run, all);
     tests::Found sorted = tests::sorted_out(run, all);
-    if (!aim.front)
+    if (!target.front)
       for (auto& front : sorted.fronts) front.clear();
-    faults += differences(tests::found_in(run, aim.front), sorted);
+    faults += differences(tests::found_in(run, target.front), sorted);
     return nlohmann::json{
         {"faults", faults},
         {"text", placed.text()},
@@ -175,14 +174,14 @@ std::string compare(std::uint32_t seed) {
 
 }  // namespace
 
-// Each space in a process of its own, a part of them in each case.
+// Every space is searched in a child process; each test case has a part of the spaces.
 TEMPLATE_TEST_CASE_SIG("a search of a random space finds what simulating all of it does",
                        "[exactness]", ((int part), part), 0, 1, 2, 3) {
   constexpr std::uint32_t spaces = 125;
   std::vector<process::Body> bodies;
   for (std::uint32_t i = 0; i < spaces; ++i)
     bodies.emplace_back([i] { return compare(1 + i + spaces * part); });
-  std::map<std::string, int> met;
+  std::map<std::string, int> count_of_trait;
   int could_be = 0;
   int simulated = 0;
   process::run_all(
@@ -191,19 +190,19 @@ TEMPLATE_TEST_CASE_SIG("a search of a random space finds what simulating all of 
         CAPTURE(1 + i + spaces * part, result.text);
         CHECK_FALSE(result.failed);
         if (result.failed) return;
-        const auto found = nlohmann::json::parse(result.text);
-        INFO(found["text"].get<std::string>() << '\n' << found["faults"].get<std::string>());
-        CHECK(found["faults"].get<std::string>().empty());
-        could_be += found["could be"].get<int>();
-        simulated += found["simulated"].get<int>();
-        if (found["could be"] > 0)
-          for (const auto& trait : found["traits"]) ++met[trait.get<std::string>()];
+        const auto report = nlohmann::json::parse(result.text);
+        INFO(report["text"].get<std::string>() << '\n' << report["faults"].get<std::string>());
+        CHECK(report["faults"].get<std::string>().empty());
+        could_be += report["could be"].get<int>();
+        simulated += report["simulated"].get<int>();
+        if (report["could be"] > 0)
+          for (const auto& trait : report["traits"]) ++count_of_trait[trait.get<std::string>()];
       });
   for (const std::string_view trait : tests::trait_names()) {
     CAPTURE(trait);
-    CHECK(met[std::string(trait)] >= 1);
+    CHECK(count_of_trait[std::string(trait)] >= 1);
   }
-  // Bounds keep many away, and there is something to keep away.
+  // Many candidates could be simulated, and bounds exclude many of them.
   CHECK(could_be > 3 * int(spaces));
   CHECK(simulated < could_be * 3 / 4);
 }

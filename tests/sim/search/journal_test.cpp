@@ -33,9 +33,9 @@ std::vector<std::string> lines(const std::vector<CandidateRow>& rows) {
   return texts;
 }
 
-std::string message(const std::filesystem::path& file, const SearchIdentity& of) {
+std::string message(const std::filesystem::path& file, const SearchIdentity& expected) {
   try {
-    Journal journal(file, of);
+    Journal journal(file, expected);
   } catch (const trace::TraceError& error) {
     return error.what();
   }
@@ -44,7 +44,7 @@ std::string message(const std::filesystem::path& file, const SearchIdentity& of)
 
 }  // namespace
 
-TEST_CASE("a journal gives back the rows that it was given", "[journal]") {
+TEST_CASE("a journal returns the rows that were appended", "[journal]") {
   const Workplace place;
   const auto file = place.folder() / "r.h5.journal";
   const std::vector<CandidateRow> written = rows(20);
@@ -63,7 +63,7 @@ TEST_CASE("a journal gives back the rows that it was given", "[journal]") {
   CHECK(place.files().empty());
 }
 
-TEST_CASE("a journal that was torn anywhere loses the torn line alone", "[journal]") {
+TEST_CASE("a journal that was torn anywhere loses only the torn line", "[journal]") {
   const Workplace place;
   const auto file = place.folder() / "j";
   const std::vector<CandidateRow> written = rows(4);
@@ -87,7 +87,7 @@ TEST_CASE("a journal that was torn anywhere loses the torn line alone", "[journa
   }
 }
 
-TEST_CASE("a line of a journal that is no row is named", "[journal]") {
+TEST_CASE("errors name the line of a journal that is not a row", "[journal]") {
   const Workplace place;
   const auto file = place.folder() / "j";
   Journal(file, identity).append(rows(2));
@@ -95,50 +95,51 @@ TEST_CASE("a line of a journal that is no row is named", "[journal]") {
   place.write("j", good + "{\"candidate\": \n" + good.substr(good.find('\n') + 1));
   CHECK_THAT(message(file, identity), Contains("j:4: "));
   place.write("j", "what is this?\n");
-  CHECK_THAT(message(file, identity), Contains("j:1: no journal of a search"));
+  CHECK_THAT(message(file, identity), Contains("j:1: not the journal of a search"));
   place.write("j", "{\"pipewright_search\": 2}\n");
   CHECK_THAT(message(file, identity), Contains("later version"));
   place.write("j", "[]\n");
-  CHECK_THAT(message(file, identity), Contains("j:1: no journal of a search"));
+  CHECK_THAT(message(file, identity), Contains("j:1: not the journal of a search"));
   CHECK(place.read("j") == "[]\n");
 }
 
-TEST_CASE("another sweep's journal is refused, with where they differ", "[journal]") {
+TEST_CASE("the journal of another sweep is refused with the first difference", "[journal]") {
   const Workplace place;
   const auto file = place.folder() / "j";
   Journal(file, identity).append(rows(2));
-  SearchIdentity other = identity;
-  other.sweep = "devices: [2, 4]\nmicrobatches: 16\n";
-  CHECK_THAT(message(file, other),
+  SearchIdentity other_identity = identity;
+  other_identity.sweep = "devices: [2, 4]\nmicrobatches: 16\n";
+  CHECK_THAT(message(file, other_identity),
              Contains("j: these are the results of another sweep: line 2 of that sweep is "
-                      "'microbatches: 8', of this one 'microbatches: 16'"));
-  other.sweep = identity.sweep + "p2p: eager\n";
-  CHECK_THAT(message(file, other),
-             Contains("line 3 of that sweep is nothing, of this one 'p2p: eager'"));
-  other.sweep = "devices: [2, 4]\n";
-  CHECK_THAT(message(file, other),
-             Contains("line 2 of that sweep is 'microbatches: 8', of this one nothing"));
-  // As when the cluster's file has changed.
-  other = identity;
-  other.axes[0].values = {"2", "4", "8"};
-  CHECK_THAT(message(file, other), Contains("the values of devices were 2, 4, and are 2, 4, 8"));
-  other.axes.clear();
-  CHECK_THAT(message(file, other), Contains("leaves other values open"));
+                      "'microbatches: 8', of this sweep 'microbatches: 16'"));
+  other_identity.sweep = identity.sweep + "p2p: eager\n";
+  CHECK_THAT(message(file, other_identity),
+             Contains("line 3 of that sweep is nothing, of this sweep 'p2p: eager'"));
+  other_identity.sweep = "devices: [2, 4]\n";
+  CHECK_THAT(message(file, other_identity),
+             Contains("line 2 of that sweep is 'microbatches: 8', of this sweep nothing"));
+  // The values of auto differ when the file of the cluster has changed.
+  other_identity = identity;
+  other_identity.axes[0].values = {"2", "4", "8"};
+  CHECK_THAT(message(file, other_identity),
+             Contains("the values of devices were 2, 4; those of devices are 2, 4, 8"));
+  other_identity.axes.clear();
+  CHECK_THAT(message(file, other_identity), Contains("it has other axes"));
   CHECK(message(file, identity).empty());
 }
 
-TEST_CASE("two searches do not write the same journal", "[journal]") {
+TEST_CASE("two searches cannot write the same journal", "[journal]") {
   const Workplace place;
   const auto file = place.folder() / "j";
   const auto first = std::make_unique<Journal>(file, identity);
-  CHECK_THAT(message(file, identity), Contains("another search writes its results here"));
+  CHECK_THAT(message(file, identity), Contains("another search is writing its results here"));
   first->append(rows(1));
   first->remove();
-  // What was removed is no longer in the way.
+  // A new journal can replace a removed one.
   CHECK(Journal(file, identity).is_new());
 }
 
-TEST_CASE("a journal that cannot grow keeps what it has", "[journal]") {
+TEST_CASE("a journal that cannot grow keeps its lines", "[journal]") {
   const Workplace place;
   const auto file = place.folder() / "j";
   std::signal(SIGXFSZ, SIG_IGN);
@@ -152,13 +153,13 @@ TEST_CASE("a journal that cannot grow keeps what it has", "[journal]") {
     CHECK_THROWS_WITH(journal.append({written.begin() + 10, written.end()}),
                       Contains("cannot write") && Contains("--resume"));
   }
-  const rlimit none{.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
-  REQUIRE(setrlimit(RLIMIT_FSIZE, &none) == 0);
+  const rlimit unlimited{.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &unlimited) == 0);
   CHECK(place.read("j").back() == '\n');
   Journal journal(file, identity);
   CHECK(lines(journal.take_rows()) == lines({written.begin(), written.begin() + 10}));
 }
 
-TEST_CASE("a journal that cannot be is an error with its name", "[journal]") {
+TEST_CASE("an error names the journal that cannot be opened", "[journal]") {
   CHECK_THROWS_WITH(Journal("/nowhere/j", identity), Contains("/nowhere/j: cannot write"));
 }

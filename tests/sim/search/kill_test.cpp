@@ -1,4 +1,4 @@
-// What is left of a search whose process is killed at any moment.
+// A search whose process is killed at random moments, and continued.
 
 #include <algorithm>
 #include <csignal>
@@ -34,18 +34,18 @@ search::Space make_space() {
           {{}}};
 }
 
-// Searches in a process of its own, which notes in `log` whom it simulates, and is killed after so
-// many microseconds. Whether it was.
+// Searches in a child process, which writes the candidates that it simulates to `log` and is killed
+// after `life` microseconds. Returns whether it was killed before it ended.
 bool search_until_killed(const search::Space& space, const search::SearchOptions& options,
                          const std::string& log, useconds_t life) {
   const pid_t process = fork();
   if (process == 0) {
     tests::FakeWorkers workers(space, 2);
-    std::ofstream noted(log, std::ios::app);
+    std::ofstream log_stream(log, std::ios::app);
     workers.on_task = [&](const search::Task& task) {
-      constexpr useconds_t a_while = 100;
-      usleep(a_while);
-      if (task.kind == search::Task::Kind::simulate) noted << task.candidates[0] << std::endl;
+      constexpr useconds_t task_time = 100;
+      usleep(task_time);
+      if (task.kind == search::Task::Kind::simulate) log_stream << task.candidates[0] << std::endl;
     };
     search::run_search(space, workers, options, {});
     std::_Exit(0);
@@ -72,19 +72,19 @@ std::vector<CandidateRow> finished_in_journal(const std::filesystem::path& resul
 
 }  // namespace
 
-TEST_CASE("a search that is killed over and over loses and repeats nothing that was finished",
+TEST_CASE("a search that is killed many times neither loses nor repeats a finished candidate",
           "[kill]") {
   const search::Space space = make_space();
   const tests::Workplace place;
   const search::SearchOptions options{
-      .results = place.folder() / "r.h5", .resume = true, .aim = {.exhaustive = true}};
+      .results = place.folder() / "r.h5", .resume = true, .target = {.exhaustive = true}};
   tests::Random random(1);
   std::set<std::uint64_t> finished;
   int kills = 0;
   for (bool killed = true; killed;) {
     const std::string log = (place.folder() / "log").string();
     std::filesystem::remove(log);
-    // A machine may be too busy for the first ones to get anywhere.
+    // On a busy machine the first processes may be killed before they finish a candidate.
     const auto longest = static_cast<std::uint32_t>(20'000 + 5'000 * kills);
     killed = search_until_killed(space, options, log, random.whole(2'000, longest));
     kills += killed ? 1 : 0;
@@ -103,7 +103,7 @@ TEST_CASE("a search that is killed over and over loses and repeats nothing that 
 
   tests::FakeWorkers alone(space, 1);
   const analysis::SearchRun whole =
-      search::run_search(space, alone, {.aim = {.exhaustive = true}}, {});
+      search::run_search(space, alone, {.target = {.exhaustive = true}}, {});
   const analysis::SearchRun run = analysis::read_results(*options.results);
   CHECK(run.finished);
   REQUIRE(run.rows.size() == whole.rows.size());

@@ -14,8 +14,8 @@ namespace {
 using analysis::CandidateRow;
 using analysis::Outcome;
 
-// Results in which every candidate was simulated, and takes as many seconds as its number.
-analysis::SearchRun everything(const Space& space) {
+// Results in which every candidate is simulated and takes as many seconds as its number.
+analysis::SearchRun all_simulated(const Space& space) {
   analysis::SearchRun run{.sweep = space.sweep().text, .axes = space.axes()};
   for (const std::uint64_t candidate : candidates_of(space))
     run.rows.push_back({.candidate = candidate,
@@ -24,26 +24,27 @@ analysis::SearchRun everything(const Space& space) {
   return run;
 }
 
-// A candidate's scenario, without what is written where nothing else is meant.
+// Scenario of a candidate, without keys that have their default value.
 std::string scenario_of(const Space& space, std::uint64_t candidate) {
   config::Value value = space.candidate(candidate);
   std::erase_if(value.entries, [](const config::Entry& entry) {
-    return entry.key == "search" || (entry.key == "p2p" && entry.value.text == "eager");
+    return entry.key == "search" || (entry.key == "p2p" && entry.value.text == "eager") ||
+           (entry.key == "iterations" && entry.value.text == "1");
   });
   std::ranges::sort(value.entries, {}, &config::Entry::key);
   return config::to_yaml(value);
 }
 
-// That what is known of `later` from all of `earlier` is of those that are the same, as many.
-void check(const Space& earlier, const Space& later, std::size_t expected) {
+// Checks that `later` reuses the rows of `earlier` with the same scenario, and how many these are.
+void check_reused(const Space& earlier, const Space& later, std::size_t expected) {
   std::map<std::string, std::uint64_t> numbers;
   for (const std::uint64_t candidate : candidates_of(earlier))
     numbers[scenario_of(earlier, candidate)] = candidate;
-  std::size_t same = 0;
+  std::size_t same_scenarios = 0;
   for (const std::uint64_t candidate : candidates_of(later))
-    same += numbers.contains(scenario_of(later, candidate)) ? 1 : 0;
-  CHECK(same == expected);
-  const std::vector<CandidateRow> rows = reuse(everything(earlier), later);
+    same_scenarios += numbers.contains(scenario_of(later, candidate)) ? 1 : 0;
+  CHECK(same_scenarios == expected);
+  const std::vector<CandidateRow> rows = reuse(all_simulated(earlier), later);
   CHECK(rows.size() == expected);
   CHECK(std::ranges::is_sorted(rows, {}, &CandidateRow::candidate));
   for (const CandidateRow& row : rows)
@@ -56,47 +57,60 @@ const std::string three = "schedule: [1f1b, gpipe, {name: interleaved-1f1b, chun
 
 }  // namespace
 
-TEST_CASE("what is known of a sweep is known of a narrower one", "[search][reuse]") {
+TEST_CASE("a narrower sweep reuses rows", "[search][reuse]") {
   const Space earlier = space_of(sizes + passes + three);
-  check(earlier, space_of(sizes + passes + three + "search: {constraints: [pp <= 4]}"), 16);
-  check(earlier, space_of("devices: 4\nmicrobatches: 16\n" + passes + "schedule: gpipe"), 1);
-  check(earlier, space_of(sizes + passes + "schedule: [{name: interleaved-1f1b, chunks: 3}]"), 6);
+  check_reused(earlier, space_of(sizes + passes + three + "search: {constraints: [pp <= 4]}"), 16);
+  check_reused(earlier, space_of("devices: 4\nmicrobatches: 16\n" + passes + "schedule: gpipe"), 1);
+  check_reused(earlier,
+               space_of(sizes + passes + "schedule: [{name: interleaved-1f1b, chunks: 3}]"), 6);
 }
 
-TEST_CASE("what is known of a sweep is known of a wider one", "[search][reuse]") {
+TEST_CASE("a wider sweep reuses rows", "[search][reuse]") {
   const Space earlier = space_of(sizes + passes + three);
-  check(earlier,
-        space_of("microbatches: [4, 8, 16, 32]\ndevices: [8, 4, 2, 16]\n" + passes + three), 24);
-  // A key that is new says in one of its values what holds where nobody says it.
-  check(earlier, space_of(sizes + passes + three + "p2p: [blocking, eager]"), 24);
-  check(earlier, space_of(sizes + passes + three + "search: {objective: memory}"), 24);
+  check_reused(earlier,
+               space_of("microbatches: [4, 8, 16, 32]\ndevices: [8, 4, 2, 16]\n" + passes + three),
+               24);
+  // One value of a new axis is the default, which the earlier sweep had implicitly.
+  check_reused(earlier, space_of(sizes + passes + three + "p2p: [blocking, eager]"), 24);
+  check_reused(earlier, space_of(sizes + passes + three + "search: {objective: memory}"), 24);
 }
 
-TEST_CASE("nothing is known of another workload, of other memory, or of weeks", "[search][reuse]") {
+TEST_CASE("no row is reused with another workload, other memory, or a goodput run",
+          "[search][reuse]") {
   const Space earlier = space_of(sizes + passes + three);
-  analysis::SearchRun run = everything(earlier);
+  analysis::SearchRun run = all_simulated(earlier);
   run.objective = {.kind = analysis::Objective::Kind::tokens_a_day};
   CHECK(reuse(run, earlier).empty());
-  check(earlier, space_of(sizes + "forward_times: 2 ms\nbackward_times: 2 ms\n" + three), 0);
-  CHECK(reuse(everything(earlier), space_of(sizes + passes + three + "search: {memory: 40 GiB}"))
+  check_reused(earlier, space_of(sizes + "forward_times: 2 ms\nbackward_times: 2 ms\n" + three), 0);
+  CHECK(reuse(all_simulated(earlier), space_of(sizes + passes + three + "search: {memory: 40 GiB}"))
             .empty());
 }
 
-TEST_CASE("a shard takes what is known of its own part", "[search][reuse]") {
+TEST_CASE("a shard reuses the rows of its own part", "[search][reuse]") {
   const Space earlier = space_of(sizes + passes + three);
-  std::size_t all = 0;
+  std::size_t reused = 0;
   for (const char* shard : {"1/3", "2/3", "3/3"}) {
     const Space part = space_of(sizes + passes + three + "search: {shard: " + shard + "}");
-    const std::vector<CandidateRow> rows = reuse(everything(earlier), part);
+    const std::vector<CandidateRow> rows = reuse(all_simulated(earlier), part);
     for (const CandidateRow& row : rows) CHECK(part.is_of_shard(row.candidate / part.schedules()));
-    all += rows.size();
+    reused += rows.size();
   }
-  CHECK(all == 24);
+  CHECK(reused == 24);
 }
 
-TEST_CASE("bounds and failures are worked out again", "[search][reuse]") {
+TEST_CASE("a few known rows are reused in a sweep of very many combinations", "[search][reuse]") {
+  const Space earlier = space_of(sizes + passes + "p2p: [eager, blocking]\nschedule: 1f1b");
+  const Space later = space_of(huge_sweep("{constraints: [iterations < 9]}"));
+  const std::vector<CandidateRow> rows = reuse(all_simulated(earlier), later);
+  REQUIRE(rows.size() == 12);
+  for (const CandidateRow& row : rows)
+    CHECK(scenario_of(later, row.candidate) ==
+          scenario_of(earlier, static_cast<std::uint64_t>(row.time_s)));
+}
+
+TEST_CASE("bounds are reused as rough ones, and failures not at all", "[search][reuse]") {
   const Space space = space_of("devices: [2, 4, 8]\nmicrobatches: 8\n" + passes);
-  analysis::SearchRun run = everything(space);
+  analysis::SearchRun run = all_simulated(space);
   run.rows[0].outcome = Outcome::failed;
   run.rows[1].outcome = Outcome::bounded_away;
   const std::vector<CandidateRow> rows = reuse(run, space);

@@ -38,14 +38,14 @@ std::vector<std::uint64_t> numbers(const std::vector<CandidateRow>& rows) {
   return candidates;
 }
 
-std::vector<std::uint64_t> all_candidates(const search::Space& space) {
-  std::vector<std::uint64_t> all;
+std::vector<std::uint64_t> candidates_of_space(const search::Space& space) {
+  std::vector<std::uint64_t> candidates;
   space.for_each_layout([&](std::uint64_t layout, std::span<const std::uint32_t> schedules) {
     for (const std::uint32_t schedule : schedules)
-      all.push_back(layout * space.schedules() + schedule);
+      candidates.push_back(layout * space.schedules() + schedule);
     return true;
   });
-  return all;
+  return candidates;
 }
 
 std::vector<std::string> lines(const std::vector<CandidateRow>& rows) {
@@ -64,24 +64,24 @@ bool is_final(const CandidateRow& row) {
 
 }  // namespace
 
-TEST_CASE("a search looks at every candidate and simulates few", "[search]") {
+TEST_CASE("a search assesses every candidate and simulates few", "[search]") {
   const search::Space space = make_space();
   FakeWorkers workers(space, 3);
   const analysis::SearchRun run = search::run_search(space, workers, {}, {});
-  CHECK(numbers(run.rows) == all_candidates(space));
+  CHECK(numbers(run.rows) == candidates_of_space(space));
   CHECK(run.rows.size() == 4 * 8 * 3 * 3);
   CHECK(run.finished);
   CHECK(run.axes.size() == 4);
   CHECK(workers.simulated.size() < run.rows.size() / 3);
-  FakeWorkers others(space, 1);
+  FakeWorkers exhaustive_workers(space, 1);
   const analysis::SearchRun all =
-      search::run_search(space, others, {.aim = {.exhaustive = true}}, {});
-  CHECK(others.simulated.size() > run.rows.size() / 2);
+      search::run_search(space, exhaustive_workers, {.target = {.exhaustive = true}}, {});
+  CHECK(exhaustive_workers.simulated.size() > run.rows.size() / 2);
   CHECK(best_of(all) == best_of(run));
   CHECK(all.exhaustive);
 }
 
-TEST_CASE("a search that goes to its end leaves its results, and no journal", "[search]") {
+TEST_CASE("a finished search leaves its results and no journal", "[search]") {
   const search::Space space = make_space();
   const tests::Workplace place;
   FakeWorkers workers(space, 3);
@@ -91,7 +91,7 @@ TEST_CASE("a search that goes to its end leaves its results, and no journal", "[
   CHECK(lines(analysis::read_results(*options.results).rows) == lines(run.rows));
 }
 
-TEST_CASE("a search goes on where it was interrupted", "[search]") {
+TEST_CASE("a search continues where it was interrupted", "[search]") {
   const search::Space space = make_space();
   const tests::Workplace place;
   search::SearchOptions options{.results = place.folder() / "r.h5", .resume = true};
@@ -117,26 +117,27 @@ TEST_CASE("a search goes on where it was interrupted", "[search]") {
   CHECK(numbers(run.rows) == numbers(whole.rows));
 }
 
-TEST_CASE("results whose bounds kept candidates away can be made exhaustive", "[search]") {
+TEST_CASE("an exhaustive search simulates what the bounds of earlier results excluded",
+          "[search]") {
   const search::Space space = make_space();
   const tests::Workplace place;
   search::SearchOptions options{.results = place.folder() / "r.h5", .resume = true};
   FakeWorkers workers(space, 2);
   const analysis::SearchRun first = search::run_search(space, workers, options, {});
   CHECK(std::ranges::count(first.rows, Outcome::bounded_away, &CandidateRow::outcome) > 0);
-  FakeWorkers none(space, 2);
-  CHECK(lines(search::run_search(space, none, options, {}).rows) == lines(first.rows));
-  CHECK(none.simulated.empty());
-  options.aim.exhaustive = true;
-  FakeWorkers others(space, 2);
-  const analysis::SearchRun all = search::run_search(space, others, options, {});
+  FakeWorkers idle_workers(space, 2);
+  CHECK(lines(search::run_search(space, idle_workers, options, {}).rows) == lines(first.rows));
+  CHECK(idle_workers.simulated.empty());
+  options.target.exhaustive = true;
+  FakeWorkers exhaustive_workers(space, 2);
+  const analysis::SearchRun all = search::run_search(space, exhaustive_workers, options, {});
   CHECK(std::ranges::count(all.rows, Outcome::bounded_away, &CandidateRow::outcome) == 0);
-  for (const std::uint64_t candidate : others.simulated)
+  for (const std::uint64_t candidate : exhaustive_workers.simulated)
     CHECK(std::ranges::count(workers.simulated, candidate) == 0);
   CHECK(best_of(all) == best_of(first));
 }
 
-TEST_CASE("a budget ends a search with what it has", "[search]") {
+TEST_CASE("a budget ends a search with the results so far", "[search]") {
   const search::Space space = make_space();
   FakeWorkers workers(space, 2);
   const analysis::SearchRun run = search::run_search(space, workers, {.budget_s = 0.0}, {});
@@ -144,22 +145,22 @@ TEST_CASE("a budget ends a search with what it has", "[search]") {
   CHECK(run.gap == 1);
 }
 
-TEST_CASE("workers that die or talk nonsense are replaced", "[search]") {
+TEST_CASE("workers that die or send nonsense are replaced", "[search]") {
   const search::Space space = make_space();
   FakeWorkers good(space, 1);
   const std::uint64_t best = best_of(search::run_search(space, good, {}, {}));
   FakeWorkers workers(space, 4);
-  workers.misbehave = [](std::size_t n, std::string& said) {
-    if (n % 11 == 5) said = n % 2 == 0 ? "nonsense" : R"({"id":1,"rows":[]})";
+  workers.misbehave = [](std::size_t n, std::string& answer) {
+    if (n % 11 == 5) answer = n % 2 == 0 ? "nonsense" : R"({"id":1,"rows":[]})";
     return n % 11 == 5 || n % 13 == 7;
   };
   const analysis::SearchRun run = search::run_search(space, workers, {}, {});
-  CHECK(numbers(run.rows) == all_candidates(space));
+  CHECK(numbers(run.rows) == candidates_of_space(space));
   CHECK(std::ranges::count(run.rows, Outcome::failed, &CandidateRow::outcome) == 0);
   CHECK(best_of(run) == best);
 }
 
-TEST_CASE("a search without workers left ends, with its results", "[search]") {
+TEST_CASE("a search whose workers are all lost ends with its results", "[search]") {
   const search::Space space = make_space();
   const tests::Workplace place;
   const search::SearchOptions options{.results = place.folder() / "r.h5"};
@@ -174,22 +175,22 @@ TEST_CASE("a search without workers left ends, with its results", "[search]") {
   CHECK(run.rows.size() > 10);
 }
 
-TEST_CASE("workers that never get as far as being ready are given up", "[search]") {
+TEST_CASE("workers that never become ready are given up", "[search]") {
   const search::Space space = make_space();
   FakeWorkers workers(space, 2);
-  workers.misbehave = [](std::size_t n, std::string& said) {
-    said = n % 2 == 0 ? "usage: pipewright ..." : "";
+  workers.misbehave = [](std::size_t n, std::string& answer) {
+    answer = n % 2 == 0 ? "usage: pipewright ..." : "";
     return true;
   };
   CHECK_THROWS_WITH(search::run_search(space, workers, {}, {}), Contains("no worker is left"));
 }
 
-TEST_CASE("what a worker finds wrong with the sweep is the user's to know", "[search]") {
+TEST_CASE("an error that a worker finds in the sweep reaches the user", "[search]") {
   const search::Space space = make_space();
   const tests::Workplace place;
   FakeWorkers workers(space, 2);
-  workers.misbehave = [](std::size_t, std::string& said) {
-    said = R"({"error": "no cluster is called 'x'"})";
+  workers.misbehave = [](std::size_t, std::string& answer) {
+    answer = R"({"error": "no cluster is called 'x'"})";
     return true;
   };
   CHECK_THROWS_WITH(search::ask_facts(workers, "cluster: x"), "no cluster is called 'x'");
@@ -198,7 +199,7 @@ TEST_CASE("what a worker finds wrong with the sweep is the user's to know", "[se
   CHECK(place.files().empty());
 }
 
-TEST_CASE("finished candidates of a search that was killed are not overwritten", "[search]") {
+TEST_CASE("the journal of a killed search is not overwritten", "[search]") {
   const search::Space space = make_space();
   const tests::Workplace place;
   const search::SearchOptions options{.results = place.folder() / "r.h5"};
@@ -209,21 +210,21 @@ TEST_CASE("finished candidates of a search that was killed are not overwritten",
                     Contains("r.h5.journal") && Contains("1 finished") && Contains("--resume"));
 }
 
-TEST_CASE("results of another sweep are not gone on with", "[search]") {
+TEST_CASE("results of another sweep cannot be continued", "[search]") {
   const search::Space space = make_space();
-  const search::Space other = make_space("8..32 step 8");
+  const search::Space other_space = make_space("8..32 step 8");
   const tests::Workplace place;
   const search::SearchOptions options{.results = place.folder() / "r.h5", .resume = true};
   FakeWorkers workers(space, 2);
   search::run_search(space, workers, options, {});
-  FakeWorkers others(other, 2);
+  FakeWorkers other_workers(other_space, 2);
   CHECK_THROWS_WITH(
-      search::run_search(other, others, options, {}),
+      search::run_search(other_space, other_workers, options, {}),
       Contains("r.h5: these are the results of another sweep: line") && Contains("8..32"));
   CHECK(place.files() == "r.h5");
 }
 
-TEST_CASE("results with a candidate that is none are refused", "[search]") {
+TEST_CASE("results with a candidate outside of the sweep are refused", "[search]") {
   const search::Space space = make_space();
   const tests::Workplace place;
   const search::SearchOptions options{.results = place.folder() / "r.h5", .resume = true};
@@ -235,5 +236,5 @@ TEST_CASE("results with a candidate that is none are refused", "[search]") {
       .append({row});
   FakeWorkers workers(space, 2);
   CHECK_THROWS_WITH(search::run_search(space, workers, options, {}),
-                    Contains("is none of this sweep"));
+                    Contains("is not a combination of this sweep"));
 }

@@ -16,7 +16,7 @@ namespace {
 using tests::Random;
 
 template <class Item>
-std::vector<Item> some_of(Random& random, std::vector<Item> items, std::size_t least) {
+std::vector<Item> random_part(Random& random, std::vector<Item> items, std::size_t least) {
   while (items.size() > least && random.flip())
     items.erase(items.begin() + random.whole(0, static_cast<std::uint32_t>(items.size()) - 1));
   return items;
@@ -37,12 +37,12 @@ RandomSweep random_sweep(Random& random) {
       "forward_times: 1\nbackward_times: 1\nglobal_batch: {}\n"
       "parallel: {{tp: {}, cp: {}, pp: {}, dp: {}, sp: {}, zero: {}}}\n"
       "training: {{microbatch_size: {}, recompute: [none, full]}}\nschedule: {}\n",
-      list(some_of<int>(random, {8, 12, 24}, 1)), list(some_of(random, sizes, 1)),
-      list(some_of<int>(random, {1, 2}, 1)), list(some_of(random, sizes, 1)),
-      list(some_of(random, sizes, 1)), random.flip() ? "auto" : "true",
-      list(some_of<int>(random, {0, 1}, 1)), list(some_of<int>(random, {1, 2, 3}, 1)),
-      list(some_of<std::string>(random, {"1f1b", "gpipe", "{name: looped-bfs, chunks: [2, 3]}"},
-                                1)));
+      list(random_part<int>(random, {8, 12, 24}, 1)), list(random_part(random, sizes, 1)),
+      list(random_part<int>(random, {1, 2}, 1)), list(random_part(random, sizes, 1)),
+      list(random_part(random, sizes, 1)), random.flip() ? "auto" : "true",
+      list(random_part<int>(random, {0, 1}, 1)), list(random_part<int>(random, {1, 2, 3}, 1)),
+      list(random_part<std::string>(random, {"1f1b", "gpipe", "{name: looped-bfs, chunks: [2, 3]}"},
+                                    1)));
   const Vocabulary words{
       {"tp", "cp", "pp", "dp", "microbatch_size", "microbatches", "gpus", "global_batch", "chunks"},
       {"sp"},
@@ -60,14 +60,14 @@ RandomSweep random_sweep(Random& random) {
     for (std::size_t i = 0; (i = quoted.find('"', i)) != std::string::npos; ++i) quoted[i] = '\'';
     constraints += fmt::format("    - \"{}\"\n", quoted);
   }
-  // So that twins are all there, whose own tests are elsewhere.
+  // Constraints on all axes with equivalent candidates, so that none are merged.
   sweep.text +=
       "  constraints:\n    - \"zero >= 0 and (sp or not sp) and chunks > 0\"\n" + constraints;
   sweep.text += "  objective: throughput\n";
   return sweep;
 }
 
-// What a candidate is, read off its scenario.
+// Values of the names of a candidate, read from its scenario.
 Meaning meaning_of(const Space& space, std::uint64_t candidate) {
   const config::Value tree = space.candidate(candidate);
   const auto text = [&](std::string_view section, std::string_view key) {
@@ -89,8 +89,8 @@ Meaning meaning_of(const Space& space, std::uint64_t candidate) {
   return meaning;
 }
 
-// Which rules a candidate breaks, in the order of Space::excluded().
-std::vector<bool> broken(const RandomSweep& sweep, const Meaning& meaning) {
+// The rules that a candidate breaks, in the order of Space::excluded().
+std::vector<bool> broken_rules(const RandomSweep& sweep, const Meaning& meaning) {
   std::vector<bool> result;
   if (!sweep.gpus.empty())
     result.push_back(std::ranges::count(sweep.gpus, meaning.numbers.at("gpus")) == 0);
@@ -104,20 +104,20 @@ std::vector<bool> broken(const RandomSweep& sweep, const Meaning& meaning) {
 
 }  // namespace
 
-TEST_CASE("random spaces hold what trying every combination finds", "[search][space]") {
+TEST_CASE("random spaces contain what trying every combination finds", "[search][space]") {
   Random random(7);
-  std::size_t kept = 0;
-  std::uint64_t cut = 0;
+  std::size_t candidates = 0;
+  std::uint64_t excluded_combinations = 0;
   for (int i = 0; i < 20; ++i) {
     const RandomSweep sweep = random_sweep(random);
     INFO(sweep.text);
     const Space space = space_of(sweep.text);
     std::vector<std::uint64_t> expected;
-    std::vector<std::uint64_t> breaks(space.excluded().size());        // the rule
-    std::vector<std::uint64_t> breaks_alone(space.excluded().size());  // and no other
+    std::vector<std::uint64_t> breaks(space.excluded().size());        // by rule
+    std::vector<std::uint64_t> breaks_alone(space.excluded().size());  // breaks no other rule
     const auto combinations = static_cast<std::uint64_t>(space.combinations());
     for (std::uint64_t candidate = 0; candidate < combinations; ++candidate) {
-      const std::vector<bool> rules = broken(sweep, meaning_of(space, candidate));
+      const std::vector<bool> rules = broken_rules(sweep, meaning_of(space, candidate));
       const auto count = std::ranges::count(rules, true);
       if (count == 0) expected.push_back(candidate);
       for (std::size_t rule = 0; rule < rules.size(); ++rule) {
@@ -126,6 +126,14 @@ TEST_CASE("random spaces hold what trying every combination finds", "[search][sp
       }
     }
     CHECK(candidates_of(space) == expected);
+    for (std::uint64_t candidate = 0; candidate < combinations; ++candidate) {
+      const bool is_expected = std::ranges::binary_search(expected, candidate);
+      CHECK(space.contains(candidate) == is_expected);
+      CHECK(space.why_no_candidate(candidate).has_value() != is_expected);
+      CHECK(space.index_of(analysis::choices(space.axes(), candidate)) == candidate);
+    }
+    CHECK_FALSE(space.contains(combinations));
+    CHECK(space.is_empty() == expected.empty());
     std::uint64_t excluded = 0;
     for (std::size_t rule = 0; rule < breaks.size(); ++rule) {
       const std::uint64_t count = space.excluded()[rule].combinations;
@@ -134,16 +142,16 @@ TEST_CASE("random spaces hold what trying every combination finds", "[search][sp
       excluded += count;
     }
     CHECK(excluded + expected.size() == combinations);
-    kept += expected.size();
-    cut += excluded;
+    candidates += expected.size();
+    excluded_combinations += excluded;
     if (expected.empty()) CHECK_FALSE(space.why_empty().empty());
   }
-  CHECK(kept > 300);
-  CHECK(cut > 3000);
+  CHECK(candidates > 300);
+  CHECK(excluded_combinations > 3000);
 }
 
 TEST_CASE("few candidates of very many combinations cost few tries", "[search][space]") {
-  // 100^4 layouts, of which few make 40 GPUs.
+  // Few of 100^4 layouts use 40 GPUs.
   const Sweep sweep = sweep_of(
       "parallel: {tp: 1..100, pp: 1..100, dp: 1..100, cp: 1..100}\nforward_times: 1\n"
       "backward_times: 1\nmicrobatches: 8\nsearch: {gpus: 40, constraints: [tp <= 8, zero == 0]}");
@@ -158,11 +166,11 @@ TEST_CASE("few candidates of very many combinations cost few tries", "[search][s
       for (int pp = 1; pp <= 40; ++pp) expected += 40 % (tp * cp * pp) == 0 ? 1 : 0;
   CHECK(layouts == expected);
   CHECK(walk.tries() < 20'000);
-  CHECK(walk.cut()[0] + walk.cut()[1] + walk.cut()[2] + layouts == 100'000'000);
+  CHECK(walk.excluded()[0] + walk.excluded()[1] + walk.excluded()[2] + layouts == 100'000'000);
 }
 
-TEST_CASE("a rule of one axis alone is not walked to", "[search][space]") {
-  // Without thinning out, 10^6 layouts would be begun and then cut.
+TEST_CASE("a rule of a single axis applies before the walk", "[search][space]") {
+  // Otherwise the walk would try 10^6 layouts.
   const Sweep sweep = sweep_of(
       "microbatches: 1..1000\niterations: 1..1000\np2p: auto\nforward_times: 1\n"
       "backward_times: 1\ndevices: 2\n"
@@ -171,7 +179,7 @@ TEST_CASE("a rule of one axis alone is not walked to", "[search][space]") {
   Walk walk(domain);
   CHECK(walk.run([](auto&&...) { return true; }));
   CHECK(walk.tries() == 0);
-  CHECK(walk.cut() == std::vector<std::uint64_t>{3'000'000, 0});
+  CHECK(walk.excluded() == std::vector<std::uint64_t>{3'000'000, 0});
 }
 
 }  // namespace pipewright::search::test

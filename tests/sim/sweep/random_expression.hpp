@@ -9,21 +9,22 @@
 
 namespace pipewright::search::test {
 
-// What names mean for a candidate; truths are 0 or 1.
+// Values of names for a candidate; truth values are 0 or 1.
 struct Meaning {
   std::map<std::string, double> numbers;
   std::map<std::string, double> truths;
   std::map<std::string, std::string> texts;
 };
 
-// An expression as text, and what it comes to by other means than reading it.
+// An expression as text, and as a function that computes its value without parsing the text.
 struct RandomExpression {
   std::string text;
   std::function<double(const Meaning&)> value;
-  int level = 0;  // how tightly it binds, from 0 for `or`
+  int level = 0;  // precedence of its operator, from 0 for `or`
 };
 
-// Names that it may use; a text has the values that it is compared with. Numbers are at least 1.
+// Names that an expression may use, with the texts that names are compared with. Numbers are at
+// least 1.
 struct Vocabulary {
   std::vector<std::string> numbers;
   std::vector<std::string> truths;

@@ -13,7 +13,7 @@
 namespace pipewright::search::test {
 namespace {
 
-// Measured passes, which every layout can have.
+// Measured passes, which fit every layout.
 const std::string passes = "microbatches: 8\nforward_times: 1 ms\nbackward_times: 2 ms\n";
 const std::string on_cluster = "cluster: dgx-a100\nmodel: gpt3-175b\nglobal_batch: 16\n";
 
@@ -39,7 +39,7 @@ TEST_CASE("a sweep without lists is one candidate", "[search][space]") {
   CHECK(config::read_scenario(space.candidate(0)).schedules.front().name == "1f1b");
 }
 
-TEST_CASE("lists, ranges and any_of are the axes, the schedules last", "[search][space]") {
+TEST_CASE("lists, ranges and any_of become axes, with the schedules last", "[search][space]") {
   const Space space = space_of(
       "devices: [2, 4..6]\nmicrobatches: 8..32 step 8\n"
       "forward_times: {any_of: [1 ms, [1 ms, 2 ms]]}\nbackward_times: 2 ms\n"
@@ -50,15 +50,16 @@ TEST_CASE("lists, ranges and any_of are the axes, the schedules last", "[search]
   CHECK(space.axes()[0].key == "devices");
   CHECK(space.combinations() == 4 * 4 * 2 * 3 * 3);
   CHECK(candidates_of(space).size() == 288);
-  // Digits 1, 3, 1, 2, 1.
+  // The number of the combination with values 1, 3, 1, 2, 1.
   const std::uint64_t number = (((1 * 4 + 3) * 2 + 1) * 3 + 2) * 3 + 1;
   CHECK(config::to_yaml(space.candidate(number)) ==
         "devices: 4\nmicrobatches: 32\nforward_times: [1 ms, 2 ms]\nbackward_times: 2 ms\n"
         "iterations: 4\nschedule:\n  name: interleaved-1f1b\n  chunks: 2\n");
 }
 
-TEST_CASE("sizes come to the GPUs, and dp follows where it is not given", "[search][space]") {
-  // tp x pp x dp = 16 with tp up to 4: 4, 4 and 3 pairs of pp and dp, but dp divides 16 always.
+TEST_CASE("parallel sizes multiply to the GPUs, and dp follows if it is not set",
+          "[search][space]") {
+  // tp x pp x dp = 16 has 5, 4 and 3 pairs of pp and dp for tp 1, 2 and 4.
   const Space space = space_of(on_cluster + "parallel: {tp: [1, 2, 4], pp: auto}\n");
   CHECK(axes_of(space) == "tp: 1 2 4, pp: 1 2 4 8 16, dp: 1 2 4 8 16, schedule: 1f1b");
   CHECK(candidates_of(space).size() == 5 + 4 + 3);
@@ -72,21 +73,22 @@ TEST_CASE("sizes come to the GPUs, and dp follows where it is not given", "[sear
   }
 }
 
-TEST_CASE("a scenario whose sizes are all given is taken as it is", "[search][space]") {
+TEST_CASE("a scenario that sets all parallel sizes is kept as it is", "[search][space]") {
   const Space space = space_of(on_cluster + "parallel: {tp: 2, pp: 2}\nschedule: [1f1b, gpipe]");
   CHECK(candidates_of(space).size() == 2);
   CHECK(config::read_scenario(space.candidate(1)).parallel.dp.value == 1);
-  // Unless the GPUs are given, to which dp is the rest.
-  const Space more = space_of(on_cluster + "parallel: {tp: 2, pp: 2}\nsearch: {gpus: [4, 8, 12]}");
-  CHECK(axes_of(more) == "dp: 1 2 3 4 6 8 12, schedule: 1f1b");
-  CHECK(candidates_of(more).size() == 2);
-  // What hangs on dp alone is gone first: 3, 6 and 12; then 4 and 8, which take too many GPUs.
-  CHECK(more.excluded()[0].combinations == 2);
-  CHECK(more.excluded()[1].rule == "global_batch % (dp * microbatch_size) == 0");
-  CHECK(more.excluded()[1].combinations == 3);
+  // If the number of GPUs is set, dp follows from it.
+  const Space on_gpus =
+      space_of(on_cluster + "parallel: {tp: 2, pp: 2}\nsearch: {gpus: [4, 8, 12]}");
+  CHECK(axes_of(on_gpus) == "dp: 1 2 3 4 6 8 12, schedule: 1f1b");
+  CHECK(candidates_of(on_gpus).size() == 2);
+  // The rule of dp alone excludes 3, 6 and 12 first; then 4 and 8 use too many GPUs.
+  CHECK(on_gpus.excluded()[0].combinations == 2);
+  CHECK(on_gpus.excluded()[1].rule == "global_batch % (dp * microbatch_size) == 0");
+  CHECK(on_gpus.excluded()[1].combinations == 3);
 }
 
-TEST_CASE("auto is all that can be", "[search][space]") {
+TEST_CASE("auto stands for all possible values", "[search][space]") {
   const Space space = space_of(
       "cluster: dgx-a100\nmodel: mixtral-8x7b\nglobal_batch: 12\n"
       "parallel: {tp: auto, pp: 1, dp: 1, ep: auto, sp: auto, zero: auto}\n"
@@ -99,7 +101,8 @@ TEST_CASE("auto is all that can be", "[search][space]") {
         "interleaved-1f1b x8 interleaved-1f1b x16 interleaved-1f1b x32");
 }
 
-TEST_CASE("a whole catalog is taken with the chunks that a model allows", "[search][space]") {
+TEST_CASE("the whole catalog comes with the numbers of chunks that a model allows",
+          "[search][space]") {
   const auto schedules = space_of(
                              "devices: 4\nmodel: llama-3-8b\ngpu: a100-80gb\n"
                              "global_batch: 8\nschedule: auto")
@@ -114,28 +117,28 @@ TEST_CASE("a whole catalog is taken with the chunks that a model allows", "[sear
   CHECK(std::ranges::count(without, "looped-bfs") == 1);
 }
 
-TEST_CASE("constraints cut combinations, and single candidates by their schedule",
+TEST_CASE("constraints exclude combinations, and single candidates by their schedule",
           "[search][space]") {
   const Space space = space_of(
       "devices: 1..8\n" + passes +
       "schedule: [1f1b, gpipe, {name: interleaved-1f1b, chunks: 2..4}]\n"
       "search: {constraints: [\"schedule != 'gpipe' or pp <= 3\", chunks * pp <= 12, pp != 5]}");
-  // Of 8 x 5: pp 5 goes, gpipe with 4, 6, 7 and 8, chunks of 2 with 7 and 8, of 3 with 6, 7 and 8,
-  // of 4 with 4, 6, 7 and 8.
+  // Excluded of 8 x 5: pp 5; gpipe with 4, 6, 7 and 8; 2 chunks with 7 and 8, 3 chunks with 6, 7
+  // and 8, 4 chunks with 4, 6, 7 and 8.
   CHECK(candidates_of(space).size() == 40 - 5 - 4 - 2 - 3 - 4);
   CHECK(space.excluded()[0].combinations == 4);
   CHECK(space.excluded()[1].combinations == 9);
   CHECK(space.excluded()[2].combinations == 5);
 }
 
-TEST_CASE("a walk stops when it is told to", "[search][space]") {
+TEST_CASE("a walk ends when the visitor returns false", "[search][space]") {
   const Space space = space_of("devices: 1..8\n" + passes);
   int visits = 0;
   space.for_each_layout([&](auto, auto) { return ++visits < 3; });
   CHECK(visits == 3);
 }
 
-TEST_CASE("each model on each cluster is a group", "[search][space]") {
+TEST_CASE("every model on every cluster is a group", "[search][space]") {
   const Space space = space_of(
       "cluster: [dgx-a100, dgx-h100]\nmodel: [gpt3-175b, llama-3-8b]\nglobal_batch: 16\n"
       "parallel: {tp: [1, 2], pp: 8}\n"
@@ -155,7 +158,7 @@ TEST_CASE("each model on each cluster is a group", "[search][space]") {
   CHECK(groups == std::vector<std::uint32_t>{0, 0, 2, 2, 3, 3});
 }
 
-TEST_CASE("alternatives of a model's numbers are models of their own", "[search][space]") {
+TEST_CASE("alternatives inside a model are separate models", "[search][space]") {
   const Space space = space_of(
       "devices: [2, 4]\nglobal_batch: 8\ngpu: a100-80gb\n"
       "model: {name: tiny, layers: [8, 16], hidden: 64, heads: 8, vocabulary: 100, sequence: 64}\n"
@@ -165,7 +168,7 @@ TEST_CASE("alternatives of a model's numbers are models of their own", "[search]
   CHECK(config::read_scenario(space.candidate(3)).model->value.layers == 16);
 }
 
-TEST_CASE("alternatives may be whole sections", "[search][space]") {
+TEST_CASE("alternatives can be whole sections", "[search][space]") {
   const Space space = space_of(
       "cluster: dgx-a100\nmodel: gpt3-175b\nglobal_batch: 16\n"
       "parallel: {any_of: [{tp: 8, pp: [1, 2]}, {tp: 4, pp: 4, sp: true}, {dp: 2, pp: 8}]}\n"
@@ -174,7 +177,7 @@ TEST_CASE("alternatives may be whole sections", "[search][space]") {
   CHECK(candidates_of(space) == std::vector<std::uint64_t>{1, 2});
 }
 
-TEST_CASE("a layout has its schedules in a list, and its model spelled out", "[search][space]") {
+TEST_CASE("a layout has its schedules in a list, and the keys of its model", "[search][space]") {
   const Space space =
       space_of(on_cluster + "parallel: {tp: [1, 2], pp: 8}\nschedule: [1f1b, gpipe, zb-1p]");
   const std::vector<std::uint32_t> schedules{0, 2};
@@ -184,13 +187,13 @@ TEST_CASE("a layout has its schedules in a list, and its model spelled out", "[s
   CHECK(scenario.schedules[1].name == "zb-1p");
   CHECK(config::find(tree, "model")->kind == config::Value::Kind::map);
   CHECK(scenario.model->value.name == "gpt3-175b");
-  // As people write it.
+  // The scenario of a candidate is as users write it.
   CHECK(config::to_yaml(space.candidate(5 * 3 + 1)) ==
         "cluster: dgx-a100\nmodel: gpt3-175b\nglobal_batch: 16\nparallel:\n  tp: 2\n  pp: 8\n"
         "  dp: 1\nschedule: gpipe\n");
 }
 
-TEST_CASE("constraints may speak of sizes, of what is used, and of other keys", "[search][space]") {
+TEST_CASE("constraints can use sizes, facts and scenario keys", "[search][space]") {
   std::string constraints =
       "p2p != 'eager', overlap_p2p, communication.bucket == '1 GB', seed == 3";
   for (const std::string name : {"tp",           "cp",           "ep",
@@ -213,38 +216,38 @@ TEST_CASE("constraints may speak of sizes, of what is used, and of other keys", 
   CHECK(candidates_of(space).size() == 5 + 4);
 }
 
-TEST_CASE("parts of NVLink domains are an axis", "[search][space]") {
+TEST_CASE("parts of NVLink domains can be an axis", "[search][space]") {
   CHECK(axes_of(space_of(on_cluster + "placement: {domain: [6, 8]}")) ==
         "domain: 6 8, schedule: 1f1b");
-  // Domains of eight have whole runs of every power of two.
+  // A domain of eight GPUs is a multiple of every power of two.
   CHECK(axes_of(space_of(on_cluster + "placement: {domain: auto}")) == "schedule: 1f1b");
   CHECK(axes_of(Space(sweep_of(on_cluster + "placement: {domain: auto}"),
                       {{"racks", 144, 72, "gb200", 0}})) == "domain: 64 72, schedule: 1f1b");
 }
 
-TEST_CASE("auto is all that the table of keys lists, and constraints know each key by its default",
+TEST_CASE("auto stands for all choices of a key, and constraints know each key by its default",
           "[search][space]") {
   CHECK(axes_of(space_of(on_cluster + "communication: {all_reduce: auto}")) ==
         fmt::format("all_reduce: {}, schedule: 1f1b", fmt::join(config::algorithm_names, " ")));
   CHECK(axes_of(space_of(on_cluster +
                          "communication: {async_tensor_model_parallel_allreduce: auto}")) ==
         "async_tensor_model_parallel_allreduce: false true, schedule: 1f1b");
-  std::size_t open = 0;
+  std::size_t open_keys = 0;
   for (const config::KeyRow& row : config::scenario_keys()) {
-    // Of weeks of training no constraint is.
+    // Constraints cannot use keys of goodput runs.
     if (row.value.choices.empty() || row.name.starts_with("model.") ||
         row.name.starts_with("goodput."))
       continue;
     INFO(row.name);
-    ++open;
-    std::string given = std::string(row.info.name) + ": auto";
+    ++open_keys;
+    std::string setting = std::string(row.info.name) + ": auto";
     std::string sections = row.name;
     while (sections.find('.') != std::string::npos) {
       sections.resize(sections.rfind('.'));
-      if (sections == "training.lengths") given += ", mean: 500, p95: 900";
-      given = sections.substr(sections.rfind('.') + 1) + ": {" + given + "}";
+      if (sections == "training.lengths") setting += ", mean: 500, p95: 900";
+      setting = sections.substr(sections.rfind('.') + 1) + ": {" + setting + "}";
     }
-    const Space space = space_of(on_cluster + given);
+    const Space space = space_of(on_cluster + setting);
     REQUIRE(space.axes().size() == 2);
     CHECK(space.axes()[0].values ==
           std::vector<std::string>(row.value.choices.begin(), row.value.choices.end()));
@@ -256,10 +259,10 @@ TEST_CASE("auto is all that the table of keys lists, and constraints know each k
                                  " == " + (text ? "'" + value + "'" : value) + "\"}"))
               .size() == 1);
   }
-  CHECK(open > 20);
+  CHECK(open_keys > 20);
 }
 
-TEST_CASE("a candidate knows its cluster and its model", "[search][space]") {
+TEST_CASE("constraints know the cluster and the model of a candidate", "[search][space]") {
   const auto holds = [&](const std::string& constraint) {
     return candidates_of(space_of("cluster: dgx-a100\nmodel: mixtral-8x7b\nglobal_batch: 16\n"
                                   "parallel: {tp: 2, pp: 4}\ntraining: {sequence: 512}\n"
@@ -294,14 +297,14 @@ TEST_CASE("a candidate knows its cluster and its model", "[search][space]") {
   }
 }
 
-TEST_CASE("what a space cannot be is said with what would be right", "[search][space]") {
+TEST_CASE("errors of a space say what is allowed", "[search][space]") {
   CHECK(error_with(on_cluster + "parallel: {tp: auto, pp: 2}\nsearch: {gpus: 99}") ==
-        "search.gpus is 99, and dgx has 16; allowed: 1 to 16");
+        "search.gpus is 99, but dgx has 16; allowed: 1 to 16");
   CHECK(error_with("devices: auto\n" + passes) ==
-        "s.yaml:1:10: devices is auto, which needs to know how many GPUs there are: give "
-        "search.gpus, or a cluster that says it");
+        "s.yaml:1:10: devices is auto, which needs the number of GPUs; give search.gpus, or a "
+        "cluster that defines it");
   CHECK(error_with("devices: 2\n" + passes + "training: {microbatch_size: auto}") ==
-        "s.yaml:5:29: training.microbatch_size is auto, which needs to know global_batch");
+        "s.yaml:5:29: training.microbatch_size is auto, which needs global_batch");
   CHECK(
       error_with("devices: 2\n" + passes + "search:\n  constraints: [tp <= 4, tp <= gpu_count]") ==
       "s.yaml:6:26: constraint 'tp <= gpu_count', column 7: unknown name 'gpu_count'; allowed: "
@@ -326,26 +329,53 @@ TEST_CASE("what a space cannot be is said with what would be right", "[search][s
   };
   CHECK(constraint("tp <= gpus_per_node") ==
         "s.yaml:6:16: constraint 'tp <= gpus_per_node', column 7: gpus_per_node is not known: no "
-        "cluster says it");
+        "cluster defines it");
   CHECK(constraint("layers % pp == 0") ==
-        "s.yaml:6:16: constraint 'layers % pp == 0', column 1: layers is not known: there is no "
-        "model");
+        "s.yaml:6:16: constraint 'layers % pp == 0', column 1: layers is not known: the sweep has "
+        "no model");
   CHECK(constraint("tp * 2") ==
-        "s.yaml:6:16: constraint 'tp * 2', column 1: it is a number, and a constraint is true or "
-        "false; compare it, as in tp <= 8");
+        "s.yaml:6:16: constraint 'tp * 2', column 1: it is a number, but a constraint must be true "
+        "or false; compare it, as in tp <= 8");
   CHECK(config::test::error_of([&] {
           candidates_of(
               space_of("devices: 2\n" + passes + "search:\n  constraints: 8 / (pp - 2) > 1"));
         }) == "s.yaml:6:16: constraint '8 / (pp - 2) > 1', column 3: it divides by 0");
 }
 
-TEST_CASE("what cannot be numbered is counted and not walked", "[search][space]") {
+TEST_CASE("a space of very many combinations identifies its candidates without a walk",
+          "[search][space]") {
+  const Space space = space_of(huge_sweep("{constraints: [microbatches % pp == 0]}"));
+  REQUIRE(space.combinations() == 300.0 * 50'000 * 100'000 * 3);
+  // The last combination: 50000 microbatches are not a multiple of 300.
+  const auto count = static_cast<std::uint64_t>(space.combinations());
+  CHECK_FALSE(space.contains(count - 1));
+  CHECK_FALSE(space.contains(count));
+  CHECK(space.why_no_candidate(count - 1) ==
+        std::optional<std::string>("the rule `microbatches % pp == 0` excludes it"));
+  const std::uint64_t candidate = space.index_of(std::vector<std::uint32_t>{249, 49'999, 3, 1, 0});
+  CHECK(space.contains(candidate));
+  CHECK_FALSE(space.why_no_candidate(candidate));
+  CHECK(config::find(space.candidate(candidate), "devices")->text == "250");
+  CHECK(config::find(space.candidate(candidate), "iterations")->text == "4");
+}
+
+TEST_CASE("looking for a first candidate ends when stop returns true", "[search][space]") {
+  const Space space = space_of(huge_sweep("{constraints: [microbatches * iterations * pp == 0]}"));
+  int questions = 0;
+  const auto stop = [&] { return ++questions == 2; };
+  CHECK_FALSE(space.is_empty(stop));
+  CHECK(questions == 2);
+  CHECK_FALSE(space_of(huge_sweep()).is_empty());
+}
+
+TEST_CASE("a space of more than 2^63 combinations is counted and not walked", "[search][space]") {
   const std::string text =
       "microbatches: 1..1000\niterations: 1..1000\nforward_times: 1\nbackward_times: 1\n"
       "parallel: {pp: 1..1000, tp: 1..1000, cp: 1..1000, dp: 1..1000, ep: 1..10}\n";
   CHECK(space_of(text).combinations() == 1e19);
   CHECK(config::test::error_of([&] { candidates_of(space_of(text)); }) ==
-        "s: 1e+19 combinations are more than can be numbered (2^63); give fewer values to an axis");
+        "s: 1e+19 combinations are more than the 2^63 that are supported; give fewer values to an "
+        "axis");
 }
 
 }  // namespace pipewright::search::test

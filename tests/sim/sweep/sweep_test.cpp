@@ -32,7 +32,7 @@ std::vector<std::string> range(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a sweep is a scenario and a section of its own", "[search][sweep]") {
+TEST_CASE("a sweep is a scenario with a section search", "[search][sweep]") {
   const Sweep sweep = sweep_of(
       "cluster: dgx-a100\nmodel: gpt3-175b\nglobal_batch: 64\nparallel: {tp: auto, pp: [4, 8]}\n"
       "search:\n  gpus: [16, 4..6, 8]\n  constraints: tp <= 8\n  memory: 72 GiB\n",
@@ -50,7 +50,7 @@ TEST_CASE("a sweep is a scenario and a section of its own", "[search][sweep]") {
   CHECK(sweep_keys().size() == 5);
 }
 
-TEST_CASE("a sweep's text is read as the same sweep anywhere", "[search][sweep]") {
+TEST_CASE("the text of a sweep reads back as the same sweep in any folder", "[search][sweep]") {
   const config::test::Folder folder;
   folder.write("models/tiny.yaml", "{layers: 8, hidden: 64, heads: 8, vocabulary: 9, sequence: 4}");
   folder.write("gpu.yaml",
@@ -80,14 +80,14 @@ TEST_CASE("a sweep's text is read as the same sweep anywhere", "[search][sweep]"
   CHECK(axes_of(Space(again, {{}})) == axes_of(space));
 }
 
-TEST_CASE("clusters of several files are alternatives", "[search][sweep]") {
+TEST_CASE("several files of clusters are alternatives", "[search][sweep]") {
   const Sweep sweep = sweep_of(
       "cluster: [dgx-a100, " PIPEWRIGHT_ROOT "/platforms/clusters/dgx-h100.xml]\n" + passes);
   CHECK(cluster_values(sweep) ==
         std::vector<std::string>{"dgx-a100", PIPEWRIGHT_ROOT "/platforms/clusters/dgx-h100.xml"});
 }
 
-TEST_CASE("objectives are what people say they are after", "[search][sweep]") {
+TEST_CASE("objectives are read from names and maps", "[search][sweep]") {
   CHECK(objective("throughput").kind == Objective::Kind::throughput);
   CHECK(objective("mfu").kind == Objective::Kind::mfu);
   CHECK(objective("memory").kind == Objective::Kind::memory);
@@ -112,23 +112,23 @@ TEST_CASE("objectives are what people say they are after", "[search][sweep]") {
   for (const auto& [text, seeds] : {std::pair("tokens_a_day", 20U),
                                     {"{tokens_a_day: 7}", 7U},
                                     {"{tokens_a_day: 9 seeds}", 9U}}) {
-    const Objective weeks = sweep_of(fails + text + "}").objective;
-    CHECK(weeks.kind == Objective::Kind::tokens_a_day);
-    CHECK(weeks.seeds == seeds);
+    const Objective tokens_per_day = sweep_of(fails + text + "}").objective;
+    CHECK(tokens_per_day.kind == Objective::Kind::tokens_a_day);
+    CHECK(tokens_per_day.seeds == seeds);
   }
 }
 
-TEST_CASE("tokens a day need to know what fails", "[search][sweep]") {
-  const std::string told = fault(passes + "search: {objective: tokens_a_day}");
-  CHECK_THAT(told, Catch::Contains("nothing says what fails") &&
-                       Catch::Contains("goodput: {failures: rsc-1"));
+TEST_CASE("the objective tokens_a_day needs failures", "[search][sweep]") {
+  const std::string error = fault(passes + "search: {objective: tokens_a_day}");
+  CHECK_THAT(error, Catch::Contains("which needs failures and recovery") &&
+                        Catch::Contains("goodput: {failures: rsc-1"));
   const std::string fails = passes + "goodput: {failures: rsc-1}\nsearch: {objective: ";
   for (const char* seeds : {"0", "2.5", "20 weeks", "20000"})
     CHECK_THAT(fault(fails + "{tokens_a_day: " + seeds + "}}"),
                Catch::Contains("a number of seeds, such as 20"));
 }
 
-TEST_CASE("a trace of failures is found wherever the sweep is read", "[search][sweep]") {
+TEST_CASE("a sweep finds its trace of failures wherever it is read", "[search][sweep]") {
   const tests::Workplace place;
   place.write("failures.csv", "time\n1 h\n");
   place.write("s.yaml", passes + "goodput: {failure_trace: failures.csv}\n");
@@ -136,7 +136,7 @@ TEST_CASE("a trace of failures is found wherever the sweep is read", "[search][s
   CHECK_NOTHROW(read_sweep(config::read_yaml_text(sweep.text, "the sweep")));
 }
 
-TEST_CASE("an objective that cannot be is told what can", "[search][sweep]") {
+TEST_CASE("errors of an objective say what is allowed", "[search][sweep]") {
   const auto wrong = [](const std::string& text) {
     return error_of([&] { objective(text); }).substr(0, 70);
   };
@@ -155,9 +155,9 @@ TEST_CASE("an objective that cannot be is told what can", "[search][sweep]") {
   CHECK(wrong("{time_to_train: 2 weeks}") ==
         "s.yaml:5:37: search.objective.time_to_train is 2 weeks; allowed: a num");
   CHECK(wrong("{memory: -3}") ==
-        "s.yaml:5:30: search.objective.memory is -3; allowed: the least through");
+        "s.yaml:5:30: search.objective.memory is -3; allowed: a throughput, suc");
   CHECK(wrong("{memory: 3 cows/s}") ==
-        "s.yaml:5:30: search.objective.memory is 3 cows/s; allowed: the least t");
+        "s.yaml:5:30: search.objective.memory is 3 cows/s; allowed: a throughpu");
   CHECK(wrong("{speed: 3}").substr(0, 33) == "s.yaml:5:22: unknown key 'speed' ");
 }
 
@@ -181,7 +181,7 @@ TEST_CASE("ranges step or multiply from low to high", "[search][sweep]") {
   CHECK(range("1..100000").size() == 100000);
 }
 
-TEST_CASE("any single value that a scenario could not have is told at once", "[search][sweep]") {
+TEST_CASE("a value that no scenario can have is refused as a sweep is read", "[search][sweep]") {
   const std::string shape = "model: gpt3-175b\ngpu: a100-80gb\nglobal_batch: 8\n";
   CHECK(fault(shape + "parallel: {pp: 4, tp: [1, two]}") ==
         "s.yaml:4:27: parallel.tp is the text 'two'; allowed: a whole number from 1 to 2147483648, "
@@ -208,7 +208,7 @@ TEST_CASE("any single value that a scenario could not have is told at once", "[s
              Catch::StartsWith("s.yaml:1:21: cluster: 'dgx-b100' is not among the clusters"));
 }
 
-TEST_CASE("a sweep lacks what a scenario would", "[search][sweep]") {
+TEST_CASE("a sweep needs the keys that a scenario needs", "[search][sweep]") {
   CHECK(fault("model: gpt3-175b\nparallel: {tp: auto}\nglobal_batch: 8").empty());
   CHECK_THAT(fault("forward_times: 1 s\nbackward_times: 2 s\nmicrobatches: [4, 8]"),
              Catch::StartsWith("s.yaml: devices is missing: "));
@@ -225,34 +225,57 @@ TEST_CASE("a sweep lacks what a scenario would", "[search][sweep]") {
         "search");
 }
 
-TEST_CASE("what a sweep cannot leave open is said", "[search][sweep]") {
-  CHECK_THAT(fault(passes + "overlap: auto"),
-             Catch::StartsWith("s.yaml:5:10: overlap is auto, and nobody knows all that it can be; "
-                               "write the values, as in [1, 2], or auto for: schedule, "));
+TEST_CASE("errors name the keys that a sweep cannot leave open", "[search][sweep]") {
+  CHECK_THAT(
+      fault(passes + "overlap: auto"),
+      Catch::StartsWith("s.yaml:5:10: overlap is auto, but has no fixed set of values; write "
+                        "the values, as in [1, 2]; auto is allowed for: schedule, "));
   CHECK_THAT(fault(passes + "schedule: {name: looped-bfs, group_size: auto}"),
-             Catch::StartsWith("s.yaml:5:42: schedule.group_size is auto, and nobody"));
+             Catch::StartsWith(
+                 "s.yaml:5:42: schedule.group_size is auto, but has no fixed set of values"));
   CHECK(fault(passes + "parallel: {tp: [2, auto]}") ==
-        "s.yaml:5:20: parallel.tp is auto among other values; auto stands alone, and means all "
-        "that can be");
+        "s.yaml:5:20: parallel.tp lists auto among other values; use auto alone, which stands for "
+        "all possible values");
   CHECK(fault(passes + "parallel: {tp: []}") ==
         "s.yaml:5:16: parallel.tp is an empty list; allowed: one value or more, such as [1, 2, 4], "
         "1..8 or 1..64 x2");
   CHECK(fault(passes + "parallel: {tp: {any_of: 3}}") ==
         "s.yaml:5:25: parallel.tp.any_of is 3; allowed: a list of alternatives");
   CHECK(fault(passes + "parallel: {tp: {any_of: [3], 2: 3}}") ==
-        "s.yaml:5:16: parallel.tp has keys beside any_of; any_of stands alone, as in {any_of: "
+        "s.yaml:5:16: parallel.tp has other keys beside any_of; use any_of alone, as in {any_of: "
         "[..., ...]}");
   CHECK(fault(passes + "variation: {jitter: [0, 5 %]}") ==
-        "s.yaml:5:25: variation.jitter is 5 %, and a search compares candidates that would each "
-        "draw other times; leave it out");
+        "s.yaml:5:25: variation.jitter is 5 %, but a search compares candidates under the same "
+        "times; leave it out");
   CHECK(fault(passes + "variation: {jitter: 0}").empty());
   CHECK_THAT(fault(passes + "partition: [even, ends_less]"),
-             Catch::Contains("if these are values to try: partition: {any_of: [..]}"));
+             Catch::Contains("to list alternatives, write partition: {any_of: [..]}"));
   CHECK_THAT(fault(passes + "schedule: {name: [1f1b, gpipe], chunks: 1..90000}"),
              Catch::Contains("more than the 100000 values allowed"));
 }
 
-TEST_CASE("the section's own keys are checked", "[search][sweep]") {
+TEST_CASE("numbers of chunks that no run can have are refused as a sweep is read",
+          "[search][sweep]") {
+  const std::string too_many = " stages are more than the 65535 that are supported";
+  CHECK(fault(passes + "schedule: {name: interleaved-1f1b, chunks: [2, 2147483648]}") ==
+        "s.yaml:5:11: interleaved-1f1b: 2147483648" + too_many);
+  CHECK_THAT(fault(passes + "schedule: {name: looped-bfs, chunks: 1..100000}"),
+             Catch::EndsWith(too_many));
+  CHECK_THAT(fault(passes + "schedule: [1f1b, {name: looped-bfs, chunks: 70000}]"),
+             Catch::EndsWith(too_many));
+}
+
+TEST_CASE("a space of long ranges of chunks makes no schedule of each", "[search][space]") {
+  // On one device the schedules of these two axes would have 1e11 passes.
+  const Space space =
+      space_of(passes +
+               "devices: [1, 2]\nschedule: {name: [looped-bfs, interleaved-1f1b], chunks: "
+               "2..49000}\n");
+  CHECK(space.combinations() == 2.0 * 2 * 48'999);
+  CHECK(space.contains(space.schedules() - 1));
+}
+
+TEST_CASE("the keys of the section search are checked", "[search][sweep]") {
   CHECK(fault(passes + "search: {constraint: tp <= 8}") ==
         "s.yaml:5:10: unknown key 'constraint' in search; did you mean 'constraints'? allowed: "
         "gpus, constraints, objective, memory, shard");
@@ -266,7 +289,7 @@ TEST_CASE("the section's own keys are checked", "[search][sweep]") {
              Catch::StartsWith("s.yaml:5:9: search is 3; allowed: a map"));
 }
 
-TEST_CASE("a damaged sweep is an error with a text, or a sweep", "[search][sweep]") {
+TEST_CASE("a damaged sweep is an error with a text, or still a sweep", "[search][sweep]") {
   tests::Random random(3);
   const std::string sound =
       "cluster: [dgx-a100, dgx-h100]\nparallel: {tp: auto, pp: 1..8 x2, sp: auto}\n"

@@ -1,4 +1,4 @@
-// A worker of a search, as its coordinator sees it.
+// Workers of a search, as their coordinator sees them.
 
 #include <csignal>
 #include <fstream>
@@ -34,14 +34,15 @@ const char* const sweep =
     "global_batch: 32\n"
     "search: {gpus: 8, constraints: tp * pp <= 8}\n";
 
-// Thousands of passes: it takes seconds to simulate.
+// A sweep whose simulations have thousands of passes and take seconds.
 const char* const long_sweep =
     "{devices: 64, microbatches: [40000, 40001], forward_times: 1, backward_times: 2, "
     "schedule: 1f1b}\n";
 
-class Served {
+class TestWorker {
  public:
-  explicit Served(const std::vector<std::string>& options = {}) : workers_(1, command(options)) {}
+  explicit TestWorker(const std::vector<std::string>& options = {})
+      : workers_(1, command(options)) {}
 
   Event next() {
     for (;;)
@@ -51,8 +52,8 @@ class Served {
     workers_.send(0, to_line(handshake));
     return search::read_handshake_reply(next().text);
   }
-  // Ready for tasks.
-  Served& with(const std::string& text) {
+  // Makes the worker ready for tasks of a sweep.
+  TestWorker& load(const std::string& text) {
     const search::HandshakeReply facts = shake_hands({text, std::nullopt});
     REQUIRE(facts.error.empty());
     REQUIRE(shake_hands({text, facts.facts}).error.empty());
@@ -84,8 +85,8 @@ std::vector<pid_t> children_of(pid_t process) {
   return {std::istream_iterator<pid_t>(stream), {}};
 }
 
-// The worker is a child of this process, its cluster worker one of the worker, a simulation one of
-// that.
+// The first descendant of this process in a generation: 1 is a worker, 2 its cluster worker, and 3
+// a simulation.
 pid_t descendant(int generation) {
   for (;; usleep(1000)) {
     pid_t process = getpid();
@@ -101,52 +102,52 @@ pid_t descendant(int generation) {
 
 }  // namespace
 
-TEST_CASE("a worker knows the clusters of a sweep", "[serve]") {
-  Served served;
-  const search::HandshakeReply said = served.shake_hands({sweep, std::nullopt});
-  REQUIRE(said.facts);
-  REQUIRE(said.facts->size() == 1);
-  const search::ClusterFacts& facts = said.facts->front();
+TEST_CASE("a worker returns the facts of the clusters of a sweep", "[serve]") {
+  TestWorker worker;
+  const search::HandshakeReply reply = worker.shake_hands({sweep, std::nullopt});
+  REQUIRE(reply.facts);
+  REQUIRE(reply.facts->size() == 1);
+  const search::ClusterFacts& facts = reply.facts->front();
   CHECK(facts.name == "dgx-h100");
   CHECK(facts.gpus_per_node == 8);
   CHECK(facts.gpus % 8 == 0);
   CHECK(facts.gpu == "h100-sxm");
   CHECK(facts.memory == std::uint64_t{80} << 30U);
-  // Likewise of several, in the order of the sweep, though a process knows only one.
-  const search::HandshakeReply both =
-      served.shake_hands({"{cluster: [dgx-a100, dgx-h100], model: llama-3-8b, microbatches: 8, "
+  // Several clusters come in the order of the sweep.
+  const search::HandshakeReply two_clusters =
+      worker.shake_hands({"{cluster: [dgx-a100, dgx-h100], model: llama-3-8b, microbatches: 8, "
                           "devices: 8}",
                           std::nullopt});
-  REQUIRE(both.facts);
-  REQUIRE(both.facts->size() == 2);
-  CHECK(both.facts->at(0).name == "dgx-a100");
-  CHECK(both.facts->at(1).name == "dgx-h100");
+  REQUIRE(two_clusters.facts);
+  REQUIRE(two_clusters.facts->size() == 2);
+  CHECK(two_clusters.facts->at(0).name == "dgx-a100");
+  CHECK(two_clusters.facts->at(1).name == "dgx-h100");
 }
 
-TEST_CASE("a worker tells what is wrong with a sweep or a cluster", "[serve]") {
-  Served served;
-  CHECK_THAT(served.shake_hands({"{devices: 4, cluster: dgx-a1000}", std::nullopt}).error,
+TEST_CASE("a worker reports errors of a sweep or a cluster", "[serve]") {
+  TestWorker worker;
+  CHECK_THAT(worker.shake_hands({"{devices: 4, cluster: dgx-a1000}", std::nullopt}).error,
              Contains("dgx-a1000"));
-  CHECK_THAT(served.shake_hands({"{devices: 4, search: {objektive: mfu}}", std::nullopt}).error,
+  CHECK_THAT(worker.shake_hands({"{devices: 4, search: {objektive: mfu}}", std::nullopt}).error,
              Contains("objektive"));
-  CHECK_THAT(served.shake_hands({"cluster: /nowhere/x.xml", std::nullopt}).error,
+  CHECK_THAT(worker.shake_hands({"cluster: /nowhere/x.xml", std::nullopt}).error,
              Contains("/nowhere/x.xml"));
-  // And goes on.
-  CHECK(served.shake_hands({sweep, std::nullopt}).error.empty());
+  // The worker continues after an error.
+  CHECK(worker.shake_hands({sweep, std::nullopt}).error.empty());
 }
 
-TEST_CASE("a worker assesses and simulates as `pipewright run` does", "[serve]") {
-  Served served;
+TEST_CASE("a worker simulates as `pipewright run` does, and its bounds hold", "[serve]") {
+  TestWorker worker;
   const search::Space space(search::read_sweep(config::read_yaml_text(sweep, "the sweep")),
-                            *served.shake_hands({sweep, std::nullopt}).facts);
-  served.with(sweep);
+                            *worker.shake_hands({sweep, std::nullopt}).facts);
+  worker.load(sweep);
   Task task{.id = 3, .candidates = {}};
   space.for_each_layout([&](std::uint64_t layout, std::span<const std::uint32_t> schedules) {
     for (const std::uint32_t schedule : schedules)
       task.candidates.push_back(layout * space.schedules() + schedule);
     return true;
   });
-  const std::vector<CandidateRow> rows = served.rows(task);
+  const std::vector<CandidateRow> rows = worker.rows(task);
   REQUIRE(rows.size() == 8);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     CHECK(rows[i].candidate == task.candidates[i]);
@@ -155,29 +156,29 @@ TEST_CASE("a worker assesses and simulates as `pipewright run` does", "[serve]")
     REQUIRE(rows[i].outcome == Outcome::open);
     CHECK(rows[i].bound_s > 0);
     const CandidateRow row =
-        served.rows({.id = 4 + i, .kind = Task::Kind::simulate, .candidates = {rows[i].candidate}})
+        worker.rows({.id = 4 + i, .kind = Task::Kind::simulate, .candidates = {rows[i].candidate}})
             .at(0);
     CHECK(row.outcome == Outcome::simulated);
     CHECK(row.time_s >= rows[i].bound_s * (1 - 1e-9));
     CHECK(row.peak_bytes == rows[i].peak_bytes);
   }
   const tests::Workplace place;
-  place.write("one.yaml", config::to_yaml(space.candidate(task.candidates[0])));
-  const tests::Ran ran = place.run("run one.yaml --json");
+  place.write("candidate.yaml", config::to_yaml(space.candidate(task.candidates[0])));
+  const tests::Ran ran = place.run("run candidate.yaml --json");
   REQUIRE(ran.status == 0);
   const CandidateRow row =
-      served.rows({.id = 99, .kind = Task::Kind::simulate, .candidates = {task.candidates[0]}})
+      worker.rows({.id = 99, .kind = Task::Kind::simulate, .candidates = {task.candidates[0]}})
           .at(0);
   CHECK(nlohmann::json::parse(ran.out).at("makespan_s") == row.time_s);
 }
 
-TEST_CASE("a layout that cannot be is illegal and not the end of the worker", "[serve]") {
-  Served served;
-  served.with(
+TEST_CASE("an impossible layout is illegal and does not end the worker", "[serve]") {
+  TestWorker worker;
+  worker.load(
       "{devices: 4, microbatches: 8, forward_times: 1, backward_times: 2, "
       "schedule: [1f1b, {name: interleaved-1f1b, chunks: 3}, zb-h1], "
       "boundary_tensor: [1 MB, 2 MB]}\n");
-  const std::vector<CandidateRow> rows = served.rows({.id = 1, .candidates = {0, 1, 2, 3, 5}});
+  const std::vector<CandidateRow> rows = worker.rows({.id = 1, .candidates = {0, 1, 2, 3, 5}});
   REQUIRE(rows.size() == 5);
   for (const CandidateRow& row : rows) {
     CAPTURE(row.note);
@@ -187,55 +188,55 @@ TEST_CASE("a layout that cannot be is illegal and not the end of the worker", "[
   CHECK(rows[0].outcome == Outcome::open);
 }
 
-TEST_CASE("a simulation past its time is a failed candidate", "[serve]") {
-  Served served({"--time-limit", "0.3 s"});
-  served.with(long_sweep);
+TEST_CASE("a candidate whose simulation exceeds the time limit fails", "[serve]") {
+  TestWorker worker({"--time-limit", "0.3 s"});
+  worker.load(long_sweep);
   const Task task{.id = 1, .kind = Task::Kind::simulate, .candidates = {0}};
-  const CandidateRow row = served.rows(task).at(0);
+  const CandidateRow row = worker.rows(task).at(0);
   CHECK(row.outcome == Outcome::failed);
   CHECK(row.note == "took longer than 0.3 s");
-  CHECK(served.rows(task).at(0).outcome == Outcome::failed);
+  CHECK(worker.rows(task).at(0).outcome == Outcome::failed);
 }
 
-TEST_CASE("a simulation that crashes is a failed candidate", "[serve]") {
-  Served served;
-  served.with(long_sweep);
-  served.ask({.id = 1, .kind = Task::Kind::simulate, .candidates = {1}});
+TEST_CASE("a candidate whose simulation crashes fails", "[serve]") {
+  TestWorker worker;
+  worker.load(long_sweep);
+  worker.ask({.id = 1, .kind = Task::Kind::simulate, .candidates = {1}});
   kill(descendant(3), SIGSEGV);
-  const CandidateRow row = search::read_answer(served.next().text).rows.at(0);
+  const CandidateRow row = search::read_answer(worker.next().text).rows.at(0);
   CHECK(row.outcome == Outcome::failed);
   CHECK(row.candidate == 1);
   CHECK(row.note == "its process ended with signal 11 (Segmentation fault)");
 }
 
 #if !defined(__SANITIZE_ADDRESS__)
-TEST_CASE("a simulation that needs too much memory is a failed candidate", "[serve]") {
-  Served served({"--worker-memory", "1 MiB"});
-  served.with(long_sweep);
+TEST_CASE("a candidate whose simulation exceeds the memory limit fails", "[serve]") {
+  TestWorker worker({"--worker-memory", "1 MiB"});
+  worker.load(long_sweep);
   const CandidateRow row =
-      served.rows({.id = 1, .kind = Task::Kind::simulate, .candidates = {1}}).at(0);
+      worker.rows({.id = 1, .kind = Task::Kind::simulate, .candidates = {1}}).at(0);
   CHECK(row.outcome == Outcome::failed);
   CHECK_THAT(row.note, Contains("not enough memory"));
 }
 #endif
 
-TEST_CASE("a crash while candidates are assessed loses the worker, which says so", "[serve]") {
-  Served served;
-  served.with(long_sweep);
-  served.rows({.id = 1, .candidates = {0}});
+TEST_CASE("a worker whose assessment crashes is lost with the reason", "[serve]") {
+  TestWorker worker;
+  worker.load(long_sweep);
+  worker.rows({.id = 1, .candidates = {0}});
   kill(descendant(2), SIGKILL);
-  served.ask({.id = 2, .candidates = {1}});
-  const Event event = served.next();
+  worker.ask({.id = 2, .candidates = {1}});
+  const Event event = worker.next();
   CHECK(event.kind == Event::Kind::lost);
   CHECK_THAT(event.text, Contains("the process that assesses candidates ended with signal 9"));
 }
 
-TEST_CASE("a worker takes its simulation with it", "[serve]") {
+TEST_CASE("the simulation of a worker ends with the worker", "[serve]") {
   pid_t simulation = 0;
   {
-    Served served;
-    served.with(long_sweep);
-    served.ask({.id = 1, .kind = Task::Kind::simulate, .candidates = {0}});
+    TestWorker worker;
+    worker.load(long_sweep);
+    worker.ask({.id = 1, .kind = Task::Kind::simulate, .candidates = {0}});
     simulation = descendant(3);
   }
   const std::string entry = "/proc/" + std::to_string(simulation) + "/fd/0";
@@ -243,13 +244,13 @@ TEST_CASE("a worker takes its simulation with it", "[serve]") {
   SUCCEED("it has ended");
 }
 
-TEST_CASE("a search does without a worker that is killed", "[serve]") {
+TEST_CASE("a search finishes although a worker is killed", "[serve]") {
   const search::Sweep read = search::read_sweep(config::read_yaml_text(sweep, "the sweep"));
   const std::vector<std::string> command{PIPEWRIGHT_PROGRAM, "search", "--serve"};
   search::LocalWorkers workers(2, command);
   search::SearchOptions options;
   options.facts = search::ask_facts(workers, sweep);
-  options.aim.exhaustive = true;
+  options.target.exhaustive = true;
   const search::Space space(read, options.facts);
   int kills = 0;
   const auto progress = [&](const search::State&, const analysis::SearchRun&) {
@@ -262,8 +263,8 @@ TEST_CASE("a search does without a worker that is killed", "[serve]") {
   CHECK(kills == 1);
   CHECK(run.finished);
 
-  search::LocalWorkers others(1, command);
-  const analysis::SearchRun whole = search::run_search(space, others, options, {});
+  search::LocalWorkers undisturbed_workers(1, command);
+  const analysis::SearchRun whole = search::run_search(space, undisturbed_workers, options, {});
   REQUIRE(run.rows.size() == whole.rows.size());
   for (std::size_t i = 0; i < run.rows.size(); ++i) {
     CHECK(run.rows[i].outcome == whole.rows[i].outcome);

@@ -10,7 +10,7 @@ using nlohmann::json;
 
 namespace {
 
-// Small enough to simulate all of it: 16 GPUs, some 100 candidates.
+// A sweep that is small enough to simulate all of it: some 100 candidates on 16 GPUs.
 const char* const sweep =
     "cluster: dgx-h100\n"
     "model: llama-3-8b\n"
@@ -50,8 +50,7 @@ double best_time(const json& run) {
 
 }  // namespace
 
-TEST_CASE("each candidate has the ways through the fabric and the NCCL that it asks for",
-          "[sweep]") {
+TEST_CASE("every candidate uses its own routing and NCCL version", "[sweep]") {
   const tests::Workplace place;
   REQUIRE(place
               .run("platform make --node dgx-h100 --nodes 8 --fabric leaf-spine --leaf-nodes 1 "
@@ -81,8 +80,7 @@ TEST_CASE("each candidate has the ways through the fabric and the NCCL that it a
   CHECK_THAT(mixed.out + mixed.err, Catch::Contains("loads a cluster once"));
 }
 
-TEST_CASE("a search finds what simulating everything finds, with far fewer simulations",
-          "[sweep]") {
+TEST_CASE("a search finds what simulating everything finds with far fewer simulations", "[sweep]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
   const json found = searched(place, "sweep.yaml --no-front");
@@ -96,7 +94,7 @@ TEST_CASE("a search finds what simulating everything finds, with far fewer simul
   CHECK(count(found, "simulated") > 0);
 }
 
-TEST_CASE("the best is written as a scenario that runs as it was predicted", "[sweep]") {
+TEST_CASE("the scenario of the best runs as predicted", "[sweep]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
   const json found = searched(place, "sweep.yaml -o best.yaml page.html all.csv all.json");
@@ -107,16 +105,16 @@ TEST_CASE("the best is written as a scenario that runs as it was predicted", "[s
   CHECK(json::parse(ran.out)["makespan_s"].get<double>() == Approx(best_time(found)).epsilon(1e-9));
 }
 
-TEST_CASE("the number of workers changes neither the best nor what is printed of it", "[sweep]") {
+TEST_CASE("the number of workers changes neither the best nor the fronts", "[sweep]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
-  const json one = searched(place, "sweep.yaml --jobs 1");
-  const json three = searched(place, "sweep.yaml --jobs 3");
-  CHECK(one["best"] == three["best"]);
-  CHECK(one["fronts"] == three["fronts"]);
+  const json one_worker = searched(place, "sweep.yaml --jobs 1");
+  const json three_workers = searched(place, "sweep.yaml --jobs 3");
+  CHECK(one_worker["best"] == three_workers["best"]);
+  CHECK(one_worker["fronts"] == three_workers["fronts"]);
 }
 
-TEST_CASE("results are shown again, and gone on with", "[sweep]") {
+TEST_CASE("results can be shown again and continued", "[sweep]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
   const tests::Ran first = place.run("search sweep.yaml --results r.h5 --quiet");
@@ -130,7 +128,7 @@ TEST_CASE("results are shown again, and gone on with", "[sweep]") {
   CHECK_THAT(error_of(place, "other.yaml --results r.h5 --resume"), Catch::Contains("r.h5"));
 }
 
-TEST_CASE("of a search only candidates that rest on assumed numbers are marked", "[sweep]") {
+TEST_CASE("only candidates that use assumed numbers are marked", "[sweep]") {
   const tests::Workplace place;
   place.write("guess.yaml",
               "name: guess\nflops: 1000 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 3000 GB/s\n"
@@ -146,7 +144,7 @@ TEST_CASE("of a search only candidates that rest on assumed numbers are marked",
     CHECK(row["assumed"] == (is_fp8 ? json{"products.fp8.efficiency"} : json::array()));
     CHECK(row["assumed_gpu"] == (is_fp8 ? "guess" : ""));
   }
-  // As the file of results has it.
+  // The file of results stores the marks.
   const std::string text = place.run("search r.h5").out;
   CHECK_THAT(text, Catch::Contains("\n~ rests on numbers of guess that no source has: "
                                    "products.fp8.efficiency\n"));
@@ -160,20 +158,20 @@ TEST_CASE("of a search only candidates that rest on assumed numbers are marked",
   CHECK(json::parse(place.run("search r.h5 --json").out) == found);
 }
 
-TEST_CASE("a space without candidates says what removed them", "[sweep]") {
+TEST_CASE("the error of a space without candidates names the rule to blame", "[sweep]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
   const std::string nothing = error_of(place, "sweep.yaml --set search.constraints='tp > 4'");
   CHECK_THAT(nothing, Catch::Contains("tp > 4"));
 }
 
-TEST_CASE("a space that is too large is counted, and not begun", "[sweep]") {
+TEST_CASE("a space that is too large needs a budget or --yes", "[sweep]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
   const std::string large =
       error_of(place, "sweep.yaml --set global_batch=1..100000 training.microbatch_size=1..100000");
   CHECK_THAT(large, Catch::Contains("--yes") && Catch::Contains("--budget"));
-  // With a budget it is searched as far as that goes.
+  // With a budget it is searched in part.
   const tests::Ran ran = place.run(
       "search sweep.yaml --budget '15 s' --quiet --set global_batch=1..100000 "
       "training.microbatch_size=1..100000");
@@ -182,8 +180,7 @@ TEST_CASE("a space that is too large is counted, and not begun", "[sweep]") {
              Catch::Contains("\nbest: ") && Catch::Contains("\n  stopped: nothing can be"));
 }
 
-TEST_CASE("a search that is stopped at once says so, and accounts for all combinations",
-          "[sweep]") {
+TEST_CASE("a search that is stopped at once accounts for all combinations", "[sweep]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
   const tests::Ran ran = place.run("search sweep.yaml --budget '0 s' --quiet");
@@ -197,9 +194,9 @@ TEST_CASE("a search that is stopped at once says so, and accounts for all combin
   CHECK(sum == run["combinations"].get<double>());
 }
 
-TEST_CASE("a combination that a rule cuts away is written as no scenario", "[sweep]") {
+TEST_CASE("a combination that a rule excludes cannot be written as a scenario", "[sweep]") {
   const tests::Workplace place;
-  // GPUs as they are asked for, and all of a cluster.
+  // The rule of the GPUs follows from search.gpus, or from all GPUs of a cluster.
   for (const char* const more : {"", " --set search={} cluster=dgx-h100-8 parallel.dp=auto"}) {
     CAPTURE(more);
     place.write("sweep.yaml", sweep);
@@ -216,12 +213,30 @@ TEST_CASE("a combination that a rule cuts away is written as no scenario", "[swe
   CHECK_THAT(error_of(place, "fixed.yaml --candidate 4 -o c.yaml"),
              Catch::Contains("the rule `tp != 2`"));
   CHECK_THAT(error_of(place, "fixed.yaml --candidate 2 -o c.yaml"),
-             Catch::Contains("another one comes to the same"));
+             Catch::Contains("it is merged with an equivalent candidate"));
   CHECK_THAT(error_of(place, "fixed.yaml --candidate 99 -o c.yaml"),
              Catch::Contains("12 combinations, from 0 on"));
 }
 
-TEST_CASE("shards that are searched by themselves come to the same best and proof", "[sweep]") {
+TEST_CASE("known rows, a condition and a candidate need no walk over a huge sweep", "[sweep]") {
+  const tests::Workplace place;
+  const std::string times = "forward_times: 1 ms\nbackward_times: 2 ms\nschedule: [1f1b, gpipe]\n";
+  place.write("small.yaml", "devices: [2, 4]\nmicrobatches: [4, 8, 16]\n" + times);
+  searched(place, "small.yaml --results small.h5");
+  // 4e12 combinations.
+  place.write("huge.yaml",
+              "devices: 1..200\nmicrobatches: 1..100000\niterations: 1..100000\n" + times);
+  const tests::Ran ran = place.run(
+      "search huge.yaml --budget '0.3 s' --jobs 1 --no-front --reuse small.h5 --why-not 'pp == 4' "
+      "--candidate 3999999999999 -o last.yaml");
+  CAPTURE(ran.err);
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.err, Catch::Contains("small.h5: 12 candidates reused"));
+  CHECK_THAT(ran.out, Catch::Contains("why not pp == 4?"));
+  CHECK_THAT(place.read("last.yaml"), Catch::Contains("iterations: 100000"));
+}
+
+TEST_CASE("shards that are searched separately have the same best and proof", "[sweep]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
   const json whole = searched(place, "sweep.yaml");
@@ -255,18 +270,18 @@ TEST_CASE("shards that are searched by themselves come to the same best and proo
   searched(place, "sweep.yaml --set global_batch=64 --results other.h5");
   CHECK_THAT(error_of(place, "merge part-1.h5 other.h5"), Catch::Contains("another sweep"));
   CHECK_THAT(error_of(place, "sweep.yaml --shard 4/3"), Catch::Contains("such as 3/64"));
-  CHECK_THAT(error_of(place, "part-1.h5 --shard 1/3"), Catch::Contains("--shard is of a sweep"));
+  CHECK_THAT(error_of(place, "part-1.h5 --shard 1/3"), Catch::Contains("--shard needs a sweep"));
   CHECK_THAT(error_of(place, "part-1.h5 --set global_batch=64"),
              Catch::Contains("--set: part-1.h5 holds results"));
 }
 
-TEST_CASE("a shard that is killed and goes on has what an undisturbed one has", "[sweep]") {
+TEST_CASE("a shard that is killed and resumed has the results of an undisturbed one", "[sweep]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
   const auto shard = [](int number, const std::string& file) {
     return fmt::format("sweep.yaml --shard {}/3 --jobs 1 --exhaustive --results {}", number, file);
   };
-  // Once some candidates are finished. The workers of what is killed end with it.
+  // Kills the search once some candidates are finished. Its workers end with it.
   const tests::Ran killed = place.shell(fmt::format(
       "'{}' search {} --quiet & search=$!; "
       "until [ $(cat killed.h5.journal 2>/dev/null | wc -l) -gt 4 ] || ! kill -0 $search; "
@@ -289,10 +304,10 @@ TEST_CASE("a shard that is killed and goes on has what an undisturbed one has", 
   }
 }
 
-TEST_CASE("what the command line says wrongly is told", "[sweep]") {
+TEST_CASE("errors of the command line say what is allowed", "[sweep]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
-  CHECK_THAT(error_of(place, ""), Catch::Contains("which sweep?"));
+  CHECK_THAT(error_of(place, ""), Catch::Contains("search needs a sweep"));
   CHECK_THAT(error_of(place, "sweep.yaml --resume"), Catch::Contains("--results FILE.h5"));
   CHECK_THAT(error_of(place, "sweep.yaml -o best.txt"), Catch::Contains(".html (page)"));
   CHECK_THAT(error_of(place, "sweep.yaml --by color"), Catch::Contains("tp, pp"));

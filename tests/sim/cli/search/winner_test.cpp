@@ -8,7 +8,7 @@ using nlohmann::json;
 
 namespace {
 
-// Small enough to simulate all of it.
+// A sweep that is small enough to simulate all of it.
 const char* const sweep =
     "cluster: dgx-h100\n"
     "model: llama-3-8b\n"
@@ -26,7 +26,7 @@ json searched(const tests::Workplace& place, const std::string& words) {
   return json::parse(ran.out);
 }
 
-// Of those that were simulated with this tp.
+// Least time of the simulated candidates with this tp.
 double least_time(const json& run, const std::string& tp) {
   double least = 1e9;
   for (const json& row : run["candidates"])
@@ -43,7 +43,7 @@ double time_of(const json& run, const json& candidate) {
 
 }  // namespace
 
-TEST_CASE("the best of those that meet a condition is the one that simulating all finds",
+TEST_CASE("the best candidate that meets a condition is the one that simulating all finds",
           "[sweep][winner]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
@@ -69,8 +69,7 @@ TEST_CASE("the best of those that meet a condition is the one that simulating al
   CHECK(winners == 1);
 }
 
-TEST_CASE("what loses is told as the runner-up is, what cannot be with its reason",
-          "[sweep][winner]") {
+TEST_CASE("--why-not describes the losing candidate, or why there is none", "[sweep][winner]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
   REQUIRE(place.run("search sweep.yaml --quiet --results r.h5").status == 0);
@@ -79,37 +78,37 @@ TEST_CASE("what loses is told as the runner-up is, what cannot be with its reaso
   CHECK_THAT(ran.out, Catch::Contains("why not tp == 4 and pp == 1?\n"));
   CHECK_THAT(ran.out, Catch::Contains("  the best of those has "));
   CHECK_THAT(ran.out, Catch::Contains(" for the same work"));
-  CHECK_THAT(ran.out, Catch::Contains("why not tp == 8?\n  none of "));
+  CHECK_THAT(ran.out, Catch::Contains("why not tp == 8?\n  no candidate: "));
   CHECK_THAT(ran.out, Catch::Contains("  no combination meets `tp == 8`\n"));
   CHECK_THAT(ran.out, Catch::Contains("  no combination meets both `tp * pp <= 8` and "
                                       "`tp * pp == 16`\n"));
 }
 
-TEST_CASE("a condition that says nothing is refused before anything is searched",
-          "[sweep][winner]") {
+TEST_CASE("an invalid condition is refused before the search", "[sweep][winner]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
   const tests::Ran ran = place.run("search sweep.yaml --quiet --why-not 'tp = 8'");
   CHECK(ran.status == 2);
   CHECK(ran.out.empty());
-  CHECK_THAT(ran.err, Catch::Contains("--why-not: constraint 'tp = 8', column 4: '=' sets nothing "
-                                      "here; write == for equal"));
+  CHECK_THAT(ran.err, Catch::Contains("--why-not: constraint 'tp = 8', column 4: '=' is no "
+                                      "comparison; write == for equal"));
 }
 
-TEST_CASE("how sure the winner is does not depend on the number of processes", "[sweep][winner]") {
+TEST_CASE("the certainty of the winner does not depend on the number of processes",
+          "[sweep][winner]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
   REQUIRE(place.run("search sweep.yaml --quiet --results r.h5").status == 0);
   const std::string words = "r.h5 --under top=3 draws=4 turns=false";
-  const json one = searched(place, words + " --jobs 1");
-  CHECK(searched(place, words + " --jobs 3")["robust"] == one["robust"]);
-  CHECK(one["robust"]["candidates"].size() == 3);
-  CHECK(one["robust"]["candidates"][0]["candidate"] == one["best"]);
-  CHECK(one["robust"]["error"]["kind"] == "h100-sxm, bf16, dense");
-  CHECK(searched(place, words + " seed=2")["robust"] != one["robust"]);
+  const json sequential = searched(place, words + " --jobs 1");
+  CHECK(searched(place, words + " --jobs 3")["robust"] == sequential["robust"]);
+  CHECK(sequential["robust"]["candidates"].size() == 3);
+  CHECK(sequential["robust"]["candidates"][0]["candidate"] == sequential["best"]);
+  CHECK(sequential["robust"]["error"]["kind"] == "h100-sxm, bf16, dense");
+  CHECK(searched(place, words + " seed=2")["robust"] != sequential["robust"]);
 }
 
-TEST_CASE("the best few are those that simulating all finds, whomever the search simulated",
+TEST_CASE("the best few do not depend on which candidates the search simulated",
           "[sweep][winner]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
@@ -122,35 +121,33 @@ TEST_CASE("the best few are those that simulating all finds, whomever the search
           all["robust"]["candidates"][i]["candidate"]);
 }
 
-TEST_CASE("where nothing varies, all draws are what was planned", "[sweep][winner]") {
+TEST_CASE("without variation all draws have the planned time", "[sweep][winner]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
   const json run = searched(place,
                             "sweep.yaml --under top=2 draws=2 jitter=0 network=0 slow=0 error=0 "
                             "turns=false");
-  for (const json& one : run["robust"]["candidates"])
-    for (const json& seconds : one["time_s"])
-      CHECK(seconds.get<double>() == Approx(time_of(run, one["candidate"])).epsilon(1e-9));
+  for (const json& candidate : run["robust"]["candidates"])
+    for (const json& seconds : candidate["time_s"])
+      CHECK(seconds.get<double>() == Approx(time_of(run, candidate["candidate"])).epsilon(1e-9));
   CHECK(run["robust"]["candidates"][0]["with_error"]["wins"] == 1);
 }
 
-TEST_CASE("a slow GPU makes the iteration of one pipeline that it sets the pace of longer",
-          "[sweep][winner]") {
+TEST_CASE("a slow GPU makes the iteration of its pipeline longer", "[sweep][winner]") {
   const tests::Workplace place;
   place.write("sweep.yaml",
               "devices: 1\nmicrobatches: 8\nforward_times: 1 s\nbackward_times: 2 s\n"
               "schedule: [1f1b, gpipe]\n");
   const json run = searched(
       place, "sweep.yaml --under draws=3 jitter=0 network=0 slow=50% slow_chance=1 turns=false");
-  // On one device an iteration is its passes, 8 x 3 s, each as much longer.
+  // On one device an iteration is the sum of its passes, 8 x 3 s, and up to 50 % longer.
   for (const json& seconds : run["robust"]["candidates"][0]["time_s"]) {
     CHECK(seconds.get<double>() > 24);
     CHECK(seconds.get<double>() <= 36);
   }
 }
 
-TEST_CASE("a winner is lost where the network gets slow enough, and less memory has another",
-          "[sweep][winner]") {
+TEST_CASE("a slower network and less memory change the winner", "[sweep][winner]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
   const json run = searched(place, "sweep.yaml --under top=4 draws=1");
@@ -162,8 +159,7 @@ TEST_CASE("a winner is lost where the network gets slow enough, and less memory 
   }
 }
 
-TEST_CASE("words that set nothing of the draws are refused with those there are",
-          "[sweep][winner]") {
+TEST_CASE("unknown settings of --under are refused", "[sweep][winner]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
   const auto error_of = [&](const std::string& words) {
@@ -173,11 +169,12 @@ TEST_CASE("words that set nothing of the draws are refused with those there are"
   };
   CHECK_THAT(error_of("draw=3"), Catch::Contains("did you mean 'draws'?"));
   CHECK_THAT(error_of("jitter"), Catch::Contains("write it as in draws=64"));
-  CHECK_THAT(error_of("network=100%"), Catch::Contains("less than all of it"));
+  CHECK_THAT(error_of("network=100%"), Catch::Contains("less than 100 %"));
 }
 
-TEST_CASE("the cheapest on each cluster is priced by its own GPUs, within a deadline",
-          "[sweep][winner]") {
+TEST_CASE(
+    "the cheapest candidate on each cluster uses the price of its GPUs and keeps the deadline",
+    "[sweep][winner]") {
   const tests::Workplace place;
   place.write("sweep.yaml",
               "cluster: [dgx-a100, dgx-h100]\nmodel: llama-3-8b\n"
@@ -189,22 +186,22 @@ TEST_CASE("the cheapest on each cluster is priced by its own GPUs, within a dead
   };
   const json all = costs("dgx-a100=1.5 dgx-h100=3");
   REQUIRE(all.size() == 2);
-  for (const json& one : all) {
-    const double hours = 300e9 / one["tokens_per_s"].get<double>() / 3600;
-    CHECK(one["train_time_days"].get<double>() == Approx(hours / 24));
+  for (const json& cost : all) {
+    const double hours = 300e9 / cost["tokens_per_s"].get<double>() / 3600;
+    CHECK(sequential["train_time_days"].get<double>() == Approx(hours / 24));
     const double price =
-        one["price_per_gpu_hour"].get<double>() * one["gpus"].get<double>() * hours;
-    CHECK(one["price"].get<double>() == Approx(price));
-    CHECK(one["tokens_per_unit"].get<double>() == Approx(300e9 / price));
-    CHECK(one["keeps_deadline"] == true);
+        cost["price_per_gpu_hour"].get<double>() * cost["gpus"].get<double>() * hours;
+    CHECK(sequential["price"].get<double>() == Approx(price));
+    CHECK(sequential["tokens_per_unit"].get<double>() == Approx(300e9 / price));
+    CHECK(sequential["keeps_deadline"] == true);
   }
-  // At most 0.4 and 0.7 kW of every GPU.
+  // Every GPU draws at most 0.4 or 0.7 kW.
   CHECK(all[0]["energy_mwh"].get<double>() <
         0.4e-3 * all[0]["gpus"].get<double>() * 24 * all[0]["train_time_days"].get<double>());
   CHECK(all[1]["energy_mwh"].get<double>() <
         0.7e-3 * all[1]["gpus"].get<double>() * 24 * all[1]["train_time_days"].get<double>());
-  // 16 GPUs are a little cheaper, as more replicas wait for their gradients, and too slow for half
-  // of the time that they take.
+  // 16 GPUs are a little cheaper, as fewer replicas wait for their gradients. A shorter deadline
+  // needs 32.
   const double half = all[1]["train_time_days"].get<double>() * 0.6;
   const json hurried = costs("price=3 deadline=" + std::to_string(half) + "d");
   CHECK(all[1]["gpus"] == 16);
@@ -213,8 +210,7 @@ TEST_CASE("the cheapest on each cluster is priced by its own GPUs, within a dead
   CHECK(hurried[0]["keeps_deadline"] == false);
 }
 
-TEST_CASE("prices of no cluster, of too few and of no number of tokens are told",
-          "[sweep][winner]") {
+TEST_CASE("errors of --costs say what is missing", "[sweep][winner]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
   const auto error_of = [&](const std::string& words) {
@@ -222,8 +218,10 @@ TEST_CASE("prices of no cluster, of too few and of no number of tokens are told"
     CHECK(ran.status == 2);
     return ran.err;
   };
-  CHECK_THAT(error_of("price=2"), Catch::Contains("of how many tokens? Add tokens=300B"));
-  CHECK_THAT(error_of("tokens=1T"), Catch::Contains("Add dgx-h100=2.5, or price=2.5"));
-  CHECK_THAT(error_of("tokens=1T dgx-b200=3"), Catch::Contains("its clusters are dgx-h100"));
+  CHECK_THAT(error_of("price=2"),
+             Catch::Contains("--costs needs a number of tokens; add tokens=300B"));
+  CHECK_THAT(error_of("tokens=1T"), Catch::Contains("add dgx-h100=2.5, or price=2.5"));
+  CHECK_THAT(error_of("tokens=1T dgx-b200=3"),
+             Catch::Contains("the clusters of the sweep: dgx-h100"));
   CHECK_THAT(error_of("tokens=1T price=2 deadline=soon"), Catch::Contains("--costs: deadline"));
 }

@@ -12,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-// On four nodes, or three with one to spare; nodes fail twice a week each, and are away for a day.
+// A sweep on four nodes, or on three with a spare one, with an objective over a goodput run.
 std::string sweep(const std::string& goodput) {
   return "cluster: dgx-h100\n"
          "model: llama-3-8b\n"
@@ -25,7 +25,8 @@ std::string sweep(const std::string& goodput) {
          "search: {gpus: [24, 32], objective: {tokens_a_day: 6}}\n";
 }
 
-const char* const weeks =
+// Every node fails twice a week and is away for a day.
+const char* const failing_nodes =
     "{duration: 8 d, failures: {kind: node, rate: 280}, spares: rest, checkpoint: {mode: "
     "[sync, async], storage: 2 GB/s, network: 1 TB/s}}";
 
@@ -44,38 +45,39 @@ const json& row_of(const json& run, const json& candidate) {
 
 }  // namespace
 
-TEST_CASE("a search for tokens a day has what goodput says of each candidate", "[sweep][weeks]") {
+TEST_CASE("a search for tokens per day agrees with goodput for every candidate",
+          "[sweep][goodput]") {
   const tests::Workplace place;
-  place.write("sweep.yaml", sweep(weeks));
+  place.write("sweep.yaml", sweep(failing_nodes));
   const json all = searched(place, "sweep.yaml --exhaustive --results all.h5");
-  double most = 0;
+  double most_tokens = 0;
   json best;
   int simulated = 0;
   for (const json& row : all["candidates"]) {
     if (row["outcome"] != "simulated") continue;
     ++simulated;
     const std::string number = row["candidate"].dump();
-    place.run("search all.h5 --quiet -o one.yaml --candidate " + number);
-    const tests::Ran ran = place.run("goodput one.yaml --seeds 6 --only --json");
+    place.run("search all.h5 --quiet -o candidate.yaml --candidate " + number);
+    const tests::Ran ran = place.run("goodput candidate.yaml --seeds 6 --only --json");
     REQUIRE(ran.status == 0);
     const double tokens = json::parse(ran.out)["tokens_per_day"]["mean"];
     CAPTURE(number);
     CHECK(row["tokens_per_day"].get<double>() == Approx(tokens).epsilon(1e-9));
-    if (tokens > most) best = row["candidate"];
-    most = std::max(most, tokens);
+    if (tokens > most_tokens) best = row["candidate"];
+    most_tokens = std::max(most_tokens, tokens);
   }
   REQUIRE(simulated > 12);
   CHECK(all["best"] == best);
   CHECK(row_of(all, best)["gpus"] == 24);  // with a node to spare
 
-  // Bounds find the same, and simulate fewer.
-  const json found = searched(place, "sweep.yaml --no-front --results r.h5");
-  CHECK(found["best"] == best);
-  CHECK(found["gap"] == 0);
-  CHECK(row_of(found, best)["tokens_per_day"] == row_of(all, best)["tokens_per_day"]);
-  CHECK(found["outcomes"]["simulated"] < all["outcomes"]["simulated"]);
+  // A search with bounds finds the same best and simulates fewer candidates.
+  const json bounded = searched(place, "sweep.yaml --no-front --results r.h5");
+  CHECK(bounded["best"] == best);
+  CHECK(bounded["gap"] == 0);
+  CHECK(row_of(bounded, best)["tokens_per_day"] == row_of(all, best)["tokens_per_day"]);
+  CHECK(bounded["outcomes"]["simulated"] < all["outcomes"]["simulated"]);
 
-  // So do shards, and what is asked of results.
+  // Shards and questions about results agree, too.
   for (const char* shard : {"1", "2"})
     searched(place, fmt::format("sweep.yaml --no-front --shard {0}/2 --results p{0}.h5", shard));
   const json whole = searched(place, "merge p1.h5 p2.h5");
@@ -88,7 +90,7 @@ TEST_CASE("a search for tokens a day has what goodput says of each candidate", "
   CHECK(resumed["best"] == best);
 }
 
-TEST_CASE("where nothing fails tokens a day are throughput", "[sweep][weeks]") {
+TEST_CASE("without failures tokens per day equal the throughput", "[sweep][goodput]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep("{failures: {rate: 0}}"));
   const json days = searched(place, "sweep.yaml --exhaustive");
@@ -100,9 +102,10 @@ TEST_CASE("where nothing fails tokens a day are throughput", "[sweep][weeks]") {
             Approx(86400 * row["tokens_per_s"].get<double>()).epsilon(1e-9));
 }
 
-TEST_CASE("a search for tokens a day says how much of the time is effective", "[sweep][weeks]") {
+TEST_CASE("a search for tokens per day prints the effective share of the time",
+          "[sweep][goodput]") {
   const tests::Workplace place;
-  place.write("sweep.yaml", sweep(weeks));
+  place.write("sweep.yaml", sweep(failing_nodes));
   const tests::Ran ran = place.run("search sweep.yaml --quiet -o all.csv page.html");
   REQUIRE(ran.status == 0);
   CHECK_THAT(ran.out, Catch::Contains("tokens a day, 6 seeds of weeks"));
@@ -121,7 +124,7 @@ TEST_CASE("a search for tokens a day says how much of the time is effective", "[
   CHECK_THAT(bare.err, Catch::Contains("goodput: {failures: rsc-1"));
 }
 
-TEST_CASE("what cannot be in weeks is no candidate", "[sweep][weeks]") {
+TEST_CASE("a candidate whose goodput run is impossible is illegal", "[sweep][goodput]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep("{checkpoint: {network: 1 MB/s}}"));
   const tests::Ran ran = place.run("search sweep.yaml --quiet --json");

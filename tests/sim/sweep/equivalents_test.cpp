@@ -1,4 +1,8 @@
+<<<<<<<< HEAD:tests/sim/sweep/twins_test.cpp
 #include "sim/sweep/twins.hpp"
+========
+#include "sim/sweep/equivalents.hpp"
+>>>>>>>> search/search:tests/sim/sweep/equivalents_test.cpp
 
 #include <algorithm>
 #include <map>
@@ -18,17 +22,17 @@ namespace {
 
 const std::string on_cluster = "cluster: dgx-a100-96\nmodel: megatron-1.7b\nglobal_batch: 16\n";
 
-// What the rules for twins cut away, by text.
-std::map<std::string, std::uint64_t> twins(const Space& space) {
+// Combinations that the rules of equivalent candidates exclude, by text.
+std::map<std::string, std::uint64_t> merged(const Space& space) {
   std::map<std::string, std::uint64_t> cut;
   for (const analysis::Excluded& excluded : space.excluded())
     if (excluded.rule.find(" or ") != std::string::npos) cut[excluded.rule] = excluded.combinations;
   return cut;
 }
 
-std::vector<std::vector<schedules::Pass>> alone(const schedules::Entry& entry,
-                                                std::uint32_t microbatches,
-                                                std::optional<std::uint32_t> chunks) {
+std::vector<std::vector<schedules::Pass>> one_device_passes(const schedules::Entry& entry,
+                                                            std::uint32_t microbatches,
+                                                            std::optional<std::uint32_t> chunks) {
   try {
     const schedules::Schedule made =
         entry.make({.devices = 1, .microbatches = microbatches, .chunks = chunks});
@@ -40,70 +44,71 @@ std::vector<std::vector<schedules::Pass>> alone(const schedules::Entry& entry,
 
 }  // namespace
 
-TEST_CASE("one rank shards nothing, whatever ZeRO says", "[search][twins]") {
+TEST_CASE("ZeRO has no effect on a single rank", "[search][equivalents]") {
   const std::string sweep = on_cluster + "parallel: {tp: [1, 8], dp: [1, 2], zero: [0, 1, 3]}\n";
   const std::string gpus = "search: {gpus: [1, 2, 8, 16]";
-  CHECK(twins(space_of(sweep + gpus + "}")) ==
+  CHECK(merged(space_of(sweep + gpus + "}")) ==
         std::map<std::string, std::uint64_t>{{"dp * cp > 1 or zero == 0", 4}});
-  // A constraint may keep the other one alone.
-  CHECK(twins(space_of(sweep + gpus + ", constraints: [zero > 0]}")).empty());
-  CHECK(twins(space_of(sweep + gpus + ", constraints: [tp > 0]}")).size() == 1);
-  // A stage on two devices has a copy there.
-  CHECK(twins(space_of(sweep + "schedule: [1f1b, dualpipe]\n" + gpus + "}")) ==
+  // A constraint on the axis may exclude the candidate that stands for its equivalents.
+  CHECK(merged(space_of(sweep + gpus + ", constraints: [zero > 0]}")).empty());
+  CHECK(merged(space_of(sweep + gpus + ", constraints: [tp > 0]}")).size() == 1);
+  // A stage of dualpipe has a copy on another device.
+  CHECK(merged(space_of(sweep + "schedule: [1f1b, dualpipe]\n" + gpus + "}")) ==
         std::map<std::string, std::uint64_t>{
             {"dp * cp > 1 or schedule == 'dualpipe' or zero == 0", 4}});
 }
 
-TEST_CASE("of schedules that are alike on one device there is one", "[search][twins]") {
+TEST_CASE("schedules that are equal on one device are merged", "[search][equivalents]") {
   const Space space =
       space_of(on_cluster +
                "parallel: {pp: [1, 2], dp: 1}\nsearch: {gpus: [1, 2]}\n"
                "schedule: [eager-1f1b, 1f1b, gpipe, {name: interleaved-1f1b, chunks: [2, 4]}, "
                "{name: interleaved-low-memory, chunks: 4}]");
-  std::set<std::uint64_t> left;
-  for (const std::uint64_t candidate : candidates_of(space)) left.insert(candidate);
-  // pp 1 with 1f1b and interleaved-low-memory, which are numbers 1 and 5 of six.
+  std::set<std::uint64_t> candidates;
+  for (const std::uint64_t candidate : candidates_of(space)) candidates.insert(candidate);
+  // Merged for pp 1: 1f1b and interleaved-low-memory, which are numbers 1 and 5 of six.
   std::set<std::uint64_t> expected;
   for (std::uint64_t i = 0; i < 12; ++i)
     if (i != 1 && i != 5) expected.insert(i);
-  CHECK(left == expected);
+  CHECK(candidates == expected);
 }
 
-TEST_CASE("who is alike on one device with some microbatches is so with any", "[search][twins]") {
+TEST_CASE("schedules that are equal on one device for two numbers of microbatches are for any",
+          "[search][equivalents]") {
   int pairs = 0;
-  for (const auto& one : schedules::catalog())
-    for (const auto& other : schedules::catalog()) {
-      if (&one >= &other || one.plans || other.plans) continue;
+  for (const auto& first : schedules::catalog())
+    for (const auto& second : schedules::catalog()) {
+      if (&first >= &second || first.plans || second.plans) continue;
       for (const std::optional<std::uint32_t> chunks :
            {std::optional<std::uint32_t>(), {2U}, {3U}}) {
-        const auto alike = [&](std::uint32_t microbatches) {
-          const auto its = alone(one, microbatches, chunks);
-          return !its.empty() && its == alone(other, microbatches, chunks);
+        const auto is_equal = [&](std::uint32_t microbatches) {
+          const auto passes = one_device_passes(first, microbatches, chunks);
+          return !passes.empty() && passes == one_device_passes(second, microbatches, chunks);
         };
-        if (!alike(4) || !alike(7)) continue;
+        if (!is_equal(4) || !is_equal(7)) continue;
         ++pairs;
-        INFO(one.name << " and " << other.name);
+        INFO(first.name << " and " << second.name);
         for (std::uint32_t microbatches = 1; microbatches <= 24; ++microbatches)
-          CHECK((alike(microbatches) || alone(one, microbatches, chunks).empty()));
+          CHECK((is_equal(microbatches) || one_device_passes(first, microbatches, chunks).empty()));
       }
     }
   CHECK(pairs > 5);
 }
 
-TEST_CASE("who is left out has a twin that is not", "[search][twins]") {
+TEST_CASE("every merged candidate has an equivalent one that stays", "[search][equivalents]") {
   const std::string sweep =
       on_cluster +
       "parallel: {tp: [1, 2], pp: [1, 2], dp: [1, 2], sp: [true, false], zero: [0, 1, 2, 3]}\n"
       "schedule: auto\n";
   const std::string gpus = "search: {gpus: [1, 2, 4, 8]";
   const Space space = space_of(sweep + gpus + "}");
-  // A constraint that always holds says that no axis' twins are to be left out.
+  // A constraint that always holds keeps all equivalent candidates.
   const Space whole =
       space_of(sweep + gpus + ", constraints: [\"zero >= 0 and (sp or not sp) and chunks > 0\"]}");
-  const std::vector<std::uint64_t> kept = candidates_of(space);
+  const std::vector<std::uint64_t> remaining = candidates_of(space);
   const std::vector<std::uint64_t> all = candidates_of(whole);
-  REQUIRE(kept.size() < all.size());
-  evaluation::Evaluator evaluator(config::read_scenario(space.candidate(kept.front())), 0);
+  REQUIRE(remaining.size() < all.size());
+  evaluation::Evaluator evaluator(config::read_scenario(space.candidate(remaining.front())), 0);
   using Figures = std::tuple<analysis::Outcome, std::uint64_t, double>;
   std::map<std::uint64_t, Figures> figures;
   whole.for_each_layout([&](std::uint64_t layout, std::span<const std::uint32_t> schedules) {
@@ -117,11 +122,12 @@ TEST_CASE("who is left out has a twin that is not", "[search][twins]") {
     const std::vector<std::size_t> digits = digits_of(space, candidate);
     return std::vector<std::size_t>(digits.begin(), digits.begin() + 3);
   };
-  std::set<std::pair<std::vector<std::size_t>, Figures>> left;
-  for (const std::uint64_t candidate : kept) left.emplace(sizes(candidate), figures.at(candidate));
+  std::set<std::pair<std::vector<std::size_t>, Figures>> figures_of_remaining;
+  for (const std::uint64_t candidate : remaining)
+    figures_of_remaining.emplace(sizes(candidate), figures.at(candidate));
   for (const std::uint64_t candidate : all) {
     INFO(config::to_yaml(space.candidate(candidate)));
-    CHECK(left.contains({sizes(candidate), figures.at(candidate)}));
+    CHECK(figures_of_remaining.contains({sizes(candidate), figures.at(candidate)}));
   }
 }
 

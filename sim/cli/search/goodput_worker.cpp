@@ -1,4 +1,4 @@
-#include "sim/cli/search/weeks_worker.hpp"
+#include "sim/cli/search/goodput_worker.hpp"
 
 #include <exception>
 #include <optional>
@@ -19,15 +19,16 @@ namespace {
 using analysis::CandidateRow;
 using analysis::Outcome;
 
-// In a process of its own, within the time that a simulation may take. False: the parent has ended.
-bool simulate(const search::Space& space, double time_limit, process::Channel& parent,
-              CandidateRow& row) {
+// Simulates in a child process, within the time limit of a simulation. Returns false if the parent
+// has ended.
+bool simulate_goodput_run(const search::Space& space, double time_limit, process::Channel& parent,
+                          CandidateRow& row) {
   const config::Scenario scenario = config::read_scenario(space.candidate(row.candidate));
   const auto body = [&]() -> std::string {
     try {
-      CandidateRow done = row;
-      done.work.lost_part = goodput::lost_part(scenario, row, space.sweep().objective.seeds);
-      return analysis::to_json_line(done);
+      CandidateRow finished = row;
+      finished.work.lost_part = goodput::lost_part(scenario, row, space.sweep().objective.seeds);
+      return analysis::to_json_line(finished);
     } catch (const config::Error& error) {
       CandidateRow illegal = row;
       illegal.outcome = Outcome::illegal;
@@ -39,7 +40,7 @@ bool simulate(const search::Space& space, double time_limit, process::Channel& p
   if (!result) return false;
   if (result->failed) {
     row.outcome = Outcome::failed;
-    row.note = fmt::format("its weeks: {}", result->text);
+    row.note = fmt::format("goodput run: {}", result->text);
   } else {
     row = analysis::row_of_json(result->text);
   }
@@ -48,13 +49,13 @@ bool simulate(const search::Space& space, double time_limit, process::Channel& p
 
 }  // namespace
 
-void simulate_weeks(const search::Space& space, const WorkerSettings& settings,
-                    process::Channel& parent) {
+void simulate_goodput_runs(const search::Space& space, const WorkerSettings& settings,
+                           process::Channel& parent) {
   dup2(STDERR_FILENO, STDOUT_FILENO);  // standard output is the coordinator's
   goodput::load_simulator();
   while (const std::optional<std::string> line = parent.receive()) {
     CandidateRow row = analysis::row_of_json(*line);
-    if (!simulate(space, settings.time_limit_s, parent, row)) return;
+    if (!simulate_goodput_run(space, settings.time_limit_s, parent, row)) return;
     row.site = {};
     if (!parent.send(analysis::to_json_line(row))) return;
   }

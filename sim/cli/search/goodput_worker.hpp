@@ -1,0 +1,15 @@
+#pragma once
+
+#include "sim/cli/search/sweep_command.hpp"
+#include "sim/process/channel.hpp"
+#include "sim/sweep/space.hpp"
+
+namespace pipewright::cli {
+
+// Main function of a process that simulates goodput runs of candidates whose iteration is known. It
+// takes rows with their sites and returns them with the part of the run that is lost, as lines of
+// JSON, until its parent ends.
+void simulate_goodput_runs(const search::Space& space, const WorkerSettings& settings,
+                           process::Channel& parent);
+
+}  // namespace pipewright::cli

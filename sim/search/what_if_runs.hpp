@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/report/search/robustness.hpp"
+
+namespace pipewright::search {
+
+// A candidate to be simulated under changed conditions.
+struct WhatIfRun {
+  std::uint64_t candidate = 0;
+  analysis::Draw draw;
+};
+// Result of such a simulation.
+struct Attempt {
+  double seconds = 0;   // 0 if it failed
+  std::string why_not;  // reason of the failure
+};
+// Classes of links whose bandwidth can be changed, with their bandwidth in bytes/s.
+using LinkClasses = std::vector<std::pair<std::string, double>>;
+
+// Simulates candidates of a space under changed conditions.
+struct WhatIfRuns {
+  std::function<std::vector<Attempt>(const std::vector<WhatIfRun>&)> simulate;
+  std::function<LinkClasses(std::uint64_t candidate)> link_classes;
+};
+
+}  // namespace pipewright::search
