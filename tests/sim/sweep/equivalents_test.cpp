@@ -1,8 +1,4 @@
-<<<<<<<< HEAD:tests/sim/sweep/twins_test.cpp
-#include "sim/sweep/twins.hpp"
-========
 #include "sim/sweep/equivalents.hpp"
->>>>>>>> search/search:tests/sim/sweep/equivalents_test.cpp
 
 #include <algorithm>
 #include <map>
