@@ -37,7 +37,7 @@ void write_entries(const Job& job, const config::Value& map, const std::string& 
     if (const auto comment = job.comments.find(key); comment != job.comments.end()) {
       constexpr std::size_t column = 34;
       if (line.size() < column) line.append(column - line.size(), ' ');
-      line += "  # " + comment->second;
+      line += "  # " + comment_text(comment->second);
     }
     out += line + "\n";
     if (opens) write_entries(job, entry.value, key, indent + 2, out);
@@ -45,7 +45,8 @@ void write_entries(const Job& job, const config::Value& map, const std::string& 
 }
 
 // Sentences as comments, cut at spaces.
-void write_comment(const std::string& text, std::string_view first, std::string& out) {
+void write_comment(const std::string& sentence, std::string_view first, std::string& out) {
+  const std::string text = comment_text(sentence);
   std::string line = fmt::format("# {}", first);
   std::size_t at = 0;
   while (at < text.size()) {
@@ -84,7 +85,7 @@ std::string_view what_lacks(const std::string& key) {
 
 std::string commented_yaml(const Job& job) {
   std::string out;
-  write_comment(fmt::format("{}, read as {} writes it.", job.name, title_of(job.framework)), "",
+  write_comment(fmt::format("{}, a job of {}", job.name, find_framework(job.framework)->title), "",
                 out);
   for (const std::string& one : job.assumed) write_comment(one, "assumed:", out);
   for (const std::string& key : job.missing) {

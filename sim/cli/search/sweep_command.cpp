@@ -279,11 +279,10 @@ std::vector<std::pair<std::string, std::string>> launches_of(const std::string& 
   std::vector<std::pair<std::string, std::string>> texts;
   const config::Scenario read =
       config::read_scenario(config::read_yaml_text(scenario, "the candidate"));
-  using jobs::Framework;
   if (!read.model || !read.parallel.tp_by_device.empty()) return texts;
-  for (const Framework one :
-       {Framework::megatron, Framework::bridge, Framework::torchtitan, Framework::deepspeed})
-    texts.emplace_back(jobs::title_of(one), jobs::export_job(read, one).text);
+  for (const jobs::Framework& framework : jobs::frameworks())
+    if (framework.on_search_page)
+      texts.emplace_back(framework.title, jobs::export_job(read, framework).text);
   return texts;
 }
 

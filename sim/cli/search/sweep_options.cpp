@@ -92,8 +92,9 @@ po::options_description sweep_options() {
   add("by", several_words("AXIS..")->composing(),
       "print the best for each value of an axis, as schedule, or of gpus");
   add("launch", several_words("F..")->composing(),
-      "print what starts the best with megatron, bridge, nemo, torchtitan or deepspeed; F:FILE "
-      "writes it");
+      fmt::format("print the launch of the best for a framework ({}); F:FILE writes it",
+                  jobs::writable_frameworks())
+          .c_str());
   add_winner_options(options);
   add("top", several_words("N"), "print so many of the best (10)");
   add("json", "print the result as JSON and nothing else");

@@ -6,14 +6,15 @@
 
 #include "sim/config/text/yaml.hpp"
 #include "sim/jobs/deepspeed/deepspeed.hpp"
+#include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/request/draft.hpp"
 #include "sim/jobs/request/flags.hpp"
 
 namespace pipewright::jobs::deepspeed {
 namespace {
 
-constexpr config::Document document{"a configuration", "train_batch_size",
-                                    "\"train_batch_size\": 32", true};
+constexpr config::Document deepspeed_config{"a configuration", "train_batch_size",
+                                            "\"train_batch_size\": 32", true};
 
 struct Alias {
   std::string_view key;  // of the JSON, dotted
@@ -92,11 +93,62 @@ const Setting* last(const Request& request, std::string_view name) {
   return found;
 }
 
+bool is_config(const SourceText& file) {
+  return file.is_json() &&
+         (file.has("\"train_batch_size\"") || file.has("\"train_micro_batch_size_per_gpu\"") ||
+          file.has("\"zero_optimization\"") || file.has("\"gradient_accumulation_steps\""));
+}
+
+// Reads a configuration that a script writes; its lines are counted from the script's line `line`.
+void read_document(const Source& document, int line, Request& request) {
+  const std::size_t before = request.settings.size();
+  read_config(document, request);
+  for (std::size_t i = before; i < request.settings.size(); ++i)
+    request.settings[i].origin.line += line - 1;
+}
+
 }  // namespace
+
+bool recognise(const SourceText& file) {
+  return is_config(file) || (file.has("--deepspeed") && megatron::is_script(file));
+}
+
+Job read_job(const JobInput& input) {
+  std::vector<Source> flag_files;
+  std::vector<Source> configs;
+  for (const Source& source : input.sources)
+    (is_config(SourceText(source)) ? configs : flag_files).push_back(source);
+  Request request = empty_request(input);
+  bool starts_deepspeed = false;
+  if (!flag_files.empty()) {
+    megatron::FileSettings files = megatron::read_files({flag_files, input.words});
+    files.request.name = request.name;
+    files.request.single = request.single;
+    request = std::move(files.request);
+    starts_deepspeed = std::ranges::any_of(
+        request.settings, [](const Setting& setting) { return setting.name == "deepspeed"; });
+    for (const Word& document : files.script.documents) {
+      const Source source{document.origin.source, document.text};
+      if (starts_deepspeed && is_config(SourceText(source)) && !unknown_in(document.text))
+        read_document(source, document.origin.line, request);
+    }
+  }
+  for (const Source& config : configs) read_config(config, request);
+  apply_gpus(input.words, request);
+  const bool is_deepspeed = starts_deepspeed || !configs.empty();
+  if (is_deepspeed) {
+    request.dialect = Dialect::deepspeed;
+    settle(request);
+  }
+  Job job = megatron::read(std::move(request));
+  if (!is_deepspeed) job.framework = "megatron";
+  return job;
+}
 
 void read_config(const Source& source, Request& request) {
   std::vector<Setting> found;
-  flatten(config::read_yaml_text(source.text, source.name, document), "\"{}\": {}", "", found);
+  flatten(config::read_yaml_text(source.text, source.name, deepspeed_config), "\"{}\": {}", "",
+          found);
   for (Setting& one : found) {
     const std::string value = one.values.empty() ? "" : one.values.front();
     const bool offloads = one.name.find("offload_") != std::string::npos;

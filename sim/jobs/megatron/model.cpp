@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/megatron/rules.hpp"
 #include "sim/jobs/request/python_list.hpp"
 
 namespace pipewright::jobs::megatron {
@@ -24,6 +25,30 @@ constexpr std::array tokenizers{
     Tokenizer{"Qwen3", "151936"},           Tokenizer{"Qwen2.5", "152064"},
     Tokenizer{"gpt-oss", "201088"},
 };
+
+// Dense layers at the start, and then one layer in `every` with experts; none of other patterns.
+struct Frequency {
+  std::uint64_t first_dense = 0;
+  std::uint64_t every = 1;
+};
+std::optional<Frequency> frequency_of(const std::vector<std::int64_t>& layers) {
+  Frequency found;
+  while (found.first_dense < layers.size() && layers[found.first_dense] == 0) ++found.first_dense;
+  const std::size_t begin = found.first_dense;
+  if (begin == layers.size()) return std::nullopt;
+  for (std::size_t every = 1; every <= layers.size(); ++every) {
+    // As the reader of the model counts: the last one of each `every` has experts.
+    for (std::size_t dense = begin + 1 >= every ? begin + 1 - every : 0; dense <= begin; ++dense) {
+      bool fits = true;
+      for (std::size_t i = dense; i < layers.size() && fits; ++i)
+        fits = (layers[i] != 0) == ((i - dense + 1) % every == 0);
+      if (fits) return Frequency{dense, every};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 void read_vocabulary(Draft& draft) {
   const Setting* const type = draft.find("tokenizer_type");
@@ -136,28 +161,6 @@ void read_latent(Draft& draft) {
       });
 }
 
-// Dense layers at the start, and then one layer in `every` with experts; none of other patterns.
-struct Frequency {
-  std::uint64_t first_dense = 0;
-  std::uint64_t every = 1;
-};
-std::optional<Frequency> frequency_of(const std::vector<std::int64_t>& layers) {
-  Frequency found;
-  while (found.first_dense < layers.size() && layers[found.first_dense] == 0) ++found.first_dense;
-  const std::size_t begin = found.first_dense;
-  if (begin == layers.size()) return std::nullopt;
-  for (std::size_t every = 1; every <= layers.size(); ++every) {
-    // As the reader of the model counts: the last one of each `every` has experts.
-    for (std::size_t dense = begin + 1 >= every ? begin + 1 - every : 0; dense <= begin; ++dense) {
-      bool fits = true;
-      for (std::size_t i = dense; i < layers.size() && fits; ++i)
-        fits = (layers[i] != 0) == ((i - dense + 1) % every == 0);
-      if (fits) return Frequency{dense, every};
-    }
-  }
-  return std::nullopt;
-}
-
 void read_experts(Draft& draft) {
   const bool has = draft.on("num_experts");
   const Setting* const frequency = draft.find("moe_layer_freq");
@@ -232,7 +235,7 @@ void read_mamba(Draft& draft) {
             "2 x --hidden-size / --mamba-head-dim");
 }
 
-void read_linear(Draft& draft) {
+void read_linear_attention(Draft& draft) {
   struct Part {
     std::string_view flag, key, otherwise;
   };
@@ -256,7 +259,7 @@ void read_linear(Draft& draft) {
 
 // Hybrid layers: "M-M-|M*/MM/MM" has a stage's end at |, and modules of multi-token prediction
 // after each /.
-void read_pattern(Draft& draft) {
+void read_layers(Draft& draft) {
   const Setting* pattern = draft.find("hybrid_layer_pattern");
   const Setting* const older = draft.find("hybrid_override_pattern");
   if (pattern == nullptr) pattern = older;
@@ -288,7 +291,7 @@ void read_pattern(Draft& draft) {
 }
 
 // Gated delta nets between layers of attention, each with an MLP or experts: two symbols a layer.
-void read_variant(Draft& draft) {
+void read_linear_pattern(Draft& draft) {
   const Setting* const variant = draft.find("experimental_attention_variant");
   const Setting* const frequency = draft.find("linear_attention_freq");
   if (variant == nullptr || variant->values.empty() || says_no(variant->values.front())) return;
@@ -314,27 +317,21 @@ void read_variant(Draft& draft) {
   std::erase_if(model.entries, [](const config::Entry& entry) { return entry.key == "layers"; });
 }
 
-}  // namespace
-
-void read_model(Draft& draft) {
-  read_pattern(draft);
-  read_variant(draft);
+void read_positions(Draft& draft) {
   if (const Setting* const rope = draft.find("use_rotary_position_embeddings");
       rope != nullptr && draft.on("use_rotary_position_embeddings"))
     draft.set("model.positions", "rotary", *rope);
+}
+
+void read_sequence(Draft& draft) {
   const Setting* sequence = draft.find("seq_length");
   const Setting* const positions = draft.find("max_position_embeddings");
   if (sequence == nullptr && !has_argument_defaults(draft)) sequence = positions;
   if (sequence != nullptr && !sequence->values.empty())
     draft.set("model.sequence", fmt::format("{}", whole_number(*sequence)), *sequence);
-  draft.find("attention_dropout");  // flash attention keeps no masks
-  read_vocabulary(draft);
-  read_mlp(draft);
-  read_attention(draft);
-  read_latent(draft);
-  read_experts(draft);
-  read_mamba(draft);
-  read_linear(draft);
+}
+
+void read_mtp(Draft& draft) {
   if (const auto modules = draft.count("mtp_num_layers");
       modules && *modules > 0 && draft.at("model.mtp_layers") == nullptr)
     draft.set("model.mtp_layers", fmt::format("{}", *modules), *draft.find("mtp_num_layers"));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/megatron/rules.hpp"
 
 namespace pipewright::jobs::megatron {
 namespace {
@@ -27,7 +28,7 @@ void read_zero(Draft& draft) {
   const Setting* const stage = draft.find("zero_stage");
   const bool fsdp2 = draft.on("use_torch_fsdp2");
   const Setting* const keeps = draft.find("torch_fsdp2_no_reshard_after_forward");
-  if (stage != nullptr && draft.request().framework == Framework::deepspeed) {
+  if (stage != nullptr && draft.request().dialect == Dialect::deepspeed) {
     const std::uint64_t level = whole_number(*stage);
     if (level > 1 && draft.count_at("parallel.pp", 1) > 1)
       throw refusal(*stage, "ZeRO-2 and ZeRO-3 are incompatible with pipeline parallelism");
@@ -71,27 +72,7 @@ void read_zero(Draft& draft) {
     throw refusal(gather, "Must use --overlap-param-gather with --overlap-grad-reduce");
 }
 
-void read_sequence_parallel(Draft& draft) {
-  const Setting* const setting = draft.find("sequence_parallel");
-  const bool on = setting != nullptr && draft.on("sequence_parallel");
-  const bool alone = draft.count_at("parallel.tp", 1) == 1;
-  if (on && alone)
-    draft.assume(
-        "--sequence-parallel is off, as Megatron-LM turns it off where tensor "
-        "parallelism is 1");
-  else if (setting != nullptr)
-    draft.set("parallel.sp", on ? "true" : "false", *setting);
-  if (draft.on("tp_comm_overlap") && !on && !alone)
-    throw refusal(*draft.find("tp_comm_overlap"),
-                  "Tensor parallel communication/GEMM overlap can happen only when sequence "
-                  "parallelism is enabled (--sequence-parallel)");
-  if (alone)
-    if (config::Value* const section = config::find(draft.tree(), "communication"))
-      std::erase_if(section->entries,
-                    [](const config::Entry& entry) { return entry.key == "tp_comm_overlap"; });
-}
-
-void read_data_parallel(Draft& draft) {
+void read_replicas(Draft& draft) {
   const std::uint64_t tp = draft.count_at("parallel.tp", 1);
   const std::uint64_t pp = draft.count_at("parallel.pp", 1);
   const std::uint64_t cp = draft.count_at("parallel.cp", 1);
@@ -120,18 +101,42 @@ void read_data_parallel(Draft& draft) {
 
 }  // namespace
 
-void read_parallel(Draft& draft) {
+void read_degrees(Draft& draft) {
   if (const Setting* const heads = draft.find("ds_sequence_parallel_size");
       heads != nullptr && whole_number(*heads) > 1) {
     draft.set("parallel.cp", fmt::format("{}", whole_number(*heads)), *heads);
     draft.set("parallel.cp_comm_type", "a2a", *heads);
   }
-  draft.find("gradient_accumulation_steps");
   if (const Setting* const none = draft.find("no_pipeline_parallel"))
     draft.set("parallel.pp", "1", *none);
-  read_sequence_parallel(draft);
+}
+
+void read_sequence_parallel(Draft& draft) {
+  const Setting* const setting = draft.find("sequence_parallel");
+  const bool on = setting != nullptr && draft.on("sequence_parallel");
+  const bool alone = draft.count_at("parallel.tp", 1) == 1;
+  if (on && alone)
+    draft.assume(
+        "--sequence-parallel is off, as Megatron-LM turns it off where tensor "
+        "parallelism is 1");
+  else if (setting != nullptr)
+    draft.set("parallel.sp", on ? "true" : "false", *setting);
+  if (draft.on("tp_comm_overlap") && !on && !alone)
+    throw refusal(*draft.find("tp_comm_overlap"),
+                  "Tensor parallel communication/GEMM overlap can happen only when sequence "
+                  "parallelism is enabled (--sequence-parallel)");
+  if (alone)
+    if (config::Value* const section = config::find(draft.tree(), "communication"))
+      std::erase_if(section->entries,
+                    [](const config::Entry& entry) { return entry.key == "tp_comm_overlap"; });
+}
+
+void read_data_parallel(Draft& draft) {
   read_zero(draft);
-  read_data_parallel(draft);
+  read_replicas(draft);
+}
+
+void read_rank_order(Draft& draft) {
   if (const Setting* const order = draft.find("use_tp_pp_dp_mapping");
       order != nullptr && draft.on("use_tp_pp_dp_mapping"))
     draft.set("parallel.order", "tp-cp-ep-pp-dp", *order);

@@ -5,6 +5,7 @@
 
 #include "sim/config/partition.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/megatron/rules.hpp"
 
 namespace pipewright::jobs::megatron {
 namespace {
@@ -171,9 +172,15 @@ void read_schedule(Draft& draft) {
       draft.set("schedule.group_size", fmt::format("{}", whole_number(*group)), *group);
   }
   read_transfers(draft, pp, interleaved || !zero.empty());
+}
+
+void read_vocabulary_parallel(Draft& draft) {
   if (const Setting* const vocabulary = draft.find("enable_vocab_parallel");
       vocabulary != nullptr && draft.on("enable_vocab_parallel"))
     draft.set("parallel.vocab_parallel", "vocab-2", *vocabulary);
+}
+
+void read_expert_overlap(Draft& draft) {
   // Tokens beside the compute of another microbatch: pairs of a forward and a backward.
   if (const Setting* const overlap = draft.find("overlap_moe_expert_parallel_comm");
       overlap != nullptr && draft.on("overlap_moe_expert_parallel_comm") &&

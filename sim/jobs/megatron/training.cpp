@@ -6,12 +6,11 @@
 
 #include "sim/config/recompute.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/megatron/rules.hpp"
 
 namespace pipewright::jobs::megatron {
-namespace {
-
 void read_batch(Draft& draft) {
-  if (draft.find("micro_batch_size") == nullptr && draft.request().framework == Framework::megatron)
+  if (draft.find("micro_batch_size") == nullptr && draft.request().dialect == Dialect::megatron)
     throw refusal(draft.request(), "--micro-batch-size is missing: Megatron-LM asks for it");
   if (const Setting* const ramp = draft.find("rampup_batch_size"); ramp != nullptr)
     draft.assume(fmt::format("{}: the batch is that of the end", ramp->written));
@@ -141,7 +140,7 @@ void read_recompute(Draft& draft) {
               *draft.find("recompute_num_layers"));
 }
 
-void read_attention(Draft& draft) {
+void read_attention_backend(Draft& draft) {
   const Setting* const backend = draft.find("attention_backend");
   const Setting* const implementation = draft.find("transformer_impl");
   const bool flash = draft.on("use_flash_attn");
@@ -154,7 +153,7 @@ void read_attention(Draft& draft) {
   }
 }
 
-void read_graphs(Draft& draft) {
+void read_cuda_graphs(Draft& draft) {
   const Setting* const way = draft.find("cuda_graph_impl");
   const Setting* scope = draft.find("cuda_graph_scope");
   const Setting* const modules = draft.find("cuda_graph_modules");
@@ -206,16 +205,7 @@ void read_dispatcher(Draft& draft) {
     draft.set("training.experts.sms", fmt::format("{}", whole_number(*sms)), *sms);
 }
 
-}  // namespace
-
-void read_training(Draft& draft) {
-  read_batch(draft);
-  read_precision(draft);
-  read_gradients(draft);
-  read_recompute(draft);
-  read_attention(draft);
-  read_graphs(draft);
-  read_dispatcher(draft);
+void read_fp8_param_gather(Draft& draft) {
   if (const Setting* const gather = draft.find("fp8_param_gather");
       gather != nullptr && draft.on("fp8_param_gather")) {
     const config::Value* const precision = draft.at("training.precision");
@@ -224,9 +214,15 @@ void read_training(Draft& draft) {
         std::erase_if(training->entries,
                       [](const config::Entry& entry) { return entry.key == "fp8_param_gather"; });
   }
+}
+
+void read_offload(Draft& draft) {
   if (const auto layers = draft.count("cpu_offloading_num_layers"); layers && *layers > 0)
     draft.set("training.offload.num_layers", fmt::format("{}", *layers),
               *draft.find("cpu_offloading_num_layers"));
+}
+
+void read_optimizer(Draft& draft) {
   if (const Setting* const optimizer = draft.find("optimizer");
       optimizer != nullptr && !optimizer->values.empty()) {
     const std::string& name = optimizer->values.front();

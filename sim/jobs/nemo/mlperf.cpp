@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
 #include "sim/jobs/request/draft.hpp"
 
@@ -35,6 +36,17 @@ constexpr std::array told{"TENSOR_MODEL_PARALLEL",
 constexpr std::array open_questions{
     "ACT_CKPT_GRANULARITY", "ACT_CKPT_METHOD",  "ACT_CKPT_NUM_LAYERS", "CUDA_GRAPH",
     "LAYER_CUDA_GRAPH",     "MC_TP_OVERLAP_AG", "CPU_OFFLOADING"};
+
+std::vector<Named> read_variables(const Script& script) {
+  std::vector<Named> named;
+  for (const auto& [name, variable] : script.variables)
+    if (variable.words.size() == 1)
+      named.push_back({.path = name,
+                       .values = {variable.words.front().text},
+                       .written = fmt::format("{}={}", name, variable.words.front().text),
+                       .origin = variable.words.front().origin});
+  return named;
+}
 
 }  // namespace
 
@@ -97,6 +109,22 @@ std::vector<Named> read_mlperf(const Script& script, Request& request) {
   if (request.model.empty() && hint.find("70b") != std::string::npos) request.model = "llama-3-70b";
   if (request.model.empty() && hint.find("8b") != std::string::npos) request.model = "llama-3-8b";
   return named;
+}
+
+bool recognise_mlperf(const SourceText& file) {
+  return file.may_be_shell() && !megatron::is_functional_test(file) &&
+         (file.has("TENSOR_MODEL_PARALLEL=") || file.has("export DGXNNODES=") ||
+          file.has("export MINIBS="));
+}
+
+Job read_mlperf_job(const JobInput& input) {
+  Request request = empty_request(input);
+  request.dialect = Dialect::recipe;
+  const std::vector<Named> named = read_mlperf(run_scripts(input.sources, input.words), request);
+  translate(named, request);
+  find_model(input, named, request);
+  apply_gpus(input.words, request);
+  return megatron::read(std::move(request));
 }
 
 }  // namespace pipewright::jobs::nemo

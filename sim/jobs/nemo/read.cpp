@@ -12,7 +12,7 @@
 namespace pipewright::jobs::nemo {
 namespace {
 
-constexpr config::Document document{"a configuration", "model", "model: {}", true};
+constexpr config::Document nemo_config{"a configuration", "model", "model: {}", true};
 
 bool is_path(std::string_view text) {
   return !text.empty() && text.front() != '.' && text.back() != '.' &&
@@ -222,7 +222,7 @@ void gpus_of_name(const std::string& name, const Source& source, Request& reques
 
 std::vector<Named> read_yaml(const Source& source, const JobWords& words) {
   std::vector<Named> named;
-  flatten(config::read_yaml_text(source.text, source.name, document), "", named);
+  flatten(config::read_yaml_text(source.text, source.name, nemo_config), "", named);
   const Resolver resolver(named, words);
   std::vector<Named> resolved = named;
   for (Named& one : resolved)
@@ -301,17 +301,6 @@ std::vector<Named> read_overrides(const Source& source, const JobWords& words, R
                      .written = text,
                      .origin = word.origin});
   }
-  return named;
-}
-
-std::vector<Named> read_variables(const Script& script) {
-  std::vector<Named> named;
-  for (const auto& [name, variable] : script.variables)
-    if (variable.words.size() == 1)
-      named.push_back({.path = name,
-                       .values = {variable.words.front().text},
-                       .written = fmt::format("{}={}", name, variable.words.front().text),
-                       .origin = variable.words.front().origin});
   return named;
 }
 

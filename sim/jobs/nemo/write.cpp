@@ -8,6 +8,7 @@
 #include "sim/jobs/nemo/aliases.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
 #include "sim/jobs/request/draft.hpp"
+#include "sim/jobs/shell/quote.hpp"
 
 namespace pipewright::jobs::nemo {
 namespace {
@@ -81,6 +82,25 @@ std::string override_of(const Setting& setting, bool for_nemo) {
   return fmt::format("{}.{}={}", section, name, value);
 }
 
+// Name of Megatron-Bridge's recipe for a model: "llama3_70b" for llama-3-70b.
+std::string recipe_name(const std::string& model) {
+  std::string name = model;
+  std::ranges::replace(name, '-', '_');
+  if (name.starts_with("llama_3_")) name = "llama3_" + name.substr(8);
+  return name;
+}
+
+Launch write_overrides(const LaunchInput& input, std::string_view command, bool for_nemo) {
+  const megatron::Written written = megatron::write(input.scenario, false);
+  Launch launch{.extension = ".sh",
+                .differs = megatron::unexpressed(input.scenario, written, Dialect::recipe)};
+  launch.text = fmt::format("#!/bin/bash\n{}{}", heading(input, launch.differs), command);
+  for (const std::string& override : overrides_of(written.settings, for_nemo))
+    launch.text += fmt::format(" \\\n  {}", shell_word(override));
+  launch.text += "\n";
+  return launch;
+}
+
 }  // namespace
 
 std::vector<std::string> overrides_of(std::span<const Setting> settings, bool for_nemo) {
@@ -97,6 +117,25 @@ std::vector<std::string> overrides_of(std::span<const Setting> settings, bool fo
     lines.push_back(override_of(setting, for_nemo));
   }
   return lines;
+}
+
+Launch write_bridge(const LaunchInput& input) {
+  const LaunchNodes nodes = launch_nodes(input.scenario, input.gpus_per_node);
+  const std::string recipe = recipe_name(input.scenario.model->value.name) + "_pretrain_config";
+  return write_overrides(
+      input,
+      fmt::format("torchrun --nnodes {} --nproc_per_node {} run_recipe.py --recipe {}", nodes.nodes,
+                  nodes.processes, shell_word(recipe)),
+      false);
+}
+
+Launch write_nemo(const LaunchInput& input) {
+  const LaunchNodes nodes = launch_nodes(input.scenario, input.gpus_per_node);
+  return write_overrides(
+      input,
+      fmt::format("python megatron_gpt_pretraining.py trainer.num_nodes={} trainer.devices={}",
+                  nodes.nodes, nodes.processes),
+      true);
 }
 
 }  // namespace pipewright::jobs::nemo

@@ -159,16 +159,16 @@ void rename_aliases(Value& map, const std::string& path) {
   }
 }
 
-std::string given_or_default(const std::map<std::string, std::string>& keys,
+std::string value_or_default(const std::map<std::string, std::string>& keys,
                              const std::string& key) {
-  const auto found = keys.find(key);
-  return found != keys.end() ? found->second : normal(default_of(key));
+  const auto it = keys.find(key);
+  return it != keys.end() ? it->second : normal(default_of(key));
 }
 
-void compare_stages(const config::Scenario& wanted, const config::Scenario& said,
-                    std::vector<std::string>& found) {
+void compare_stages(const config::Scenario& wanted, const config::Scenario& actual,
+                    std::vector<Difference>& differences) {
   const config::Partition& a = wanted.partition;
-  const config::Partition& b = said.partition;
+  const config::Partition& b = actual.partition;
   const bool alike = a.rule == b.rule
                          ? a.layers == b.layers && a.first == b.first && a.last == b.last &&
                                a.mtp == b.mtp && a.embedding_counts == b.embedding_counts &&
@@ -178,7 +178,13 @@ void compare_stages(const config::Scenario& wanted, const config::Scenario& said
       a.rule == config::Partition::Rule::even || a.rule == config::Partition::Rule::ends_less;
   const bool is_layout = b.rule == config::Partition::Rule::layout;
   if (!alike && !(spelled && is_layout))
-    found.push_back(fmt::format("partition is {}, and would be {}", to_string(a), to_string(b)));
+    differences.push_back(
+        {"partition", fmt::format("partition is {}, and would be {}", to_string(a), to_string(b))});
+}
+
+// A reason for `key` explains a difference in the key itself, or in a key below it.
+bool explains(const std::string& key, const std::string& different) {
+  return !key.empty() && (different == key || different.starts_with(key + "."));
 }
 
 }  // namespace
@@ -204,34 +210,48 @@ Value spelled_out(const config::Scenario& scenario) {
   return tree;
 }
 
-std::vector<std::string> differences(const config::Scenario& wanted, const config::Scenario& said) {
-  std::vector<std::string> found;
-  const auto mine = plain_keys(wanted);
-  const auto theirs = plain_keys(said);
-  std::map<std::string, std::string> all = mine;
-  all.insert(theirs.begin(), theirs.end());
-  for (const auto& [key, ignored] : all) {
-    const std::string a = given_or_default(mine, key);
-    const std::string b = given_or_default(theirs, key);
+std::vector<Difference> differences(const config::Scenario& wanted,
+                                    const config::Scenario& actual) {
+  std::vector<Difference> result;
+  const auto wanted_keys = plain_keys(wanted);
+  const auto actual_keys = plain_keys(actual);
+  std::map<std::string, std::string> union_of_keys = wanted_keys;
+  union_of_keys.insert(actual_keys.begin(), actual_keys.end());
+  for (const auto& [key, ignored] : union_of_keys) {
+    const std::string a = value_or_default(wanted_keys, key);
+    const std::string b = value_or_default(actual_keys, key);
     if (a != b)
-      found.push_back(fmt::format("{} is {}, and would be {}", key, a.empty() ? "not given" : a,
-                                  b.empty() ? "left out" : b));
+      result.push_back({key, fmt::format("{} is {}, and would be {}", key,
+                                         a.empty() ? "not given" : a, b.empty() ? "left out" : b)});
   }
-  if (wanted.model && said.model) {
-    const auto shape = shape_of(wanted);
-    const auto again = shape_of(said);
-    for (const auto& [key, value] : shape) {
-      const auto other = again.find(key);
-      if (other == again.end() || other->second != value)
-        found.push_back(
-            fmt::format("model.{} is {:g}, and would be {}", key, value,
-                        other == again.end() ? "left out" : fmt::format("{:g}", other->second)));
+  if (wanted.model && actual.model) {
+    const auto wanted_shape = shape_of(wanted);
+    const auto actual_shape = shape_of(actual);
+    for (const auto& [key, value] : wanted_shape) {
+      const auto it = actual_shape.find(key);
+      if (it == actual_shape.end() || it->second != value)
+        result.push_back(
+            {"model." + key,
+             fmt::format("model.{} is {:g}, and would be {}", key, value,
+                         it == actual_shape.end() ? "left out" : fmt::format("{:g}", it->second))});
     }
-    if (wanted.model->value.pattern != said.model->value.pattern)
-      found.emplace_back("model.pattern would be another");
+    if (wanted.model->value.pattern != actual.model->value.pattern)
+      result.push_back({"model.pattern", "model.pattern would be another"});
   }
-  compare_stages(wanted, said, found);
-  return found;
+  compare_stages(wanted, actual, result);
+  return result;
+}
+
+std::vector<std::string> sentences_of(std::span<const Difference> reasons,
+                                      std::span<const Difference> differences) {
+  std::vector<std::string> sentences;
+  for (const Difference& reason : reasons) sentences.push_back(reason.text);
+  for (const Difference& difference : differences)
+    if (std::ranges::none_of(reasons, [&](const Difference& reason) {
+          return explains(reason.key, difference.key);
+        }))
+      sentences.push_back(difference.text);
+  return sentences;
 }
 
 }  // namespace pipewright::jobs

@@ -60,10 +60,6 @@ std::string flag_of(std::string_view name) {
   return flag;
 }
 
-std::string_view title_of(Framework framework) {
-  return framework_titles.at(static_cast<std::size_t>(framework));
-}
-
 config::Error refusal(const Setting& setting, std::string_view what) {
   return config::Error(
       config::locate(setting.origin, fmt::format("{}: {}", readable(setting.written), what)));
@@ -90,6 +86,12 @@ const config::Value* value_at(const config::Value& tree, std::string_view key) {
   return value;
 }
 
+void check_has_value(const Setting& setting, std::string_view allowed) {
+  if (!setting.values.empty() && !setting.values.front().empty()) return;
+  throw refusal(setting,
+                fmt::format("the value is empty; allowed: {}, or leave the setting out", allowed));
+}
+
 std::uint64_t whole_number(const Setting& setting) {
   const std::string first = setting.values.empty() ? "" : setting.values.front();
   check_known(setting, first);
@@ -108,7 +110,6 @@ bool says_no(std::string_view text) {
 }
 
 Draft::Draft(Request request) : request_(std::move(request)) {
-  job_.framework = request_.framework;
   job_.name = request_.name;
   job_.gpus = request_.gpus;
   job_.assumed = request_.assumed;
@@ -147,7 +148,8 @@ std::optional<std::uint64_t> Draft::count(std::string_view name) {
   const Setting* const setting = find(name);
   if (setting == nullptr || setting->values.empty()) return std::nullopt;
   const std::string& value = setting->values.front();
-  if (value == "None" || value == "null" || value == "~" || value.empty()) return std::nullopt;
+  if (value == "None" || value == "null" || value == "~") return std::nullopt;
+  check_has_value(*setting, "a whole number");
   return whole_number(*setting);
 }
 

@@ -65,6 +65,10 @@ config::Error gpus_refusal(const Request& request, std::string_view what);
 // The value at a dotted key, or null.
 const config::Value* value_at(const config::Value& tree, std::string_view key);
 
+// Throws config::Error if a setting has an empty value, as in "--ffn-hidden-size="; `allowed` names
+// the values that it may have.
+void check_has_value(const Setting& setting, std::string_view allowed);
+
 // A whole number as scripts write it, "4096" or "4_096". Throws Error.
 std::uint64_t whole_number(const Setting& setting);
 // Whether a text says no: false, 0, no, none.

@@ -6,15 +6,18 @@
 
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/yaml.hpp"
+#include "sim/jobs/megatron/launch.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
 #include "sim/jobs/request/flags.hpp"
+#include "sim/jobs/torchtitan/rules.hpp"
 #include "sim/jobs/torchtitan/toml.hpp"
 #include "sim/jobs/torchtitan/torchtitan.hpp"
 
 namespace pipewright::jobs::torchtitan {
 namespace {
 
-constexpr config::Document document{"a configuration", "parallelism", "\"parallelism\": {}", true};
+constexpr config::Document torchtitan_config{"a configuration", "parallelism",
+                                             "\"parallelism\": {}", true};
 
 // PyTorch's classes (torch/distributed/pipelining/schedules.py), and how many stages a rank has.
 struct TorchSchedule {
@@ -46,6 +49,29 @@ std::int64_t whole(Draft& draft, std::string_view name, std::int64_t otherwise) 
   if (setting->values.front().starts_with('-')) return -1;
   return static_cast<std::int64_t>(std::min<std::uint64_t>(whole_number(*setting), 1ULL << 40U));
 }
+
+// Whether stages have unlike numbers of layers beside those that the first and the last lack.
+bool deals_unevenly(std::uint64_t layers, std::uint64_t stages, std::int64_t first,
+                    std::int64_t last) {
+  const std::uint64_t whole = layers + static_cast<std::uint64_t>(first + last);
+  const bool usual = (first == 1 && last == 1) || (first == 0 && last == 0);
+  return layers >= stages && first >= 0 && last >= 0 && (whole % stages != 0 || !usual) &&
+         static_cast<std::int64_t>(whole / stages) > std::max(first, last);
+}
+config::Value dealt(std::uint64_t layers, std::uint64_t stages, std::int64_t first,
+                    std::int64_t last) {
+  const std::uint64_t whole = layers + static_cast<std::uint64_t>(first + last);
+  std::vector<std::string> each;
+  for (std::uint64_t stage = 0; stage < stages; ++stage) {
+    auto count = static_cast<std::int64_t>(whole / stages + (stage < whole % stages ? 1 : 0));
+    if (stage == 0) count -= first;
+    if (stage + 1 == stages) count -= last;
+    each.push_back(fmt::format("{}", count));
+  }
+  return config::make_list(each, {});
+}
+
+}  // namespace
 
 void read_model(Draft& draft) {
   const Setting* const name = draft.find("model.name");
@@ -107,27 +133,6 @@ void read_data_parallel(Draft& draft) {
   const Setting* const policy = draft.find("parallelism.fsdp_reshard_after_forward");
   if (policy != nullptr && reshard != "default" && shard * at("parallel.cp") > 1)
     draft.set("parallel.reshard_after_forward", reshard == "always" ? "true" : "false", *policy);
-}
-
-// Whether stages have unlike numbers of layers beside those that the first and the last lack.
-bool deals_unevenly(std::uint64_t layers, std::uint64_t stages, std::int64_t first,
-                    std::int64_t last) {
-  const std::uint64_t whole = layers + static_cast<std::uint64_t>(first + last);
-  const bool usual = (first == 1 && last == 1) || (first == 0 && last == 0);
-  return layers >= stages && first >= 0 && last >= 0 && (whole % stages != 0 || !usual) &&
-         static_cast<std::int64_t>(whole / stages) > std::max(first, last);
-}
-config::Value dealt(std::uint64_t layers, std::uint64_t stages, std::int64_t first,
-                    std::int64_t last) {
-  const std::uint64_t whole = layers + static_cast<std::uint64_t>(first + last);
-  std::vector<std::string> each;
-  for (std::uint64_t stage = 0; stage < stages; ++stage) {
-    auto count = static_cast<std::int64_t>(whole / stages + (stage < whole % stages ? 1 : 0));
-    if (stage == 0) count -= first;
-    if (stage + 1 == stages) count -= last;
-    each.push_back(fmt::format("{}", count));
-  }
-  return config::make_list(each, {});
 }
 
 void read_schedule(Draft& draft) {
@@ -277,33 +282,60 @@ void read_training(Draft& draft) {
     draft.not_understood(*optimizer, "the optimizer is Adam here");
 }
 
-}  // namespace
+void read_tensor_overlap(Draft& draft) {
+  if (draft.count_at("parallel.tp", 1) > 1) return;
+  if (config::Value* const section = config::find(draft.tree(), "communication"))
+    std::erase_if(section->entries,
+                  [](const config::Entry& entry) { return entry.key == "tp_comm_overlap"; });
+}
 
 std::string torch_schedule(std::string_view name) {
   const auto known = std::ranges::find(torch_schedules, name, &TorchSchedule::ours);
   return known == torch_schedules.end() ? "" : std::string(known->torch);
 }
 
+bool recognise(const SourceText& file) {
+  if (file.is_json())
+    return file.has("parallel_degree\"") ||
+           (file.has("\"parallelism\"") && file.has("\"training\""));
+  return file.extension() == ".toml" || file.has("[parallelism]") ||
+         file.has("[activation_checkpoint]");
+}
+
+Job read_job(const JobInput& input) {
+  std::vector<Source> scripts;
+  std::vector<Setting> settings;
+  for (const Source& source : input.sources) {
+    if (!recognise(SourceText(source))) {
+      scripts.push_back(source);
+      continue;
+    }
+    for (Setting& setting : settings_of(source)) settings.push_back(std::move(setting));
+  }
+  Request request = empty_request(input);
+  if (!scripts.empty()) {
+    Request launched = read_launch(run_scripts(scripts, input.words), scripts.back().name);
+    launched.name = request.name;
+    launched.single = false;
+    request = std::move(launched);
+  }
+  request.settings = std::move(settings);
+  apply_gpus(input.words, request);
+  return read(std::move(request));
+}
+
 std::vector<Setting> settings_of(const Source& source) {
   const std::size_t first = source.text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || source.text[first] != '{') return read_toml(source);
   std::vector<Setting> found;
-  flatten(config::read_yaml_text(source.text, source.name, document), "{} = {}", "", found);
+  flatten(config::read_yaml_text(source.text, source.name, torchtitan_config), "{} = {}", "",
+          found);
   return found;
 }
 
 Job read(Request request) {
   Draft draft(std::move(request));
   read_flags(flags(), draft, draft.count("parallelism.context_parallel_degree").value_or(1) > 1);
-  if (draft.count_at("parallel.tp", 1) == 1)
-    if (config::Value* const section = config::find(draft.tree(), "communication"))
-      std::erase_if(section->entries,
-                    [](const config::Entry& entry) { return entry.key == "tp_comm_overlap"; });
-  read_model(draft);
-  read_data_parallel(draft);
-  read_schedule(draft);
-  read_batch(draft);
-  read_training(draft);
   draft.sort_rest(has_no_effect);
   return draft.take();
 }

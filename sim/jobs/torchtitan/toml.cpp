@@ -65,4 +65,18 @@ std::vector<Setting> read_toml(const Source& source) {
   return found;
 }
 
+std::string toml_string(std::string_view text) {
+  std::string literal = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\')
+      literal += fmt::format("\\{}", c);
+    else if (code < 0x20U || code == 0x7fU)
+      literal += fmt::format("\\u{:04x}", code);
+    else
+      literal += c;
+  }
+  return literal + "\"";
+}
+
 }  // namespace pipewright::jobs

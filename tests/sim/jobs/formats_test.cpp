@@ -10,7 +10,7 @@ using tests::scenario_of;
 TEST_CASE("NeMo's YAML refers to itself, and its recipes overlap what Megatron-LM's flags turn on",
           "[jobs]") {
   const jobs::Job job = import_files({"nemo.yaml"});
-  CHECK(job.framework == jobs::Framework::nemo);
+  CHECK(job.framework == "nemo");
   const config::Scenario scenario = scenario_of(job);
   CHECK(scenario.model->value.ffn == 8192);
   CHECK(scenario.model->value.gated);
@@ -58,7 +58,7 @@ TEST_CASE("overrides of a recipe change its model's sequence and layout", "[jobs
 
 TEST_CASE("MLPerf's variables are a batch of each replica", "[jobs]") {
   const jobs::Job job = import_files({"config_DGXH100_16x8x32xtp4pp8cp1.sh"});
-  CHECK(job.framework == jobs::Framework::mlperf);
+  CHECK(job.framework == "mlperf");
   const config::Scenario scenario = scenario_of(job);
   CHECK(scenario.model->value.name == "llama-3-70b");
   CHECK(scenario.parallel.dp.value == 4);  // 128 / (4 x 8)
@@ -110,7 +110,7 @@ TEST_CASE("torchtitan's dumped configuration says how many GPUs where it gives t
 
 TEST_CASE("DeepSpeed's JSON stands beside the flags of its script", "[jobs]") {
   const jobs::Job job = import_files({"ds.sh", "ds.json"});
-  CHECK(job.framework == jobs::Framework::deepspeed);
+  CHECK(job.framework == "deepspeed");
   const config::Scenario scenario = scenario_of(job);
   CHECK(scenario.parallel.dp.value == 8);  // 16 / 2
   CHECK(scenario.parallel.zero == 2);
@@ -125,5 +125,5 @@ TEST_CASE("DeepSpeed's JSON stands beside the flags of its script", "[jobs]") {
 TEST_CASE("scenarios of this program are no jobs", "[jobs]") {
   for (const auto& entry :
        std::filesystem::directory_iterator(PIPEWRIGHT_ROOT "/platforms/scenarios"))
-    if (entry.path().extension() == ".yaml") CHECK_FALSE(jobs::recognise(entry.path().string()));
+    if (entry.path().extension() == ".yaml") CHECK(jobs::recognise(entry.path().string()) == nullptr);
 }

@@ -59,5 +59,5 @@ TEST_CASE("what a job leaves open is asked for", "[cli][jobs]") {
                  Catch::Contains("give it on the command line, as in LAYERS=8"));
   CHECK(place.run("import open.sh LAYERS=4").status == 0);
   place.write("notes.txt", "nothing of a job\n");
-  CHECK_THAT(place.run("import notes.txt").err, Catch::Contains("is no job that is known"));
+  CHECK_THAT(place.run("import notes.txt").err, Catch::Contains("no known job; allowed: files of Megatron-LM"));
 }
