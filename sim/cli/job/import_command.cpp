@@ -15,7 +15,7 @@
 namespace pipewright::cli {
 namespace {
 
-po::options_description import_options() {
+po::options_description job_import_options() {
   po::options_description options("options", 100);
   auto add = options.add_options();
   add("cluster", one_word("X"), "a name of platforms/clusters, or a platform file");
@@ -25,7 +25,7 @@ po::options_description import_options() {
   return options;
 }
 
-int print_help() {
+int print_import_help() {
   std::string formats;
   for (const jobs::Framework& framework : jobs::frameworks())
     formats += fmt::format("  {:<15}  {}\n", framework.title, framework.files);
@@ -44,34 +44,34 @@ int print_help() {
       "VAR=VALUE sets a variable of a script. 'run', 'layout' and 'search' take such files "
       "directly.\n"
       "\n{}",
-      formats, describe(import_options()));
+      formats, describe(job_import_options()));
   return exit_ok;
 }
 
 }  // namespace
 
 int import_command(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, import_options(), "file");
-  if (given.count("help") != 0) return print_help();
-  const JobFiles files = job_files(values(given, "file"));
+  const po::variables_map options = parse(arguments, job_import_options(), "file");
+  if (options.count("help") != 0) return print_import_help();
+  const JobFiles files = job_files(values(options, "file"));
   if (files.files.empty())
     throw UsageError("import needs files: a script, a configuration, ...; --help lists them");
   jobs::JobWords words = files.words;
-  if (given.count("gpus") != 0) words.gpus = read_count(given, "gpus");
+  if (options.count("gpus") != 0) words.gpus = read_count(options, "gpus");
   jobs::Job job = jobs::import_job(files.files, words);
-  if (given.count("cluster") != 0)
+  if (options.count("cluster") != 0)
     job.tree.entries.insert(
         job.tree.entries.begin(),
         {"cluster",
          {.source = "--cluster"},
-         config::make_text(given["cluster"].as<std::string>(), {.source = "--cluster"})});
+         config::make_text(options["cluster"].as<std::string>(), {.source = "--cluster"})});
   if (job.missing.empty()) config::read_scenario(job.tree);
   const std::string text = jobs::commented_yaml(job);
-  if (given.count("output") == 0) {
+  if (options.count("output") == 0) {
     fmt::print("{}", text);
     return exit_ok;
   }
-  const std::string output = given["output"].as<std::string>();
+  const std::string output = options["output"].as<std::string>();
   check_files(std::vector<std::filesystem::path>(files.files.begin(), files.files.end()),
               std::vector<std::filesystem::path>{output});
   trace::write_file(output, text);

@@ -11,6 +11,7 @@
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/units.hpp"
 #include "sim/config/text/value.hpp"
+#include "sim/jobs/job.hpp"
 #include "sim/search/space/sweep.hpp"
 
 namespace pipewright::cli {

@@ -125,5 +125,6 @@ TEST_CASE("DeepSpeed's JSON stands beside the flags of its script", "[jobs]") {
 TEST_CASE("scenarios of this program are no jobs", "[jobs]") {
   for (const auto& entry :
        std::filesystem::directory_iterator(PIPEWRIGHT_ROOT "/platforms/scenarios"))
-    if (entry.path().extension() == ".yaml") CHECK(jobs::recognise(entry.path().string()) == nullptr);
+    if (entry.path().extension() == ".yaml")
+      CHECK(jobs::recognise(entry.path().string()) == nullptr);
 }

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/jobs/support.hpp"
+#include "support/program.hpp"
 
 using namespace pipewright;
 using tests::import_files;
@@ -164,4 +165,21 @@ TEST_CASE("what Megatron-LM asserts is refused in its words", "[jobs]") {
   CHECK_THAT(refusal("--hybrid-layer-pattern M-|M*|M- --global-batch-size 16", 8),
              Contains("pipeline-model-parallel size should be greater than 1"));
   CHECK_THAT(refusal("--position-embedding-type rotary", 8), Contains("choose from rope"));
+}
+
+TEST_CASE("an empty value of a size is refused, with its location", "[jobs]") {
+  const tests::Workplace place;
+  const std::string start =
+      "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --num-attention-heads 8 "
+      "--seq-length 512 --vocab-size 1000 --micro-batch-size 1 --bf16 \\\n  ";
+  for (const std::string flag : {"--ffn-hidden-size=", "--ffn-hidden-size ''"}) {
+    place.write("train.sh", start + "--hidden-size 512 " + flag + "\n");
+    CHECK_THAT(place.run("import train.sh").err,
+               Catch::Contains("train.sh:2:") && Catch::Contains("--ffn-hidden-size") &&
+                   Catch::Contains("the value is empty; allowed: a whole number"));
+  }
+  place.write("train.sh", start + "--hidden-size=\n");
+  CHECK_THAT(
+      place.run("import train.sh").err,
+      Catch::Contains("train.sh:2:") && Catch::Contains("--hidden-size=: the value is empty"));
 }

@@ -130,7 +130,24 @@ TEST_CASE("what a framework cannot say stands in what starts it", "[jobs][launch
                  !Catch::Contains("schedule.name") &&
                  Catch::Contains("# not expressed: training.reserved is 3 GiB, and would be"));
   CHECK_THAT(place.run("run -s 4 -b 8 -f 1 --backward-times 2 --launch megatron").err,
-             Catch::Contains("Megatron-LM needs a model, and the scenario has pass times alone; give --model"));
+             Catch::Contains(
+                 "Megatron-LM needs a model, and the scenario has pass times alone; give --model"));
   CHECK_THAT(place.run("run -s 4 -b 8 -f 1 --backward-times 2 --launch jax").err,
              Catch::Contains("of megatron, bridge, nemo, torchtitan and deepspeed, not 'jax'"));
+}
+
+TEST_CASE("a launch states each difference once", "[jobs][launch]") {
+  const tests::Workplace place;
+  for (const std::string framework : {"megatron", "bridge", "nemo"}) {
+    const std::string text =
+        place
+            .run(
+                "run --model llama-3-8b --cluster dgx-h100 -s 4 --dp 8 --global-batch 64 "
+                "--schedule 1f1b --engine timing --quiet --launch " +
+                framework)
+            .out;
+    CAPTURE(text);
+    const std::string reason = "# not expressed: Megatron-LM's 1f1b does not compute during";
+    CHECK_THAT(text, Catch::Contains(reason) && !Catch::Contains("p2p is eager"));
+  }
 }

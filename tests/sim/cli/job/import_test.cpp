@@ -1,5 +1,9 @@
+#include <filesystem>
+
 #include <catch2/catch.hpp>
 
+#include "sim/cli/job_scenario.hpp"
+#include "sim/cli/options.hpp"
 #include "support/paths.hpp"
 #include "support/program.hpp"
 
@@ -59,5 +63,25 @@ TEST_CASE("what a job leaves open is asked for", "[cli][jobs]") {
                  Catch::Contains("give it on the command line, as in LAYERS=8"));
   CHECK(place.run("import open.sh LAYERS=4").status == 0);
   place.write("notes.txt", "nothing of a job\n");
-  CHECK_THAT(place.run("import notes.txt").err, Catch::Contains("no known job; allowed: files of Megatron-LM"));
+  CHECK_THAT(place.run("import notes.txt").err,
+             Catch::Contains("no known job; allowed: files of Megatron-LM"));
+}
+
+TEST_CASE("files of a job are recognised without reading the job", "[cli][jobs]") {
+  const tests::Workplace place;
+  const std::string script = (place.folder() / "train.sh").string();
+  const std::string variables = (place.folder() / "variables.sh").string();
+  place.write("variables.sh", "export NODES=4\n");
+  // Reading it is refused, as the script does not set LAYERS.
+  place.write("train.sh",
+              "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers $LAYERS --hidden-size 512 "
+              "--num-attention-heads 8 --micro-batch-size 1\n");
+  const cli::JobFiles files = cli::job_files({variables, script});
+  CHECK(cli::is_job(files));
+  CHECK_THROWS_WITH(cli::read_job(files), Catch::Contains("LAYERS"));
+
+  cli::po::options_description options;
+  cli::add_file_options(options);
+  const cli::po::variables_map values = cli::parse({variables, script}, options, "scenario");
+  CHECK(cli::scenario_file(values) == std::filesystem::path(script));
 }
