@@ -10,7 +10,7 @@
 namespace pipewright::jobs::deepspeed {
 namespace {
 
-// What ZeRO of DeepSpeed says in Megatron-LM's place, or only Megatron-LM has.
+// Flags of Megatron-LM that DeepSpeed lacks, or replaces by settings of its JSON.
 constexpr std::array left_out{"use_distributed_optimizer",
                               "use_megatron_fsdp",
                               "data_parallel_sharding_strategy",
@@ -99,10 +99,10 @@ Launch write(const LaunchInput& input) {
                                        json, std::move(written.reasons)),
                 .beside_name = "ds_config.json",
                 .beside = json};
-  const std::uint64_t each = std::min(gpus, std::max<std::uint64_t>(input.gpus_per_node, 1));
+  const std::uint64_t processes = std::min(gpus, std::max<std::uint64_t>(input.gpus_per_node, 1));
   launch.text = "#!/bin/bash\n" + heading(input, launch.differs) +
                 fmt::format("deepspeed --num_nodes {} --num_gpus {} pretrain_gpt.py \\\n",
-                            (gpus + each - 1) / each, each);
+                            (gpus + processes - 1) / processes, processes);
   for (const Setting& setting : written.settings)
     launch.text += fmt::format("  {} \\\n", words_of(setting));
   if (scenario.devices.value == 1) launch.text += "  --no-pipeline-parallel \\\n";

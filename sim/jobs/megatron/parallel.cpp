@@ -8,7 +8,7 @@
 namespace pipewright::jobs::megatron {
 namespace {
 
-// How many levels of ZeRO a sharding strategy is.
+// ZeRO stage of a sharding strategy.
 std::string zero_of(const Setting* strategy) {
   if (strategy == nullptr || strategy->values.empty()) return "3";
   const std::string& name = strategy->values.front();
@@ -55,7 +55,7 @@ void read_zero(Draft& draft) {
     if (distributed)
       draft.set("parallel.zero", "1", *optimizer);
     else if (optimizer == nullptr && !has_argument_defaults(draft))
-      draft.set("parallel.zero", "1", "the distributed optimizer, as its recipes have it");
+      draft.set("parallel.zero", "1", "the distributed optimizer, as in its recipes");
   }
   const config::Value* const zero = draft.at("parallel.zero");
   const auto copies = draft.count("num_distributed_optimizer_instances");
@@ -76,11 +76,11 @@ void read_replicas(Draft& draft) {
   const std::uint64_t tp = draft.count_at("parallel.tp", 1);
   const std::uint64_t pp = draft.count_at("parallel.pp", 1);
   const std::uint64_t cp = draft.count_at("parallel.cp", 1);
-  constexpr std::uint64_t most = 1U << 24U;  // GPUs
-  for (const std::uint64_t one : {tp, pp, cp})
-    if (one == 0 || one > most)
+  constexpr std::uint64_t max_gpus = 1U << 24U;  // GPUs
+  for (const std::uint64_t size_of_axis : {tp, pp, cp})
+    if (size_of_axis == 0 || size_of_axis > max_gpus)
       throw refusal(draft.request(), "a parallel size must be a whole number above 0");
-  const std::uint64_t size = tp * cp > most ? most : std::min(tp * pp * cp, most * 2);
+  const std::uint64_t size = tp * cp > max_gpus ? max_gpus : std::min(tp * pp * cp, max_gpus * 2);
   const Request& request = draft.request();
   if (!request.gpus) {
     draft.lacks("parallel.dp");

@@ -113,7 +113,7 @@ void write_optimizer(SettingsWriter& writer) {
                      optimizer.main_params != usual.main_params;
   const bool turns_on = aware || (sums_half && !half);
   if (turns_on) writer.add("use_precision_aware_optimizer");
-  // Without the precision-aware optimizer, the types of its states have no effect.
+  // The types of the optimizer's states only matter to the precision-aware optimizer.
   if (!turns_on)
     writer.remove({"main_grads_dtype", "exp_avg_dtype", "exp_avg_sq_dtype", "main_params_dtype"});
 }

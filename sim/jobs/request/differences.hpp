@@ -16,7 +16,8 @@ struct Difference {
 
 // Differences between a scenario and the one that a framework would run, as far as they change the
 // prediction. Keys that are not part of a job (cluster, engine, outputs) are not compared.
-std::vector<Difference> differences(const config::Scenario& wanted, const config::Scenario& actual);
+std::vector<Difference> differences(const config::Scenario& planned,
+                                    const config::Scenario& actual);
 
 // All sentences, each fact once: a difference in a key that one of the reasons explains is left
 // out.

@@ -27,7 +27,9 @@ void for_each_pair(std::string_view words, const Visit& visit) {
 
 std::string names_of(std::string_view words) {
   std::vector<std::string_view> names;
-  for_each_pair(words, [&](std::string_view theirs, std::string_view) { names.push_back(theirs); });
+  for_each_pair(words, [&](std::string_view framework_word, std::string_view) {
+    names.push_back(framework_word);
+  });
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -55,12 +57,13 @@ void read_row(const Flag& flag, const Setting& setting, Draft& draft) {
     case Form::off:
       return draft.set(flag.key, no ? "true" : "false", setting);
     case Form::choice: {
-      const std::string theirs = draft.text(setting.name);
-      const std::string ours = word_for(flag.words, theirs);
-      if (ours.empty())
-        throw refusal(setting, fmt::format("invalid choice: {} (choose from {})",
-                                           config::in_quotes(theirs), names_of(flag.words)));
-      return draft.set(flag.key, ours, setting);
+      const std::string framework_word = draft.text(setting.name);
+      const std::string scenario_word = word_for(flag.words, framework_word);
+      if (scenario_word.empty())
+        throw refusal(setting,
+                      fmt::format("invalid choice: {} (choose from {})",
+                                  config::in_quotes(framework_word), names_of(flag.words)));
+      return draft.set(flag.key, scenario_word, setting);
     }
   }
 }
@@ -139,18 +142,18 @@ void flatten(const config::Value& value, std::string_view form, const std::strin
   settings.push_back(std::move(setting));
 }
 
-std::string word_for(std::string_view words, std::string_view theirs) {
+std::string word_for(std::string_view words, std::string_view framework_word) {
   std::string word;
   for_each_pair(words, [&](std::string_view a, std::string_view b) {
-    if (word.empty() && a == theirs) word = b;
+    if (word.empty() && a == framework_word) word = b;
   });
   return word;
 }
 
-std::string word_of(std::string_view words, std::string_view ours) {
+std::string word_of(std::string_view words, std::string_view scenario_word) {
   std::string word;
   for_each_pair(words, [&](std::string_view a, std::string_view b) {
-    if (word.empty() && b == ours) word = a;
+    if (word.empty() && b == scenario_word) word = a;
   });
   return word;
 }

@@ -57,9 +57,9 @@ void write_rules(std::span<const Flag> flags, SettingsWriter& writer);
 std::string default_of(std::string_view key);
 bool is_default(std::string_view key, std::string_view value);
 
-// Translates a word by the pairs `theirs=ours` of Flag::words, in either direction; empty if no
-// pair has it.
-std::string word_for(std::string_view words, std::string_view theirs);
-std::string word_of(std::string_view words, std::string_view ours);
+// Translates a word by the pairs `framework_word=scenario_word` of Flag::words, in either
+// direction; empty if no pair has it.
+std::string word_for(std::string_view words, std::string_view framework_word);
+std::string word_of(std::string_view words, std::string_view scenario_word);
 
 }  // namespace pipewright::jobs

@@ -17,8 +17,8 @@ namespace pipewright::jobs {
 // Settings of a framework, while they are derived from a scenario.
 class SettingsWriter {
  public:
-  // With `writes_arguments` the settings are command-line arguments with the framework's defaults;
-  // without, they are configuration values of recipes with unknown defaults.
+  // `writes_arguments`: the settings are command-line arguments, whose defaults are known.
+  // Otherwise they are values for recipes, whose defaults are unknown.
   SettingsWriter(const config::Scenario& scenario, bool writes_arguments)
       : scenario_(scenario), writes_arguments_(writes_arguments) {}
 

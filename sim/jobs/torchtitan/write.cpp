@@ -15,7 +15,7 @@
 namespace pipewright::jobs::torchtitan {
 namespace {
 
-// Flavours of models that torchtitan registers.
+// Flavour of a model that torchtitan registers.
 struct Flavour {
   std::string_view model, name, flavour;
 };
@@ -24,6 +24,7 @@ constexpr std::array flavours{
     Flavour{"llama-3-405b", "llama3", "405B"},      Flavour{"deepseek-v3", "deepseek_v3", "671B"},
     Flavour{"moonlight-16b", "deepseek_v3", "16B"}, Flavour{"qwen3-30b-a3b", "qwen3", "30B-A3B"}};
 
+// Layers that the first and the last stage have less than the others.
 std::uint64_t less_layers(const config::Scenario& scenario) {
   return scenario.partition.rule == config::Partition::Rule::ends_less ? 1 : 0;
 }
@@ -62,7 +63,7 @@ void write_schedule_file(const LaunchInput& input, SettingsWriter& writer, Launc
   }
 }
 
-void write_recompute(SettingsWriter& writer) {
+void write_checkpointing(SettingsWriter& writer) {
   const config::Scenario& scenario = writer.scenario();
   using Granularity = config::Recompute::Granularity;
   const config::Recompute& recompute = scenario.training.recompute;
@@ -195,7 +196,7 @@ void write_training(SettingsWriter& writer) {
   writer.add("training.global_batch_size",
              std::uint64_t{scenario.microbatches.value} * dp * training.microbatch_size);
   writer.add("training.seq_len", training.sequence.value_or(scenario.model->value.sequence));
-  write_recompute(writer);
+  write_checkpointing(writer);
   writer.add("compile.enable", "true");
   writer.add("compile.components", training.fused_loss ? "[\"model\", \"loss\"]" : "[\"model\"]");
 }
