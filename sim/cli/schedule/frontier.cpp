@@ -74,7 +74,10 @@ std::vector<WrittenLimit> limits_of(const po::variables_map& options,
       throw UsageError(fmt::format("{} takes A:B or A:B:STEP, such as 2:16 or 2:16:0.5", option));
     from = read_limit(parts[0], option);
     to = read_limit(parts[1], option);
-    if (to.in_bytes() != from.in_bytes() || to.limit.value < from.limit.value)
+    if (to.in_bytes() != from.in_bytes())
+      throw UsageError(fmt::format("{}: {} and {} have different units", option, to_string(from),
+                                   to_string(to)));
+    if (to.limit.value < from.limit.value)
       throw UsageError(fmt::format("{}: the end {} is below the start {}", option, to_string(to),
                                    to_string(from)));
     if (parts.size() == 3) {

@@ -78,8 +78,8 @@ WrittenLimit read_limit(const std::string& text, const std::string& option) {
 }
 
 std::string to_string(const WrittenLimit& limit) {
-  const bool one = !limit.in_bytes() && limit.limit.value == 1;
-  return fmt::format("{:.10g} {}", limit.value(), one ? "microbatch" : limit.unit);
+  const bool is_singular = !limit.in_bytes() && limit.limit.value == 1;
+  return fmt::format("{:.10g} {}", limit.value(), is_singular ? "microbatch" : limit.unit);
 }
 
 WrittenLimit least_written(const config::Scenario& scenario, const WrittenLimit& unit) {

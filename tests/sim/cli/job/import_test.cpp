@@ -15,7 +15,7 @@ const std::string data = PIPEWRIGHT_TEST_DATA "/jobs/";
 
 }  // namespace
 
-TEST_CASE("an imported job is a scenario that runs as the job does", "[cli][jobs]") {
+TEST_CASE("an imported job is a scenario that runs like the job", "[cli][jobs]") {
   const tests::Workplace place;
   const tests::Ran written =
       place.run("import " + data + "moe.sh --cluster dgx-h100-8 -o scenario.yaml");
@@ -36,7 +36,7 @@ TEST_CASE("an imported job is a scenario that runs as the job does", "[cli][jobs
                  Catch::Contains("# not understood: --some-new-flag 3 (15)"));
 }
 
-TEST_CASE("a job without a cluster lists those that fit", "[cli][jobs]") {
+TEST_CASE("the error of a job without a cluster lists the clusters that fit", "[cli][jobs]") {
   const tests::Workplace place;
   const tests::Ran ran = place.run("run " + data + "moe.sh");
   CHECK(ran.status == 2);
@@ -49,7 +49,7 @@ TEST_CASE("a job without a cluster lists those that fit", "[cli][jobs]") {
                             Catch::Contains("platform make --node dgx-h100 --nodes 16"));
 }
 
-TEST_CASE("what a job leaves open is asked for", "[cli][jobs]") {
+TEST_CASE("the error of an incomplete job names the missing keys", "[cli][jobs]") {
   const tests::Workplace place;
   CHECK_THAT(place.run("run " + data + "functional.yaml --cluster dgx-h100").err,
              Catch::Contains("nothing says how many GPUs there are; give --dp"));
