@@ -182,11 +182,6 @@ void compare_stages(const config::Scenario& planned, const config::Scenario& act
         {"partition", fmt::format("partition is {}, and would be {}", to_string(a), to_string(b))});
 }
 
-// A reason for `key` explains a difference in the key itself, or in a key below it.
-bool explains(const std::string& key, const std::string& different) {
-  return !key.empty() && (different == key || different.starts_with(key + "."));
-}
-
 }  // namespace
 
 Value spelled_out(const config::Scenario& scenario) {
@@ -240,18 +235,6 @@ std::vector<Difference> differences(const config::Scenario& planned,
   }
   compare_stages(planned, actual, result);
   return result;
-}
-
-std::vector<std::string> sentences_of(std::span<const Difference> reasons,
-                                      std::span<const Difference> differences) {
-  std::vector<std::string> sentences;
-  for (const Difference& reason : reasons) sentences.push_back(reason.text);
-  for (const Difference& difference : differences)
-    if (std::ranges::none_of(reasons, [&](const Difference& reason) {
-          return explains(reason.key, difference.key);
-        }))
-      sentences.push_back(difference.text);
-  return sentences;
 }
 
 }  // namespace pipewright::jobs

@@ -147,10 +147,10 @@ bool Draft::on(std::string_view name) {
 
 std::optional<std::uint64_t> Draft::count(std::string_view name) {
   const Setting* const setting = find(name);
-  if (setting == nullptr || setting->values.empty()) return std::nullopt;
+  if (setting == nullptr) return std::nullopt;
+  check_has_value(*setting, "a whole number");
   const std::string& value = setting->values.front();
   if (value == "None" || value == "null" || value == "~") return std::nullopt;
-  check_has_value(*setting, "a whole number");
   return whole_number(*setting);
 }
 

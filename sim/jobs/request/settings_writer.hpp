@@ -9,7 +9,7 @@
 
 #include "schedules/schedule.hpp"
 #include "sim/config/scenario.hpp"
-#include "sim/jobs/request/differences.hpp"
+#include "sim/jobs/request/difference.hpp"
 #include "sim/jobs/request/request.hpp"
 
 namespace pipewright::jobs {

@@ -172,10 +172,11 @@ TEST_CASE("an empty value of a size is refused, with its location", "[jobs]") {
   const std::string start =
       "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --num-attention-heads 8 "
       "--seq-length 512 --vocab-size 1000 --micro-batch-size 1 --bf16 \\\n  ";
-  for (const std::string flag : {"--ffn-hidden-size=", "--ffn-hidden-size ''"}) {
-    place.write("train.sh", start + "--hidden-size 512 " + flag + "\n");
+  for (const std::string flag :
+       {"--ffn-hidden-size=", "--ffn-hidden-size ''", "--ffn-hidden-size $EMPTY"}) {
+    place.write("train.sh", "EMPTY=\n" + start + "--hidden-size 512 " + flag + "\n");
     CHECK_THAT(place.run("import train.sh").err,
-               Catch::Contains("train.sh:2:") && Catch::Contains("--ffn-hidden-size") &&
+               Catch::Contains("train.sh:3:") && Catch::Contains("--ffn-hidden-size") &&
                    Catch::Contains("the value is empty; allowed: a whole number"));
   }
   place.write("train.sh", start + "--hidden-size=\n");
