@@ -53,13 +53,16 @@ JobFiles job_files(const std::vector<std::string>& words) {
   return found;
 }
 
-std::optional<jobs::Job> read_job(const JobFiles& files) {
-  const bool any = std::ranges::any_of(files.files, [](const std::string& file) {
+bool is_job(const JobFiles& files) {
+  return std::ranges::any_of(files.files, [](const std::string& file) {
     std::error_code ignored;
     return file != "-" && std::filesystem::is_regular_file(file, ignored) &&
-           jobs::recognise(file).has_value();
+           jobs::recognise(file) != nullptr;
   });
-  if (!any) return std::nullopt;
+}
+
+std::optional<jobs::Job> read_job(const JobFiles& files) {
+  if (!is_job(files)) return std::nullopt;
   return jobs::import_job(files.files, files.words);
 }
 

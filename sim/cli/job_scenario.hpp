@@ -16,7 +16,10 @@ struct JobFiles {
 };
 JobFiles job_files(const std::vector<std::string>& words);
 
-// The job that files are, if they are one, and no scenario.
+// The files are a job of a framework, not a scenario. Only looks at the files.
+bool is_job(const JobFiles& files);
+
+// Reads the files as a job; none if they are a scenario.
 std::optional<jobs::Job> read_job(const JobFiles& files);
 
 // What is said of a job besides the scenario: what was assumed, what is not understood.

@@ -218,7 +218,7 @@ std::vector<config::Variation::SlowLink> failures(const po::variables_map& given
 std::optional<std::filesystem::path> scenario_file(const po::variables_map& given) {
   std::vector<std::string> files = files_of(given).files;
   if (files.empty()) return std::nullopt;
-  if (files.size() > 1 && read_job(files_of(given))) return files.back();
+  if (files.size() > 1 && is_job(files_of(given))) return files.back();
   if (files.size() > 1)
     throw UsageError(fmt::format(
         "one scenario at a time: '{}' and '{}' were given; 'pipewright run' runs several "

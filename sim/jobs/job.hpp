@@ -3,18 +3,54 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
+#include "schedules/schedule.hpp"
+#include "sim/config/scenario.hpp"
 #include "sim/jobs/request/job.hpp"
+#include "sim/jobs/request/launch_text.hpp"
+#include "sim/jobs/request/sources.hpp"
 
 namespace pipewright::jobs {
 
-// What files are of, by what they hold; none of scenarios of this program and of what is no job.
-std::optional<Framework> recognise(const std::string& file);
+struct JobInput;
 
-// Reads the files as one job. Throws config::Error, which says what the framework would refuse.
+// A framework whose jobs are read or written: a row of the table in frameworks.cpp.
+struct Framework {
+  std::string_view name;   // in options, JSON and Python: "megatron"
+  std::string_view title;  // in prose: "Megatron-LM"
+  std::string_view files;  // help on the files that are read
+  // The file belongs to a job of the framework. Null: another row recognises its files.
+  bool (*recognise)(const SourceText& file) = nullptr;
+  Job (*read)(const JobInput& input) = nullptr;
+  // Null: launches are not written.
+  Launch (*write)(const LaunchInput& input) = nullptr;
+  bool on_search_page = false;  // the page of a search shows the launch of each candidate
+};
+
+// All frameworks. Where several rows recognise a file, or files of one job, the last row reads
+// them: a framework that starts another, or uses its flags, comes after it.
+std::span<const Framework> frameworks();
+
+// The framework of a name, or of a name that launches are written for; null if there is none.
+const Framework* find_framework(std::string_view name);
+const Framework* find_writable_framework(std::string_view name);
+
+// Names of the frameworks that launches are written for: "megatron, bridge and deepspeed".
+std::string writable_frameworks();
+
+// The framework whose job a file is, by its content; null for scenarios and for other files.
+const Framework* recognise(const std::string& file);
+
+// Reads the files of one job. Throws config::Error, also for what the framework would refuse.
 Job import_job(std::span<const std::string> files, const JobWords& words = {});
 
-// The scenario with a comment at each key, and what was left out and assumed above.
+// Launch of a scenario. `planned` is the order of the passes, if it is known. Throws config::Error
+// for a scenario without a model.
+Launch export_job(const config::Scenario& scenario, const Framework& framework,
+                  const schedules::Schedule* planned = nullptr, std::uint64_t gpus_per_node = 8);
+
+// The scenario of a job as YAML, with a comment at each key, below what was left out and assumed.
 std::string commented_yaml(const Job& job);
 
 }  // namespace pipewright::jobs

@@ -9,7 +9,7 @@
 namespace pipewright::jobs {
 namespace {
 
-constexpr std::size_t width = 100;
+constexpr std::size_t comment_width = 100;
 
 std::string flow(const config::Value& value) {
   std::string text = config::to_yaml(value);
@@ -17,7 +17,7 @@ std::string flow(const config::Value& value) {
   return text;
 }
 
-// A map within a list or a text takes one line; a map a line for each key.
+// Writes the entries of a map: a line for each key; lists, and maps in them, stay on one line.
 void write_entries(const Job& job, const config::Value& map, const std::string& prefix,
                    std::size_t indent, std::string& out) {
   for (const config::Entry& entry : map.entries) {
@@ -37,21 +37,22 @@ void write_entries(const Job& job, const config::Value& map, const std::string& 
     if (const auto comment = job.comments.find(key); comment != job.comments.end()) {
       constexpr std::size_t column = 34;
       if (line.size() < column) line.append(column - line.size(), ' ');
-      line += "  # " + comment->second;
+      line += "  # " + comment_text(comment->second);
     }
     out += line + "\n";
     if (opens) write_entries(job, entry.value, key, indent + 2, out);
   }
 }
 
-// Sentences as comments, cut at spaces.
-void write_comment(const std::string& text, std::string_view first, std::string& out) {
+// Writes a sentence as a comment, broken at spaces.
+void write_comment(const std::string& sentence, std::string_view first, std::string& out) {
+  const std::string text = comment_text(sentence);
   std::string line = fmt::format("# {}", first);
   std::size_t at = 0;
   while (at < text.size()) {
     const std::size_t end = std::min(text.find(' ', at), text.size());
     const std::string word = text.substr(at, end - at);
-    if (line.size() + 1 + word.size() > width && line.size() > 4) {
+    if (line.size() + 1 + word.size() > comment_width && line.size() > 4) {
       out += line + "\n";
       line = "#  ";
     }
@@ -63,20 +64,21 @@ void write_comment(const std::string& text, std::string_view first, std::string&
 
 void write_notes(const std::vector<Note>& notes, std::string_view title, std::string& out) {
   if (notes.empty()) return;
-  std::string all;
+  std::string text_of_notes;
   for (const Note& note : notes) {
-    if (!all.empty()) all += ", ";
-    all += note.text.size() > 120 ? note.text.substr(0, 117) + "..." : note.text;
-    if (note.origin.line > 0) all += fmt::format(" ({})", note.origin.line);
+    if (!text_of_notes.empty()) text_of_notes += ", ";
+    text_of_notes += note.text.size() > 120 ? note.text.substr(0, 117) + "..." : note.text;
+    if (note.origin.line > 0) text_of_notes += fmt::format(" ({})", note.origin.line);
   }
   std::ranges::replace_if(
-      all, [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  write_comment(all, title, out);
+      text_of_notes, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  write_comment(text_of_notes, title, out);
 }
 
-std::string_view what_lacks(const std::string& key) {
-  if (key == "parallel.dp") return "how many GPUs there are (--gpus N)";
-  if (key == "model.vocabulary") return "the tokenizer's number of tokens (--vocab-size)";
+// Explanation of a missing key; may be empty.
+std::string_view meaning_of_missing(const std::string& key) {
+  if (key == "parallel.dp") return "the number of GPUs (--gpus N)";
+  if (key == "model.vocabulary") return "the number of tokens of the tokenizer (--vocab-size)";
   return "";
 }
 
@@ -84,13 +86,13 @@ std::string_view what_lacks(const std::string& key) {
 
 std::string commented_yaml(const Job& job) {
   std::string out;
-  write_comment(fmt::format("{}, read as {} writes it.", job.name, title_of(job.framework)), "",
+  write_comment(fmt::format("{}, a job of {}", job.name, find_framework(job.framework)->title), "",
                 out);
-  for (const std::string& one : job.assumed) write_comment(one, "assumed:", out);
+  for (const std::string& sentence : job.assumed) write_comment(sentence, "assumed:", out);
   for (const std::string& key : job.missing) {
-    const std::string_view what = what_lacks(key);
-    write_comment(fmt::format("{}{}", key, what.empty() ? "" : fmt::format(": {}", what)),
-                  "nothing says:", out);
+    const std::string_view meaning = meaning_of_missing(key);
+    write_comment(fmt::format("{}{}", key, meaning.empty() ? "" : fmt::format(": {}", meaning)),
+                  "missing:", out);
   }
   write_notes(job.not_understood, "not understood:", out);
   write_notes(job.without_effect, "without effect:", out);

@@ -9,7 +9,7 @@
 #include "schedules/families/catalog.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/library.hpp"
-#include "sim/jobs/request/job.hpp"
+#include "sim/jobs/job.hpp"
 #include "sim/serve/questions.hpp"
 
 namespace pipewright::serve {
@@ -91,8 +91,8 @@ ProjectFiles files_of(const path& folder) {
 std::string form_json(const Place& place) {
   const ProjectFiles files = files_of(place.project);
   Json frameworks = Json::array();
-  for (const std::string_view name : jobs::framework_names)
-    if (name != "mlperf") frameworks.push_back(name);  // nothing writes what starts its runs
+  for (const jobs::Framework& framework : jobs::frameworks())
+    if (framework.write != nullptr) frameworks.push_back(framework.name);
   const Json form{{"project", place.project.string()},
                   {"models", config::library_names("models", ".yaml")},
                   {"clusters", config::library_names("clusters", ".xml")},

@@ -25,7 +25,7 @@
 #include "sim/evaluation/run_notes.hpp"
 #include "sim/evaluation/scenario_run.hpp"
 #include "sim/evaluation/what_if.hpp"
-#include "sim/jobs/export.hpp"
+#include "sim/jobs/job.hpp"
 #include "sim/serve/scenario_text.hpp"
 
 namespace pipewright::serve {
@@ -206,14 +206,12 @@ void answer_compare(const Question& question, const Place& place, const Say& say
 void answer_launch(const Question& question, const Place& /*place*/, const Say& say) {
   const Json asked = Json::parse(question.asked);
   const std::string framework = asked.at("framework").get<std::string>();
-  const auto known = std::ranges::find(jobs::framework_names, framework);
-  if (known == jobs::framework_names.end()) throw config::Error("no such framework");
+  const jobs::Framework* const row = jobs::find_writable_framework(framework);
+  if (row == nullptr) throw config::Error("no such framework");
   const config::Scenario scenario =
       with_first_schedule(config::read_scenario(tree_of(asked.at("text").get<std::string>())));
   const evaluation::ScenarioRun run(scenario);
-  const jobs::Launch launch = jobs::export_job(
-      scenario, static_cast<jobs::Framework>(known - jobs::framework_names.begin()),
-      &run.plans().front().schedule);
+  const jobs::Launch launch = jobs::export_job(scenario, *row, &run.plans().front().schedule);
   tell(say, {{"launch",
               {{"name", "launch-" + framework + launch.extension},
                {"text", launch.text},

@@ -16,7 +16,7 @@
 #include "sim/config/keys.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/library.hpp"
-#include "sim/jobs/request/job.hpp"
+#include "sim/jobs/job.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -48,10 +48,11 @@ Words ways() { return plain(config::multipath_names); }
 Words shells() { return plain(std::array{"bash", "zsh", "fish"}); }
 Words no_words() { return {}; }
 
-// Nothing writes what starts MLPerf's runs.
+// Frameworks that launches are written for.
 Words frameworks() {
-  Words words = plain(jobs::framework_names);
-  std::erase_if(words, [](const Candidate& one) { return one.word == "mlperf"; });
+  Words words;
+  for (const jobs::Framework& framework : jobs::frameworks())
+    if (framework.write != nullptr) words.push_back({std::string(framework.name), ""});
   return words;
 }
 

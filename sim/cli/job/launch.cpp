@@ -15,16 +15,12 @@ std::vector<LaunchWord> parse_launch(const std::vector<std::string>& words) {
   std::vector<LaunchWord> parsed;
   for (const std::string& word : words) {
     const std::size_t colon = std::min(word.find(':'), word.size());
-    const auto known = std::ranges::find(jobs::framework_names, word.substr(0, colon));
-    if (known == jobs::framework_names.end() || *known == "mlperf")
-      throw UsageError(
-          fmt::format("--launch takes FRAMEWORK or FRAMEWORK:FILE, of megatron, bridge, nemo, "
-                      "torchtitan and deepspeed, not '{}'",
-                      word));
-    LaunchWord one{.framework =
-                       static_cast<jobs::Framework>(known - jobs::framework_names.begin())};
-    if (colon < word.size()) one.file = word.substr(colon + 1);
-    parsed.push_back(std::move(one));
+    const jobs::Framework* const framework = jobs::find_writable_framework(word.substr(0, colon));
+    if (framework == nullptr)
+      throw UsageError(fmt::format("--launch takes FRAMEWORK or FRAMEWORK:FILE, of {}, not '{}'",
+                                   jobs::writable_frameworks(), word));
+    parsed.push_back(
+        {.framework = framework, .file = colon < word.size() ? word.substr(colon + 1) : ""});
   }
   return parsed;
 }
@@ -32,8 +28,8 @@ std::vector<LaunchWord> parse_launch(const std::vector<std::string>& words) {
 config::Scenario with_schedule(const config::Scenario& scenario, std::size_t index) {
   if (scenario.schedules.size() == 1) return scenario;
   config::Value tree = scenario.tree;
-  const config::Value one = config::find(tree, "schedule")->items.at(index);
-  config::set_key(tree, "schedule", one);
+  const config::Value schedule = config::find(tree, "schedule")->items.at(index);
+  config::set_key(tree, "schedule", schedule);
   return config::read_scenario(tree);
 }
 
@@ -41,7 +37,7 @@ std::string write_launch(const config::Scenario& scenario, const std::vector<Lau
                          const schedules::Schedule* planned) {
   std::string lines;
   for (const LaunchWord& word : words) {
-    const jobs::Launch launch = jobs::export_job(scenario, word.framework, planned);
+    const jobs::Launch launch = jobs::export_job(scenario, *word.framework, planned);
     if (word.file.empty()) {
       lines += "\n" + launch.text;
       if (!launch.beside.empty())

@@ -5,25 +5,25 @@
 #include <vector>
 
 #include "sim/config/scenario.hpp"
-#include "sim/jobs/export.hpp"
+#include "sim/jobs/job.hpp"
 
 namespace pipewright::cli {
 
-// A word of --launch: FRAMEWORK or FRAMEWORK:FILE.
+// Word of --launch: FRAMEWORK or FRAMEWORK:FILE.
 struct LaunchWord {
-  jobs::Framework framework = jobs::Framework::megatron;
-  std::string file;  // empty: printed
+  const jobs::Framework* framework = nullptr;
+  std::string file;  // empty: the launch is printed
 };
 
-// Throws UsageError for a framework that is not known.
+// Throws UsageError for a framework that launches are not written for.
 std::vector<LaunchWord> parse_launch(const std::vector<std::string>& words);
 
-// What starts the scenario, by each word: written to its file, of which a line is returned, or
-// returned as text.
+// Writes the launches of a scenario to the files of the words. Returns what is to be printed: a
+// line for each file, and the text of launches without a file.
 std::string write_launch(const config::Scenario& scenario, const std::vector<LaunchWord>& words,
                          const schedules::Schedule* planned = nullptr);
 
-// The scenario with one of its schedules alone.
+// The scenario, reduced to one of its schedules.
 config::Scenario with_schedule(const config::Scenario& scenario, std::size_t index);
 
 }  // namespace pipewright::cli

@@ -21,33 +21,34 @@
 namespace pipewright::cli {
 namespace {
 
-constexpr std::array<std::string_view, 12> keys{"gpu",
-                                                "cluster",
-                                                "training.microbatch_size",
-                                                "training.sequence",
-                                                "training.recompute",
-                                                "training.precision",
-                                                "training.cuda_graphs",
-                                                "parallel.tp",
-                                                "parallel.cp",
-                                                "parallel.ep",
-                                                "parallel.etp",
-                                                "parallel.sp"};
+constexpr std::array<std::string_view, 12> model_option_keys{"gpu",
+                                                             "cluster",
+                                                             "training.microbatch_size",
+                                                             "training.sequence",
+                                                             "training.recompute",
+                                                             "training.precision",
+                                                             "training.cuda_graphs",
+                                                             "parallel.tp",
+                                                             "parallel.cp",
+                                                             "parallel.ep",
+                                                             "parallel.etp",
+                                                             "parallel.sp"};
 
 po::options_description model_options() {
   po::options_description options("options", 100);
-  add_scenario_options(options, keys);
-  options.add_options()("json", "print JSON and nothing else")("help,h", "this text");
+  add_scenario_options(options, model_option_keys);
+  options.add_options()("json", "print only JSON")("help,h", "this text");
   return options;
 }
 
-int print_help() {
+int print_model_help() {
   fmt::print(
       "usage: pipewright model [NAME|FILE] [OPTIONS]\n\n"
-      "Prints what a model is and costs: parameters in total and active for a token, FLOP a "
-      "token,\n"
-      "bytes of its parts; on a GPU, every kernel of a layer with its shape, its time and what\n"
-      "bounds it. Without a name, lists the models of the library.\n\n"
+      "Prints the size and the cost of a model: total and active parameters, FLOP per token, bytes "
+      "of its\n"
+      "parts; with a GPU, every kernel of a layer with its shape, time and bound. Without a name, "
+      "lists\n"
+      "the models of the library.\n\n"
       "  pipewright model\n"
       "  pipewright model deepseek-v3\n"
       "  pipewright model llama-3-70b --gpu h100-sxm --tp 8 --sp --sequence 8192\n"
@@ -58,7 +59,9 @@ int print_help() {
   return exit_ok;
 }
 
-void print(const analysis::Json& json) { fmt::print("{}", analysis::json_document(json)); }
+void print_model_json(const analysis::Json& json) {
+  fmt::print("{}", analysis::json_document(json));
+}
 
 int list_models(bool json) {
   std::vector<ModelSize> models;
@@ -67,14 +70,14 @@ int list_models(bool json) {
     models.push_back(size_of(config::read_model({value, "model"})));
   }
   if (json)
-    print(models_json(models));
+    print_model_json(models_json(models));
   else
     fmt::print("{}", models_text(models));
   return exit_ok;
 }
 
-std::string layout_text(const config::Training& training, const config::Parallel& parallel,
-                        const workload::Sizes& sizes) {
+std::string model_layout_text(const config::Training& training, const config::Parallel& parallel,
+                              const workload::Sizes& sizes) {
   std::string text;
   const auto add = [&](std::string_view name, std::uint32_t size) {
     if (size > 1) text += fmt::format("{} {}, ", name, size);
@@ -88,14 +91,14 @@ std::string layout_text(const config::Training& training, const config::Parallel
                             sizes.sequence, config::name_of(training.precision));
 }
 
-// One section of the scenario, by its key; what it says by default where it is left out.
+// Reads a section of the scenario by its key; a section that is left out has its defaults.
 template <class Section, class Read>
-Section section(const config::Value& root, const char* key, const Read& read) {
+Section read_section(const config::Value& root, const char* key, const Read& read) {
   const config::Value* const value = config::find(root, key);
   return value == nullptr ? Section{} : read(config::Field{*value, key});
 }
 
-// The one that is named, or the cluster's first.
+// GPU that the scenario names, or the first GPU of its cluster.
 std::optional<config::Gpu> gpu_of(const config::Value& root) {
   if (const config::Value* const named = config::find(root, "gpu"))
     return config::read_gpu({*named, "gpu"});
@@ -111,14 +114,14 @@ std::optional<config::Gpu> gpu_of(const config::Value& root) {
 }  // namespace
 
 int model_command(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, model_options(), "name");
-  if (given.count("help") != 0) return print_help();
-  const bool json = given.count("json") != 0;
-  const config::Value root = scenario_tree(given, [&](config::Value& tree) {
-    if (const std::vector<std::string> names = values(given, "name"); !names.empty())
+  const po::variables_map options = parse(arguments, model_options(), "name");
+  if (options.count("help") != 0) return print_model_help();
+  const bool json = options.count("json") != 0;
+  const config::Value root = scenario_tree(options, [&](config::Value& tree) {
+    if (const std::vector<std::string> names = values(options, "name"); !names.empty())
       config::set_key(tree, "model",
                       config::make_text(single(names, "model"), {.source = "the command line"}));
-    // Experts are spread over replicas, of which there are then as many.
+    // Experts are spread over replicas, so that dp is at least ep.
     const config::Value* const parallel = config::find(tree, "parallel");
     if (parallel == nullptr || config::find(*parallel, "dp") != nullptr) return;
     if (const config::Value* const ep = config::find(*parallel, "ep"))
@@ -128,8 +131,8 @@ int model_command(const Arguments& arguments) {
   if (name == nullptr) return list_models(json);
 
   const config::Model model = config::read_model({*name, "model"});
-  const auto training = section<config::Training>(root, "training", config::read_training);
-  const auto parallel = section<config::Parallel>(root, "parallel", config::read_parallel);
+  const auto training = read_section<config::Training>(root, "training", config::read_training);
+  const auto parallel = read_section<config::Parallel>(root, "parallel", config::read_parallel);
   workload::check_parameters(model);
   workload::check_layout(model, training, parallel);
   config::check_recompute(root, model, training, model.layers);
@@ -139,7 +142,7 @@ int model_command(const Arguments& arguments) {
     fmt::print(stderr, "pipewright: {}\n", note);
   ModelReport report{.size = size_of(model, training.sequence.value_or(model.sequence)),
                      .notes = config::notes_of(model, training),
-                     .layout = layout_text(training, parallel, setting.sizes),
+                     .layout = model_layout_text(training, parallel, setting.sizes),
                      .precision = std::string(config::name_of(training.precision)),
                      .sizes = setting.sizes,
                      .parts = part_bytes(setting)};
@@ -149,11 +152,11 @@ int model_command(const Arguments& arguments) {
     report.peak_flops = products_of(*gpu, training.precision).flops;
     report.times = part_times(setting, *gpu);
     report.assumed = assumed_for(setting, *gpu);
-    for (const char* const key : {"pass_overhead", "host_bandwidth"})  // not of a kernel
+    for (const char* const key : {"pass_overhead", "host_bandwidth"})  // do not belong to a kernel
       std::erase(report.assumed, key);
   }
   if (json)
-    print(model_json(report));
+    print_model_json(model_json(report));
   else
     fmt::print("{}", model_text(report));
   return exit_ok;

@@ -31,11 +31,11 @@ void set_state(const workload::Parameters& parameters, const ModelSetting& setti
   part.optimizer = static_cast<double>(state.optimizer);
 }
 
-bool alike(const Kernel& one, const Kernel& other) {
-  return one.name == other.name && one.part == other.part && one.work == other.work &&
-         one.type == other.type && one.rows == other.rows && one.columns == other.columns &&
-         one.inner == other.inner && one.count == other.count && one.flops == other.flops &&
-         one.keys == other.keys && one.backward == other.backward && one.bytes == other.bytes;
+bool have_equal_costs(const Kernel& lhs, const Kernel& rhs) {
+  return lhs.name == rhs.name && lhs.part == rhs.part && lhs.work == rhs.work &&
+         lhs.type == rhs.type && lhs.rows == rhs.rows && lhs.columns == rhs.columns &&
+         lhs.inner == rhs.inner && lhs.count == rhs.count && lhs.flops == rhs.flops &&
+         lhs.keys == rhs.keys && lhs.backward == rhs.backward && lhs.bytes == rhs.bytes;
 }
 
 bool multiplies(const Kernel& kernel) {
@@ -81,7 +81,7 @@ void add_pass(const char* pass, const std::vector<Kernel>& kernels, const ModelS
     sum.kernel_seconds += kernel.times * row.seconds;
     for (const std::string& key : row.assumed)
       if (std::ranges::find(sum.assumed, key) == sum.assumed.end()) sum.assumed.push_back(key);
-    if (last != nullptr && alike(*last, kernel))
+    if (last != nullptr && have_equal_costs(*last, kernel))
       times.kernels.back().times += kernel.times;
     else
       times.kernels.push_back(std::move(row));
@@ -95,8 +95,9 @@ void add_pass(const char* pass, const std::vector<Kernel>& kernels, const ModelS
   times.passes.push_back(std::move(sum));
 }
 
-// What of a forward pass runs again before I; of products of which a half does, every second one.
-std::vector<Kernel> again(const std::vector<Kernel>& forward, const ModelSetting& setting) {
+// Kernels of a forward pass that recomputation repeats before I. Where half of the products are
+// recomputed, every second one is listed.
+std::vector<Kernel> recomputed(const std::vector<Kernel>& forward, const ModelSetting& setting) {
   std::vector<Kernel> kernels;
   double due = 0;
   for (const Kernel& kernel : forward) {
@@ -112,7 +113,7 @@ PartTimes times_of(std::string part, const workload::PassKernels& kernels,
                    const ModelSetting& setting, const config::Gpu& gpu, bool is_layer = false) {
   PartTimes times{.part = std::move(part), .is_layer = is_layer};
   add_pass("F", kernels.forward, setting, gpu, times);
-  if (is_layer) add_pass("R", again(kernels.forward, setting), setting, gpu, times);
+  if (is_layer) add_pass("R", recomputed(kernels.forward, setting), setting, gpu, times);
   add_pass("I", kernels.input_grad, setting, gpu, times);
   add_pass("W", kernels.weight_grad, setting, gpu, times);
   return times;
@@ -136,18 +137,18 @@ ModelSize size_of(const config::Model& model, std::uint32_t sequence) {
 std::vector<PartBytes> part_bytes(const ModelSetting& setting) {
   const config::Model& model = setting.model;
   std::vector<PartBytes> parts;
-  PartBytes all{.part = "all"};
+  PartBytes total{.part = "all"};
   const auto add = [&](PartBytes part, const workload::Parameters& parameters,
-                       const workload::ActivationBytes& left) {
+                       const workload::ActivationBytes& activations) {
     set_state(parameters, setting, part);
-    part.activations = left.held;
-    part.working = left.working;
-    all.parameters += part.count * part.parameters;
-    all.weights += part.count * part.weights;
-    all.gradients += part.count * part.gradients;
-    all.optimizer += part.count * part.optimizer;
-    all.activations += part.count * part.activations;
-    all.working = std::max(all.working, part.working);
+    part.activations = activations.held;
+    part.working = activations.working;
+    total.parameters += part.count * part.parameters;
+    total.weights += part.count * part.weights;
+    total.gradients += part.count * part.gradients;
+    total.optimizer += part.count * part.optimizer;
+    total.activations += part.count * part.activations;
+    total.working = std::max(total.working, part.working);
     parts.push_back(std::move(part));
   };
   const std::uint64_t embedding = embedding_parameters(model, setting.sizes);
@@ -167,7 +168,7 @@ std::vector<PartBytes> part_bytes(const ModelSetting& setting) {
       {.dense = head_parameters(model, setting.sizes),
        .vocabulary = model.tied_embeddings ? 0 : embedding},
       head);
-  parts.push_back(std::move(all));
+  parts.push_back(std::move(total));
   return parts;
 }
 

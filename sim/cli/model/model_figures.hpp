@@ -8,23 +8,23 @@
 #include "sim/config/model.hpp"
 #include "sim/workload/shape/shape.hpp"
 
-// What `pipewright model` says of models, as rows of its tables.
+// Figures that `pipewright model` prints, as rows of its tables.
 namespace pipewright::cli {
 
 struct ModelSize {
   std::string name;
   std::uint64_t parameters = 0;
-  std::uint64_t active = 0;  // of them, that work on one token
+  std::uint64_t active = 0;  // parameters that one token uses
   std::uint32_t sequence = 0;
   double flops_per_token = 0;  // forward and backward, causal attention counted once
   double full_attention_flops_per_token = 0;
 };
-// With sequences of the model's own length, or of `sequence` tokens.
+// Size of a model, with sequences of `sequence` tokens or of the model's own length.
 ModelSize size_of(const config::Model& model, std::uint32_t sequence);
 inline ModelSize size_of(const config::Model& model) { return size_of(model, model.sequence); }
 
-// A kind of part on one GPU: of each of them parameters, bytes of their state before ZeRO cuts it,
-// and bytes that a microbatch leaves.
+// A kind of part on one GPU: parameters of each, bytes of their state before ZeRO shards it, and
+// activations of a microbatch.
 struct PartBytes {
   std::string part;
   std::uint32_t count = 1;
@@ -33,26 +33,26 @@ struct PartBytes {
   double gradients = 0;
   double optimizer = 0;
   double activations = 0;
-  double working = 0;  // beside these while its backward pass runs
+  double working = 0;  // additional bytes during its backward pass
 };
-// Embedding, layers by kind, head; and all of the model on one GPU.
+// Rows of the embedding, of the layers by kind, of the head, and of the whole model on one GPU.
 std::vector<PartBytes> part_bytes(const workload::ModelSetting& setting);
 
-// A kernel, or several alike one after the other, with what each takes.
+// A kernel, or a run of equal kernels, with the cost of each.
 struct KernelRow {
   std::string pass;  // F, I or W
   std::string part;
   std::string kernel;
   std::uint32_t times = 1;
   std::string type;
-  std::string shape;  // of a product: rows x columns x inner, and how many at once
+  std::string shape;  // shape of a product: rows x columns x inner, and the number of products
   double flops = 0;
   double bytes = 0;
   double seconds = 0;
   std::string bound;
-  std::vector<std::string> assumed;  // keys of the GPU's file without a source
+  std::vector<std::string> assumed;  // keys of the GPU's file that have no source
 };
-// A pass through a part: its kernels one after the other, and not before the host launches them.
+// A pass through a part. Its kernels run one after the other, each after the host has launched it.
 struct PassRow {
   std::string part;
   std::string pass;

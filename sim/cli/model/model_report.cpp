@@ -14,35 +14,39 @@ using analysis::Json;
 using analysis::Quantity;
 using analysis::ReportColumns;
 
-Quantity in(double unit, int digits, const char* name) {
+Quantity quantity_in(double unit, int digits, const char* name) {
   return Quantity::on({unit, digits, name});
 }
 
-// Of collectives no time is known, and bytes are counted where they may be what takes the time.
-Quantity if_any(Quantity quantity) {
+// A quantity that not every kernel has: collectives have no time, and bytes are counted only for
+// kernels that they may bound.
+Quantity unknown_if_zero(Quantity quantity) {
   quantity.zero_is_unknown = true;
   return quantity;
 }
 
-// Microseconds, or what suits the largest where these would be long numbers.
-Quantity time() {
-  Quantity time = in(1e-6, 1, "us");
-  time.scale = [](double largest) {
+// Times in microseconds, or in a larger unit if the largest time needs it.
+Quantity kernel_time_quantity() {
+  Quantity quantity = quantity_in(1e-6, 1, "us");
+  quantity.scale = [](double largest) {
     return largest < 1 ? analysis::ColumnScale{1e-6, 1, "us"} : analysis::time_scale(largest, 4);
   };
-  return time;
+  return quantity;
 }
 
 const ReportColumns<ModelSize>& size_columns() {
   static const ReportColumns<ModelSize> columns{
       {"model", {"model"}, Quantity::name(), &ModelSize::name},
-      {"parameters", {"parameters"}, in(1e9, 2, "billion"), &ModelSize::parameters},
-      {"active_parameters", {"active"}, in(1e9, 2, "billion"), &ModelSize::active},
-      {"sequence_tokens", {"sequence"}, in(1, 0, "tokens"), &ModelSize::sequence},
-      {"flops_per_token", {"a token", "causal"}, in(1e9, 1, "GFLOP"), &ModelSize::flops_per_token},
+      {"parameters", {"parameters"}, quantity_in(1e9, 2, "billion"), &ModelSize::parameters},
+      {"active_parameters", {"active"}, quantity_in(1e9, 2, "billion"), &ModelSize::active},
+      {"sequence_tokens", {"sequence"}, quantity_in(1, 0, "tokens"), &ModelSize::sequence},
+      {"flops_per_token",
+       {"a token", "causal"},
+       quantity_in(1e9, 1, "GFLOP"),
+       &ModelSize::flops_per_token},
       {"full_attention_flops_per_token",
        {"a token", "full"},
-       in(1e9, 1, "GFLOP"),
+       quantity_in(1e9, 1, "GFLOP"),
        &ModelSize::full_attention_flops_per_token}};
   return columns;
 }
@@ -59,11 +63,11 @@ const ReportColumns<workload::Sizes>& layout_columns() {
 }
 
 const ReportColumns<PartBytes>& part_columns() {
-  const Quantity mebibytes = in(1 << 20, 1, "MiB");
+  const Quantity mebibytes = quantity_in(1 << 20, 1, "MiB");
   static const ReportColumns<PartBytes> columns{
       {"part", {"part, each"}, Quantity::name(), &PartBytes::part},
       {"count", {"count"}, Quantity::count(), &PartBytes::count},
-      {"parameters", {"parameters"}, in(1e6, 1, "million"), &PartBytes::parameters},
+      {"parameters", {"parameters"}, quantity_in(1e6, 1, "million"), &PartBytes::parameters},
       {"weights_bytes", {"weights"}, mebibytes, &PartBytes::weights},
       {"gradients_bytes", {"gradients"}, mebibytes, &PartBytes::gradients},
       {"optimizer_bytes", {"optimizer"}, mebibytes, &PartBytes::optimizer},
@@ -72,7 +76,7 @@ const ReportColumns<PartBytes>& part_columns() {
   return columns;
 }
 
-const ReportColumns<KernelRow>& kernel_columns() {
+const ReportColumns<KernelRow>& kernel_row_columns() {
   const auto rests = [](const KernelRow& row) { return !row.assumed.empty(); };
   static const ReportColumns<KernelRow> columns{
       {"pass", {"pass"}, Quantity::name(), &KernelRow::pass},
@@ -81,24 +85,27 @@ const ReportColumns<KernelRow>& kernel_columns() {
       {"times", {"times"}, Quantity::count(), &KernelRow::times},
       {"type", {"type"}, Quantity::name(), &KernelRow::type},
       {"shape", {"shape"}, Quantity::name(), &KernelRow::shape},
-      {"flops", {"GFLOP"}, in(1e9, 1, ""), &KernelRow::flops},
-      {"bytes", {"MB"}, if_any(in(1e6, 1, "")), &KernelRow::bytes},
-      analysis::marked<KernelRow>(
-          {"seconds", {"time", "of one"}, if_any(time()), &KernelRow::seconds}, rests),
+      {"flops", {"GFLOP"}, quantity_in(1e9, 1, ""), &KernelRow::flops},
+      {"bytes", {"MB"}, unknown_if_zero(quantity_in(1e6, 1, "")), &KernelRow::bytes},
+      analysis::marked<KernelRow>({"seconds",
+                                   {"time", "of one"},
+                                   unknown_if_zero(kernel_time_quantity()),
+                                   &KernelRow::seconds},
+                                  rests),
       {"bound", {"bound by"}, Quantity::name(), &KernelRow::bound},
       {"assumed", &KernelRow::assumed}};
   return columns;
 }
 
 const ReportColumns<PassRow>& pass_columns() {
-  const Quantity microseconds = time();
+  const Quantity microseconds = kernel_time_quantity();
   const auto rests = [](const PassRow& row) { return !row.assumed.empty(); };
   static const ReportColumns<PassRow> columns{
       {"part", {"sums"}, Quantity::name(), &PassRow::part},
       {"pass", {"pass"}, Quantity::name(), &PassRow::pass},
       {"kernels", {"kernels"}, Quantity::count(), &PassRow::kernels},
-      {"kernel_seconds", {"kernels", "take"}, microseconds, &PassRow::kernel_seconds},
-      {"host_seconds", {"host", "launches"}, microseconds, &PassRow::host_seconds},
+      {"kernel_seconds", {"kernel", "time"}, microseconds, &PassRow::kernel_seconds},
+      {"host_seconds", {"launch", "time"}, microseconds, &PassRow::host_seconds},
       analysis::marked<PassRow>(
           {"seconds", {"time"}, microseconds, [](const PassRow& row) { return row.seconds(); }},
           rests),
@@ -123,7 +130,7 @@ std::string size_text(const ModelSize& size) {
       size.flops_per_token / 1e9, size.sequence, size.full_attention_flops_per_token / 1e9);
 }
 
-std::string notes_text(const std::vector<std::string>& notes) {
+std::string model_notes_text(const std::vector<std::string>& notes) {
   std::string text;
   for (const std::string& note : notes)
     text += fmt::format("note: {}\n", analysis::printable(note));
@@ -135,9 +142,9 @@ std::string times_text(const ModelReport& report) {
   std::vector<PassRow> sums;
   for (const PartTimes& part : report.times) {
     if (part.is_layer)
-      text +=
-          fmt::format("\n{} on {}, without collectives\n\n{}", part.part,
-                      analysis::printable(report.gpu), table_text(kernel_columns(), part.kernels));
+      text += fmt::format("\n{} on {}, without collectives\n\n{}", part.part,
+                          analysis::printable(report.gpu),
+                          table_text(kernel_row_columns(), part.kernels));
     sums.insert(sums.end(), part.passes.begin(), part.passes.end());
   }
   text += '\n' + table_text(pass_columns(), sums);
@@ -153,7 +160,7 @@ std::string models_text(std::span<const ModelSize> models) {
 Json models_json(std::span<const ModelSize> models) { return json_rows(size_columns(), models); }
 
 std::string model_text(const ModelReport& report) {
-  return size_text(report.size) + notes_text(report.notes) +
+  return size_text(report.size) + model_notes_text(report.notes) +
          fmt::format("\non one GPU, {}\n\n", report.layout) +
          table_text(part_columns(), report.parts) + (report.gpu.empty() ? "" : times_text(report));
 }
@@ -170,7 +177,7 @@ Json model_json(const ModelReport& report) {
   json["times"] = Json::array();
   for (const PartTimes& part : report.times)
     json["times"].push_back({{"part", part.part},
-                             {"kernels", json_rows(kernel_columns(), part.kernels)},
+                             {"kernels", json_rows(kernel_row_columns(), part.kernels)},
                              {"passes", json_rows(pass_columns(), part.passes)}});
   json["assumed"] = report.assumed;
   return json;

@@ -10,18 +10,19 @@
 
 namespace pipewright::cli {
 
-// What was asked of one model.
+// Figures of one model.
 struct ModelReport {
   ModelSize size;
-  std::vector<std::string> notes;  // of its file
+  std::vector<std::string> notes;  // notes on its file
   std::string layout;              // "tp 2, sp, microbatches of 1 x 8192 tokens, bf16"
   std::string precision;
   workload::Sizes sizes;
   std::vector<PartBytes> parts;
-  std::string gpu;        // empty: none, so that nothing has a time
-  double peak_flops = 0;  // of it, in this precision
+  std::string gpu;        // empty: no GPU, and no times
+  double peak_flops = 0;  // peak of the GPU in this precision
   std::vector<PartTimes> times;
-  std::vector<std::string> assumed;  // keys of the GPU's file on which these rest
+  std::vector<std::string>
+      assumed;  // keys of the GPU's file that the times use and that have no source
 };
 
 std::string models_text(std::span<const ModelSize> models);

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,7 +11,6 @@
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/tree_json.hpp"
-#include "sim/jobs/export.hpp"
 #include "sim/jobs/job.hpp"
 
 namespace pipewright::cli {
@@ -25,13 +23,12 @@ Json json_of(const std::vector<jobs::Note>& notes) {
   return list;
 }
 
-jobs::Framework framework_of(std::string_view name) {
-  const auto known = std::ranges::find(jobs::framework_names, name);
-  if (known == jobs::framework_names.end() || name == "mlperf")
-    throw config::Error(fmt::format(
-        "no framework is called '{}'; there are megatron, bridge, nemo, torchtitan and deepspeed",
-        name));
-  return static_cast<jobs::Framework>(known - jobs::framework_names.begin());
+const jobs::Framework& framework_of(std::string_view name) {
+  const jobs::Framework* const framework = jobs::find_writable_framework(name);
+  if (framework == nullptr)
+    throw config::Error(fmt::format("no framework is called '{}'; there are {}", name,
+                                    jobs::writable_frameworks()));
+  return *framework;
 }
 
 }  // namespace
@@ -40,7 +37,7 @@ Json answer_import(Message& asked, const Connection&) {
   JobFiles files = job_files(asked.json.at("words").get<std::vector<std::string>>());
   if (asked.json.contains("gpus")) files.words.gpus = asked.json["gpus"].get<std::uint64_t>();
   const jobs::Job job = jobs::import_job(files.files, files.words);
-  return {{"framework", jobs::framework_names.at(static_cast<std::size_t>(job.framework))},
+  return {{"framework", job.framework},
           {"name", job.name},
           {"scenario", config::tree_to_json(job.tree)},
           {"yaml", jobs::commented_yaml(job)},

@@ -33,8 +33,9 @@ po::options_description visible_options() {
   add_failure_words(options);
   add("output,o", several_words("FILE..")->composing(), "write .html .svg .png .pdf .json or .csv");
   add("launch", several_words("F..")->composing(),
-      "print what starts it with megatron, bridge, nemo, torchtitan or deepspeed; F:FILE writes "
-      "it");
+      fmt::format("print the launch of it for a framework ({}); F:FILE writes it",
+                  jobs::writable_frameworks())
+          .c_str());
   add("repeat", several_words("N"), "run with so many seeds and print the median and a 90 % band");
   add("require-fit", "exit with status 3 where a device holds more memory than it has");
   add("tokens", several_words("N"), "days, GPU-hours and energy of so many, such as 300B");

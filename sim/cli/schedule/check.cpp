@@ -31,44 +31,46 @@ using schedules::ReceiveWait;
 using schedules::Schedule;
 using schedules::TorchFile;
 
-// What one order of receives costs.
-struct Finding {
+// Cost of one order of receives.
+struct ReceiveCost {
   std::string_view receives;
   schedules::ReceiveTiming ordered;
-  double best = 0;                      // makespan where each pass waits for its own tensor alone
-  std::optional<schedules::Swap> swap;  // NCCL would swap tensors
+  double best = 0;                      // makespan if each pass waits only for its own tensor
+  std::optional<schedules::Swap> swap;  // tensors that NCCL would swap
 
   double lost() const { return ordered.makespan - best; }
 };
 
-// What times are counted in. Where none are given, F, I and W take a cell of every stage, B two.
+// Unit of times. Without times of passes it is the cell: F, I and W take one cell of a stage, and B
+// takes two.
 enum class TimeUnit { cell, second };
 
 struct CheckReport {
   std::string path;
   schedules::TorchFile file;
   TimeUnit unit = TimeUnit::cell;
-  std::vector<Finding> findings;
+  std::vector<ReceiveCost> costs;
 };
 
-po::options_description check_options() {
+po::options_description schedule_check_options() {
   po::options_description options("options of 'check'", 100);
   auto add = options.add_options();
   add("legacy", "the file is of 2024: B is the input gradient, BW the full backward");
   add("forward-times,f", several_words("X.."),
-      "time of F: one, one per device, or one per stage (1 per stage)");
+      "time of F: one value, one per device, or one per stage (1 per stage)");
   add("input-grad-times", several_words("X.."), "time of I, likewise (1)");
   add("weight-grad-times", several_words("X.."), "time of W, likewise (1)");
-  add("backward-times", several_words("X.."), "or time of B, where nothing is split (2)");
+  add("backward-times", several_words("X.."), "time of B, if backward passes are not split (2)");
   add("p2p-time", one_word("X"), "time of a transfer (0)");
   add("queue", po::value<std::string>()->default_value("rank")->value_name("rank|pair"),
-      "receives that complete in order: all of a rank, or those from one rank to another");
-  add("json", "print the findings as JSON and nothing else");
+      "receives that complete in order: all receives of a rank, or only those from the same rank");
+  add("json", "print only JSON");
   return options;
 }
 
-std::optional<config::PassTimes> times_option(const po::variables_map& given, const char* option) {
-  const std::vector<std::string> words = values(given, option);
+std::optional<config::PassTimes> times_option(const po::variables_map& options,
+                                              const char* option) {
+  const std::vector<std::string> words = values(options, option);
   if (words.empty()) return std::nullopt;
   const std::string flag = std::string("--") + option;
   const config::Value list =
@@ -76,55 +78,58 @@ std::optional<config::PassTimes> times_option(const po::variables_map& given, co
   return config::PassTimes{config::read_times({list, flag}, "a pass time"), {.source = flag}};
 }
 
-schedules::PassTimes pass_times(const po::variables_map& given, const Schedule& schedule) {
+schedules::PassTimes pass_times(const po::variables_map& options, const Schedule& schedule) {
   const config::PassTimes unit{std::vector<double>(schedule.stages(), 1.0), {}};
   config::Scenario scenario;
-  scenario.forward_times = times_option(given, "forward-times").value_or(unit);
-  scenario.backward_times = times_option(given, "backward-times");
-  const auto input = times_option(given, "input-grad-times");
-  const auto weight = times_option(given, "weight-grad-times");
+  scenario.forward_times = times_option(options, "forward-times").value_or(unit);
+  scenario.backward_times = times_option(options, "backward-times");
+  const auto input = times_option(options, "input-grad-times");
+  const auto weight = times_option(options, "weight-grad-times");
   if (scenario.backward_times && (input || weight))
-    throw UsageError("--backward-times, or --input-grad-times and --weight-grad-times, not both");
+    throw UsageError(
+        "--backward-times excludes --input-grad-times and --weight-grad-times; give one or the "
+        "other");
   scenario.input_grad_times = input.value_or(unit);
   scenario.weight_grad_times = weight.value_or(unit);
   return workload::pass_times(scenario, schedule);
 }
 
-TimeUnit unit_of(const po::variables_map& given) {
+TimeUnit unit_of(const po::variables_map& options) {
   for (const char* option :
        {"forward-times", "input-grad-times", "weight-grad-times", "backward-times"})
-    if (given.count(option) != 0) return TimeUnit::second;
+    if (options.count(option) != 0) return TimeUnit::second;
   return TimeUnit::cell;
 }
 
-double hop_time(const po::variables_map& given) {
-  if (given.count("p2p-time") == 0) return 0;
-  const std::string text = given["p2p-time"].as<std::string>();
+double hop_time(const po::variables_map& options) {
+  if (options.count("p2p-time") == 0) return 0;
+  const std::string text = options["p2p-time"].as<std::string>();
   const double hop =
       config::read_time({config::make_text(text, {}), "--p2p-time"}, "a transfer's time");
-  if (unit_of(given) == TimeUnit::cell && text.find_first_of("nmus") != std::string::npos)
+  if (unit_of(options) == TimeUnit::cell && text.find_first_of("nmus") != std::string::npos)
     throw UsageError(
-        fmt::format("--p2p-time is {}, and no times of passes are given, so that it counts cells; "
-                    "give a number alone, or --forward-times and so on too",
+        fmt::format("--p2p-time is {}, but without times of passes it counts cells; give a number "
+                    "without a unit, or add --forward-times and the other times",
                     text));
   return hop;
 }
 
-std::vector<Finding> find(const TorchFile& file, const po::variables_map& given) {
-  const schedules::PassTimes times = pass_times(given, file.schedule);
-  const double hop = hop_time(given);
-  const std::string queue = given["queue"].as<std::string>();
+std::vector<ReceiveCost> find_receive_costs(const TorchFile& file,
+                                            const po::variables_map& options) {
+  const schedules::PassTimes times = pass_times(options, file.schedule);
+  const double hop = hop_time(options);
+  const std::string queue = options["queue"].as<std::string>();
   if (queue != "rank" && queue != "pair")
-    throw UsageError(fmt::format("--queue is '{}'; there are rank and pair", queue));
+    throw UsageError(fmt::format("--queue is '{}'; allowed: rank, pair", queue));
   const auto judge = [&](std::string_view receives, const schedules::TorchRows& rows) {
     const auto timed = [&](schedules::ReceiveQueue order) {
       return schedules::time_receives(rows, file.schedule, times, hop, order);
     };
     const double best = timed(schedules::ReceiveQueue::none).makespan;
-    return Finding{receives,
-                   timed(queue == "pair" ? schedules::ReceiveQueue::of_pair
-                                         : schedules::ReceiveQueue::of_rank),
-                   best, schedules::first_swap(rows, file.schedule.routes)};
+    return ReceiveCost{receives,
+                       timed(queue == "pair" ? schedules::ReceiveQueue::of_pair
+                                             : schedules::ReceiveQueue::of_rank),
+                       best, schedules::first_swap(rows, file.schedule.routes)};
   };
   if (file.form == schedules::TorchForm::compute_comms) return {judge("as in the file", file.rows)};
   return {
@@ -133,14 +138,14 @@ std::vector<Finding> find(const TorchFile& file, const po::variables_map& given)
       judge("deferred as by defer_pp_recv", schedules::lower(file.schedule, Receives::deferred))};
 }
 
-CheckReport judge(const std::string& path, const po::variables_map& given) {
+CheckReport judge(const std::string& path, const po::variables_map& options) {
   CheckReport report{.path = path,
-                     .file = workload::read_torch_file(path, given.count("legacy") != 0),
-                     .unit = unit_of(given),
-                     .findings = {}};
+                     .file = workload::read_torch_file(path, options.count("legacy") != 0),
+                     .unit = unit_of(options),
+                     .costs = {}};
   report.file.schedule.name = path;  // in messages
   schedules::check_pair_order(report.file.rows, report.file.schedule.routes, path);
-  report.findings = find(report.file, given);
+  report.costs = find_receive_costs(report.file, options);
   return report;
 }
 
@@ -155,12 +160,12 @@ std::vector<std::vector<std::uint32_t>> stages_by_rank(const Schedule& schedule)
   return ranks;
 }
 
-std::string time_text(double time, TimeUnit unit) {
+std::string receive_time_text(double time, TimeUnit unit) {
   if (unit == TimeUnit::second) return analysis::format_seconds(time);
   return fmt::format("{:.6g} {}", time, time == 1 ? "cell" : "cells");
 }
 
-void print(const Json& json) {
+void print_document(const Json& json) {
   fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
@@ -182,15 +187,15 @@ Json json(const std::optional<schedules::Swap>& swap) {
           {"receive", to_string(swap->receive)}};
 }
 
-Json json(const Finding& finding) {
+Json json(const ReceiveCost& cost) {
   Json waits = Json::array();
-  for (const ReceiveWait& wait : finding.ordered.waits) waits.push_back(json(wait));
-  return {{"receives", finding.receives},  {"makespan", finding.ordered.makespan},
-          {"best_makespan", finding.best}, {"lost", finding.lost()},
-          {"swap", json(finding.swap)},    {"waits", std::move(waits)}};
+  for (const ReceiveWait& wait : cost.ordered.waits) waits.push_back(json(wait));
+  return {{"receives", cost.receives},  {"makespan", cost.ordered.makespan},
+          {"best_makespan", cost.best}, {"lost", cost.lost()},
+          {"swap", json(cost.swap)},    {"waits", std::move(waits)}};
 }
 
-void print_text(const CheckReport& report) {
+void print_check_text(const CheckReport& report) {
   const Schedule& schedule = report.file.schedule;
   fmt::print("{}: {}, {}, {} ({} a rank), {}, {}\n", report.path, name(report.file.form),
              counted(schedule.devices, "rank", "ranks"),
@@ -202,20 +207,20 @@ void print_text(const CheckReport& report) {
     fmt::print("rank {} holds stage{} {}\n", rank, ranks[rank].size() == 1 ? "" : "s",
                fmt::join(ranks[rank], " "));
   fmt::print(
-      "sound: every stage runs every microbatch once and in order, and no rank waits for "
-      "ever\n");
+      "sound: every stage runs every microbatch once and in order, and no rank waits "
+      "forever\n");
   for (const std::string& note : notes_on(schedule)) fmt::print("{}\n", note);
   if (report.unit == TimeUnit::cell)
-    fmt::print("times in units, as none are given: F = I = W = 1 cell a stage, B = 2 cells\n");
+    fmt::print("times are in cells: F = I = W = 1 cell of a stage, B = 2 cells\n");
   constexpr std::size_t most_waits = 10;
-  const auto shown = [&](double time) { return time_text(time, report.unit); };
-  for (const Finding& finding : report.findings) {
-    const std::vector<ReceiveWait>& waits = finding.ordered.waits;
+  const auto shown = [&](double time) { return receive_time_text(time, report.unit); };
+  for (const ReceiveCost& cost : report.costs) {
+    const std::vector<ReceiveWait>& waits = cost.ordered.waits;
     fmt::print(
-        "receives {}: {} lost: makespan {}, and {} if each pass waited for its own tensor alone"
+        "receives {}: {} lost: makespan {}; {} if each pass waited only for its own tensor"
         "{}\n",
-        finding.receives, shown(finding.lost()), shown(finding.ordered.makespan),
-        shown(finding.best), finding.swap ? "; warning: " + describe(*finding.swap) : "");
+        cost.receives, shown(cost.lost()), shown(cost.ordered.makespan), shown(cost.best),
+        cost.swap ? "; warning: " + describe(*cost.swap) : "");
     for (const ReceiveWait& wait : std::span(waits).first(std::min(waits.size(), most_waits))) {
       const std::string behind = to_string(wait.behind);
       fmt::print(
@@ -229,25 +234,25 @@ void print_text(const CheckReport& report) {
   }
 }
 
-void print_json(const CheckReport& report) {
+void print_check_json(const CheckReport& report) {
   const Schedule& schedule = report.file.schedule;
   Json orders = Json::array();
-  for (const Finding& finding : report.findings) orders.push_back(json(finding));
-  print({{"file", report.path},
-         {"form", name(report.file.form)},
-         {"ranks", schedule.devices},
-         {"stages", schedule.stages()},
-         {"chunks", schedule.chunks},
-         {"microbatches", schedule.microbatches},
-         {"passes", schedule.size()},
-         {"stages_of_rank", stages_by_rank(schedule)},
-         {"sound", true},
-         {"notes", notes_on(schedule)},
-         {"time_unit", report.unit == TimeUnit::cell ? "cell" : "s"},
-         {"orders", std::move(orders)}});
+  for (const ReceiveCost& cost : report.costs) orders.push_back(json(cost));
+  print_document({{"file", report.path},
+                  {"form", name(report.file.form)},
+                  {"ranks", schedule.devices},
+                  {"stages", schedule.stages()},
+                  {"chunks", schedule.chunks},
+                  {"microbatches", schedule.microbatches},
+                  {"passes", schedule.size()},
+                  {"stages_of_rank", stages_by_rank(schedule)},
+                  {"sound", true},
+                  {"notes", notes_on(schedule)},
+                  {"time_unit", report.unit == TimeUnit::cell ? "cell" : "s"},
+                  {"orders", std::move(orders)}});
 }
 
-// Where the fault is: at a cell of a rank's row, or where each rank that waits for ever stands.
+// Location of a fault: a cell of a rank's row, or the positions of the ranks that wait forever.
 Json place_of(const schedules::Error& unsound) {
   Json place;
   if (const auto* located = dynamic_cast<const schedules::LocatedError*>(&unsound)) {
@@ -264,50 +269,54 @@ Json place_of(const schedules::Error& unsound) {
 void print_unsound_json(const std::string& path, const schedules::Error& unsound) {
   Json json{{"file", path}, {"sound", false}, {"why", unsound.what()}};
   if (const Json place = place_of(unsound); !place.is_null()) json.update(place);
-  print(json);
+  print_document(json);
 }
 
-int print_help() {
+int print_schedule_check_help() {
   fmt::print(
       "usage: pipewright schedule check FILE.csv [OPTIONS]\n"
       "\n"
-      "Reads a schedule file of PyTorch, says what is wrong with it, by row and column, and then "
-      "what\n"
-      "PyTorch does not see: ranks that wait for one another for ever, and what the order of "
-      "receives\n"
-      "costs.\n"
+      "Checks a schedule file of PyTorch. Errors are located by row and column. The check also "
+      "finds what\n"
+      "PyTorch does not detect: ranks that wait for each other forever, and the cost of the order "
+      "of\n"
+      "receives.\n"
       "\n"
       "  pipewright schedule check 1f1b.csv --p2p-time 0.1\n"
       "\n"
-      "Its model: a rank posts sends and receives as it comes to them and goes on; a transfer "
-      "takes\n"
-      "--p2p-time from when both ends are posted; receives of one queue complete in the order "
+      "The model: a rank posts sends and receives in its order and does not wait for them; a "
+      "transfer\n"
+      "takes --p2p-time after both ends are posted; receives of a queue complete in the order "
       "posted;\n"
-      "collectives take no time. F = I = W = 1 and B = 2 cells a stage, where no times are given; "
-      "else\n"
-      "so many seconds, where one is not. Transfers must match in order, as NCCL's do. A file of\n"
-      "passes alone is lowered as PyTorch does it, with each receive just before its pass, and as\n"
-      "PyTorch's defer_pp_recv does it.\n"
-      "Exit status 2 if unsound.\n"
+      "collectives take no time. Without times of passes, F = I = W = 1 and B = 2 cells of a "
+      "stage; with\n"
+      "any of them, times are in seconds. Transfers must match in order, as in NCCL. A file "
+      "without\n"
+      "transfers is lowered in three ways: as PyTorch does, with each receive just before its "
+      "pass, "
+      "and\n"
+      "as PyTorch's defer_pp_recv does.\n"
+      "The exit status is 2 if the schedule is unsound.\n"
       "\n{}",
-      describe(check_options()));
+      describe(schedule_check_options()));
   return exit_ok;
 }
 
 }  // namespace
 
 int check_schedule(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, check_options(), "file");
-  if (given.count("help") != 0) return print_help();
-  const std::vector<std::string> files = values(given, "file");
-  if (files.size() != 1) throw UsageError("schedule check: one schedule file of PyTorch (.csv)");
-  const bool is_json = given.count("json") != 0;
+  const po::variables_map options = parse(arguments, schedule_check_options(), "file");
+  if (options.count("help") != 0) return print_schedule_check_help();
+  const std::vector<std::string> files = values(options, "file");
+  if (files.size() != 1)
+    throw UsageError("schedule check takes one schedule file of PyTorch (.csv)");
+  const bool is_json = options.count("json") != 0;
   try {
-    const CheckReport report = judge(files.front(), given);
+    const CheckReport report = judge(files.front(), options);
     if (is_json)
-      print_json(report);
+      print_check_json(report);
     else
-      print_text(report);
+      print_check_text(report);
     return exit_ok;
   } catch (const workload::CannotRead&) {
     throw;

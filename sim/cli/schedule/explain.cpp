@@ -25,12 +25,13 @@ po::options_description explain_options() {
   add("num-stages,s", one_word("N")->default_value("4"), "devices of the pipeline");
   add("num-batches,b", one_word("N")->default_value("8"), "microbatches of an iteration");
   add_choices(options);
-  add("columns", one_word("N")->default_value(default_columns), "wider pictures go on below");
+  add("columns", one_word("N")->default_value(default_columns),
+      "width of the pictures; wider ones continue below");
   return options;
 }
 
-void explain(const schedules::BuildingBlock& block, std::uint32_t microbatches, bool with_reorder,
-             std::size_t columns) {
+void draw_steps(const schedules::BuildingBlock& block, std::uint32_t microbatches,
+                bool with_reorder, std::size_t columns) {
   fmt::print("{}: {} x {}", block.name, schedules::counted(block.devices, "device", "devices"),
              schedules::counted_microbatches(microbatches));
   if (const std::uint32_t chunks = block.routes.stages() / block.devices; chunks > 1)
@@ -45,11 +46,11 @@ void explain(const schedules::BuildingBlock& block, std::uint32_t microbatches, 
                                      : fmt::format("{} microbatches", block.microbatches),
              block.interval, draw_text(block, columns));
   const schedules::Grid repeated = schedules::repeat(block, microbatches);
-  fmt::print("\n2. repeated: block after block, and no two passes meet in a cell\n{}",
+  fmt::print("\n2. repeated: block after block, without two passes in a cell\n{}",
              draw_text(repeated, block.interval, columns));
   const schedules::Grid squeezed = schedules::squeeze(repeated);
   constexpr std::int64_t ruler = 10;
-  fmt::print("\n3. squeezed: idle cells are taken out, each device's order stays\n{}",
+  fmt::print("\n3. squeezed: idle cells are removed, each device keeps its order\n{}",
              draw_text(squeezed, ruler, columns));
   if (!with_reorder) return;
   const schedules::Grid reordered =
@@ -66,12 +67,12 @@ schedules::BuildingBlock block_of(std::string_view name, const schedules::Parame
     built.push_back(entry.name);
   }
   throw UsageError(
-      fmt::format("schedule explain: {} follows a rule, and no building block; there are {}, and "
-                  "building blocks in files (.yaml)",
+      fmt::format("schedule explain: {} follows a rule, not a building block; allowed: {}, and "
+                  "files of building blocks (.yaml)",
                   name, fmt::join(built, ", ")));
 }
 
-int print_help() {
+int print_explain_help() {
   fmt::print(
       "usage: pipewright schedule explain NAME|FILE.yaml [OPTIONS]\n"
       "\n"
@@ -88,24 +89,25 @@ int print_help() {
 }  // namespace
 
 int explain_schedule(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, explain_options(), "name");
-  if (given.count("help") != 0) return print_help();
-  const std::vector<std::string> names = values(given, "name");
+  const po::variables_map options = parse(arguments, explain_options(), "name");
+  if (options.count("help") != 0) return print_explain_help();
+  const std::vector<std::string> names = values(options, "name");
   if (names.size() != 1)
-    throw UsageError("schedule explain: one schedule's name, or a building block's file (.yaml)");
+    throw UsageError(
+        "schedule explain takes the name of a schedule, or the file of a building block (.yaml)");
   const std::string& name = names.front();
-  const std::uint32_t devices = read_count(given, "num-stages");
-  const std::uint32_t microbatches = read_count(given, "num-batches");
-  const std::size_t columns = read_count(given, "columns");
+  const std::uint32_t devices = read_count(options, "num-stages");
+  const std::uint32_t microbatches = read_count(options, "num-batches");
+  const std::size_t columns = read_count(options, "columns");
   switch (config::schedule_source(name)) {
     case config::ScheduleSource::torch_file:
       throw UsageError(
-          fmt::format("schedule explain: '{}' is an order of passes, and no building "
-                      "block; 'schedule show' draws it",
+          fmt::format("schedule explain: '{}' is an order of passes, not a building block; "
+                      "'schedule show' draws it",
                       name));
     case config::ScheduleSource::building_block: {
       const config::BuildingBlock file = config::read_building_block_file(name);
-      explain(workload::to_block(file, devices), microbatches, file.reorder, columns);
+      draw_steps(workload::to_block(file, devices), microbatches, file.reorder, columns);
       return exit_ok;
     }
     case config::ScheduleSource::search:
@@ -113,9 +115,9 @@ int explain_schedule(const Arguments& arguments) {
       break;
   }
   schedules::Parameters parameters{.devices = devices, .microbatches = microbatches};
-  read_choices(given, parameters);
-  schedules::make_schedule(name, parameters);  // or says what is wrong with them
-  explain(block_of(name, parameters), microbatches, true, columns);
+  read_choices(options, parameters);
+  schedules::make_schedule(name, parameters);  // throws for invalid parameters
+  draw_steps(block_of(name, parameters), microbatches, true, columns);
   return exit_ok;
 }
 

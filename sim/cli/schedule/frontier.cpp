@@ -22,19 +22,19 @@ namespace {
 using analysis::Summary;
 using schedules::Objective;
 
-constexpr std::size_t most_points = 40;  // unless the user names a step
-constexpr std::size_t most_named_points = 1000;
+constexpr std::size_t max_points = 40;  // without a step in --memory-limits
+constexpr std::size_t max_requested_points = 1000;
 
 po::options_description frontier_options() {
   po::options_description options("options of 'frontier'", 100);
   add_search_options(options);
-  options.add_options()(
-      "memory-limits", one_word("A:B[:STEP]"),
-      "in microbatches or bytes (\"20 GiB:40 GiB:1 GiB\"); from the least to twice 1F1B's");
+  options.add_options()("memory-limits", one_word("A:B[:STEP]"),
+                        "range in microbatches or bytes (\"20 GiB:40 GiB:1 GiB\"); default: the "
+                        "least limit to twice 1F1B's");
   return options;
 }
 
-std::vector<std::string> split(const std::string& text) {
+std::vector<std::string> split_at_colons(const std::string& text) {
   std::vector<std::string> parts(1);
   for (const char c : text)
     if (c == ':')
@@ -44,62 +44,67 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
-// Half a microbatch of the device where that is most, or as many of those as leave few points.
+// Half a microbatch of the device with the largest activations, or the multiple of it that gives at
+// most `max_points` points.
 double default_step(const config::Scenario& scenario, const WrittenLimit& unit, double span) {
   double step = 0.5;
   if (unit.in_bytes()) {
-    std::uint64_t most = 1;
+    std::uint64_t largest = 1;
     for (const std::uint64_t bytes : scenario.activation.per_microbatch.values)
-      most = std::max(most, bytes);
-    step = static_cast<double>(most) / 2 / unit.factor;
+      largest = std::max(largest, bytes);
+    step = static_cast<double>(largest) / 2 / unit.factor;
   }
   const auto steps = span / step;
-  return step * std::max(1.0, std::ceil(steps / static_cast<double>(most_points - 1) - 1e-9));
+  return step * std::max(1.0, std::ceil(steps / static_cast<double>(max_points - 1) - 1e-9));
 }
 
-// Without a step also where the catalog's schedules have their peaks, so that none of them lies
-// below the line.
-std::vector<WrittenLimit> limits_of(const po::variables_map& given,
+// Memory limits to search within. Without a step in --memory-limits they include the peaks of the
+// catalog's schedules, so that no schedule lies below the frontier.
+std::vector<WrittenLimit> limits_of(const po::variables_map& options,
                                     const config::Scenario& scenario,
                                     const std::vector<CatalogRun>& catalog) {
   constexpr const char* option = "--memory-limits";
   WrittenLimit from = least_written(scenario, {});
   WrittenLimit to = from.with(2.0 * scenario.devices.value);
   std::optional<double> step;
-  if (given.count("memory-limits") != 0) {
-    const std::vector<std::string> parts = split(given["memory-limits"].as<std::string>());
+  if (options.count("memory-limits") != 0) {
+    const std::vector<std::string> parts =
+        split_at_colons(options["memory-limits"].as<std::string>());
     if (parts.size() != 2 && parts.size() != 3)
       throw UsageError(fmt::format("{} takes A:B or A:B:STEP, such as 2:16 or 2:16:0.5", option));
     from = read_limit(parts[0], option);
     to = read_limit(parts[1], option);
-    if (to.in_bytes() != from.in_bytes() || to.limit.value < from.limit.value)
-      throw UsageError(
-          fmt::format("{}: {} is not above {}", option, to_string(to), to_string(from)));
+    if (to.in_bytes() != from.in_bytes())
+      throw UsageError(fmt::format("{}: {} and {} have different units", option, to_string(from),
+                                   to_string(to)));
+    if (to.limit.value < from.limit.value)
+      throw UsageError(fmt::format("{}: the end {} is below the start {}", option, to_string(to),
+                                   to_string(from)));
     if (parts.size() == 3) {
-      const WrittenLimit by = read_limit(parts[2], option);
-      if (by.in_bytes() != from.in_bytes())
-        throw UsageError(fmt::format("{}: the step is {}, and the limits are not in that unit",
-                                     option, to_string(by)));
-      step = by.limit.value / from.factor;
+      const WrittenLimit step_limit = read_limit(parts[2], option);
+      if (step_limit.in_bytes() != from.in_bytes())
+        throw UsageError(fmt::format("{}: the step {} has another unit than the limits", option,
+                                     to_string(step_limit)));
+      step = step_limit.limit.value / from.factor;
     }
   }
   check_limit(scenario, from);
   const double span = to.limit.value / from.factor - from.value();
-  const double by = step ? *step : default_step(scenario, from, span);
-  const double count = std::floor(span / by + 1e-9) + 1;
-  if (count > static_cast<double>(most_named_points))
-    throw UsageError(fmt::format("{}: {:.0f} limits are more than the {} that are supported",
-                                 option, count, most_named_points));
+  const double spacing = step ? *step : default_step(scenario, from, span);
+  const double count = std::floor(span / spacing + 1e-9) + 1;
+  if (count > static_cast<double>(max_requested_points))
+    throw UsageError(fmt::format("{}: {:.0f} limits; at most {} are supported", option, count,
+                                 max_requested_points));
   std::vector<WrittenLimit> limits;
-  for (double i = 0; i < count; ++i) limits.push_back(from.with(from.value() + i * by));
+  for (double i = 0; i < count; ++i) limits.push_back(from.with(from.value() + i * spacing));
   if (step) return limits;
   const auto value = [](const WrittenLimit& limit) { return limit.limit.value; };
   for (const CatalogRun& run : catalog) {
     const WrittenLimit peak = held_by(run.summary, from);
     if (value(peak) <= value(from) || value(peak) >= value(to)) continue;
-    // Instead of one that is next to it.
-    std::erase_if(limits, [&](const WrittenLimit& other) {
-      return std::abs(other.value() - peak.value()) < by / 4 && value(other) > value(from);
+    // The peak replaces a limit close to it.
+    std::erase_if(limits, [&](const WrittenLimit& limit) {
+      return std::abs(limit.value() - peak.value()) < spacing / 4 && value(limit) > value(from);
     });
     limits.push_back(peak);
   }
@@ -144,27 +149,28 @@ std::vector<Output> frontier_outputs(const SearchSettings& settings) {
   std::vector<Output> outputs = parse_outputs(settings.outputs);
   for (const Output& output : outputs)
     if (output.kind == OutputKind::html || output.kind == OutputKind::json)
-      throw UsageError(fmt::format("{}: a frontier is written as .csv (table), .svg, .png or .pdf",
-                                   output.file.string()));
+      throw UsageError(fmt::format(
+          "{}: cannot write a frontier in this format; allowed: .csv (table), .svg, .png, .pdf",
+          output.file.string()));
   return outputs;
 }
 
-int print_help() {
+int print_frontier_help() {
   fmt::print(
       "usage: pipewright schedule frontier [SCENARIO] [OPTIONS]\n"
       "\n"
-      "What giving up memory costs: searches within one memory limit after the other, as "
-      "'pipewright\n"
-      "schedule search' does. What was found within a limit stands for all above it.\n"
+      "Trades memory for time: searches as 'pipewright schedule search' does, within one memory "
+      "limit\n"
+      "after another. A schedule found within a limit also counts for higher limits.\n"
       "\n"
       "  pipewright schedule frontier -s 8 -b 64 -f 1 --input-grad-times 1 --weight-grad-times 1\n"
       "      --memory-limits 4:16 -o frontier.svg\n"
       "  pipewright schedule frontier platforms/scenarios/gpt-6b-a100.yaml\n"
       "      --memory-limits '24 GiB:60 GiB' -o gpt.png gpt.csv\n"
       "\n"
-      "The picture (.svg .png .pdf) and the table (.csv) have the catalog's schedules too, each at "
-      "its\n"
-      "own peak. Ctrl-C gives the limits so far.\n"
+      "The picture (.svg .png .pdf) and the table (.csv) include the catalog's schedules, each at "
+      "its own\n"
+      "peak. Ctrl-C stops the search and prints the limits so far.\n"
       "\n{}",
       describe(frontier_options()));
   return exit_ok;
@@ -173,14 +179,14 @@ int print_help() {
 }  // namespace
 
 int frontier_schedule(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, frontier_options(), "scenario");
-  if (given.count("help") != 0) return print_help();
-  const SearchSettings settings = read_search_settings(given);
+  const po::variables_map options = parse(arguments, frontier_options(), "scenario");
+  if (options.count("help") != 0) return print_frontier_help();
+  const SearchSettings settings = read_search_settings(options);
   const std::vector<Output> outputs = frontier_outputs(settings);
   check_files(settings.read, settings.outputs);
   const Uncontended uncontended(settings.scenario);
   std::vector<CatalogRun> catalog = searchable(run_catalog(uncontended));
-  const std::vector<WrittenLimit> limits = limits_of(given, uncontended.scenario(), catalog);
+  const std::vector<WrittenLimit> limits = limits_of(options, uncontended.scenario(), catalog);
 
   const Frontier frontier{settings.objective, trace_frontier(settings, uncontended, limits),
                           std::move(catalog)};
@@ -195,13 +201,13 @@ int frontier_schedule(const Arguments& arguments) {
     fmt::print("{}", json(frontier));
     return status;
   }
-  fmt::print("the least {} for {} within each memory limit{}\n\n{}", describe(settings.objective),
+  fmt::print("least {} for {} within each memory limit{}\n\n{}", describe(settings.objective),
              sizes(uncontended.scenario()),
              interrupted() ? " (interrupted: the limits so far)" : "", table(frontier));
   CatalogTable named(settings.objective);
   for (const CatalogRun& run : frontier.catalog)
     named.add(std::string(run.entry->name), run.summary);
-  fmt::print("\nthe catalog's schedules, each at its own peak:\n\n{}", named.text());
+  fmt::print("\nschedules of the catalog, each at its own peak:\n\n{}", named.text());
   for (const auto& file : settings.outputs) fmt::print("wrote {}\n", file.string());
   return status;
 }

@@ -19,14 +19,14 @@ namespace {
 using analysis::Summary;
 using schedules::Objective;
 
-// The part of a time in which the average device is idle.
+// Share of `seconds` in which the average device is idle.
 double bubble_ratio(const Summary& run, double seconds) {
   double busy = 0;
   for (const analysis::DeviceSummary& device : run.devices) busy += device.busy_s;
   return std::max(0.0, 1 - busy / (static_cast<double>(run.devices.size()) * seconds));
 }
 
-// One dot may have several names.
+// Adds a named point, or the name to a point at the same place.
 void add_name(std::vector<analysis::NamedPoint>& points, std::string_view name, double memory,
               double bubble) {
   constexpr double rounding = 1e-9;
@@ -115,7 +115,7 @@ void draw(const Frontier& frontier, const config::Scenario& scenario, const Outp
                     .lower_bound = bubble_ratio(point.summary, point.lower_bound),
                     .label = ""});
   std::vector<analysis::NamedPoint> named;
-  std::vector<std::string_view> beyond;  // these would squeeze all the others together
+  std::vector<std::string_view> beyond;  // schedules far outside the range of the limits
   for (const CatalogRun& run : catalog) {
     const double held = held_by(run.summary, unit).value();
     const double bubble = bubble_ratio(run.summary, seconds(run.summary));

@@ -9,12 +9,12 @@
 
 namespace pipewright::cli {
 
-// The best that is known within one memory limit.
+// Best schedule found within one memory limit.
 struct FrontierStep {
   WrittenLimit limit;
-  schedules::SearchResult result;  // perhaps of a lower limit
+  schedules::SearchResult result;  // may come from a lower limit
   analysis::Summary summary;
-  double lower_bound = 0;  // of this limit, in seconds
+  double lower_bound = 0;  // bound for this limit, in seconds
 
   double gap_for(schedules::Objective objective) const {
     return gap(value_of(result, objective), lower_bound);
@@ -24,13 +24,13 @@ struct FrontierStep {
 struct Frontier {
   schedules::Objective objective = schedules::Objective::makespan;
   std::vector<FrontierStep> steps;  // at least one; limits ascend
-  std::vector<CatalogRun> catalog;  // schedules of the kind that the search looks at
+  std::vector<CatalogRun> catalog;  // schedules of the kind that a search finds
 };
 
-std::string table(const Frontier& frontier);  // of the steps, for a terminal
-std::string csv(const Frontier& frontier);    // a row a step, and then one a schedule
-std::string json(const Frontier& frontier);   // the steps' runs
-// As .svg, .png or .pdf.
+std::string table(const Frontier& frontier);  // table of the steps, for a terminal
+std::string csv(const Frontier& frontier);    // one row per step, then one per schedule
+std::string json(const Frontier& frontier);   // runs of the steps
+// Draws the frontier as .svg, .png or .pdf.
 void draw(const Frontier& frontier, const config::Scenario& scenario, const Output& output);
 
 }  // namespace pipewright::cli

@@ -17,12 +17,11 @@ namespace {
 po::options_description list_options() {
   po::options_description options("options of 'list'", 100);
   add_scenario_options(options, split_pass_keys);
-  options.add_options()("markdown", "the table as Markdown")(
-      "json", "print all of it as JSON and nothing else");
+  options.add_options()("markdown", "print the table as Markdown")("json", "print only JSON");
   return options;
 }
 
-std::string options_of(const schedules::Entry& entry) {
+std::string options_taken_by(const schedules::Entry& entry) {
   std::vector<std::string_view> options;
   for (const schedules::ChoiceInfo& info : schedules::choices)
     if (entry.takes(info.choice)) options.push_back(info.flag);
@@ -35,14 +34,14 @@ void print_names() {
     width = std::max(width, entry.name.size());
   for (const schedules::Entry& entry : schedules::catalog()) {
     fmt::print("{:<{}}  {}\n", entry.name, width, entry.help);
-    if (const std::string options = options_of(entry); !options.empty())
+    if (const std::string options = options_taken_by(entry); !options.empty())
       fmt::print("{:<{}}    takes {}\n", "", width, options);
   }
 }
 
-// One pass of unit time each, unless other times are given.
-config::Value tree_with_times(const po::variables_map& given) {
-  return scenario_tree(given, [](config::Value& tree) {
+// The scenario, with a time of 1 s for each pass whose time is not set.
+config::Value tree_with_times(const po::variables_map& options) {
+  return scenario_tree(options, [](config::Value& tree) {
     const auto set = [&](const char* key) {
       if (config::find(tree, key) == nullptr)
         config::set_key(tree, key, config::make_text("1", {}));
@@ -54,25 +53,25 @@ config::Value tree_with_times(const po::variables_map& given) {
   });
 }
 
-struct Columns {
+struct ListColumns {
   std::vector<std::string> names, ratios, bubbles, in_flight, sources;
 };
 
-Columns columns_of(const std::vector<CatalogRun>& runs, const analysis::ColumnScale& bubble) {
-  Columns columns;
+ListColumns list_columns(const std::vector<CatalogRun>& runs, const analysis::ColumnScale& bubble) {
+  ListColumns columns;
   for (const CatalogRun& run : runs) {
-    const bool can = run.why_not.empty();
+    const bool is_possible = run.why_not.empty();
     columns.names.emplace_back(run.entry->name);
     columns.ratios.push_back(
-        can ? fmt::format("{:.1f}", 100 * std::max(0.0, run.summary.bubble_ratio)) : "-");
-    columns.bubbles.push_back(can ? bubble(run.summary.span_bubble_s) : "-");
-    columns.in_flight.push_back(can ? analysis::in_flight_text(run.summary) : "-");
+        is_possible ? fmt::format("{:.1f}", 100 * std::max(0.0, run.summary.bubble_ratio)) : "-");
+    columns.bubbles.push_back(is_possible ? bubble(run.summary.span_bubble_s) : "-");
+    columns.in_flight.push_back(is_possible ? analysis::in_flight_text(run.summary) : "-");
     columns.sources.emplace_back(run.entry->source);
   }
   return columns;
 }
 
-void print_markdown(const Columns& columns, const std::string& unit) {
+void print_list_markdown(const ListColumns& columns, const std::string& unit) {
   fmt::print("| schedule | bubble ratio (%) | span bubble ({}) | in flight | source |\n", unit);
   fmt::print("|---|---:|---:|---:|---|\n");
   for (std::size_t row = 0; row < columns.names.size(); ++row)
@@ -80,7 +79,7 @@ void print_markdown(const Columns& columns, const std::string& unit) {
                columns.bubbles[row], columns.in_flight[row], columns.sources[row]);
 }
 
-void print_table(Columns columns, const std::string& unit) {
+void print_list_table(ListColumns columns, const std::string& unit) {
   analysis::TextTable table;
   table.add_names("schedule", std::move(columns.names));
   table.add_numbers({"bubble", "ratio", "%"}, std::move(columns.ratios));
@@ -90,19 +89,19 @@ void print_table(Columns columns, const std::string& unit) {
   fmt::print("{}", table.text());
 }
 
-void print_runs(const po::variables_map& given) {
-  const Uncontended uncontended(config::read_scenario(tree_with_times(given)));
+void print_runs(const po::variables_map& options) {
+  const Uncontended uncontended(config::read_scenario(tree_with_times(options)));
   const std::vector<CatalogRun> runs = run_catalog(uncontended);
   double longest = 0;
   for (const CatalogRun& run : runs) longest = std::max(longest, run.summary.span_bubble_s);
   const analysis::ColumnScale bubble = analysis::time_scale(longest, 3);
-  const bool markdown = given.count("markdown") != 0;
-  const bool unit_times = given.count("forward-times") == 0 && !scenario_file(given);
+  const bool markdown = options.count("markdown") != 0;
+  const bool unit_times = options.count("forward-times") == 0 && !scenario_file(options);
   fmt::print("{}{}\n\n", sizes(uncontended.scenario()), unit_times ? ", F = I = W = 1 s" : "");
   if (markdown)
-    print_markdown(columns_of(runs, bubble), bubble.unit);
+    print_list_markdown(list_columns(runs, bubble), bubble.unit);
   else
-    print_table(columns_of(runs, bubble), bubble.unit);
+    print_list_table(list_columns(runs, bubble), bubble.unit);
   bool first = true;
   for (const CatalogRun& run : runs) {
     if (run.why_not.empty()) continue;
@@ -111,7 +110,7 @@ void print_runs(const po::variables_map& given) {
   }
 }
 
-analysis::Json json_of(const schedules::Entry& entry) {
+analysis::Json entry_json(const schedules::Entry& entry) {
   analysis::Json options = analysis::Json::array();
   for (const schedules::ChoiceInfo& info : schedules::choices)
     if (entry.takes(info.choice)) options.push_back(info.key);
@@ -119,44 +118,44 @@ analysis::Json json_of(const schedules::Entry& entry) {
       {"schedule", entry.name}, {"help", entry.help}, {"source", entry.source}, {"takes", options}};
 }
 
-double most_in_flight(const analysis::Summary& run) {
-  double most = 0;
+double max_in_flight(const analysis::Summary& run) {
+  double peak = 0;
   for (const analysis::DeviceSummary& device : run.devices)
-    most = std::max(most, device.peak_in_flight);
-  return most;
+    peak = std::max(peak, device.peak_in_flight);
+  return peak;
 }
 
-// With sizes, also what each comes to, or why it cannot be.
-void print_json(const po::variables_map& given) {
+// Prints the catalog; with sizes, also the figures of each schedule, or why it is impossible.
+void print_list_json(const po::variables_map& options) {
   analysis::Json list = analysis::Json::array();
-  if (given.size() == 1) {
-    for (const schedules::Entry& entry : schedules::catalog()) list.push_back(json_of(entry));
+  if (options.size() == 1) {
+    for (const schedules::Entry& entry : schedules::catalog()) list.push_back(entry_json(entry));
   } else {
     for (const CatalogRun& run :
-         run_catalog(Uncontended(config::read_scenario(tree_with_times(given))))) {
-      analysis::Json json = json_of(*run.entry);
-      const bool can = run.why_not.empty();
+         run_catalog(Uncontended(config::read_scenario(tree_with_times(options))))) {
+      analysis::Json json = entry_json(*run.entry);
+      const bool is_possible = run.why_not.empty();
       const auto figure = [&](const char* name, double value) {
-        json[name] = can ? analysis::Json(value) : analysis::Json(nullptr);
+        json[name] = is_possible ? analysis::Json(value) : analysis::Json(nullptr);
       };
       figure("makespan_s", run.summary.makespan_s);
       figure("bubble_ratio", std::max(0.0, run.summary.bubble_ratio));
       figure("span_bubble_s", run.summary.span_bubble_s);
-      figure("in_flight", most_in_flight(run.summary));
-      json["why_not"] = can ? analysis::Json(nullptr) : analysis::Json(run.why_not);
+      figure("in_flight", max_in_flight(run.summary));
+      json["why_not"] = is_possible ? analysis::Json(nullptr) : analysis::Json(run.why_not);
       list.push_back(std::move(json));
     }
   }
   fmt::print("{}\n", analysis::json_line(list));
 }
 
-int print_help() {
+int print_list_help() {
   fmt::print(
       "usage: pipewright schedule list [[SCENARIO] -s P -b M [OPTIONS]]\n"
       "\n"
-      "Names the schedules of the catalog; with sizes, what each comes to at these, without "
-      "contention\n"
-      "and with the default of every option. F = I = W = 1 s unless times are given.\n"
+      "Lists the schedules of the catalog. With sizes, compares them at these sizes without "
+      "contention and\n"
+      "with the default of every option; F = I = W = 1 s unless times are set.\n"
       "\n"
       "  pipewright schedule list\n"
       "  pipewright schedule list -s 8 -b 32\n"
@@ -169,14 +168,14 @@ int print_help() {
 }  // namespace
 
 int list_schedules(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, list_options(), "scenario");
-  if (given.count("help") != 0) return print_help();
-  if (given.count("json") != 0)
-    print_json(given);
-  else if (given.empty())
+  const po::variables_map options = parse(arguments, list_options(), "scenario");
+  if (options.count("help") != 0) return print_list_help();
+  if (options.count("json") != 0)
+    print_list_json(options);
+  else if (options.empty())
     print_names();
   else
-    print_runs(given);
+    print_runs(options);
   return exit_ok;
 }
 

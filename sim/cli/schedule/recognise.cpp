@@ -12,7 +12,7 @@ namespace {
 using schedules::Pass;
 using schedules::Schedule;
 
-// The passes of each device, whether they run in pairs or not.
+// Order of passes of each device, regardless of pairs.
 std::vector<std::vector<Pass>> orders_of(const Schedule& schedule) {
   std::vector<std::vector<Pass>> orders;
   for (const schedules::Program& program : schedule.programs) {
@@ -22,12 +22,12 @@ std::vector<std::vector<Pass>> orders_of(const Schedule& schedule) {
   return orders;
 }
 
-struct Known {
+struct CatalogMatch {
   const schedules::Entry* entry = nullptr;
-  bool one_more_ahead = false;  // as in pairs
+  bool has_extra_forward = false;  // one more forward in flight, as pairs need
 };
 
-Known recognise(const Schedule& schedule) {
+CatalogMatch recognise(const Schedule& schedule) {
   const auto orders = orders_of(schedule);
   for (const bool pairs : {false, true})
     for (const schedules::Entry& entry : schedules::catalog()) {
@@ -38,10 +38,10 @@ Known recognise(const Schedule& schedule) {
       if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = schedule.chunks;
       if (pairs) parameters.fused = 1;
       try {
-        const Schedule known = schedules::make_schedule(entry.name, parameters);
-        if (known.chunks == schedule.chunks && orders_of(known) == orders) return {&entry, pairs};
+        const Schedule match = schedules::make_schedule(entry.name, parameters);
+        if (match.chunks == schedule.chunks && orders_of(match) == orders) return {&entry, pairs};
       } catch (const schedules::Error&) {
-        continue;  // it cannot do these sizes
+        continue;  // the schedule is impossible at these sizes
       }
     }
   return {};
@@ -57,10 +57,10 @@ bool has_pairs(const Schedule& schedule) {
 
 std::vector<std::string> notes_on(const Schedule& schedule) {
   std::vector<std::string> notes;
-  const Known known = recognise(schedule);
-  if (known.entry != nullptr)
-    notes.push_back(fmt::format("order: {}{}", known.entry->name,
-                                known.one_more_ahead
+  const CatalogMatch match = recognise(schedule);
+  if (match.entry != nullptr)
+    notes.push_back(fmt::format("order: {}{}", match.entry->name,
+                                match.has_extra_forward
                                     ? " with one more forward ahead, as Megatron-LM runs it with "
                                       "overlap_moe_expert_parallel_comm (--fused)"
                                     : ""));

@@ -7,9 +7,9 @@
 
 namespace pipewright::cli {
 
-// What is to be known of a schedule from a file of PyTorch: which one of the catalog it is, whether
-// it is one that Megatron-LM runs with one more forward ahead, and that PyTorch runs the two of a
-// pair one after the other. A sentence each.
+// Notes on a schedule from a file of PyTorch, one sentence each: the schedule of the catalog with
+// the same order, whether it is Megatron-LM's variant with one more forward ahead, and that PyTorch
+// runs the two passes of a pair one after the other.
 std::vector<std::string> notes_on(const schedules::Schedule& schedule);
 
 }  // namespace pipewright::cli

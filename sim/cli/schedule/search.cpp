@@ -20,16 +20,16 @@
 namespace pipewright::cli {
 namespace {
 
-po::options_description search_options() {
+po::options_description schedule_search_options() {
   po::options_description options("options of 'search'", 100);
   add_search_options(options);
-  options.add_options()(
-      "memory-limit", one_word("X"),
-      "of a device: microbatches (8.5) or bytes (\"40 GiB\"); 1F1B's if not given");
+  options.add_options()("memory-limit", one_word("X"),
+                        "memory limit of a device, in microbatches (8.5) or bytes (\"40 GiB\"); "
+                        "default: that of 1F1B");
   return options;
 }
 
-struct Found {
+struct SearchOutcome {
   schedules::SearchResult result;
   workload::Plan plan;
   analysis::Summary summary;
@@ -49,55 +49,55 @@ schedules::SearchResult search_with_bar(const SearchSettings& settings,
   });
 }
 
-Found find(const SearchSettings& settings, const Uncontended& uncontended,
-           const WrittenLimit& limit) {
+SearchOutcome search_for_schedule(const SearchSettings& settings, const Uncontended& uncontended,
+                                  const WrittenLimit& limit) {
   schedules::SearchResult result = search_with_bar(settings, uncontended.scenario(), limit);
   workload::Plan plan = workload::make_plan(uncontended.scenario(), result.schedule);
   analysis::Summary summary = uncontended.summary(plan);
-  // The engine's sums may round otherwise than the search's.
+  // The engine and the search may round their sums differently.
   result.lower_bound = std::min(result.lower_bound, summary.makespan_s);
   const double above = gap(value_of(result, settings.objective), result.lower_bound);
   return {std::move(result), std::move(plan), std::move(summary), above};
 }
 
-void write_outputs(const SearchSettings& settings, const Uncontended& uncontended,
-                   const Found& found) {
+void write_search_outputs(const SearchSettings& settings, const Uncontended& uncontended,
+                          const SearchOutcome& outcome) {
   const std::vector<Output> outputs = parse_outputs(settings.outputs);
   std::vector<trace::Trace> traces;
-  if (needs_traces(outputs)) traces.push_back(uncontended.trace(found.plan));
+  if (needs_traces(outputs)) traces.push_back(uncontended.trace(outcome.plan));
   for (const Output& output : outputs) {
     if (output.kind == OutputKind::csv)
-      trace::write_file(output.file, schedules::to_torch_csv(found.plan.schedule));
+      trace::write_file(output.file, schedules::to_torch_csv(outcome.plan.schedule));
     else
-      write_output(output, {&found.summary, 1}, traces);
+      write_output(output, {&outcome.summary, 1}, traces);
   }
 }
 
-void print_text(const SearchSettings& settings, const Uncontended& uncontended,
-                const WrittenLimit& limit, bool limit_given, const Found& found) {
-  const schedules::SearchResult& result = found.result;
-  const analysis::Summary& summary = found.summary;
+void print_search_text(const SearchSettings& settings, const Uncontended& uncontended,
+                       const WrittenLimit& limit, bool has_limit, const SearchOutcome& outcome) {
+  const schedules::SearchResult& result = outcome.result;
+  const analysis::Summary& summary = outcome.summary;
   const std::string seconds = analysis::format_seconds(value_of(result, settings.objective));
-  fmt::print("goal     the least {}, for {}\n", describe(settings.objective),
+  fmt::print("goal     least {}, for {}\n", describe(settings.objective),
              sizes(uncontended.scenario()));
   fmt::print("within   {} on a device{}\n", to_string(limit),
-             limit_given ? "" : ", as 1F1B takes (--memory-limit sets another)");
+             has_limit ? "" : ", as 1F1B needs (--memory-limit sets another limit)");
   const std::string_view mark = analysis::time_mark(summary.run.assumed);
   fmt::print("found    {}{}: {}{}\n", mark, seconds, result.origin,
              result.interrupted ? " (interrupted: the best so far)" : "");
-  fmt::print("bound    {}{}: no order on the placements tried can take less; gap {:.2f} %\n", mark,
-             analysis::format_seconds(result.lower_bound), 100 * found.gap);
+  fmt::print("bound    {}{}: no order on the placements searched takes less; gap {:.2f} %\n", mark,
+             analysis::format_seconds(result.lower_bound), 100 * outcome.gap);
   const std::string held = analysis::in_flight_text(summary);
   fmt::print("holds    {} {} in flight", held, held == "1" ? "microbatch" : "microbatches");
   std::uint64_t peak = 0;
   for (const analysis::DeviceSummary& device : summary.devices)
     peak = std::max(peak, device.peak_memory_bytes);
   if (peak > 0) fmt::print(", {} at the peak", analysis::format_bytes(peak));
-  fmt::print("\nfrom     {} orders to start with\n\n", result.candidates);
+  fmt::print("\nfrom     {} initial orders\n\n", result.candidates);
 }
 
-// In lines of 100 columns.
-void print_list(const std::vector<std::string>& items) {
+// Prints items in lines of at most 100 columns.
+void print_items(const std::vector<std::string>& items) {
   std::string line = " ";
   for (const std::string& item : items) {
     if (line.size() + item.size() > 98) {
@@ -109,10 +109,10 @@ void print_list(const std::vector<std::string>& items) {
   fmt::print("{}\n", line);
 }
 
-void print_comparison(const SearchSettings& settings, const Uncontended& uncontended,
-                      const WrittenLimit& limit, const Found& found) {
+void print_search_comparison(const SearchSettings& settings, const Uncontended& uncontended,
+                             const WrittenLimit& limit, const SearchOutcome& outcome) {
   CatalogTable table(settings.objective);
-  table.add("found", found.summary);
+  table.add("found", outcome.summary);
   std::vector<std::string> too_large;
   for (const CatalogRun& run : searchable(run_catalog(uncontended))) {
     const WrittenLimit held = held_by(run.summary, limit);
@@ -123,19 +123,19 @@ void print_comparison(const SearchSettings& settings, const Uncontended& unconte
   }
   fmt::print("{}", table.text());
   if (too_large.empty()) return;
-  fmt::print("\nthese do not fit; they hold, in {}:\n", limit.unit);
-  print_list(too_large);
+  fmt::print("\nschedules that exceed the limit, with what they hold in {}:\n", limit.unit);
+  print_items(too_large);
 }
 
-int print_help() {
+int print_search_help() {
   fmt::print(
       "usage: pipewright schedule search [SCENARIO] [OPTIONS]\n"
       "\n"
-      "Looks for the best order of passes for given times, latency and memory, and proves a time "
-      "that\n"
-      "no order can beat. It starts from the catalog's schedules and from building blocks, in a V "
-      "and\n"
-      "looped, fills what they leave idle, and improves the best by local moves.\n"
+      "Searches for the best order of passes for given times, latency and memory, and proves a "
+      "lower\n"
+      "bound for the time of every order. The search starts from the catalog's schedules and from "
+      "building\n"
+      "blocks, in a V and looped, fills their idle times, and improves the best by local moves.\n"
       "\n"
       "  pipewright schedule search -s 8 -b 32 -f '18 ms' --input-grad-times '19 ms'\n"
       "      --weight-grad-times '12 ms' --p2p-time '0.5 ms' --memory-limit 6 -o best.csv "
@@ -147,43 +147,44 @@ int print_help() {
       "-o FILE.csv writes the schedule for PyTorch and for 'pipewright run'; .html .svg .png .pdf "
       "draw\n"
       "it, .json is its summary. Ctrl-C prints the best so far.\n"
-      "A limit in microbatches counts each from the start of its F to the end of its W, a chunk as "
-      "its\n"
-      "part. One in bytes is for activations and what the scenario's state always takes together; "
+      "A limit in microbatches counts a microbatch from the start of its F to the end of its W; a "
+      "chunk\n"
+      "counts as its share. A limit in bytes is for activations and the scenario's state together; "
       "it\n"
-      "needs activation.per_microbatch. Nothing contends: a cluster counts as the time of a hop, "
-      "that of\n"
-      "the boundary tensor between the neighbours that are farthest apart.\n"
+      "needs activation.per_microbatch. There is no contention: a cluster is reduced to the time "
+      "of "
+      "a hop,\n"
+      "which is that of the boundary tensor between the neighbours that are farthest apart.\n"
       "\n{}",
-      describe(search_options()));
+      describe(schedule_search_options()));
   return exit_ok;
 }
 
 }  // namespace
 
 int search_schedule(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, search_options(), "scenario");
-  if (given.count("help") != 0) return print_help();
-  const SearchSettings settings = read_search_settings(given);
+  const po::variables_map options = parse(arguments, schedule_search_options(), "scenario");
+  if (options.count("help") != 0) return print_search_help();
+  const SearchSettings settings = read_search_settings(options);
   parse_outputs(settings.outputs);
   check_files(settings.read, settings.outputs);
-  const bool limit_given = given.count("memory-limit") != 0;
+  const bool has_limit = options.count("memory-limit") != 0;
   const WrittenLimit limit =
-      limit_given ? read_limit(given["memory-limit"].as<std::string>(), "--memory-limit")
-                  : WrittenLimit{}.with(settings.scenario.devices.value);
+      has_limit ? read_limit(options["memory-limit"].as<std::string>(), "--memory-limit")
+                : WrittenLimit{}.with(settings.scenario.devices.value);
 
   const Uncontended uncontended(settings.scenario);
-  const Found found = find(settings, uncontended, limit);
-  write_outputs(settings, uncontended, found);
-  const int status = found.result.interrupted ? exit_interrupted : exit_ok;
+  const SearchOutcome outcome = search_for_schedule(settings, uncontended, limit);
+  write_search_outputs(settings, uncontended, outcome);
+  const int status = outcome.result.interrupted ? exit_interrupted : exit_ok;
   if (settings.json) {
     const analysis::JsonFields fields =
-        json_fields(found.result, limit, settings.objective, found.result.lower_bound);
-    fmt::print("{}", analysis::json_summary({&found.summary, 1}, {&fields, 1}));
+        json_fields(outcome.result, limit, settings.objective, outcome.result.lower_bound);
+    fmt::print("{}", analysis::json_summary({&outcome.summary, 1}, {&fields, 1}));
     return status;
   }
-  print_text(settings, uncontended, limit, limit_given, found);
-  print_comparison(settings, uncontended, limit, found);
+  print_search_text(settings, uncontended, limit, has_limit, outcome);
+  print_search_comparison(settings, uncontended, limit, outcome);
   for (const auto& file : settings.outputs) fmt::print("wrote    {}\n", file.string());
   return status;
 }

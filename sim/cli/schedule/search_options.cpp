@@ -15,19 +15,19 @@ namespace {
 using schedules::Objective;
 using Unit = workload::MemoryLimit::Unit;
 
-// The search runs the two halves of backwards apart.
+// The search schedules I and W separately, so that both need a time.
 void check_times(const config::Value& tree) {
-  const bool both = config::find(tree, "input_grad_times") != nullptr &&
-                    config::find(tree, "weight_grad_times") != nullptr;
-  const bool any = both || config::find(tree, "backward_times") != nullptr ||
-                   config::find(tree, "model") != nullptr;
-  if (!any)
+  const bool has_halves = config::find(tree, "input_grad_times") != nullptr &&
+                          config::find(tree, "weight_grad_times") != nullptr;
+  const bool is_set = has_halves || config::find(tree, "backward_times") != nullptr ||
+                      config::find(tree, "model") != nullptr;
+  if (!is_set)
     throw UsageError(
         "the backward pass has no time; give both --input-grad-times and --weight-grad-times (or "
         "input_grad_times and weight_grad_times in a scenario)");
 }
 
-// One per stage is for the two chunks a device of most placements.
+// The longest list has one value per stage, for the two chunks per device of most placements.
 void check_counts(const config::Scenario& scenario) {
   const std::uint32_t devices = scenario.devices.value;
   const auto check = [&](const config::PassTimes& times, const char* name) {
@@ -44,24 +44,24 @@ void check_counts(const config::Scenario& scenario) {
 }
 
 void check_sizes(const config::Scenario& scenario) {
-  constexpr std::uint32_t most_devices = 16384;
-  constexpr double most = 4e6;  // some GB of orders
+  constexpr std::uint32_t max_devices = 16384;
+  constexpr double max_product = 4e6;  // orders of a few GB
   const std::uint32_t devices = scenario.devices.value;
   const std::uint32_t microbatches = scenario.microbatches.value;
-  if (devices > most_devices || static_cast<double>(devices) * microbatches > most)
+  if (devices > max_devices || static_cast<double>(devices) * microbatches > max_product)
     throw UsageError(
         fmt::format("a search for {} devices x {} microbatches: at most {} devices, and a product "
-                    "of {:.0f}, are supported; a good schedule of fewer microbatches shows what "
-                    "more of them would do",
-                    devices, microbatches, most_devices, most));
+                    "of {:.0f}, are supported; a good schedule with fewer microbatches shows the "
+                    "effect of more",
+                    devices, microbatches, max_devices, max_product));
 }
 
 }  // namespace
 
 WrittenLimit WrittenLimit::with(double value) const {
-  WrittenLimit other = *this;
-  other.limit.value = value * factor;
-  return other;
+  WrittenLimit result = *this;
+  result.limit.value = value * factor;
+  return result;
 }
 
 WrittenLimit read_limit(const std::string& text, const std::string& option) {
@@ -78,64 +78,65 @@ WrittenLimit read_limit(const std::string& text, const std::string& option) {
 }
 
 std::string to_string(const WrittenLimit& limit) {
-  const bool one = !limit.in_bytes() && limit.limit.value == 1;
-  return fmt::format("{:.10g} {}", limit.value(), one ? "microbatch" : limit.unit);
+  const bool is_singular = !limit.in_bytes() && limit.limit.value == 1;
+  return fmt::format("{:.10g} {}", limit.value(), is_singular ? "microbatch" : limit.unit);
 }
 
 WrittenLimit least_written(const config::Scenario& scenario, const WrittenLimit& unit) {
-  const double least = workload::least_limit(scenario, unit.limit.unit) / unit.factor;
+  const double minimum = workload::least_limit(scenario, unit.limit.unit) / unit.factor;
   constexpr double places = 1000;
-  const double rounded = std::ceil(least * places * (1 - 1e-12)) / places;
-  return unit.with(unit.factor == 1 ? std::ceil(least) : rounded);
+  const double rounded = std::ceil(minimum * places * (1 - 1e-12)) / places;
+  return unit.with(unit.factor == 1 ? std::ceil(minimum) : rounded);
 }
 
 void check_limit(const config::Scenario& scenario, const WrittenLimit& limit) {
   if (limit.limit.value >= workload::least_limit(scenario, limit.limit.unit)) return;
   throw config::Error(fmt::format(
-      "a memory limit of {} is below the least with which any schedule can run, {}: {}",
-      to_string(limit), to_string(least_written(scenario, limit)),
+      "a memory limit of {} is below the least that any schedule needs, {}: {}", to_string(limit),
+      to_string(least_written(scenario, limit)),
       limit.in_bytes()
-          ? "what the fullest device holds all the time, and the activations of one microbatch"
+          ? "the permanent memory of the fullest device, and the activations of one microbatch"
           : "the activations of one microbatch on every device"));
 }
 
 WrittenLimit held_by(const analysis::Summary& run, const WrittenLimit& unit) {
-  double most = 0;
+  double largest = 0;
   for (const analysis::DeviceSummary& device : run.devices)
-    most = std::max(most, unit.in_bytes() ? static_cast<double>(device.peak_memory_bytes)
-                                          : device.peak_in_flight);
-  return unit.with(most / unit.factor);
+    largest = std::max(largest, unit.in_bytes() ? static_cast<double>(device.peak_memory_bytes)
+                                                : device.peak_in_flight);
+  return unit.with(largest / unit.factor);
 }
 
 void add_search_options(po::options_description& options) {
   add_scenario_options(options, split_pass_keys);
   auto add = options.add_options();
   add("objective", po::value<std::string>()->default_value("makespan")->value_name("makespan|span"),
-      "least time of an iteration, or least of the longest span of a device");
+      "quantity to minimize: the time of an iteration, or the longest span of a device");
   add("effort", po::value<std::string>()->default_value("1")->value_name("E"),
-      "how long to search, in units of the default");
-  add("output,o", several_words("FILE..")->composing(), "write files, each by its extension");
-  add("json", "print the result as JSON and nothing else");
-  add("quiet", "no progress bar");
+      "effort of the search, as a multiple of the default");
+  add("output,o", several_words("FILE..")->composing(),
+      "write files, in the format of their extensions");
+  add("json", "print only JSON");
+  add("quiet", "hide the progress bar");
 }
 
-SearchSettings read_search_settings(const po::variables_map& given) {
-  const config::Value tree = scenario_tree(given);
+SearchSettings read_search_settings(const po::variables_map& options) {
+  const config::Value tree = scenario_tree(options);
   check_times(tree);
   SearchSettings settings{.scenario = config::read_scenario(tree), .read = {}, .outputs = {}};
   check_sizes(settings.scenario);
   check_counts(settings.scenario);
-  if (const auto file = scenario_file(given)) settings.read.push_back(*file);
+  if (const auto file = scenario_file(options)) settings.read.push_back(*file);
   if (settings.scenario.cluster) settings.read.push_back(settings.scenario.cluster->value);
-  for (const std::string& file : values(given, "output")) settings.outputs.emplace_back(file);
-  const std::string objective = given["objective"].as<std::string>();
+  for (const std::string& file : values(options, "output")) settings.outputs.emplace_back(file);
+  const std::string objective = options["objective"].as<std::string>();
   if (objective != "makespan" && objective != "span")
-    throw UsageError(fmt::format("--objective is '{}'; there are makespan and span", objective));
+    throw UsageError(fmt::format("--objective is '{}'; allowed: makespan, span", objective));
   settings.objective = objective == "span" ? Objective::span : Objective::makespan;
   settings.effort =
-      config::parse_positive_number(given["effort"].as<std::string>(), "--effort", "an effort");
-  settings.json = given.count("json") != 0;
-  settings.quiet = given.count("quiet") != 0;
+      config::parse_positive_number(options["effort"].as<std::string>(), "--effort", "an effort");
+  settings.json = options.count("json") != 0;
+  settings.quiet = options.count("quiet") != 0;
   return settings;
 }
 
@@ -161,7 +162,7 @@ schedules::SearchResult search(const SearchSettings& settings, const config::Sce
                               .effort = settings.effort},
                              go_on);
   } catch (const schedules::Error&) {
-    throw_if_interrupted();  // before there was anything to show
+    throw_if_interrupted();  // interrupted before the first schedule
     throw;
   }
 }

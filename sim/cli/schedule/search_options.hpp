@@ -11,39 +11,40 @@
 #include "sim/config/scenario.hpp"
 #include "sim/workload/pipeline.hpp"
 
-// What `schedule search` and `schedule frontier` have in common.
+// Options and helpers of `schedule search` and `schedule frontier`.
 namespace pipewright::cli {
 
-// A limit in the unit in which the user thinks of it.
+// Memory limit, with the unit in which it is written.
 struct WrittenLimit {
   workload::MemoryLimit limit;
   std::string unit = "microbatches";  // or "GiB", "MB" ...
-  double factor = 1;                  // bytes of that unit
+  double factor = 1;                  // bytes per unit
 
   bool in_bytes() const { return limit.unit == workload::MemoryLimit::Unit::bytes; }
-  double value() const { return limit.value / factor; }  // in that unit
-  WrittenLimit with(double value) const;                 // another value in it
+  double value() const { return limit.value / factor; }  // limit in that unit
+  WrittenLimit with(double value) const;                 // limit of another value, same unit
 };
 
-// "12", "8.5": microbatches; "40 GiB": bytes. Throws config::Error, which names the option.
+// Reads a limit: "12" and "8.5" are microbatches, "40 GiB" is bytes. Throws config::Error, which
+// names the option.
 WrittenLimit read_limit(const std::string& text, const std::string& option);
 
 // "8.5 microbatches", "40 GiB"
 std::string to_string(const WrittenLimit& limit);
 
-// The least limit in a unit with which any schedule can run, rounded up to what people write.
+// Least limit within which a schedule can run, in the unit of `unit`, rounded up to few digits.
 WrittenLimit least_written(const config::Scenario& scenario, const WrittenLimit& unit);
 
-// Throws config::Error, which says what the least is, if no schedule can run within it.
+// Throws config::Error, with the least limit, if no schedule can run within the limit.
 void check_limit(const config::Scenario& scenario, const WrittenLimit& limit);
 
-// What a run's fullest device holds, in the limit's unit.
+// Peak memory of a run's fullest device, in the unit of `unit`.
 WrittenLimit held_by(const analysis::Summary& run, const WrittenLimit& unit);
 
 struct SearchSettings {
   config::Scenario scenario;
-  std::vector<std::filesystem::path> read;     // files
-  std::vector<std::filesystem::path> outputs;  // likewise
+  std::vector<std::filesystem::path> read;     // input files
+  std::vector<std::filesystem::path> outputs;  // output files
   schedules::Objective objective = schedules::Objective::makespan;
   double effort = 1;
   bool json = false;
@@ -51,22 +52,22 @@ struct SearchSettings {
 };
 
 void add_search_options(po::options_description& options);
-SearchSettings read_search_settings(const po::variables_map& given);
+SearchSettings read_search_settings(const po::variables_map& options);
 
-// "time of an iteration" and "makespan", or what the span is called.
+// "time of an iteration" and "makespan", or the words for the span.
 const char* describe(schedules::Objective objective);
 const char* name_of(schedules::Objective objective);
 
-// The search within a limit, for a scenario on the ideal network.
+// Searches within a limit, for a scenario on the ideal network.
 using GoOn = std::function<bool(const schedules::SearchProgress&)>;
 schedules::SearchResult search(const SearchSettings& settings, const config::Scenario& scenario,
                                const WrittenLimit& limit, const GoOn& go_on);
 
-// What the objective comes to, in seconds, and by which part that is above the bound.
+// Value of the objective in seconds, and its relative distance from the bound.
 double value_of(const schedules::SearchResult& result, schedules::Objective objective);
 double gap(double value, double lower_bound);
 
-// What the JSON of a found schedule has beside what that of a run has.
+// Fields that the JSON of a searched schedule has in addition to those of a run.
 analysis::JsonFields json_fields(const schedules::SearchResult& result, const WrittenLimit& limit,
                                  schedules::Objective objective, double lower_bound);
 

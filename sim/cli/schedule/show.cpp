@@ -14,55 +14,59 @@
 namespace pipewright::cli {
 namespace {
 
-po::options_description show_options() {
+po::options_description schedule_show_options() {
   po::options_description options("options of 'show'", 100);
   auto add = options.add_options();
   add("num-stages,s", one_word("N")->default_value("4"), "devices of the pipeline");
   add("num-batches,b", one_word("N")->default_value("8"), "microbatches of an iteration");
-  add("iterations", one_word("N")->default_value("1"), "iterations, one after the other");
+  add("iterations", one_word("N")->default_value("1"), "iterations in a row");
   add_choices(options);
   add("format", po::value<std::string>()->default_value("text")->value_name("text|csv|comms"),
       "text: a picture; csv: PyTorch's compute-only schedule file; comms: its file with transfers");
-  add("late-receives", "in comms: each receive just before its pass, not where the sender sends");
+  add("late-receives",
+      "with comms: post each receive just before its pass, not when the sender sends");
   add("defer-receives",
-      "in comms: as PyTorch's defer_pp_recv, where of two ranks the lower one receives first");
+      "with comms: post receives as PyTorch's defer_pp_recv, where the lower of two ranks receives "
+      "first");
   add("legacy", "read a .csv of 2024: B is the input gradient, BW the full backward");
   add("help,h", "this text");
   return options;
 }
 
-schedules::Schedule load(const std::string& name, const po::variables_map& given) {
+schedules::Schedule load_named_schedule(const std::string& name, const po::variables_map& options) {
   const bool torch_file = config::schedule_source(name) == config::ScheduleSource::torch_file;
-  // A file of PyTorch says its sizes itself.
+  // A file of PyTorch has its own sizes.
   const auto size = [&](const char* option) -> std::uint32_t {
-    return torch_file && given[option].defaulted() ? 0 : read_count(given, option);
+    return torch_file && options[option].defaulted() ? 0 : read_count(options, option);
   };
-  if (given.count("legacy") != 0) {
+  if (options.count("legacy") != 0) {
     if (!torch_file) throw UsageError(fmt::format("--legacy is for a .csv file, not '{}'", name));
     return workload::read_torch_file(name, true).schedule;
   }
   schedules::Parameters parameters{.devices = size("num-stages"),
                                    .microbatches = size("num-batches"),
-                                   .iterations = read_count(given, "iterations")};
-  read_choices(given, parameters);
+                                   .iterations = read_count(options, "iterations")};
+  read_choices(options, parameters);
   return workload::load_schedule(name, parameters);
 }
 
-schedules::Receives receives_of(const po::variables_map& given, const std::string& format) {
-  const bool late = given.count("late-receives") != 0;
-  const bool deferred = given.count("defer-receives") != 0;
+schedules::Receives receives_of(const po::variables_map& options, const std::string& format) {
+  const bool late = options.count("late-receives") != 0;
+  const bool deferred = options.count("defer-receives") != 0;
   if ((late || deferred) && format != "comms")
     throw UsageError(
-        fmt::format("--{} goes with --format comms", late ? "late-receives" : "defer-receives"));
-  if (late && deferred) throw UsageError("--late-receives or --defer-receives, not both");
+        fmt::format("--{} needs --format comms", late ? "late-receives" : "defer-receives"));
+  if (late && deferred)
+    throw UsageError("--late-receives excludes --defer-receives; give one of them");
   return late       ? schedules::Receives::before_pass
          : deferred ? schedules::Receives::deferred
                     : schedules::Receives::at_send;
 }
 
-// What 'schedule check' would find in the file: throws where ranks wait for ever, as receives of a
-// rank complete in order, and tells of tensors that NCCL would swap.
-schedules::TorchRows checked(schedules::TorchRows rows, const schedules::Schedule& schedule) {
+// Checks the rows as 'schedule check' would: throws if ranks wait forever, as receives of a rank
+// complete in order, and warns of tensors that NCCL would swap.
+schedules::TorchRows check_receives(schedules::TorchRows rows,
+                                    const schedules::Schedule& schedule) {
   schedules::PassTimes times;
   for (auto& of_stage : times.of_stage) of_stage.assign(schedule.stages(), 1);
   schedules::time_receives(rows, schedule, times, 0, schedules::ReceiveQueue::of_rank);
@@ -72,9 +76,9 @@ schedules::TorchRows checked(schedules::TorchRows rows, const schedules::Schedul
   return rows;
 }
 
-// Deadlocks are told of `name`, and not of a file without its extension.
-std::string written(schedules::Schedule& schedule, std::string_view format,
-                    schedules::Receives receives, const std::string& name) {
+// Formats the schedule. Errors name it `name`, as the user wrote it, with the extension of a file.
+std::string format_schedule(schedules::Schedule& schedule, std::string_view format,
+                            schedules::Receives receives, const std::string& name) {
   if (format == "csv") return schedules::to_torch_csv(schedule);
   if (format == "text") {
     try {
@@ -85,10 +89,10 @@ std::string written(schedules::Schedule& schedule, std::string_view format,
     }
   }
   schedule.name = name;
-  return schedules::to_torch_csv(checked(schedules::lower(schedule, receives), schedule));
+  return schedules::to_torch_csv(check_receives(schedules::lower(schedule, receives), schedule));
 }
 
-int print_help() {
+int print_show_help() {
   fmt::print(
       "usage: pipewright schedule show NAME|FILE [OPTIONS]\n"
       "\n"
@@ -100,26 +104,27 @@ int print_help() {
       "  pipewright schedule show 1f1b -s 8 -b 32 --format csv > 1f1b.csv\n"
       "  pipewright schedule show 1f1b.csv --format comms --late-receives\n"
       "\n{}",
-      describe(show_options()));
+      describe(schedule_show_options()));
   return exit_ok;
 }
 
 }  // namespace
 
 int show_schedule(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, show_options(), "name");
-  if (given.count("help") != 0) return print_help();
-  const std::vector<std::string> names = values(given, "name");
+  const po::variables_map options = parse(arguments, schedule_show_options(), "name");
+  if (options.count("help") != 0) return print_show_help();
+  const std::vector<std::string> names = values(options, "name");
   if (names.size() != 1)
-    throw UsageError("schedule show: one schedule's name or file; see 'pipewright schedule list'");
-  const std::string format = given["format"].as<std::string>();
+    throw UsageError(
+        "schedule show takes the name or file of a schedule; see 'pipewright schedule list'");
+  const std::string format = options["format"].as<std::string>();
   if (format != "text" && format != "csv" && format != "comms")
-    throw UsageError(fmt::format("--format is '{}'; there are text, csv and comms", format));
-  const schedules::Receives receives = receives_of(given, format);
+    throw UsageError(fmt::format("--format is '{}'; allowed: text, csv, comms", format));
+  const schedules::Receives receives = receives_of(options, format);
 
-  schedules::Schedule schedule = load(names.front(), given);
+  schedules::Schedule schedule = load_named_schedule(names.front(), options);
   print_notes(evaluation::notes_of_files({names.front()}));
-  fmt::print("{}", written(schedule, format, receives, names.front()));
+  fmt::print("{}", format_schedule(schedule, format, receives, names.front()));
   return exit_ok;
 }
 

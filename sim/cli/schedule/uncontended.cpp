@@ -25,8 +25,8 @@ namespace {
 using analysis::Summary;
 using schedules::Objective;
 
-// A model's costs as a scenario gives them by hand: of whole devices, collectives within passes
-// included. Times of stages, where those are more than devices, stay as they were given.
+// Replaces the model of a scenario by its costs per device, with the collectives of the passes
+// included. Times per stage that the scenario sets are kept.
 void spell_out_model(config::Scenario& scenario, evaluation::Hardware& hardware) {
   const auto of_stages = [&](const std::optional<config::PassTimes>& times) {
     return times && times->value.size() > 1 && times->value.size() != scenario.devices.value;
@@ -50,17 +50,18 @@ void spell_out_model(config::Scenario& scenario, evaluation::Hardware& hardware)
   const auto times = [&](schedules::PassKind kind) {
     return config::PassTimes{plan.costs.times[kind], scenario.model->origin};
   };
-  // What is kept gets what lies between passes here; all else has it already.
-  const auto add_overhead = [&](config::PassTimes& given) {
-    for (double& seconds : given.value) seconds += scenario.pass_overhead;
+  // Times from the model include the overhead between passes; times that are kept do not.
+  const auto add_overhead = [&](config::PassTimes& times_of_pass) {
+    for (double& seconds : times_of_pass.value) seconds += scenario.pass_overhead;
   };
   if (keeps_forward)
     add_overhead(scenario.forward_times);
   else
     scenario.forward_times = times(schedules::PassKind::forward);
-  for (auto* given : {&scenario.backward_times, &scenario.input_grad_times,
-                      &scenario.weight_grad_times, &scenario.fused_times})
-    if (*given && (keeps_backward || given == &scenario.fused_times)) add_overhead(**given);
+  for (auto* times_of_pass : {&scenario.backward_times, &scenario.input_grad_times,
+                              &scenario.weight_grad_times, &scenario.fused_times})
+    if (*times_of_pass && (keeps_backward || times_of_pass == &scenario.fused_times))
+      add_overhead(**times_of_pass);
   scenario.pass_overhead = 0;
   if (!keeps_backward) {
     scenario.input_grad_times = times(schedules::PassKind::input_grad);
@@ -82,11 +83,11 @@ void spell_out_model(config::Scenario& scenario, evaluation::Hardware& hardware)
     activation.per_microbatch.values[device] = held.held;
     activation.released_by_input_grad.values[device] = early;
     activation.released_by_weight_grad.values[device] = held.held - early;
-    const workload::DeviceState& kept = plan.costs.state[device];
-    state.weights.values[device] = kept.weights;
-    state.gradients.values[device] = kept.gradients;
-    state.optimizer.values[device] =
-        kept.optimizer + kept.buffers + kept.allowance + held.logits + held.working;
+    const workload::DeviceState& state_of_device = plan.costs.state[device];
+    state.weights.values[device] = state_of_device.weights;
+    state.gradients.values[device] = state_of_device.gradients;
+    state.optimizer.values[device] = state_of_device.optimizer + state_of_device.buffers +
+                                     state_of_device.allowance + held.logits + held.working;
   }
   scenario.activation = activation;
   scenario.state = state;
@@ -118,7 +119,7 @@ config::Scenario without_cluster(config::Scenario scenario, trace::Assumed& assu
 Uncontended::Uncontended(config::Scenario scenario)
     : scenario_(without_cluster(std::move(scenario), assumed_)),
       network_(cluster::Cluster::ideal(scenario_.p2p_time)),
-      hosts_(network_.place({}, scenario_.devices.value)) {
+      hosts_(network_.position({}, scenario_.devices.value)) {
   watch_for_interrupts();
 }
 
@@ -189,13 +190,13 @@ double CatalogTable::value(const Summary& run) const {
   return objective_ == Objective::span ? span_of(run) : run.makespan_s;
 }
 
-// Behind those that are as good.
+// Inserts the run behind runs that are as good.
 void CatalogTable::add(std::string name, Summary run) {
   const double seconds = value(run);
   constexpr double rounding = 1 + 1e-9;
-  const auto place = std::ranges::find_if(
+  const auto position = std::ranges::find_if(
       rows_, [&](const Row& row) { return value(row.run) > seconds * rounding; });
-  rows_.insert(place, {std::move(name), std::move(run)});
+  rows_.insert(position, {std::move(name), std::move(run)});
 }
 
 analysis::Quantity two_decimals() {

@@ -13,21 +13,21 @@
 
 namespace pipewright::cli {
 
-// One iteration of a scenario where nothing contends, to compare schedules by: on the ideal
-// network, with the timing engine. What the scenario says of a cluster becomes the time of a hop:
+// One iteration of a scenario without contention, for comparisons of schedules: on the ideal
+// network, with the timing engine. The scenario's cluster is reduced to the time of a hop, which is
 // that of the boundary tensor between the neighbours that are farthest apart.
 class Uncontended {
  public:
   explicit Uncontended(config::Scenario scenario);
 
-  const config::Scenario& scenario() const { return scenario_; }  // its p2p_time is the hop
+  const config::Scenario& scenario() const { return scenario_; }  // p2p_time is the hop
   analysis::Summary summary(const workload::Plan& plan) const;
   trace::Trace trace(const workload::Plan& plan) const;
 
  private:
   void run(const workload::Plan& plan, trace::Sink& sink) const;
 
-  trace::Assumed assumed_;  // what times of a model rest on, which the scenario has by then
+  trace::Assumed assumed_;  // unsourced numbers behind the times of the model
   config::Scenario scenario_;
   cluster::Cluster network_;
   std::vector<cluster::Host*> hosts_;
@@ -35,23 +35,23 @@ class Uncontended {
 
 std::string sizes(const config::Scenario& scenario);  // "8 devices x 32 microbatches"
 
-// One schedule of the catalog under a scenario, with the parameters that are its defaults.
+// Run of a schedule of the catalog under a scenario, with its default parameters.
 struct CatalogRun {
   const schedules::Entry* entry = nullptr;
-  bool is_searchable = false;  // of the kind that the search looks at
-  std::string why_not;         // not empty: it cannot do these sizes, or not with these times
+  bool is_searchable = false;  // the search handles this kind of schedule
+  std::string why_not;         // reason why the schedule is impossible here; empty if it ran
   analysis::Summary summary;
 };
 std::vector<CatalogRun> run_catalog(const Uncontended& uncontended);
-std::vector<CatalogRun> searchable(std::vector<CatalogRun> runs);  // those that the search looks at
+std::vector<CatalogRun> searchable(std::vector<CatalogRun> runs);  // runs that are searchable
 
 // The longest time from a device's first start to its last end, in seconds.
 double span_of(const analysis::Summary& run);
 
-// Percentages of ratios, of which 0 is written 0.00.
+// Format of ratios as percentages with two decimals, also for 0.
 analysis::Quantity two_decimals();
 
-// Schedules side by side, the best by the objective first, and how much worse the others are.
+// Table of schedules, ordered by the objective, with their distance from the best.
 class CatalogTable {
  public:
   explicit CatalogTable(schedules::Objective objective) : objective_(objective) {}

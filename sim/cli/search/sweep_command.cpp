@@ -302,11 +302,10 @@ std::vector<std::pair<std::string, std::string>> launches_of(const std::string& 
   std::vector<std::pair<std::string, std::string>> launches;
   const config::Scenario candidate =
       config::read_scenario(config::read_yaml_text(scenario, "the candidate"));
-  using jobs::Framework;
   if (!candidate.model || !candidate.parallel.tp_by_device.empty()) return launches;
-  for (const Framework framework :
-       {Framework::megatron, Framework::bridge, Framework::torchtitan, Framework::deepspeed})
-    launches.emplace_back(jobs::title_of(framework), jobs::export_job(candidate, framework).text);
+  for (const jobs::Framework& framework : jobs::frameworks())
+    if (framework.on_search_page)
+      launches.emplace_back(framework.title, jobs::export_job(candidate, framework).text);
   return launches;
 }
 

@@ -11,6 +11,7 @@
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/units.hpp"
 #include "sim/config/text/value.hpp"
+#include "sim/jobs/job.hpp"
 #include "sim/sweep/sweep.hpp"
 
 namespace pipewright::cli {
@@ -91,8 +92,11 @@ po::options_description sweep_options() {
   add("by", several_words("AXIS..")->composing(),
       "print the best for each value of an axis, such as schedule, or of gpus");
   add("launch", several_words("F..")->composing(),
-      "print the launch command of the best for megatron, bridge, nemo, torchtitan or deepspeed; "
-      "F:FILE writes it to a file");
+      fmt::format(
+          "print the launch command of the best for a framework ({}); F:FILE writes it to a "
+          "file",
+          jobs::writable_frameworks())
+          .c_str());
   add_winner_options(options);
   add("top", several_words("N"), "number of best candidates to print (10)");
   add("json", "print the result as JSON and nothing else");

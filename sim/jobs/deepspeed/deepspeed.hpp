@@ -1,19 +1,28 @@
 #pragma once
 
-#include "sim/config/scenario.hpp"
+#include "sim/jobs/request/job_input.hpp"
 #include "sim/jobs/request/launch_text.hpp"
 #include "sim/jobs/request/request.hpp"
 #include "sim/jobs/request/sources.hpp"
 
-// DeepSpeed's JSON, beside the flags of Megatron-DeepSpeed.
+// DeepSpeed: its JSON configuration, beside the flags of Megatron-DeepSpeed.
 namespace pipewright::jobs::deepspeed {
 
-// Adds what a JSON configuration says to a request, by Megatron-LM's names where these are alike.
+// A JSON configuration, or a script that may start DeepSpeed.
+bool recognise(const SourceText& file);
+
+// Reads scripts and JSON configurations, of which scripts may contain one as a here-document.
+// Scripts that turn out not to start DeepSpeed are Megatron-LM's.
+Job read_job(const JobInput& input);
+
+Launch write(const LaunchInput& input);
+
+// Adds the settings of a JSON configuration to a request, with Megatron-LM's names where these mean
+// the same.
 void read_config(const Source& source, Request& request);
 
-// Settles what only both together say: the batch by accumulation steps.
+// Derives the global batch from accumulation steps, and the number of GPUs from the global batch.
+// Throws config::Error if sizes of script and JSON contradict each other.
 void settle(Request& request);
-
-Launch write(const config::Scenario& scenario, std::uint64_t gpus_per_node);
 
 }  // namespace pipewright::jobs::deepspeed

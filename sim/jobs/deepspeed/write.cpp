@@ -1,5 +1,3 @@
-#include "sim/jobs/megatron/write.hpp"
-
 #include <algorithm>
 #include <array>
 
@@ -12,7 +10,7 @@
 namespace pipewright::jobs::deepspeed {
 namespace {
 
-// What ZeRO of DeepSpeed says in Megatron-LM's place, or only Megatron-LM has.
+// Flags of Megatron-LM that DeepSpeed lacks, or replaces by settings of its JSON.
 constexpr std::array left_out{"use_distributed_optimizer",
                               "use_megatron_fsdp",
                               "data_parallel_sharding_strategy",
@@ -45,55 +43,68 @@ std::string json_of(const config::Scenario& scenario) {
       scenario.communication.gradient_bytes == 2 ? "bf16" : "fp32");
 }
 
+// Sentences on how the script and its configuration differ from the scenario.
+std::vector<std::string> unexpressed(const config::Scenario& scenario, Request request,
+                                     const std::string& json, std::vector<Difference> reasons) {
+  std::vector<Difference> differences;
+  try {
+    read_config({"ds_config.json", json}, request);
+    settle(request);
+    const Job job = megatron::read(std::move(request));
+    differences = jobs::differences(scenario, config::read_scenario(job.tree));
+  } catch (const config::Error& refused) {
+    reasons.push_back({"", fmt::format("DeepSpeed would refuse it: {}", refused.what())});
+  }
+  return sentences_of(reasons, differences);
+}
+
 }  // namespace
 
-Launch write(const config::Scenario& scenario, std::uint64_t gpus_per_node) {
+Launch write(const LaunchInput& input) {
+  const config::Scenario& scenario = input.scenario;
   megatron::Written written = megatron::write(scenario, true);
   const config::Parallel& parallel = scenario.parallel;
-  const auto cannot = [&](std::string sentence) { written.cannot.push_back(std::move(sentence)); };
-  std::erase_if(written.settings, [](const Setting& one) {
-    return std::ranges::find(left_out, std::string_view(one.name)) != left_out.end();
+  const auto cannot = [&](std::string_view key, std::string sentence) {
+    written.reasons.push_back({std::string(key), std::move(sentence)});
+  };
+  std::erase_if(written.settings, [](const Setting& setting) {
+    return std::ranges::find(left_out, std::string_view(setting.name)) != left_out.end();
   });
-  for (Setting& one : written.settings)
-    if (one.name == "num_query_groups") one.name = "num_key_value_heads";
+  for (Setting& setting : written.settings)
+    if (setting.name == "num_query_groups") setting.name = "num_key_value_heads";
   if (parallel.cp.value > 1) {
     written.settings.push_back(
         {.name = "ds_sequence_parallel_size", .values = {fmt::format("{}", parallel.cp.value)}});
     if (parallel.cp_comm != config::ContextComm::a2a)
-      cannot("DeepSpeed's sequence parallelism exchanges heads (parallel.cp_comm_type: a2a)");
+      cannot("parallel.cp_comm_type",
+             "DeepSpeed's sequence parallelism exchanges heads (parallel.cp_comm_type: a2a)");
   }
   if (scenario.model->value.experts)
-    cannot("DeepSpeed's experts are layers of its own (deepspeed.moe), by flags of the script");
+    cannot("", "DeepSpeed has its own layers of experts (deepspeed.moe), with flags of the script");
   if (scenario.schedules.front().name != "1f1b" && scenario.devices.value > 1)
-    cannot(
-        fmt::format("DeepSpeed's pipeline runs 1f1b, and not {}", scenario.schedules.front().name));
+    cannot("schedule.name", fmt::format("DeepSpeed's pipeline runs 1f1b, and not {}",
+                                        scenario.schedules.front().name));
   if (parallel.zero > 1 && scenario.devices.value > 1)
-    cannot("ZeRO-2 and ZeRO-3 are incompatible with DeepSpeed's pipeline parallelism");
+    cannot("parallel.zero",
+           "ZeRO-2 and ZeRO-3 are incompatible with DeepSpeed's pipeline parallelism");
+  const std::uint64_t gpus = parallel.ranks_of_stage() * scenario.devices.value;
   const std::string json = json_of(scenario);
-  Request request{.framework = Framework::deepspeed,
-                  .name = "job",
-                  .settings = written.settings,
-                  .gpus = parallel.ranks_of_stage() * scenario.devices.value,
-                  .gpus_from = "the scenario"};
-  try {
-    read_config({"ds_config.json", json}, request);
-    settle(request);
-    const Job job = megatron::read(request);
-    for (std::string& one : differences(scenario, config::read_scenario(job.tree)))
-      written.cannot.push_back(std::move(one));
-  } catch (const config::Error& refused) {
-    cannot(fmt::format("DeepSpeed would refuse it: {}", refused.what()));
-  }
-  Launch launch{.extension = ".sh", .differs = std::move(written.cannot)};
-  launch.beside_name = "ds_config.json";
-  launch.beside = json;
-  const std::uint64_t gpus = *request.gpus;
-  const std::uint64_t each = std::min(gpus, std::max<std::uint64_t>(gpus_per_node, 1));
-  launch.text = "#!/bin/bash\n" + heading(scenario, Framework::deepspeed, launch.differs) +
+  Launch launch{.extension = ".sh",
+                .differs = unexpressed(scenario,
+                                       {.dialect = Dialect::deepspeed,
+                                        .name = "job",
+                                        .settings = written.settings,
+                                        .gpus = gpus,
+                                        .gpus_from = "the scenario"},
+                                       json, std::move(written.reasons)),
+                .beside_name = "ds_config.json",
+                .beside = json};
+  const std::uint64_t processes = std::min(gpus, std::max<std::uint64_t>(input.gpus_per_node, 1));
+  launch.text = "#!/bin/bash\n" + heading(input, launch.differs) +
                 fmt::format("deepspeed --num_nodes {} --num_gpus {} pretrain_gpt.py \\\n",
-                            (gpus + each - 1) / each, each);
-  for (const Setting& one : written.settings)
-    launch.text += fmt::format("  {} \\\n", words_of(one));
+                            (gpus + processes - 1) / processes, processes);
+  for (const Setting& setting : written.settings)
+    launch.text += fmt::format("  {} \\\n", words_of(setting));
   if (scenario.devices.value == 1) launch.text += "  --no-pipeline-parallel \\\n";
   launch.text += "  --deepspeed --deepspeed_config ds_config.json\n";
   return launch;

@@ -20,14 +20,14 @@ bool is_flag(std::string_view text) {
   return text.size() > 2 && text.starts_with("--") && text[2] != '-';
 }
 
-// A program of Python, or a module.
+// Position of the first Python program among the words; their number if there is none.
 std::size_t program_at(std::span<const Word> words) {
   for (std::size_t i = 0; i < words.size(); ++i)
     if (words[i].text.ends_with(".py") && !is_flag(words[i].text)) return i;
   return words.size();
 }
 
-// Words that hold several: "--fp8-format hybrid" of an array, or the command of bash -c.
+// Splits words that hold several: "--fp8-format hybrid" of an array, or the command of bash -c.
 std::vector<Word> flattened(std::span<const Word> words) {
   std::vector<Word> flat;
   for (const Word& word : words) {
@@ -45,7 +45,7 @@ std::vector<Word> flattened(std::span<const Word> words) {
   return flat;
 }
 
-std::size_t known_flags(std::span<const Word> words) {
+std::size_t count_flags(std::span<const Word> words) {
   return static_cast<std::size_t>(std::ranges::count_if(words, [](const Word& word) {
     return is_flag(word.text) &&
            megatron::knows(flag_name(word.text.substr(0, word.text.find('='))));
@@ -55,13 +55,13 @@ std::size_t known_flags(std::span<const Word> words) {
 std::optional<std::uint64_t> number_in(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  // "1:4" of an elastic launch is from 1 to 4.
+  // "1:4" is the range of an elastic launch, and not a number.
   const bool ends = end == text.data() + text.size();
   if (code != std::errc{} || !ends || value == 0 || value > (1U << 24U)) return std::nullopt;
   return value;
 }
 
-// The value of one of these options among words.
+// Number that an option or variable sets.
 struct Option {
   std::uint64_t value;
   std::string written;
@@ -69,7 +69,7 @@ struct Option {
 };
 std::optional<Option> option_in(std::span<const Word> words,
                                 std::span<const std::string_view> names) {
-  std::optional<Option> found;
+  std::optional<Option> option;
   for (std::size_t i = 0; i < words.size(); ++i)
     for (const std::string_view name : names) {
       const std::string& text = words[i].text;
@@ -78,13 +78,13 @@ std::optional<Option> option_in(std::span<const Word> words,
         value = words[i + 1].text;
       else if (text.starts_with(name) && text.size() > name.size() && text[name.size()] == '=')
         value = text.substr(name.size() + 1);
-      // gpu:8 of --gres
+      // --gres has values such as gpu:8.
       if (const std::size_t colon = value.rfind(':'); colon != std::string::npos)
         value = value.substr(colon + 1);
       if (const auto number = number_in(value))
-        found = Option{*number, fmt::format("{} {}", name, *number), words[i].origin};
+        option = Option{*number, fmt::format("{} {}", name, *number), words[i].origin};
     }
-  return found;
+  return option;
 }
 
 constexpr std::array<std::string_view, 6> node_options{"--nnodes",    "--nnode", "--num_nodes",
@@ -101,30 +101,32 @@ constexpr std::array<std::string_view, 9> gpu_variables{
 
 std::optional<Option> variable_in(const Script& script, std::span<const std::string_view> names) {
   for (const std::string_view name : names) {
-    const auto known = script.variables.find(std::string(name));
-    if (known == script.variables.end() || known->second.words.empty()) continue;
-    const Word& word = known->second.words.front();
+    const auto it = script.variables.find(std::string(name));
+    if (it == script.variables.end() || it->second.words.empty()) continue;
+    const Word& word = it->second.words.front();
     if (const auto number = number_in(word.text))
       return Option{*number, fmt::format("{}={}", name, *number), word.origin};
   }
   return std::nullopt;
 }
 
-void put_gpus(const std::optional<Option>& nodes, const std::optional<Option>& each,
+void put_gpus(const std::optional<Option>& nodes, const std::optional<Option>& processes,
               Request& request) {
-  if (!nodes && !each) return;
-  const std::uint64_t product = (nodes ? nodes->value : 1) * (each ? each->value : 1);
-  if (!each) return;
+  if (!nodes && !processes) return;
+  const std::uint64_t product = (nodes ? nodes->value : 1) * (processes ? processes->value : 1);
+  if (!processes) return;
   request.gpus = product;
-  request.gpus_from = nodes ? fmt::format("{} x {}", nodes->written, each->written) : each->written;
-  request.gpus_origin = nodes ? nodes->origin : each->origin;
+  request.gpus_from =
+      nodes ? fmt::format("{} x {}", nodes->written, processes->written) : processes->written;
+  request.gpus_origin = nodes ? nodes->origin : processes->origin;
 }
 
-// Arrays and texts that hold flags, where no command uses them: files that others source.
+// Words of variables that hold flags. Scripts that other scripts source have no command that uses
+// them.
 std::vector<Word> flags_of_variables(const Script& script) {
   std::vector<Word> words;
   for (const auto& [name, variable] : script.variables)
-    if (!variable.given)
+    if (!variable.from_user)
       for (const Word& word : flattened(variable.words)) words.push_back(word);
   if (std::ranges::none_of(words, [](const Word& word) { return is_flag(word.text); }))
     words.clear();
@@ -173,21 +175,21 @@ Script run_scripts(std::span<const Source> sources, const JobWords& words) {
 Request read_launch(const Script& script, const std::string& name) {
   Request request{.name = std::filesystem::path(name).stem().string()};
   std::vector<Word> best;
-  std::size_t most = 0;
+  std::size_t max_flags = 0;
   for (const auto& command : script.commands) {
     std::vector<Word> words = flattened(command);
-    if (const std::size_t known = known_flags(words); known > 0 && known >= most) {
-      most = known;
+    if (const std::size_t count = count_flags(words); count > 0 && count >= max_flags) {
+      max_flags = count;
       best = std::move(words);
     }
   }
   if (best.empty()) best = flags_of_variables(script);
-  // With python -m there is no program's name: options of torchrun are no Megatron-LM's.
+  // A command with python -m has no program; options of torchrun are unknown to Megatron-LM.
   const std::size_t program = program_at(best);
   const bool has_program = program < best.size();
-  const std::span<const Word> all(best);
-  request.settings = settings_of(has_program ? all.subspan(program + 1) : all);
-  const std::span<const Word> before = has_program ? all.first(program) : all;
+  const std::span<const Word> command_words(best);
+  request.settings = settings_of(has_program ? command_words.subspan(program + 1) : command_words);
+  const std::span<const Word> before = has_program ? command_words.first(program) : command_words;
   put_gpus(option_in(before, node_options) ? option_in(before, node_options)
                                            : option_in(script.batch, node_options),
            option_in(before, gpu_options) ? option_in(before, gpu_options)
@@ -197,7 +199,7 @@ Request read_launch(const Script& script, const std::string& name) {
     put_gpus(variable_in(script, node_variables), variable_in(script, gpu_variables), request);
   for (const std::string& place : script.unsure)
     request.assumed.push_back(
-        fmt::format("{}: only a running shell can tell this condition; it does not hold here",
+        fmt::format("{}: only a running shell can evaluate this condition; it is taken as false",
                     std::filesystem::path(place).filename().string()));
   return request;
 }

@@ -2,35 +2,60 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/jobs/request/draft.hpp"
 #include "sim/jobs/request/flags.hpp"
+#include "sim/jobs/request/job_input.hpp"
+#include "sim/jobs/request/launch_text.hpp"
+#include "sim/jobs/shell/words.hpp"
 
 // Megatron-LM's arguments (megatron/training/arguments.py and the configurations that it makes
-// arguments of), which NeMo, Megatron-Bridge and others use by the same names.
+// arguments of). NeMo, Megatron-Bridge, MLPerf and Megatron-DeepSpeed use the same names.
 namespace pipewright::jobs::megatron {
 
-// All flags that are read or written, by their names with _ for -.
+// YAML of a functional test, with flags as keys of MODEL_ARGS.
+bool is_functional_test(const SourceText& file);
+// A script or a command line with several of the flags.
+bool is_script(const SourceText& file);
+bool recognise(const SourceText& file);
+
+// Settings of scripts and functional tests.
+struct FileSettings {
+  Request request;
+  Script script;
+};
+FileSettings read_files(const JobInput& input);
+
+Job read_job(const JobInput& input);
+Launch write_script(const LaunchInput& input);
+
+// Table of flags that are read or written, by their names with _ for -.
 std::span<const Flag> flags();
 
-// Whether a flag changes nothing that is predicted: files, logs, learning rates, checkpoints.
+// The flag does not change a prediction, as flags of files, logs, learning rates and checkpoints.
 bool has_no_effect(const std::string& name);
 
-// Whether a flag is one of Megatron-LM's that are known here.
+// The flag is in the table, or has no effect.
 bool knows(const std::string& name);
 
-// Settings by Megatron-LM's names as a scenario. Throws Error for what Megatron-LM refuses.
+// Interprets settings with Megatron-LM's names. Throws config::Error for what Megatron-LM refuses.
 Job read(Request request);
 
-// Parts of it (model.cpp, schedule.cpp, training.cpp), each a few settings at a time.
-void read_model(Draft& draft);
-void read_parallel(Draft& draft);
-void read_schedule(Draft& draft);
-void read_training(Draft& draft);
-
-// Whether what is left out is as Megatron-LM's arguments have it. Recipes of NeMo,
-// Megatron-Bridge and MLPerf have defaults of their own.
+// Flags that are left out have the defaults of Megatron-LM's arguments, not those of a recipe.
 bool has_argument_defaults(const Draft& draft);
+
+// Settings of a scenario, and what flags cannot express. With `arguments` the settings are
+// Megatron-LM's arguments; without, they are for configurations whose recipes have other defaults.
+struct Written {
+  std::vector<Setting> settings;
+  std::vector<Difference> reasons;
+};
+Written write(const config::Scenario& scenario, bool arguments);
+
+// Sentences on how a job with these settings differs from the scenario.
+std::vector<std::string> unexpressed(const config::Scenario& scenario, const Written& written,
+                                     Dialect dialect);
 
 }  // namespace pipewright::jobs::megatron

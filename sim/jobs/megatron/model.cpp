@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 
 #include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/megatron/rules.hpp"
 #include "sim/jobs/request/python_list.hpp"
 
 namespace pipewright::jobs::megatron {
 namespace {
 
-// Tokenizers whose number of tokens is known, by a part of their names, the longer first.
+// Tokenizers with a known number of tokens, by a part of their names; longer parts come first.
 struct Tokenizer {
   std::string_view part;
   std::string_view tokens;
@@ -25,12 +26,37 @@ constexpr std::array tokenizers{
     Tokenizer{"gpt-oss", "201088"},
 };
 
+// Pattern of layers with experts: dense layers at the start, then one layer in `every` with
+// experts.
+struct Frequency {
+  std::uint64_t first_dense = 0;
+  std::uint64_t every = 1;
+};
+// The pattern of a list of layers, if it is of that form.
+std::optional<Frequency> frequency_of(const std::vector<std::int64_t>& layers) {
+  std::size_t begin = 0;
+  while (begin < layers.size() && layers[begin] == 0) ++begin;
+  if (begin == layers.size()) return std::nullopt;
+  for (std::size_t every = 1; every <= layers.size(); ++every) {
+    // The last layer of each group of `every` has experts, as in the reader of models.
+    for (std::size_t dense = begin + 1 >= every ? begin + 1 - every : 0; dense <= begin; ++dense) {
+      bool fits = true;
+      for (std::size_t i = dense; i < layers.size() && fits; ++i)
+        fits = (layers[i] != 0) == ((i - dense + 1) % every == 0);
+      if (fits) return Frequency{dense, every};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 void read_vocabulary(Draft& draft) {
   const Setting* const type = draft.find("tokenizer_type");
   const Setting* const model = draft.find("tokenizer_model");
   if (const Setting* const padded = draft.find("padded_vocab_size")) {
     draft.set("model.vocabulary", fmt::format("{}", whole_number(*padded)), *padded);
-    draft.set("training.vocabulary_multiple", "1", "the vocabulary is padded already");
+    draft.set("training.vocabulary_multiple", "1", "the vocabulary is already padded");
     return;
   }
   if (const Setting* const size = draft.find("vocab_size")) {
@@ -39,9 +65,9 @@ void read_vocabulary(Draft& draft) {
   }
   for (const Setting* const from : {model, type}) {
     if (from == nullptr || from->values.empty()) continue;
-    for (const Tokenizer& one : tokenizers)
-      if (from->values.front().find(one.part) != std::string::npos) {
-        draft.set("model.vocabulary", std::string(one.tokens), *from);
+    for (const Tokenizer& entry : tokenizers)
+      if (from->values.front().find(entry.part) != std::string::npos) {
+        draft.set("model.vocabulary", std::string(entry.tokens), *from);
         return;
       }
   }
@@ -90,7 +116,7 @@ void read_attention(Draft& draft) {
   }
   if (const Setting* const window = draft.find("window_size");
       window != nullptr && !window->values.empty() && !says_no(window->values.front())) {
-    // "(128,0)" or "128,0": so many keys before the query's own.
+    // "(128,0)" or "128,0": the number of keys before the query's own key.
     std::string left;
     for (const std::string& part : window->values) left += part + ",";
     std::erase_if(left, [](char c) { return c == '(' || c == ')' || c == '[' || c == ' '; });
@@ -103,7 +129,8 @@ void read_attention(Draft& draft) {
     if (skip->values.front().find('[') == std::string::npos)
       draft.set("model.full_attention_every", fmt::format("{}", whole_number(*skip)), *skip);
     else
-      draft.not_understood(*skip, "a whole number N is, for one layer in N without a window");
+      draft.not_understood(*skip,
+                           "only a whole number N is read, for one layer in N without a window");
   }
 }
 
@@ -128,34 +155,12 @@ void read_latent(Draft& draft) {
     else
       draft.set(key, std::string(part.otherwise), fmt::format("without {}", flag_of(part.flag)));
   }
-  // Latent attention has no size of a head besides.
+  // The sizes of latent attention replace the head size.
   if (is_latent)
     if (config::Value* const model = config::find(draft.tree(), "model"))
       std::erase_if(model->entries, [](const config::Entry& e) {
         return e.key == "head_dim" || e.key == "kv_heads";
       });
-}
-
-// Dense layers at the start, and then one layer in `every` with experts; none of other patterns.
-struct Frequency {
-  std::uint64_t first_dense = 0;
-  std::uint64_t every = 1;
-};
-std::optional<Frequency> frequency_of(const std::vector<std::int64_t>& layers) {
-  Frequency found;
-  while (found.first_dense < layers.size() && layers[found.first_dense] == 0) ++found.first_dense;
-  const std::size_t begin = found.first_dense;
-  if (begin == layers.size()) return std::nullopt;
-  for (std::size_t every = 1; every <= layers.size(); ++every) {
-    // As the reader of the model counts: the last one of each `every` has experts.
-    for (std::size_t dense = begin + 1 >= every ? begin + 1 - every : 0; dense <= begin; ++dense) {
-      bool fits = true;
-      for (std::size_t i = dense; i < layers.size() && fits; ++i)
-        fits = (layers[i] != 0) == ((i - dense + 1) % every == 0);
-      if (fits) return Frequency{dense, every};
-    }
-  }
-  return std::nullopt;
 }
 
 void read_experts(Draft& draft) {
@@ -179,7 +184,7 @@ void read_experts(Draft& draft) {
     if (pads)
       draft.set("model.experts.capacity_factor", capacity->values.front(), *capacity);
     else
-      draft.without_effect(*capacity);  // drops tokens of uneven routing alone
+      draft.without_effect(*capacity);  // only drops tokens of uneven routing
   }
   if (frequency == nullptr || frequency->values.empty()) return;
   std::string text;
@@ -195,15 +200,15 @@ void read_experts(Draft& draft) {
     return;
   }
   const auto layers = python_list(text);
-  const auto found = layers ? frequency_of(*layers) : std::nullopt;
-  if (!found)
+  const auto pattern = layers ? frequency_of(*layers) : std::nullopt;
+  if (!pattern)
     return draft.not_understood(*frequency,
-                                "dense layers at the start, then one layer in so many "
-                                "with experts, are");
-  if (found->first_dense > 0)
-    draft.set("model.experts.first_dense", fmt::format("{}", found->first_dense), *frequency);
-  if (found->every > 1)
-    draft.set("model.experts.every", fmt::format("{}", found->every), *frequency);
+                                "only dense layers at the start, then one layer in N with "
+                                "experts, are read");
+  if (pattern->first_dense > 0)
+    draft.set("model.experts.first_dense", fmt::format("{}", pattern->first_dense), *frequency);
+  if (pattern->every > 1)
+    draft.set("model.experts.every", fmt::format("{}", pattern->every), *frequency);
 }
 
 void read_mamba(Draft& draft) {
@@ -232,7 +237,7 @@ void read_mamba(Draft& draft) {
             "2 x --hidden-size / --mamba-head-dim");
 }
 
-void read_linear(Draft& draft) {
+void read_linear_attention(Draft& draft) {
   struct Part {
     std::string_view flag, key, otherwise;
   };
@@ -254,9 +259,9 @@ void read_linear(Draft& draft) {
   }
 }
 
-// Hybrid layers: "M-M-|M*/MM/MM" has a stage's end at |, and modules of multi-token prediction
-// after each /.
-void read_pattern(Draft& draft) {
+// Reads the layers. In a hybrid pattern such as "M-M-|M*/MM/MM", a | ends a stage and each / starts
+// a module of multi-token prediction.
+void read_layers(Draft& draft) {
   const Setting* pattern = draft.find("hybrid_layer_pattern");
   const Setting* const older = draft.find("hybrid_override_pattern");
   if (pattern == nullptr) pattern = older;
@@ -287,8 +292,9 @@ void read_pattern(Draft& draft) {
   if (modules > 0) draft.set("model.mtp_layers", fmt::format("{}", modules), *pattern);
 }
 
-// Gated delta nets between layers of attention, each with an MLP or experts: two symbols a layer.
-void read_variant(Draft& draft) {
+// Reads gated delta nets between layers of attention. Each layer has two symbols, one for its MLP
+// or experts.
+void read_linear_pattern(Draft& draft) {
   const Setting* const variant = draft.find("experimental_attention_variant");
   const Setting* const frequency = draft.find("linear_attention_freq");
   if (variant == nullptr || variant->values.empty() || says_no(variant->values.front())) return;
@@ -304,8 +310,8 @@ void read_variant(Draft& draft) {
     for (std::uint64_t i = 0; i < layers; ++i) linear.push_back((i + 1) % every == 0 ? 0 : 1);
   }
   std::string symbols;
-  for (const std::int64_t one : linear) {
-    symbols += one != 0 ? 'G' : '*';
+  for (const std::int64_t entry : linear) {
+    symbols += entry != 0 ? 'G' : '*';
     symbols += draft.on("num_experts") ? 'E' : '-';
   }
   if (symbols.empty()) return draft.not_understood(*frequency);
@@ -314,27 +320,21 @@ void read_variant(Draft& draft) {
   std::erase_if(model.entries, [](const config::Entry& entry) { return entry.key == "layers"; });
 }
 
-}  // namespace
-
-void read_model(Draft& draft) {
-  read_pattern(draft);
-  read_variant(draft);
+void read_positions(Draft& draft) {
   if (const Setting* const rope = draft.find("use_rotary_position_embeddings");
       rope != nullptr && draft.on("use_rotary_position_embeddings"))
     draft.set("model.positions", "rotary", *rope);
+}
+
+void read_sequence(Draft& draft) {
   const Setting* sequence = draft.find("seq_length");
   const Setting* const positions = draft.find("max_position_embeddings");
   if (sequence == nullptr && !has_argument_defaults(draft)) sequence = positions;
   if (sequence != nullptr && !sequence->values.empty())
     draft.set("model.sequence", fmt::format("{}", whole_number(*sequence)), *sequence);
-  draft.find("attention_dropout");  // flash attention keeps no masks
-  read_vocabulary(draft);
-  read_mlp(draft);
-  read_attention(draft);
-  read_latent(draft);
-  read_experts(draft);
-  read_mamba(draft);
-  read_linear(draft);
+}
+
+void read_mtp(Draft& draft) {
   if (const auto modules = draft.count("mtp_num_layers");
       modules && *modules > 0 && draft.at("model.mtp_layers") == nullptr)
     draft.set("model.mtp_layers", fmt::format("{}", *modules), *draft.find("mtp_num_layers"));

@@ -8,9 +8,8 @@
 namespace pipewright::jobs::megatron {
 namespace {
 
-// What files, logs, learning rates and the like are called: whole names, and beginnings that end
-// with _.
-constexpr std::string_view names =
+// Names of flags of files, logs, learning rates and the like. A name that ends with _ is a prefix.
+constexpr std::string_view quiet_flag_names =
     "accelerator activation_func_clamp_value adam_ adlr_ align_param_gather allow_ambiguous_ "
     "app_tag_ apply_layernorm_1p apply_query_key_layer_scaling apply_rope_fusion apply_wd_ "
     "async_ attention_softmax_ attention_softmax_in_fp32 auto_detect_ barrier_with_ bert_ "
@@ -75,25 +74,25 @@ constexpr std::string_view names =
     "verify_integrity vocab_extra_ids vocab_file wandb_ warmup wd_ weight_decay "
     "weight_decay_ yarn_ zero_allgather_ zero_contigious_gradients zero_reduce_";
 
-struct Names {
+struct QuietFlags {
   std::set<std::string, std::less<>> whole;
-  std::vector<std::string> beginnings;
+  std::vector<std::string> prefixes;
 };
 
-const Names& all() {
-  static const Names split = [] {
-    Names found;
-    std::string_view rest = names;
+const QuietFlags& quiet_flags() {
+  static const QuietFlags split = [] {
+    QuietFlags names_and_prefixes;
+    std::string_view rest = quiet_flag_names;
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find(' '), rest.size());
       const std::string name(rest.substr(0, end));
       rest.remove_prefix(std::min(end + 1, rest.size()));
       if (name.ends_with('_'))
-        found.beginnings.push_back(name);
+        names_and_prefixes.prefixes.push_back(name);
       else
-        found.whole.insert(name);
+        names_and_prefixes.whole.insert(name);
     }
-    return found;
+    return names_and_prefixes;
   }();
   return split;
 }
@@ -101,10 +100,9 @@ const Names& all() {
 }  // namespace
 
 bool has_no_effect(const std::string& name) {
-  return all().whole.contains(name) ||
-         std::ranges::any_of(all().beginnings, [&](const std::string& beginning) {
-           return name.starts_with(beginning);
-         });
+  return quiet_flags().whole.contains(name) ||
+         std::ranges::any_of(quiet_flags().prefixes,
+                             [&](const std::string& prefix) { return name.starts_with(prefix); });
 }
 
 }  // namespace pipewright::jobs::megatron

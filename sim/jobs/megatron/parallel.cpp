@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/megatron/rules.hpp"
 
 namespace pipewright::jobs::megatron {
 namespace {
 
-// How many levels of ZeRO a sharding strategy is.
+// ZeRO stage of a sharding strategy.
 std::string zero_of(const Setting* strategy) {
   if (strategy == nullptr || strategy->values.empty()) return "3";
   const std::string& name = strategy->values.front();
@@ -27,7 +28,7 @@ void read_zero(Draft& draft) {
   const Setting* const stage = draft.find("zero_stage");
   const bool fsdp2 = draft.on("use_torch_fsdp2");
   const Setting* const keeps = draft.find("torch_fsdp2_no_reshard_after_forward");
-  if (stage != nullptr && draft.request().framework == Framework::deepspeed) {
+  if (stage != nullptr && draft.request().dialect == Dialect::deepspeed) {
     const std::uint64_t level = whole_number(*stage);
     if (level > 1 && draft.count_at("parallel.pp", 1) > 1)
       throw refusal(*stage, "ZeRO-2 and ZeRO-3 are incompatible with pipeline parallelism");
@@ -54,7 +55,7 @@ void read_zero(Draft& draft) {
     if (distributed)
       draft.set("parallel.zero", "1", *optimizer);
     else if (optimizer == nullptr && !has_argument_defaults(draft))
-      draft.set("parallel.zero", "1", "the distributed optimizer, as its recipes have it");
+      draft.set("parallel.zero", "1", "the distributed optimizer, as in its recipes");
   }
   const config::Value* const zero = draft.at("parallel.zero");
   const auto copies = draft.count("num_distributed_optimizer_instances");
@@ -69,6 +70,45 @@ void read_zero(Draft& draft) {
                   "megatron fsdp, or dist_muon");
   if (!draft.on("overlap_grad_reduce"))
     throw refusal(gather, "Must use --overlap-param-gather with --overlap-grad-reduce");
+}
+
+void read_replicas(Draft& draft) {
+  const std::uint64_t tp = draft.count_at("parallel.tp", 1);
+  const std::uint64_t pp = draft.count_at("parallel.pp", 1);
+  const std::uint64_t cp = draft.count_at("parallel.cp", 1);
+  constexpr std::uint64_t max_gpus = 1U << 24U;  // GPUs
+  for (const std::uint64_t size_of_axis : {tp, pp, cp})
+    if (size_of_axis == 0 || size_of_axis > max_gpus)
+      throw refusal(draft.request(), "a parallel size must be a whole number above 0");
+  const std::uint64_t size = tp * cp > max_gpus ? max_gpus : std::min(tp * pp * cp, max_gpus * 2);
+  const Request& request = draft.request();
+  if (!request.gpus) {
+    draft.lacks("parallel.dp");
+    return;
+  }
+  const std::uint64_t world = *request.gpus;
+  if (world % size != 0 || world == 0)
+    throw gpus_refusal(request,
+                       fmt::format("world size ({}, by {}) is not divisible by "
+                                   "total_model_size ({}, tensor {} x pipeline {} x context "
+                                   "{})",
+                                   world, request.gpus_from, size, tp, pp, cp));
+  draft.set(
+      "parallel.dp", fmt::format("{}", world / size),
+      fmt::format("{} GPUs by {} / (tp {} x pp {} x cp {})", world, request.gpus_from, tp, pp, cp),
+      request.gpus_origin);
+}
+
+}  // namespace
+
+void read_degrees(Draft& draft) {
+  if (const Setting* const heads = draft.find("ds_sequence_parallel_size");
+      heads != nullptr && whole_number(*heads) > 1) {
+    draft.set("parallel.cp", fmt::format("{}", whole_number(*heads)), *heads);
+    draft.set("parallel.cp_comm_type", "a2a", *heads);
+  }
+  if (const Setting* const none = draft.find("no_pipeline_parallel"))
+    draft.set("parallel.pp", "1", *none);
 }
 
 void read_sequence_parallel(Draft& draft) {
@@ -92,46 +132,11 @@ void read_sequence_parallel(Draft& draft) {
 }
 
 void read_data_parallel(Draft& draft) {
-  const std::uint64_t tp = draft.count_at("parallel.tp", 1);
-  const std::uint64_t pp = draft.count_at("parallel.pp", 1);
-  const std::uint64_t cp = draft.count_at("parallel.cp", 1);
-  constexpr std::uint64_t most = 1U << 24U;  // GPUs
-  for (const std::uint64_t one : {tp, pp, cp})
-    if (one == 0 || one > most)
-      throw refusal(draft.request(), "a parallel size must be a whole number above 0");
-  const std::uint64_t size = tp * cp > most ? most : std::min(tp * pp * cp, most * 2);
-  const Request& request = draft.request();
-  if (!request.gpus) {
-    draft.lacks("parallel.dp");
-    return;
-  }
-  const std::uint64_t world = *request.gpus;
-  if (world % size != 0 || world == 0)
-    throw gpus_refusal(request,
-                       fmt::format("world size ({}, by {}) is not divisible by "
-                                   "total_model_size ({}, tensor {} x pipeline {} x context "
-                                   "{})",
-                                   world, request.gpus_from, size, tp, pp, cp));
-  draft.set(
-      "parallel.dp", fmt::format("{}", world / size),
-      fmt::format("{} GPUs by {} / (tp {} x pp {} x cp {})", world, request.gpus_from, tp, pp, cp),
-      request.gpus_origin);
+  read_zero(draft);
+  read_replicas(draft);
 }
 
-}  // namespace
-
-void read_parallel(Draft& draft) {
-  if (const Setting* const heads = draft.find("ds_sequence_parallel_size");
-      heads != nullptr && whole_number(*heads) > 1) {
-    draft.set("parallel.cp", fmt::format("{}", whole_number(*heads)), *heads);
-    draft.set("parallel.cp_comm_type", "a2a", *heads);
-  }
-  draft.find("gradient_accumulation_steps");
-  if (const Setting* const none = draft.find("no_pipeline_parallel"))
-    draft.set("parallel.pp", "1", *none);
-  read_sequence_parallel(draft);
-  read_zero(draft);
-  read_data_parallel(draft);
+void read_rank_order(Draft& draft) {
   if (const Setting* const order = draft.find("use_tp_pp_dp_mapping");
       order != nullptr && draft.on("use_tp_pp_dp_mapping"))
     draft.set("parallel.order", "tp-cp-ep-pp-dp", *order);

@@ -1,33 +1,121 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "sim/config/text/yaml.hpp"
+#include "sim/jobs/megatron/launch.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/shell/script.hpp"
 
 namespace pipewright::jobs::megatron {
+namespace {
+
+constexpr config::Document functional_test{"a functional test", "MODEL_ARGS",
+                                           "--micro-batch-size: 4", true};
+
+bool is_word_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-';
+}
+
+// Counts known flags; YAML's "---" is not a flag.
+int count_known_flags(const std::string& text) {
+  int count = 0;
+  for (std::size_t at = text.find("--"); at != std::string::npos; at = text.find("--", at + 2)) {
+    if (at > 0 && is_word_character(text[at - 1])) continue;
+    std::size_t end = at + 2;
+    while (end < text.size() && is_word_character(text[end])) ++end;
+    if (end > at + 4 && knows(flag_name(text.substr(at, end - at)))) ++count;
+  }
+  return count;
+}
+
+void read_functional_test(const Source& source, Request& request) {
+  const config::Value tree = config::read_yaml_text(source.text, source.name, functional_test);
+  const config::Value* const arguments = config::find(tree, "MODEL_ARGS");
+  if (arguments == nullptr || arguments->kind != config::Value::Kind::map)
+    throw config::Error(fmt::format("{}: MODEL_ARGS is no map of flags", source.name));
+  for (const config::Entry& entry : arguments->entries) {
+    Setting setting{.name = flag_name(entry.key), .origin = entry.origin};
+    const config::Value& value = entry.value;
+    if (value.kind == config::Value::Kind::text) setting.values = {value.text};
+    for (const config::Value& item : value.items) setting.values.push_back(item.text);
+    // "[a b]" is a list of words.
+    if (setting.values.size() == 1 && setting.values.front().starts_with('[') &&
+        setting.values.front().ends_with(']') &&
+        setting.values.front().find('*') == std::string::npos) {
+      const std::string inside =
+          setting.values.front().substr(1, setting.values.front().size() - 2);
+      if (inside.find(',') == std::string::npos) {
+        setting.values.clear();
+        for (const Word& word : split_words({inside, entry.origin}))
+          setting.values.push_back(word.text);
+      }
+    }
+    setting.written = fmt::format("{} {}", entry.key, fmt::join(setting.values, " "));
+    if (setting.values.size() == 1 && setting.values.front() == "true") {
+      setting.values.clear();
+      setting.written = entry.key;
+    } else if (setting.values.size() == 1 && setting.values.front() == "false") {
+      continue;  // the test's launcher leaves the flag out
+    }
+    request.settings.push_back(std::move(setting));
+  }
+}
+
+}  // namespace
+
+bool is_functional_test(const SourceText& file) {
+  return !file.is_json() && file.has("MODEL_ARGS:");
+}
+
+bool is_script(const SourceText& file) {
+  constexpr int min_flags = 2;
+  return file.may_be_shell() && count_known_flags(file.text()) >= min_flags;
+}
+
+bool recognise(const SourceText& file) { return is_functional_test(file) || is_script(file); }
 
 bool has_argument_defaults(const Draft& draft) {
-  const Framework framework = draft.request().framework;
-  return framework == Framework::megatron || framework == Framework::deepspeed;
+  return draft.request().dialect != Dialect::recipe;
+}
+
+FileSettings read_files(const JobInput& input) {
+  FileSettings result{.request = empty_request(input), .script = {}};
+  std::vector<Source> scripts;
+  std::vector<Source> tests;
+  for (const Source& source : input.sources)
+    (is_functional_test(SourceText(source)) ? tests : scripts).push_back(source);
+  if (!scripts.empty()) {
+    result.script = run_scripts(scripts, input.words);
+    Request launched = read_launch(result.script, scripts.back().name);
+    launched.name = result.request.name;
+    launched.single = result.request.single;
+    result.request = std::move(launched);
+  }
+  for (const Source& test : tests) read_functional_test(test, result.request);
+  return result;
+}
+
+Job read_job(const JobInput& input) {
+  Request request = read_files(input).request;
+  apply_gpus(input.words, request);
+  return read(std::move(request));
 }
 
 Job read(Request request) {
-  const bool shaped = request.model.empty();
+  const bool has_shape = request.model.empty();
   Draft draft(std::move(request));
   const Request& asked = draft.request();
-  const bool named = draft.find("hidden_size") != nullptr || asked.framework == Framework::megatron;
-  if (!shaped)
+  const bool is_named = draft.find("hidden_size") != nullptr || asked.dialect == Dialect::megatron;
+  if (!has_shape)
     draft.set("model", config::make_text(asked.model, {.source = asked.name}), "by its name");
-  else if (named)
+  else if (is_named)
     draft.set("model.name", asked.name, "the file's");
   else
     draft.lacks("model");
-  read_flags(flags(), draft, has_argument_defaults(draft) && (named || !shaped));
-  read_model(draft);
-  read_parallel(draft);
-  read_schedule(draft);
-  read_training(draft);
-  draft.find("use_mcore_models");
+  read_flags(flags(), draft, has_argument_defaults(draft) && (is_named || !has_shape));
   draft.sort_rest(has_no_effect);
-  if (shaped && named)
+  if (has_shape && is_named)
     for (const char* const key : {"model.hidden", "model.heads", "model.sequence"})
       if (draft.at(key) == nullptr) draft.lacks(key);
   return draft.take();

@@ -5,17 +5,18 @@
 
 #include "sim/config/partition.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/megatron/rules.hpp"
 
 namespace pipewright::jobs::megatron {
 namespace {
 
-// Stages of a layout such as Et*3|(t*4|)*2tL.
+// Number of stages of a layout such as Et*3|(t*4|)*2tL.
 std::uint64_t stages_of(const Setting& layout) {
   const config::Value value = config::make_text(layout.values.front(), layout.origin);
   return config::read_partition({value, flag_of(layout.name)}).layers.size();
 }
 
-// Layers that are dealt out, as arguments.py counts them.
+// Layers to distribute over the stages, as arguments.py counts them.
 std::uint64_t counted_layers(Draft& draft) {
   std::uint64_t layers = draft.count_at("model.layers", 0);
   if (draft.on("account_for_embedding_in_pipeline_split")) ++layers;
@@ -28,20 +29,20 @@ void check_exclusive(Draft& draft) {
   for (const char* const name :
        {"num_layers_per_virtual_pipeline_stage", "num_virtual_stages_per_pipeline_rank",
         "pipeline_model_parallel_layout"}) {
-    const Setting* const one = draft.find(name);
-    if (one == nullptr || one->values.empty() || says_no(one->values.front())) continue;
+    const Setting* const setting = draft.find(name);
+    if (setting == nullptr || setting->values.empty() || says_no(setting->values.front())) continue;
     if (first != nullptr)
-      throw refusal(*one,
+      throw refusal(*setting,
                     fmt::format("No more than one of the following arguments can be set at the "
                                 "same time: --num-layers-per-virtual-pipeline-stage, "
                                 "--num-virtual-stages-per-pipeline-rank, "
                                 "--pipeline-model-parallel-layout; {} is given at {}",
                                 flag_of(first->name), config::to_string(first->origin)));
-    first = one;
+    first = setting;
   }
 }
 
-// Chunks of a device; 1 without interleaving.
+// Chunks of a device; 1 without interleaving. `from` becomes the setting that they come from.
 std::uint64_t read_chunks(Draft& draft, std::uint64_t pp, const Setting*& from) {
   check_exclusive(draft);
   const Setting* const layout = draft.find("pipeline_model_parallel_layout");
@@ -64,9 +65,9 @@ std::uint64_t read_chunks(Draft& draft, std::uint64_t pp, const Setting*& from) 
     return *chunks;
   }
   const std::uint64_t layers = counted_layers(draft);
-  if (const auto each = draft.count("num_layers_per_virtual_pipeline_stage")) {
+  if (const auto layers_per_chunk = draft.count("num_layers_per_virtual_pipeline_stage")) {
     from = draft.find("num_layers_per_virtual_pipeline_stage");
-    if (layers == 0 || *each == 0) return 1;
+    if (layers == 0 || *layers_per_chunk == 0) return 1;
     if (draft.at("partition.first") != nullptr || draft.at("partition.last") != nullptr)
       throw refusal(*from,
                     "please use --num-virtual-stages-per-pipeline-rank to specify virtual pipeline "
@@ -75,12 +76,12 @@ std::uint64_t read_chunks(Draft& draft, std::uint64_t pp, const Setting*& from) 
       throw refusal(*from, fmt::format("number of layers of the model must be divisible pipeline "
                                        "model parallel size ({} layers, {} devices)",
                                        layers, pp));
-    if (layers / pp % *each != 0)
+    if (layers / pp % *layers_per_chunk != 0)
       throw refusal(*from,
                     fmt::format("number of layers per pipeline stage must be divisible number of "
                                 "layers per virtual pipeline stage ({} and {})",
-                                layers / pp, *each));
-    return layers / pp / *each;
+                                layers / pp, *layers_per_chunk));
+    return layers / pp / *layers_per_chunk;
   }
   if (const config::Value* const stages = draft.at("partition");
       stages != nullptr && stages->kind == config::Value::Kind::list)
@@ -95,7 +96,8 @@ std::uint64_t read_chunks(Draft& draft, std::uint64_t pp, const Setting*& from) 
   return 1;
 }
 
-// What forks of Megatron-LM call the schedules of arXiv 2401.10241 and 2405.15362.
+// Schedules of arXiv 2401.10241 and 2405.15362, by the flags of forks of Megatron-LM; empty if no
+// flag asks for one.
 std::string zero_bubble(Draft& draft, const Setting*& from) {
   const auto asks = [&](std::string_view name) {
     if (!draft.on(name)) return false;
@@ -111,8 +113,8 @@ std::string zero_bubble(Draft& draft, const Setting*& from) {
     return "v-zb";
   }
   if (!asks("enable_zero_bubble")) return "";
-  const auto most = draft.count_at("parallel.pp", 1);
-  if (pending == "1p" || pending == fmt::format("{}", most)) return "zb-1p";
+  const auto devices = draft.count_at("parallel.pp", 1);
+  if (pending == "1p" || pending == fmt::format("{}", devices)) return "zb-1p";
   return "zb-2p";
 }
 
@@ -122,7 +124,7 @@ void read_transfers(Draft& draft, std::uint64_t pp, bool overlaps) {
   if (pp == 1) return;
   if (!overlaps)
     draft.set("communication.overlap_p2p", "false",
-              "1F1B that is not interleaved does not overlap them");
+              "1F1B without interleaving does not overlap transfers");
   else if (off)
     draft.set("communication.overlap_p2p", "false", *never);
 }
@@ -139,8 +141,8 @@ void read_schedule(Draft& draft) {
     draft.set("partition", layout->values.front(), *layout);
     const config::Value value = config::make_text(layout->values.front(), layout->origin);
     std::uint32_t modules = 0;
-    for (const std::uint32_t one : config::read_partition({value, "the layout"}).mtp)
-      modules += one;
+    for (const std::uint32_t count : config::read_partition({value, "the layout"}).mtp)
+      modules += count;
     if (modules > 0 && draft.at("model.mtp_layers") == nullptr)
       draft.set("model.mtp_layers", fmt::format("{}", modules), *layout);
   }
@@ -171,16 +173,22 @@ void read_schedule(Draft& draft) {
       draft.set("schedule.group_size", fmt::format("{}", whole_number(*group)), *group);
   }
   read_transfers(draft, pp, interleaved || !zero.empty());
+}
+
+void read_vocabulary_parallel(Draft& draft) {
   if (const Setting* const vocabulary = draft.find("enable_vocab_parallel");
       vocabulary != nullptr && draft.on("enable_vocab_parallel"))
     draft.set("parallel.vocab_parallel", "vocab-2", *vocabulary);
-  // Tokens beside the compute of another microbatch: pairs of a forward and a backward.
+}
+
+void read_expert_overlap(Draft& draft) {
+  // The exchange of tokens overlaps the compute of another microbatch: F and B run in pairs.
   if (const Setting* const overlap = draft.find("overlap_moe_expert_parallel_comm");
       overlap != nullptr && draft.on("overlap_moe_expert_parallel_comm") &&
       draft.at("model.experts") != nullptr) {
     draft.set("training.experts.overlap", "true", *overlap);
     if (draft.at("schedule.name") == nullptr)
-      draft.set("schedule.name", "1f1b", "the schedule of what is not interleaved");
+      draft.set("schedule.name", "1f1b", "the schedule without interleaving");
     draft.set("schedule.fused", "true", *overlap);
     if (const Setting* const delay = draft.find("delay_wgrad_compute");
         delay != nullptr && draft.on("delay_wgrad_compute"))

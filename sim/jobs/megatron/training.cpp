@@ -6,15 +6,14 @@
 
 #include "sim/config/recompute.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/megatron/rules.hpp"
 
 namespace pipewright::jobs::megatron {
-namespace {
-
 void read_batch(Draft& draft) {
-  if (draft.find("micro_batch_size") == nullptr && draft.request().framework == Framework::megatron)
+  if (draft.find("micro_batch_size") == nullptr && draft.request().dialect == Dialect::megatron)
     throw refusal(draft.request(), "--micro-batch-size is missing: Megatron-LM asks for it");
   if (const Setting* const ramp = draft.find("rampup_batch_size"); ramp != nullptr)
-    draft.assume(fmt::format("{}: the batch is that of the end", ramp->written));
+    draft.assume(fmt::format("{}: the batch is the final one", ramp->written));
   const std::uint64_t micro = draft.count_at("training.microbatch_size", 1);
   const std::uint64_t dp = draft.count_at("parallel.dp", 0);
   const auto batch = draft.count("global_batch_size");
@@ -50,7 +49,8 @@ void read_precision(Draft& draft) {
     const std::string name = word_for("delayed=fp8 tensorwise=fp8 mxfp8=mxfp8 blockwise=fp8-block",
                                       recipe->values.front());
     if (name.empty())
-      return draft.not_understood(*recipe, "delayed, tensorwise, blockwise and mxfp8 are");
+      return draft.not_understood(*recipe,
+                                  "only delayed, tensorwise, blockwise and mxfp8 are read");
     return draft.set("training.precision", name, *recipe);
   }
   if (recipe != nullptr) draft.without_effect(*recipe);
@@ -58,11 +58,11 @@ void read_precision(Draft& draft) {
   if (brain != nullptr && draft.on("bf16")) return draft.set("training.precision", "bf16", *brain);
   if (has_argument_defaults(draft))
     draft.assume(
-        "training is in bf16: without --bf16 or --fp16 it would be in fp32, which is not "
+        "training is in bf16; without --bf16 or --fp16 it would be in fp32, which is not "
         "modelled");
 }
 
-// Gradients in 16 bits where they are summed, and when they are reduced.
+// Reads the type of gradients for their sums and reductions, and the size of buckets.
 void read_gradients(Draft& draft) {
   const Setting* const brain = draft.find("grad_reduce_in_bf16");
   const bool whole = draft.on("accumulate_allreduce_grads_in_fp32");
@@ -83,7 +83,7 @@ void read_gradients(Draft& draft) {
 }
 
 void read_recompute(Draft& draft) {
-  const Setting* const all = draft.find("recompute_activations");
+  const Setting* const activations = draft.find("recompute_activations");
   const Setting* const granularity = draft.find("recompute_granularity");
   const Setting* const method = draft.find("recompute_method");
   const auto layers = draft.count("recompute_num_layers");
@@ -91,13 +91,13 @@ void read_recompute(Draft& draft) {
   std::string kind = granularity != nullptr ? draft.text("recompute_granularity") : "";
   if (says_no(kind)) kind.clear();
   const Setting* from = granularity;
-  if (kind.empty() && all != nullptr && draft.on("recompute_activations")) {
+  if (kind.empty() && activations != nullptr && draft.on("recompute_activations")) {
     kind = "selective";
-    from = all;
+    from = activations;
   }
   if (kind.empty() && modules != nullptr && !modules->values.empty() &&
       !has_argument_defaults(draft)) {
-    kind = "selective";  // as its recipes have it
+    kind = "selective";  // as in its recipes
     from = modules;
   }
   const Setting* const older = draft.find("checkpoint_activations");
@@ -115,15 +115,15 @@ void read_recompute(Draft& draft) {
                     "granularity");
     draft.set("training.recompute.granularity", "selective", *from);
     if (modules == nullptr || modules->values.empty() || says_no(modules->values.front())) return;
-    std::vector<std::string> known;
+    std::vector<std::string> modelled;
     for (const std::string& name : modules->values) {
       if (std::ranges::find(config::recompute_modules, name) != config::recompute_modules.end())
-        known.push_back(name);
+        modelled.push_back(name);
       else
-        draft.not_understood(*modules, fmt::format("of the modules, {} is not", name));
+        draft.not_understood(*modules, fmt::format("the module {} is not read", name));
     }
-    if (!known.empty())
-      draft.set("training.recompute.modules", config::make_list(known, modules->origin),
+    if (!modelled.empty())
+      draft.set("training.recompute.modules", config::make_list(modelled, modules->origin),
                 modules->written);
     return;
   }
@@ -141,7 +141,7 @@ void read_recompute(Draft& draft) {
               *draft.find("recompute_num_layers"));
 }
 
-void read_attention(Draft& draft) {
+void read_attention_backend(Draft& draft) {
   const Setting* const backend = draft.find("attention_backend");
   const Setting* const implementation = draft.find("transformer_impl");
   const bool flash = draft.on("use_flash_attn");
@@ -154,7 +154,7 @@ void read_attention(Draft& draft) {
   }
 }
 
-void read_graphs(Draft& draft) {
+void read_cuda_graphs(Draft& draft) {
   const Setting* const way = draft.find("cuda_graph_impl");
   const Setting* scope = draft.find("cuda_graph_scope");
   const Setting* const modules = draft.find("cuda_graph_modules");
@@ -164,28 +164,29 @@ void read_graphs(Draft& draft) {
     if (draft.on(name)) from = draft.find(name);
   if (way != nullptr && !way->values.empty() && !says_no(way->values.front())) from = way;
   if (from == nullptr) return;
-  const auto says_all = [](const Setting* one) {
-    return one != nullptr && std::ranges::any_of(one->values, [](const std::string& word) {
+  const auto has_full_iteration = [](const Setting* setting) {
+    return setting != nullptr && std::ranges::any_of(setting->values, [](const std::string& word) {
              return word.find("full_iteration") != std::string::npos;
            });
   };
-  if (says_all(way) || says_all(scope))
-    return draft.set("training.cuda_graphs", "iteration", says_all(scope) ? *scope : *from);
+  if (has_full_iteration(way) || has_full_iteration(scope))
+    return draft.set("training.cuda_graphs", "iteration",
+                     has_full_iteration(scope) ? *scope : *from);
   draft.set("training.cuda_graphs", "layer", *from);
   if (scope != nullptr && !scope->values.empty() && scope->values.front() != "full")
-    draft.assume(fmt::format("{}: graphs are of whole layers", scope->written));
+    draft.assume(fmt::format("{}: graphs hold whole layers", scope->written));
 }
 
 void read_dispatcher(Draft& draft) {
   const Setting* const type = draft.find("moe_token_dispatcher_type");
   const Setting* const backend = draft.find("moe_flex_dispatcher_backend");
   const Setting* const deepep = draft.find("moe_enable_deepep");
-  const Setting* const few = draft.find("moe_deepep_num_sms");
-  const Setting* const some = draft.find("moe_hybridep_num_sms");
+  const Setting* const deepep_sms = draft.find("moe_deepep_num_sms");
+  const Setting* const hybridep_sms = draft.find("moe_hybridep_num_sms");
   if (!draft.on("num_experts") && draft.at("model.experts") == nullptr &&
       draft.request().model.empty()) {
-    for (const Setting* const one : {type, backend, deepep, few, some})
-      if (one != nullptr) draft.without_effect(*one);
+    for (const Setting* const setting : {type, backend, deepep, deepep_sms, hybridep_sms})
+      if (setting != nullptr) draft.without_effect(*setting);
     return;
   }
   const std::string name = draft.text("moe_token_dispatcher_type", "allgather");
@@ -199,23 +200,14 @@ void read_dispatcher(Draft& draft) {
   std::string kernels = backend != nullptr ? draft.text("moe_flex_dispatcher_backend") : "deepep";
   if (says_no(kernels)) kernels = "deepep";
   if (kernels != "deepep" && kernels != "hybridep")
-    return draft.not_understood(*backend, "deepep and hybridep are");
+    return draft.not_understood(*backend, "only deepep and hybridep are read");
   draft.set("training.experts.dispatcher", kernels, backend != nullptr ? *backend : *type);
-  const Setting* const sms = kernels == "deepep" ? few : some;
+  const Setting* const sms = kernels == "deepep" ? deepep_sms : hybridep_sms;
   if (sms != nullptr && !sms->values.empty() && !says_no(sms->values.front()))
     draft.set("training.experts.sms", fmt::format("{}", whole_number(*sms)), *sms);
 }
 
-}  // namespace
-
-void read_training(Draft& draft) {
-  read_batch(draft);
-  read_precision(draft);
-  read_gradients(draft);
-  read_recompute(draft);
-  read_attention(draft);
-  read_graphs(draft);
-  read_dispatcher(draft);
+void read_fp8_param_gather(Draft& draft) {
   if (const Setting* const gather = draft.find("fp8_param_gather");
       gather != nullptr && draft.on("fp8_param_gather")) {
     const config::Value* const precision = draft.at("training.precision");
@@ -224,16 +216,22 @@ void read_training(Draft& draft) {
         std::erase_if(training->entries,
                       [](const config::Entry& entry) { return entry.key == "fp8_param_gather"; });
   }
+}
+
+void read_offload(Draft& draft) {
   if (const auto layers = draft.count("cpu_offloading_num_layers"); layers && *layers > 0)
     draft.set("training.offload.num_layers", fmt::format("{}", *layers),
               *draft.find("cpu_offloading_num_layers"));
+}
+
+void read_optimizer(Draft& draft) {
   if (const Setting* const optimizer = draft.find("optimizer");
       optimizer != nullptr && !optimizer->values.empty()) {
     const std::string& name = optimizer->values.front();
     if (name == "adam" || name == "adamw" || name.find("fused_adam") != std::string::npos)
       draft.without_effect(*optimizer);
     else
-      draft.not_understood(*optimizer, "the optimizer is Adam here");
+      draft.not_understood(*optimizer, "only Adam is modelled");
   }
   if (draft.on("use_precision_aware_optimizer") && draft.at("parallel.zero") == nullptr)
     throw refusal(*draft.find("use_precision_aware_optimizer"),

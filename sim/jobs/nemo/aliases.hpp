@@ -5,13 +5,12 @@
 
 namespace pipewright::jobs::nemo {
 
-// The last part of a name here, and Megatron-LM's flag; `inverted` where one says what the other
-// denies; `written` where Megatron-Bridge has it so.
+// Name in configurations of NeMo, Megatron-Bridge or MLPerf for a flag of Megatron-LM.
 struct Alias {
-  std::string_view name;
+  std::string_view name;  // last part of the dotted name
   std::string_view flag;
-  bool inverted = false;
-  bool written = false;
+  bool inverted = false;  // the name is true where the flag is absent
+  bool written = false;   // Megatron-Bridge's overrides use the name
 };
 inline constexpr std::array aliases{
     Alias{"num_moe_experts", "num_experts", false, true},
@@ -45,7 +44,7 @@ inline constexpr std::array aliases{
     Alias{"library", "tokenizer_library"},
     Alias{"data_parallel_sharding_strategy", "data_parallel_sharding_strategy"},
     Alias{"activation_offload_layers", "cpu_offloading_num_layers"},
-    // MLPerf's variables
+    // Variables of MLPerf
     Alias{"TENSOR_MODEL_PARALLEL", "tensor_model_parallel_size"},
     Alias{"PIPELINE_MODEL_PARALLEL", "pipeline_model_parallel_size"},
     Alias{"INTERLEAVED_PIPELINE", "virtual_pipeline_model_parallel_size"},

@@ -4,75 +4,88 @@
 
 #include <fmt/format.h>
 
+#include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
 #include "sim/jobs/request/draft.hpp"
 
 namespace pipewright::jobs::nemo {
 namespace {
 
-// Variables that say something; the others of a script are of files, NCCL and the like.
-constexpr std::array told{"TENSOR_MODEL_PARALLEL",
-                          "PIPELINE_MODEL_PARALLEL",
-                          "INTERLEAVED_PIPELINE",
-                          "CONTEXT_PARALLEL",
-                          "EXPERT_MODEL_PARALLEL",
-                          "EXPERT_TENSOR_PARALLEL",
-                          "SEQ_PARALLEL",
-                          "MICRO_BATCH_SIZE",
-                          "GLOBAL_BATCH_SIZE",
-                          "MAX_SEQLEN",
-                          "TP_COMM_OVERLAP",
-                          "ASYM_PP_EMBED",
-                          "ASYM_PP_LOSS",
-                          "USE_DIST_OPTIMIZER",
-                          "OVERLAP_GRAD_REDUCE",
-                          "OVERLAP_PARAM_GATHER",
-                          "FP8_PARAMS",
-                          "FP8_PARAM_GATHER",
-                          "FP8",
-                          "DGXNNODES",
-                          "DGXNGPU"};
-constexpr std::array open_questions{
-    "ACT_CKPT_GRANULARITY", "ACT_CKPT_METHOD",  "ACT_CKPT_NUM_LAYERS", "CUDA_GRAPH",
-    "LAYER_CUDA_GRAPH",     "MC_TP_OVERLAP_AG", "CPU_OFFLOADING"};
+// Variables that are read; a script's other variables concern files, NCCL and the like.
+constexpr std::array read_names{"TENSOR_MODEL_PARALLEL",
+                                "PIPELINE_MODEL_PARALLEL",
+                                "INTERLEAVED_PIPELINE",
+                                "CONTEXT_PARALLEL",
+                                "EXPERT_MODEL_PARALLEL",
+                                "EXPERT_TENSOR_PARALLEL",
+                                "SEQ_PARALLEL",
+                                "MICRO_BATCH_SIZE",
+                                "GLOBAL_BATCH_SIZE",
+                                "MAX_SEQLEN",
+                                "TP_COMM_OVERLAP",
+                                "ASYM_PP_EMBED",
+                                "ASYM_PP_LOSS",
+                                "USE_DIST_OPTIMIZER",
+                                "OVERLAP_GRAD_REDUCE",
+                                "OVERLAP_PARAM_GATHER",
+                                "FP8_PARAMS",
+                                "FP8_PARAM_GATHER",
+                                "FP8",
+                                "DGXNNODES",
+                                "DGXNGPU"};
+constexpr std::array unread_names{"ACT_CKPT_GRANULARITY", "ACT_CKPT_METHOD",  "ACT_CKPT_NUM_LAYERS",
+                                  "CUDA_GRAPH",           "LAYER_CUDA_GRAPH", "MC_TP_OVERLAP_AG",
+                                  "CPU_OFFLOADING"};
+
+std::vector<Named> read_variables(const Script& script) {
+  std::vector<Named> named;
+  for (const auto& [name, variable] : script.variables)
+    if (variable.words.size() == 1)
+      named.push_back({.path = name,
+                       .values = {variable.words.front().text},
+                       .written = fmt::format("{}={}", name, variable.words.front().text),
+                       .origin = variable.words.front().origin});
+  return named;
+}
 
 }  // namespace
 
 std::vector<Named> read_mlperf(const Script& script, Request& request) {
-  const std::vector<Named> all = read_variables(script);
+  const std::vector<Named> variables = read_variables(script);
   const auto value = [&](std::string_view name) -> const Named* {
-    const auto found = std::ranges::find(all, name, &Named::path);
-    return found == all.end() ? nullptr : &*found;
+    const auto it = std::ranges::find(variables, name, &Named::path);
+    return it == variables.end() ? nullptr : &*it;
   };
   const auto number = [&](std::string_view name, std::uint64_t otherwise) {
-    const Named* const one = value(name);
-    return one == nullptr
-               ? otherwise
-               : whole_number(
-                     {.values = one->values, .written = one->written, .origin = one->origin});
+    const Named* const variable = value(name);
+    return variable == nullptr ? otherwise
+                               : whole_number({.values = variable->values,
+                                               .written = variable->written,
+                                               .origin = variable->origin});
   };
   std::vector<Named> named;
-  for (const char* const name : told)
-    if (const Named* const one = value(name)) named.push_back(*one);
+  for (const char* const name : read_names)
+    if (const Named* const variable = value(name)) named.push_back(*variable);
   if (value("DGXNGPU") == nullptr && value("DGXNNODES") != nullptr) {
     named.push_back({.path = "DGXNGPU", .values = {"8"}, .written = "DGXNGPU=8"});
-    request.assumed.emplace_back("DGXNGPU is 8, as config_common.sh has it for DGX nodes");
+    request.assumed.emplace_back("DGXNGPU is 8, as in config_common.sh for DGX nodes");
   }
-  for (const char* const name : open_questions)
-    if (const Named* const one = value(name); one != nullptr && !says_no(one->values.front()))
+  for (const char* const name : unread_names)
+    if (const Named* const variable = value(name);
+        variable != nullptr && !says_no(variable->values.front()))
       named.push_back({.path = fmt::format("model.{}", name),
-                       .values = one->values,
-                       .written = one->written,
-                       .origin = one->origin});
+                       .values = variable->values,
+                       .written = variable->written,
+                       .origin = variable->origin});
   const std::uint64_t tp = number("TENSOR_MODEL_PARALLEL", 1);
   const std::uint64_t pp = number("PIPELINE_MODEL_PARALLEL", 1);
   const std::uint64_t cp = number("CONTEXT_PARALLEL", 1);
   const std::uint64_t gpus = number("DGXNNODES", 1) * number("DGXNGPU", 8);
-  constexpr std::uint64_t most = 1U << 20U;
-  // GBS = MINIBS * ((DGXNGPU * DGXNNODES) // (TP * PP * CP)), as conf/custom.yaml has it.
+  constexpr std::uint64_t limit = 1U << 20U;
+  // conf/custom.yaml: GBS = MINIBS * ((DGXNGPU * DGXNNODES) // (TP * PP * CP)).
   const Named* const mini = value("MINIBS");
   if (mini != nullptr && value("GLOBAL_BATCH_SIZE") == nullptr && tp > 0 && pp > 0 && cp > 0 &&
-      tp < most && pp < most && cp < most && number("MINIBS", 0) < most && gpus < most * 16)
+      tp < limit && pp < limit && cp < limit && number("MINIBS", 0) < limit && gpus < limit * 16)
     named.push_back(
         {.path = "global_batch_size",
          .values = {fmt::format("{}", number("MINIBS", 0) * (gpus / (tp * pp * cp)))},
@@ -82,12 +95,11 @@ std::vector<Named> read_mlperf(const Script& script, Request& request) {
     named.push_back(
         {.path = "sequence_parallel", .values = {"true"}, .written = "SEQ_PARALLEL by default"});
     request.assumed.emplace_back(
-        "sequence parallelism is on, as MLPerf's training has it with tensor "
-        "parallelism");
+        "sequence parallelism is on, as in MLPerf's training with tensor parallelism");
   }
   std::string hint;
   for (const char* const name : {"MODEL_NAME", "MODEL_SIZE", "MODEL"})
-    if (const Named* const one = value(name)) hint += one->values.front() + " ";
+    if (const Named* const variable = value(name)) hint += variable->values.front() + " ";
   const std::string folder =
       named.empty() ? "" : std::filesystem::absolute(named.front().origin.source).string();
   request.model = model_in(hint);
@@ -97,6 +109,22 @@ std::vector<Named> read_mlperf(const Script& script, Request& request) {
   if (request.model.empty() && hint.find("70b") != std::string::npos) request.model = "llama-3-70b";
   if (request.model.empty() && hint.find("8b") != std::string::npos) request.model = "llama-3-8b";
   return named;
+}
+
+bool recognise_mlperf(const SourceText& file) {
+  return file.may_be_shell() && !megatron::is_functional_test(file) &&
+         (file.has("TENSOR_MODEL_PARALLEL=") || file.has("export DGXNNODES=") ||
+          file.has("export MINIBS="));
+}
+
+Job read_mlperf_job(const JobInput& input) {
+  Request request = empty_request(input);
+  request.dialect = Dialect::recipe;
+  const std::vector<Named> named = read_mlperf(run_scripts(input.sources, input.words), request);
+  translate(named, request);
+  find_model(input, named, request);
+  apply_gpus(input.words, request);
+  return megatron::read(std::move(request));
 }
 
 }  // namespace pipewright::jobs::nemo

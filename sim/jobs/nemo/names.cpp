@@ -14,7 +14,7 @@
 namespace pipewright::jobs::nemo {
 namespace {
 
-// Sections, and names anywhere, that change nothing here.
+// Sections, and names in any section, that do not change a prediction.
 constexpr std::array quiet_sections{"exp_manager.",
                                     "checkpoint.",
                                     "logger.",
@@ -130,7 +130,7 @@ std::string last_part(const std::string& path) {
   return dot == std::string::npos ? path : path.substr(dot + 1);
 }
 
-std::string plain(std::string_view text) {
+std::string letters_and_digits(std::string_view text) {
   std::string letters;
   for (const char c : text)
     if (std::isalnum(static_cast<unsigned char>(c)) != 0)
@@ -138,35 +138,35 @@ std::string plain(std::string_view text) {
   return letters;
 }
 
-// Megatron-LM has some of these names as well.
+// Megatron-LM has a flag of the same name.
 bool is_flag_already(const std::string& name) {
   return std::ranges::find(megatron::flags(), std::string_view(name), &Flag::name) !=
          megatron::flags().end();
 }
 
-void add(Request& request, const Named& from, std::string_view flag, std::string value) {
+void add_setting(Request& request, const Named& from, std::string_view flag, std::string value) {
   request.settings.push_back({.name = std::string(flag),
                               .values = {std::move(value)},
                               .written = from.written,
                               .origin = from.origin});
 }
 
-// Recipes of number formats by their names: "bf16_with_fp8_current_scaling_mixed", "fp8_cs".
+// Reads the name of a recipe of number formats: "bf16_with_fp8_current_scaling_mixed", "fp8_cs".
 void read_precision(const Named& from, Request& request) {
-  const std::string name = plain(from.values.empty() ? "" : from.values.front());
-  // The last recipe holds, whatever the one before it was.
+  const std::string name = letters_and_digits(from.values.empty() ? "" : from.values.front());
+  // A later recipe replaces an earlier one.
   if (from.path.ends_with("mixed_precision"))
-    std::erase_if(request.settings, [](const Setting& one) {
-      return one.name == "fp8_format" || one.name == "fp8_recipe" || one.name == "fp4_format" ||
-             one.name == "bf16" || one.name == "fp16";
+    std::erase_if(request.settings, [](const Setting& setting) {
+      return setting.name == "fp8_format" || setting.name == "fp8_recipe" ||
+             setting.name == "fp4_format" || setting.name == "bf16" || setting.name == "fp16";
     });
   const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
   const auto eight = [&](std::string_view recipe) {
-    add(request, from, "fp8_format", "hybrid");
-    add(request, from, "fp8_recipe", std::string(recipe));
+    add_setting(request, from, "fp8_format", "hybrid");
+    add_setting(request, from, "fp8_recipe", std::string(recipe));
   };
   if (has("nvfp4"))
-    add(request, from, "fp4_format", "e2m1");
+    add_setting(request, from, "fp4_format", "e2m1");
   else if (has("mxfp8") || has("fp8mx"))
     eight("mxfp8");
   else if (has("subchannel") || has("fp8sc") || has("blockwise"))
@@ -176,9 +176,9 @@ void read_precision(const Named& from, Request& request) {
   else if (has("fp8"))
     eight("delayed");
   else if (has("bf16"))
-    add(request, from, "bf16", "true");
+    add_setting(request, from, "bf16", "true");
   else if (has("16"))
-    add(request, from, "fp16", "true");
+    add_setting(request, from, "fp16", "true");
   else
     request.settings.push_back({.name = "mixed_precision",
                                 .values = from.values,
@@ -186,39 +186,41 @@ void read_precision(const Named& from, Request& request) {
                                 .origin = from.origin});
 }
 
-// What is not one flag by another name.
-bool read_special(const Named& one, const std::string& name, Request& request) {
-  const std::string value = one.values.empty() ? "" : one.values.front();
+// Reads names that do not correspond to exactly one flag; returns whether `name` is one of them.
+bool read_special(const Named& entry, const std::string& name, Request& request) {
+  const std::string value = entry.values.empty() ? "" : entry.values.front();
   if (name == "mixed_precision" || name == "precision" || name == "compute_dtype") {
-    read_precision(one, request);
+    read_precision(entry, request);
     return true;
   }
   if (name == "fp8" || name == "fp8_hybrid" || name == "FP8") {
-    if (name != "fp8_hybrid" && !says_no(value)) add(request, one, "fp8_format", "hybrid");
+    if (name != "fp8_hybrid" && !says_no(value))
+      add_setting(request, entry, "fp8_format", "hybrid");
     return true;
   }
   if (name == "activation" || name == "activation_func") {
-    const std::string kind = plain(value);
-    if (kind.find("glu") != std::string::npos) add(request, one, "swiglu", "true");
+    const std::string kind = letters_and_digits(value);
+    if (kind.find("glu") != std::string::npos) add_setting(request, entry, "swiglu", "true");
     return true;
   }
-  if (one.path.ends_with("optim.name")) {
-    add(request, one, "use_distributed_optimizer",
-        value.find("distributed") != std::string::npos ? "true" : "false");
+  if (entry.path.ends_with("optim.name")) {
+    add_setting(request, entry, "use_distributed_optimizer",
+                value.find("distributed") != std::string::npos ? "true" : "false");
     return true;
   }
   if (name == "grad_sync_dtype") {
-    if (value.find("16") != std::string::npos) add(request, one, "grad_reduce_in_bf16", "true");
+    if (value.find("16") != std::string::npos)
+      add_setting(request, entry, "grad_reduce_in_bf16", "true");
     return true;
   }
-  if (one.path.find("tokenizer.") != std::string::npos &&
+  if (entry.path.find("tokenizer.") != std::string::npos &&
       (name == "type" || name == "model" || name == "tokenizer_model")) {
     if (!says_no(value))
-      add(request, one, name == "type" ? "tokenizer_type" : "tokenizer_model", value);
+      add_setting(request, entry, name == "type" ? "tokenizer_type" : "tokenizer_model", value);
     return true;
   }
   if (name == "fsdp" || name == "megatron_fsdp") {
-    add(request, one, "use_megatron_fsdp", value);
+    add_setting(request, entry, "use_megatron_fsdp", value);
     return true;
   }
   return false;
@@ -227,17 +229,17 @@ bool read_special(const Named& one, const std::string& name, Request& request) {
 }  // namespace
 
 std::string model_in(std::string_view text) {
-  const std::string letters = plain(text);
+  const std::string letters = letters_and_digits(text);
   std::string best;
   std::size_t longest = 0;
   for (const std::string& name : config::library_names("models", ".yaml")) {
-    std::vector<std::string> spellings{plain(name)};
-    // Llama 3.1 has the shapes of Llama 3.
+    std::vector<std::string> spellings{letters_and_digits(name)};
+    // Llama 3.1 has the shape of Llama 3.
     if (spellings[0].starts_with("llama3")) spellings.push_back("llama31" + spellings[0].substr(6));
-    for (const std::string& one : spellings)
-      if (one.size() > longest && letters.find(one) != std::string::npos) {
+    for (const std::string& spelling : spellings)
+      if (spelling.size() > longest && letters.find(spelling) != std::string::npos) {
         best = name;
-        longest = one.size();
+        longest = spelling.size();
       }
   }
   return best;
@@ -246,25 +248,26 @@ std::string model_in(std::string_view text) {
 void translate(std::span<const Named> named, Request& request) {
   const Named* nodes = nullptr;
   const Named* devices = nullptr;
-  for (const Named& one : named) {
+  for (const Named& entry : named) {
     const bool quiet = std::ranges::any_of(
-        quiet_sections, [&](std::string_view section) { return one.path.starts_with(section); });
-    std::string name = last_part(one.path);
-    const bool length = one.path.ends_with("seq_length") || one.path.ends_with("sequence_length");
-    if (name == "num_nodes" || name == "DGXNNODES") nodes = &one;
-    if (one.path == "trainer.devices" || name == "num_gpus_per_node" || name == "DGXNGPU" ||
+        quiet_sections, [&](std::string_view section) { return entry.path.starts_with(section); });
+    std::string name = last_part(entry.path);
+    const bool length =
+        entry.path.ends_with("seq_length") || entry.path.ends_with("sequence_length");
+    if (name == "num_nodes" || name == "DGXNNODES") nodes = &entry;
+    if (entry.path == "trainer.devices" || name == "num_gpus_per_node" || name == "DGXNGPU" ||
         name == "gpus_per_node")
-      devices = &one;
-    if (&one == nodes || &one == devices) continue;
-    const std::string value = one.values.empty() ? "" : one.values.front();
+      devices = &entry;
+    if (&entry == nodes || &entry == devices) continue;
+    const std::string value = entry.values.empty() ? "" : entry.values.front();
     if (value == "null" || value == "None") continue;
     Setting setting{
-        .name = name, .values = one.values, .written = one.written, .origin = one.origin};
+        .name = name, .values = entry.values, .written = entry.written, .origin = entry.origin};
     const bool silent = (quiet && !length) ||
                         std::ranges::find(quiet_names, std::string_view(name)) != quiet_names.end();
-    if (!quiet && read_special(one, name, request)) continue;
+    if (!quiet && read_special(entry, name, request)) continue;
     if (silent) {
-      setting.name = "log_" + name;  // as Megatron-LM's flags of logs: no effect
+      setting.name = "log_" + name;  // has no effect, like flags of logs
     } else if (const auto alias = std::ranges::find(aliases, std::string_view(name), &Alias::name);
                alias != aliases.end() && !is_flag_already(name)) {
       setting.name = alias->flag;
@@ -273,14 +276,14 @@ void translate(std::span<const Named> named, Request& request) {
     request.settings.push_back(std::move(setting));
   }
   if (devices == nullptr || devices->values.empty()) return;
-  const auto count = [](const Named& one) {
-    return whole_number({.values = one.values, .written = one.written, .origin = one.origin});
+  const auto count = [](const Named& entry) {
+    return whole_number({.values = entry.values, .written = entry.written, .origin = entry.origin});
   };
-  const std::uint64_t each = count(*devices);
-  const std::uint64_t many = nodes != nullptr && !nodes->values.empty() ? count(*nodes) : 1;
-  constexpr std::uint64_t most = 1U << 24U;
-  if (each > most || many > most || each * many == 0) return;
-  request.gpus = each * many;
+  const std::uint64_t gpus_per_node = count(*devices);
+  const std::uint64_t node_count = nodes != nullptr && !nodes->values.empty() ? count(*nodes) : 1;
+  constexpr std::uint64_t max_gpus = 1U << 24U;
+  if (gpus_per_node > max_gpus || node_count > max_gpus || gpus_per_node * node_count == 0) return;
+  request.gpus = gpus_per_node * node_count;
   request.gpus_from = nodes != nullptr ? fmt::format("{} x {}", nodes->written, devices->written)
                                        : devices->written;
   request.gpus_origin = devices->origin;

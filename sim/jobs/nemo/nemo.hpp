@@ -6,14 +6,34 @@
 #include <vector>
 
 #include "sim/jobs/megatron/launch.hpp"
+#include "sim/jobs/request/job_input.hpp"
+#include "sim/jobs/request/launch_text.hpp"
 #include "sim/jobs/request/request.hpp"
 #include "sim/jobs/request/sources.hpp"
 
-// NeMo, Megatron-Bridge and MLPerf's configurations: mostly Megatron-LM's names, joined by _ and in
-// sections.
+// Configurations of NeMo, Megatron-Bridge and MLPerf: mostly Megatron-LM's names, joined by _ and
+// in sections.
 namespace pipewright::jobs::nemo {
 
-// A dotted name and its value, "model.tensor_model_parallel_size" and "8".
+// Form of a configuration.
+enum class Form : std::uint8_t {
+  yaml,       // YAML or JSON
+  python,     // recipes
+  overrides,  // model.tensor_model_parallel_size=8
+};
+std::optional<Form> form_of(const SourceText& file);
+
+// Megatron-Bridge's files, and NeMo's: keys in the section `trainer` tell NeMo's when they are
+// read.
+bool recognise(const SourceText& file);
+bool recognise_mlperf(const SourceText& file);  // config_*.sh
+
+Job read_job(const JobInput& input);
+Job read_mlperf_job(const JobInput& input);
+Launch write_bridge(const LaunchInput& input);
+Launch write_nemo(const LaunchInput& input);
+
+// Dotted name and values of a configuration: "model.tensor_model_parallel_size" and "8".
 struct Named {
   std::string path;
   std::vector<std::string> values;
@@ -21,23 +41,27 @@ struct Named {
   config::Origin origin;
 };
 
-// A YAML configuration; ${..} that refer to other keys or to variables are put in.
+// Reads a YAML configuration, and resolves its references ${..} to keys and variables.
 std::vector<Named> read_yaml(const Source& source, const JobWords& words);
-// `cfg.model.x = y` of a recipe in Python, of the function that the variable RECIPE names.
+// Reads `cfg.model.x = y` of a Python recipe: of the function that the variable RECIPE names.
 std::vector<Named> read_python(const Source& source, const JobWords& words, Request& request);
-// Words such as model.tensor_model_parallel_size=8, in a text or in a script's command.
+// Reads words such as model.tensor_model_parallel_size=8 of a text or of a script's command.
 std::vector<Named> read_overrides(const Source& source, const JobWords& words, Request& request);
-// config_*.sh of MLPerf: export TENSOR_MODEL_PARALLEL=8.
-std::vector<Named> read_variables(const Script& script);
+// Reads the variables of MLPerf's config_*.sh: export TENSOR_MODEL_PARALLEL=8.
 std::vector<Named> read_mlperf(const Script& script, Request& request);
 
-// The same as settings by Megatron-LM's names.
+// Adds names and values to a request, as settings with Megatron-LM's names.
 void translate(std::span<const Named> named, Request& request);
 
-// The model of the library that a recipe's or file's name has in it; empty if none.
+// Model of the library whose name is part of a recipe's or file's name; empty if there is none.
 std::string model_in(std::string_view text);
 
-// How Megatron-Bridge, or NeMo, writes settings of Megatron-LM: "model.num_moe_experts=8", ...
+// Removes the model of a request that sets the shape of one; else finds it by the names of the job,
+// of overrides and of the configuration.
+void find_model(const JobInput& input, std::span<const Named> named, Request& request);
+
+// Settings with Megatron-LM's names as overrides of Megatron-Bridge or NeMo:
+// "model.num_moe_experts=8".
 std::vector<std::string> overrides_of(std::span<const Setting> settings, bool for_nemo);
 
 }  // namespace pipewright::jobs::nemo

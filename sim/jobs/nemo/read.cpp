@@ -12,7 +12,7 @@
 namespace pipewright::jobs::nemo {
 namespace {
 
-constexpr config::Document document{"a configuration", "model", "model: {}", true};
+constexpr config::Document nemo_config{"a configuration", "model", "model: {}", true};
 
 bool is_path(std::string_view text) {
   return !text.empty() && text.front() != '.' && text.back() != '.' &&
@@ -21,28 +21,28 @@ bool is_path(std::string_view text) {
          });
 }
 
-void flatten(const config::Value& value, const std::string& path, std::vector<Named>& found) {
+void flatten_named(const config::Value& value, const std::string& path, std::vector<Named>& named) {
   if (value.kind == config::Value::Kind::map) {
     for (const config::Entry& entry : value.entries)
-      flatten(entry.value, path.empty() ? entry.key : path + "." + entry.key, found);
+      flatten_named(entry.value, path.empty() ? entry.key : path + "." + entry.key, named);
     return;
   }
-  Named one{.path = path, .origin = value.origin};
-  if (value.kind == config::Value::Kind::text) one.values = {value.text};
+  Named entry{.path = path, .origin = value.origin};
+  if (value.kind == config::Value::Kind::text) entry.values = {value.text};
   for (const config::Value& item : value.items)
-    if (item.kind == config::Value::Kind::text) one.values.push_back(item.text);
+    if (item.kind == config::Value::Kind::text) entry.values.push_back(item.text);
   const std::size_t dot = path.rfind('.');
-  one.written = fmt::format("{}: {}", dot == std::string::npos ? path : path.substr(dot + 1),
-                            fmt::join(one.values, ", "));
-  found.push_back(std::move(one));
+  entry.written = fmt::format("{}: {}", dot == std::string::npos ? path : path.substr(dot + 1),
+                              fmt::join(entry.values, ", "));
+  named.push_back(std::move(entry));
 }
 
-// OmegaConf's ${..}: a key of the file, ${multiply:4,..}, ${oc.env:NAME,default}.
+// Resolves OmegaConf's ${..}: keys of the file, ${multiply:4,..}, ${oc.env:NAME,default}.
 class Resolver {
  public:
-  Resolver(const std::vector<Named>& all, const JobWords& words) {
-    for (const Named& one : all)
-      if (one.values.size() == 1) values_[one.path] = one.values.front();
+  Resolver(const std::vector<Named>& entries, const JobWords& words) {
+    for (const Named& entry : entries)
+      if (entry.values.size() == 1) values_[entry.path] = entry.values.front();
     for (const auto& [name, value] : words.variables) variables_[name] = value;
   }
 
@@ -72,8 +72,8 @@ class Resolver {
     std::erase(second, ' ');
     if (function == "oc.decode") return rest;
     if (function == "oc.env") {
-      const auto known = variables_.find(first);
-      if (known != variables_.end()) return known->second;
+      const auto it = variables_.find(first);
+      if (it != variables_.end()) return it->second;
       return second.empty() ? std::nullopt : std::optional(second);
     }
     if (function != "multiply" && function != "floor_div" && function != "divide")
@@ -98,8 +98,8 @@ class Resolver {
       key = (dot == std::string::npos ? "" : path.substr(0, dot)) + name;
     }
     if (key.starts_with("training.")) key = key.substr(9);
-    const auto known = values_.find(key);
-    return known == values_.end() ? std::nullopt : std::optional(known->second);
+    const auto it = values_.find(key);
+    return it == values_.end() ? std::nullopt : std::optional(it->second);
   }
 
   std::map<std::string, std::string> values_;
@@ -112,7 +112,7 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
 }
 
-// The values that a Python expression is, where it is simple: "bf16" of f("bf16"), a list's words.
+// Values of a simple Python expression: "bf16" for f("bf16"), or the words of a list.
 std::vector<std::string> python_values(std::string text) {
   const std::size_t hash = text.find("  #");
   text = trimmed(text.substr(0, hash));
@@ -134,14 +134,14 @@ std::vector<std::string> python_values(std::string text) {
   return values;
 }
 
-// Names of keyword arguments in a call: CommOverlapConfig(tp_comm_overlap=True).
-void read_keywords(const std::string& text, const Named& from, std::vector<Named>& found) {
+// Reads keyword arguments of a call: CommOverlapConfig(tp_comm_overlap=True).
+void read_keywords(const std::string& text, const Named& from, std::vector<Named>& named) {
   for (const std::string_view name :
        {"tp_comm_overlap", "overlap_param_gather", "overlap_grad_reduce", "use_megatron_fsdp"}) {
     const std::size_t at = text.find(fmt::format("{}=", name));
     if (at == std::string::npos || (at > 0 && text[at - 1] == '_')) continue;
     const std::string rest = text.substr(at + name.size() + 1);
-    found.push_back({.path = std::string(name),
+    named.push_back({.path = std::string(name),
                      .values = {rest.substr(0, rest.find_first_of(",) "))},
                      .written = from.written,
                      .origin = from.origin});
@@ -165,7 +165,7 @@ std::vector<Line> lines_of(const std::string& text) {
   return lines;
 }
 
-// The lines of a function, after those of a function of the file that it starts from.
+// Lines of a function, preceded by those of the functions of the file that it calls first.
 std::vector<Line> lines_of_function(const std::vector<Line>& lines,
                                     const std::vector<std::string>& names, const std::string& name,
                                     int depth) {
@@ -179,17 +179,18 @@ std::vector<Line> lines_of_function(const std::vector<Line>& lines,
                           line.text.front() == '\t' || line.text.front() == ')';
     if (!begins && !indented && line.text.front() != '#') inside = false;
     if (!inside || begins) continue;
-    for (const std::string& other : names)
-      if (depth < deepest && other != name &&
-          line.text.find(fmt::format("= {}(", other)) != std::string::npos)
-        for (Line& base : lines_of_function(lines, names, other, depth + 1))
+    for (const std::string& callee : names)
+      if (depth < deepest && callee != name &&
+          line.text.find(fmt::format("= {}(", callee)) != std::string::npos)
+        for (Line& base : lines_of_function(lines, names, callee, depth + 1))
           chosen.push_back(std::move(base));
     chosen.push_back(line);
   }
   return chosen;
 }
 
-// The lines of the one function that is asked for; all of the file where there is none.
+// Lines of the function that RECIPE names, or of the only function; all lines if there is no
+// function.
 std::vector<Line> function_lines(const Source& source, const JobWords& words, std::string& name) {
   std::vector<Line> lines = lines_of(source.text);
   for (const auto& [variable, value] : words.variables)
@@ -201,12 +202,12 @@ std::vector<Line> function_lines(const Source& source, const JobWords& words, st
   if (names.empty()) return lines;
   if (name.empty() && names.size() == 1) name = names.front();
   if (std::ranges::find(names, name) == names.end())
-    throw config::Error(fmt::format("{}: {} recipes are in it; say which by RECIPE=NAME: {}",
+    throw config::Error(fmt::format("{}: the file has {} recipes; choose one by RECIPE=NAME: {}",
                                     source.name, names.size(), fmt::join(names, ", ")));
   return lines_of_function(lines, names, name, 0);
 }
 
-// "64gpu" of a recipe's name.
+// Sets the number of GPUs by a recipe's name that contains "64gpu".
 void gpus_of_name(const std::string& name, const Source& source, Request& request) {
   const std::size_t at = name.find("gpu");
   if (at == std::string::npos) return;
@@ -222,14 +223,14 @@ void gpus_of_name(const std::string& name, const Source& source, Request& reques
 
 std::vector<Named> read_yaml(const Source& source, const JobWords& words) {
   std::vector<Named> named;
-  flatten(config::read_yaml_text(source.text, source.name, document), "", named);
+  flatten_named(config::read_yaml_text(source.text, source.name, nemo_config), "", named);
   const Resolver resolver(named, words);
   std::vector<Named> resolved = named;
-  for (Named& one : resolved)
-    for (std::string& value : one.values) value = resolver.resolve(value, one.path);
-  // A configuration of the launcher has all of it one level down.
-  for (Named& one : resolved)
-    if (one.path.starts_with("training.")) one.path = one.path.substr(9);
+  for (Named& entry : resolved)
+    for (std::string& value : entry.values) value = resolver.resolve(value, entry.path);
+  // A launcher's configuration has the keys one level deeper.
+  for (Named& entry : resolved)
+    if (entry.path.starts_with("training.")) entry.path = entry.path.substr(9);
   return resolved;
 }
 
@@ -243,10 +244,10 @@ std::vector<Named> read_python(const Source& source, const JobWords& words, Requ
     const Named from{.written = text, .origin = {source.name, line.number, 1}};
     if (layout != std::string::npos && text.find('"') != std::string::npos) {
       const std::size_t quote = text.find('"');
-      Named one = from;
-      one.path = "model.pipeline_model_parallel_layout";
-      one.values = {text.substr(quote + 1, text.find('"', quote + 1) - quote - 1)};
-      named.push_back(std::move(one));
+      Named entry = from;
+      entry.path = "model.pipeline_model_parallel_layout";
+      entry.values = {text.substr(quote + 1, text.find('"', quote + 1) - quote - 1)};
+      named.push_back(std::move(entry));
       continue;
     }
     const std::size_t equals = text.find('=');
@@ -256,20 +257,20 @@ std::vector<Named> read_python(const Source& source, const JobWords& words, Requ
     std::string path = trimmed(std::string_view(text).substr(0, equals));
     const bool dotted = path.find('.') != std::string::npos;
     if (!is_path(path)) continue;
-    // cfg.model.x: the name of the configuration itself says nothing.
+    // cfg.model.x: the name of the variable has no meaning.
     if (dotted) path = path.substr(path.find('.') + 1);
-    Named one = from;
-    one.path = path;
-    one.values = python_values(text.substr(equals + 1));
-    // Another key's value, which is read where that is set.
-    if (one.values.size() == 1 && one.values.front().starts_with("cfg.")) continue;
-    if (!dotted && one.values.size() != 1) continue;
+    Named entry = from;
+    entry.path = path;
+    entry.values = python_values(text.substr(equals + 1));
+    // The value of another key is read where that key is set.
+    if (entry.values.size() == 1 && entry.values.front().starts_with("cfg.")) continue;
+    if (!dotted && entry.values.size() != 1) continue;
     if (path == "comm_overlap") {
       read_keywords(text, from, named);
       continue;
     }
     if (!dotted && path == "cfg") continue;
-    named.push_back(std::move(one));
+    named.push_back(std::move(entry));
   }
   if (!recipe.empty()) request.name = recipe;
   gpus_of_name(recipe.empty() ? source.name : recipe, source, request);
@@ -277,18 +278,18 @@ std::vector<Named> read_python(const Source& source, const JobWords& words, Requ
 }
 
 std::vector<Named> read_overrides(const Source& source, const JobWords& words, Request& request) {
-  std::vector<Word> all;
+  std::vector<Word> words_of_commands;
   const Script script = run_scripts(std::span(&source, 1), words);
   for (const auto& command : script.commands)
     for (const Word& word : command) {
-      // A file of nothing but these has a word a line.
+      // A file that consists of overrides has one word per line.
       for (Word& part :
            word.text.find(' ') == std::string::npos ? std::vector{word} : split_words(word))
-        all.push_back(std::move(part));
+        words_of_commands.push_back(std::move(part));
     }
-  count_gpus(all, request);
+  count_gpus(words_of_commands, request);
   std::vector<Named> named;
-  for (const Word& word : all) {
+  for (const Word& word : words_of_commands) {
     std::string text = word.text;
     while (text.starts_with('+') || text.starts_with('~')) text.erase(0, 1);
     const std::size_t equals = text.find('=');
@@ -301,17 +302,6 @@ std::vector<Named> read_overrides(const Source& source, const JobWords& words, R
                      .written = text,
                      .origin = word.origin});
   }
-  return named;
-}
-
-std::vector<Named> read_variables(const Script& script) {
-  std::vector<Named> named;
-  for (const auto& [name, variable] : script.variables)
-    if (variable.words.size() == 1)
-      named.push_back({.path = name,
-                       .values = {variable.words.front().text},
-                       .written = fmt::format("{}={}", name, variable.words.front().text),
-                       .origin = variable.words.front().origin});
   return named;
 }
 

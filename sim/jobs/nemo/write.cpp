@@ -8,11 +8,12 @@
 #include "sim/jobs/nemo/aliases.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
 #include "sim/jobs/request/draft.hpp"
+#include "sim/jobs/shell/quote.hpp"
 
 namespace pipewright::jobs::nemo {
 namespace {
 
-// NeMo's own names where its configuration (megatron_gpt_config.yaml) has others.
+// Names that differ in NeMo's configuration (megatron_gpt_config.yaml).
 struct NemoName {
   std::string_view flag;
   std::string_view name;
@@ -28,7 +29,7 @@ constexpr std::array nemo_names{
     NemoName{"vocab_size", "override_vocab_size"},
 };
 
-// What NeMo says in other values too: "activation=fast-swiglu"; empty for the rest.
+// Override of a setting whose name or value differs in NeMo: "activation=fast-swiglu"; else empty.
 std::string nemo_override(const Setting& setting) {
   const std::string value = setting.values.empty() ? "true" : setting.values.front();
   const bool no = says_no(value);
@@ -40,11 +41,11 @@ std::string nemo_override(const Setting& setting) {
     return no ? "optim.name=fused_adam" : "optim.name=distributed_fused_adam";
   if (setting.name == "grad_reduce_in_bf16") return "optim.grad_sync_dtype=bf16";
   if (setting.name == "fp8_format") return value == "hybrid" ? "fp8_hybrid=true" : "fp8_e4m3=true";
-  const auto other = std::ranges::find(nemo_names, std::string_view(setting.name), &NemoName::flag);
-  return other == nemo_names.end() ? "" : fmt::format("{}={}", other->name, value);
+  const auto row = std::ranges::find(nemo_names, std::string_view(setting.name), &NemoName::flag);
+  return row == nemo_names.end() ? "" : fmt::format("{}={}", row->name, value);
 }
 
-// Number formats of Megatron-Bridge by their name, from Megatron-LM's flags.
+// Megatron-Bridge's recipe of number formats for Megatron-LM's flags.
 std::string precision_of(std::span<const Setting> settings) {
   const auto find = [&](std::string_view name) {
     return std::ranges::find(settings, name, &Setting::name);
@@ -62,7 +63,7 @@ std::string precision_of(std::span<const Setting> settings) {
 
 std::string override_of(const Setting& setting, bool for_nemo) {
   if (for_nemo)
-    if (const std::string own = nemo_override(setting); !own.empty()) return "model." + own;
+    if (const std::string text = nemo_override(setting); !text.empty()) return "model." + text;
   const auto flags = megatron::flags();
   const auto flag = std::ranges::find(flags, std::string_view(setting.name), &Flag::name);
   std::string section = flag != flags.end() ? std::string(flag->section) : "";
@@ -70,8 +71,9 @@ std::string override_of(const Setting& setting, bool for_nemo) {
   std::string name = setting.name;
   std::string value = setting.values.empty() ? "true" : setting.values.front();
   if (setting.values.size() > 1) value = fmt::format("[{}]", fmt::join(setting.values, ","));
-  const auto alias = std::ranges::find_if(
-      aliases, [&](const Alias& one) { return one.written && one.flag == setting.name; });
+  const auto alias = std::ranges::find_if(aliases, [&](const Alias& alias_row) {
+    return alias_row.written && alias_row.flag == setting.name;
+  });
   if (alias != aliases.end()) {
     name = alias->name;
     if (alias->inverted) value = says_no(value) ? "true" : "false";
@@ -79,6 +81,25 @@ std::string override_of(const Setting& setting, bool for_nemo) {
   }
   if (name == "tp_comm_overlap") section = "comm_overlap";
   return fmt::format("{}.{}={}", section, name, value);
+}
+
+// Name of Megatron-Bridge's recipe for a model: "llama3_70b" for llama-3-70b.
+std::string recipe_name(const std::string& model) {
+  std::string name = model;
+  std::ranges::replace(name, '-', '_');
+  if (name.starts_with("llama_3_")) name = "llama3_" + name.substr(8);
+  return name;
+}
+
+Launch write_overrides(const LaunchInput& input, std::string_view command, bool for_nemo) {
+  const megatron::Written written = megatron::write(input.scenario, false);
+  Launch launch{.extension = ".sh",
+                .differs = megatron::unexpressed(input.scenario, written, Dialect::recipe)};
+  launch.text = fmt::format("#!/bin/bash\n{}{}", heading(input, launch.differs), command);
+  for (const std::string& override : overrides_of(written.settings, for_nemo))
+    launch.text += fmt::format(" \\\n  {}", shell_word(override));
+  launch.text += "\n";
+  return launch;
 }
 
 }  // namespace
@@ -97,6 +118,25 @@ std::vector<std::string> overrides_of(std::span<const Setting> settings, bool fo
     lines.push_back(override_of(setting, for_nemo));
   }
   return lines;
+}
+
+Launch write_bridge(const LaunchInput& input) {
+  const LaunchNodes nodes = launch_nodes(input.scenario, input.gpus_per_node);
+  const std::string recipe = recipe_name(input.scenario.model->value.name) + "_pretrain_config";
+  return write_overrides(
+      input,
+      fmt::format("torchrun --nnodes {} --nproc_per_node {} run_recipe.py --recipe {}", nodes.nodes,
+                  nodes.processes, shell_word(recipe)),
+      false);
+}
+
+Launch write_nemo(const LaunchInput& input) {
+  const LaunchNodes nodes = launch_nodes(input.scenario, input.gpus_per_node);
+  return write_overrides(
+      input,
+      fmt::format("python megatron_gpt_pretraining.py trainer.num_nodes={} trainer.devices={}",
+                  nodes.nodes, nodes.processes),
+      true);
 }
 
 }  // namespace pipewright::jobs::nemo

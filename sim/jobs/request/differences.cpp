@@ -16,26 +16,27 @@ namespace {
 
 using config::Value;
 
-// What is of the prediction and not of the job, or is compared by itself.
+// Sections that do not belong to a job, or that are compared separately.
 constexpr std::array skipped{"cluster",      "gpu",          "placement",  "devices",
                              "microbatches", "global_batch", "iterations", "model",
                              "symmetric",    "engine",       "variation",  "partition"};
 
-// A number as another writes it: "0.0" and "0".
+// Text with numbers in one spelling: "0.0" becomes "0".
 std::string normal(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   return !text.empty() && end == text.c_str() + text.size() ? fmt::format("{}", value) : text;
 }
 
-void flatten(const Value& value, const std::string& path, std::map<std::string, std::string>& out) {
+void flatten_keys(const Value& value, const std::string& path,
+                  std::map<std::string, std::string>& out) {
   if (value.kind == Value::Kind::map) {
     for (const config::Entry& entry : value.entries)
-      flatten(entry.value, path.empty() ? entry.key : path + "." + entry.key, out);
+      flatten_keys(entry.value, path.empty() ? entry.key : path + "." + entry.key, out);
   } else if (value.kind == Value::Kind::list) {
-    std::string all;
-    for (const Value& item : value.items) all += (all.empty() ? "" : ", ") + item.text;
-    out[path] = all;
+    std::string items;
+    for (const Value& item : value.items) items += (items.empty() ? "" : ", ") + item.text;
+    out[path] = items;
   } else {
     out[path] = normal(value.text);
   }
@@ -45,11 +46,11 @@ std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) 
   std::map<std::string, std::string> keys;
   for (const config::Entry& entry : spelled_out(scenario).entries)
     if (std::ranges::find(skipped, entry.key) == skipped.end())
-      flatten(entry.value, entry.key, keys);
+      flatten_keys(entry.value, entry.key, keys);
   for (const char* const key :
        {"parallel.pp", "parallel.pipeline", "parallel.dp", "parallel.shard", "parallel.replicate"})
     keys.erase(key);
-  // Other ways to say the same.
+  // Keys that can be written in several ways are compared by their meaning.
   keys["parallel.dp"] = fmt::format("{}", scenario.parallel.dp.value);
   keys["parallel.pp"] = fmt::format("{}", scenario.devices.value);
   keys["parallel.replicate"] = fmt::format("{}", scenario.parallel.replicates());
@@ -78,12 +79,12 @@ std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) 
     keys.erase("communication.overlap_param_gather");
   }
   if (scenario.parallel.tp.value == 1) keys.erase("parallel.sp");
-  // The stages that a schedule without a number of them has.
+  // Schedules without chunks have one chunk.
   if (keys["schedule.chunks"] == "1") keys.erase("schedule.chunks");
   return keys;
 }
 
-// What a model has, by the keys of a scenario, as numbers.
+// Shape of a model as numbers, by the keys of a scenario.
 std::map<std::string, double> shape_of(const config::Scenario& scenario) {
   const config::Model& model = scenario.model->value;
   std::map<std::string, double> shape{
@@ -140,35 +141,34 @@ std::map<std::string, double> shape_of(const config::Scenario& scenario) {
   return shape;
 }
 
-// Keys by their own names where the user wrote another.
+// Replaces aliases of keys by the keys.
 void rename_aliases(Value& map, const std::string& path) {
   static const std::map<std::string, std::string> names = [] {
-    std::map<std::string, std::string> all;
+    std::map<std::string, std::string> keys;
     for (const config::KeyRow& row : config::scenario_keys()) {
       if (row.info.alias.empty()) continue;
       const std::size_t dot = row.name.rfind('.');
       const std::string section = dot == std::string::npos ? "" : row.name.substr(0, dot + 1);
-      all.emplace(section + std::string(row.info.alias), row.name.substr(section.size()));
+      keys.emplace(section + std::string(row.info.alias), row.name.substr(section.size()));
     }
-    return all;
+    return keys;
   }();
   for (config::Entry& entry : map.entries) {
-    if (const auto known = names.find(path + entry.key); known != names.end())
-      entry.key = known->second;
+    if (const auto it = names.find(path + entry.key); it != names.end()) entry.key = it->second;
     if (entry.value.kind == Value::Kind::map) rename_aliases(entry.value, path + entry.key + ".");
   }
 }
 
-std::string given_or_default(const std::map<std::string, std::string>& keys,
+std::string value_or_default(const std::map<std::string, std::string>& keys,
                              const std::string& key) {
-  const auto found = keys.find(key);
-  return found != keys.end() ? found->second : normal(default_of(key));
+  const auto it = keys.find(key);
+  return it != keys.end() ? it->second : normal(default_of(key));
 }
 
-void compare_stages(const config::Scenario& wanted, const config::Scenario& said,
-                    std::vector<std::string>& found) {
-  const config::Partition& a = wanted.partition;
-  const config::Partition& b = said.partition;
+void compare_stages(const config::Scenario& planned, const config::Scenario& actual,
+                    std::vector<Difference>& differences) {
+  const config::Partition& a = planned.partition;
+  const config::Partition& b = actual.partition;
   const bool alike = a.rule == b.rule
                          ? a.layers == b.layers && a.first == b.first && a.last == b.last &&
                                a.mtp == b.mtp && a.embedding_counts == b.embedding_counts &&
@@ -178,7 +178,8 @@ void compare_stages(const config::Scenario& wanted, const config::Scenario& said
       a.rule == config::Partition::Rule::even || a.rule == config::Partition::Rule::ends_less;
   const bool is_layout = b.rule == config::Partition::Rule::layout;
   if (!alike && !(spelled && is_layout))
-    found.push_back(fmt::format("partition is {}, and would be {}", to_string(a), to_string(b)));
+    differences.push_back(
+        {"partition", fmt::format("partition is {}, and would be {}", to_string(a), to_string(b))});
 }
 
 }  // namespace
@@ -195,7 +196,7 @@ Value spelled_out(const config::Scenario& scenario) {
     *schedule = std::move(map);
   }
   rename_aliases(tree, "");
-  // The devices by their name among parallel sizes.
+  // The number of devices is a parallel size here.
   config::set_value(tree, "parallel.pp",
                     config::make_text(fmt::format("{}", scenario.devices.value), {}));
   config::set_value(tree, "parallel.dp",
@@ -204,34 +205,36 @@ Value spelled_out(const config::Scenario& scenario) {
   return tree;
 }
 
-std::vector<std::string> differences(const config::Scenario& wanted, const config::Scenario& said) {
-  std::vector<std::string> found;
-  const auto mine = plain_keys(wanted);
-  const auto theirs = plain_keys(said);
-  std::map<std::string, std::string> all = mine;
-  all.insert(theirs.begin(), theirs.end());
-  for (const auto& [key, ignored] : all) {
-    const std::string a = given_or_default(mine, key);
-    const std::string b = given_or_default(theirs, key);
+std::vector<Difference> differences(const config::Scenario& planned,
+                                    const config::Scenario& actual) {
+  std::vector<Difference> result;
+  const auto wanted_keys = plain_keys(planned);
+  const auto actual_keys = plain_keys(actual);
+  std::map<std::string, std::string> union_of_keys = wanted_keys;
+  union_of_keys.insert(actual_keys.begin(), actual_keys.end());
+  for (const auto& [key, ignored] : union_of_keys) {
+    const std::string a = value_or_default(wanted_keys, key);
+    const std::string b = value_or_default(actual_keys, key);
     if (a != b)
-      found.push_back(fmt::format("{} is {}, and would be {}", key, a.empty() ? "not given" : a,
-                                  b.empty() ? "left out" : b));
+      result.push_back({key, fmt::format("{} is {}, and would be {}", key,
+                                         a.empty() ? "not given" : a, b.empty() ? "left out" : b)});
   }
-  if (wanted.model && said.model) {
-    const auto shape = shape_of(wanted);
-    const auto again = shape_of(said);
-    for (const auto& [key, value] : shape) {
-      const auto other = again.find(key);
-      if (other == again.end() || other->second != value)
-        found.push_back(
-            fmt::format("model.{} is {:g}, and would be {}", key, value,
-                        other == again.end() ? "left out" : fmt::format("{:g}", other->second)));
+  if (planned.model && actual.model) {
+    const auto wanted_shape = shape_of(planned);
+    const auto actual_shape = shape_of(actual);
+    for (const auto& [key, value] : wanted_shape) {
+      const auto it = actual_shape.find(key);
+      if (it == actual_shape.end() || it->second != value)
+        result.push_back(
+            {"model." + key,
+             fmt::format("model.{} is {:g}, and would be {}", key, value,
+                         it == actual_shape.end() ? "left out" : fmt::format("{:g}", it->second))});
     }
-    if (wanted.model->value.pattern != said.model->value.pattern)
-      found.emplace_back("model.pattern would be another");
+    if (planned.model->value.pattern != actual.model->value.pattern)
+      result.push_back({"model.pattern", "model.pattern would be another"});
   }
-  compare_stages(wanted, said, found);
-  return found;
+  compare_stages(planned, actual, result);
+  return result;
 }
 
 }  // namespace pipewright::jobs

@@ -1,17 +1,18 @@
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "sim/config/scenario.hpp"
+#include "sim/jobs/request/difference.hpp"
 
 namespace pipewright::jobs {
 
-// Where two scenarios would be predicted apart: "training.reserved is 3 GiB, and would be left
-// out". What does not belong to a job (cluster, engine, outputs) is not compared.
-std::vector<std::string> differences(const config::Scenario& wanted, const config::Scenario& said);
+// Differences between a scenario and the one that a framework would run, as far as they change the
+// prediction. Keys that are not part of a job (cluster, engine, outputs) are not compared.
+std::vector<Difference> differences(const config::Scenario& planned,
+                                    const config::Scenario& actual);
 
-// The tree of a scenario whose model and schedule are maps.
+// Tree of a scenario in which model and schedule are maps, and keys have their own names.
 config::Value spelled_out(const config::Scenario& scenario);
 
 }  // namespace pipewright::jobs

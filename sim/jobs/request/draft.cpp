@@ -15,34 +15,35 @@
 namespace pipewright::jobs {
 namespace {
 
-// "train.sh:12", the file by its last part; of a single file "line 12".
-std::string place(const config::Origin& origin, bool single) {
+// Short location: "train.sh:12", or "line 12" if the job is a single file.
+std::string short_location(const config::Origin& origin, bool single) {
   if (single && origin.line > 0) return fmt::format("line {}", origin.line);
   const std::string file = std::filesystem::path(origin.source).filename().string();
   return origin.line > 0 ? fmt::format("{}:{}", file, origin.line) : file;
 }
 
-std::optional<std::uint64_t> number_of(const std::string& text) {
+std::optional<std::uint64_t> parse_count(const std::string& text) {
   std::uint64_t number = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (code != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
   return number;
 }
 
-// What a script leaves open.
-void check_known(const Setting& setting, const std::string& value) {
+// Throws config::Error if a value is only known to a running shell.
+void check_is_known(const Setting& setting, const std::string& value) {
   const std::optional<std::string> unknown = unknown_in(value);
   if (!unknown) return;
   if (unknown->starts_with("$(("))
     throw refusal(setting,
-                  "it is computed of variables that the script does not set; give them on "
+                  "it is computed from variables that the script does not set; set them on "
                   "the command line, as in NAME=8");
   if (unknown->find_first_of("$`") != std::string::npos)
-    throw refusal(setting, fmt::format("its value is what the command {} prints, which is not run; "
-                                       "give the number in its place",
-                                       *unknown));
-  throw refusal(setting, fmt::format("it has the value of ${}, which the script does not set; give "
-                                     "it on the command line, as in {}=8",
+    throw refusal(setting,
+                  fmt::format("its value is the output of the command {}, which is not run; "
+                              "replace it by the number",
+                              *unknown));
+  throw refusal(setting, fmt::format("its value is ${}, which the script does not set; give it on "
+                                     "the command line, as in {}=8",
                                      *unknown, *unknown));
 }
 
@@ -60,23 +61,19 @@ std::string flag_of(std::string_view name) {
   return flag;
 }
 
-std::string_view title_of(Framework framework) {
-  return framework_titles.at(static_cast<std::size_t>(framework));
-}
-
-config::Error refusal(const Setting& setting, std::string_view what) {
+config::Error refusal(const Setting& setting, std::string_view message) {
   return config::Error(
-      config::locate(setting.origin, fmt::format("{}: {}", readable(setting.written), what)));
+      config::locate(setting.origin, fmt::format("{}: {}", readable(setting.written), message)));
 }
 
-config::Error refusal(const Request& request, std::string_view what) {
-  return config::Error(fmt::format("{}: {}", request.name, what));
+config::Error refusal(const Request& request, std::string_view message) {
+  return config::Error(fmt::format("{}: {}", request.name, message));
 }
 
-config::Error gpus_refusal(const Request& request, std::string_view what) {
+config::Error gpus_refusal(const Request& request, std::string_view message) {
   config::Origin origin = request.gpus_origin;
   if (origin.source.empty()) origin.source = request.name;
-  return config::Error(config::locate(origin, what));
+  return config::Error(config::locate(origin, message));
 }
 
 const config::Value* value_at(const config::Value& tree, std::string_view key) {
@@ -90,15 +87,21 @@ const config::Value* value_at(const config::Value& tree, std::string_view key) {
   return value;
 }
 
+void check_has_value(const Setting& setting, std::string_view allowed) {
+  if (!setting.values.empty() && !setting.values.front().empty()) return;
+  throw refusal(setting,
+                fmt::format("the value is empty; allowed: {}, or leave the setting out", allowed));
+}
+
 std::uint64_t whole_number(const Setting& setting) {
   const std::string first = setting.values.empty() ? "" : setting.values.front();
-  check_known(setting, first);
+  check_is_known(setting, first);
   std::string digits = first;
   std::erase_if(digits, [](char c) { return c == '_' || c == ','; });
   std::uint64_t value = 0;
   const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (code != std::errc{} || end != digits.data() + digits.size() || digits.empty())
-    throw refusal(setting, fmt::format("{} is no whole number", config::in_quotes(first)));
+    throw refusal(setting, fmt::format("{} is not a whole number", config::in_quotes(first)));
   return value;
 }
 
@@ -108,7 +111,6 @@ bool says_no(std::string_view text) {
 }
 
 Draft::Draft(Request request) : request_(std::move(request)) {
-  job_.framework = request_.framework;
   job_.name = request_.name;
   job_.gpus = request_.gpus;
   job_.assumed = request_.assumed;
@@ -130,10 +132,10 @@ Job Draft::take() {
 
 const Setting* Draft::find(std::string_view name) {
   const Setting* last = nullptr;
-  for (const Setting& one : request_.settings)
-    if (one.name == name) {
-      read_.insert(&one);
-      last = &one;
+  for (const Setting& setting : request_.settings)
+    if (setting.name == name) {
+      read_.insert(&setting);
+      last = &setting;
     }
   return last;
 }
@@ -145,29 +147,30 @@ bool Draft::on(std::string_view name) {
 
 std::optional<std::uint64_t> Draft::count(std::string_view name) {
   const Setting* const setting = find(name);
-  if (setting == nullptr || setting->values.empty()) return std::nullopt;
+  if (setting == nullptr) return std::nullopt;
+  check_has_value(*setting, "a whole number");
   const std::string& value = setting->values.front();
-  if (value == "None" || value == "null" || value == "~" || value.empty()) return std::nullopt;
+  if (value == "None" || value == "null" || value == "~") return std::nullopt;
   return whole_number(*setting);
 }
 
 std::string Draft::text(std::string_view name, std::string_view otherwise) {
   const Setting* const setting = find(name);
   if (setting == nullptr || setting->values.empty()) return std::string(otherwise);
-  check_known(*setting, setting->values.front());
+  check_is_known(*setting, setting->values.front());
   return setting->values.front();
 }
 
 void Draft::set(std::string_view key, const std::string& text, const Setting& from) {
-  check_known(from, text);
+  check_is_known(from, text);
   set(key, config::make_text(text, from.origin), comment_of(from));
 }
 
 void Draft::set(std::string_view key, config::Value value, const std::string& comment) {
   if (!request_.model.empty() && key.starts_with("model.")) {
-    // The model of the library says it already, or it is of the training.
-    const config::Value* const known = value_at(model_, key.substr(6));
-    if (known != nullptr && known->text == value.text) return;
+    // A value equal to the library's is left out; another sequence length belongs to the training.
+    const config::Value* const library_value = value_at(model_, key.substr(6));
+    if (library_value != nullptr && library_value->text == value.text) return;
     if (key == "model.sequence") key = "training.sequence";
   }
   config::set_key(job_.tree, key, std::move(value));
@@ -186,12 +189,13 @@ const config::Value* Draft::at(std::string_view key) const { return value_at(job
 std::string Draft::comment_of(const Setting& setting) const {
   return setting.origin.source.empty()
              ? setting.written
-             : fmt::format("{} ({})", setting.written, place(setting.origin, request_.single));
+             : fmt::format("{} ({})", setting.written,
+                           short_location(setting.origin, request_.single));
 }
 
 std::uint64_t Draft::count_at(std::string_view key, std::uint64_t otherwise) const {
   const config::Value* const value = at(key);
-  return value == nullptr ? otherwise : number_of(value->text).value_or(otherwise);
+  return value == nullptr ? otherwise : parse_count(value->text).value_or(otherwise);
 }
 
 std::uint64_t Draft::library_count(std::string_view key) const {
@@ -200,7 +204,7 @@ std::uint64_t Draft::library_count(std::string_view key) const {
   const config::Value map =
       config::read_yaml_file(config::library_file("models", model->text, ".yaml").string());
   const config::Value* const value = config::find(map, key);
-  return value == nullptr ? 0 : number_of(value->text).value_or(0);
+  return value == nullptr ? 0 : parse_count(value->text).value_or(0);
 }
 
 void Draft::assume(std::string sentence) { job_.assumed.push_back(std::move(sentence)); }
@@ -219,15 +223,15 @@ void Draft::not_understood(const Setting& setting, const std::string& why) {
 }
 
 void Draft::sort_rest(const std::function<bool(const std::string&)>& has_no_effect) {
-  for (const Setting& one : request_.settings) {
-    if (read_.contains(&one)) continue;
-    // What is off changes nothing, whatever it would do.
-    const bool is_off = one.values.size() == 1 && one.values.front() != "0" &&
-                        !one.values.front().empty() && says_no(one.values.front());
-    if (is_off || has_no_effect(one.name))
-      without_effect(one);
+  for (const Setting& setting : request_.settings) {
+    if (read_.contains(&setting)) continue;
+    // A flag that is off does not change a prediction.
+    const bool is_off = setting.values.size() == 1 && setting.values.front() != "0" &&
+                        !setting.values.front().empty() && says_no(setting.values.front());
+    if (is_off || has_no_effect(setting.name))
+      without_effect(setting);
     else
-      not_understood(one);
+      not_understood(setting);
   }
 }
 

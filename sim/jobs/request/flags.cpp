@@ -1,6 +1,7 @@
 #include "sim/jobs/request/flags.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -11,32 +12,37 @@
 namespace pipewright::jobs {
 namespace {
 
-// Calls `look` with both sides of each pair.
-template <class Look>
-void for_each_pair(std::string_view words, const Look& look) {
+// Calls visit(theirs, ours) for each pair of Flag::words.
+template <class Visit>
+void for_each_pair(std::string_view words, const Visit& visit) {
   while (!words.empty()) {
     const std::size_t end = std::min(words.find(' '), words.size());
     const std::string_view pair = words.substr(0, end);
     const std::size_t equals = pair.find('=');
-    look(pair.substr(0, equals), equals == std::string_view::npos ? pair : pair.substr(equals + 1));
+    visit(pair.substr(0, equals),
+          equals == std::string_view::npos ? pair : pair.substr(equals + 1));
     words.remove_prefix(std::min(end + 1, words.size()));
   }
 }
 
 std::string names_of(std::string_view words) {
   std::vector<std::string_view> names;
-  for_each_pair(words, [&](std::string_view theirs, std::string_view) { names.push_back(theirs); });
+  for_each_pair(words, [&](std::string_view framework_word, std::string_view) {
+    names.push_back(framework_word);
+  });
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-void read_one(const Flag& flag, const Setting& setting, Draft& draft) {
+void read_row(const Flag& flag, const Setting& setting, Draft& draft) {
   const bool no = !setting.values.empty() && says_no(setting.values.front());
   switch (flag.form) {
     case Form::rule:
+    case Form::accepted:
       return;
     case Form::alias:
     case Form::copy: {
       if (setting.values.empty()) throw refusal(setting, "expected one argument");
+      check_has_value(setting, "a value");
       const std::string& value = setting.values.front();
       if (value == "None" || value == "null" || value == "~") return;
       if (value.find_first_not_of("0.") == std::string::npos)
@@ -51,65 +57,116 @@ void read_one(const Flag& flag, const Setting& setting, Draft& draft) {
     case Form::off:
       return draft.set(flag.key, no ? "true" : "false", setting);
     case Form::choice: {
-      const std::string theirs = draft.text(setting.name);
-      const std::string ours = word_for(flag.words, theirs);
-      if (ours.empty())
-        throw refusal(setting, fmt::format("invalid choice: {} (choose from {})",
-                                           config::in_quotes(theirs), names_of(flag.words)));
-      return draft.set(flag.key, ours, setting);
+      const std::string framework_word = draft.text(setting.name);
+      const std::string scenario_word = word_for(flag.words, framework_word);
+      if (scenario_word.empty())
+        throw refusal(setting,
+                      fmt::format("invalid choice: {} (choose from {})",
+                                  config::in_quotes(framework_word), names_of(flag.words)));
+      return draft.set(flag.key, scenario_word, setting);
     }
   }
 }
 
-// The section that a key stands in where a model need not have it: "model.experts".
+// Section of a model that not every model has, for a key in it: "model.experts"; else empty.
 std::string_view part_of_model(std::string_view key) {
   const std::size_t dot = key.rfind('.');
   const std::string_view section = key.substr(0, dot == std::string_view::npos ? 0 : dot);
   return section.starts_with("model.") ? section : std::string_view();
 }
 
+// Calls the functions of a column of the table once each, in the order of their first rows.
+template <class Rule, class Target>
+void run_rules(std::span<const Flag> flags, Rule Flag::*column, Target& target) {
+  std::vector<Rule> called;
+  for (const Flag& flag : flags) {
+    const Rule rule = flag.*column;
+    if (rule == nullptr || std::ranges::find(called, rule) != called.end()) continue;
+    called.push_back(rule);
+    rule(target);
+  }
+}
+
+// The setting of a row with a form, if the scenario needs one.
+std::optional<Setting> setting_of(const Flag& flag, const config::Value& tree, bool arguments) {
+  const std::string_view part = part_of_model(flag.key);
+  if (!part.empty() && value_at(tree, part) == nullptr) return std::nullopt;
+  const config::Value* const present = value_at(tree, flag.key);
+  if (present != nullptr && present->kind == config::Value::Kind::map) return std::nullopt;
+  const std::string value = present != nullptr ? present->text : default_of(flag.key);
+  const std::string_view absent = arguments ? flag.absent : std::string_view();
+  if (present == nullptr && (absent.empty() || is_default(flag.key, absent))) return std::nullopt;
+  if (present != nullptr && !absent.empty() && value == absent) return std::nullopt;
+  if (present != nullptr && absent.empty() && value == default_of(flag.key)) return std::nullopt;
+  Setting setting{.name = std::string(flag.name)};
+  switch (flag.form) {
+    case Form::copy:
+      if (value.empty()) return std::nullopt;
+      setting.values.push_back(value);
+      return setting;
+    case Form::on:
+      if (value != "true") setting.values.emplace_back("false");
+      return setting;
+    case Form::off:
+      if (value != "false" && arguments) return std::nullopt;
+      if (value != "false") setting.values.emplace_back("false");
+      return setting;
+    case Form::choice:
+      if (const std::string word = word_of(flag.words, value); !word.empty()) {
+        setting.values.push_back(word);
+        return setting;
+      }
+      return std::nullopt;
+    case Form::alias:
+    case Form::accepted:
+    case Form::rule:
+      break;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void flatten(const config::Value& value, std::string_view form, const std::string& path,
-             std::vector<Setting>& found) {
+             std::vector<Setting>& settings) {
   if (value.kind == config::Value::Kind::map) {
     for (const config::Entry& entry : value.entries)
-      flatten(entry.value, form, path.empty() ? entry.key : path + "." + entry.key, found);
+      flatten(entry.value, form, path.empty() ? entry.key : path + "." + entry.key, settings);
     return;
   }
-  Setting one{.name = path, .origin = value.origin};
-  if (value.kind == config::Value::Kind::text) one.values = {value.text};
-  for (const config::Value& item : value.items) one.values.push_back(item.text);
-  const std::string values = fmt::format("{}", fmt::join(one.values, ", "));
-  one.written = fmt::format(fmt::runtime(form), path, values);
-  found.push_back(std::move(one));
+  Setting setting{.name = path, .origin = value.origin};
+  if (value.kind == config::Value::Kind::text) setting.values = {value.text};
+  for (const config::Value& item : value.items) setting.values.push_back(item.text);
+  const std::string values = fmt::format("{}", fmt::join(setting.values, ", "));
+  setting.written = fmt::format(fmt::runtime(form), path, values);
+  settings.push_back(std::move(setting));
 }
 
-std::string word_for(std::string_view words, std::string_view theirs) {
-  std::string found;
+std::string word_for(std::string_view words, std::string_view framework_word) {
+  std::string word;
   for_each_pair(words, [&](std::string_view a, std::string_view b) {
-    if (found.empty() && a == theirs) found = b;
+    if (word.empty() && a == framework_word) word = b;
   });
-  return found;
+  return word;
 }
 
-std::string word_of(std::string_view words, std::string_view ours) {
-  std::string found;
+std::string word_of(std::string_view words, std::string_view scenario_word) {
+  std::string word;
   for_each_pair(words, [&](std::string_view a, std::string_view b) {
-    if (found.empty() && b == ours) found = a;
+    if (word.empty() && b == scenario_word) word = a;
   });
-  return found;
+  return word;
 }
 
 std::string default_of(std::string_view key) {
   static const std::unordered_map<std::string, std::string> defaults = [] {
-    std::unordered_map<std::string, std::string> all;
+    std::unordered_map<std::string, std::string> values;
     for (const config::KeyRow& row : config::scenario_keys())
-      all.emplace(row.name, std::string(row.info.default_value));
-    return all;
+      values.emplace(row.name, std::string(row.info.default_value));
+    return values;
   }();
-  const auto found = defaults.find(std::string(key));
-  return found == defaults.end() ? "" : found->second;
+  const auto it = defaults.find(std::string(key));
+  return it == defaults.end() ? "" : it->second;
 }
 
 bool is_default(std::string_view key, std::string_view value) { return default_of(key) == value; }
@@ -123,49 +180,23 @@ void read_flags(std::span<const Flag> flags, Draft& draft, bool defaults) {
       continue;
     }
     if (setting != nullptr)
-      read_one(flag, *setting, draft);
+      read_row(flag, *setting, draft);
     else if (defaults && !flag.absent.empty() && draft.at(flag.key) == nullptr &&
              !is_default(flag.key, flag.absent))
       draft.set(flag.key, std::string(flag.absent), fmt::format("without {}", flag_of(flag.name)));
   }
+  run_rules(flags, &Flag::read, draft);
 }
 
-std::vector<Setting> write_flags(std::span<const Flag> flags, const config::Value& tree,
-                                 bool arguments) {
-  std::vector<Setting> settings;
-  for (const Flag& flag : flags) {
-    if (flag.form == Form::rule || flag.form == Form::alias) continue;
-    const std::string_view part = part_of_model(flag.key);
-    if (!part.empty() && value_at(tree, part) == nullptr) continue;
-    const config::Value* const given = value_at(tree, flag.key);
-    if (given != nullptr && given->kind == config::Value::Kind::map) continue;
-    const std::string value = given != nullptr ? given->text : default_of(flag.key);
-    const std::string_view absent = arguments ? flag.absent : std::string_view();
-    if (given == nullptr && (absent.empty() || is_default(flag.key, absent))) continue;
-    if (given != nullptr && !absent.empty() && value == absent) continue;
-    if (given != nullptr && absent.empty() && value == default_of(flag.key)) continue;
-    Setting setting{.name = std::string(flag.name)};
-    switch (flag.form) {
-      case Form::copy:
-        if (value.empty()) continue;
-        setting.values.push_back(value);
-        break;
-      case Form::on:
-        if (value != "true") setting.values.emplace_back("false");
-        break;
-      case Form::off:
-        if (value != "false" && arguments) continue;
-        if (value != "false") setting.values.emplace_back("false");
-        break;
-      default:
-        if (const std::string word = word_of(flag.words, value); !word.empty())
-          setting.values.push_back(word);
-        else
-          continue;
-    }
-    settings.push_back(std::move(setting));
-  }
-  return settings;
+void write_flags(std::span<const Flag> flags, const config::Value& tree, SettingsWriter& writer) {
+  for (const Flag& flag : flags)
+    if (std::optional<Setting> setting = setting_of(flag, tree, writer.writes_arguments()))
+      writer.settings.push_back(std::move(*setting));
+  write_rules(flags, writer);
+}
+
+void write_rules(std::span<const Flag> flags, SettingsWriter& writer) {
+  run_rules(flags, &Flag::write, writer);
 }
 
 }  // namespace pipewright::jobs

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,52 +8,58 @@
 
 #include "sim/config/text/value.hpp"
 #include "sim/jobs/request/draft.hpp"
+#include "sim/jobs/request/settings_writer.hpp"
 
 namespace pipewright::jobs {
 
-// How a flag of a framework and a key of a scenario say the same.
+// Correspondence between a flag of a framework and a key of a scenario.
 enum class Form : std::uint8_t {
-  copy,    // the same value
-  alias,   // the same value by another name, which is read and not written
-  on,      // a flag that makes the key true
-  off,     // a flag that makes the key false
-  choice,  // other names of the same: `words`
-  rule,    // more than one flag or key takes part: functions read and write it
+  copy,      // the same value
+  alias,     // the same value under another name; read, but not written
+  on,        // a flag that makes the key true
+  off,       // a flag that makes the key false
+  choice,    // other names of the same values: `words`
+  accepted,  // read, and without a meaning for the prediction
+  rule,      // `read` and `write` alone
 };
 
-// A row of a framework's table, which is used in both directions.
+// Row of a framework's table of flags, used for reading and for writing.
 struct Flag {
-  std::string_view name;  // the framework's, joined by _
-  std::string_view key;   // the scenario's, dotted
+  std::string_view name;  // the framework's name, words joined by _
+  std::string_view key;   // the scenario's dotted key
   Form form = Form::rule;
-  std::string_view words = {};    // of a choice: "rope=rotary learned_absolute=learned"
-  std::string_view absent = {};   // what the key is where the flag is left out; empty: our default
-  std::string_view needs = {};    // the flag without which this one means nothing
-  std::string_view section = {};  // where configurations by name have it: "model", "ddp"
+  std::string_view words = {};    // pairs of a choice: "rope=rotary learned_absolute=learned"
+  std::string_view absent = {};   // the key's value without the flag; empty: our default
+  std::string_view needs = {};    // flag without which this one has no effect
+  std::string_view section = {};  // section in configurations by name: "model", "ddp"
+  // Rules. A function that stands in several rows, as it handles their flags together, runs once.
+  void (*read)(Draft&) = nullptr;
+  void (*write)(SettingsWriter&) = nullptr;
 };
 
-// The texts and lists of a tree by their dotted names; `form` is how a name and its value are
-// written, "{} = {}".
+// Appends the texts and lists of a tree as settings with dotted names. `form` is the format of
+// Setting::written from name and value: "{} = {}".
 void flatten(const config::Value& value, std::string_view form, const std::string& path,
-             std::vector<Setting>& found);
+             std::vector<Setting>& settings);
 
-// Sets the keys of rows that are no rules. `defaults`: whether what is left out has `absent`.
+// Sets the keys of a scenario: first by the rows with a form, then by the rules, both in the order
+// of the table. `defaults`: flags that are left out have their `absent` value.
 void read_flags(std::span<const Flag> flags, Draft& draft, bool defaults);
 
-// Whether our default of a key is this value.
-bool is_default(std::string_view key, std::string_view value);
-// What the key has where a scenario leaves it out; empty where that is no plain value.
+// Adds the settings of a scenario, in the same order. `tree` is the scenario's tree with model and
+// schedule spelled out. Settings whose omission means the same are not written.
+void write_flags(std::span<const Flag> flags, const config::Value& tree, SettingsWriter& writer);
+
+// Adds the settings of the rules alone.
+void write_rules(std::span<const Flag> flags, SettingsWriter& writer);
+
+// The default of a scenario's key; empty if it has none, or none that is plain text.
 std::string default_of(std::string_view key);
+bool is_default(std::string_view key, std::string_view value);
 
-// The settings that rows which are no rules make of a scenario's tree, in which model and schedule
-// are spelled out.
-// `arguments`: those that leave a flag out have what the row says; else all that is not our default
-// is written.
-std::vector<Setting> write_flags(std::span<const Flag> flags, const config::Value& tree,
-                                 bool arguments);
-
-// The pairs of `words`, and what a name of one side is on the other; empty if there is none.
-std::string word_for(std::string_view words, std::string_view theirs);
-std::string word_of(std::string_view words, std::string_view ours);
+// Translates a word by the pairs `framework_word=scenario_word` of Flag::words, in either
+// direction; empty if no pair has it.
+std::string word_for(std::string_view words, std::string_view framework_word);
+std::string word_of(std::string_view words, std::string_view scenario_word);
 
 }  // namespace pipewright::jobs

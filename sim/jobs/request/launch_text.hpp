@@ -1,32 +1,51 @@
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "schedules/schedule.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/jobs/request/request.hpp"
 
 namespace pipewright::jobs {
 
-// What starts a scenario with a framework.
+// Input of a framework's writer.
+struct LaunchInput {
+  const config::Scenario& scenario;  // has a model
+  std::string_view title;            // title of the framework
+  // Order of the passes, if it is known.
+  const schedules::Schedule* planned = nullptr;
+  std::uint64_t gpus_per_node = 8;
+};
+
+// Text that starts a scenario with a framework.
 struct Launch {
-  std::string text;       // a script, overrides, TOML or JSON, with the differences as comments
-  std::string extension;  // ".sh", of a file for it
-  std::vector<std::string> differs;  // what the framework cannot say, in sentences
-  // A file that the text names: PyTorch's schedule.csv, ds_config.json; empty: none.
+  std::string text;                  // script, overrides or TOML; comments name the differences
+  std::string extension;             // extension of a file with the text: ".sh"
+  std::vector<std::string> differs;  // what the framework cannot express, in sentences
+  // File that the text refers to (PyTorch's schedule.csv, ds_config.json); empty if there is none.
   std::string beside_name;
   std::string beside;
 };
 
-// The first lines of a launch: what it is of, and what it does not express.
-std::string heading(const config::Scenario& scenario, Framework framework,
-                    const std::vector<std::string>& differs);
+// First lines of a launch: comments with the model, the GPUs, and what is not expressed.
+std::string heading(const LaunchInput& input, std::span<const std::string> differs);
 
-// A flag and its values, quoted for a shell.
+// One line of a comment: control characters are escaped, so that the text cannot leave the comment.
+std::string comment_text(std::string_view text);
+
+// A flag and its values as words of a shell.
 std::string words_of(const Setting& setting);
 
-// A value as a shell takes it, in quotes where it must be.
-std::string quoted(const std::string& value);
+// Nodes of a launch, and processes of each node.
+struct LaunchNodes {
+  std::uint64_t nodes = 1;
+  std::uint64_t processes = 1;  // of one node
+};
+// Full nodes of `gpus_per_node`, or one GPU a node where the GPUs do not fill the nodes.
+LaunchNodes launch_nodes(const config::Scenario& scenario, std::uint64_t gpus_per_node);
 
 // GPUs of the whole job.
 std::uint64_t gpus_of(const config::Scenario& scenario);

@@ -5,17 +5,17 @@
 namespace pipewright::jobs {
 namespace {
 
-constexpr std::size_t longest = 10'000;
-constexpr int deepest = 32;
+constexpr std::size_t max_list_length = 10'000;
+constexpr int max_list_depth = 32;
 
-using List = std::optional<std::vector<std::int64_t>>;
+using PythonList = std::optional<std::vector<std::int64_t>>;
 
-class Parser {
+class PythonListParser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit PythonListParser(std::string_view text) : text_(text) {}
 
-  List all() {
-    List list = sum(0);
+  PythonList parse() {
+    PythonList list = sum(0);
     skip();
     return at_ == text_.size() ? list : std::nullopt;
   }
@@ -40,22 +40,22 @@ class Parser {
     return value;
   }
 
-  List sum(int depth) {
-    List list = product(depth);
+  PythonList sum(int depth) {
+    PythonList list = product(depth);
     while (list && take('+')) {
-      const List more = product(depth);
-      if (!more || list->size() + more->size() > longest) return std::nullopt;
+      const PythonList more = product(depth);
+      if (!more || list->size() + more->size() > max_list_length) return std::nullopt;
       list->insert(list->end(), more->begin(), more->end());
     }
     return list;
   }
 
-  List product(int depth) {
-    List list = part(depth);
+  PythonList product(int depth) {
+    PythonList list = part(depth);
     while (list && take('*')) {
       const auto times = number();
       if (!times || *times < 0 ||
-          (!list->empty() && static_cast<std::uint64_t>(*times) > longest / list->size()))
+          (!list->empty() && static_cast<std::uint64_t>(*times) > max_list_length / list->size()))
         return std::nullopt;
       std::vector<std::int64_t> repeated;
       for (std::int64_t i = 0; i < *times && !list->empty(); ++i)
@@ -65,10 +65,10 @@ class Parser {
     return list;
   }
 
-  List part(int depth) {
-    if (depth > deepest) return std::nullopt;
+  PythonList part(int depth) {
+    if (depth > max_list_depth) return std::nullopt;
     if (take('(')) {
-      List list = sum(depth + 1);
+      PythonList list = sum(depth + 1);
       return take(')') ? list : std::nullopt;
     }
     if (!take('[')) return std::nullopt;
@@ -76,10 +76,10 @@ class Parser {
     if (take(']')) return values;
     do {
       const auto value = number();
-      if (!value || values.size() >= longest) return std::nullopt;
+      if (!value || values.size() >= max_list_length) return std::nullopt;
       values.push_back(*value);
     } while (take(','));
-    return take(']') ? List(values) : std::nullopt;
+    return take(']') ? PythonList(values) : std::nullopt;
   }
 
   std::string_view text_;
@@ -89,7 +89,7 @@ class Parser {
 }  // namespace
 
 std::optional<std::vector<std::int64_t>> python_list(std::string_view text) {
-  return Parser(text).all();
+  return PythonListParser(text).parse();
 }
 
 }  // namespace pipewright::jobs

@@ -10,30 +10,34 @@
 
 namespace pipewright::jobs {
 
-// One thing that a job asks, in the framework's words.
+// A setting of a job, in the framework's words.
 struct Setting {
-  std::string name;                 // joined by _, "tensor_model_parallel_size"
-  std::vector<std::string> values;  // none of a flag that stands alone
+  std::string name;                 // words joined by _: "tensor_model_parallel_size"
+  std::vector<std::string> values;  // empty for a flag without a value
   std::string written;              // "--tensor-model-parallel-size 8"
   config::Origin origin;
 };
 
-// What files ask, before anybody knows what it means.
+// Program whose defaults and checks apply to settings with Megatron-LM's names. Recipes of NeMo,
+// Megatron-Bridge and MLPerf have defaults of their own.
+enum class Dialect : std::uint8_t { megatron, deepspeed, recipe };
+
+// Settings of a job, before they are interpreted.
 struct Request {
-  Framework framework = Framework::megatron;
+  Dialect dialect = Dialect::megatron;
   std::string name;
-  std::vector<Setting> settings;  // in the order read; the last of a name holds
+  std::vector<Setting> settings;  // in the order read; the last setting of a name holds
   std::optional<std::uint64_t> gpus;
   std::string gpus_from;  // "torchrun --nnodes 2 x --nproc_per_node 8"
   config::Origin gpus_origin;
-  std::string model;  // of the library, that a recipe is named after
+  std::string model;  // model of the library that a recipe is named after
   std::vector<std::string> assumed;
-  bool single = true;  // whether all comes from one file
+  bool single = true;  // all settings come from one file
 };
 
-// "tensor_model_parallel_size" of "--tensor-model-parallel-size".
+// "tensor_model_parallel_size" for "--tensor-model-parallel-size".
 std::string flag_name(std::string_view word);
-// And back.
+// "--tensor-model-parallel-size" for "tensor_model_parallel_size".
 std::string flag_of(std::string_view name);
 
 }  // namespace pipewright::jobs

@@ -12,9 +12,40 @@
 namespace pipewright::jobs {
 namespace {
 
-constexpr std::size_t most_bytes = 4U << 20U;
+constexpr std::size_t max_source_bytes = 4U << 20U;
+
+// Removes the comments of shells, YAML, TOML and Python.
+std::string without_comments(const std::string& text) {
+  std::string plain;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    std::string line = text.substr(at, end - at);
+    for (std::size_t i = 0; i < line.size(); ++i)
+      if (line[i] == '#' && (i == 0 || line[i - 1] == ' ' || line[i - 1] == '\t')) {
+        line.resize(i);
+        break;
+      }
+    plain += line + "\n";
+    at = end + 1;
+  }
+  return plain;
+}
 
 }  // namespace
+
+SourceText::SourceText(const Source& source)
+    : text_(without_comments(source.text)),
+      extension_(std::filesystem::path(source.name).extension().string()) {}
+
+bool SourceText::is_json() const {
+  const std::size_t first = text_.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && text_[first] == '{';
+}
+
+bool SourceText::may_be_shell() const {
+  return !is_json() && !is_yaml() && extension_ != ".py" && extension_ != ".xml";
+}
 
 std::string gpu_in(std::string_view text) {
   std::string lower(text);
@@ -33,12 +64,12 @@ Source read_source(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw config::Error(fmt::format("{} cannot be read", file));
   Source source{.name = file, .text = {}};
-  source.text.resize(most_bytes + 1);
+  source.text.resize(max_source_bytes + 1);
   stream.read(source.text.data(), static_cast<std::streamsize>(source.text.size()));
   source.text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (source.text.size() > most_bytes)
-    throw config::Error(
-        fmt::format("{} has more than {} bytes, far above any job's", file, most_bytes));
+  if (source.text.size() > max_source_bytes)
+    throw config::Error(fmt::format("{} has more than {} bytes, which is too large for a job", file,
+                                    max_source_bytes));
   return source;
 }
 

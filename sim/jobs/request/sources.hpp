@@ -7,14 +7,32 @@
 namespace pipewright::jobs {
 
 struct Source {
-  std::string name;  // its path
+  std::string name;  // path
   std::string text;
 };
 
-// Throws Error for what is no file, or is larger than any job.
+// Reads a file. Throws config::Error if the path is not a file, or the file is too large for a job.
 Source read_source(const std::string& file);
 
-// The GPU that a name has in it, as in "config_DGXH100_64x8": "h100"; empty if there is none.
+// A file as the recognisers of frameworks look at it.
+class SourceText {
+ public:
+  explicit SourceText(const Source& source);
+
+  const std::string& text() const { return text_; }            // without comments
+  const std::string& extension() const { return extension_; }  // ".yaml"
+  bool has(std::string_view words) const { return text_.find(words) != std::string::npos; }
+  bool is_json() const;
+  bool is_yaml() const { return extension_ == ".yaml" || extension_ == ".yml"; }
+  // The text may be a shell script or a command line.
+  bool may_be_shell() const;
+
+ private:
+  std::string text_;
+  std::string extension_;
+};
+
+// Type of GPU in a name: "h100" for "config_DGXH100_64x8"; empty if there is none.
 std::string gpu_in(std::string_view text);
 
 }  // namespace pipewright::jobs

@@ -5,17 +5,16 @@
 namespace pipewright::jobs {
 namespace {
 
-bool is_name(char c) {
+bool is_identifier_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// By recursive descent over sums, products and factors. Overflow is none of a script's that means
-// something: it is an unknown too.
+// Recursive-descent evaluator of sums, products and factors. Results that overflow are unknown.
 class Arithmetic {
  public:
   Arithmetic(std::string_view text, Script& script) : text_(text), script_(script) {}
 
-  std::optional<std::int64_t> all() {
+  std::optional<std::int64_t> evaluate() {
     const auto value = sum(0);
     skip();
     return at_ == text_.size() ? value : std::nullopt;
@@ -97,16 +96,16 @@ class Arithmetic {
     if (take('-')) return combine(0, factor(depth + 1), '-');
     skip();
     const std::size_t begin = at_;
-    while (at_ < text_.size() && is_name(text_[at_])) ++at_;
+    while (at_ < text_.size() && is_identifier_character(text_[at_])) ++at_;
     const std::string_view word = text_.substr(begin, at_ - begin);
     if (word.empty()) return std::nullopt;
-    if (const Number number = number_of(word)) return number;
-    const auto known = script_.variables.find(std::string(word));
-    if (known == script_.variables.end() || known->second.words.empty()) return std::nullopt;
-    return number_of(known->second.words.front().text);
+    if (const Number number = parse_integer(word)) return number;
+    const auto it = script_.variables.find(std::string(word));
+    if (it == script_.variables.end() || it->second.words.empty()) return std::nullopt;
+    return parse_integer(it->second.words.front().text);
   }
 
-  static Number number_of(std::string_view text) {
+  static Number parse_integer(std::string_view text) {
     std::int64_t value = 0;
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
@@ -122,7 +121,7 @@ class Arithmetic {
 
 std::optional<std::int64_t> arithmetic(std::string_view expression, Script& script) {
   const std::string text = expand_to_text(expression, script);
-  return Arithmetic(text, script).all();
+  return Arithmetic(text, script).evaluate();
 }
 
 }  // namespace pipewright::jobs

@@ -6,40 +6,40 @@
 namespace pipewright::jobs {
 namespace {
 
-std::optional<std::int64_t> number(std::string_view text) {
+std::optional<std::int64_t> parse_test_integer(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
 
-// Unset variables are empty to a shell.
-std::string known_part(const std::string& text) {
-  std::string known;
+// The text with its unknowns removed, as a shell expands unset variables to nothing.
+std::string without_unknowns(const std::string& text) {
+  std::string text_without_unknowns;
   bool inside = false;
   for (const char c : text) {
     if (c == unknown_begin) inside = true;
-    if (!inside) known += c;
+    if (!inside) text_without_unknowns += c;
     if (c == unknown_end) inside = false;
   }
-  return known;
+  return text_without_unknowns;
 }
 
-// Whether what is not known came from a command and not from a variable that nobody set.
-bool of_command(const std::string& text) {
+// An unknown of the text is the output of a command, not an unset variable.
+bool has_command_output(const std::string& text) {
   const auto unknown = unknown_in(text);
   return unknown && unknown->find_first_of("$`") != std::string::npos;
 }
 
-std::optional<bool> compare(const std::string& left, const std::string& sign,
-                            const std::string& right) {
-  if (of_command(left) || of_command(right)) return std::nullopt;
-  const std::string a = known_part(left);
-  const std::string b = known_part(right);
+std::optional<bool> compare_words(const std::string& left, const std::string& sign,
+                                  const std::string& right) {
+  if (has_command_output(left) || has_command_output(right)) return std::nullopt;
+  const std::string a = without_unknowns(left);
+  const std::string b = without_unknowns(right);
   if (sign == "=" || sign == "==") return matches(a, b);
   if (sign == "!=") return !matches(a, b);
-  const auto x = number(a.empty() ? "0" : a);
-  const auto y = number(b.empty() ? "0" : b);
+  const auto x = parse_test_integer(a.empty() ? "0" : a);
+  const auto y = parse_test_integer(b.empty() ? "0" : b);
   if (!x || !y) return std::nullopt;
   if (sign == "-eq") return *x == *y;
   if (sign == "-ne") return *x != *y;
@@ -50,27 +50,27 @@ std::optional<bool> compare(const std::string& left, const std::string& sign,
   return std::nullopt;
 }
 
-std::optional<bool> test(const std::vector<std::string>& words) {
+std::optional<bool> evaluate_test(const std::vector<std::string>& words) {
   if (words.empty()) return false;
   if (words.front() == "!") {
-    const auto inner = test({words.begin() + 1, words.end()});
+    const auto inner = evaluate_test({words.begin() + 1, words.end()});
     return inner ? std::optional(!*inner) : std::nullopt;
   }
-  if (words.size() == 1) return !known_part(words.front()).empty();
+  if (words.size() == 1) return !without_unknowns(words.front()).empty();
   if (words.size() == 2) {
-    if (of_command(words[1])) return std::nullopt;
-    if (words[0] == "-z") return known_part(words[1]).empty();
-    if (words[0] == "-n") return !known_part(words[1]).empty();
+    if (has_command_output(words[1])) return std::nullopt;
+    if (words[0] == "-z") return without_unknowns(words[1]).empty();
+    if (words[0] == "-n") return !without_unknowns(words[1]).empty();
     return std::nullopt;
   }
-  if (words.size() == 3) return compare(words[0], words[1], words[2]);
+  if (words.size() == 3) return compare_words(words[0], words[1], words[2]);
   return std::nullopt;
 }
 
 }  // namespace
 
 bool matches(std::string_view text, std::string_view pattern) {
-  // With the last star as the place to come back to.
+  // Greedy matching, with the last star as the position to backtrack to.
   std::size_t t = 0, p = 0, star = std::string_view::npos, mark = 0;
   while (t < text.size()) {
     if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t]) && pattern[p] != '*') {
@@ -102,7 +102,7 @@ std::optional<bool> holds(const std::vector<Word>& command) {
     return std::nullopt;
   }
   words.erase(words.begin());
-  return test(words);
+  return evaluate_test(words);
 }
 
 }  // namespace pipewright::jobs

@@ -8,11 +8,11 @@
 
 namespace pipewright::jobs {
 
-// Whether a command of tests holds: [ .. ], [[ .. ]] and test, of texts and whole numbers. None
-// where a file or a running program would have to be asked.
+// Result of a test command ([ .. ], [[ .. ]] or test) on texts and whole numbers. None if the
+// result depends on files or on a running program.
 std::optional<bool> holds(const std::vector<Word>& command);
 
-// Whether a text is one of a case's patterns, which * and ? may stand in.
+// The text matches a pattern of a case statement, with the wildcards * and ?.
 bool matches(std::string_view text, std::string_view pattern);
 
 }  // namespace pipewright::jobs

@@ -7,16 +7,16 @@
 namespace pipewright::jobs {
 namespace {
 
-// A script that doubles a variable in a row of lines makes no text longer than this.
-constexpr std::size_t longest = 1U << 20U;
-constexpr int deepest = 32;
+// Limit of a text in bytes, against scripts that double a variable again and again.
+constexpr std::size_t max_text_bytes = 1U << 20U;
+constexpr int max_expansion_depth = 32;
 
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_name(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == joined_line; }
+bool is_name_character(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
+bool is_separator(char c) { return c == ' ' || c == '\t' || c == '\n' || c == joined_line; }
 
-std::string unknown(std::string_view what) {
-  return fmt::format("{}{}{}", unknown_begin, what, unknown_end);
+std::string unknown(std::string_view name) {
+  return fmt::format("{}{}{}", unknown_begin, name, unknown_end);
 }
 
 int lines_in(std::string_view text) {
@@ -24,32 +24,32 @@ int lines_in(std::string_view text) {
       std::ranges::count_if(text, [](char c) { return c == '\n' || c == joined_line; }));
 }
 
-// Fields as they grow.
+// Words of an expansion, while they are built.
 class Fields {
  public:
   Fields(const Token& token, const std::string& source) : line_(token.line), source_(source) {}
 
   void add(std::string_view text) {
-    if (size_ + text.size() > longest) return;
+    if (size_ + text.size() > max_text_bytes) return;
     size_ += text.size();
     begin(line_);
     fields_.back().text += text;
   }
-  // What an unquoted variable holds, cut at spaces.
+  // Adds the text of an unquoted variable, split at spaces.
   void add_split(std::string_view text, int line) {
     std::size_t at = 0;
     while (at < text.size()) {
       const std::size_t start = at;
-      while (at < text.size() && is_space(text[at])) ++at;
+      while (at < text.size() && is_separator(text[at])) ++at;
       if (at > start) open_ = false;
       const std::size_t first = at;
-      bool inside = false;  // of an unknown, which may hold spaces
-      while (at < text.size() && (inside || !is_space(text[at]))) {
+      bool inside = false;  // inside an unknown, which may contain spaces
+      while (at < text.size() && (inside || !is_separator(text[at]))) {
         if (text[at] == unknown_begin) inside = true;
         if (text[at] == unknown_end) inside = false;
         ++at;
       }
-      if (at == first || size_ + at - first > longest) continue;
+      if (at == first || size_ + at - first > max_text_bytes) continue;
       size_ += at - first;
       begin(line + lines_in(text.substr(0, first)));
       fields_.back().text += text.substr(first, at - first);
@@ -72,36 +72,36 @@ class Fields {
   std::size_t size_ = 0;
 };
 
-// What stands between the braces of ${..}.
+// Parameter expansion: the text between the braces of ${..}.
 struct Reference {
   std::string name;
-  bool all = false;  // [@] or [*]
-  std::string rest;  // ":-8"
+  bool whole_array = false;  // [@] or [*]
+  std::string rest;          // ":-8"
 };
 
 Reference reference_of(std::string_view inside) {
-  Reference one;
+  Reference reference;
   std::size_t at = 0;
-  while (at < inside.size() && is_name(inside[at])) ++at;
-  one.name = inside.substr(0, at);
-  if (one.name.empty() && !inside.empty() && inside.front() != '#') {
-    one.name = inside.substr(0, 1);
+  while (at < inside.size() && is_name_character(inside[at])) ++at;
+  reference.name = inside.substr(0, at);
+  if (reference.name.empty() && !inside.empty() && inside.front() != '#') {
+    reference.name = inside.substr(0, 1);
     at = 1;
   }
   for (const std::string_view list : {"[@]", "[*]"})
     if (inside.substr(at).starts_with(list)) {
-      one.all = true;
+      reference.whole_array = true;
       at += list.size();
     }
-  one.rest = inside.substr(std::min(at, inside.size()));
-  return one;
+  reference.rest = inside.substr(std::min(at, inside.size()));
+  return reference;
 }
 
 class Expander {
  public:
   Expander(Script& script, int depth) : script_(script), depth_(depth) {}
 
-  // Of a whole text, in which double quotes may have been opened before.
+  // Expands a text; `quoted`: it stands in double quotes.
   void run(std::string_view raw, Fields& fields, bool quoted) {
     std::size_t at = 0;
     while (at < raw.size()) {
@@ -145,7 +145,7 @@ class Expander {
   std::size_t dollar(std::string_view here, Fields& fields, bool quoted) {
     const std::size_t length = closed_length(here);
     if (here.starts_with("$((")) {
-      const auto value = length >= 5 && depth_ < deepest
+      const auto value = length >= 5 && depth_ < max_expansion_depth
                              ? arithmetic(here.substr(3, length - 5), script_)
                              : std::nullopt;
       fields.add(value ? fmt::format("{}", *value) : unknown(here.substr(0, length)));
@@ -160,7 +160,7 @@ class Expander {
       return length;
     }
     std::size_t end = 1;
-    while (end < here.size() && is_name(here[end])) ++end;
+    while (end < here.size() && is_name_character(here[end])) ++end;
     if (end > 1 && !is_name_start(here[1])) end = 2;
     if (end == 1 && here.size() > 1 &&
         std::string_view("@*#?").find(here[1]) != std::string_view::npos)
@@ -172,10 +172,10 @@ class Expander {
     return end;
   }
 
-  void put(const Variable& variable, bool all, Fields& fields, bool quoted) {
+  void put(const Variable& variable, bool whole_array, Fields& fields, bool quoted) {
     bool first = true;
     for (const Word& word : variable.words) {
-      if (!all && !first) break;
+      if (!whole_array && !first) break;
       if (!first) fields.cut();
       first = false;
       if (quoted)
@@ -185,36 +185,39 @@ class Expander {
     }
   }
 
-  void refer(const Reference& one, Fields& fields, bool quoted) {
-    const auto known = script_.variables.find(one.name);
-    const bool set = known != script_.variables.end();
-    const bool filled = set && !known->second.words.empty() &&
-                        (known->second.array || !known->second.words.front().text.empty());
-    std::string_view rest = one.rest;
+  void refer(const Reference& reference, Fields& fields, bool quoted) {
+    const auto it = script_.variables.find(reference.name);
+    const bool set = it != script_.variables.end();
+    const bool filled = set && !it->second.words.empty() &&
+                        (it->second.array || !it->second.words.front().text.empty());
+    std::string_view rest = reference.rest;
     const bool colon = rest.starts_with(':');
     if (colon) rest.remove_prefix(1);
     const char kind = rest.empty() ? '\0' : rest.front();
-    const std::string_view other = rest.empty() ? rest : rest.substr(1);
+    const std::string_view operand = rest.empty() ? rest : rest.substr(1);
     const bool usable = colon ? filled : set;
-    if (depth_ >= deepest) return fields.add(unknown(one.name));
+    if (depth_ >= max_expansion_depth) return fields.add(unknown(reference.name));
     Expander inner(script_, depth_ + 1);
     if (kind == '+') {
-      if (usable) inner.run(other, fields, quoted);
+      if (usable) inner.run(operand, fields, quoted);
       return;
     }
     if (kind == '-' || kind == '=') {
-      if (usable) return put(known->second, one.all, fields, quoted);
-      if (kind == '=') script_.variables[one.name].words = {{expand_to_text(other, script_), {}}};
-      if (quoted) return fields.add(expand_to_text(other, script_));
-      return inner.run(other, fields, false);
+      if (usable) return put(it->second, reference.whole_array, fields, quoted);
+      if (kind == '=')
+        script_.variables[reference.name].words = {{expand_to_text(operand, script_), {}}};
+      if (quoted) return fields.add(expand_to_text(operand, script_));
+      return inner.run(operand, fields, false);
     }
     if (kind == '?' || (kind == '\0' && !colon)) {
-      if (set) return put(known->second, one.all || one.name == "@", fields, quoted);
-      // Of an array that is never filled nothing is missing.
-      if (!one.all && one.name != "@" && one.name != "*") fields.add(unknown(one.name));
+      if (set)
+        return put(it->second, reference.whole_array || reference.name == "@", fields, quoted);
+      // An array that is never set is empty, not unknown.
+      if (!reference.whole_array && reference.name != "@" && reference.name != "*")
+        fields.add(unknown(reference.name));
       return;
     }
-    fields.add(unknown(fmt::format("{}{}", one.name, one.rest)));
+    fields.add(unknown(fmt::format("{}{}", reference.name, reference.rest)));
   }
 
   Script& script_;
@@ -241,11 +244,11 @@ std::string expand_document(std::string_view text, Script& script) {
 }
 
 std::string expand_to_text(std::string_view raw, Script& script) {
-  if (depth_of_texts >= deepest) return unknown("...");
+  if (depth_of_texts >= max_expansion_depth) return unknown("...");
   ++depth_of_texts;
   const Token token{std::string(raw), 1};
   Fields fields(token, "");
-  // As one text: spaces stay, quotes go.
+  // Expand as one text: spaces are kept, quotes are removed.
   Expander expander(script, depth_of_texts);
   std::size_t at = 0;
   while (at < raw.size()) {

@@ -11,16 +11,17 @@
 
 namespace pipewright::jobs {
 
-// The words that a token becomes, variables of `script` put in and split as a shell does.
+// Words that a token expands to: variables of `script` are substituted and split as in a shell.
 std::vector<Word> expand(const Token& token, const std::string& source, Script& script);
 
-// The same as one text, unsplit: what an assignment takes.
+// Expansion as one text without splitting, as in an assignment.
 std::string expand_to_text(std::string_view raw, Script& script);
 
-// A here-document, in which quotes are as any other character.
+// Expansion of a here-document, in which quotes are ordinary characters.
 std::string expand_document(std::string_view text, Script& script);
 
-// A whole number of + - * / %, parentheses and variables; none where it has unknowns, or is none.
+// Value of an expression of + - * / %, parentheses and variables; none if it has unknowns or is
+// invalid.
 std::optional<std::int64_t> arithmetic(std::string_view expression, Script& script);
 
 }  // namespace pipewright::jobs

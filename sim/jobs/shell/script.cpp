@@ -14,9 +14,9 @@
 namespace pipewright::jobs {
 namespace {
 
-constexpr std::size_t most_words = 200'000;
+constexpr std::size_t max_words = 200'000;
 
-bool is_name(std::string_view text) {
+bool is_variable_name(std::string_view text) {
   return !text.empty() && (text.front() < '0' || text.front() > '9') &&
          std::ranges::all_of(text, [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -29,22 +29,22 @@ class Interpreter {
   Interpreter(std::string_view text, const std::string& name, Script& script)
       : tokens_(tokens_of(text, &documents_)), name_(name), script_(script) {}
 
-  void all() {
+  void interpret() {
     while (at_ < tokens_.size()) statement();
-    constexpr std::size_t most = 100;
-    for (const HereDocument& one : documents_)
-      if (script_.documents.size() < most)
-        script_.documents.push_back(
-            {expand_document(one.text, script_), {.source = name_, .line = one.line, .column = 1}});
+    constexpr std::size_t max_documents = 100;
+    for (const HereDocument& document : documents_)
+      if (script_.documents.size() < max_documents)
+        script_.documents.push_back({expand_document(document.text, script_),
+                                     {.source = name_, .line = document.line, .column = 1}});
   }
 
  private:
-  // An if whose branch runs where `active` is true; a case as well, and a loop, which never does.
+  // An if, case or loop. Its current branch runs if `active`; loops never run.
   struct Block {
     bool outer = true;
     bool active = true;
-    bool done = false;    // a branch before has run
-    std::string subject;  // of a case
+    bool done = false;    // an earlier branch has run
+    std::string subject;  // text that a case matches
     bool is_case = false;
   };
 
@@ -119,7 +119,7 @@ class Interpreter {
     return false;
   }
 
-  // `a|b)` of a case, where one is due.
+  // Reads the patterns `a|b)` of a case, if they are next.
   bool case_pattern() {
     const Token& token = tokens_[at_];
     Block& block = blocks_.back();
@@ -144,7 +144,7 @@ class Interpreter {
     return true;
   }
 
-  // Up to `then`: commands of tests, joined by && and ||. What cannot be told does not hold.
+  // Evaluates test commands up to `then`, joined by && and ||. Unknown results count as false.
   bool condition() {
     bool result = true;
     std::string joint;
@@ -159,7 +159,7 @@ class Interpreter {
       std::vector<Word> command;
       const bool inside = tokens_[at_].raw == "[[";
       while (at_ < tokens_.size() && !tokens_[at_].is_operator && !is_word(at_, "then")) {
-        // Within [[ ]] variables are not split, and quotes keep what is empty.
+        // In [[ ]] variables are not split, and empty words are kept.
         const std::string text = expand_to_text(tokens_[at_].raw, script_);
         command.push_back({text, {}});
         ++at_;
@@ -169,12 +169,12 @@ class Interpreter {
         negated = true;
         command.erase(command.begin());
       }
-      // a && b within [[ ]] were cut at the operator.
+      // The tokens of [[ a && b ]] were split at the operator.
       if (!inside && !command.empty() && command.back().text == "]]" && command.front().text != "[")
         command.insert(command.begin(), {"[[", {}});
-      const std::optional<bool> one = holds(command);
-      if (!one) unsure = true;
-      const bool value = one ? *one != negated : false;
+      const std::optional<bool> outcome = holds(command);
+      if (!outcome) unsure = true;
+      const bool value = outcome ? *outcome != negated : false;
       if (joint == "||")
         result = result || value;
       else
@@ -184,21 +184,21 @@ class Interpreter {
     return result;
   }
 
-  // Sets a variable, or appends to it; whether the token does.
+  // Sets a variable, or appends to it. False if the token is not an assignment.
   bool assign(const Token& token) {
     const std::size_t equals = token.raw.find('=');
     if (equals == std::string::npos || equals == 0) return false;
     const bool appends = token.raw[equals - 1] == '+';
     const std::string name = token.raw.substr(0, equals - (appends ? 1 : 0));
-    if (!is_name(name)) return false;
+    if (!is_variable_name(name)) return false;
     Variable& variable = script_.variables[name];
-    if (variable.given) return true;
+    if (variable.from_user) return true;
     if (token.is_array) {
       std::vector<Word> words;
       for (const Token& item : token.items)
         for (Word& word : expand(item, name_, script_)) words.push_back(std::move(word));
       if (!appends) variable.words.clear();
-      if (variable.words.size() + words.size() < most_words)
+      if (variable.words.size() + words.size() < max_words)
         variable.words.insert(variable.words.end(), words.begin(), words.end());
       variable.array = true;
       return true;
@@ -217,14 +217,14 @@ class Interpreter {
 
   static int first_line(const Token& token) { return token.line; }
 
-  // `source $(dirname $0)/common.sh` is looked for beside this script.
-  void read_other(const std::string& path) {
+  // Reads a sourced script; `source $(dirname $0)/common.sh` is looked for beside this script.
+  void read_sourced_script(const std::string& path) {
     constexpr int deepest = 8;
     if (!script_.read_file || script_.depth >= deepest) return;
     const std::size_t end = path.rfind(unknown_end);
-    const std::string known = end == std::string::npos ? path : path.substr(end + 1);
+    const std::string suffix = end == std::string::npos ? path : path.substr(end + 1);
     const std::filesystem::path file =
-        std::filesystem::path(name_).parent_path() / std::filesystem::path(known).relative_path();
+        std::filesystem::path(name_).parent_path() / std::filesystem::path(suffix).relative_path();
     const std::optional<std::string> text = script_.read_file(file.string());
     if (!text) return;
     ++script_.depth;
@@ -249,10 +249,10 @@ class Interpreter {
     if (words.empty()) return true;
     if (const std::optional<bool> test = holds(words)) return *test;
     if ((words.front().text == "source" || words.front().text == ".") && words.size() > 1) {
-      read_other(words[1].text);
+      read_sourced_script(words[1].text);
       return true;
     }
-    if (words.size() < most_words) script_.commands.push_back(std::move(words));
+    if (words.size() < max_words) script_.commands.push_back(std::move(words));
     return true;
   }
 
@@ -272,10 +272,10 @@ void read_batch_lines(std::string_view text, const std::string& name, Script& sc
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     constexpr std::string_view mark = "#SBATCH";
-    if (text.starts_with(mark) && script.batch.size() < most_words) {
-      const Word words{std::string(text.substr(mark.size(), end - mark.size())),
-                       {.source = name, .line = line, .column = 1}};
-      for (Word& word : split_words(words)) script.batch.push_back(std::move(word));
+    if (text.starts_with(mark) && script.batch.size() < max_words) {
+      const Word line_text{std::string(text.substr(mark.size(), end - mark.size())),
+                           {.source = name, .line = line, .column = 1}};
+      for (Word& word : split_words(line_text)) script.batch.push_back(std::move(word));
     }
     text.remove_prefix(std::min(end + 1, text.size()));
     ++line;
@@ -287,13 +287,13 @@ void read_batch_lines(std::string_view text, const std::string& name, Script& sc
 void read_script(std::string_view text, const std::string& name, Script& script) {
   config::check_plain_text(text, {.source = name, .line = 1, .column = 1}, true, "a script");
   read_batch_lines(text, name, script);
-  Interpreter(text, name, script).all();
+  Interpreter(text, name, script).interpret();
 }
 
 std::vector<Word> split_words(const Word& word) {
   std::vector<Word> words;
   std::string plain = word.text;
-  // What is unknown stays so.
+  // Unknowns are kept.
   std::ranges::replace(plain, joined_line, '\n');
   for (const Token& token : tokens_of(plain)) {
     if (token.is_operator) continue;

@@ -6,14 +6,15 @@
 
 #include "sim/jobs/shell/words.hpp"
 
-// Scripts of a shell, as far as what starts a training needs them: variables, arrays, defaults,
-// arithmetic and simple conditions. Nothing is run.
+// Interpreter of the shell features that training scripts need: variables, arrays, defaults,
+// arithmetic and simple conditions. It runs no commands.
 namespace pipewright::jobs {
 
-// Reads a script after what earlier ones set. Throws config::Error for what is no text of a shell.
+// Interprets a script after the scripts that `script` already contains. Throws config::Error for
+// bytes that are not text.
 void read_script(std::string_view text, const std::string& name, Script& script);
 
-// The words of a text that is itself a command line, as of bash -c.
+// Words of a text that is a command line, as the argument of bash -c.
 std::vector<Word> split_words(const Word& word);
 
 }  // namespace pipewright::jobs

@@ -10,10 +10,11 @@ bool ends_word(char c) {
   return is_blank(c) || c == '\n' || std::string_view(";&|()<>").find(c) != std::string_view::npos;
 }
 
-// Of text within double quotes, `${..}` or `$(..)`: up to `close`, which quotes and more of these
-// hide. `depth` bounds what can be in one another.
-std::size_t nested(std::string_view text, std::size_t at, std::string_view close, int depth) {
-  constexpr int most = 64;
+// Position behind the `close` that ends double quotes, `${..}` or `$(..)` whose content begins at
+// `at`. Nested quotes and expansions are skipped, to a limited depth.
+std::size_t end_of_nested(std::string_view text, std::size_t at, std::string_view close,
+                          int depth) {
+  constexpr int max_depth = 64;
   while (at < text.size()) {
     if (text.substr(at).starts_with(close)) return at + close.size();
     const char c = text[at];
@@ -23,14 +24,14 @@ std::size_t nested(std::string_view text, std::size_t at, std::string_view close
     } else if (c == '\'' && !in_double) {
       const std::size_t end = text.find('\'', at + 1);
       at = end == std::string_view::npos ? text.size() : end + 1;
-    } else if (depth < most && c == '"') {
-      at = nested(text, at + 1, "\"", depth + 1);
-    } else if (depth < most && text.substr(at).starts_with("$((")) {
-      at = nested(text, at + 3, "))", depth + 1);
-    } else if (depth < most && text.substr(at).starts_with("$(")) {
-      at = nested(text, at + 2, ")", depth + 1);
-    } else if (depth < most && text.substr(at).starts_with("${")) {
-      at = nested(text, at + 2, "}", depth + 1);
+    } else if (depth < max_depth && c == '"') {
+      at = end_of_nested(text, at + 1, "\"", depth + 1);
+    } else if (depth < max_depth && text.substr(at).starts_with("$((")) {
+      at = end_of_nested(text, at + 3, "))", depth + 1);
+    } else if (depth < max_depth && text.substr(at).starts_with("$(")) {
+      at = end_of_nested(text, at + 2, ")", depth + 1);
+    } else if (depth < max_depth && text.substr(at).starts_with("${")) {
+      at = end_of_nested(text, at + 2, "}", depth + 1);
     } else {
       ++at;
     }
@@ -40,9 +41,10 @@ std::size_t nested(std::string_view text, std::size_t at, std::string_view close
 
 class Tokenizer {
  public:
-  Tokenizer(std::string_view text, std::vector<HereDocument>* found) : text_(text), found_(found) {}
+  Tokenizer(std::string_view text, std::vector<HereDocument>* here_documents)
+      : text_(text), here_documents_(here_documents) {}
 
-  std::vector<Token> all() {
+  std::vector<Token> tokenize() {
     std::vector<Token> tokens;
     while (skip_blanks()) next(tokens);
     return tokens;
@@ -51,7 +53,7 @@ class Tokenizer {
  private:
   char at(std::size_t place) const { return place < text_.size() ? text_[place] : '\0'; }
 
-  // Past blanks, joined lines and comments; false at the end.
+  // Skips blanks, joined lines and comments. False at the end of the text.
   bool skip_blanks() {
     while (at_ < text_.size()) {
       const char c = text_[at_];
@@ -147,7 +149,7 @@ class Tokenizer {
     documents_.push_back(mark);
   }
 
-  // After the line that opened them.
+  // Skips here-documents, which begin after the line that names them.
   void skip_documents() {
     for (const std::string& mark : documents_) {
       HereDocument document{"", line_};
@@ -161,13 +163,13 @@ class Tokenizer {
         document.text += row;
         document.text += '\n';
       }
-      if (found_ != nullptr) found_->push_back(std::move(document));
+      if (here_documents_ != nullptr) here_documents_->push_back(std::move(document));
     }
     documents_.clear();
   }
 
   std::string_view text_;
-  std::vector<HereDocument>* found_;
+  std::vector<HereDocument>* here_documents_;
   std::size_t at_ = 0;
   int line_ = 1;
   std::vector<std::string> documents_;
@@ -182,15 +184,15 @@ std::size_t closed_length(std::string_view text) {
   };
   if (text.starts_with('\'')) return up_to("'", 1);
   if (text.starts_with('`')) return up_to("`", 1);
-  if (text.starts_with('"')) return nested(text, 1, "\"", 0);
-  if (text.starts_with("$((")) return nested(text, 3, "))", 0);
-  if (text.starts_with("$(")) return nested(text, 2, ")", 0);
-  if (text.starts_with("${")) return nested(text, 2, "}", 0);
+  if (text.starts_with('"')) return end_of_nested(text, 1, "\"", 0);
+  if (text.starts_with("$((")) return end_of_nested(text, 3, "))", 0);
+  if (text.starts_with("$(")) return end_of_nested(text, 2, ")", 0);
+  if (text.starts_with("${")) return end_of_nested(text, 2, "}", 0);
   return std::min<std::size_t>(1, text.size());
 }
 
 std::vector<Token> tokens_of(std::string_view text, std::vector<HereDocument>* documents) {
-  return Tokenizer(text, documents).all();
+  return Tokenizer(text, documents).tokenize();
 }
 
 }  // namespace pipewright::jobs

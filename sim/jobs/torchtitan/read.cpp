@@ -6,21 +6,24 @@
 
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/yaml.hpp"
+#include "sim/jobs/megatron/launch.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
 #include "sim/jobs/request/flags.hpp"
+#include "sim/jobs/torchtitan/rules.hpp"
 #include "sim/jobs/torchtitan/toml.hpp"
 #include "sim/jobs/torchtitan/torchtitan.hpp"
 
 namespace pipewright::jobs::torchtitan {
 namespace {
 
-constexpr config::Document document{"a configuration", "parallelism", "\"parallelism\": {}", true};
+constexpr config::Document torchtitan_config{"a configuration", "parallelism",
+                                             "\"parallelism\": {}", true};
 
-// PyTorch's classes (torch/distributed/pipelining/schedules.py), and how many stages a rank has.
+// Classes of PyTorch (torch/distributed/pipelining/schedules.py), and the schedules here.
 struct TorchSchedule {
   std::string_view torch;
-  std::string_view ours;
-  bool several = false;  // stages of a rank
+  std::string_view schedule;
+  bool has_chunks = false;  // a rank has several stages
 };
 constexpr std::array torch_schedules{
     TorchSchedule{"1F1B", "1f1b"},
@@ -47,19 +50,44 @@ std::int64_t whole(Draft& draft, std::string_view name, std::int64_t otherwise) 
   return static_cast<std::int64_t>(std::min<std::uint64_t>(whole_number(*setting), 1ULL << 40U));
 }
 
+// The stages have different numbers of layers, apart from the layers that the first and the last
+// stage have less.
+bool deals_unevenly(std::uint64_t layers, std::uint64_t stages, std::int64_t first,
+                    std::int64_t last) {
+  const std::uint64_t whole = layers + static_cast<std::uint64_t>(first + last);
+  const bool usual = (first == 1 && last == 1) || (first == 0 && last == 0);
+  return layers >= stages && first >= 0 && last >= 0 && (whole % stages != 0 || !usual) &&
+         static_cast<std::int64_t>(whole / stages) > std::max(first, last);
+}
+// Numbers of layers of the stages.
+config::Value layers_of_stages(std::uint64_t layers, std::uint64_t stages, std::int64_t first,
+                               std::int64_t last) {
+  const std::uint64_t whole = layers + static_cast<std::uint64_t>(first + last);
+  std::vector<std::string> counts;
+  for (std::uint64_t stage = 0; stage < stages; ++stage) {
+    auto count = static_cast<std::int64_t>(whole / stages + (stage < whole % stages ? 1 : 0));
+    if (stage == 0) count -= first;
+    if (stage + 1 == stages) count -= last;
+    counts.push_back(fmt::format("{}", count));
+  }
+  return config::make_list(counts, {});
+}
+
+}  // namespace
+
 void read_model(Draft& draft) {
   const Setting* const name = draft.find("model.name");
   const Setting* const flavor = draft.find("model.flavor");
   if (name == nullptr || flavor == nullptr) return draft.lacks("model");
-  const std::string both =
+  const std::string name_and_flavor =
       fmt::format("{} {}", name->values.front(), lower(flavor->values.front()));
-  std::string model = nemo::model_in(both);
-  if (model.empty() && both == "deepseek_v3 671b") model = "deepseek-v3";
-  if (model.empty() && both == "deepseek_v3 16b") model = "moonlight-16b";
+  std::string model = nemo::model_in(name_and_flavor);
+  if (model.empty() && name_and_flavor == "deepseek_v3 671b") model = "deepseek-v3";
+  if (model.empty() && name_and_flavor == "deepseek_v3 16b") model = "moonlight-16b";
   if (model == "moonlight-16b")
-    draft.assume("torchtitan's DeepSeek 16B is read as moonlight-16b, which is as large");
+    draft.assume("torchtitan's DeepSeek 16B is read as moonlight-16b, which has the same size");
   if (model.empty()) {
-    draft.not_understood(*flavor, "the library of models has none of this name; give --model");
+    draft.not_understood(*flavor, "the library has no model of this name; give --model");
     return draft.lacks("model");
   }
   Setting from = *name;
@@ -77,7 +105,7 @@ void read_data_parallel(Draft& draft) {
   const std::int64_t replicate = std::clamp<std::int64_t>(
       whole(draft, "parallelism.data_parallel_replicate_degree", 1), 1, 1 << 24);
   std::int64_t shard = whole(draft, "parallelism.data_parallel_shard_degree", -1);
-  const Setting* const given = draft.find("parallelism.data_parallel_shard_degree");
+  const Setting* const shard_setting = draft.find("parallelism.data_parallel_shard_degree");
   const Request& request = draft.request();
   if (request.gpus) {
     const auto world = static_cast<std::int64_t>(*request.gpus);
@@ -93,14 +121,15 @@ void read_data_parallel(Draft& draft) {
   }
   if (shard < 0) {
     draft.lacks("parallel.dp");
-    draft.set("parallel.zero", "3", "FSDP over what GPUs there are");
+    draft.set("parallel.zero", "3", "FSDP over all GPUs");
     return;
   }
-  const std::string comment =
-      given != nullptr ? given->written : "parallelism.data_parallel_shard_degree = -1";
+  const std::string comment = shard_setting != nullptr
+                                  ? shard_setting->written
+                                  : "parallelism.data_parallel_shard_degree = -1";
   draft.set("parallel.shard", fmt::format("{}", shard),
             request.gpus ? fmt::format("{} of {} GPUs", comment, *request.gpus) : comment,
-            given != nullptr ? given->origin : config::Origin{});
+            shard_setting != nullptr ? shard_setting->origin : config::Origin{});
   draft.set("parallel.replicate", fmt::format("{}", replicate),
             "parallelism.data_parallel_replicate_degree");
   const std::string reshard = draft.text("parallelism.fsdp_reshard_after_forward", "default");
@@ -109,82 +138,62 @@ void read_data_parallel(Draft& draft) {
     draft.set("parallel.reshard_after_forward", reshard == "always" ? "true" : "false", *policy);
 }
 
-// Whether stages have unlike numbers of layers beside those that the first and the last lack.
-bool deals_unevenly(std::uint64_t layers, std::uint64_t stages, std::int64_t first,
-                    std::int64_t last) {
-  const std::uint64_t whole = layers + static_cast<std::uint64_t>(first + last);
-  const bool usual = (first == 1 && last == 1) || (first == 0 && last == 0);
-  return layers >= stages && first >= 0 && last >= 0 && (whole % stages != 0 || !usual) &&
-         static_cast<std::int64_t>(whole / stages) > std::max(first, last);
-}
-config::Value dealt(std::uint64_t layers, std::uint64_t stages, std::int64_t first,
-                    std::int64_t last) {
-  const std::uint64_t whole = layers + static_cast<std::uint64_t>(first + last);
-  std::vector<std::string> each;
-  for (std::uint64_t stage = 0; stage < stages; ++stage) {
-    auto count = static_cast<std::int64_t>(whole / stages + (stage < whole % stages ? 1 : 0));
-    if (stage == 0) count -= first;
-    if (stage + 1 == stages) count -= last;
-    each.push_back(fmt::format("{}", count));
-  }
-  return config::make_list(each, {});
-}
-
 void read_schedule(Draft& draft) {
   const std::uint64_t pp = draft.count_at("parallel.pp", 1);
   const Setting* const name = draft.find("parallelism.pipeline_parallel_schedule");
   const Setting* const csv = draft.find("parallelism.pipeline_parallel_schedule_csv");
-  const std::int64_t each = whole(draft, "parallelism.pipeline_parallel_layers_per_stage", 0);
+  const std::int64_t layers_per_stage =
+      whole(draft, "parallelism.pipeline_parallel_layers_per_stage", 0);
   const std::int64_t first =
       whole(draft, "parallelism.pipeline_parallel_first_stage_less_layers", 1);
   const std::int64_t last = whole(draft, "parallelism.pipeline_parallel_last_stage_less_layers", 1);
   if (pp <= 1) return;
   const std::uint64_t layers = draft.count_at("model.layers", draft.library_count("layers"));
   std::uint64_t chunks = 1;
-  std::uint64_t stages = 0;  // 0: as the file says
+  std::uint64_t stages = 0;  // 0: the schedule's file has the number
   if (csv != nullptr && !csv->values.empty() && !says_no(csv->values.front())) {
     config::Value path = config::make_text(csv->values.front(), csv->origin);
     draft.set("schedule", std::move(path), csv->written);
   } else {
     const std::string asked = name != nullptr ? name->values.front() : "1F1B";
-    const auto known = std::ranges::find_if(torch_schedules, [&](const TorchSchedule& one) {
-      return lower(std::string(one.torch)) == lower(asked);
+    const auto it = std::ranges::find_if(torch_schedules, [&](const TorchSchedule& row) {
+      return lower(std::string(row.torch)) == lower(asked);
     });
-    if (known == torch_schedules.end()) {
+    if (it == torch_schedules.end()) {
       std::vector<std::string_view> names;
-      for (const TorchSchedule& one : torch_schedules) names.push_back(one.torch);
+      for (const TorchSchedule& row : torch_schedules) names.push_back(row.torch);
       throw refusal(*name, fmt::format("Unknown schedule type {}; PyTorch has {}",
                                        config::in_quotes(asked), fmt::join(names, ", ")));
     }
-    const std::string ours(known->ours);
+    const std::string schedule(it->schedule);
     if (name != nullptr)
-      draft.set("schedule.name", ours, *name);
+      draft.set("schedule.name", schedule, *name);
     else
-      draft.set("schedule.name", ours, "without parallelism.pipeline_parallel_schedule");
-    if (known->several) {
+      draft.set("schedule.name", schedule, "without parallelism.pipeline_parallel_schedule");
+    if (it->has_chunks) {
       chunks = 2;
-      if (each > 0 && layers > 0)
+      if (layers_per_stage > 0 && layers > 0)
         chunks = std::max<std::uint64_t>((layers + static_cast<std::uint64_t>(first + last) +
-                                          static_cast<std::uint64_t>(each) * pp - 1) /
-                                             (static_cast<std::uint64_t>(each) * pp),
+                                          static_cast<std::uint64_t>(layers_per_stage) * pp - 1) /
+                                             (static_cast<std::uint64_t>(layers_per_stage) * pp),
                                          1);
-      const bool in_v = ours == "zb-v" || ours == "dualpipe-v";
+      const bool in_v = schedule == "zb-v" || schedule == "dualpipe-v";
       if (!in_v)
         draft.set("schedule.chunks", fmt::format("{}", chunks),
-                  each > 0 ? "parallelism.pipeline_parallel_layers_per_stage"
-                           : "two stages a rank, as torchtitan has it");
+                  layers_per_stage > 0 ? "parallelism.pipeline_parallel_layers_per_stage"
+                                       : "two stages per rank, torchtitan's default");
     }
     stages = pp * chunks;
   }
   if (stages > 0 && deals_unevenly(layers, stages, first, last)) {
-    draft.set("partition", dealt(layers, stages, first, last),
-              "layers as torchtitan deals them, what is left to the first stages");
+    draft.set("partition", layers_of_stages(layers, stages, first, last),
+              "layers as torchtitan distributes them, with the remainder on the first stages");
   } else if (first == 1 && last == 1) {
     draft.set("partition", "ends_less", "the first and the last stage have a layer less");
   } else if (first != 0 || last != 0) {
     if (const Setting* const less =
             draft.find("parallelism.pipeline_parallel_first_stage_less_layers"))
-      draft.not_understood(*less, "1 and 1, or 0 and 0, are");
+      draft.not_understood(*less, "only 1 and 1, or 0 and 0, are read");
   }
 }
 
@@ -217,10 +226,10 @@ void read_batch(Draft& draft) {
     draft.set("global_batch", fmt::format("{}", static_cast<std::uint64_t>(local) * dp),
               fmt::format("{} x {} replicas", comment, dp), origin);
   } else {
-    const Setting* const all = draft.find("training.global_batch_size");
+    const Setting* const total = draft.find("training.global_batch_size");
     draft.set("global_batch", fmt::format("{}", global),
-              all != nullptr ? all->written : "training.num_tokens_per_train_step",
-              all != nullptr ? all->origin : origin);
+              total != nullptr ? total->written : "training.num_tokens_per_train_step",
+              total != nullptr ? total->origin : origin);
   }
 }
 
@@ -228,9 +237,10 @@ void read_training(Draft& draft) {
   const Setting* const converters = draft.find("model.converters");
   std::string precision = "bf16";
   if (converters != nullptr)
-    for (const std::string& one : converters->values) {
-      if (one.find("float8") != std::string::npos) precision = "fp8";
-      if (one.find("mx") == 0 || one.find(".mx") != std::string::npos) precision = "mxfp8";
+    for (const std::string& converter : converters->values) {
+      if (converter.find("float8") != std::string::npos) precision = "fp8";
+      if (converter.find("mx") == 0 || converter.find(".mx") != std::string::npos)
+        precision = "mxfp8";
     }
   if (converters != nullptr && precision != "bf16")
     draft.set("training.precision", precision, *converters);
@@ -250,23 +260,24 @@ void read_training(Draft& draft) {
     draft.set("training.recompute.every", option,
               fmt::format("activation_checkpoint.selective_ac_option = {}", option));
   } else if (mode != "none" && checkpoint != nullptr) {
-    draft.not_understood(*checkpoint, "none, selective and full are");
+    draft.not_understood(*checkpoint, "only none, selective and full are read");
   }
   const Setting* const components = draft.find("compile.components");
   const bool loss = draft.on("compile.enable") &&
                     (components == nullptr ||
                      std::ranges::find(components->values, "loss") != components->values.end());
   if (!loss) draft.set("training.fused_loss", "false", "the loss is not compiled");
-  draft.set("training.fused_accumulation", "false", "PyTorch sums up gradients by itself");
+  draft.set("training.fused_accumulation", "false",
+            "PyTorch accumulates gradients in separate kernels");
   draft.set("training.tensor_format", "bshd", "PyTorch's order of dimensions");
   // Parameters, gradients and two moments in fp32: FSDP2's mixed precision casts what it gathers.
   for (const auto& [key, bytes] :
        {std::pair{"weights", "4"}, {"gradients", "4"}, {"optimizer", "8"}})
-    draft.set(fmt::format("training.bytes.{}", key), bytes, "fp32, as FSDP2 keeps it");
+    draft.set(fmt::format("training.bytes.{}", key), bytes, "fp32, as in FSDP2");
   if (draft.count_at("parallel.tp", 1) > 1) {
     const Setting* const off = draft.find("parallelism.enable_sequence_parallel");
     draft.set("parallel.sp", off == nullptr || draft.on(off->name) ? "true" : "false",
-              off != nullptr ? off->written : "as torchtitan has it");
+              off != nullptr ? off->written : "torchtitan's default");
     const config::Value* const overlaps = draft.at("communication.tp_comm_overlap");
     if (overlaps == nullptr || overlaps->text == "false")
       draft.set("communication.async_tensor_model_parallel_allreduce", "false",
@@ -274,36 +285,63 @@ void read_training(Draft& draft) {
   }
   const Setting* const optimizer = draft.find("optimizer.name");
   if (optimizer != nullptr && !lower(optimizer->values.front()).starts_with("adam"))
-    draft.not_understood(*optimizer, "the optimizer is Adam here");
+    draft.not_understood(*optimizer, "only Adam is modelled");
 }
 
-}  // namespace
+void read_tensor_overlap(Draft& draft) {
+  if (draft.count_at("parallel.tp", 1) > 1) return;
+  if (config::Value* const section = config::find(draft.tree(), "communication"))
+    std::erase_if(section->entries,
+                  [](const config::Entry& entry) { return entry.key == "tp_comm_overlap"; });
+}
 
 std::string torch_schedule(std::string_view name) {
-  const auto known = std::ranges::find(torch_schedules, name, &TorchSchedule::ours);
-  return known == torch_schedules.end() ? "" : std::string(known->torch);
+  const auto it = std::ranges::find(torch_schedules, name, &TorchSchedule::schedule);
+  return it == torch_schedules.end() ? "" : std::string(it->torch);
+}
+
+bool recognise(const SourceText& file) {
+  if (file.is_json())
+    return file.has("parallel_degree\"") ||
+           (file.has("\"parallelism\"") && file.has("\"training\""));
+  return file.extension() == ".toml" || file.has("[parallelism]") ||
+         file.has("[activation_checkpoint]");
+}
+
+Job read_job(const JobInput& input) {
+  std::vector<Source> scripts;
+  std::vector<Setting> settings;
+  for (const Source& source : input.sources) {
+    if (!recognise(SourceText(source))) {
+      scripts.push_back(source);
+      continue;
+    }
+    for (Setting& setting : settings_of(source)) settings.push_back(std::move(setting));
+  }
+  Request request = empty_request(input);
+  if (!scripts.empty()) {
+    Request launched = read_launch(run_scripts(scripts, input.words), scripts.back().name);
+    launched.name = request.name;
+    launched.single = false;
+    request = std::move(launched);
+  }
+  request.settings = std::move(settings);
+  apply_gpus(input.words, request);
+  return read(std::move(request));
 }
 
 std::vector<Setting> settings_of(const Source& source) {
   const std::size_t first = source.text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || source.text[first] != '{') return read_toml(source);
-  std::vector<Setting> found;
-  flatten(config::read_yaml_text(source.text, source.name, document), "{} = {}", "", found);
-  return found;
+  std::vector<Setting> settings;
+  flatten(config::read_yaml_text(source.text, source.name, torchtitan_config), "{} = {}", "",
+          settings);
+  return settings;
 }
 
 Job read(Request request) {
   Draft draft(std::move(request));
   read_flags(flags(), draft, draft.count("parallelism.context_parallel_degree").value_or(1) > 1);
-  if (draft.count_at("parallel.tp", 1) == 1)
-    if (config::Value* const section = config::find(draft.tree(), "communication"))
-      std::erase_if(section->entries,
-                    [](const config::Entry& entry) { return entry.key == "tp_comm_overlap"; });
-  read_model(draft);
-  read_data_parallel(draft);
-  read_schedule(draft);
-  read_batch(draft);
-  read_training(draft);
   draft.sort_rest(has_no_effect);
   return draft.take();
 }

@@ -29,13 +29,13 @@ std::string text_of(const toml::node& node) {
   return "";
 }
 
-void flatten(const toml::table& table, const std::string& path, const Source& source,
-             std::vector<Setting>& found) {
+void flatten_table(const toml::table& table, const std::string& path, const Source& source,
+                   std::vector<Setting>& settings) {
   for (const auto& [key, node] : table) {
     const std::string name =
         path.empty() ? std::string(key.str()) : fmt::format("{}.{}", path, key.str());
     if (const toml::table* const inner = node.as_table()) {
-      flatten(*inner, name, source, found);
+      flatten_table(*inner, name, source, settings);
       continue;
     }
     Setting setting{.name = name, .origin = origin_of(node.source(), source)};
@@ -45,7 +45,7 @@ void flatten(const toml::table& table, const std::string& path, const Source& so
       setting.values.push_back(text_of(node));
     }
     setting.written = fmt::format("{} = {}", name, fmt::join(setting.values, ", "));
-    found.push_back(std::move(setting));
+    settings.push_back(std::move(setting));
   }
 }
 
@@ -54,15 +54,29 @@ void flatten(const toml::table& table, const std::string& path, const Source& so
 std::vector<Setting> read_toml(const Source& source) {
   config::check_plain_text(source.text, {.source = source.name, .line = 1, .column = 1}, true,
                            "a configuration");
-  std::vector<Setting> found;
+  std::vector<Setting> settings;
   try {
-    flatten(toml::parse(source.text), "", source, found);
+    flatten_table(toml::parse(source.text), "", source, settings);
   } catch (const toml::parse_error& fault) {
     throw config::Error(
         config::locate(origin_of(fault.source(), source),
                        fmt::format("TOML syntax: {}", std::string_view(fault.description()))));
   }
-  return found;
+  return settings;
+}
+
+std::string toml_string(std::string_view text) {
+  std::string literal = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\')
+      literal += fmt::format("\\{}", c);
+    else if (code < 0x20U || code == 0x7fU)
+      literal += fmt::format("\\u{:04x}", code);
+    else
+      literal += c;
+  }
+  return literal + "\"";
 }
 
 }  // namespace pipewright::jobs

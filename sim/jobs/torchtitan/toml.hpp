@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/jobs/request/request.hpp"
@@ -8,8 +9,11 @@
 
 namespace pipewright::jobs {
 
-// The values of a TOML file by dotted names, "training.seq_len". Throws config::Error with the
-// place of what is no TOML.
+// Reads the values of a TOML file, by dotted names: "training.seq_len". Throws config::Error with
+// the location of a syntax error.
 std::vector<Setting> read_toml(const Source& source);
+
+// `text` as a basic string of TOML, with quotes.
+std::string toml_string(std::string_view text);
 
 }  // namespace pipewright::jobs

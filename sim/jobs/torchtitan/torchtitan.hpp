@@ -4,25 +4,31 @@
 #include <string>
 #include <vector>
 
-#include "schedules/schedule.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/jobs/request/draft.hpp"
 #include "sim/jobs/request/flags.hpp"
+#include "sim/jobs/request/job_input.hpp"
 #include "sim/jobs/request/launch_text.hpp"
 #include "sim/jobs/request/sources.hpp"
 
 // torchtitan's configuration (torchtitan/config): TOML, or dumped as JSON.
 namespace pipewright::jobs::torchtitan {
 
+bool recognise(const SourceText& file);
+
+// Reads a configuration; a script beside it gives the number of GPUs.
+Job read_job(const JobInput& input);
+Launch write(const LaunchInput& input);
+
+// Table of settings that are read or written, by their dotted names.
 std::span<const Flag> flags();
 bool has_no_effect(const std::string& name);
 
-// Settings by dotted names of a TOML or JSON file.
+// Settings of a TOML or JSON file, by dotted names.
 std::vector<Setting> settings_of(const Source& source);
 Job read(Request request);
-Launch write(const config::Scenario& scenario, const schedules::Schedule* planned);
 
-// PyTorch's name of a schedule of ours, and back; empty where there is none.
+// PyTorch's name of one of our schedules; empty if PyTorch does not have it.
 std::string torch_schedule(std::string_view name);
 
 }  // namespace pipewright::jobs::torchtitan

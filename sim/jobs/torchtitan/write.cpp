@@ -3,15 +3,19 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "schedules/text/torch_csv.hpp"
 #include "sim/jobs/request/differences.hpp"
+#include "sim/jobs/shell/quote.hpp"
+#include "sim/jobs/torchtitan/rules.hpp"
+#include "sim/jobs/torchtitan/toml.hpp"
 #include "sim/jobs/torchtitan/torchtitan.hpp"
 
 namespace pipewright::jobs::torchtitan {
 namespace {
 
-// Flavours of models that torchtitan registers.
+// Flavour of a model that torchtitan registers.
 struct Flavour {
   std::string_view model, name, flavour;
 };
@@ -20,194 +24,202 @@ constexpr std::array flavours{
     Flavour{"llama-3-405b", "llama3", "405B"},      Flavour{"deepseek-v3", "deepseek_v3", "671B"},
     Flavour{"moonlight-16b", "deepseek_v3", "16B"}, Flavour{"qwen3-30b-a3b", "qwen3", "30B-A3B"}};
 
-class Writer {
- public:
-  Writer(const config::Scenario& scenario, const schedules::Schedule* planned)
-      : scenario_(scenario), planned_(planned) {}
+// Layers that the first and the last stage have less than the others.
+std::uint64_t less_layers(const config::Scenario& scenario) {
+  return scenario.partition.rule == config::Partition::Rule::ends_less ? 1 : 0;
+}
 
-  Launch all() {
-    model();
-    parallel();
-    schedule();
-    training();
-    launch_.extension = ".toml";
-    compare();
-    launch_.text = heading(scenario_, Framework::torchtitan, launch_.differs);
-    const std::uint64_t gpus = scenario_.parallel.ranks_of_stage() * scenario_.devices.value;
-    launch_.text += fmt::format("# NGPU={} CONFIG_FILE=./this.toml ./run_train.sh\n", gpus);
-    for (const auto& [section, lines] : sections_) {
-      launch_.text += fmt::format("\n[{}]\n", section);
-      for (const std::string& line : lines) launch_.text += line + "\n";
-    }
-    return std::move(launch_);
-  }
+// Lines of TOML sections, by their names.
+using Sections = std::map<std::string, std::vector<std::string>>;
 
- private:
-  void put(const std::string& section, const std::string& name, const std::string& value) {
-    sections_[section].push_back(fmt::format("{} = {}", name, value));
+Sections sections_of(const std::vector<Setting>& settings) {
+  Sections sections;
+  for (const Setting& setting : settings) {
+    const std::size_t dot = setting.name.rfind('.');
+    sections[setting.name.substr(0, dot)].push_back(
+        fmt::format("{} = {}", setting.name.substr(dot + 1), setting.values.front()));
   }
-  void number(const std::string& section, const std::string& name, std::uint64_t value) {
-    put(section, name, fmt::format("{}", value));
-  }
-  void cannot(std::string sentence) { launch_.differs.push_back(std::move(sentence)); }
+  return sections;
+}
 
-  void model() {
-    const std::string& name = scenario_.model->value.name;
-    const auto known = std::ranges::find(flavours, std::string_view(name), &Flavour::model);
-    if (known == flavours.end()) cannot(fmt::format("torchtitan registers no model {}", name));
-    put("model", "name", fmt::format("\"{}\"", known == flavours.end() ? name : known->name));
-    put("model", "flavor", fmt::format("\"{}\"", known == flavours.end() ? name : known->flavour));
-    const std::string_view precision = config::name_of(scenario_.training.precision);
-    if (precision == "fp8")
-      put("model", "converters", "[\"quantize.linear.float8\"]");
-    else if (precision == "mxfp8")
-      put("model", "converters", "[\"quantize.linear.mx\"]");
-    else if (precision != "bf16")
-      cannot(fmt::format("torchtitan has no recipe {}", precision));
-    if (precision == "fp8" && gathered_bytes(scenario_.training) == 1)
-      put("quantize.linear.float8", "enable_fsdp_float8_all_gather", "true");
-  }
+// The configuration refers to a schedule file, since PyTorch has no name for the schedule.
+bool needs_schedule_file(const SettingsWriter& writer) {
+  return writer.has("parallelism.pipeline_parallel_schedule_csv");
+}
 
-  void parallel() {
-    const config::Parallel& parallel = scenario_.parallel;
-    const std::string section = "parallelism";
-    const std::uint32_t shard = parallel.zero == 0 ? 1
-                                : parallel.shard   ? parallel.shard->value
-                                                   : parallel.dp.value;
-    if (parallel.zero == 1 || parallel.zero == 2)
-      cannot(fmt::format("torchtitan shards by FSDP, zero 3; zero is {}", parallel.zero));
-    number(section, "data_parallel_replicate_degree", parallel.dp.value / std::max(shard, 1U));
-    number(section, "data_parallel_shard_degree", shard);
-    if (parallel.reshard_after_forward)
-      put(section, "fsdp_reshard_after_forward",
-          *parallel.reshard_after_forward ? "\"always\"" : "\"never\"");
-    number(section, "tensor_parallel_degree", parallel.tp.value);
-    if (scenario_.communication.tp_comm_overlap)
-      put(section, "enable_async_tensor_parallel", "true");
-    number(section, "context_parallel_degree", parallel.cp.value);
-    if (parallel.cp.value > 1) {
-      if (parallel.cp_comm == config::ContextComm::p2p)
-        put(section, "context_parallel_rotate_method", "\"alltoall\"");
-      else if (parallel.cp_comm == config::ContextComm::all_gather)
-        put(section, "context_parallel_rotate_method", "\"allgather\"");
-      else
-        cannot("torchtitan rotates keys and values of context parallelism, or gathers them all");
-    }
-    number(section, "expert_parallel_degree", parallel.ep.value);
-    if (parallel.etp) number(section, "expert_tensor_parallel_degree", parallel.etp->value);
-    number(section, "pipeline_parallel_degree", scenario_.devices.value);
-  }
-
-  void schedule() {
-    if (scenario_.devices.value == 1) return;
-    const std::string section = "parallelism";
-    const config::ScheduleSpec& spec = scenario_.schedules.front();
-    const auto& given = spec[&schedules::Parameters::chunks];
-    const std::uint64_t chunks = given ? given->value : 1;
-    const std::string torch = torch_schedule(spec.name);
-    const bool in_v = spec.name == "zb-v" || spec.name == "dualpipe-v";
-    if (!torch.empty()) {
-      put(section, "pipeline_parallel_schedule", fmt::format("\"{}\"", torch));
-      if (chunks > 1 && !in_v && chunks != 2) {
-        const std::uint64_t stages = chunks * scenario_.devices.value;
-        const std::uint64_t layers = scenario_.model->value.layers + less() * 2;
-        number(section, "pipeline_parallel_layers_per_stage", (layers + stages - 1) / stages);
-      }
-    } else {
-      put(section, "pipeline_parallel_schedule_csv", "\"schedule.csv\"");
-      if (planned_ != nullptr) {
-        try {
-          launch_.beside = schedules::to_torch_csv(*planned_);
-          launch_.beside_name = "schedule.csv";
-        } catch (const std::exception& refused) {
-          cannot(refused.what());
-        }
-      } else {
-        cannot(
-            fmt::format("schedule.csv: 'pipewright schedule show {} -s {} -b {} --format csv' "
+void write_schedule_file(const LaunchInput& input, SettingsWriter& writer, Launch& launch) {
+  const config::Scenario& scenario = input.scenario;
+  if (input.planned == nullptr)
+    return writer.cannot(
+        "", fmt::format("schedule.csv: 'pipewright schedule show {} -s {} -b {} --format csv' "
                         "prints it",
-                        spec.name, scenario_.devices.value, scenario_.microbatches.value));
-      }
-    }
-    number(section, "pipeline_parallel_microbatch_size", scenario_.training.microbatch_size);
-    number(section, "pipeline_parallel_first_stage_less_layers", less());
-    number(section, "pipeline_parallel_last_stage_less_layers", less());
+                        shell_word(scenario.schedules.front().name), scenario.devices.value,
+                        scenario.microbatches.value));
+  try {
+    launch.beside = schedules::to_torch_csv(*input.planned);
+    launch.beside_name = "schedule.csv";
+  } catch (const std::exception& refused) {
+    writer.cannot("", refused.what());
   }
+}
 
-  std::uint64_t less() const {
-    using Rule = config::Partition::Rule;
-    return scenario_.partition.rule == Rule::ends_less ? 1 : 0;
+void write_checkpointing(SettingsWriter& writer) {
+  const config::Scenario& scenario = writer.scenario();
+  using Granularity = config::Recompute::Granularity;
+  const config::Recompute& recompute = scenario.training.recompute;
+  if (recompute.granularity == Granularity::none)
+    return writer.add("activation_checkpoint.mode", toml_string("none"));
+  if (recompute.granularity == Granularity::selective) {
+    writer.cannot(
+        "training.recompute",
+        "torchtitan recomputes whole layers or operations; only Megatron-LM recomputes modules");
+    return writer.add("activation_checkpoint.mode", toml_string("none"));
   }
+  const bool is_op = recompute.granularity == Granularity::op;
+  if (!is_op && recompute.every == 1)
+    return writer.add("activation_checkpoint.mode", toml_string("full"));
+  writer.add("activation_checkpoint.mode", toml_string("selective"));
+  writer.add("activation_checkpoint.selective_ac_option",
+             is_op ? toml_string("op") : toml_string(fmt::format("{}", recompute.every)));
+}
 
-  void training() {
-    const config::Training& training = scenario_.training;
-    const std::uint64_t dp = scenario_.parallel.dp.value;
-    const std::uint64_t local =
-        scenario_.devices.value > 1
-            ? std::uint64_t{scenario_.microbatches.value} * training.microbatch_size
-            : training.microbatch_size;
-    number("training", "local_batch_size", local);
-    number("training", "global_batch_size",
-           std::uint64_t{scenario_.microbatches.value} * dp * training.microbatch_size);
-    number("training", "seq_len", training.sequence.value_or(scenario_.model->value.sequence));
-    recompute();
-    put("compile", "enable", "true");
-    put("compile", "components", training.fused_loss ? "[\"model\", \"loss\"]" : "[\"model\"]");
-  }
-
-  void recompute() {
-    using Granularity = config::Recompute::Granularity;
-    const config::Recompute& recompute = scenario_.training.recompute;
-    const std::string section = "activation_checkpoint";
-    if (recompute.granularity == Granularity::none) return put(section, "mode", "\"none\"");
-    if (recompute.granularity == Granularity::selective) {
-      cannot("torchtitan makes whole layers again, or operations; modules are Megatron-LM's");
-      return put(section, "mode", "\"none\"");
-    }
-    const bool is_op = recompute.granularity == Granularity::op;
-    if (!is_op && recompute.every == 1) return put(section, "mode", "\"full\"");
-    put(section, "mode", "\"selective\"");
-    put(section, "selective_ac_option", is_op ? "\"op\"" : fmt::format("\"{}\"", recompute.every));
-  }
-
-  // What reading this gives again, against what was wanted.
-  void compare() {
-    std::string text;
-    for (const auto& [section, lines] : sections_) {
-      text += fmt::format("[{}]\n", section);
-      for (const std::string& line : lines) text += line + "\n";
-    }
-    Request request{.framework = Framework::torchtitan,
-                    .name = "job",
-                    .settings = settings_of({"job.toml", text}),
-                    .gpus = scenario_.parallel.ranks_of_stage() * scenario_.devices.value,
-                    .gpus_from = "the scenario"};
-    // The schedule's file is not there yet.
-    const bool has_csv =
-        torch_schedule(scenario_.schedules.front().name).empty() && scenario_.devices.value > 1;
-    std::erase_if(request.settings, [](const Setting& one) {
-      return one.name == "parallelism.pipeline_parallel_schedule_csv";
+// Differences between the scenario and a job with these settings.
+std::vector<Difference> read_back(const SettingsWriter& writer) {
+  const config::Scenario& scenario = writer.scenario();
+  std::string text;
+  for (const auto& [section, lines] : sections_of(writer.settings))
+    text += fmt::format("[{}]\n{}\n", section, fmt::join(lines, "\n"));
+  Request request{.name = "job",
+                  .settings = settings_of({"job.toml", text}),
+                  .gpus = scenario.parallel.ranks_of_stage() * scenario.devices.value,
+                  .gpus_from = "the scenario"};
+  // The schedule's file does not exist yet.
+  std::erase_if(request.settings, [](const Setting& setting) {
+    return setting.name == "parallelism.pipeline_parallel_schedule_csv";
+  });
+  const Job job = read(std::move(request));
+  if (!job.missing.empty()) return {};
+  std::vector<Difference> result = differences(scenario, config::read_scenario(job.tree));
+  if (needs_schedule_file(writer))
+    std::erase_if(result, [](const Difference& difference) {
+      return difference.key.starts_with("schedule.");
     });
-    try {
-      const Job job = read(request);
-      if (!job.missing.empty()) return;
-      for (std::string& one : differences(scenario_, config::read_scenario(job.tree)))
-        if (!has_csv || !one.starts_with("schedule.")) launch_.differs.push_back(std::move(one));
-    } catch (const config::Error& refused) {
-      cannot(fmt::format("torchtitan would refuse it: {}", refused.what()));
-    }
-  }
-
-  const config::Scenario& scenario_;
-  const schedules::Schedule* planned_;
-  Launch launch_;
-  std::map<std::string, std::vector<std::string>> sections_;
-};
+  return result;
+}
 
 }  // namespace
 
-Launch write(const config::Scenario& scenario, const schedules::Schedule* planned) {
-  return Writer(scenario, planned).all();
+void write_model(SettingsWriter& writer) {
+  const config::Scenario& scenario = writer.scenario();
+  const std::string& name = scenario.model->value.name;
+  const auto it = std::ranges::find(flavours, std::string_view(name), &Flavour::model);
+  const bool is_registered = it != flavours.end();
+  if (!is_registered) writer.cannot("model", fmt::format("torchtitan registers no model {}", name));
+  writer.add("model.name", toml_string(is_registered ? it->name : name));
+  writer.add("model.flavor", toml_string(is_registered ? it->flavour : name));
+  const std::string_view precision = config::name_of(scenario.training.precision);
+  if (precision == "fp8")
+    writer.add("model.converters", "[\"quantize.linear.float8\"]");
+  else if (precision == "mxfp8")
+    writer.add("model.converters", "[\"quantize.linear.mx\"]");
+  else if (precision != "bf16")
+    writer.cannot("training.precision", fmt::format("torchtitan has no recipe {}", precision));
+  if (precision == "fp8" && gathered_bytes(scenario.training) == 1)
+    writer.add("quantize.linear.float8.enable_fsdp_float8_all_gather", "true");
+}
+
+void write_parallel(SettingsWriter& writer) {
+  const config::Scenario& scenario = writer.scenario();
+  const config::Parallel& parallel = scenario.parallel;
+  const std::uint32_t shard = parallel.zero == 0 ? 1
+                              : parallel.shard   ? parallel.shard->value
+                                                 : parallel.dp.value;
+  if (parallel.zero == 1 || parallel.zero == 2)
+    writer.cannot("parallel.zero",
+                  fmt::format("torchtitan shards by FSDP, zero 3; zero is {}", parallel.zero));
+  writer.add("parallelism.data_parallel_replicate_degree", parallel.dp.value / std::max(shard, 1U));
+  writer.add("parallelism.data_parallel_shard_degree", shard);
+  if (parallel.reshard_after_forward)
+    writer.add("parallelism.fsdp_reshard_after_forward",
+               *parallel.reshard_after_forward ? toml_string("always") : toml_string("never"));
+  writer.add("parallelism.tensor_parallel_degree", parallel.tp.value);
+  if (scenario.communication.tp_comm_overlap)
+    writer.add("parallelism.enable_async_tensor_parallel", "true");
+  writer.add("parallelism.context_parallel_degree", parallel.cp.value);
+  if (parallel.cp.value > 1) {
+    if (parallel.cp_comm == config::ContextComm::p2p)
+      writer.add("parallelism.context_parallel_rotate_method", toml_string("alltoall"));
+    else if (parallel.cp_comm == config::ContextComm::all_gather)
+      writer.add("parallelism.context_parallel_rotate_method", toml_string("allgather"));
+    else
+      writer.cannot(
+          "parallel.cp_comm_type",
+          "torchtitan's context parallelism rotates keys and values, or gathers all of them");
+  }
+  writer.add("parallelism.expert_parallel_degree", parallel.ep.value);
+  if (parallel.etp) writer.add("parallelism.expert_tensor_parallel_degree", parallel.etp->value);
+  writer.add("parallelism.pipeline_parallel_degree", scenario.devices.value);
+}
+
+void write_schedule(SettingsWriter& writer) {
+  const config::Scenario& scenario = writer.scenario();
+  if (scenario.devices.value == 1) return;
+  const config::ScheduleSpec& spec = scenario.schedules.front();
+  const auto& choice = spec[&schedules::Parameters::chunks];
+  const std::uint64_t chunks = choice ? choice->value : 1;
+  const std::string torch = torch_schedule(spec.name);
+  const bool in_v = spec.name == "zb-v" || spec.name == "dualpipe-v";
+  if (!torch.empty()) {
+    writer.add("parallelism.pipeline_parallel_schedule", toml_string(torch));
+    if (chunks > 1 && !in_v && chunks != 2) {
+      const std::uint64_t stages = chunks * scenario.devices.value;
+      const std::uint64_t layers = scenario.model->value.layers + less_layers(scenario) * 2;
+      writer.add("parallelism.pipeline_parallel_layers_per_stage", (layers + stages - 1) / stages);
+    }
+  } else {
+    writer.add("parallelism.pipeline_parallel_schedule_csv", "\"schedule.csv\"");
+  }
+  writer.add("parallelism.pipeline_parallel_microbatch_size", scenario.training.microbatch_size);
+  writer.add("parallelism.pipeline_parallel_first_stage_less_layers", less_layers(scenario));
+  writer.add("parallelism.pipeline_parallel_last_stage_less_layers", less_layers(scenario));
+}
+
+void write_training(SettingsWriter& writer) {
+  const config::Scenario& scenario = writer.scenario();
+  const config::Training& training = scenario.training;
+  const std::uint64_t dp = scenario.parallel.dp.value;
+  const std::uint64_t local =
+      scenario.devices.value > 1
+          ? std::uint64_t{scenario.microbatches.value} * training.microbatch_size
+          : training.microbatch_size;
+  writer.add("training.local_batch_size", local);
+  writer.add("training.global_batch_size",
+             std::uint64_t{scenario.microbatches.value} * dp * training.microbatch_size);
+  writer.add("training.seq_len", training.sequence.value_or(scenario.model->value.sequence));
+  write_checkpointing(writer);
+  writer.add("compile.enable", "true");
+  writer.add("compile.components", training.fused_loss ? "[\"model\", \"loss\"]" : "[\"model\"]");
+}
+
+Launch write(const LaunchInput& input) {
+  const config::Scenario& scenario = input.scenario;
+  Launch launch{.extension = ".toml"};
+  SettingsWriter writer(scenario, false);
+  write_rules(flags(), writer);
+  if (needs_schedule_file(writer)) write_schedule_file(input, writer, launch);
+  std::vector<Difference> differences;
+  try {
+    differences = read_back(writer);
+  } catch (const config::Error& refused) {
+    writer.cannot("", fmt::format("torchtitan would refuse it: {}", refused.what()));
+  }
+  launch.differs = sentences_of(writer.reasons, differences);
+  launch.text = heading(input, launch.differs);
+  launch.text += fmt::format("# NGPU={} CONFIG_FILE=./this.toml ./run_train.sh\n",
+                             scenario.parallel.ranks_of_stage() * scenario.devices.value);
+  for (const auto& [section, lines] : sections_of(writer.settings))
+    launch.text += fmt::format("\n[{}]\n{}\n", section, fmt::join(lines, "\n"));
+  return launch;
 }
 
 }  // namespace pipewright::jobs::torchtitan

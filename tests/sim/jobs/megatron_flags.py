@@ -50,7 +50,7 @@ def main():
         print("skipped: MEGATRON_LM names no checkout of Megatron-LM")
         return 0
     table = (pathlib.Path(sys.argv[1]) / "sim/jobs/megatron/flags.cpp").read_text()
-    flags = re.findall(r'Flag\{\s*"(\w+)"', table)
+    flags = re.findall(r'Flag\{\s*\.name = "(\w+)"', table)
     known = arguments_of(pathlib.Path(checkout))
     missing = [flag for flag in flags if flag not in known and flag not in ELSEWHERE]
     stale = [flag for flag in ELSEWHERE if flag not in flags]

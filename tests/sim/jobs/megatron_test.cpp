@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/jobs/support.hpp"
+#include "support/program.hpp"
 
 using namespace pipewright;
 using tests::import_files;
@@ -39,7 +40,7 @@ TEST_CASE("a script of Megatron-LM gives model, layout, schedule and batch", "[j
   CHECK(job.comments.at("parallel.tp") == "--tensor-model-parallel-size 4 (line 28)");
 }
 
-TEST_CASE("variables given beside a script stand before its own", "[jobs]") {
+TEST_CASE("variables of the command line replace those of a script", "[jobs]") {
   const config::Scenario scenario = scenario_of(
       import_files({"gpt-dense.sh"}, {.variables = {{"TP", "2"}, {"USE_FP8", "yes"}}, .gpus = 64}));
   CHECK(scenario.parallel.tp.value == 2);
@@ -73,7 +74,7 @@ TEST_CASE("a script gives experts and latent attention", "[jobs]") {
   CHECK(job.not_understood.front().origin.line > 3);
 }
 
-TEST_CASE("a hybrid pattern gives layers, stages and Mamba's heads", "[jobs]") {
+TEST_CASE("a hybrid pattern gives layers, stages and the heads of Mamba", "[jobs]") {
   const config::Scenario scenario = scenario_of(import_files({"hybrid.sh"}));
   const config::Model& model = scenario.model->value;
   CHECK(fmt::format("{}", fmt::join(model.pattern, "")) == "M-M-M-M*-M-M-M-M*-");
@@ -85,7 +86,7 @@ TEST_CASE("a hybrid pattern gives layers, stages and Mamba's heads", "[jobs]") {
   CHECK(scenario.p2p == config::P2p::blocking);  // 1F1B is not interleaved
 }
 
-TEST_CASE("a functional test's YAML is flags too", "[jobs]") {
+TEST_CASE("the YAML of a functional test holds flags", "[jobs]") {
   const jobs::Job job = import_files({"functional.yaml"}, {.variables = {}, .gpus = 8});
   const config::Scenario scenario = scenario_of(job);
   CHECK(scenario.partition.layers == std::vector<std::uint32_t>{5, 7});
@@ -99,7 +100,7 @@ TEST_CASE("a functional test's YAML is flags too", "[jobs]") {
 
 namespace {
 
-// The message for a script of these flags beside a small model.
+// Message of the error for a script with `flags` and a small model; empty if it is valid.
 std::string refusal(const std::string& flags, std::uint64_t gpus) {
   jobs::Request request{.name = "trial", .gpus = gpus, .gpus_from = "--gpus"};
   const std::string line =
@@ -131,7 +132,7 @@ std::string refusal(const std::string& flags, std::uint64_t gpus) {
 
 }  // namespace
 
-TEST_CASE("what Megatron-LM asserts is refused in its words", "[jobs]") {
+TEST_CASE("Megatron-LM's assertions are errors in its words", "[jobs]") {
   using Catch::Contains;
   CHECK(refusal("--global-batch-size 16", 8).empty());
   CHECK_THAT(refusal("--tensor-model-parallel-size 3", 8),
@@ -164,4 +165,22 @@ TEST_CASE("what Megatron-LM asserts is refused in its words", "[jobs]") {
   CHECK_THAT(refusal("--hybrid-layer-pattern M-|M*|M- --global-batch-size 16", 8),
              Contains("pipeline-model-parallel size should be greater than 1"));
   CHECK_THAT(refusal("--position-embedding-type rotary", 8), Contains("choose from rope"));
+}
+
+TEST_CASE("an empty value of a size is refused, with its location", "[jobs]") {
+  const tests::Workplace place;
+  const std::string start =
+      "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --num-attention-heads 8 "
+      "--seq-length 512 --vocab-size 1000 --micro-batch-size 1 --bf16 \\\n  ";
+  for (const std::string flag :
+       {"--ffn-hidden-size=", "--ffn-hidden-size ''", "--ffn-hidden-size $EMPTY"}) {
+    place.write("train.sh", "EMPTY=\n" + start + "--hidden-size 512 " + flag + "\n");
+    CHECK_THAT(place.run("import train.sh").err,
+               Catch::Contains("train.sh:3:") && Catch::Contains("--ffn-hidden-size") &&
+                   Catch::Contains("the value is empty; allowed: a whole number"));
+  }
+  place.write("train.sh", start + "--hidden-size=\n");
+  CHECK_THAT(
+      place.run("import train.sh").err,
+      Catch::Contains("train.sh:2:") && Catch::Contains("--hidden-size=: the value is empty"));
 }

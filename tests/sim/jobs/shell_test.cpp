@@ -7,7 +7,7 @@ using namespace pipewright;
 
 namespace {
 
-// The words of the commands that a script would run, joined by spaces, a command a line.
+// Words of the commands that a script would run, in brackets, with one line per command.
 std::string commands(const std::string& text) {
   jobs::Script script;
   jobs::read_script(text, "s.sh", script);
@@ -21,7 +21,7 @@ std::string commands(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("words are split and quoted as a shell does", "[jobs][shell]") {
+TEST_CASE("words are split and unquoted as in a shell", "[jobs][shell]") {
   CHECK(commands("A='x  y'\nrun $A \"$A\" '$A' a\\ b # end\n") == "[run][x][y][x  y][$A][a b]\n");
   CHECK(commands("L=(1 'b c')\nL+=(d)\nrun ${L[@]} \"${L[@]}\"") ==
         "[run][1][b][c][d][1][b c][d]\n");
@@ -30,12 +30,12 @@ TEST_CASE("words are split and quoted as a shell does", "[jobs][shell]") {
         "[run][8][4][y][11][4k]\n");
 }
 
-TEST_CASE("what only a running shell knows stays unknown by its name", "[jobs][shell]") {
+TEST_CASE("values that only a running shell knows are unknowns with their names", "[jobs][shell]") {
   CHECK(commands("run $HOSTS ${1} $(hostname) $((N+1))") ==
         "[run][$HOSTS][$1][$(hostname)][$((N+1))]\n");
 }
 
-TEST_CASE("conditions of texts and numbers are followed", "[jobs][shell]") {
+TEST_CASE("conditions on texts and numbers are evaluated", "[jobs][shell]") {
   CHECK(commands("A=fp8\nif [[ $A == fp8 ]]; then run yes; else run no; fi") == "[run][yes]\n");
   CHECK(
       commands("A=3\nif [ $A -gt 4 ]; then run a; elif [ $A -eq 3 ]; then run b; else run c\nfi") ==
@@ -47,7 +47,7 @@ TEST_CASE("conditions of texts and numbers are followed", "[jobs][shell]") {
   CHECK(commands("[ -n \"$U\" ] && run a\n[ -z \"$U\" ] && run b") == "[run][b]\n");
 }
 
-TEST_CASE("lists of Python repeat and join", "[jobs]") {
+TEST_CASE("Python lists can be repeated and joined", "[jobs]") {
   using List = std::vector<std::int64_t>;
   CHECK(jobs::python_list("([0]*2+[1]*3)") == List{0, 0, 1, 1, 1});
   CHECK(jobs::python_list("([1]*2+[0])*2") == List{1, 1, 0, 1, 1, 0});

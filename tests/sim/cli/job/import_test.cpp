@@ -1,5 +1,9 @@
+#include <filesystem>
+
 #include <catch2/catch.hpp>
 
+#include "sim/cli/job_scenario.hpp"
+#include "sim/cli/options.hpp"
 #include "support/paths.hpp"
 #include "support/program.hpp"
 
@@ -11,7 +15,7 @@ const std::string data = PIPEWRIGHT_TEST_DATA "/jobs/";
 
 }  // namespace
 
-TEST_CASE("an imported job is a scenario that runs as the job does", "[cli][jobs]") {
+TEST_CASE("an imported job is a scenario that runs like the job", "[cli][jobs]") {
   const tests::Workplace place;
   const tests::Ran written =
       place.run("import " + data + "moe.sh --cluster dgx-h100-8 -o scenario.yaml");
@@ -32,7 +36,7 @@ TEST_CASE("an imported job is a scenario that runs as the job does", "[cli][jobs
                  Catch::Contains("# not understood: --some-new-flag 3 (15)"));
 }
 
-TEST_CASE("a job without a cluster lists those that fit", "[cli][jobs]") {
+TEST_CASE("the error of a job without a cluster lists the clusters that fit", "[cli][jobs]") {
   const tests::Workplace place;
   const tests::Ran ran = place.run("run " + data + "moe.sh");
   CHECK(ran.status == 2);
@@ -45,7 +49,7 @@ TEST_CASE("a job without a cluster lists those that fit", "[cli][jobs]") {
                             Catch::Contains("platform make --node dgx-h100 --nodes 16"));
 }
 
-TEST_CASE("what a job leaves open is asked for", "[cli][jobs]") {
+TEST_CASE("the error of an incomplete job names the missing keys", "[cli][jobs]") {
   const tests::Workplace place;
   CHECK_THAT(place.run("run " + data + "functional.yaml --cluster dgx-h100").err,
              Catch::Contains("nothing says how many GPUs there are; give --dp"));
@@ -59,5 +63,25 @@ TEST_CASE("what a job leaves open is asked for", "[cli][jobs]") {
                  Catch::Contains("give it on the command line, as in LAYERS=8"));
   CHECK(place.run("import open.sh LAYERS=4").status == 0);
   place.write("notes.txt", "nothing of a job\n");
-  CHECK_THAT(place.run("import notes.txt").err, Catch::Contains("is no job that is known"));
+  CHECK_THAT(place.run("import notes.txt").err,
+             Catch::Contains("no known job; allowed: files of Megatron-LM"));
+}
+
+TEST_CASE("files of a job are recognised without reading the job", "[cli][jobs]") {
+  const tests::Workplace place;
+  const std::string script = (place.folder() / "train.sh").string();
+  const std::string variables = (place.folder() / "variables.sh").string();
+  place.write("variables.sh", "export NODES=4\n");
+  // Reading it is refused, as the script does not set LAYERS.
+  place.write("train.sh",
+              "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers $LAYERS --hidden-size 512 "
+              "--num-attention-heads 8 --micro-batch-size 1\n");
+  const cli::JobFiles files = cli::job_files({variables, script});
+  CHECK(cli::is_job(files));
+  CHECK_THROWS_WITH(cli::read_job(files), Catch::Contains("LAYERS"));
+
+  cli::po::options_description options;
+  cli::add_file_options(options);
+  const cli::po::variables_map values = cli::parse({variables, script}, options, "scenario");
+  CHECK(cli::scenario_file(values) == std::filesystem::path(script));
 }

@@ -12,14 +12,14 @@ using nlohmann::json;
 
 namespace {
 
-json shown(const tests::Workplace& place, const std::string& words) {
+json model_json(const tests::Workplace& place, const std::string& words) {
   const tests::Ran ran = place.run("model " + words + " --json");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
   return json::parse(ran.out);
 }
 
-// One that multiplies 1 TFLOP/s, moves 1 GB/s, and starts kernels in no time.
+// GPU with 1 TFLOP/s and 1 GB/s, which starts kernels without delay.
 const std::string plain_gpu =
     "name: plain\nflops: 1 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 1 GB/s\nprocessors: 1\n"
     "memory_efficiency: 1\nkernel_overhead: 0 s\npass_overhead: 0 s\n"
@@ -28,16 +28,16 @@ const std::string plain_gpu =
 
 }  // namespace
 
-TEST_CASE("models are listed with parameters and FLOPs", "[cli][model]") {
+TEST_CASE("model without a name lists models with parameters and FLOPs", "[cli][model]") {
   const tests::Workplace place;
-  const json models = shown(place, "");
+  const json models = model_json(place, "");
   const auto named = [&](const char* name) {
-    return *std::ranges::find_if(models, [&](const json& one) { return one["model"] == name; });
+    return *std::ranges::find_if(models, [&](const json& row) { return row["model"] == name; });
   };
   CHECK(named("llama-3-8b")["parameters"] == 8'030'261'248U);
   CHECK(named("llama-3-8b")["active_parameters"] == 8'030'261'248U);
-  // 6 for each of 7.505e9 parameters in matrices, and 12 x 32 layers x 4,096 x 8,192 of scores,
-  // or the half of them.
+  // 6 FLOPs for each of 7.505e9 parameters in matrices, and 12 x 32 layers x 4,096 x 8,192 for the
+  // scores of full attention, or half of that for causal attention.
   CHECK(named("llama-3-8b")["flops_per_token"].get<double>() ==
         Approx(6 * 7.505e9 + 6.0 * 32 * 4096 * 8192).epsilon(0.001));
   CHECK(named("llama-3-8b")["full_attention_flops_per_token"].get<double>() ==
@@ -46,29 +46,30 @@ TEST_CASE("models are listed with parameters and FLOPs", "[cli][model]") {
   CHECK_THAT(place.run("model").out, Catch::Contains("llama-3-8b"));
 }
 
-TEST_CASE("a model's bytes are those of its parts on one GPU", "[cli][model]") {
+TEST_CASE("a model's bytes are listed by its parts on one GPU", "[cli][model]") {
   const tests::Workplace place;
-  const json whole = shown(place, "llama-3-8b");
+  const json whole = model_json(place, "llama-3-8b");
   const json& parts = whole["parts"];
   REQUIRE(parts.size() == 4);
   CHECK(parts[0]["part"] == "embedding");
   CHECK(parts[1]["part"] == "dense layer");
   CHECK(parts[1]["count"] == 32);
-  // 4,096 x (4,096 + 2 x 1,024) and 4,096 x 4,096 of attention, 3 x 4,096 x 14,336, two norms.
+  // Attention has 4,096 x (4,096 + 2 x 1,024) and 4,096 x 4,096 parameters, the MLP 3 x 4,096 x
+  // 14,336, and there are two norms.
   CHECK(parts[1]["parameters"] == 218'112'000U);
   CHECK(parts[1]["weights_bytes"] == 2 * 218'112'000.0);
   CHECK(parts[1]["optimizer_bytes"] == 12 * 218'112'000.0);
   CHECK(parts[3]["parameters"] == whole["parameters"]);
-  const json cut = shown(place, "llama-3-8b --tp 2 --sp --sequence 1024");
+  const json cut = model_json(place, "llama-3-8b --tp 2 --sp --sequence 1024");
   CHECK(cut["parts"][1]["parameters"] == 218'112'000U / 2 + 4096);
   CHECK(cut["sequence_tokens"] == 1024);
   CHECK_FALSE(cut.contains("times"));
 }
 
-TEST_CASE("a model's layout, recipe and peak are fields", "[cli][model]") {
+TEST_CASE("the JSON of a model has its layout, precision and peak", "[cli][model]") {
   const tests::Workplace place;
-  const json run =
-      shown(place, "llama-3-8b --gpu h100-sxm --tp 8 --sp --precision fp8 --microbatch-size 2");
+  const json run = model_json(
+      place, "llama-3-8b --gpu h100-sxm --tp 8 --sp --precision fp8 --microbatch-size 2");
   CHECK(run["layout"]["tp"] == 8);
   CHECK(run["layout"]["sp"] == true);
   CHECK(run["layout"]["microbatch_samples"] == 2);
@@ -77,24 +78,24 @@ TEST_CASE("a model's layout, recipe and peak are fields", "[cli][model]") {
   CHECK(run["peak_flops"].get<double>() == Approx(1979e12));
 }
 
-TEST_CASE("without a GPU of its own, a model is on its cluster's", "[cli][model]") {
+TEST_CASE("a model without a GPU uses the GPU of its cluster", "[cli][model]") {
   const tests::Workplace place;
-  const json run = shown(place, "llama-3-8b --cluster dgx-h100-8");
+  const json run = model_json(place, "llama-3-8b --cluster dgx-h100-8");
   CHECK(run["gpu"] == "h100-sxm");
-  CHECK(run["times"] == shown(place, "llama-3-8b --gpu h100-sxm")["times"]);
-  CHECK(shown(place, "llama-3-8b --cluster dgx-h100-8 --gpu b200")["gpu"] == "b200");
+  CHECK(run["times"] == model_json(place, "llama-3-8b --gpu h100-sxm")["times"]);
+  CHECK(model_json(place, "llama-3-8b --cluster dgx-h100-8 --gpu b200")["gpu"] == "b200");
 }
 
 TEST_CASE("a layer's kernels have their shapes, times and bounds", "[cli][model]") {
   const tests::Workplace place;
   place.write("plain.yaml", plain_gpu);
-  const json run = shown(place, "llama-3-8b --gpu plain.yaml --tp 8 --sp --sequence 2048");
+  const json run = model_json(place, "llama-3-8b --gpu plain.yaml --tp 8 --sp --sequence 2048");
   const json& layer = run["times"][0];
   CHECK(layer["part"] == "dense layer");
   const auto kernel = [&](const char* pass, const char* part) {
-    return *std::ranges::find_if(layer["kernels"], [&](const json& one) {
-      return one["pass"] == pass && one["part"] == part && one["kernel"] != "norm" &&
-             one["bound"] != "network";
+    return *std::ranges::find_if(layer["kernels"], [&](const json& row) {
+      return row["pass"] == pass && row["part"] == part && row["kernel"] != "norm" &&
+             row["bound"] != "network";
     });
   };
   const json qkv = kernel("F", "qkv");
@@ -103,63 +104,63 @@ TEST_CASE("a layer's kernels have their shapes, times and bounds", "[cli][model]
   CHECK(qkv["bytes"].get<double>() == 2.0 * (2048 * 4096 + 768 * 4096 + 2048 * 768));
   CHECK(qkv["seconds"].get<double>() == Approx(qkv["bytes"].get<double>() / 1e9));
   CHECK(qkv["bound"] == "memory");
-  // Half of four heads' 4 x 2,048 x 2,048 x 128.
+  // Causal attention computes half of the 4 x 2,048 x 2,048 x 128 FLOPs of four heads.
   const json attention = kernel("F", "core attention");
   CHECK(attention["seconds"].get<double>() == Approx(2.0 * 4 * 2048 * 2048 * 128 / 1e12));
   CHECK(attention["bound"] == "compute");
   CHECK(kernel("W", "mlp out")["shape"] == "4096 x 1792 x 2048");
   for (const json& pass : layer["passes"]) {
     double sum = 0;
-    for (const json& one : layer["kernels"])
-      if (one["pass"] == pass["pass"])
-        sum += one["times"].get<double>() * one["seconds"].get<double>();
+    for (const json& row : layer["kernels"])
+      if (row["pass"] == pass["pass"])
+        sum += row["times"].get<double>() * row["seconds"].get<double>();
     CHECK(pass["kernel_seconds"].get<double>() == Approx(sum));
     CHECK(pass["bound"] == "kernels");
   }
   CHECK(run["assumed"].empty());
 }
 
-TEST_CASE("a pass takes no less than the host needs to launch it", "[cli][model]") {
+TEST_CASE("a pass takes at least as long as the host needs to launch it", "[cli][model]") {
   const tests::Workplace place;
   place.write("slow.yaml",
               "flops: 1 PFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 1000 TB/s\nprocessors: 1\n"
               "launch: 10 ms\n");
   const json pass =
-      shown(place, "llama-3-8b --gpu slow.yaml --sequence 128")["times"][0]["passes"][0];
+      model_json(place, "llama-3-8b --gpu slow.yaml --sequence 128")["times"][0]["passes"][0];
   CHECK(pass["bound"] == "host");
   CHECK(pass["seconds"].get<double>() == Approx(0.01 * pass["kernels"].get<double>()));
   const std::string graphs =
       "llama-3-8b --gpu slow.yaml --sequence 128 --set training.cuda_graphs=";
-  CHECK(shown(place, graphs + "layer")["times"][0]["passes"][0]["host_seconds"] == 0.01);
-  CHECK(shown(place, graphs + "iteration")["times"][0]["passes"][0]["bound"] == "kernels");
+  CHECK(model_json(place, graphs + "layer")["times"][0]["passes"][0]["host_seconds"] == 0.01);
+  CHECK(model_json(place, graphs + "iteration")["times"][0]["passes"][0]["bound"] == "kernels");
 }
 
-TEST_CASE("what is recomputed is a pass of its own", "[cli][model]") {
+TEST_CASE("recomputed kernels are a pass of their own", "[cli][model]") {
   const tests::Workplace place;
   place.write("plain.yaml", plain_gpu);
   const auto passes = [&](const std::string& recompute) {
-    return shown(place, "llama-3-8b --gpu plain.yaml --set training.recompute=" +
-                            recompute)["times"][0]["passes"];
+    return model_json(place, "llama-3-8b --gpu plain.yaml --set training.recompute=" +
+                                 recompute)["times"][0]["passes"];
   };
   CHECK(passes("none").size() == 3);
   const json full = passes("full");
   REQUIRE(full.size() == 4);
   CHECK(full[1]["pass"] == "R");
   CHECK(full[1]["seconds"] == full[0]["seconds"]);
-  // The norm, both products, the activation function.
+  // The MLP recomputes its norm, two products and the activation function.
   CHECK(passes("'{modules: [mlp]}'")[1]["kernels"] == 4);
-  // Every second of four products, and what is no product.
+  // Two of four products, and one other kernel, are not recomputed.
   CHECK(passes("'{granularity: op}'")[1]["kernels"].get<int>() ==
         full[0]["kernels"].get<int>() - 2 - 1);
 }
 
-TEST_CASE("times that rest on assumed numbers are marked", "[cli][model]") {
+TEST_CASE("times from assumed numbers are marked", "[cli][model]") {
   const tests::Workplace place;
   place.write("guess.yaml", plain_gpu + "launch: 1 us\nassumed: [attention.forward, launch]\n");
-  // Without the host's time nobody knows whether it is long enough.
+  // Without a launch time it is unknown whether the host bounds the pass.
   place.write("no-host.yaml", plain_gpu + "assumed: [launch]\n");
-  CHECK(shown(place, "llama-3-8b --gpu no-host.yaml")["assumed"] == json{"launch"});
-  const json run = shown(place, "llama-3-8b --gpu guess.yaml");
+  CHECK(model_json(place, "llama-3-8b --gpu no-host.yaml")["assumed"] == json{"launch"});
+  const json run = model_json(place, "llama-3-8b --gpu guess.yaml");
   CHECK(run["assumed"] == json{"attention.forward"});
   for (const json& kernel : run["times"][0]["kernels"]) {
     const bool rests = kernel["pass"] == "F" && kernel["part"] == "core attention";
@@ -173,7 +174,7 @@ TEST_CASE("times that rest on assumed numbers are marked", "[cli][model]") {
       !Catch::Contains("~"));
 }
 
-TEST_CASE("a model that cannot be is refused where it stands", "[cli][model]") {
+TEST_CASE("an invalid model is refused with its location", "[cli][model]") {
   const tests::Workplace place;
   place.write("m.yaml",
               "layers: 4\nhidden: 64\nheads: 4\nvocabulary: 100\nsequence: 64\nparameters: 5B\n");
@@ -184,25 +185,25 @@ TEST_CASE("a model that cannot be is refused where it stands", "[cli][model]") {
   const tests::Ran cut = place.run("model llama-3-8b --tp 3");
   CHECK(cut.status == 2);
   CHECK_THAT(cut.err, Catch::Contains("parallel.tp is 3, which does not divide"));
-  const tests::Ran unknown = place.run("model llama-9");
-  CHECK(unknown.status == 2);
-  CHECK_THAT(unknown.err, Catch::Contains("llama-3-8b"));
+  const tests::Ran unknown_model = place.run("model llama-9");
+  CHECK(unknown_model.status == 2);
+  CHECK_THAT(unknown_model.err, Catch::Contains("llama-3-8b"));
   const tests::Ran type = place.run("model llama-3-8b --gpu a100-80gb --precision nvfp4");
   CHECK(type.status == 2);
   CHECK_THAT(type.err, Catch::Contains("--precision: training.precision is nvfp4, but the GPU "
                                        "'a100-80gb' multiplies no nvfp4; allowed: bf16, fp16"));
 }
 
-TEST_CASE("a config.json runs, and is changed and swept over like any model", "[cli][model]") {
+TEST_CASE("a config.json runs, and can be changed and swept over like any model", "[cli][model]") {
   const tests::Workplace place;
   const std::string data = PIPEWRIGHT_TEST_DATA "/models/";
-  const json shape = shown(place, "'" + data + "small-dense' --set model.layers=8");
+  const json shape = model_json(place, "'" + data + "small-dense' --set model.layers=8");
   CHECK(shape["model"] == "small-dense");
   CHECK(shape["parameters"] == 2'742'528U + 4 * 557'568U);
   CHECK_THAT(shape["notes"][0].get<std::string>(), Catch::Contains("sequence: 4096 is assumed"));
-  const json shorter = shown(place, "'" + data + "small-dense/config.json' --sequence 512");
+  const json shorter = model_json(place, "'" + data + "small-dense/config.json' --sequence 512");
   CHECK(shorter["sequence_tokens"] == 512);
-  CHECK_FALSE(shorter.contains("notes"));  // it is assumed no more
+  CHECK_FALSE(shorter.contains("notes"));  // the sequence is no longer assumed
 
   place.write("sweep.yaml", "model: ['" + data + "small-dense/config.json', '" + data +
                                 "small-vision']\ncluster: dgx-h100\nparallel: {tp: 2, pp: 2, sp: "

@@ -8,30 +8,31 @@ using namespace pipewright;
 
 namespace {
 
-// Rank 1 posts the first gradient's receive before that of the second activations, which are there
-// earlier: F1 waits 3, and the whole takes 13 instead of 12.
+// Rank 1 posts the receive of the first gradient before that of the second activations, which
+// arrive earlier: F1 waits 3 cells, and the makespan is 13 instead of 12.
 const std::string behind =
     "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\r\n"
     "1RECV_F0,1F0,1SEND_F0,1RECV_B0,1RECV_F1,1F1,1SEND_F1,1B0,1SEND_B0,1RECV_B1,1B1,1SEND_B1\r\n"
     "2RECV_F0,2F0,2B0,2SEND_B0,2RECV_F1,2F1,2B1,2SEND_B1\r\n";
 
-// Rank 1 takes the microbatches in the other order than rank 0 sends them.
+// Rank 1 receives the microbatches in the reverse of the order in which rank 0 sends them.
 const std::string swapped =
     "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
     "1RECV_F1,1F1,1B1,1SEND_B1,1RECV_F0,1F0,1B0,1SEND_B0\n";
 
-// Rank 1 wants a gradient through the queue before it has made what that needs.
+// Rank 1 receives a gradient before it has sent the activations that the gradient needs, in one
+// queue.
 const std::string blocked =
     "0F0,0SEND_F0,0RECV_B0,0B0\n"
     "1RECV_B0,1RECV_F0,1F0,1SEND_F0,1B0,1SEND_B0\n"
     "2RECV_F0,2F0,2B0,2SEND_B0\n";
 
-// Rank 0 wants a gradient before it has sent what that needs.
+// Rank 0 receives a gradient before it has sent the activations that the gradient needs.
 const std::string stuck = "0F0,0B0,0F1,0B1\r\n1F0,1F1,1B0,1B1\r\n";
 
 }  // namespace
 
-TEST_CASE("schedule check says what a file is and what its receives cost", "[cli][torch]") {
+TEST_CASE("schedule check describes a file and the cost of its receives", "[cli][torch]") {
   const tests::Workplace place;
   place.write("behind.csv", behind);
   const tests::Ran ran = place.run("schedule check behind.csv");
@@ -41,11 +42,11 @@ TEST_CASE("schedule check says what a file is and what its receives cost", "[cli
         "rank 0 holds stage 0\n"
         "rank 1 holds stage 1\n"
         "rank 2 holds stage 2\n"
-        "sound: every stage runs every microbatch once and in order, and no rank waits for ever\n"
+        "sound: every stage runs every microbatch once and in order, and no rank waits forever\n"
         "order: 1f1b\n"
-        "times in units, as none are given: F = I = W = 1 cell a stage, B = 2 cells\n"
-        "receives as in the file: 1 cell lost: makespan 13 cells, and 12 cells if each pass "
-        "waited for its own tensor alone\n"
+        "times are in cells: F = I = W = 1 cell of a stage, B = 2 cells\n"
+        "receives as in the file: 1 cell lost: makespan 13 cells; 12 cells if each pass "
+        "waited only for its own tensor\n"
         "  rank 1, action 6: 1F1 waits 3 cells behind 1RECV_B0\n");
   place.write("one.csv", "0F0,0B0\n");
   CHECK_THAT(place.run("schedule check one.csv").out,
@@ -53,12 +54,12 @@ TEST_CASE("schedule check says what a file is and what its receives cost", "[cli
                                "2 passes\n"));
 }
 
-TEST_CASE("times that are given are told in seconds", "[cli][torch]") {
+TEST_CASE("schedule check reports in seconds when times of passes are set", "[cli][torch]") {
   const tests::Workplace place;
   place.write("behind.csv", behind);
   const std::string times = " -f '10 ms' --backward-times '20 ms'";
   const std::string text = place.run("schedule check behind.csv" + times).out;
-  CHECK_THAT(text, Catch::Contains("10.00 ms lost: makespan 130.0 ms, and 120.0 ms if each pass") &&
+  CHECK_THAT(text, Catch::Contains("10.00 ms lost: makespan 130.0 ms; 120.0 ms if each pass") &&
                        Catch::Contains("1F1 waits 30.00 ms behind 1RECV_B0") &&
                        !Catch::Contains("cell"));
   const auto json =
@@ -68,10 +69,10 @@ TEST_CASE("times that are given are told in seconds", "[cli][torch]") {
   CHECK_THAT(place.run("schedule check behind.csv --p2p-time '5 us'").err,
              Catch::Contains("--p2p-time is 5 us") && Catch::Contains("counts cells"));
   CHECK_THAT(place.run("schedule check behind.csv --p2p-time 0.5").out,
-             Catch::Contains("makespan 16 cells, and 14 cells if"));
+             Catch::Contains("makespan 16 cells; 14 cells if"));
 }
 
-TEST_CASE("schedule check says the same in JSON", "[cli][torch]") {
+TEST_CASE("schedule check reports the same figures in JSON", "[cli][torch]") {
   const tests::Workplace place;
   place.write("a \"b\".csv", behind);
   const auto json = nlohmann::json::parse(place.run("schedule check 'a \"b\".csv' --json").out);
@@ -87,13 +88,13 @@ TEST_CASE("schedule check says the same in JSON", "[cli][torch]") {
   CHECK(order["swap"].is_null());
   CHECK(order["waits"].at(0)["behind"] == "1RECV_B0");
   CHECK(order["waits"].at(0)["wait"] == 3);
-  // Bytes of a name that are no UTF-8 are replaced, and what is printed stays JSON.
+  // Bytes of a name that are not UTF-8 are replaced, so that the output remains JSON.
   place.write("\xff.csv", behind);
   CHECK(nlohmann::json::parse(place.run("schedule check '\xff.csv' --json").out)["file"] ==
         "\xef\xbf\xbd.csv");
 }
 
-TEST_CASE("an unsound file is told in JSON too", "[cli][torch]") {
+TEST_CASE("schedule check reports an unsound file in JSON", "[cli][torch]") {
   const tests::Workplace place;
   for (const std::string& text : {swapped, stuck, blocked, std::string("0F0,1\"B\"\n")}) {
     CAPTURE(text);
@@ -107,14 +108,14 @@ TEST_CASE("an unsound file is told in JSON too", "[cli][torch]") {
     CHECK("pipewright: " + json["why"].get<std::string>() + "\n" ==
           place.run("schedule check bad.csv").err);
   }
-  // Of a file that is not there nothing is known.
+  // A file that cannot be read is reported as text.
   const tests::Ran none = place.run("schedule check none.csv --json");
   CHECK(none.status == 2);
   CHECK(none.out.empty());
   CHECK_THAT(none.err, Catch::Contains("none.csv: cannot read"));
 }
 
-TEST_CASE("a file of passes is judged as PyTorch lowers it, and with late receives",
+TEST_CASE("a file of passes is checked as PyTorch lowers it, and with late receives",
           "[cli][torch]") {
   const tests::Workplace place;
   CHECK(place
@@ -129,7 +130,7 @@ TEST_CASE("a file of passes is judged as PyTorch lowers it, and with late receiv
   CHECK(json["orders"][1]["lost"] == 0);
 }
 
-TEST_CASE("late receives that NCCL would swap are warned of", "[cli][torch]") {
+TEST_CASE("schedule check warns of late receives that NCCL would swap", "[cli][torch]") {
   const tests::Workplace place;
   place.write("v.csv", place.run("schedule show zb-v -s 2 -b 4 --format csv").out);
   const tests::Ran ran = place.run("schedule check v.csv");
@@ -146,7 +147,7 @@ TEST_CASE("late receives that NCCL would swap are warned of", "[cli][torch]") {
   CHECK(orders[1]["swap"]["sender"] == 0);
 }
 
-TEST_CASE("schedule check ends with 2 and a reason for an unsound file", "[cli][torch]") {
+TEST_CASE("schedule check exits with 2 and a reason for an unsound file", "[cli][torch]") {
   const tests::Workplace place;
   const auto error = [&](const std::string& text, const std::string& more = "") {
     place.write("bad.csv", text);
@@ -172,8 +173,9 @@ TEST_CASE("schedule check ends with 2 and a reason for an unsound file", "[cli][
   CHECK_THAT(error(std::string("\x7f\x45\x4c\x46\0\0", 6)),
              Catch::Contains("'\\x7fELF\\x00\\x00'"));
   CHECK_THAT(error(behind, "--forward-times 1 2"), Catch::Contains("forward_times has 2"));
-  CHECK_THAT(error(behind, "--queue both"), Catch::Contains("there are rank and pair"));
-  CHECK_THAT(error(behind, "--backward-times 1 --input-grad-times 1"), Catch::Contains("not both"));
+  CHECK_THAT(error(behind, "--queue both"), Catch::Contains("allowed: rank, pair"));
+  CHECK_THAT(error(behind, "--backward-times 1 --input-grad-times 1"),
+             Catch::Contains("give one or the other"));
   CHECK_THAT(error(behind, "-f -1"), Catch::StartsWith("pipewright: --forward-times is -1"));
   CHECK_THAT(error(behind, "-f 1 x"), Catch::StartsWith("pipewright: --forward-times[1] is "));
   CHECK_THAT(place.run("schedule check none.csv").err, Catch::Contains("none.csv: cannot read"));
@@ -181,7 +183,7 @@ TEST_CASE("schedule check ends with 2 and a reason for an unsound file", "[cli][
   CHECK_THAT(place.run("schedule check").err, Catch::Contains("one schedule file"));
 }
 
-TEST_CASE("schedule show writes both forms, and reads what it wrote", "[cli][torch]") {
+TEST_CASE("schedule show writes both forms, and reads its own files", "[cli][torch]") {
   const tests::Workplace place;
   const std::string csv = place.run("schedule show 1f1b -s 2 -b 3 --format csv").out;
   place.write("mine.csv", csv);
@@ -200,11 +202,11 @@ TEST_CASE("schedule show writes both forms, and reads what it wrote", "[cli][tor
       place.run("schedule show mine.csv -s 4").err,
       Catch::Contains("a schedule of 2 devices, but 4 are requested; set devices (-s) to 2"));
   CHECK_THAT(place.run("schedule show mine.csv --late-receives").err,
-             Catch::Contains("--late-receives goes with --format comms"));
+             Catch::Contains("--late-receives needs --format comms"));
   CHECK_THAT(place.run("schedule show 1f1b --legacy").err, Catch::Contains("--legacy is for"));
 }
 
-TEST_CASE("a schedule from a file runs as one of the catalog", "[cli][torch]") {
+TEST_CASE("a schedule from a file runs like a schedule of the catalog", "[cli][torch]") {
   const tests::Workplace place;
   std::filesystem::create_directory(place.folder() / "deep");
   place.write("deep/mine.csv", place.run("schedule show 1f1b -s 4 -b 8 --format csv").out);
@@ -232,7 +234,7 @@ TEST_CASE("a schedule from a file runs as one of the catalog", "[cli][torch]") {
       Catch::Contains("takes no group size"));
 }
 
-TEST_CASE("a file that deadlocks is named as it was given", "[cli][torch]") {
+TEST_CASE("the error of a file that deadlocks has the file's path", "[cli][torch]") {
   const tests::Workplace place;
   std::filesystem::create_directory(place.folder() / "deep");
   place.write("deep/stuck.csv", stuck);
@@ -246,7 +248,7 @@ TEST_CASE("a file that deadlocks is named as it was given", "[cli][torch]") {
   }
 }
 
-TEST_CASE("that SEND and RECV of a file are not simulated is said once", "[cli][torch]") {
+TEST_CASE("a note says once that SEND and RECV of a file are not simulated", "[cli][torch]") {
   const tests::Workplace place;
   place.write("a.csv", swapped);
   place.write("passes.csv", "0F0,0B0\n");
@@ -264,7 +266,7 @@ TEST_CASE("that SEND and RECV of a file are not simulated is said once", "[cli][
   CHECK(place.run(run + " --quiet").err.empty());
 }
 
-TEST_CASE("both engines name the half of a pair that waits for ever", "[cli][torch]") {
+TEST_CASE("both engines name the half of a pair that waits forever", "[cli][torch]") {
   const tests::Workplace place;
   place.write("pair.csv", "0F0,(0F1;0B0)OVERLAP_F_B,0B1\n1F0,1F1,1B0,1B1\n");
   for (const std::string engine : {"timing", "simgrid"})
@@ -275,24 +277,24 @@ TEST_CASE("both engines name the half of a pair that waits for ever", "[cli][tor
             Catch::Contains("device 0 at B of microbatch 0 on stage 0 waits for the gradient"));
 }
 
-TEST_CASE("an export is told of where check would find fault with it", "[cli]") {
-  // Stages of a V meet on one rank, so that a pair of ranks exchanges both kinds of tensors both
-  // ways; looped stages of four ranks do not.
+TEST_CASE("schedule show warns of an export that schedule check finds unsound", "[cli]") {
+  // In a V, a pair of ranks exchanges activations and gradients in both directions; looped stages
+  // of four ranks do not.
   const tests::Workplace place;
   const std::string v = "schedule show zb-v -s 4 -b 8 --format comms ";
   CHECK(place.run(v).err.empty());
-  for (const std::string how : {"--late-receives", "--defer-receives"}) {
-    const tests::Ran ran = place.run(v + how);
+  for (const std::string option : {"--late-receives", "--defer-receives"}) {
+    const tests::Ran ran = place.run(v + option);
     CAPTURE(ran.err);
     CHECK(ran.status == 0);
     CHECK_THAT(ran.err, Catch::Contains("warning: zb-v: NCCL would swap tensors"));
     const std::string looped = "schedule show interleaved-1f1b -s 4 -b 8 --format comms ";
-    CHECK(place.run(looped + how).err.empty());
+    CHECK(place.run(looped + option).err.empty());
   }
   CHECK(place.run(v + "--late-receives --defer-receives").status == 2);
 }
 
-TEST_CASE("REDUCE_GRAD alone does not make a file one of transfers", "[cli]") {
+TEST_CASE("a file whose only communication is REDUCE_GRAD counts as a file of passes", "[cli]") {
   const tests::Workplace place;
   place.write("mine.csv", "0F0,,,0B0,0REDUCE_GRAD\r\n,1F0,1B0,1REDUCE_GRAD,\r\n");
   const tests::Ran ran = place.run("schedule check mine.csv");
@@ -312,7 +314,7 @@ TEST_CASE("a run takes devices and microbatches from its schedule file", "[cli]"
   CHECK_THAT(ran.out, Catch::Contains("2 devices x 2 microbatches"));
   CHECK(place.run("run -s 3 --schedule mine.csv" + times).status == 2);
 
-  // In a scenario too, whose folder paths are taken from.
+  // A path in a scenario is relative to the scenario's folder.
   place.write("s.yaml", "schedule: mine.csv\nforward_times: 1\nbackward_times: 2\n");
   CHECK_THAT(place.run("run s.yaml").out, Catch::Contains("2 devices x 2 microbatches"));
 
@@ -326,7 +328,7 @@ TEST_CASE("a run takes devices and microbatches from its schedule file", "[cli]"
              Catch::Contains("--legacy is for a .csv file"));
 }
 
-TEST_CASE("the schedule of a file is recognised, with one more forward ahead too", "[cli]") {
+TEST_CASE("the schedule of a file is recognised, also with one more forward ahead", "[cli]") {
   const tests::Workplace place;
   const auto order = [&](const std::string& words) {
     REQUIRE(

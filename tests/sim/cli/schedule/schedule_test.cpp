@@ -12,7 +12,7 @@ TEST_CASE("schedule list names every schedule of the catalog", "[cli]") {
     CHECK_THAT(ran.out, Catch::Contains(std::string(entry.name) + " "));
 }
 
-TEST_CASE("schedule list with sizes says what each schedule comes to", "[cli]") {
+TEST_CASE("schedule list with sizes compares the schedules", "[cli]") {
   const tests::Workplace place;
   const std::string text = place.run("schedule list -s 4 -b 16").out;
   for (const char* row : {"\nzb-h1 ", "\nv-half ", "  5.9  ", " 2.50 "})
@@ -35,7 +35,7 @@ TEST_CASE("schedule show draws a schedule or writes it for PyTorch", "[cli]") {
              Catch::Contains("3 chunks a device"));
 }
 
-TEST_CASE("schedule refuses what it does not know", "[cli]") {
+TEST_CASE("schedule refuses unknown names, formats and sizes", "[cli]") {
   const tests::Workplace place;
   const auto error = [&](const std::string& words) {
     const tests::Ran ran = place.run(words);
@@ -44,10 +44,10 @@ TEST_CASE("schedule refuses what it does not know", "[cli]") {
     return ran.err;
   };
   CHECK_THAT(error("schedule show 9f9b"), Catch::Contains("no schedule is called '9f9b'"));
-  CHECK_THAT(error("schedule show"), Catch::Contains("one schedule's name"));
+  CHECK_THAT(error("schedule show"), Catch::Contains("takes the name or file of a schedule"));
   CHECK_THAT(error("schedule draw"), Catch::Contains("not 'draw'"));
   CHECK_THAT(error("schedule show 1f1b --format pdf"),
-             Catch::Contains("there are text, csv and comms"));
+             Catch::Contains("allowed: text, csv, comms"));
   CHECK_THAT(error("schedule show 1f1b -s x"), Catch::Contains("--num-stages"));
   CHECK_THAT(error("schedule show 1f1b -s -3"), Catch::Contains("-3"));
   CHECK_THAT(error("schedule show 1f1b-2bw --format csv"), Catch::Contains("weight version"));
@@ -71,7 +71,7 @@ TEST_CASE("schedule explain shows the steps of a building block", "[cli]") {
   CHECK_THAT(still.out, Catch::Contains("3. squeezed") && !Catch::Contains("4. reordered"));
 }
 
-TEST_CASE("one is told in the singular", "[cli]") {
+TEST_CASE("counts of one are in the singular", "[cli]") {
   const tests::Workplace place;
   CHECK_THAT(place.run("schedule show 1f1b -s 1 -b 1").out,
              Catch::Contains("1 device x 1 microbatch;") &&
@@ -85,7 +85,7 @@ TEST_CASE("one is told in the singular", "[cli]") {
       Catch::Contains("holds    1 microbatch in flight\n"));
 }
 
-TEST_CASE("schedule explain says what it cannot explain", "[cli]") {
+TEST_CASE("schedule explain refuses schedules without a building block", "[cli]") {
   const tests::Workplace place;
   const auto error = [&](const std::string& words) {
     const tests::Ran ran = place.run("schedule explain " + words);
@@ -95,10 +95,10 @@ TEST_CASE("schedule explain says what it cannot explain", "[cli]") {
   };
   CHECK_THAT(error("gpipe"), Catch::Contains("gpipe follows a rule") && Catch::Contains("v-half"));
   CHECK_THAT(error("9f9b"), Catch::Contains("no schedule is called '9f9b'"));
-  CHECK_THAT(error(""), Catch::Contains("one schedule's name"));
+  CHECK_THAT(error(""), Catch::Contains("takes the name of a schedule"));
   CHECK_THAT(error("v-half -s 0"), Catch::Contains("--num-stages"));
   CHECK_THAT(error("none.yaml"), Catch::Contains("none.yaml: cannot be read"));
-  CHECK_THAT(error("some.csv"), Catch::Contains("no building block"));
+  CHECK_THAT(error("some.csv"), Catch::Contains("not a building block"));
   place.write("bad.yaml", "placement: v\ninterval: 6\ncells: {F0: {}, F1: {}, I1: {}}\n");
   CHECK_THAT(error("bad.yaml"),
              Catch::Contains("bad.yaml:3:8: cells: there is neither B nor I of chunk 0"));

@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-// Uneven stages and a latency: nothing that a fixed schedule was made for.
+// Uneven stages and a latency, for which no schedule of the catalog is made.
 const std::string uneven =
     "-s 4 -b 12 -f 10 11 12 14 --input-grad-times 11 11 12 15 --weight-grad-times 7 8 8 10 "
     "--p2p-time 0.5";
@@ -25,11 +25,11 @@ Json parsed(const tests::Ran& ran) {
   return Json::parse(ran.out);
 }
 
-double most_in_flight(const Json& run) {
-  double most = 0;
+double max_in_flight(const Json& run) {
+  double peak = 0;
   for (const Json& device : run["devices"])
-    most = std::max(most, device["peak_in_flight"].get<double>());
-  return most;
+    peak = std::max(peak, device["peak_in_flight"].get<double>());
+  return peak;
 }
 
 std::string error(const tests::Workplace& place, const std::string& words) {
@@ -42,39 +42,40 @@ std::string error(const tests::Workplace& place, const std::string& words) {
 
 }  // namespace
 
-TEST_CASE("schedule search writes a schedule that runs as fast as it says", "[cli][search]") {
+TEST_CASE("schedule search writes a schedule that runs as fast as reported", "[cli][search]") {
   const tests::Workplace place;
-  const Json found =
+  const Json result =
       parsed(place.run("schedule search " + uneven + " --memory-limit 3 --json -o best.csv"));
   const Json run = parsed(place.run("run " + uneven + " --schedule best.csv --json"));
-  CHECK(run["makespan_s"].get<double>() == Approx(found["makespan_s"].get<double>()).epsilon(1e-9));
-  CHECK(most_in_flight(run) <= 3);
-  CHECK(most_in_flight(found) == most_in_flight(run));
+  CHECK(run["makespan_s"].get<double>() ==
+        Approx(result["makespan_s"].get<double>()).epsilon(1e-9));
+  CHECK(max_in_flight(run) <= 3);
+  CHECK(max_in_flight(result) == max_in_flight(run));
 }
 
 TEST_CASE("schedule search is never worse than a schedule of the catalog that fits",
           "[cli][search]") {
   const tests::Workplace place;
   for (const double limit : {2.0, 2.5, 4.0, 8.0}) {
-    const Json found = parsed(
+    const Json result = parsed(
         place.run(fmt::format("schedule search {} --memory-limit {} --json", uneven, limit)));
-    CHECK(most_in_flight(found) <= limit);
+    CHECK(max_in_flight(result) <= limit);
     for (const auto& entry : schedules::catalog()) {
-      // Two copies of the weights, fused pairs and slices are other questions.
+      // The search has no two copies of the weights, fused pairs or slices.
       if (entry.name.starts_with("dualpipe") || entry.takes(&schedules::Parameters::slices))
         continue;
       const tests::Ran ran =
           place.run(fmt::format("run {} --engine timing --schedule {} --json", uneven, entry.name));
       if (ran.status != 0) continue;
       const Json run = Json::parse(ran.out);
-      if (most_in_flight(run) > limit) continue;
+      if (max_in_flight(run) > limit) continue;
       INFO(entry.name << " within " << limit);
-      CHECK(found["makespan_s"].get<double>() <= run["makespan_s"].get<double>() * (1 + 1e-9));
+      CHECK(result["makespan_s"].get<double>() <= run["makespan_s"].get<double>() * (1 + 1e-9));
     }
   }
 }
 
-TEST_CASE("schedule search says in JSON what it proved", "[cli][search]") {
+TEST_CASE("schedule search reports bound and gap in JSON", "[cli][search]") {
   const tests::Workplace place;
   const Json json = parsed(place.run("schedule search " + uneven + " --memory-limit 3 --json"));
   CHECK(json["objective"] == "makespan");
@@ -90,7 +91,7 @@ TEST_CASE("schedule search says in JSON what it proved", "[cli][search]") {
     CHECK(json.contains(key));
 }
 
-TEST_CASE("schedule search for the span leaves no bubble within it where memory allows",
+TEST_CASE("schedule search for the span leaves no bubble in it if memory suffices",
           "[cli][search]") {
   const std::string unit = "-s 4 -b 8 -f 1 --input-grad-times 1 --weight-grad-times 1";
   const tests::Workplace place;
@@ -101,7 +102,7 @@ TEST_CASE("schedule search for the span leaves no bubble within it where memory 
   CHECK(json["lower_bound_s"].get<double>() == Approx(24));
 }
 
-TEST_CASE("a limit in bytes counts what a device always holds", "[cli][search]") {
+TEST_CASE("a limit in bytes includes the permanent memory of a device", "[cli][search]") {
   const tests::Workplace place;
   const std::string bytes = uneven +
                             " --set activation.per_microbatch='[2 GiB, 2 GiB, 2 GiB, 3 GiB]' "
@@ -117,20 +118,20 @@ TEST_CASE("a limit in bytes counts what a device always holds", "[cli][search]")
   CHECK(run["makespan_s"].get<double>() == Approx(json["makespan_s"].get<double>()).epsilon(1e-9));
 }
 
-TEST_CASE("a memory limit below the least says what the least is, in the user's unit",
+TEST_CASE("the error of a memory limit that is too low names the least limit, in the user's unit",
           "[cli][search]") {
   const tests::Workplace place;
   const std::string state = " --set activation.per_microbatch='1536 MiB' state.weights='4 GiB'";
   CHECK_THAT(error(place, "schedule search " + uneven + " --memory-limit 0.5 -o best.csv"),
-             Catch::Contains("of 0.5 microbatches") && Catch::Contains("run, 1 microbatch:"));
+             Catch::Contains("of 0.5 microbatches") && Catch::Contains("needs, 1 microbatch:"));
   CHECK_THAT(error(place, "schedule search " + uneven + state + " --memory-limit '5 GiB'"),
-             Catch::Contains("of 5 GiB") && Catch::Contains("run, 5.5 GiB:"));
+             Catch::Contains("of 5 GiB") && Catch::Contains("needs, 5.5 GiB:"));
   CHECK_THAT(error(place, "schedule frontier " + uneven + state + " --memory-limits '1 GiB:8 GiB'"),
-             Catch::Contains("run, 5.5 GiB:"));
+             Catch::Contains("needs, 5.5 GiB:"));
   CHECK(place.run("schedule search " + uneven + state + " --memory-limit '5.5 GiB'").status == 0);
 }
 
-TEST_CASE("schedule search refuses what it cannot search", "[cli][search]") {
+TEST_CASE("schedule search refuses incomplete or invalid options", "[cli][search]") {
   const tests::Workplace place;
   const auto refused = [&](const std::string& words) {
     return error(place, "schedule search " + words);
@@ -143,7 +144,7 @@ TEST_CASE("schedule search refuses what it cannot search", "[cli][search]") {
              Catch::Contains("activation.per_microbatch"));
   CHECK_THAT(refused(uneven + " --memory-limit '8 parsecs'"), Catch::Contains("--memory-limit"));
   CHECK_THAT(refused(uneven + " --memory-limit=-3"), Catch::Contains("--memory-limit"));
-  CHECK_THAT(refused(uneven + " --objective speed"), Catch::Contains("makespan and span"));
+  CHECK_THAT(refused(uneven + " --objective speed"), Catch::Contains("allowed: makespan, span"));
   CHECK_THAT(refused(uneven + " --effort 0"), Catch::Contains("--effort"));
   CHECK_THAT(refused(uneven + " -o best.txt"), Catch::Contains(".txt"));
   CHECK_THAT(refused("-s 20000 -b 8 -f 1 --input-grad-times 1 --weight-grad-times 1"),
@@ -152,20 +153,21 @@ TEST_CASE("schedule search refuses what it cannot search", "[cli][search]") {
              Catch::Contains("forward_times has 3 values"));
 }
 
-TEST_CASE("schedule search prints the same twice, and a table of what fits", "[cli][search]") {
+TEST_CASE("schedule search is deterministic, and prints a table of the schedules that fit",
+          "[cli][search]") {
   const tests::Workplace place;
   const std::string words = "schedule search " + uneven + " --memory-limit 3 -o best.csv";
   const tests::Ran once = place.run(words);
   const std::string csv = place.read("best.csv");
   CHECK(place.run(words).out == once.out);
   CHECK(place.read("best.csv") == csv);
-  CHECK_THAT(once.out, Catch::Contains("v-half") && Catch::Contains("do not fit") &&
+  CHECK_THAT(once.out, Catch::Contains("v-half") && Catch::Contains("exceed the limit") &&
                            Catch::Contains("gpipe 12") && Catch::Contains("wrote    best.csv"));
 }
 
-TEST_CASE("Ctrl-C ends a search with the best so far", "[cli][search]") {
+TEST_CASE("Ctrl-C ends a search with the best schedule so far", "[cli][search]") {
   const tests::Workplace place;
-  // Without the interrupt it would end after some twenty seconds, with status 0.
+  // Without the interrupt, the search ends after about twenty seconds with status 0.
   const tests::Ran ran = place.shell(
       "'" PIPEWRIGHT_PROGRAM
       "' schedule search -s 7 -b 40 -f 10 12 11 9 13 10 12 "
@@ -178,7 +180,7 @@ TEST_CASE("Ctrl-C ends a search with the best so far", "[cli][search]") {
   CHECK(place.run("schedule check best.csv").status == 0);
 }
 
-TEST_CASE("schedule frontier falls with memory, above its bound", "[cli][search]") {
+TEST_CASE("the frontier falls with memory, and stays above its bound", "[cli][search]") {
   const tests::Workplace place;
   const Json points = parsed(place.run("schedule frontier " + uneven +
                                        " --memory-limits 2:5 --json -o f.csv f.svg f.png f.pdf"));
@@ -189,7 +191,7 @@ TEST_CASE("schedule frontier falls with memory, above its bound", "[cli][search]
     const double now = points[i]["makespan_s"].get<double>();
     CHECK(now <= before);
     CHECK(now >= points[i]["lower_bound_s"].get<double>() * (1 - 1e-9));
-    CHECK(most_in_flight(points[i]) <= points[i]["memory_limit"].get<double>());
+    CHECK(max_in_flight(points[i]) <= points[i]["memory_limit"].get<double>());
     before = now;
   }
   const std::string csv = place.read("f.csv");
@@ -199,14 +201,16 @@ TEST_CASE("schedule frontier falls with memory, above its bound", "[cli][search]
   CHECK_THAT(place.read("f.svg"), Catch::Contains("<svg"));
 }
 
-TEST_CASE("schedule frontier takes its limits with a step, and refuses others", "[cli][search]") {
+TEST_CASE("schedule frontier takes limits with a step, and refuses invalid limits",
+          "[cli][search]") {
   const tests::Workplace place;
   const std::string words = "schedule frontier " + uneven + " --memory-limits ";
   CHECK(parsed(place.run(words + "2:4:1 --json")).size() == 3);
-  for (const auto& [limits, what] :
-       {std::pair{"4", "takes A:B"}, std::pair{"4:2", "is not above"},
-        std::pair{"2:'8 GiB'", "is not above"}, std::pair{"2:3:'1 GiB'", "not in that unit"},
+  for (const auto& [limits, message] :
+       {std::pair{"4", "takes A:B"}, std::pair{"4:2", "is below the start"},
+        std::pair{"2:'8 GiB'", "different units"},
+        std::pair{"2:3:'1 GiB'", "another unit than the limits"},
         std::pair{"2:4:0.0001", "are supported"}, std::pair{"2:x", "--memory-limits"}})
-    CHECK_THAT(error(place, words + limits), Catch::Contains(what));
+    CHECK_THAT(error(place, words + limits), Catch::Contains(message));
   CHECK_THAT(error(place, words + "2:3 -o f.html"), Catch::Contains("f.html"));
 }

@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/jobs/deepspeed/deepspeed.hpp"
+#include "sim/jobs/job.hpp"
+#include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/nemo/nemo.hpp"
+#include "sim/jobs/torchtitan/torchtitan.hpp"
+
+namespace pipewright::jobs {
+namespace {
+
+constexpr std::array framework_rows{
+    Framework{.name = "megatron",
+              .title = "Megatron-LM",
+              .files = "a script or a command line; YAML of its functional tests",
+              .recognise = megatron::recognise,
+              .read = megatron::read_job,
+              .write = megatron::write_script,
+              .on_search_page = true},
+    Framework{.name = "bridge",
+              .title = "Megatron-Bridge",
+              .files = "overrides (model.tensor_model_parallel_size=8), YAML or Python recipes",
+              .recognise = nemo::recognise,
+              .read = nemo::read_job,
+              .write = nemo::write_bridge,
+              .on_search_page = true},
+    Framework{.name = "nemo",
+              .title = "NeMo",
+              .files = "YAML with the sections trainer and model",
+              .read = nemo::read_job,
+              .write = nemo::write_nemo},
+    Framework{.name = "mlperf",
+              .title = "MLPerf",
+              .files = "config_*.sh",
+              .recognise = nemo::recognise_mlperf,
+              .read = nemo::read_mlperf_job},
+    Framework{.name = "torchtitan",
+              .title = "torchtitan",
+              .files = "TOML, or its configuration as JSON",
+              .recognise = torchtitan::recognise,
+              .read = torchtitan::read_job,
+              .write = torchtitan::write,
+              .on_search_page = true},
+    Framework{.name = "deepspeed",
+              .title = "DeepSpeed",
+              .files = "its JSON, with the script that names it",
+              .recognise = deepspeed::recognise,
+              .read = deepspeed::read_job,
+              .write = deepspeed::write,
+              .on_search_page = true},
+};
+
+const Framework* recognise_source(const Source& source) {
+  const SourceText text(source);
+  const Framework* framework = nullptr;
+  for (const Framework& row : framework_rows)
+    if (row.recognise != nullptr && row.recognise(text)) framework = &row;
+  return framework;
+}
+
+// Throws config::Error for a file of another framework; only scripts with Megatron-LM's flags may
+// stand beside the files of every framework.
+void check_frameworks(std::span<const Source> sources, const Framework& framework) {
+  for (const Source& source : sources)
+    if (const Framework* const row = recognise_source(source);
+        row != nullptr && row != &framework && row != framework_rows.data())
+      throw config::Error(
+          fmt::format("{}: a file of {}, beside files of {}; give the files of one job",
+                      source.name, row->title, framework.title));
+}
+
+// Framework of a job: of its files' frameworks the last row. Files that no row recognises, such as
+// scripts that only set variables, belong to the job of the others.
+const Framework& framework_of(std::span<const Source> sources) {
+  const Framework* framework = nullptr;
+  for (const Source& source : sources)
+    if (const Framework* const row = recognise_source(source))
+      framework = framework == nullptr ? row : std::max(framework, row);
+  if (framework != nullptr) {
+    check_frameworks(sources, *framework);
+    return *framework;
+  }
+  std::vector<std::string_view> titles;
+  for (const Framework& row : framework_rows) titles.push_back(row.title);
+  throw config::Error(fmt::format("{}: no known job; allowed: files of {}", sources.front().name,
+                                  fmt::join(titles, ", ")));
+}
+
+}  // namespace
+
+std::span<const Framework> frameworks() { return framework_rows; }
+
+const Framework* find_framework(std::string_view name) {
+  const auto it = std::ranges::find(framework_rows, name, &Framework::name);
+  return it == framework_rows.end() ? nullptr : &*it;
+}
+
+const Framework* find_writable_framework(std::string_view name) {
+  const Framework* const framework = find_framework(name);
+  return framework == nullptr || framework->write == nullptr ? nullptr : framework;
+}
+
+std::string writable_frameworks() {
+  std::vector<std::string_view> names;
+  for (const Framework& row : framework_rows)
+    if (row.write != nullptr) names.push_back(row.name);
+  const std::string_view last = names.back();
+  names.pop_back();
+  return fmt::format("{} and {}", fmt::join(names, ", "), last);
+}
+
+const Framework* recognise(const std::string& file) { return recognise_source(read_source(file)); }
+
+Job import_job(std::span<const std::string> files, const JobWords& words) {
+  std::vector<Source> sources;
+  std::string gpu;
+  for (const std::string& file : files) {
+    sources.push_back(read_source(file));
+    if (gpu.empty()) gpu = gpu_in(std::filesystem::path(file).filename().string());
+  }
+  const Framework& framework = framework_of(sources);
+  Job job = framework.read({sources, words});
+  if (job.framework.empty()) job.framework = framework.name;
+  if (gpu.empty()) gpu = gpu_in(job.name);
+  if (job.gpu.empty()) job.gpu = gpu;
+  for (const auto& [name, value] : words.variables)
+    if (name != "RECIPE" && std::ranges::none_of(sources, [&](const Source& source) {
+          return source.text.find(name) != std::string::npos;
+        }))
+      job.not_understood.push_back(
+          {.text = fmt::format("{}={}, as no file has the name", name, value), .origin = {}});
+  return job;
+}
+
+Launch export_job(const config::Scenario& scenario, const Framework& framework,
+                  const schedules::Schedule* planned, std::uint64_t gpus_per_node) {
+  if (!scenario.model)
+    throw config::Error(fmt::format(
+        "{} needs a model, and the scenario has pass times alone; give --model", framework.title));
+  if (const auto& sizes = scenario.parallel.tp_by_device; !sizes.empty())
+    throw config::Error(config::locate(
+        sizes.front().origin,
+        fmt::format("parallel.tp_by_device is {}, but a job of {} has one tp for all devices; "
+                    "allowed: parallel.tp, or no --launch",
+                    scenario.parallel.tp_text(), framework.title)));
+  if (framework.write == nullptr)
+    throw config::Error(fmt::format("launches of {} are not written; allowed: {}", framework.title,
+                                    writable_frameworks()));
+  return framework.write({.scenario = scenario,
+                          .title = framework.title,
+                          .planned = planned,
+                          .gpus_per_node = gpus_per_node});
+}
+
+}  // namespace pipewright::jobs

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "sim/jobs/request/draft.hpp"
+#include "sim/jobs/request/settings_writer.hpp"
+
+// Rules of the table of flags (flags.cpp): what several flags or keys together mean. A rule reads
+// all the flags whose rows name it, and writes them.
+namespace pipewright::jobs::megatron {
+
+// Model (model.cpp).
+void read_layers(Draft& draft);
+void read_linear_pattern(Draft& draft);
+void read_positions(Draft& draft);
+void read_sequence(Draft& draft);
+void read_vocabulary(Draft& draft);
+void read_mlp(Draft& draft);
+void read_attention(Draft& draft);
+void read_latent(Draft& draft);
+void read_experts(Draft& draft);
+void read_mamba(Draft& draft);
+void read_linear_attention(Draft& draft);
+void read_mtp(Draft& draft);
+
+// Parallel sizes (parallel.cpp).
+void read_degrees(Draft& draft);
+void read_sequence_parallel(Draft& draft);
+void read_data_parallel(Draft& draft);
+void read_rank_order(Draft& draft);
+
+// Schedule and partition (schedule.cpp).
+void read_schedule(Draft& draft);
+void read_vocabulary_parallel(Draft& draft);
+void read_expert_overlap(Draft& draft);
+
+// Training (training.cpp).
+void read_batch(Draft& draft);
+void read_precision(Draft& draft);
+void read_fp8_param_gather(Draft& draft);
+void read_gradients(Draft& draft);
+void read_recompute(Draft& draft);
+void read_attention_backend(Draft& draft);
+void read_cuda_graphs(Draft& draft);
+void read_dispatcher(Draft& draft);
+void read_offload(Draft& draft);
+void read_optimizer(Draft& draft);
+
+// All of them the other way (write.cpp).
+void write_model(SettingsWriter& writer);
+void write_latent(SettingsWriter& writer);
+void write_experts(SettingsWriter& writer);
+void write_parallel(SettingsWriter& writer);
+void write_schedule(SettingsWriter& writer);
+void write_partition(SettingsWriter& writer);
+void write_training(SettingsWriter& writer);
+
+}  // namespace pipewright::jobs::megatron

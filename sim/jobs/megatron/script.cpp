@@ -1,0 +1,33 @@
+#include <fmt/format.h>
+
+#include "sim/jobs/megatron/megatron.hpp"
+#include "sim/jobs/request/launch_text.hpp"
+
+namespace pipewright::jobs::megatron {
+
+Launch write_script(const LaunchInput& input) {
+  const config::Scenario& scenario = input.scenario;
+  const Written written = write(scenario, true);
+  Launch launch{.extension = ".sh", .differs = unexpressed(scenario, written, Dialect::megatron)};
+  const LaunchNodes nodes = launch_nodes(scenario, input.gpus_per_node);
+  const bool is_hybrid = !scenario.model->value.pattern.empty();
+  launch.text = "#!/bin/bash\n" + heading(input, launch.differs);
+  // Megatron-LM needs it, so that collectives start before the matrix products beside them.
+  if (scenario.parallel.tp.value > 1 || scenario.parallel.cp.value > 1)
+    launch.text += "export CUDA_DEVICE_MAX_CONNECTIONS=1\n";
+  launch.text +=
+      fmt::format("torchrun --nnodes {} --nproc_per_node {} ", nodes.nodes, nodes.processes);
+  if (nodes.nodes > 1)
+    launch.text +=
+        "--node_rank ${NODE_RANK:-0} \\\n"
+        "  --master_addr ${MASTER_ADDR:-localhost} --master_port ${MASTER_PORT:-6000} ";
+  launch.text += fmt::format("pretrain_{}.py \\\n", is_hybrid ? "mamba" : "gpt");
+  for (const Setting& setting : written.settings)
+    launch.text += fmt::format("  {} \\\n", words_of(setting));
+  launch.text +=
+      "  --transformer-impl transformer_engine --tokenizer-type NullTokenizer --mock-data \\\n"
+      "  --train-iters 20 --lr 1e-4 --log-interval 1 --log-throughput\n";
+  return launch;
+}
+
+}  // namespace pipewright::jobs::megatron

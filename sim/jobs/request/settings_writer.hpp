@@ -1,0 +1,49 @@
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "schedules/schedule.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/jobs/request/difference.hpp"
+#include "sim/jobs/request/request.hpp"
+
+namespace pipewright::jobs {
+
+// Settings of a framework, while they are derived from a scenario.
+class SettingsWriter {
+ public:
+  // `writes_arguments`: the settings are command-line arguments, whose defaults are known.
+  // Otherwise they are values for recipes, whose defaults are unknown.
+  SettingsWriter(const config::Scenario& scenario, bool writes_arguments)
+      : scenario_(scenario), writes_arguments_(writes_arguments) {}
+
+  const config::Scenario& scenario() const { return scenario_; }
+  bool writes_arguments() const { return writes_arguments_; }
+
+  void add(std::string_view name) { settings.push_back({.name = std::string(name)}); }
+  template <class T>
+  void add(std::string_view name, const T& value) {
+    settings.push_back({.name = std::string(name), .values = {fmt::format("{}", value)}});
+  }
+  bool has(std::string_view name) const;
+  void remove(std::initializer_list<std::string_view> names);
+
+  // States that the framework cannot express the scenario's `key`, and why. `key` may be empty.
+  void cannot(std::string_view key, std::string sentence) {
+    reasons.push_back({std::string(key), std::move(sentence)});
+  }
+
+  std::vector<Setting> settings;
+  std::vector<Difference> reasons;
+
+ private:
+  const config::Scenario& scenario_;
+  bool writes_arguments_;
+};
+
+}  // namespace pipewright::jobs

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "sim/jobs/request/draft.hpp"
+#include "sim/jobs/request/settings_writer.hpp"
+
+// Rules of the table of settings (flags.cpp): what several settings or keys together mean. A rule
+// reads all the settings whose rows name it, and writes them; a written value is TOML.
+namespace pipewright::jobs::torchtitan {
+
+// read.cpp
+void read_model(Draft& draft);
+void read_tensor_overlap(Draft& draft);
+void read_data_parallel(Draft& draft);
+void read_schedule(Draft& draft);
+void read_batch(Draft& draft);
+void read_training(Draft& draft);
+
+// write.cpp
+void write_model(SettingsWriter& writer);
+void write_parallel(SettingsWriter& writer);
+void write_schedule(SettingsWriter& writer);
+void write_training(SettingsWriter& writer);
+
+}  // namespace pipewright::jobs::torchtitan
