@@ -86,14 +86,13 @@ BlockLeg read_leg(const Field& field, BlockLeg leg) {
   if (field.value.kind != Value::Kind::map) throw wrong(field, leg_allowed);
   read_keys<BlockLeg>(field, leg_table, leg);
   if (leg.at && leg.gap)
-    throw Error(
-        fmt::format("{} has both at and gap; give where it starts by one of them", subject(field)));
+    throw Error(field.value.origin, fmt::format("{} has both at and gap", field.name))
+        .suggest("give where it starts by one of them");
   const bool stays = leg.kind == PassKind::weight_grad || leg.kind == PassKind::recompute;
   if (stays && (leg.at || leg.step))
-    throw Error(
-        fmt::format("{}: {} goes from device to device with its I or B; allowed: a list of "
-                    "cells, one per device, or gap",
-                    subject(field), letter(leg.kind)));
+    throw Error(field.value.origin, fmt::format("{}: {} goes from device to device with its I or B",
+                                                field.name, letter(leg.kind)))
+        .allow("a list of cells, one per device, or gap");
   return leg;
 }
 
@@ -105,10 +104,8 @@ BlockLeg read_leg_name(const Entry& entry) {
                                             name.data() + name.size(), chunk);
   const auto kind = kind_of(name.substr(0, 1));
   if (!kind || code != std::errc{} || rest != name.data() + name.size())
-    throw Error(entry.origin,
-                fmt::format("{} names no pass; allowed: F, I, W, B or R and the chunk, such "
-                            "as F0 or I1",
-                            in_quotes(name)));
+    throw Error(entry.origin, fmt::format("{} names no pass", in_quotes(name)))
+        .allow("F, I, W, B or R and the chunk, such as F0 or I1");
   return {.kind = *kind, .chunk = chunk, .cells = {}, .origin = entry.origin};
 }
 
@@ -144,8 +141,8 @@ void read_lengths(const Field& field, BuildingBlock& block) {
   for (const Entry& entry : field.value.entries) {
     const auto kind = kind_of(entry.key);
     if (!kind)
-      throw Error(entry.origin,
-                  fmt::format("{} is no kind of pass; allowed: {}", in_quotes(entry.key), allowed));
+      throw Error(entry.origin, fmt::format("{} is no kind of pass", in_quotes(entry.key)))
+          .allow(allowed);
     block.lengths[static_cast<std::size_t>(*kind)] =
         read_unsigned({entry.value, field.name + "." + entry.key}, 1, most_of_interval);
   }
@@ -200,11 +197,10 @@ std::uint32_t chunks_of(const Draft& draft) {
     chunks = stages.front();
     for (std::size_t device = 0; device < stages.size(); ++device)
       if (stages[device] != chunks || chunks == 0)
-        throw Error(
-            block.placement_origin,
-            fmt::format("placement gives {} stages to device 0 and {} to device {}; every device "
-                        "up to the highest holds equally many",
-                        chunks, stages[device], device));
+        throw Error(block.placement_origin,
+                    fmt::format("placement gives {} stages to device 0 and {} to device {}", chunks,
+                                stages[device], device))
+            .suggest("every device up to the highest holds equally many");
   }
   if (draft.chunks && draft.chunks->value != chunks)
     throw Error(draft.chunks->origin,
@@ -219,24 +215,21 @@ void check_legs(const BuildingBlock& block) {
   std::map<std::pair<PassKind, std::uint32_t>, std::uint32_t> given;  // for how many microbatches
   for (const BlockLeg& leg : block.legs) {
     if (leg.chunk >= block.chunks)
-      throw Error(leg.origin, fmt::format("{}: the chunks of a device are 0 to {}", name_of(leg),
-                                          block.chunks - 1));
+      throw Error(leg.origin, fmt::format("{} is of chunk {}", name_of(leg), leg.chunk))
+          .allow(fmt::format("chunks 0 to {}", block.chunks - 1));
     ++given[{leg.kind, leg.chunk}];
   }
   for (const BlockLeg& leg : block.legs)
     if (const std::uint32_t count = given[{leg.kind, leg.chunk}]; count != block.microbatches)
-      throw Error(leg.origin,
-                  fmt::format("{} is given for {} microbatches; allowed: a list with one "
-                              "entry for each of the {} of a block",
-                              name_of(leg), count, block.microbatches));
+      throw Error(leg.origin, fmt::format("{} is given for {} microbatches", name_of(leg), count))
+          .allow(fmt::format("a list with one entry for each of the {} of a block",
+                             block.microbatches));
   for (std::uint32_t chunk = 0; chunk < block.chunks; ++chunk) {
     const auto has = [&](PassKind kind) { return given.contains({kind, chunk}); };
-    const auto refuse = [&](std::string_view what) {
-      throw Error(block.legs_origin,
-                  fmt::format("cells: {0} of chunk {1}; each chunk has F{1}, and B{1} or "
-                              "else I{1} (W{1} may be left out, to stand where there is "
-                              "room)",
-                              what, chunk));
+    const auto refuse = [&](std::string_view fault) {
+      throw Error(block.legs_origin, fmt::format("cells: {} of chunk {}", fault, chunk))
+          .allow(fmt::format("F{0}, and B{0} or else I{0}; without W{0} weight gradients fill gaps",
+                             chunk));
     };
     if (!has(PassKind::forward)) refuse("there is no F");
     const bool whole = has(PassKind::backward);
@@ -259,8 +252,9 @@ BuildingBlock read_building_block(const Value& root) {
   const bool is_block = find(root, "placement") != nullptr || find(root, "interval") != nullptr ||
                         find(root, "cells") != nullptr;
   if (!is_block && !root.entries.empty())
-    throw Error(fmt::format("{}: this is no building block; {} is a map with at least {}",
-                            root.origin.source, block_document.noun, block_document.needs));
+    throw Error({.source = root.origin.source}, "this is no building block")
+        .suggest(
+            fmt::format("{} is a map with at least {}", block_document.noun, block_document.needs));
   Draft draft;
   read_keys<Draft>({root, ""}, table, draft);
   BuildingBlock& block = draft.block;

@@ -254,10 +254,11 @@ void check_peak(const Field& map, const Gpu& gpu, DataType type, const Products&
   // Narrower types are as fast at least; measured ones, in place of the maker's, nearly so.
   constexpr double least = 0.5;
   if (is_scaled(type) && own.flops < least * gpu.flops)
-    throw Error(origin, fmt::format("{} is {:.4g} TFLOP/s, less than half of the {:.4g} "
-                                    "TFLOP/s of bf16 (flops); allowed: the dense peak of "
-                                    "the narrower type, which is no less",
-                                    key, own.flops / 1e12, gpu.flops / 1e12));
+    throw Error(
+        origin,
+        fmt::format("{} is {:.4g} TFLOP/s, less than half of the {:.4g} TFLOP/s of bf16 (flops)",
+                    key, own.flops / 1e12, gpu.flops / 1e12))
+        .allow("the dense peak of the narrower type, which is no less");
 }
 
 // Numbers alone change no GPU: which one is to be said with them, even where it is the cluster's.
@@ -268,10 +269,10 @@ void check_is_whole(const Field& field) {
     if (find(value, key) != nullptr) return;
   const Entry& first = value.entries.front();
   throw Error(first.value.origin,
-              fmt::format("{0}.{1} is given, but not the GPU that it is of; allowed: beside "
-                          "the GPU's name or file, as in --gpu h100-sxm, also where that is "
-                          "the cluster's, or beside {0}.flops and what else a GPU needs",
-                          field.name, first.key));
+              fmt::format("{}.{} changes a GPU, but no GPU is named", field.name, first.key))
+      .suggest(fmt::format("name the GPU or its file too, as in --gpu h100-sxm, even if it is the "
+                           "cluster's, or give {}.flops and the other keys of a GPU",
+                           field.name));
 }
 
 Gpu finished(const Field& map) {
@@ -289,9 +290,8 @@ Gpu finished(const Field& map) {
   constexpr double most = 0x1p30 / 1e9;
   if (static_cast<double>(gpu.free_memory.value_or(0)) > most * static_cast<double>(gpu.memory))
     throw Error(origin_of(map.value, "free_memory"),
-                fmt::format("{}.free_memory is more than its memory; allowed: what CUDA "
-                            "reports free on an empty one, such as 79.1 GiB of 80 GiB",
-                            map.name));
+                fmt::format("{}.free_memory is more than its memory", map.name))
+        .allow("what CUDA reports free on an empty one, such as 79.1 GiB of 80 GiB");
   return gpu;
 }
 
@@ -354,10 +354,9 @@ const Products& products_of(const Gpu& gpu, DataType type) {
   std::vector<std::string_view> known;
   for (std::size_t other = 0; other < data_types.size(); ++other)
     if (gpu.products.*of_type[other]) known.push_back(data_types[other]);
-  throw Error(
-      fmt::format("the GPU {} multiplies no {}; allowed: {} (what else it multiplies is "
-                  "written under products in its file)",
-                  in_quotes(gpu.name), data_types[place], fmt::join(known, ", ")));
+  throw Error(fmt::format("the GPU {} multiplies no {}", in_quotes(gpu.name), data_types[place]))
+      .allow(fmt::format("{} (what else it multiplies is written under products in its file)",
+                         fmt::join(known, ", ")));
 }
 
 std::vector<KeyRow> gpu_keys() { return rows_of(table); }

@@ -22,22 +22,21 @@ Error unknown(const Field& map, const Entry& entry, std::span<const KeyInfo> key
                                         : fmt::format("{} (or {})", key.name, key.alias));
   }
   const std::string place = map.name.empty() ? "" : fmt::format(" in {}", map.name);
-  return Error(entry.origin,
-               fmt::format("unknown key {}{}{}allowed: {}", in_quotes(entry.key), place,
-                           did_you_mean(entry.key, names), fmt::join(allowed, ", ")),
-               full_name(map, entry.key));
+  return Error(entry.origin, fmt::format("unknown key {}{}", in_quotes(entry.key), place),
+               full_name(map, entry.key))
+      .suggest_name(nearest_name(entry.key, names))
+      .allow(fmt::format("{}", fmt::join(allowed, ", ")));
 }
 
 }  // namespace
 
 Error missing(const Field& map, const KeyInfo& key) {
   const std::string name = full_name(map, key.name);
-  const std::string how = key.flag.empty() ? fmt::format("the key {}", name)
-                                           : fmt::format("{}, or the key {}", key.flag, name);
   // The scenario as a whole stands at no line in particular.
   Origin place = map.value.origin;
   if (map.name.empty()) place.line = 0;
-  return Error(place, fmt::format("{} is missing: {} ({})", name, key.help, how), name);
+  return Error(place, fmt::format("{} is missing: {}", name, key.help), name)
+      .offer_option(key.flag);
 }
 
 std::string help_line(const KeyRow& row) {
@@ -83,10 +82,9 @@ std::vector<const Entry*> match_keys(const Field& map, std::span<const KeyInfo> 
     if (key == keys.end()) throw unknown(map, entry, keys);
     const Entry*& place = entries[static_cast<std::size_t>(key - keys.begin())];
     if (place != nullptr)
-      throw Error(entry.origin,
-                  fmt::format("{} is another name of {}, which is given at {}; leave out "
-                              "one of them",
-                              entry.key, place->key, to_string(place->origin)));
+      throw Error(entry.origin, fmt::format("{} is another name of {}, which is given at {}",
+                                            entry.key, place->key, to_string(place->origin)))
+          .suggest("leave out one of them");
     place = &entry;
   }
   for (std::size_t i = 0; i < keys.size(); ++i)

@@ -27,8 +27,10 @@ constexpr std::array part_table{
 
 void check_backward(const Field& field, const PartTimes& times) {
   if (times.backward.empty() || (times.input_grad.empty() && times.weight_grad.empty())) return;
-  throw Error(fmt::format("{}.backward stands beside {}; B is I and W, give either that or these",
-                          subject(field), times.input_grad.empty() ? "weight_grad" : "input_grad"));
+  throw Error(field.value.origin,
+              fmt::format("{}.backward includes {}", field.name,
+                          times.input_grad.empty() ? "weight_grad" : "input_grad"))
+      .suggest("give backward, or input_grad and weight_grad");
 }
 
 PartTimes read_part_times(const Field& field) {
@@ -91,25 +93,24 @@ LayerTimes read_layer_times(const Field& field) {
 }
 
 void check_layer_times(const LayerTimes& times, const Field& field, const Model& model) {
-  const auto key = [&](std::string_view name) {
-    const Value* const given = find(field.value, name);
-    return subject({given != nullptr ? *given : field.value, fmt::format("layer_times.{}", name)});
-  };
+  const std::string model_name = model.name.empty() ? "the model" : model.name;
   const Value* const experts = find(field.value, "experts");
   if (experts != nullptr && !model.experts)
-    throw Error(fmt::format("{} are times of layers with experts, and {} has none; leave them out",
-                            key("experts"), model.name.empty() ? "the model" : model.name));
-  const auto check = [&](std::string_view name, const std::vector<double>& of_layers) {
-    if (of_layers.size() < 2) return;
-    if (of_layers.size() != model.layers)
-      throw Error(fmt::format("{} has {} values; allowed: 1, or one per layer of {} ({})",
-                              key(name), of_layers.size(),
-                              model.name.empty() ? "the model" : model.name, model.layers));
+    throw Error(experts->origin,
+                fmt::format("layer_times.experts are times of layers with experts, and {} has none",
+                            model_name))
+        .suggest("leave them out");
+  const auto check = [&](std::string_view name, const std::vector<double>& layer_times) {
+    if (layer_times.size() < 2) return;
+    const Origin& origin = origin_of(field.value, name);
+    if (layer_times.size() != model.layers)
+      throw Error(origin, fmt::format("layer_times.{} has {} values", name, layer_times.size()))
+          .allow(fmt::format("1, or one per layer of {} ({})", model_name, model.layers));
     if (experts != nullptr)
-      throw Error(
-          fmt::format("{} has a time of each layer, those with experts included, and "
-                      "layer_times.experts stands beside it; leave out one of them",
-                      key(name)));
+      throw Error(origin, fmt::format("layer_times.{} has a time for every layer, and "
+                                      "layer_times.experts for some of them again",
+                                      name))
+          .suggest("leave out one of them");
   };
   check("forward", times.layers.forward);
   check("backward", times.layers.backward);

@@ -67,10 +67,11 @@ constexpr std::array table{
 
 // "lengths.csv:7: 'abc' is no length; allowed: ..."
 Error bad_line(const std::filesystem::path& file, std::size_t line, std::string_view text) {
-  return Error(fmt::format(
-      "{}:{}: '{}' is no length; allowed: a whole number of tokens from 1 to {}, and after a comma "
-      "how many documents are as long",
-      file.string(), line, text, most_tokens));
+  return Error({.source = fmt::format("{}:{}", file.string(), line)},
+               fmt::format("'{}' is no length", text))
+      .allow(fmt::format(
+          "a whole number of tokens from 1 to {}, and after a comma how many documents are as long",
+          most_tokens));
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -105,24 +106,22 @@ void load(const std::filesystem::path& file, Lengths& lengths) {
                      !std::isfinite(bin.weight)))
       throw bad_line(file, number, text);
     if (weighted ? !lengths.documents.empty() : !lengths.histogram.empty())
-      throw Error(
-          fmt::format("{}:{}: lines with a count stand among lines without; allowed: all "
-                      "lines alike",
-                      file.string(), number));
+      throw Error({.source = fmt::format("{}:{}", file.string(), number)},
+                  "lines with a count stand among lines without")
+          .allow("all lines alike");
     if (weighted)
       lengths.histogram.push_back(bin);
     else
       lengths.documents.push_back(bin.tokens);
     if (lengths.histogram.size() + lengths.documents.size() > most_lines)
-      throw Error(
-          fmt::format("{} has more than {} lines; allowed: fewer, or a histogram of lines "
-                      "length,count",
-                      file.string(), most_lines));
+      throw Error({.source = file.string()}, fmt::format("more than {} lines", most_lines))
+          .allow("fewer, or a histogram of lines length,count");
   }
   double all = 0;
   for (const Lengths::Bin& bin : lengths.histogram) all += bin.weight;
   if (lengths.documents.empty() && all <= 0)
-    throw Error(fmt::format("{} has no lengths; allowed: one a line, such as 512", file.string()));
+    throw Error({.source = file.string()}, "the file has no lengths")
+        .allow("one a line, such as 512");
 }
 
 // They are said in one way alone.
@@ -133,29 +132,33 @@ void check(const Field& field, const Lengths& lengths) {
   const bool drawn = lengths.mean || lengths.p95 || lengths.shortest || lengths.longest;
   const int given = (lengths.file ? 1 : 0) + (lengths.documents.empty() ? 0 : 1) + (drawn ? 1 : 0);
   if (given != 1)
-    throw Error(fmt::format("{} {}; allowed: {}", subject(field),
+    throw Error(field.value.origin,
+                fmt::format("{} {}", field.name,
                             given == 0 ? "does not say how long documents are"
-                                       : "says in several ways how long documents are",
-                            ways));
+                                       : "says in several ways how long documents are"))
+        .allow(ways);
   if (!drawn) return;
   const std::uint32_t least = lengths.shortest.value_or(1);
   if (lengths.longest && *lengths.longest < least)
-    throw Error(fmt::format("{}.longest is {}, below shortest ({}); allowed: at least that",
-                            subject(field), *lengths.longest, least));
+    throw Error(field.value.origin, fmt::format("{}.longest is {}, below shortest ({})", field.name,
+                                                *lengths.longest, least))
+        .allow("at least that");
   if (!lengths.mean && !lengths.p95) {
     if (!lengths.longest)
-      throw Error(fmt::format("{} has no longest; allowed: {}", subject(field), ways));
+      throw Error(field.value.origin, fmt::format("{} has no longest", field.name)).allow(ways);
     return;
   }
   if (!lengths.mean || !lengths.p95)
-    throw Error(fmt::format("{} has {} without {}; allowed: {}", subject(field),
-                            lengths.mean ? "mean" : "p95", lengths.mean ? "p95" : "mean", ways));
+    throw Error(field.value.origin,
+                fmt::format("{} has {} without {}", field.name, lengths.mean ? "mean" : "p95",
+                            lengths.mean ? "p95" : "mean"))
+        .allow(ways);
   // Beyond, no lognormal distribution has both.
   const double largest = *lengths.mean * std::exp(quantile_95 * quantile_95 / 2);
   if (*lengths.p95 < *lengths.mean || *lengths.p95 > largest)
-    throw Error(fmt::format("{}.p95 is {}, with a mean of {}; allowed: {} to {:.0f}, 3.86 times it",
-                            subject(field), *lengths.p95, *lengths.mean, *lengths.mean,
-                            std::floor(largest)));
+    throw Error(field.value.origin, fmt::format("{}.p95 is {}, with a mean of {}", field.name,
+                                                *lengths.p95, *lengths.mean))
+        .allow(fmt::format("{} to {:.0f}, 3.86 times it", *lengths.mean, std::floor(largest)));
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ namespace {
 std::vector<Field> per_device(const Field& field, std::uint32_t devices, std::string_view allowed) {
   std::vector<Field> fields = items(field, allowed);
   if (fields.size() != 1 && fields.size() != devices)
-    throw Error(fmt::format("{} has {} values; allowed: 1, or one per device ({})", subject(field),
-                            fields.size(), devices));
+    throw Error(field.value.origin, fmt::format("{} has {} values", field.name, fields.size()))
+        .allow(fmt::format("1, or one per device ({})", devices));
   return fields;
 }
 
@@ -104,9 +104,8 @@ std::uint64_t part_of(std::uint64_t whole, const Releases& releases, std::size_t
   const std::uint64_t part = releases.at(device).of(whole);
   if (part > whole)
     throw Error(releases.origin,
-                fmt::format("{} is {} bytes on device {}; it is a part of the {} bytes of "
-                            "activation.per_microbatch",
-                            releases.name, part, device, whole));
+                fmt::format("{} is {} bytes on device {}", releases.name, part, device))
+        .suggest(fmt::format("it is a part of the {} bytes of activation.per_microbatch", whole));
   return part;
 }
 
@@ -125,9 +124,9 @@ std::uint64_t input_grad_part(const ActivationDraft& draft, std::size_t device) 
   const std::uint64_t off = std::max(sum, whole) - std::min(sum, whole);
   if (off > (rounded ? 1 : 0))
     throw Error(draft.weight_grad->origin,
-                fmt::format("{} and {} add up to {} of {} bytes on device {}; together "
-                            "they release all, and one of them may be left out",
-                            draft.input_grad->name, draft.weight_grad->name, sum, whole, device));
+                fmt::format("{} and {} add up to {} of {} bytes on device {}",
+                            draft.input_grad->name, draft.weight_grad->name, sum, whole, device))
+        .suggest("together they release all, and one of them may be left out");
   return first;
 }
 

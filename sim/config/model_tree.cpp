@@ -38,12 +38,15 @@ Value model_tree(const Field& field) {
   const std::filesystem::path file = file_of(field);
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored))
-    throw Error(fmt::format(
-        "{} is {}, and {} is {}; allowed: the path of a model's file, from the folder of the file "
-        "that names it, of a config.json or a folder that has one, or a name in the library of "
-        "models",
-        subject(field), in_quotes(field.value.text), in_quotes(file.string()),
-        std::filesystem::is_directory(file, ignored) ? "a folder without config.json" : "no file"));
+    throw Error(
+        field.value.origin,
+        fmt::format("{} is {}, and {} is {}", field.name, in_quotes(field.value.text),
+                    in_quotes(file.string()),
+                    std::filesystem::is_directory(file, ignored) ? "a folder without config.json"
+                                                                 : "no file"))
+        .allow(
+            "the path of a model's file, from the folder of the file that names it, of a "
+            "config.json or a folder that has one, or a name in the library of models");
   Document document = model_document;
   document.foreign = file.extension() == ".json";  // as config.json has nulls
   Value map = read_yaml_file(file.string(), document);

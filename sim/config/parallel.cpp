@@ -18,10 +18,11 @@ constexpr std::array<std::string_view, axes> axis_names{"tp", "cp", "ep", "dp", 
 constexpr std::array<std::string_view, 4> zero_levels{"0", "1", "2", "3"};
 
 Error wrong_order(const Field& field, std::string_view what) {
-  return Error(fmt::format(
-      "{} is {}: {}; allowed: tp, cp, ep, dp and pp, each once, the one whose ranks are next to "
-      "each other first, such as tp-cp-ep-dp-pp",
-      subject(field), describe(field.value), what));
+  return Error(field.value.origin,
+               fmt::format("{} is {}: {}", field.name, describe(field.value), what))
+      .allow(
+          "tp, cp, ep, dp and pp, each once, the one whose ranks are next to each other first, "
+          "such as tp-cp-ep-dp-pp");
 }
 
 // Axes of size 1 may be left out, as in "tp-dp-pp"; they go last.
@@ -77,9 +78,9 @@ void settle_tp(const Field& field, bool tp_given, Parallel& parallel) {
   if (parallel.tp_by_device.empty()) return;
   if (tp_given)
     throw Error(find(field.value, "tp_by_device")->origin,
-                fmt::format("parallel.tp_by_device is given, and so is parallel.tp ({}); leave out "
-                            "one of them",
-                            parallel.tp.value));
+                fmt::format("parallel.tp_by_device is given, and so is parallel.tp ({})",
+                            parallel.tp.value))
+        .suggest("leave out one of them");
   parallel.tp =
       *std::ranges::max_element(parallel.tp_by_device, {}, &Located<std::uint32_t>::value);
 }
@@ -92,14 +93,14 @@ void check_cp_sizes(const Field& field, const Parallel& parallel) {
     return;
   const Entry& entry = *std::ranges::find(
       field.value.entries, hierarchical ? std::string_view("cp_comm_type") : key, &Entry::key);
-  throw Error(
-      entry.value.origin,
-      hierarchical
-          ? fmt::format("parallel.cp_comm_type is a2a+p2p without parallel.{}; allowed: with two "
-                        "sizes whose product is cp, such as [8, 2]",
-                        key)
-          : fmt::format("parallel.{} is for cp_comm_type a2a+p2p, which is {}; leave it out", key,
-                        context_comm_names.at(static_cast<std::size_t>(parallel.cp_comm))));
+  if (hierarchical)
+    throw Error(entry.value.origin,
+                fmt::format("parallel.cp_comm_type a2a+p2p needs parallel.{}", key))
+        .suggest("give two sizes whose product is cp, such as [8, 2]");
+  throw Error(entry.value.origin,
+              fmt::format("parallel.{} needs cp_comm_type a2a+p2p, which is {}", key,
+                          context_comm_names.at(static_cast<std::size_t>(parallel.cp_comm))))
+      .suggest("leave it out");
 }
 
 // Of shard, replicate and dp the third follows from two.
@@ -109,9 +110,10 @@ void settle_shards(bool dp_given, bool zero_given, Parallel& parallel) {
   if (!parallel.shard) {
     const std::uint32_t dp = dp_given ? parallel.dp.value : replicate;
     if (dp % replicate != 0)
-      throw Error(origin, fmt::format("parallel.replicate is {}, which does not divide "
-                                      "parallel.dp ({}); allowed: a divisor",
-                                      replicate, dp));
+      throw Error(origin,
+                  fmt::format("parallel.replicate is {}, which does not divide parallel.dp ({})",
+                              replicate, dp))
+          .allow("a divisor");
     parallel.shard = {dp / replicate, origin};
   } else if (!parallel.replicate && dp_given && parallel.dp.value % parallel.shard->value == 0) {
     parallel.replicate = {parallel.dp.value / parallel.shard->value, origin};
@@ -119,18 +121,17 @@ void settle_shards(bool dp_given, bool zero_given, Parallel& parallel) {
   if (!parallel.replicate) parallel.replicate = {1, origin};
   const std::uint64_t dp = std::uint64_t{parallel.shard->value} * parallel.replicate->value;
   if (dp_given && parallel.dp.value != dp)
-    throw Error(
-        origin,
-        fmt::format("parallel.shard x parallel.replicate is {} x {}, and parallel.dp is "
-                    "{}; allowed: dp {}, or leave it out",
-                    parallel.shard->value, parallel.replicate->value, parallel.dp.value, dp));
+    throw Error(origin,
+                fmt::format("parallel.shard x parallel.replicate is {} x {}, and parallel.dp is {}",
+                            parallel.shard->value, parallel.replicate->value, parallel.dp.value))
+        .allow(fmt::format("dp {}, or leave it out", dp));
   if (!dp_given) parallel.dp = {static_cast<std::uint32_t>(dp), origin};
   const bool shards = parallel.shard->value > 1;
   if (!zero_given) parallel.zero = shards || parallel.cp.value > 1 ? 3 : 0;
   if (parallel.zero == 0 && shards)
-    throw Error(origin, fmt::format("parallel.shard is {}, and parallel.zero 0 cuts "
-                                    "nothing; allowed: zero 1 to 3, or leave it out for 3",
-                                    parallel.shard->value));
+    throw Error(origin, fmt::format("parallel.shard is {}, and parallel.zero 0 cuts nothing",
+                                    parallel.shard->value))
+        .allow("zero 1 to 3, or leave it out for 3");
 }
 
 // `order` stands after the sizes, by which it is judged.
@@ -241,10 +242,12 @@ Parallel read_parallel(const Field& field) {
   if (parallel.shard || parallel.replicate)
     settle_shards(gives("dp", "data"), gives("zero", ""), parallel);
   if (parallel.reshard_after_forward && parallel.zero != 3)
-    throw Error(find(field.value, "reshard_after_forward")->origin,
-                fmt::format("parallel.reshard_after_forward is for weights in shards, and "
-                            "parallel.zero is {}; allowed: zero 3, or leave it out",
-                            parallel.zero));
+    throw Error(
+        find(field.value, "reshard_after_forward")->origin,
+        fmt::format(
+            "parallel.reshard_after_forward is for weights in shards, and parallel.zero is {}",
+            parallel.zero))
+        .allow("zero 3, or leave it out");
   return parallel;
 }
 

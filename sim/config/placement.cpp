@@ -17,8 +17,8 @@ std::vector<Located<std::string>> read_gpu_types(const Field& field) {
   for (const Field& item : items(field, allowed)) {
     const std::string& type = read_text(item, allowed);
     if (std::ranges::find(types, type, &Located<std::string>::value) != types.end())
-      throw Error(item.value.origin,
-                  fmt::format("{} names {} twice; allowed: each type once", subject(field), type));
+      throw Error(item.value.origin, fmt::format("{} names {} twice", field.name, type))
+          .allow("each type once");
     types.push_back({type, item.value.origin});
   }
   if (types.empty()) throw wrong(field, allowed);

@@ -205,10 +205,10 @@ Value with_devices(const Value& given) {
     if (pp != parallel->entries.end()) {
       if (devices != nullptr)
         throw Error(pp->origin,
-                    fmt::format("parallel.{} is another name of {}, which is given at {}; "
-                                "leave out one of them",
-                                pp->key, find(root, "devices") ? "devices" : "num_stages",
-                                to_string(devices->origin)));
+                    fmt::format("parallel.{} is another name of {}, which is given at {}", pp->key,
+                                find(root, "devices") ? "devices" : "num_stages",
+                                to_string(devices->origin)))
+            .suggest("leave out one of them");
       Entry entry{"devices", pp->origin, pp->value};
       parallel->entries.erase(pp);
       root.entries.push_back(std::move(entry));
@@ -305,18 +305,6 @@ Value canonical(const Value& root, const Scenario& scenario) {
   return tree;
 }
 
-// The key that a message begins with: "devices is given, ...".
-std::string key_named_by(const Error& error) {
-  std::string_view text = error.what();
-  if (const std::string place = to_string(error.place()) + ": "; text.starts_with(place))
-    text.remove_prefix(place.size());
-  const std::string_view word = text.substr(0, text.find_first_of(" [:;,"));
-  for (const KeyRow& row : scenario_keys())
-    if (row.name == word || (!row.info.alias.empty() && row.info.alias == word))
-      return std::string(word);
-  return "";
-}
-
 std::string make_title(const Value& root, const Scenario& scenario) {
   if (root.origin.line > 0) return std::filesystem::path(root.origin.source).stem().string();
   std::vector<std::string_view> names;
@@ -349,18 +337,14 @@ void override_key(Value& root, std::string_view path, std::string_view text, con
 Scenario read_scenario(const Value& given) {
   if (const Value* const search = find(given, "search"))
     throw Error(search->origin,
-                "a section search makes this a sweep, which 'pipewright search' takes; a "
-                "scenario has one value for each key and no such section");
+                "a section search makes this a sweep, which 'pipewright search' takes")
+        .suggest("a scenario has one value for each key and no such section");
   Scenario scenario;
   const Value root = with_devices(given);
   read_keys<Scenario>({root, ""}, table, scenario);
   scenario.parallel.pp = scenario.devices;
   if (scenario.schedules.empty()) scenario.schedules.push_back({.name = "1f1b"});
-  try {
-    check_scenario(scenario, root);
-  } catch (const Error& error) {
-    throw error.at({}, key_named_by(error));
-  }
+  check_scenario(scenario, root);
   scenario.tree = canonical(root, scenario);
   scenario.text = to_yaml(scenario.tree);
   scenario.title = make_title(root, scenario);

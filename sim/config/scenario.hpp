@@ -37,6 +37,7 @@ using PassTimes = Located<std::vector<double>>;
 // catalog of schedules and the cluster's hosts.
 struct Scenario {
   std::optional<Located<std::filesystem::path>> cluster;  // absent: the ideal network
+  std::string cluster_name = {};  // in messages and results; empty: the library's name or the path
   Placement placement;
   Located<std::uint32_t> devices;
   Located<std::uint32_t> microbatches;                 // of one iteration and replica

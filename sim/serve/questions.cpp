@@ -20,6 +20,7 @@
 #include "analysis/why/why.hpp"
 #include "schedules/deadlock.hpp"
 #include "schedules/schedule.hpp"
+#include "sim/cluster/platform/error.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/run_notes.hpp"
@@ -38,8 +39,7 @@ void tell(const Say& say, const Json& line) {
   say(line.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-Json fault_json(const std::string& message, const std::string& text) {
-  const Fault fault = fault_of(message, text);
+Json fault_json(const Fault& fault) {
   return {{"fault",
            {{"message", fault.message},
             {"key", fault.key},
@@ -160,8 +160,14 @@ void answer_run(const Question& question, const Place& place, const Say& say) {
     for (const char* const written : {"output", "output_file", "trace"})
       std::erase_if(tree.entries, [&](const config::Entry& one) { return one.key == written; });
     simulate(config::read_scenario(tree), question, place, say);
+  } catch (const config::Error& error) {
+    tell(say, fault_json(fault_of(error, text)));
+  } catch (const cluster::Error& error) {
+    tell(say, fault_json({.message = error.what(), .key = "cluster"}));
+  } catch (const schedules::Error& error) {
+    tell(say, fault_json({.message = error.what(), .key = "schedule.name"}));
   } catch (const std::runtime_error& error) {
-    tell(say, fault_json(error.what(), text));
+    tell(say, fault_json({.message = error.what(), .key = ""}));
   }
 }
 

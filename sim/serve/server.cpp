@@ -66,7 +66,8 @@ class Server {
     acceptor_.set_option(net::socket_base::reuse_address(true));
     acceptor_.bind(endpoint);
     acceptor_.listen();
-    gate_.emplace(options.host, acceptor_.local_endpoint().port(), random_token());
+    gate_.emplace(endpoint.address().to_string(), acceptor_.local_endpoint().port(),
+                  random_token());
     accept();
   }
 

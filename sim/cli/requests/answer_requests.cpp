@@ -64,10 +64,10 @@ bool is_closed(int socket) {
   return poll(&looked, 1, 0) > 0;
 }
 
-std::string words_of(const process::Process& child, int status) {
-  std::string words = "the simulation's process " + process::describe_end(status);
-  if (!child.errors().empty()) words += ": " + child.errors();
-  return words;
+std::string description_of(const process::Process& child, int status) {
+  std::string text = "the simulation's process " + process::describe_end(status);
+  if (!child.errors().empty()) text += ": " + child.errors();
+  return text;
 }
 
 }  // namespace
@@ -88,7 +88,8 @@ int answer_requests(const Arguments& arguments) {
     while (!child.is_over())
       if (!process::wait_for(waiting, look_again) || is_closed(socket)) return exit_ok;
     if (const int status = child.end(); status != 0)
-      asker.send({{"error", {{"kind", "InternalError"}, {"text", words_of(child, status)}}}});
+      asker.send(
+          {{"error", {{"kind", "InternalError"}, {"found", description_of(child, status)}}}});
   }
   return exit_ok;
 }

@@ -40,8 +40,7 @@ Number Config::number(Names names, std::uint32_t otherwise) {
 
 Number Config::needed(Names names) {
   if (const auto found = number(names)) return *found;
-  throw Error(origin(), fmt::format("{} is missing, and config.json says nothing else of it",
-                                    fmt::join(names, " or ")));
+  throw Error(origin(), fmt::format("{} is missing in config.json", fmt::join(names, " or ")));
 }
 
 std::optional<Located<bool>> Config::flag(Names names) {
@@ -67,9 +66,9 @@ std::optional<Located<std::vector<std::string>>> Config::list(Names names, std::
   return texts;
 }
 
-Error refusal(const Config& config, std::string_view key, std::string_view text) {
+Error refusal(const Config& config, std::string_view key, std::string_view found) {
   const Value* const value = config::find(config.text(), key);
-  return Error(value != nullptr ? value->origin : config.origin(), text);
+  return Error(value != nullptr ? value->origin : config.origin(), found);
 }
 
 }  // namespace pipewright::config::huggingface

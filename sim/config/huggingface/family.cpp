@@ -109,23 +109,21 @@ constexpr std::array families{
 const Family& family_of(Config& config) {
   std::vector<std::string_view> names;
   for (const Family& family : families) names.push_back(family.type);
-  const std::string allowed =
-      fmt::format("allowed: {}; or a model of your own keys, as in pipewright help scenario",
-                  fmt::join(names, ", "));
+  const std::string allowed = fmt::format(
+      "{}; or a model of your own keys, as in pipewright help scenario", fmt::join(names, ", "));
   const Config::Found found = config.find({"model_type"});
   if (!found)
-    throw Error(config.origin(),
-                fmt::format("model_type is missing, by which the other keys are understood; "
-                            "{}",
-                            allowed));
+    throw Error(config.origin(), "model_type is missing, which gives the other keys their meaning")
+        .allow(allowed);
   std::string_view type = read_text({*found.value, "model_type"}, allowed);
   constexpr std::string_view text = "_text";
   if (type.ends_with(text)) type.remove_suffix(text.size());
   const auto* const family = std::ranges::find(families, type, &Family::type);
   if (family == families.end())
     throw Error(found.value->origin,
-                fmt::format("model_type {} is not understood{}{}", in_quotes(found.value->text),
-                            did_you_mean(type, names), allowed));
+                fmt::format("model_type {} is not understood", in_quotes(found.value->text)))
+        .suggest_name(nearest_name(type, names))
+        .allow(allowed);
   return *family;
 }
 

@@ -133,9 +133,8 @@ void add_biases(Config& config, const Family& family, Shape& shape) {
     biases = mlp && mlp->value ? "true" : family.attention_bias;
     origin = attention->origin;
   } else if (mlp && mlp->value && biases != "true") {
-    throw Error(mlp->origin,
-                "mlp_bias is true without attention_bias; allowed: both, "
-                "attention_bias alone, or none");
+    throw Error(mlp->origin, "mlp_bias is true without attention_bias")
+        .allow("both, attention_bias alone, or none");
   }
   if (all && all->value && family.layers == Family::Layers::transformer) {
     biases = "true";

@@ -41,8 +41,8 @@ char symbol_of(const std::string& text, const std::array<Word, size>& words, con
   for (const Word& word : words)
     allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", word.name);
   throw refusal(config, key,
-                fmt::format("{} has a layer {}, which is not understood; allowed: {}", key,
-                            in_quotes(text), allowed));
+                fmt::format("{} has a layer {}, which is not understood", key, in_quotes(text)))
+      .allow(allowed);
 }
 
 // Sets one symbol of each layer by a list, where there is one; it may go on for layers of
@@ -242,8 +242,8 @@ Number layer_count(Config& config) {
 Layout add_layout(Config& config, const Family& family, Shape& shape) {
   const Number count = layer_count(config);
   if (count.value == 0 || count.value > most_layers)
-    throw Error(count.origin,
-                fmt::format("num_hidden_layers is {}; allowed: 1 to {}", count.value, most_layers));
+    throw Error(count.origin, fmt::format("num_hidden_layers is {}", count.value))
+        .allow(fmt::format("1 to {}", most_layers));
   const auto experts =
       config.number({"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"});
   Each layers(count.value);

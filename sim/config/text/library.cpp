@@ -69,12 +69,12 @@ std::filesystem::path library_file(std::string_view folder, std::string_view nam
   }
   const std::vector<std::string> names = library_names(folder, extension);
   const std::vector<std::string_view> views(names.begin(), names.end());
-  const std::string there = names.empty() ? fmt::format("nothing, as there are no {}", folder)
-                                          : fmt::format("{}", fmt::join(names, ", "));
-  throw Error(
-      fmt::format("{} is not among the {} of the library{}allowed: {}, or the path of a "
-                  "file, with a slash or {}",
-                  in_quotes(name), folder, did_you_mean(name, views), there, extension));
+  const std::string listed = names.empty()
+                                 ? fmt::format("no name, as the library has no {}", folder)
+                                 : fmt::format("{}", fmt::join(names, ", "));
+  throw Error(fmt::format("{} is not among the {} of the library", in_quotes(name), folder))
+      .suggest_name(nearest_name(name, views))
+      .allow(fmt::format("{}, or the path of a file, with a slash or {}", listed, extension));
 }
 
 bool is_library_name(std::string_view text, std::string_view extension) {
@@ -103,17 +103,18 @@ std::filesystem::path library_or_path(const Field& field, std::string_view folde
   if (is_library_name(text, extension)) try {
       return library_file(folder, text, extension);
     } catch (const Error& error) {
-      throw Error(fmt::format("{}: {}", subject(field), error.what()));
+      throw error.within(field.value.origin, field.name);
     }
   std::filesystem::path path =
       (std::filesystem::path(field.value.origin.folder) / text).lexically_normal();
   check_readable(field, path);
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored))
-    throw Error(
-        fmt::format("{} is {}, and {} is no file; allowed: the path of one, from the "
-                    "folder of the file that names it, or a name in the library of {}",
-                    subject(field), in_quotes(text), in_quotes(path.string()), folder));
+    throw Error(field.value.origin, fmt::format("{} is {}, and {} is no file", field.name,
+                                                in_quotes(text), in_quotes(path.string())))
+        .allow(fmt::format("the path of one, from the folder of the file that names it, or a name "
+                           "in the library of {}",
+                           folder));
   return path;
 }
 
@@ -125,11 +126,11 @@ std::filesystem::path existing_path(const Field& field, std::string_view allowed
   std::error_code ignored;
   const bool folder = std::filesystem::is_directory(path, ignored);
   if (folder || !std::filesystem::exists(path, ignored))
-    throw Error(
-        fmt::format("{} is {}, and {} is {}; allowed: {}, from the folder of the scenario or, on a "
-                    "command line, the current one",
-                    subject(field), in_quotes(text), in_quotes(path.string()),
-                    folder ? "a folder" : "no file", allowed));
+    throw Error(field.value.origin,
+                fmt::format("{} is {}, and {} is {}", field.name, in_quotes(text),
+                            in_quotes(path.string()), folder ? "a folder" : "no file"))
+        .allow(fmt::format(
+            "{}, from the folder of the scenario or, on a command line, the current one", allowed));
   return path;
 }
 

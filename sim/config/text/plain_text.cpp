@@ -54,8 +54,9 @@ void check_plain_text(std::string_view text, const Origin& origin, bool count_li
     const std::size_t length = character_length(text.substr(i, 4));
     if (control || length == 0) {
       const Origin place = count_lines ? moved(origin, text, i) : origin;
-      throw Error(place, fmt::format("byte 0x{:02x} is {}; {} is plain UTF-8 text", byte,
-                                     control ? "a control character" : "not UTF-8", noun));
+      throw Error(place, fmt::format("byte 0x{:02x} is {}", byte,
+                                     control ? "a control character" : "not UTF-8"))
+          .allow(fmt::format("plain UTF-8 text, as {}", noun));
     }
     i += length;
   }
@@ -69,8 +70,8 @@ void check_brackets(std::string_view text, const Origin& origin) {
     if (text[i] == '[' || text[i] == '{') ++open;
     if ((text[i] == ']' || text[i] == '}') && open > 0) --open;
     if (open > most_open)
-      throw Error(moved(origin, text, i),
-                  fmt::format("nested too deeply; {} levels are allowed", max_depth));
+      throw Error(moved(origin, text, i), "nested too deeply")
+          .allow(fmt::format("{} levels", max_depth));
   }
 }
 

@@ -55,6 +55,10 @@ Value from_json(const json& written, const Origin& around) {
 
 json tree_to_json(const Value& tree) { return to_json(tree, {}); }
 
-Value tree_from_json(const json& json) { return from_json(json, {}); }
+Value tree_from_json(const json& json) {
+  Value tree = from_json(json, {});
+  set_origin_keys(tree, "");
+  return tree;
+}
 
 }  // namespace pipewright::config

@@ -58,12 +58,10 @@ class Builder final : public YAML::EventHandler {
   // Text that begins nothing makes yaml-cpp 0.7 report empty documents without end.
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_ > 0)
-      throw Error(place(mark),
-                  has_root_
-                      ? fmt::format("something follows the end of the document; {} is one document",
-                                    what_.noun)
-                      : fmt::format("no value begins here; {} is lines such as {}", what_.noun,
-                                    what_.example));
+      throw has_root_ ? Error(place(mark), "text follows the end of the document")
+                            .allow(fmt::format("one document, as {}", what_.noun))
+                      : Error(place(mark), "no value begins here")
+                            .allow(fmt::format("lines such as {}", what_.example));
     ++documents_;
   }
   void OnDocumentEnd() override {}
@@ -77,12 +75,12 @@ class Builder final : public YAML::EventHandler {
       return add(make_text(std::string(null_text), here), here, anchor);
     }
     if (open_.back().value.kind == Value::Kind::list)
-      throw Error(here, "a list item is empty (null); write a value or leave it out");
+      throw Error(here, "a list item is empty (null)").suggest("write a value or leave it out");
     if (!open_.back().has_key)
-      throw Error(here, "a key is empty (null); keys are texts such as devices");
-    throw Error(here, fmt::format("{} has no value (null); write one, or leave the key out{}",
-                                  shown(open_.back().key),
-                                  open_.size() > 1 ? " (or is a closing bracket missing?)" : ""));
+      throw Error(here, "a key is empty (null)").allow("texts such as devices");
+    throw Error(here, fmt::format("{} has no value (null)", shown(open_.back().key)))
+        .suggest(fmt::format("write one, or leave the key out{}",
+                             open_.size() > 1 ? " (or is a closing bracket missing?)" : ""));
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -127,28 +125,26 @@ class Builder final : public YAML::EventHandler {
   };
 
   static Error too_deep(const Origin& here) {
-    return Error(here, fmt::format("nested too deeply; {} levels are allowed", max_depth));
+    return Error(here, "nested too deeply").allow(fmt::format("{} levels", max_depth));
   }
 
   static Error no_key(const Origin& here) {
-    return Error(here,
-                 "a list or a map stands where a key should be; keys are texts such "
-                 "as devices (or is a closing bracket missing?)");
+    return Error(here, "a list or a map stands where a key should be")
+        .allow("texts such as devices (or is a closing bracket missing?)");
   }
 
   void check_count(const Origin& here, std::size_t more) {
     values_ += more;
     if (values_ > max_values)
-      throw Error(here, fmt::format("more than the {} values allowed", max_values));
+      throw Error(here, "too many values").allow(fmt::format("at most {}", max_values));
   }
 
   void check_tag(const std::string& tag, const Origin& here) const {
     const bool standard = what_.foreign || tag.empty() || tag == "?" || tag == "!" ||
                           tag.starts_with("tag:yaml.org,2002:");
     if (!standard)
-      throw Error(here, fmt::format("tag {} has no meaning here; write plain texts, lists "
-                                    "and maps",
-                                    in_quotes(tag)));
+      throw Error(here, fmt::format("tag {} has no meaning here", in_quotes(tag)))
+          .suggest("write plain texts, lists and maps");
   }
 
   void open(Value::Kind kind, const YAML::Mark& mark, const std::string& tag,
@@ -201,8 +197,8 @@ class Builder final : public YAML::EventHandler {
     if (!is_new && what_.foreign)
       std::erase_if(map.value.entries, [&](const Entry& entry) { return entry.key == key.text; });
     else if (!is_new)
-      throw Error(here, fmt::format("key {} stands twice in one map; first at {}",
-                                    in_quotes(key.text), to_string(first->second)));
+      throw Error(here, fmt::format("key {} stands twice in one map", in_quotes(key.text)))
+          .suggest(fmt::format("leave out one; the first is at {}", to_string(first->second)));
     map.has_key = true;
     map.key = std::move(key.text);
     map.key_origin = here;
@@ -253,13 +249,14 @@ std::pair<int, int> first_tab(std::string_view text) {
 // A `start` with a line makes places in the text; one without makes all of them `start`.
 Value read(std::string_view text, const Origin& start, const Document& what = scenario_document) {
   if (text.size() > max_bytes)
-    throw Error(fmt::format("{}: more than {} MiB; {} is a small text", start.source,
-                            max_bytes >> 20U, what.noun));
+    throw Error({.source = start.source},
+                fmt::format("{} of more than {} MiB", what.noun, max_bytes >> 20U))
+        .allow(fmt::format("at most {} MiB", max_bytes >> 20U));
   check_plain_text(text, start, true, what.noun);
   if (const std::size_t first = text.find_first_not_of(" \t\r\n");
       start.line > 0 && first != std::string_view::npos && text[first] == '<')
-    throw Error(fmt::format("{}: is XML, as clusters are (--cluster); {} is YAML or JSON",
-                            start.source, what.noun));
+    throw Error({.source = start.source}, "the file is XML, as clusters are (--cluster)")
+        .allow(fmt::format("YAML or JSON, as {}", what.noun));
   check_brackets(text, start);
   Builder builder(start, what);
   try {
@@ -272,24 +269,25 @@ Value read(std::string_view text, const Origin& start, const Document& what = sc
       Origin here = start;
       here.line += line;
       here.column = column + 1;
-      throw Error(here, "a tab indents this line; YAML takes spaces");
+      throw Error(here, "a tab indents this line").suggest("indent with spaces");
     }
-    throw Error(builder.place(fault.mark),
-                fmt::format("YAML syntax: {}; {}", fault.msg, advice(fault.msg, what)));
+    throw Error(builder.place(fault.mark), fmt::format("YAML syntax: {}", fault.msg))
+        .suggest(advice(fault.msg, what));
   }
   if (builder.empty()) {
     const bool file = start.line > 0;
-    throw Error(fmt::format(
-        "{}: {}", start.source,
-        file ? fmt::format("nothing in it; {} is a map with at least {}", what.noun, what.needs)
-             : "no value given"));
+    Error empty({.source = start.source}, file ? "the file is empty" : "no value given");
+    if (file) empty.allow(fmt::format("a map with at least {}, as {}", what.needs, what.noun));
+    throw empty;
   }
-  return builder.take();
+  Value root = builder.take();
+  if (what.has_scenario_keys) set_origin_keys(root, "");
+  return root;
 }
 
 Error cannot_read(const std::string& path, std::string_view reason, const Document& what) {
-  return Error(fmt::format("{}: cannot be read ({}); give {} file in YAML or JSON", path, reason,
-                           what.noun));
+  return Error({.source = path}, fmt::format("cannot be read ({})", reason))
+      .suggest(fmt::format("give {} file in YAML or JSON", what.noun));
 }
 
 }  // namespace

@@ -23,9 +23,11 @@ struct Document {
   // Of another program: what is null is the text "null", of a key given twice the last holds, and
   // tags mean nothing.
   bool foreign = false;
+  bool has_scenario_keys = false;  // places get the dotted keys of a scenario
 };
 inline constexpr Document scenario_document{
-    "a scenario", "microbatches, and a model or devices and forward_times", "devices: 8"};
+    "a scenario", "microbatches, and a model or devices and forward_times", "devices: 8", false,
+    true};
 inline constexpr Document block_document{"a building block", "placement, interval and cells",
                                          "interval: 6"};
 

@@ -45,6 +45,21 @@ TEST_CASE("a name that was made to lead here is not ours", "[serve]") {
   CHECK(open.judge(with_cookie("evil.example:8123")) == Verdict::wrong_host);
 }
 
+TEST_CASE("an IPv6 address is served in brackets", "[serve]") {
+  const Gate ipv6("::1", 8123, "secret");
+  CHECK(ipv6.address() == "http://[::1]:8123/?token=secret");
+  Head head = with_cookie("[::1]:8123");
+  CHECK(ipv6.judge(head) == Verdict::welcome);
+  head.origin = "http://[::1]:8123";
+  CHECK(ipv6.judge(head) == Verdict::welcome);
+  CHECK(ipv6.judge(with_cookie("[::2]:8123")) == Verdict::wrong_host);
+  CHECK(ipv6.judge(with_cookie("evil.example:8123")) == Verdict::wrong_host);
+  const Gate open("::", 8123, "secret");
+  CHECK(open.address() == "http://[::1]:8123/?token=secret");
+  CHECK(open.judge(with_cookie("[fd00::7]:8123")) == Verdict::welcome);
+  CHECK(open.judge(with_cookie("evil.example:8123")) == Verdict::wrong_host);
+}
+
 TEST_CASE("pages of other sites and other ports may not ask", "[serve]") {
   Head head = with_cookie("127.0.0.1:8123");
   head.origin = "http://127.0.0.1:9999";

@@ -17,13 +17,13 @@ const std::string text =
     "schedule: 1f1b\n"
     "global_batch: 128\n";
 
-std::string message_of(const std::string& scenario) {
+Fault fault_in(const std::string& scenario) {
   try {
     config::read_scenario(tree_of(scenario));
   } catch (const config::Error& error) {
-    return error.what();
+    return fault_of(error, scenario);
   }
-  return "";
+  return {};
 }
 
 }  // namespace
@@ -84,15 +84,19 @@ TEST_CASE("what is written reads as the same scenario", "[serve]") {
   CHECK(config::read_scenario(tree_of(now)).text == config::read_scenario(tree_of(text)).text);
 }
 
-TEST_CASE("a fault is found at the key that it is of", "[serve]") {
-  const std::string wrong = edited(text, {{"parallel.tp", "eight"}});
-  const Fault fault = fault_of(message_of(wrong), wrong);
+TEST_CASE("a fault has the key, line and column of its value", "[serve]") {
+  const Fault fault = fault_in(edited(text, {{"parallel.tp", "eight"}}));
   CHECK(fault.key == "parallel.tp");
   CHECK(fault.line == 4);
   CHECK(fault.column == 16);
   CHECK(fault.message.find("scenario.yaml") == std::string::npos);
-  const std::string unknown = edited(text, {{"model", "llama-9"}});
-  CHECK(fault_of(message_of(unknown), unknown).key == "model");
-  const std::string broken = text + "parallel: {\n";
-  CHECK(fault_of(message_of(broken), broken).line > 0);
+  CHECK(fault_in(edited(text, {{"model", "llama-9"}})).key == "model");
+  CHECK(fault_in(text + "parallel: {\n").line > 0);
+}
+
+TEST_CASE("a contradiction of two keys has the key at whose value it was found", "[serve]") {
+  const Fault fault = fault_in(text + "p2p_time: 1 ms\n");
+  CHECK(fault.key == "p2p_time");
+  CHECK(fault.line == 7);
+  CHECK(fault_in("devices: 8\n" + text).key == "parallel.pp");
 }

@@ -27,7 +27,7 @@ global_batch: 32
 
 
 class Server:
-    def __init__(self, *words):
+    def __init__(self, *words, host="127.0.0.1"):
         self.folder = tempfile.TemporaryDirectory()
         base = pathlib.Path(self.folder.name)
         self.root = base / "project"
@@ -37,7 +37,7 @@ class Server:
         (base / "outside.yaml").write_text("secret: 1\n")
         (self.root / "link.yaml").symlink_to(base / "outside.yaml")
         self.process = subprocess.Popen(
-            [PROGRAM, "serve", "--no-browser", *words],
+            [PROGRAM, "serve", "--no-browser", "--host", host, *words],
             cwd=self.root,
             stdout=subprocess.PIPE,
             text=True,
@@ -45,13 +45,15 @@ class Server:
         )
         self.process.stdout.readline()
         address = self.process.stdout.readline().strip()
+        self.host = host
+        name = re.escape(f"[{host}]" if ":" in host else host)
         self.port, self.token = re.fullmatch(
-            r"http://127\.0\.0\.1:(\d+)/\?token=([0-9a-f]{32})", address
+            rf"http://{name}:(\d+)/\?token=([0-9a-f]{{32}})", address
         ).groups()
         self.port = int(self.port)
 
     def ask(self, method, path, body=None, **fields):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
         head = {"X-Pipewright-Token": self.token, "Content-Type": "application/json"}
         head.update({name.replace("_", "-"): value for name, value in fields.items()})
         try:
@@ -240,6 +242,27 @@ class Answers(unittest.TestCase):
         self.assertTrue(wait_until(self.server.children))
         raw.close()
         self.assertTrue(wait_until(lambda: not self.server.children()))
+
+
+def has_ipv6():
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
+
+
+class Ipv6(unittest.TestCase):
+    @unittest.skipUnless(has_ipv6(), "this machine has no IPv6 loopback")
+    def test_an_ipv6_address_is_printed_in_brackets_and_serves_the_page(self):
+        server = Server(host="::1")
+        try:
+            answer, page = server.ask("GET", "/", Host=f"[::1]:{server.port}")
+            self.assertEqual(answer.status, 200)
+            self.assertIn(b"<title>", page)
+            self.assertEqual(server.ask("GET", "/", Host=f"[::2]:{server.port}")[0].status, 421)
+        finally:
+            server.close()
 
 
 class Ends(unittest.TestCase):
