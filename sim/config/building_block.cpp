@@ -64,13 +64,14 @@ void read_placement(const Field& field, BuildingBlock& block) {
 }
 
 constexpr std::array leg_table{
-    Key<BlockLeg>{{.name = "at", .help = "the cell of its first pass"},
+    Key<BlockLeg>{{.name = "at", .help = "cell of the first pass"},
                   [](const Field& field, BlockLeg& leg) { leg.at = read_cell(field); }},
     Key<BlockLeg>{
-        {.name = "gap", .help = "cells between it and the pass that it needs"},
+        {.name = "gap", .help = "cells between the pass and the pass it depends on"},
         [](const Field& field, BlockLeg& leg) { leg.gap = read_whole(field, 0, most_cells); }},
-    Key<BlockLeg>{{.name = "step", .help = "cells from one of its passes to the next"},
-                  [](const Field& field, BlockLeg& leg) { leg.step = read_cell(field); }},
+    Key<BlockLeg>{
+        {.name = "step", .help = "cells from the pass on one device to the pass on the next"},
+        [](const Field& field, BlockLeg& leg) { leg.step = read_cell(field); }},
 };
 
 constexpr std::string_view leg_allowed =
@@ -155,7 +156,7 @@ struct Draft {
 
 constexpr std::array table{
     Key<Draft>{{.name = "placement",
-                .help = "which device holds which stage: looped, v, or a list of devices",
+                .help = "placement of stages on devices: looped, v, or a list of devices",
                 .required = true},
                [](const Field& field, Draft& draft) { read_placement(field, draft.block); }},
     Key<Draft>{{.name = "chunks", .help = "stages on each device"},
@@ -168,20 +169,21 @@ constexpr std::array table{
                [](const Field& field, Draft& draft) {
                  draft.block.interval = read_unsigned(field, 1, most_of_interval);
                }},
-    Key<Draft>{{.name = "microbatches", .help = "how many a block holds"},
+    Key<Draft>{{.name = "microbatches", .help = "microbatches of a block"},
                [](const Field& field, Draft& draft) {
                  draft.block.microbatches = read_unsigned(field, 1, most_of_interval);
                }},
-    Key<Draft>{{.name = "lengths", .help = "cells that each kind of pass takes"},
+    Key<Draft>{{.name = "lengths", .help = "length of each kind of pass in cells"},
                [](const Field& field, Draft& draft) { read_lengths(field, draft.block); }},
-    Key<Draft>{{.name = "cells", .help = "where the passes of a block stand", .required = true},
+    Key<Draft>{{.name = "cells", .help = "positions of the passes of a block", .required = true},
                [](const Field& field, Draft& draft) { read_legs(field, draft.block); }},
-    Key<Draft>{{.name = "memory", .help = "that reordering may use, in whole-device microbatches"},
-               [](const Field& field, Draft& draft) {
-                 draft.block.memory = {read_positive_number(field, "a number of microbatches"),
-                                       field.value.origin};
-               }},
-    Key<Draft>{{.name = "reorder", .help = "whether warm-up and cool-down are filled up"},
+    Key<Draft>{
+        {.name = "memory", .help = "memory limit of reordering, in microbatches of a whole device"},
+        [](const Field& field, Draft& draft) {
+          draft.block.memory = {read_positive_number(field, "a number of microbatches"),
+                                field.value.origin};
+        }},
+    Key<Draft>{{.name = "reorder", .help = "fill gaps in warm-up and cool-down with passes"},
                [](const Field& field, Draft& draft) { draft.block.reorder = read_flag(field); }},
 };
 

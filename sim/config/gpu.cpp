@@ -76,18 +76,19 @@ std::uint32_t read_processors(const Field& field) {
 
 constexpr std::array grouped_table{
     Key<GroupedProducts>{{.name = "efficiency",
-                          .help = "part of flops within tiles of the results",
+                          .help = "fraction of flops within tiles of the results",
                           .required = true},
                          efficiency<&GroupedProducts::efficiency>},
     Key<GroupedProducts>{
-        {.name = "wave", .help = "time of each wave of tiles to start and end", .required = true},
+        {.name = "wave", .help = "start and end time of each wave of tiles", .required = true},
         kernel_time<&GroupedProducts::wave>},
-    Key<GroupedProducts>{{.name = "overhead",
-                          .help = "time of each such kernel, and of sorting what it takes",
-                          .required = true},
-                         kernel_time<&GroupedProducts::overhead>},
+    Key<GroupedProducts>{
+        {.name = "overhead",
+         .help = "overhead of each grouped kernel, including the sorting of its input",
+         .required = true},
+        kernel_time<&GroupedProducts::overhead>},
     Key<GroupedProducts>{{.name = "cast",
-                          .help = "moved for each element that is cast, in tables of kernels",
+                          .help = "memory traffic per cast element, fitted to kernel tables",
                           .unit = "bytes"},
                          into<&GroupedProducts::cast, read_cast>({ValueType::number})},
 };
@@ -95,28 +96,32 @@ constexpr std::array grouped_table{
 constexpr std::array products_table{
     Key<Products>{{.name = "flops", .help = "dense FLOP/s, such as 1979 TFLOP/s"},
                   into<&Products::flops, read_flops>({ValueType::rate})},
-    Key<Products>{{.name = "clock", .help = "sustained, where it is not clock.products"},
-                  clock_part<&Products::clock>},
+    Key<Products>{
+        {.name = "clock",
+         .help = "sustained fraction of the clock for this type; default: clock.products"},
+        clock_part<&Products::clock>},
     Key<Products>{{.name = "efficiency",
-                   .help = "part of flops within tiles of the result",
+                   .help = "fraction of flops within tiles of the result",
                    .default_value = "0.8"},
                   efficiency<&Products::efficiency>},
     Key<Products>{{.name = "wave",
-                   .help = "time of each wave of tiles to start and end",
+                   .help = "start and end time of each wave of tiles",
                    .default_value = "0.5 us"},
                   kernel_time<&Products::wave>},
-    Key<Products>{{.name = "overhead", .help = "time of each product", .default_value = "2 us"},
-                  kernel_time<&Products::overhead>},
+    Key<Products>{
+        {.name = "overhead", .help = "overhead of each matrix product", .default_value = "2 us"},
+        kernel_time<&Products::overhead>},
     Key<Products>{{.name = "cast",
-                   .help = "moved for each element that is cast, in tables of kernels",
+                   .help = "memory traffic per cast element, fitted to kernel tables",
                    .unit = "bytes"},
                   into<&Products::cast, read_cast>({ValueType::number})},
     Key<Products>{{.name = "cast_overhead",
-                   .help = "time of each cast besides, in tables of kernels",
+                   .help = "overhead of each cast, fitted to kernel tables",
                    .default_value = "0 us"},
                   kernel_time<&Products::cast_overhead>},
     Key<Products>{{.name = "grouped",
-                   .help = "of several matrices in one kernel, as of experts; else as single ones"},
+                   .help = "products of several matrices in one kernel, as of experts; default: as "
+                           "single products"},
                   map_of<&Products::grouped, grouped_table>},
 };
 
@@ -124,60 +129,70 @@ template <auto member>
 constexpr auto products = map_of<member, products_table>;
 
 constexpr std::array types_table{
-    Key<ProductTypes>{{.name = "bf16", .help = "products in bf16; flops is the GPU's"},
+    Key<ProductTypes>{{.name = "bf16",
+                       .help = "matrix products in bf16; their flops default to those of the GPU"},
                       products<&ProductTypes::bf16>},
-    Key<ProductTypes>{{.name = "fp16", .help = "products in fp16; else as in bf16"},
+    Key<ProductTypes>{{.name = "fp16", .help = "matrix products in fp16; default: as in bf16"},
                       products<&ProductTypes::fp16>},
-    Key<ProductTypes>{{.name = "fp8", .help = "products in FP8 with a scale a tensor"},
+    Key<ProductTypes>{{.name = "fp8", .help = "matrix products in FP8 with one scale per tensor"},
                       products<&ProductTypes::fp8>},
-    Key<ProductTypes>{{.name = "fp8-block", .help = "products in FP8 with a scale a block of 128"},
-                      products<&ProductTypes::fp8_block>},
-    Key<ProductTypes>{{.name = "mxfp8", .help = "products in FP8 with a scale for 32 elements"},
-                      products<&ProductTypes::mxfp8>},
-    Key<ProductTypes>{{.name = "nvfp4", .help = "products in FP4 with a scale for 16 elements"},
-                      products<&ProductTypes::nvfp4>},
-    Key<ProductTypes>{{.name = "tf32", .help = "products of fp32 numbers in TF32"},
+    Key<ProductTypes>{
+        {.name = "fp8-block", .help = "matrix products in FP8 with one scale per block of 128"},
+        products<&ProductTypes::fp8_block>},
+    Key<ProductTypes>{
+        {.name = "mxfp8", .help = "matrix products in FP8 with one scale per 32 elements"},
+        products<&ProductTypes::mxfp8>},
+    Key<ProductTypes>{
+        {.name = "nvfp4", .help = "matrix products in FP4 with one scale per 16 elements"},
+        products<&ProductTypes::nvfp4>},
+    Key<ProductTypes>{{.name = "tf32", .help = "matrix products of fp32 numbers in TF32"},
                       products<&ProductTypes::tf32>},
 };
 
 constexpr std::array attention_table{
     Key<AttentionRates>{{.name = "forward",
-                         .help = "part of flops of long fused attention, forward",
+                         .help = "fraction of flops in long fused attention, forward",
                          .default_value = "0.5"},
                         efficiency<&AttentionRates::forward>},
-    Key<AttentionRates>{{.name = "backward", .help = "likewise, backward", .default_value = "0.4"},
+    Key<AttentionRates>{{.name = "backward",
+                         .help = "fraction of flops in long fused attention, backward",
+                         .default_value = "0.4"},
                         efficiency<&AttentionRates::backward>},
     Key<AttentionRates>{
         {.name = "half_length",
-         .help = "keys at which fused attention reaches half of that",
+         .help = "number of keys at which fused attention reaches half of these fractions",
          .unit = "tokens",
          .default_value = "0"},
         into<
             &AttentionRates::half_length,
             none_or_within<"a number of keys", "a number of at most 1e6, such as 1400", 1'000'000>>(
             {ValueType::number})},
-    Key<AttentionRates>{{.name = "materialized",
-                         .help = "part of flops in attention's products, where scores are kept",
-                         .default_value = "0.42"},
-                        efficiency<&AttentionRates::materialized>},
+    Key<AttentionRates>{
+        {.name = "materialized",
+         .help = "fraction of flops in the products of attention without flash attention",
+         .default_value = "0.42"},
+        efficiency<&AttentionRates::materialized>},
 };
 
 constexpr std::array clock_table{
-    Key<Clock>{{.name = "products", .help = "of matrix products", .default_value = "1"},
-               clock_part<&Clock::products>},
-    Key<Clock>{{.name = "attention", .help = "of fused attention", .default_value = "1"},
-               clock_part<&Clock::attention>},
-    Key<Clock>{{.name = "memory", .help = "of kernels bound by memory", .default_value = "1"},
-               clock_part<&Clock::memory>},
+    Key<Clock>{
+        {.name = "products", .help = "clock scaling of matrix products", .default_value = "1"},
+        clock_part<&Clock::products>},
+    Key<Clock>{
+        {.name = "attention", .help = "clock scaling of fused attention", .default_value = "1"},
+        clock_part<&Clock::attention>},
+    Key<Clock>{
+        {.name = "memory", .help = "clock scaling of memory-bound kernels", .default_value = "1"},
+        clock_part<&Clock::memory>},
 };
 
 double read_power(const Field& field) {
   return parse_power(read_text(field, "a power such as 700 W"), subject(field), "a GPU's power");
 }
 constexpr std::array power_table{
-    Key<Power>{{.name = "compute", .help = "while it computes, such as 700 W", .required = true},
+    Key<Power>{{.name = "compute", .help = "power during compute, such as 700 W", .required = true},
                into<&Power::compute, read_power>({ValueType::number})},
-    Key<Power>{{.name = "idle", .help = "while it does not", .required = true},
+    Key<Power>{{.name = "idle", .help = "power when idle", .required = true},
                into<&Power::idle, read_power>({ValueType::number})},
 };
 
@@ -194,49 +209,52 @@ std::vector<std::string> read_assumed(const Field& field) {
 }
 
 constexpr std::array table{
-    Key<Gpu>{{.name = "name", .help = "what it is called; else the file's name"},
+    Key<Gpu>{{.name = "name", .help = "name of the GPU; default: name of the file"},
              text<&Gpu::name, "a name">},
-    Key<Gpu>{{.name = "source", .help = "where its numbers come from"},
+    Key<Gpu>{{.name = "source", .help = "source of the numbers"},
              {[](const Field& f, Gpu&) { read_text(f, "where the numbers come from"); }}},
     Key<Gpu>{
         {.name = "flops", .help = "dense FLOP/s in bf16, such as 312 TFLOP/s", .required = true},
         into<&Gpu::flops, read_flops>({ValueType::rate})},
-    Key<Gpu>{{.name = "memory", .help = "bytes, such as 80 GiB", .required = true},
+    Key<Gpu>{{.name = "memory", .help = "memory of the GPU, such as 80 GiB", .required = true},
              into<&Gpu::memory, read_memory>({ValueType::size})},
-    Key<Gpu>{{.name = "free_memory", .help = "bytes that CUDA reports free on an empty one"},
+    Key<Gpu>{{.name = "free_memory", .help = "free memory that CUDA reports on an empty GPU"},
              into<&Gpu::free_memory, read_memory>({ValueType::size})},
     Key<Gpu>{{.name = "memory_bandwidth",
-              .help = "of its own memory, such as 2039 GB/s",
+              .help = "bandwidth of the GPU's memory, such as 2039 GB/s",
               .required = true},
              into<&Gpu::memory_bandwidth, read_bandwidth>({ValueType::rate})},
-    Key<Gpu>{{.name = "host_bandwidth", .help = "to its host's memory, and back, such as 55 GB/s"},
-             into<&Gpu::host_bandwidth, read_bandwidth>({ValueType::rate})},
+    Key<Gpu>{
+        {.name = "host_bandwidth", .help = "bandwidth to host memory, each way, such as 55 GB/s"},
+        into<&Gpu::host_bandwidth, read_bandwidth>({ValueType::rate})},
     Key<Gpu>{{.name = "processors", .help = "SMs or compute units, such as 108", .required = true},
              into<&Gpu::processors, read_processors>({ValueType::count})},
     Key<Gpu>{{.name = "products", .help = "matrix products by data type"},
              map_of<&Gpu::products, types_table>},
-    Key<Gpu>{{.name = "attention", .help = "of attention's kernels"},
+    Key<Gpu>{{.name = "attention", .help = "efficiency of attention kernels"},
              map_of<&Gpu::attention, attention_table>},
+    Key<Gpu>{{.name = "memory_efficiency",
+              .help = "fraction of memory_bandwidth that kernels reach",
+              .default_value = "0.75"},
+             efficiency<&Gpu::memory_efficiency>},
     Key<Gpu>{
-        {.name = "memory_efficiency", .help = "part of memory_bandwidth", .default_value = "0.75"},
-        efficiency<&Gpu::memory_efficiency>},
-    Key<Gpu>{{.name = "recurrence_efficiency",
-              .help = "of memory_bandwidth, what kernels of Mamba-2 and gated delta nets reach",
-              .default_value = "0.2"},
-             efficiency<&Gpu::recurrence_efficiency>},
+        {.name = "recurrence_efficiency",
+         .help = "fraction of memory_bandwidth that kernels of Mamba-2 and gated delta nets reach",
+         .default_value = "0.2"},
+        efficiency<&Gpu::recurrence_efficiency>},
     Key<Gpu>{{.name = "kernel_overhead",
-              .help = "time of each kernel that is no product",
+              .help = "overhead of each kernel that is not a matrix product",
               .default_value = "5 us"},
              kernel_time<&Gpu::kernel_overhead>},
-    Key<Gpu>{{.name = "clock", .help = "part of the clock that a long run keeps"},
+    Key<Gpu>{{.name = "clock", .help = "sustained fraction of the clock in a long run"},
              map_of<&Gpu::clock, clock_table>},
-    Key<Gpu>{{.name = "launch", .help = "the host's time for each kernel", .default_value = "0 us"},
+    Key<Gpu>{{.name = "launch", .help = "host time per kernel launch", .default_value = "0 us"},
              kernel_time<&Gpu::launch>},
-    Key<Gpu>{{.name = "pass_overhead", .help = "time of each pass", .default_value = "1.2 ms"},
+    Key<Gpu>{{.name = "pass_overhead", .help = "overhead of each pass", .default_value = "1.2 ms"},
              into<&Gpu::pass_overhead, called<"an overhead", read_pass_time>>({ValueType::time})},
-    Key<Gpu>{{.name = "power", .help = "that it draws, for the energy of a training"},
+    Key<Gpu>{{.name = "power", .help = "power draw, for the energy of a training run"},
              map_of<&Gpu::power, power_table>},
-    Key<Gpu>{{.name = "assumed", .help = "keys of this file whose values no source has"},
+    Key<Gpu>{{.name = "assumed", .help = "keys of this file whose values are assumed"},
              into<&Gpu::assumed, read_assumed>({ValueType::text, true})},
 };
 

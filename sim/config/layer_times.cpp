@@ -19,10 +19,14 @@ template <auto member>
 constexpr auto one = into<member, read_one>({ValueType::time});
 
 constexpr std::array part_table{
-    Key<PartTimes>{{.name = "forward", .help = "time of its F"}, one<&PartTimes::forward>},
-    Key<PartTimes>{{.name = "backward", .help = "of its B"}, one<&PartTimes::backward>},
-    Key<PartTimes>{{.name = "input_grad", .help = "of its I"}, one<&PartTimes::input_grad>},
-    Key<PartTimes>{{.name = "weight_grad", .help = "of its W"}, one<&PartTimes::weight_grad>},
+    Key<PartTimes>{{.name = "forward", .help = "time of the forward pass F"},
+                   one<&PartTimes::forward>},
+    Key<PartTimes>{{.name = "backward", .help = "time of the backward pass B"},
+                   one<&PartTimes::backward>},
+    Key<PartTimes>{{.name = "input_grad", .help = "time of I, the backward pass of the input"},
+                   one<&PartTimes::input_grad>},
+    Key<PartTimes>{{.name = "weight_grad", .help = "time of W, the backward pass of the weights"},
+                   one<&PartTimes::weight_grad>},
 };
 
 void check_backward(const Field& field, const PartTimes& times) {
@@ -52,22 +56,29 @@ constexpr Reader<LayerTimes> each{[](const Field& field, LayerTimes& times) {
                                   {ValueType::time, true}};
 
 constexpr std::array table{
-    Key<LayerTimes>{{.name = "forward", .help = "time of a layer's F: one, or one per layer"},
-                    each<&PartTimes::forward>},
-    Key<LayerTimes>{{.name = "backward", .help = "of its B, likewise; I and W as the model shares"},
+    Key<LayerTimes>{
+        {.name = "forward", .help = "time of a layer's F: a single time, or one per layer"},
+        each<&PartTimes::forward>},
+    Key<LayerTimes>{{.name = "backward",
+                     .help = "time of a layer's B: a single time, or one per layer; the model "
+                             "splits it into I and W"},
                     each<&PartTimes::backward>},
-    Key<LayerTimes>{{.name = "input_grad", .help = "or of its I, likewise"},
+    Key<LayerTimes>{{.name = "input_grad", .help = "time of a layer's I, instead of B"},
                     each<&PartTimes::input_grad>},
-    Key<LayerTimes>{{.name = "weight_grad", .help = "and of its W, likewise"},
+    Key<LayerTimes>{{.name = "weight_grad", .help = "time of a layer's W, instead of B"},
                     each<&PartTimes::weight_grad>},
     Key<LayerTimes>{
-        {.name = "experts", .help = "{forward, backward, ..} of a layer with experts, if unlike"},
+        {.name = "experts",
+         .help =
+             "times of a layer with experts, {forward, backward, ..}; default: as other layers"},
         part_times<&LayerTimes::experts>},
-    Key<LayerTimes>{{.name = "embedding", .help = "{forward, backward, ..} of the embedding"},
-                    part_times<&LayerTimes::embedding>},
-    Key<LayerTimes>{{.name = "head",
-                     .help = "{forward, backward, ..} of the output matrix, its norm, the loss"},
-                    part_times<&LayerTimes::head>},
+    Key<LayerTimes>{
+        {.name = "embedding", .help = "times of the embedding, {forward, backward, ..}"},
+        part_times<&LayerTimes::embedding>},
+    Key<LayerTimes>{
+        {.name = "head",
+         .help = "times of output matrix, final norm and loss, {forward, backward, ..}"},
+        part_times<&LayerTimes::head>},
 };
 
 bool has_backward_pass(const PartTimes& times) {

@@ -33,34 +33,44 @@ std::vector<std::uint32_t> read_documents(const Field& field) {
 }
 
 constexpr std::array table{
-    Key<Lengths>{{.name = "file", .help = "one length a line in tokens, or lines length,count"},
-                 into<&Lengths::file, read_file>({ValueType::path})},
-    Key<Lengths>{{.name = "documents", .help = "or a list of them, over and over"},
-                 into<&Lengths::documents, read_documents>({ValueType::count, true})},
-    Key<Lengths>{{.name = "mean", .help = "or drawn, lognormal with this mean", .unit = "tokens"},
-                 number<&Lengths::mean, "a mean length in tokens such as 1200">},
-    Key<Lengths>{{.name = "p95", .help = "and this 95th percentile", .unit = "tokens"},
-                 number<&Lengths::p95, "a length in tokens such as 4000">},
-    Key<Lengths>{{.name = "shortest",
-                  .help = "what is drawn has no fewer; with longest alone: uniform",
-                  .unit = "tokens",
-                  .default_value = "1"},
-                 count<&Lengths::shortest, "1">},
+    Key<Lengths>{
+        {.name = "file",
+         .help = "file of document lengths in tokens, one per line, or lines length,count"},
+        into<&Lengths::file, read_file>({ValueType::path})},
+    Key<Lengths>{
+        {.name = "documents", .help = "list of document lengths in tokens, repeated as needed"},
+        into<&Lengths::documents, read_documents>({ValueType::count, true})},
+    Key<Lengths>{
+        {.name = "mean", .help = "mean of a lognormal distribution of lengths", .unit = "tokens"},
+        number<&Lengths::mean, "a mean length in tokens such as 1200">},
+    Key<Lengths>{
+        {.name = "p95", .help = "95th percentile of the lognormal distribution", .unit = "tokens"},
+        number<&Lengths::p95, "a length in tokens such as 4000">},
+    Key<Lengths>{
+        {.name = "shortest",
+         .help = "minimum of drawn lengths; without mean and p95 the distribution is uniform",
+         .unit = "tokens",
+         .default_value = "1"},
+        count<&Lengths::shortest, "1">},
     Key<Lengths>{{.name = "longest",
-                  .help = "and no more",
+                  .help = "maximum of drawn lengths",
                   .unit = "tokens",
                   .default_value = "training.sequence"},
                  count<&Lengths::longest, "8192">},
     Key<Lengths>{{.name = "packed",
-                  .help = "documents fill each sample, and none attends to another; else one each",
+                  .help = "pack documents into samples, without attention between documents; else "
+                          "one document per sample",
                   .default_value = "true"},
                  flag<&Lengths::packed>},
-    Key<Lengths>{{.name = "balance",
-                  .help = "which document goes where: as they come, or so that work is even",
-                  .default_value = "none"},
-                 choice<&Lengths::balance, balance_names>},
+    Key<Lengths>{
+        {.name = "balance",
+         .help =
+             "assignment of documents to replicas (none keeps their order, length balances work)",
+         .default_value = "none"},
+        choice<&Lengths::balance, balance_names>},
     Key<Lengths>{{.name = "pad_to",
-                  .help = "unpacked: samples are as long as their microbatch's longest, or all are",
+                  .help = "padding of unpacked samples (to the longest of a microbatch, or to the "
+                          "sequence length)",
                   .default_value = "longest"},
                  choice<&Lengths::pad_to, pad_names>},
 };

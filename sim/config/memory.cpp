@@ -87,16 +87,15 @@ constexpr Reader<ActivationDraft> per_device_of{
 constexpr std::array activation_table{
     Key<ActivationDraft>{
         {.name = "per_microbatch",
-         .help = "bytes that one microbatch leaves on a device, all chunks together",
+         .help = "activation bytes of a microbatch on a device, all chunks together",
          .required = true},
         per_device_of<read_bytes, &ActivationDraft::whole>},
-    Key<ActivationDraft>{
-        {.name = "released_by_input_grad",
-         .help = "the part that I frees, in bytes or percent; half if neither part is given"},
-        per_device_of<read_releases, &ActivationDraft::input_grad>},
-    Key<ActivationDraft>{
-        {.name = "released_by_weight_grad", .help = "the part that W frees; the rest if left out"},
-        per_device_of<read_releases, &ActivationDraft::weight_grad>},
+    Key<ActivationDraft>{{.name = "released_by_input_grad",
+                          .help = "part that I frees, in bytes or percent; default: half"},
+                         per_device_of<read_releases, &ActivationDraft::input_grad>},
+    Key<ActivationDraft>{{.name = "released_by_weight_grad",
+                          .help = "part that W frees, in bytes or percent; default: the rest"},
+                         per_device_of<read_releases, &ActivationDraft::weight_grad>},
 };
 
 // What the named release takes of `whole`; it cannot be more.

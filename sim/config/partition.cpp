@@ -132,18 +132,18 @@ struct Ends {
 };
 constexpr std::array ends_table{
     Key<Ends>{{.name = "first",
-               .help = "layers of the first device (decoder_first_pipeline_num_layers); those "
-                       "between have the rest in equal parts"},
+               .help = "layers of the first device (decoder_first_pipeline_num_layers); devices in "
+                       "between share the rest equally"},
               count<&Ends::first, "3">},
     Key<Ends>{
         {.name = "last", .help = "layers of the last device (decoder_last_pipeline_num_layers)"},
         count<&Ends::last, "2">},
     Key<Ends>{{.name = "account_for_embedding",
-               .help = "the embedding counts as a layer of the first stage",
+               .help = "count the embedding as a layer of the first stage",
                .default_value = "false"},
               flag<&Ends::embedding>},
     Key<Ends>{{.name = "account_for_loss",
-               .help = "the loss counts as a layer of the last stage; with both: ends_less",
+               .help = "count the loss as a layer of the last stage; both together: ends_less",
                .default_value = "false"},
               flag<&Ends::loss>},
 };

@@ -28,12 +28,12 @@ std::vector<Located<std::string>> read_gpu_types(const Field& field) {
 constexpr std::array table{
     Key<Placement>{
         {.name = "domain",
-         .help = "GPUs to use of each NVLink domain; else the most that keep groups whole"},
+         .help = "GPUs to use in each NVLink domain; default: the most that keep groups whole"},
         count<&Placement::domain, "64">},
-    Key<Placement>{{.name = "gpu_types",
-                    .help = "of a cluster of several: those to use, in the order of ranks, and so "
-                            "of stages"},
-                   into<&Placement::gpu_types, read_gpu_types>({ValueType::text, true})},
+    Key<Placement>{
+        {.name = "gpu_types",
+         .help = "GPU types to use in a mixed cluster, in the order of ranks and so of stages"},
+        into<&Placement::gpu_types, read_gpu_types>({ValueType::text, true})},
 };
 
 }  // namespace

@@ -19,16 +19,15 @@ struct Written {
 constexpr std::array<std::string_view, 2> methods{"uniform", "block"};
 
 constexpr std::array table{
-    Key<Written>{{.name = "granularity",
-                  .help = "selective (modules), full (layers) or op",
-                  .default_value = "full"},
-                 {[](const Field& field, Written& written) {
-                    written.recompute.granularity =
-                        static_cast<Granularity>(read_choice(field, recompute_granularities));
-                  },
-                  {ValueType::choice, false, recompute_granularities, nullptr}}},
+    Key<Written>{
+        {.name = "granularity", .help = "granularity of recomputation", .default_value = "full"},
+        {[](const Field& field, Written& written) {
+           written.recompute.granularity =
+               static_cast<Granularity>(read_choice(field, recompute_granularities));
+         },
+         {ValueType::choice, false, recompute_granularities, nullptr}}},
     Key<Written>{{.name = "modules",
-                  .help = "of selective: what is made again",
+                  .help = "modules that selective recomputation computes again",
                   .default_value = "core_attn"},
                  {[](const Field& field, Written& written) {
                     written.recompute.modules.reset();
@@ -37,18 +36,19 @@ constexpr std::array table{
                   },
                   {ValueType::choice, true, recompute_modules, nullptr}}},
     Key<Written>{{.name = "method",
-                  .help = "of full: every layer, or a block of them at the start of each stage",
+                  .help = "layers that full recomputation covers (all of them, or a block at the "
+                          "start of each stage)",
                   .default_value = "uniform"},
                  {[](const Field& field, Written& written) {
                     written.uniform = read_choice(field, methods) == 0;
                   },
                   {ValueType::choice, false, methods, nullptr}}},
     Key<Written>{{.name = "num_layers",
-                  .help = "of a block; else so many layers keep one input together",
+                  .help = "layers of a block; with uniform: layers per stored input",
                   .unit = "layers"},
                  count<&Written::layers, "4">},
     Key<Written>{{.name = "every",
-                  .help = "one layer in so many, the others keep all",
+                  .help = "period of recomputed layers; other layers store all activations",
                   .unit = "layers",
                   .default_value = "1"},
                  {[](const Field& field, Written& written) {

@@ -25,7 +25,7 @@ std::string read_name(const Field& field, std::string_view what) {
 
 constexpr Key<ScheduleSpec> name_key{{.name = "name",
                                       .flag = "--schedule",
-                                      .help = "which schedule, such as interleaved-1f1b",
+                                      .help = "name of the schedule, such as interleaved-1f1b",
                                       .required = true},
                                      {[](const Field& field, ScheduleSpec& spec) {
                                        spec.name =
@@ -49,13 +49,15 @@ constexpr Key<ScheduleSpec> choice_key{
 
 constexpr Key<ScheduleSpec> memory_limit_key{
     {.name = "memory_limit",
-     .help = "of 'searched': bytes that a device may hold; else what it has"},
+     .help =
+         "memory limit per device for the schedule 'searched'; default: the memory of the device"},
     size<&ScheduleSpec::memory_limit, "a size of memory">};
 
 constexpr Key<ScheduleSpec> legacy_key{
     {.name = "legacy",
      .flag = "--legacy",
-     .help = "of a .csv of 2024: B is the input gradient, BW the full backward",
+     .help =
+         "read a .csv in the format of 2024: B is the input gradient, BW the full backward pass",
      .default_value = "false"},
     {[](const Field& field, ScheduleSpec& spec) { spec.legacy = read_flag(field); },
      {ValueType::flag}}};

@@ -33,19 +33,19 @@ constexpr auto index = into<member, called<noun, read_index>>({ValueType::count}
 constexpr std::array straggler_table{
     Key<Straggler>{{.name = "device", .help = "pipeline device, from 0", .required = true},
                    index<&Straggler::device, "a device">},
-    Key<Straggler>{{.name = "replica", .help = "data-parallel replica, from 0; else all of them"},
+    Key<Straggler>{{.name = "replica", .help = "data-parallel replica, from 0; default: all"},
                    index<&Straggler::replica, "a replica">},
     Key<Straggler>{
-        {.name = "factor", .help = "its passes take so many times as long", .required = true},
+        {.name = "factor", .help = "slowdown factor of the device's passes", .required = true},
         within<&Straggler::factor, "a slow-down", "a slow-down of at most 1e6, such as 1.2", 0,
                1'000'000>},
 };
 
 constexpr std::array link_table{
-    Key<SlowLink>{{.name = "link", .help = "its id in the platform file", .required = true},
+    Key<SlowLink>{{.name = "link", .help = "id of the link in the platform file", .required = true},
                   text<&SlowLink::link, "the id of a link">},
     Key<SlowLink>{{.name = "factor",
-                   .help = "the part of its bandwidth that is left; 0: it has failed",
+                   .help = "remaining fraction of the bandwidth; 0: failed",
                    .required = true},
                   part<&SlowLink::factor, "a part of the bandwidth">},
 };
@@ -100,16 +100,18 @@ std::vector<Variation::Bandwidth> read_bandwidth(const Field& field) {
 
 constexpr std::array table{
     Key<Variation>{{.name = "jitter",
-                    .help = "standard deviation of a pass's time over its mean, from 0 to 1",
+                    .help = "standard deviation of pass times relative to their mean, from 0 to 1",
                     .default_value = "0"},
                    part<&Variation::jitter, "a deviation">},
-    Key<Variation>{{.name = "distribution",
-                    .help = "of the times, the first and last cut at 0 and twice the mean",
-                    .default_value = "normal"},
-                   choice<&Variation::distribution, distributions>},
+    Key<Variation>{
+        {.name = "distribution",
+         .help =
+             "distribution of pass times; normal and uniform are clamped to [0, 2] times the mean",
+         .default_value = "normal"},
+        choice<&Variation::distribution, distributions>},
     Key<Variation>{{.name = "seed",
                     .flag = "--seed",
-                    .help = "of the random numbers: same seed, same result",
+                    .help = "seed of the random numbers; the same seed gives the same result",
                     .default_value = "1"},
                    index<&Variation::seed, "a seed">},
     Key<Variation>{
@@ -123,11 +125,11 @@ constexpr std::array table{
     Key<Variation>{
         {.name = "bandwidth",
          .help =
-             "of links, times this: of all, or by class as 'platform show' lists them, {nic: 2}",
+             "bandwidth factor of all links, or by class as 'platform show' lists them, {nic: 2}",
          .default_value = "1"},
         into<&Variation::bandwidth, read_bandwidth>({ValueType::map})},
     Key<Variation>{{.name = "latency",
-                    .help = "of all ways through the network, times this",
+                    .help = "latency factor of all routes of the network",
                     .default_value = "1"},
                    within<&Variation::latency, "a factor", "a factor of at most 1e6, such as 0.5",
                           0, 1'000'000>},
