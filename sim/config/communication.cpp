@@ -12,7 +12,7 @@
 namespace pipewright::config {
 namespace {
 
-constexpr std::array<std::string_view, 2> details{"fast", "full"};
+constexpr std::array<std::string_view, 2> detail_names{"fast", "full"};
 
 std::uint64_t read_bucket(const Field& field) {
   const std::uint64_t bytes = read_size(field, "the size of a bucket");
@@ -20,7 +20,7 @@ std::uint64_t read_bucket(const Field& field) {
   return bytes;
 }
 
-// None: copy engines, or switches, do the work.
+// 0 is allowed: copy engines or switches can move the data.
 std::uint32_t read_sms(const Field& field) {
   return read_text(field, "a whole number of SMs, such as 16") == "0" ? 0 : read_count(field, "16");
 }
@@ -44,7 +44,7 @@ std::uint32_t read_nccl(const Field& field) {
   throw wrong(field, allowed);
 }
 
-constexpr std::array table{
+constexpr std::array communication_table{
     Key<Communication>{{.name = "overlap_p2p",
                         .help = "overlap transfers of boundary tensors with passes",
                         .default_value = "true"},
@@ -111,7 +111,7 @@ constexpr std::array table{
                         .help = "simulation of collectives inside passes (fast times them once, "
                                 "full simulates each of them)",
                         .default_value = "fast"},
-                       choice<&Communication::detail, details>},
+                       choice<&Communication::detail, detail_names>},
     Key<Communication>{{.name = "multipath",
                         .flag = "--multipath",
                         .help = multipath_help,
@@ -126,9 +126,9 @@ std::string_view to_string(Algorithm algorithm) {
 }
 
 std::optional<Algorithm> parse_algorithm(std::string_view name) {
-  const auto found = std::ranges::find(algorithm_names, name);
-  if (found == algorithm_names.end()) return std::nullopt;
-  return static_cast<Algorithm>(found - algorithm_names.begin());
+  const auto it = std::ranges::find(algorithm_names, name);
+  if (it == algorithm_names.end()) return std::nullopt;
+  return static_cast<Algorithm>(it - algorithm_names.begin());
 }
 
 std::string algorithm_list() {
@@ -152,8 +152,8 @@ std::optional<Multipath> parse_multipath(std::string_view text) {
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
     if (fault != std::errc() || (!rest.empty() && rest.front() != ':')) return std::nullopt;
   }
-  constexpr std::uint32_t most_flows = 128;  // as NCCL_IB_QPS_PER_CONNECTION
-  if (!rest.empty() || multipath.flows < 1 || multipath.flows > most_flows) return std::nullopt;
+  constexpr std::uint32_t max_flows = 128;  // limit of NCCL_IB_QPS_PER_CONNECTION
+  if (!rest.empty() || multipath.flows < 1 || multipath.flows > max_flows) return std::nullopt;
   return multipath;
 }
 
@@ -165,24 +165,26 @@ std::optional<std::string_view> switches_of(Algorithm algorithm) {
 
 std::optional<std::uint32_t> parse_nccl(std::string_view text) {
   constexpr std::string_view major = "2.";
-  constexpr std::uint32_t most = 99;
+  constexpr std::uint32_t max_minor = 99;
   if (!text.starts_with(major)) return std::nullopt;
   const std::string_view rest = text.substr(major.size());
   const char* const last = rest.data() + rest.size();
   std::uint32_t minor = 0;
   const auto [end, fault] = std::from_chars(rest.data(), last, minor);
-  const bool is_whole = fault == std::errc() && (end == last || *end == '.');
-  return is_whole && minor <= most ? std::optional(minor) : std::nullopt;
+  const bool is_number = fault == std::errc() && (end == last || *end == '.');
+  return is_number && minor <= max_minor ? std::optional(minor) : std::nullopt;
 }
 
-std::uint64_t bucket_bytes(const Communication& communication, std::uint32_t copies) {
+std::uint64_t bucket_bytes(const Communication& communication, std::uint32_t replicas) {
   constexpr std::uint64_t million = 1'000'000;
-  return communication.bucket.value_or(std::max(40 * million, million * copies) *
+  return communication.bucket.value_or(std::max(40 * million, million * replicas) *
                                        communication.gradient_bytes);
 }
 
-Communication read_communication(const Field& field) { return read_map<table>(field); }
+Communication read_communication(const Field& field) {
+  return read_map<communication_table>(field);
+}
 
-std::vector<KeyRow> communication_keys() { return rows_of(table); }
+std::vector<KeyRow> communication_keys() { return rows_of(communication_table); }
 
 }  // namespace pipewright::config

@@ -11,7 +11,7 @@ DataType read_dispatched(const Field& field) {
   return read_choice(field, dispatched_names) == 0 ? DataType::bf16 : DataType::fp8_block;
 }
 
-constexpr std::array table{
+constexpr std::array expert_table{
     Key<ExpertTraining>{{.name = "dispatcher",
                          .flag = "--dispatcher",
                          .help = "token dispatcher of experts",
@@ -82,8 +82,8 @@ std::string routing_text(const ExpertTraining& experts) {
   return experts.imbalance > 1 ? fmt::format("imbalance {}", experts.imbalance) : "";
 }
 
-std::vector<KeyRow> expert_training_keys() { return rows_of(table); }
+std::vector<KeyRow> expert_training_keys() { return rows_of(expert_table); }
 
-ExpertTraining read_expert_training(const Field& field) { return read_map<table>(field); }
+ExpertTraining read_expert_training(const Field& field) { return read_map<expert_table>(field); }
 
 }  // namespace pipewright::config

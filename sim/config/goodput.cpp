@@ -15,30 +15,30 @@ namespace {
 using Failure = Goodput::Failure;
 using Kind = Goodput::Kind;
 
-// What was published, for 1000 node-days.
-struct Profile {
+// Published failure rates, per 1000 node-days.
+struct FailureProfile {
   std::string_view name;
   std::vector<Failure> failures;
 };
 
 // Llama 3 405B: 419 unexpected interruptions in 54 days of 2048 nodes (arXiv 2407.21783, table 5):
 // 148 of GPUs and 72 of their memory, 54 of software, 35 of switches and cables, 110 others. RSC-1
-// and RSC-2: Meta's research clusters (arXiv 2410.21680), as one kind.
-const std::vector<Profile>& profiles() {
-  static const std::vector<Profile> all = [] {
-    const auto of = [](Kind kind, double rate) { return Failure{.kind = kind, .rate = rate}; };
-    const auto llama = [&](Kind kind, double count) { return of(kind, count / (2.048 * 54)); };
-    return std::vector<Profile>{{"rsc-1", {of(Kind::node, 6.50)}},
-                                {"rsc-2", {of(Kind::node, 2.34)}},
-                                {"llama-3",
-                                 {llama(Kind::gpu, 148 + 72), llama(Kind::software, 54),
-                                  llama(Kind::network, 35), llama(Kind::node, 110)}}};
+// and RSC-2 are research clusters of Meta (arXiv 2410.21680), whose failures are of a single kind.
+const std::vector<FailureProfile>& profiles() {
+  static const std::vector<FailureProfile> list = [] {
+    const auto failure = [](Kind kind, double rate) { return Failure{.kind = kind, .rate = rate}; };
+    const auto llama = [&](Kind kind, double count) { return failure(kind, count / (2.048 * 54)); };
+    return std::vector<FailureProfile>{{"rsc-1", {failure(Kind::node, 6.50)}},
+                                       {"rsc-2", {failure(Kind::node, 2.34)}},
+                                       {"llama-3",
+                                        {llama(Kind::gpu, 148 + 72), llama(Kind::software, 54),
+                                         llama(Kind::network, 35), llama(Kind::node, 110)}}};
   }();
-  return all;
+  return list;
 }
 
 double read_rate(const Field& field) {
-  const std::string allowed = "a number of events in 1000 node-days, such as 6.5";
+  const std::string allowed = "a number of events per 1000 node-days, such as 6.5";
   const std::string& text = read_text(field, allowed);
   if (text == "0") return 0;
   return parse_positive_number(text, subject(field), "a rate");
@@ -49,13 +49,14 @@ double read_storage(const Field& field) {
   return parse_storage_rate(read_text(field, allowed), subject(field), "a rate of storage");
 }
 
-// A count that may be 0; `or_else` is what besides is allowed in its place.
-std::uint32_t read_nodes_or(const Field& field, std::string_view or_else) {
+// Reads a number of nodes, which may be 0; `alternative` is added to the values that are allowed.
+std::uint32_t read_nodes_or(const Field& field, std::string_view alternative) {
   if (field.value.kind == Value::Kind::text && field.value.text == "0") return 0;
   try {
     return read_count(field, "4");
   } catch (const Error&) {
-    throw wrong(field, fmt::format("a whole number from 0 to {}, such as 4{}", 1U << 31U, or_else));
+    throw wrong(field,
+                fmt::format("a whole number from 0 to {}, such as 4{}", 1U << 31U, alternative));
   }
 }
 
@@ -66,7 +67,7 @@ void read_spares(const Field& field, Goodput& goodput) {
   if (!goodput.rest_is_spare) goodput.spares = read_nodes_or(field, ", or rest");
 }
 
-// None is "auto".
+// Reads an interval; "auto" gives no value.
 std::optional<Located<double>> read_interval(const Field& field) {
   if (field.value.kind == Value::Kind::text && field.value.text == "auto") return std::nullopt;
   const double seconds = read_time(field, "an interval");
@@ -103,9 +104,9 @@ constexpr std::array failure_table{
 std::vector<Failure> read_failures(const Field& field) {
   const std::string allowed = "{kind: node, rate: 6.5}, a list of them, rsc-1, rsc-2 or llama-3";
   if (field.value.kind == Value::Kind::text) {
-    const auto found = std::ranges::find(profiles(), field.value.text, &Profile::name);
-    if (found == profiles().end()) throw wrong(field, allowed);
-    return found->failures;
+    const auto it = std::ranges::find(profiles(), field.value.text, &FailureProfile::name);
+    if (it == profiles().end()) throw wrong(field, allowed);
+    return it->failures;
   }
   std::vector<Failure> failures;
   const auto read = [&](const Field& item) {
@@ -135,8 +136,8 @@ constexpr std::array straggler_table{
     Key<Straggler>{{.name = "factor",
                     .help = "slowdown factor of iterations during an episode",
                     .required = true},
-                   within<&Straggler::factor, "a slow-down",
-                          "a slow-down from 1 to 1000, such as 1.2", 1, 1000>},
+                   within<&Straggler::factor, "a slowdown",
+                          "a slowdown from 1 to 1000, such as 1.2", 1, 1000>},
     Key<Straggler>{{.name = "lasts", .help = "mean duration of an episode", .default_value = "1 h"},
                    time<&Straggler::lasts, "a time">},
     Key<Straggler>{{.name = "replaced_after",
@@ -161,8 +162,8 @@ using Planned = Goodput::Planned;
 constexpr std::array planned_table{
     Key<Planned>{
         {.name = "a_week", .help = "planned stops per week, evenly spaced", .required = true},
-        within<&Planned::a_week, "a number of stops a week",
-               "a number of stops a week up to 1000, such as 6", 0, 1000>},
+        within<&Planned::a_week, "a number of stops per week",
+               "a number of stops per week up to 1000, such as 6", 0, 1000>},
     Key<Planned>{{.name = "lasts",
                   .help = "duration of a stop, without checkpoint and restart",
                   .default_value = "1 h"},
@@ -216,7 +217,7 @@ constexpr std::array checkpoint_table{
         storage_rate<&Checkpoint::traffic>},
 };
 
-constexpr std::array table{
+constexpr std::array goodput_table{
     Key<Goodput>{
         {.name = "duration", .help = "duration of the goodput run", .default_value = "30 d"},
         time<&Goodput::duration, "a duration">},
@@ -270,12 +271,12 @@ constexpr std::array table{
 
 }  // namespace
 
-Goodput read_goodput(const Field& field) { return read_map<table>(field); }
+Goodput read_goodput(const Field& field) { return read_map<goodput_table>(field); }
 
-std::vector<KeyRow> goodput_keys() { return rows_of(table); }
+std::vector<KeyRow> goodput_keys() { return rows_of(goodput_table); }
 
 std::vector<Goodput::Failure> published_failures(std::string_view name) {
-  return std::ranges::find(profiles(), name, &Profile::name)->failures;
+  return std::ranges::find(profiles(), name, &FailureProfile::name)->failures;
 }
 
 }  // namespace pipewright::config
