@@ -25,7 +25,7 @@ double read_flops(const Field& field) {
 }
 
 double read_bandwidth(const Field& field) {
-  constexpr std::string_view noun = "what a GPU's memory moves";
+  constexpr std::string_view noun = "a bandwidth of GPU memory";
   return parse_bandwidth(read_text(field, "a bandwidth such as 2039 GB/s"), subject(field), noun);
 }
 
@@ -43,10 +43,10 @@ std::uint64_t read_memory(const Field& field) {
 }
 
 template <auto member>
-constexpr auto efficiency = within<member, "a part of what the maker says",
-                                   "a part above 0 and at most 1, such as 0.85", 0, 1>;
+constexpr auto efficiency =
+    within<member, "a part of the peak", "a part above 0 and at most 1, such as 0.85", 0, 1>;
 
-// Above 1 where a run's kernels are faster than those that the efficiencies were fitted to.
+// A part above 1 is allowed: kernels of a run can be faster than those of the fitted efficiencies.
 template <auto member>
 constexpr auto clock_part =
     within<member, "a part such as 0.9", "a part above 0 and at most 2, such as 0.9", 0, 2>;
@@ -55,22 +55,22 @@ template <auto member>
 constexpr auto kernel_time =
     into<member, called<"an overhead", read_kernel_time>>({ValueType::time});
 
-// 0 or a number up to so many.
-template <Words noun, Words allowed, std::uint64_t most>
+// Reads 0 or a number up to `largest`.
+template <Words noun, Words allowed, std::uint64_t largest>
 double none_or_within(const Field& field) {
   const std::string& text = read_text(field, allowed.view());
   const bool is_zero = text.find_first_not_of("0.") == std::string::npos;
-  return is_zero ? 0 : number_within<noun, allowed, 0, most>(field);
+  return is_zero ? 0 : number_within<noun, allowed, 0, largest>(field);
 }
 
 constexpr auto read_cast =
     none_or_within<"a number of bytes", "a number of bytes, at most 100, such as 5", 100>;
 
 std::uint32_t read_processors(const Field& field) {
-  constexpr std::uint32_t most = 10'000;  // of a GPU: the largest have some 300
+  constexpr std::uint32_t limit = 10'000;  // the largest GPUs have about 300
   const std::uint32_t count = read_count(field, "108");
-  if (count > most)
-    throw wrong(field, fmt::format("a whole number from 1 to {}, such as 108", most));
+  if (count > limit)
+    throw wrong(field, fmt::format("a whole number from 1 to {}, such as 108", limit));
   return count;
 }
 
@@ -201,18 +201,19 @@ std::vector<std::string> read_assumed(const Field& field) {
   std::vector<std::string> keys;
   for (const Field& item : items(field, allowed)) {
     const std::string& key = read_text(item, allowed);
-    const auto known = [&](const KeyRow& row) { return row.name == key; };
-    if (std::ranges::none_of(gpu_keys(), known)) throw wrong(item, allowed);
+    const auto has_name = [&](const KeyRow& row) { return row.name == key; };
+    if (std::ranges::none_of(gpu_keys(), has_name)) throw wrong(item, allowed);
     keys.push_back(key);
   }
   return keys;
 }
 
-constexpr std::array table{
+constexpr std::array gpu_table{
     Key<Gpu>{{.name = "name", .help = "name of the GPU; default: name of the file"},
              text<&Gpu::name, "a name">},
-    Key<Gpu>{{.name = "source", .help = "source of the numbers"},
-             {[](const Field& f, Gpu&) { read_text(f, "where the numbers come from"); }}},
+    Key<Gpu>{{.name = "source", .help = "source of the numbers"}, {[](const Field& f, Gpu&) {
+               read_text(f, "a text that names the source of the numbers");
+             }}},
     Key<Gpu>{
         {.name = "flops", .help = "dense FLOP/s in bf16, such as 312 TFLOP/s", .required = true},
         into<&Gpu::flops, read_flops>({ValueType::rate})},
@@ -258,8 +259,8 @@ constexpr std::array table{
              into<&Gpu::assumed, read_assumed>({ValueType::text, true})},
 };
 
-// The products by data type, in the order of the enumeration.
-constexpr std::array<std::optional<Products> ProductTypes::*, data_types.size()> of_type{
+// Members of ProductTypes in the order of DataType.
+constexpr std::array<std::optional<Products> ProductTypes::*, data_types.size()> products_members{
     &ProductTypes::bf16,  &ProductTypes::fp16,  &ProductTypes::fp8, &ProductTypes::fp8_block,
     &ProductTypes::mxfp8, &ProductTypes::nvfp4, &ProductTypes::tf32};
 
@@ -269,9 +270,9 @@ void check_peak(const Field& map, const Gpu& gpu, DataType type, const Products&
   const std::string key = fmt::format("{}.{}", map.name, path);
   if (own.flops == 0)
     throw Error(origin, fmt::format("{} is missing: its dense FLOP/s, such as 1979 TFLOP/s", key));
-  // Narrower types are as fast at least; measured ones, in place of the maker's, nearly so.
-  constexpr double least = 0.5;
-  if (is_scaled(type) && own.flops < least * gpu.flops)
+  // Narrower types are at least as fast; measured peaks can be a little below.
+  constexpr double lowest = 0.5;
+  if (is_scaled(type) && own.flops < lowest * gpu.flops)
     throw Error(
         origin,
         fmt::format("{} is {:.4g} TFLOP/s, less than half of the {:.4g} TFLOP/s of bf16 (flops)",
@@ -279,8 +280,8 @@ void check_peak(const Field& map, const Gpu& gpu, DataType type, const Products&
         .allow("the dense peak of the narrower type, which is no less");
 }
 
-// Numbers alone change no GPU: which one is to be said with them, even where it is the cluster's.
-void check_is_whole(const Field& field) {
+// A map must name its GPU or be a complete one, even if the cluster has GPUs.
+void check_names_gpu(const Field& field) {
   const Value& value = field.value;
   if (value.kind != Value::Kind::map || value.entries.empty()) return;
   for (const std::string_view key : {"flops", "memory", "memory_bandwidth", "processors"})
@@ -293,23 +294,24 @@ void check_is_whole(const Field& field) {
                            field.name));
 }
 
-Gpu finished(const Field& map) {
-  Gpu gpu = read_map<table>(map);
+Gpu read_complete_gpu(const Field& map) {
+  Gpu gpu = read_map<gpu_table>(map);
   if (!gpu.products.bf16) gpu.products.bf16.emplace(Products{});
   if (!gpu.products.fp16) gpu.products.fp16 = gpu.products.bf16;
   for (const auto type : {DataType::bf16, DataType::fp16}) {
-    Products& own = *(gpu.products.*of_type[static_cast<std::size_t>(type)]);
+    Products& own = *(gpu.products.*products_members[static_cast<std::size_t>(type)]);
     if (own.flops == 0) own.flops = gpu.flops;
   }
   for (std::size_t type = 0; type < data_types.size(); ++type)
-    if (const auto& own = gpu.products.*of_type[type])
+    if (const auto& own = gpu.products.*products_members[type])
       check_peak(map, gpu, static_cast<DataType>(type), *own);
-  // Makers name some memories in GB that have as many GiB.
-  constexpr double most = 0x1p30 / 1e9;
-  if (static_cast<double>(gpu.free_memory.value_or(0)) > most * static_cast<double>(gpu.memory))
+  // Makers give some sizes in GB that are GiB.
+  constexpr double gib_per_gb = 0x1p30 / 1e9;
+  if (static_cast<double>(gpu.free_memory.value_or(0)) >
+      gib_per_gb * static_cast<double>(gpu.memory))
     throw Error(origin_of(map.value, "free_memory"),
-                fmt::format("{}.free_memory is more than its memory", map.name))
-        .allow("what CUDA reports free on an empty one, such as 79.1 GiB of 80 GiB");
+                fmt::format("{}.free_memory is more than {}.memory", map.name, map.name))
+        .allow("the free memory that CUDA reports on an empty GPU, such as 79.1 GiB of 80 GiB");
   return gpu;
 }
 
@@ -322,8 +324,8 @@ Value named_gpu_tree(const Field& field) {
 }
 
 Gpu read_gpu(const Field& field) {
-  check_is_whole(field);
-  Gpu gpu = finished({gpu_tree(field), field.name});
+  check_names_gpu(field);
+  Gpu gpu = read_complete_gpu({gpu_tree(field), field.name});
   if (gpu.name.empty() && field.value.kind == Value::Kind::text)
     gpu.name = std::filesystem::path(field.value.text).stem().string();
   return gpu;
@@ -333,22 +335,22 @@ Gpu find_gpu(const std::string& name_or_path) {
   const std::filesystem::path path = is_library_name(name_or_path, ".yaml")
                                          ? library_file("gpus", name_or_path, ".yaml")
                                          : std::filesystem::path(name_or_path);
-  Gpu gpu = finished({read_yaml_file(path.string(), gpu_document), "the GPU"});
+  Gpu gpu = read_complete_gpu({read_yaml_file(path.string(), gpu_document), "the GPU"});
   if (gpu.name.empty()) gpu.name = path.stem().string();
   return gpu;
 }
 
 Gpu with_processors(Gpu gpu, std::uint32_t processors) {
-  const double part = static_cast<double>(processors) / gpu.processors;
-  gpu.flops *= part;
-  for (const auto type : of_type)
-    if (auto& products = gpu.products.*type) products->flops *= part;
+  const double fraction = static_cast<double>(processors) / gpu.processors;
+  gpu.flops *= fraction;
+  for (const auto type : products_members)
+    if (auto& products = gpu.products.*type) products->flops *= fraction;
   gpu.processors = processors;
   return gpu;
 }
 
 Gpu with_products_clock(Gpu gpu, double clock) {
-  for (const auto type : of_type)
+  for (const auto type : products_members)
     if (auto& products = gpu.products.*type; products && products->clock)
       *products->clock *= clock / gpu.clock.products;
   gpu.clock.products = clock;
@@ -357,26 +359,26 @@ Gpu with_products_clock(Gpu gpu, double clock) {
 
 Gpu at_full_clock(Gpu gpu) {
   gpu.clock = {};
-  for (const auto type : of_type)
+  for (const auto type : products_members)
     if (auto& products = gpu.products.*type) products->clock.reset();
   return gpu;
 }
 
 bool has_type(const Gpu& gpu, DataType type) {
-  return (gpu.products.*of_type[static_cast<std::size_t>(type)]).has_value();
+  return (gpu.products.*products_members[static_cast<std::size_t>(type)]).has_value();
 }
 
 const Products& products_of(const Gpu& gpu, DataType type) {
-  const auto place = static_cast<std::size_t>(type);
-  if (const auto& own = gpu.products.*of_type[place]) return *own;
-  std::vector<std::string_view> known;
-  for (std::size_t other = 0; other < data_types.size(); ++other)
-    if (gpu.products.*of_type[other]) known.push_back(data_types[other]);
-  throw Error(fmt::format("the GPU {} multiplies no {}", in_quotes(gpu.name), data_types[place]))
-      .allow(fmt::format("{} (what else it multiplies is written under products in its file)",
-                         fmt::join(known, ", ")));
+  const auto index = static_cast<std::size_t>(type);
+  if (const auto& own = gpu.products.*products_members[index]) return *own;
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < data_types.size(); ++i)
+    if (gpu.products.*products_members[i]) names.push_back(data_types[i]);
+  throw Error(fmt::format("the GPU {} has no {} products", in_quotes(gpu.name), data_types[index]))
+      .allow(fmt::format("{} (other types belong under products in the GPU's file)",
+                         fmt::join(names, ", ")));
 }
 
-std::vector<KeyRow> gpu_keys() { return rows_of(table); }
+std::vector<KeyRow> gpu_keys() { return rows_of(gpu_table); }
 
 }  // namespace pipewright::config

@@ -12,21 +12,21 @@ namespace {
 
 constexpr std::string_view pass_time = "a pass time";
 
-// One time, as a list of one.
-std::vector<double> read_one(const Field& field) { return {read_time(field, pass_time)}; }
+// Reads a time as a list with one item.
+std::vector<double> read_single_time(const Field& field) { return {read_time(field, pass_time)}; }
 
 template <auto member>
-constexpr auto one = into<member, read_one>({ValueType::time});
+constexpr auto single_time = into<member, read_single_time>({ValueType::time});
 
 constexpr std::array part_table{
     Key<PartTimes>{{.name = "forward", .help = "time of the forward pass F"},
-                   one<&PartTimes::forward>},
+                   single_time<&PartTimes::forward>},
     Key<PartTimes>{{.name = "backward", .help = "time of the backward pass B"},
-                   one<&PartTimes::backward>},
+                   single_time<&PartTimes::backward>},
     Key<PartTimes>{{.name = "input_grad", .help = "time of I, the backward pass of the input"},
-                   one<&PartTimes::input_grad>},
+                   single_time<&PartTimes::input_grad>},
     Key<PartTimes>{{.name = "weight_grad", .help = "time of W, the backward pass of the weights"},
-                   one<&PartTimes::weight_grad>},
+                   single_time<&PartTimes::weight_grad>},
 };
 
 void check_backward(const Field& field, const PartTimes& times) {
@@ -48,25 +48,25 @@ std::vector<KeyRow> part_keys() { return rows_of(part_table); }
 template <auto member>
 constexpr auto part_times = section<member, read_part_times, part_keys>;
 
-// Of all layers.
+// Reads times of all layers.
 template <std::vector<double> PartTimes::*member>
-constexpr Reader<LayerTimes> each{[](const Field& field, LayerTimes& times) {
-                                    times.layers.*member = read_times(field, pass_time);
-                                  },
-                                  {ValueType::time, true}};
+constexpr Reader<LayerTimes> layer_times{[](const Field& field, LayerTimes& times) {
+                                           times.layers.*member = read_times(field, pass_time);
+                                         },
+                                         {ValueType::time, true}};
 
-constexpr std::array table{
+constexpr std::array layer_times_table{
     Key<LayerTimes>{
         {.name = "forward", .help = "time of a layer's F: a single time, or one per layer"},
-        each<&PartTimes::forward>},
+        layer_times<&PartTimes::forward>},
     Key<LayerTimes>{{.name = "backward",
                      .help = "time of a layer's B: a single time, or one per layer; the model "
                              "splits it into I and W"},
-                    each<&PartTimes::backward>},
+                    layer_times<&PartTimes::backward>},
     Key<LayerTimes>{{.name = "input_grad", .help = "time of a layer's I, instead of B"},
-                    each<&PartTimes::input_grad>},
+                    layer_times<&PartTimes::input_grad>},
     Key<LayerTimes>{{.name = "weight_grad", .help = "time of a layer's W, instead of B"},
-                    each<&PartTimes::weight_grad>},
+                    layer_times<&PartTimes::weight_grad>},
     Key<LayerTimes>{
         {.name = "experts",
          .help =
@@ -98,7 +98,7 @@ bool LayerTimes::has_backward() const {
 }
 
 LayerTimes read_layer_times(const Field& field) {
-  LayerTimes times = read_map<table>(field);
+  LayerTimes times = read_map<layer_times_table>(field);
   check_backward(field, times.layers);
   return times;
 }
@@ -111,11 +111,11 @@ void check_layer_times(const LayerTimes& times, const Field& field, const Model&
                 fmt::format("layer_times.experts are times of layers with experts, and {} has none",
                             model_name))
         .suggest("leave them out");
-  const auto check = [&](std::string_view name, const std::vector<double>& layer_times) {
-    if (layer_times.size() < 2) return;
+  const auto check = [&](std::string_view name, const std::vector<double>& list) {
+    if (list.size() < 2) return;
     const Origin& origin = origin_of(field.value, name);
-    if (layer_times.size() != model.layers)
-      throw Error(origin, fmt::format("layer_times.{} has {} values", name, layer_times.size()))
+    if (list.size() != model.layers)
+      throw Error(origin, fmt::format("layer_times.{} has {} values", name, list.size()))
           .allow(fmt::format("1, or one per layer of {} ({})", model_name, model.layers));
     if (experts != nullptr)
       throw Error(origin, fmt::format("layer_times.{} has a time for every layer, and "
@@ -129,6 +129,6 @@ void check_layer_times(const LayerTimes& times, const Field& field, const Model&
   check("weight_grad", times.layers.weight_grad);
 }
 
-std::vector<KeyRow> layer_times_keys() { return rows_of(table); }
+std::vector<KeyRow> layer_times_keys() { return rows_of(layer_times_table); }
 
 }  // namespace pipewright::config

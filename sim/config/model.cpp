@@ -199,7 +199,7 @@ constexpr std::array linear_table{
         extent<&LinearAttention::conv>},
 };
 
-constexpr std::array table{
+constexpr std::array model_table{
     Key<Model>{{.name = "name", .help = "name of the model; default: name of the file"},
                text<&Model::name, "a name">},
     Key<Model>{{.name = "source", .help = "source of the numbers"},
@@ -320,7 +320,7 @@ Model read_model(const Field& field) {
   const Field whole{map, field.name};
   Model model;
   model.origin = field.value.origin;
-  read_keys<Model>(whole, table, model);
+  read_keys<Model>(whole, model_table, model);
   complete(model, whole);
   // A published count is of the shape that its file gives, not of one with another number of
   // layers that an option asks for.
@@ -329,6 +329,6 @@ Model read_model(const Field& field) {
   return model;
 }
 
-std::vector<KeyRow> model_keys() { return rows_of(table); }
+std::vector<KeyRow> model_keys() { return rows_of(model_table); }
 
 }  // namespace pipewright::config

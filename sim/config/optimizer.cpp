@@ -3,7 +3,7 @@
 namespace pipewright::config {
 namespace {
 
-constexpr std::array table{
+constexpr std::array optimizer_table{
     Key<Optimizer>{{.name = "exp_avg",
                     .alias = "exp_avg_dtype",
                     .help = "data type of the first moment",
@@ -51,8 +51,8 @@ double gradient_bytes(const Optimizer& optimizer) {
   return optimizer.main_grads == Optimizer::MainGrads::fp32 ? 4 : 2;
 }
 
-Optimizer read_optimizer(const Field& field) { return read_map<table>(field); }
+Optimizer read_optimizer(const Field& field) { return read_map<optimizer_table>(field); }
 
-std::vector<KeyRow> optimizer_keys() { return rows_of(table); }
+std::vector<KeyRow> optimizer_keys() { return rows_of(optimizer_table); }
 
 }  // namespace pipewright::config

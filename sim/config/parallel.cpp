@@ -135,7 +135,7 @@ void settle_shards(bool dp_given, bool zero_given, Parallel& parallel) {
 }
 
 // `order` stands after the sizes, by which it is judged.
-constexpr std::array table{
+constexpr std::array parallel_table{
     Key<Parallel>{{.name = "tp",
                    .alias = "tensor",
                    .flag = "--tp",
@@ -233,7 +233,7 @@ constexpr std::array table{
 }  // namespace
 
 Parallel read_parallel(const Field& field) {
-  auto parallel = read_map<table>(field);
+  auto parallel = read_map<parallel_table>(field);
   const auto gives = [&](std::string_view name, std::string_view alias) {
     return std::ranges::any_of(field.value.entries, [&](const Entry& entry) {
       return entry.key == name || (!alias.empty() && entry.key == alias);
@@ -287,6 +287,6 @@ double Parallel::gpus() const {
   return tensor * cp.value * dp.value;
 }
 
-std::vector<KeyRow> parallel_keys() { return rows_of(table); }
+std::vector<KeyRow> parallel_keys() { return rows_of(parallel_table); }
 
 }  // namespace pipewright::config

@@ -25,7 +25,7 @@ std::vector<Located<std::string>> read_gpu_types(const Field& field) {
   return types;
 }
 
-constexpr std::array table{
+constexpr std::array placement_table{
     Key<Placement>{
         {.name = "domain",
          .help = "GPUs to use in each NVLink domain; default: the most that keep groups whole"},
@@ -39,7 +39,7 @@ constexpr std::array table{
 }  // namespace
 
 Placement read_placement(const Field& field) {
-  if (field.value.kind == Value::Kind::map) return read_map<table>(field);
+  if (field.value.kind == Value::Kind::map) return read_map<placement_table>(field);
   constexpr std::string_view allowed =
       "a list of host names, one per GPU, or a map of domain, GPUs to use of each NVLink domain, "
       "and gpu_types, the types to use in their order";
@@ -49,6 +49,6 @@ Placement read_placement(const Field& field) {
   return placement;
 }
 
-std::vector<KeyRow> placement_keys() { return rows_of(table); }
+std::vector<KeyRow> placement_keys() { return rows_of(placement_table); }
 
 }  // namespace pipewright::config

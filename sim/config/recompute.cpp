@@ -18,7 +18,7 @@ struct Written {
 
 constexpr std::array<std::string_view, 2> methods{"uniform", "block"};
 
-constexpr std::array table{
+constexpr std::array recompute_table{
     Key<Written>{
         {.name = "granularity", .help = "granularity of recomputation", .default_value = "full"},
         {[](const Field& field, Written& written) {
@@ -58,7 +58,7 @@ constexpr std::array table{
 };
 
 Recompute read_written(const Field& field) {
-  Written written = read_map<table>(field);
+  Written written = read_map<recompute_table>(field);
   Recompute& recompute = written.recompute;
   const bool given = find(field.value, "granularity") != nullptr;
   if (!given) {
@@ -96,7 +96,7 @@ Recompute read_recompute(const Field& field) {
   return recompute;
 }
 
-std::vector<KeyRow> recompute_keys() { return rows_of(table); }
+std::vector<KeyRow> recompute_keys() { return rows_of(recompute_table); }
 
 std::string to_string(const Recompute& recompute) {
   std::string text(recompute_granularities[static_cast<std::size_t>(recompute.granularity)]);

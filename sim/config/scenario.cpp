@@ -42,7 +42,7 @@ constexpr auto pass_times = times<member, "a pass time">;
 using ScenarioKey = Key<Scenario>;
 
 // The order is that of the canonical text. `devices` stands before the keys that need it.
-constexpr std::array table{
+constexpr std::array scenario_table{
     ScenarioKey{{.name = "cluster",
                  .flag = "--cluster",
                  .help = "cluster: a name in platforms/clusters or a SimGrid platform file (XML); "
@@ -203,7 +203,7 @@ constexpr std::array table{
 };
 
 const KeyInfo* find_key(std::string_view name) {
-  for (const ScenarioKey& key : table)
+  for (const ScenarioKey& key : scenario_table)
     if (key.info.name == name || (!key.info.alias.empty() && key.info.alias == name))
       return &key.info;
   return nullptr;
@@ -299,7 +299,7 @@ void spell_out(Value& whole, std::string_view key) {
 Value canonical(const Value& root, const Scenario& scenario) {
   Value tree;
   tree.origin = root.origin;
-  for (const ScenarioKey& key : table) {
+  for (const ScenarioKey& key : scenario_table) {
     if (key.info.name == "output" || key.info.name == "trace") continue;
     for (const Entry& entry : root.entries)
       if (find_key(entry.key) == &key.info)
@@ -359,7 +359,7 @@ Scenario read_scenario(const Value& given) {
         .suggest("a scenario has one value for each key and no such section");
   Scenario scenario;
   const Value root = with_devices(given);
-  read_keys<Scenario>({root, ""}, table, scenario);
+  read_keys<Scenario>({root, ""}, scenario_table, scenario);
   scenario.parallel.pp = scenario.devices;
   if (scenario.schedules.empty()) scenario.schedules.push_back({.name = "1f1b"});
   check_scenario(scenario, root);
@@ -373,6 +373,6 @@ std::string_view to_string(Engine engine) {
   return engine_names.at(static_cast<std::size_t>(engine));
 }
 
-std::vector<KeyRow> scenario_keys() { return rows_of(table); }
+std::vector<KeyRow> scenario_keys() { return rows_of(scenario_table); }
 
 }  // namespace pipewright::config

@@ -66,7 +66,7 @@ template <std::size_t... i>
 constexpr auto keys_of(std::index_sequence<i...>) {
   return std::array{name_key, choice_key<i>..., memory_limit_key, legacy_key};
 }
-constexpr auto table = keys_of(std::make_index_sequence<schedules::choices.size()>());
+constexpr auto schedule_table = keys_of(std::make_index_sequence<schedules::choices.size()>());
 
 std::size_t index_of(schedules::Choice choice) {
   const auto info = std::ranges::find(schedules::choices, choice, &schedules::ChoiceInfo::choice);
@@ -106,7 +106,7 @@ std::vector<ScheduleSpec> read_schedules(const Field& field) {
   for (const Field& item : items(field, allowed)) {
     ScheduleSpec spec;
     if (item.value.kind == Value::Kind::map) {
-      read_keys<ScheduleSpec>(item, table, spec);
+      read_keys<ScheduleSpec>(item, schedule_table, spec);
     } else {
       spec.name = read_name(item, allowed);
       spec.origin = item.value.origin;
@@ -126,6 +126,6 @@ void resolve_schedules(Value& schedules, const std::vector<ScheduleSpec>& specs)
   }
 }
 
-std::vector<KeyRow> schedule_keys() { return rows_of(table); }
+std::vector<KeyRow> schedule_keys() { return rows_of(schedule_table); }
 
 }  // namespace pipewright::config

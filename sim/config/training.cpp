@@ -72,7 +72,7 @@ constexpr std::array offload_table{
                  into<&Offload::bandwidth, read_host_bandwidth>({ValueType::rate})},
 };
 
-constexpr std::array table{
+constexpr std::array training_table{
     Key<Training>{{.name = "microbatch_size",
                    .alias = "micro_batch_size",
                    .flag = "--microbatch-size",
@@ -163,7 +163,7 @@ constexpr std::array table{
 }  // namespace
 
 Training read_training(const Field& field) {
-  Training training = read_map<table>(field);
+  Training training = read_map<training_table>(field);
   const Value* const optimizer = find(field.value, "optimizer");
   if (training.optimizer.main_params == Optimizer::MainParams::remainders &&
       training.fp8_param_gather)
@@ -191,6 +191,6 @@ double optimizer_bytes(const Training& training) {
   return training.bytes.optimizer.value_or(state_bytes(training.optimizer));
 }
 
-std::vector<KeyRow> training_keys() { return rows_of(table); }
+std::vector<KeyRow> training_keys() { return rows_of(training_table); }
 
 }  // namespace pipewright::config

@@ -51,13 +51,13 @@ constexpr std::array link_table{
 };
 
 template <class Item, std::size_t N>
-std::vector<Item> read_list(const Field& field, const std::array<Key<Item>, N>& table,
+std::vector<Item> read_list(const Field& field, const std::array<Key<Item>, N>& variation_table,
                             std::string_view allowed) {
   std::vector<Item> list;
   const auto read = [&](const Field& item) {
     list.push_back({});
     list.back().origin = item.value.origin;
-    read_keys<Item>(item, table, list.back());
+    read_keys<Item>(item, variation_table, list.back());
   };
   if (field.value.kind == Value::Kind::map)
     read(field);
@@ -98,7 +98,7 @@ std::vector<Variation::Bandwidth> read_bandwidth(const Field& field) {
   return list;
 }
 
-constexpr std::array table{
+constexpr std::array variation_table{
     Key<Variation>{{.name = "jitter",
                     .help = "standard deviation of pass times relative to their mean, from 0 to 1",
                     .default_value = "0"},
@@ -137,8 +137,8 @@ constexpr std::array table{
 
 }  // namespace
 
-Variation read_variation(const Field& field) { return read_map<table>(field); }
+Variation read_variation(const Field& field) { return read_map<variation_table>(field); }
 
-std::vector<KeyRow> variation_keys() { return rows_of(table); }
+std::vector<KeyRow> variation_keys() { return rows_of(variation_table); }
 
 }  // namespace pipewright::config

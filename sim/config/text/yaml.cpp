@@ -216,7 +216,7 @@ class Builder final : public YAML::EventHandler {
 
 // What would be right, for the faults that yaml-cpp reports most.
 std::string advice(std::string_view fault, const Document& what) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> table{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> advice_table{{
       {"illegal map value", "write key: value, one a line, with texts that hold ': ' in quotes"},
       {"end of sequence flow not found", "close the list with ] and part its values by commas"},
       {"end of map flow not found", "close the map with } and part its keys by commas"},
@@ -224,7 +224,7 @@ std::string advice(std::string_view fault, const Document& what) {
       {"illegal tab when looking for indentation", "indent with spaces"},
       {"illegal EOF in scalar", "close the quotes"},
   }};
-  for (const auto& [message, right] : table)
+  for (const auto& [message, right] : advice_table)
     if (fault == message) return std::string(right);
   return fmt::format("{} is YAML or JSON, with lines such as {}", what.noun, what.example);
 }

@@ -92,11 +92,11 @@ void take_memory(const config::Scenario& scenario, const Schedule& schedule, Sta
   const auto given = device_states(state, schedule.routes, schedule.devices);
   for (std::uint32_t device = 0; device < schedule.devices; ++device) {
     DeviceState& held = costs.state[device];
-    if (state.weights.given()) held.weights = given[device].weights;
-    if (state.gradients.given()) held.gradients = given[device].gradients;
-    if (state.optimizer.given()) held.optimizer = given[device].optimizer;
+    if (state.weights.has_values()) held.weights = given[device].weights;
+    if (state.gradients.has_values()) held.gradients = given[device].gradients;
+    if (state.optimizer.has_values()) held.optimizer = given[device].optimizer;
   }
-  if (!scenario.activation.per_microbatch.given()) return;
+  if (!scenario.activation.per_microbatch.has_values()) return;
   const auto stages =
       stage_activations(scenario.activation, schedule.routes, schedule.devices, schedule.slices);
   for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)
