@@ -18,14 +18,14 @@ constexpr std::array<std::string_view, 4> bias_names{"false", "true", "qkv", "at
 constexpr std::array<std::string_view, 2> mlp_names{"gelu", "swiglu"};
 constexpr std::array<std::string_view, 2> position_names{"rotary", "learned"};
 
-// A whole number, 0 allowed.
+// Reads a whole number, which may be 0.
 std::uint32_t read_number(const Field& field, std::string_view example) {
   return field.value.kind == Value::Kind::text && field.value.text == "0"
              ? 0
              : read_count(field, example);
 }
 
-// "8.03B" or 8.03e9 parameters.
+// Reads a number of parameters: "8.03B" or 8.03e9.
 double read_parameters(const Field& field) {
   constexpr std::string_view allowed = "a number of parameters, such as 8.03B";
   const std::string& text = read_text(field, allowed);
@@ -39,27 +39,27 @@ double read_parameters(const Field& field) {
   return value * scale;
 }
 
-// "M*-(GE)": symbols in brackets are one layer.
+// Reads a pattern such as "M*-(GE)". Symbols in brackets are a single layer.
 std::vector<std::string> read_pattern(const Field& field) {
   const Error refusal = wrong(
       field,
-      "a symbol a layer of M, G, *, S, +, - and E, such as MEME*E (in quotes where it starts with "
-      "* or -), or two in brackets, such as (GE)(*E): one of M, G, *, S, + and then - or E");
-  const auto is_one = [](char symbol, std::string_view of) {
-    return of.find(symbol) != std::string_view::npos;
+      "one symbol per layer, M, G, *, S, +, - or E, such as MEME*E (in quotes if it starts with * "
+      "or -), or two in brackets, such as (GE)(*E): M, G, *, S or +, followed by - or E");
+  const auto is_among = [](char symbol, std::string_view set) {
+    return set.find(symbol) != std::string_view::npos;
   };
   namespace symbols = layer_symbols;
   const std::string& text = read_text(field, "a pattern");
   std::vector<std::string> layers;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '(') {
-      if (!is_one(text[i], symbols::mixers) && !is_one(text[i], symbols::feed_forwards))
+      if (!is_among(text[i], symbols::mixers) && !is_among(text[i], symbols::feed_forwards))
         throw refusal;
       layers.emplace_back(1, text[i]);
       continue;
     }
-    if (i + 3 >= text.size() || !is_one(text[i + 1], symbols::mixers) ||
-        !is_one(text[i + 2], symbols::feed_forwards) || text[i + 3] != ')')
+    if (i + 3 >= text.size() || !is_among(text[i + 1], symbols::mixers) ||
+        !is_among(text[i + 2], symbols::feed_forwards) || text[i + 3] != ')')
       throw refusal;
     layers.push_back(text.substr(i + 1, 2));
     i += 3;
@@ -86,27 +86,26 @@ using Experts = Model::Experts;
 using Mamba = Model::Mamba;
 using LinearAttention = Model::LinearAttention;
 
-// What no model comes near to. Far above it numbers of bytes and FLOP, and the time to count them,
-// mean nothing any more.
-constexpr std::uint32_t most_wide = 1U << 20U;  // sizes of vectors, heads, experts
-constexpr std::uint32_t most_ffn = 1U << 24U;
-constexpr std::uint32_t most_tokens = 1U << 28U;  // of a sample, and of a vocabulary
+// Limits far above any real model. They keep bytes, FLOP and the time to count them within range.
+constexpr std::uint32_t max_width = 1U << 20U;  // vectors, heads, experts
+constexpr std::uint32_t max_ffn = 1U << 24U;
+constexpr std::uint32_t max_model_tokens = 1U << 28U;  // of a sample, and of a vocabulary
 
-std::uint32_t at_most(std::uint32_t most, std::uint32_t value, const Field& field) {
-  if (value > most)
-    throw wrong(field, fmt::format("a whole number of at most {}, far above any model's", most));
+std::uint32_t check_extent(std::uint32_t limit, std::uint32_t value, const Field& field) {
+  if (value > limit)
+    throw wrong(field, fmt::format("a whole number of at most {}, far above any model's", limit));
   return value;
 }
-template <std::uint32_t most>
+template <std::uint32_t limit>
 std::uint32_t read_extent(const Field& field) {
-  return at_most(most, read_count(field, "128"), field);
+  return check_extent(limit, read_count(field, "128"), field);
 }
 std::uint32_t read_extent_or_none(const Field& field) {
-  return at_most(most_wide, read_number(field, "1"), field);
+  return check_extent(max_width, read_number(field, "1"), field);
 }
 
-template <auto member, std::uint32_t most = most_wide>
-constexpr auto extent = into<member, read_extent<most>>({ValueType::count});
+template <auto member, std::uint32_t limit = max_width>
+constexpr auto extent = into<member, read_extent<limit>>({ValueType::count});
 template <auto member>
 constexpr auto extent_or_none = into<member, read_extent_or_none>({ValueType::count});
 
@@ -135,14 +134,14 @@ constexpr std::array experts_table{
     Key<Experts>{{.name = "top_k", .help = "experts per token", .default_value = "1"},
                  extent<&Experts::top_k>},
     Key<Experts>{{.name = "ffn", .help = "hidden size of an expert", .required = true},
-                 extent<&Experts::ffn, most_ffn>},
+                 extent<&Experts::ffn, max_ffn>},
     Key<Experts>{{.name = "shared",
                   .help = "shared experts, which every token visits",
                   .default_value = "0"},
                  extent_or_none<&Experts::shared>},
     Key<Experts>{
         {.name = "shared_ffn", .help = "hidden size of a shared expert", .default_value = "ffn"},
-        extent<&Experts::shared_ffn, most_ffn>},
+        extent<&Experts::shared_ffn, max_ffn>},
     Key<Experts>{{.name = "latent",
                   .alias = "moe_latent_size",
                   .help = "input and output size of latent experts",
@@ -202,15 +201,16 @@ constexpr std::array linear_table{
 constexpr std::array model_table{
     Key<Model>{{.name = "name", .help = "name of the model; default: name of the file"},
                text<&Model::name, "a name">},
-    Key<Model>{{.name = "source", .help = "source of the numbers"},
-               {[](const Field& f, Model&) { read_text(f, "where the numbers come from"); }}},
+    Key<Model>{{.name = "source", .help = "source of the numbers"}, {[](const Field& f, Model&) {
+                 read_text(f, "a text that names the source of the numbers");
+               }}},
     Key<Model>{{.name = "parameters",
                 .help = "published number of parameters, such as 8.03B; a check of the other keys"},
                into<&Model::published, read_parameters>({ValueType::number})},
     Key<Model>{{.name = "layers",
                 .help = "number of layers; with a pattern: its first layers",
                 .default_value = "as many as pattern has"},
-               extent<&Model::layers, most_layers>},
+               extent<&Model::layers, max_layers>},
     Key<Model>{{.name = "pattern",
                 .alias = "hybrid_layer_pattern",
                 .help = "layer types of a hybrid, one symbol per layer: M Mamba-2, G gated delta "
@@ -233,7 +233,7 @@ constexpr std::array model_table{
     Key<Model>{{.name = "ffn",
                 .help = "hidden size of the MLP",
                 .default_value = "4 hidden; required with swiglu"},
-               extent<&Model::ffn, most_ffn>},
+               extent<&Model::ffn, max_ffn>},
     Key<Model>{{.name = "mlp",
                 .help = "type of the MLP, with two matrices or three",
                 .default_value = "gelu"},
@@ -266,7 +266,7 @@ constexpr std::array model_table{
                 .alias = "vocab",
                 .help = "tokens of the vocabulary",
                 .required = true},
-               extent<&Model::vocabulary, most_tokens>},
+               extent<&Model::vocabulary, max_model_tokens>},
     Key<Model>{{.name = "tied_embeddings",
                 .help = "a single matrix for input and output embedding",
                 .default_value = "false"},
@@ -274,18 +274,17 @@ constexpr std::array model_table{
     Key<Model>{{.name = "positions", .help = "position encoding", .default_value = "rotary"},
                choice<&Model::learned_positions, position_names>},
     Key<Model>{{.name = "sequence", .help = "tokens of a sample", .required = true},
-               extent<&Model::sequence, most_tokens>},
+               extent<&Model::sequence, max_model_tokens>},
     Key<Model>{{.name = "sliding_window",
                 .help = "keys that a query attends to, including its own; default: all",
                 .unit = "tokens"},
-               extent<&Model::sliding_window, most_tokens>},
+               extent<&Model::sliding_window, max_model_tokens>},
     Key<Model>{{.name = "attention_chunk_size",
                 .help = "chunk length of chunked attention, instead of a sliding window",
                 .unit = "tokens"},
                {[](const Field& f, Model& m) {
-                  if (m.sliding_window > 0)
-                    throw wrong(f, "this or sliding_window, of which a layer has one");
-                  m.sliding_window = read_extent<most_tokens>(f);
+                  if (m.sliding_window > 0) throw wrong(f, "either this or sliding_window");
+                  m.sliding_window = read_extent<max_model_tokens>(f);
                   m.chunked = true;
                 },
                 {ValueType::count}}},

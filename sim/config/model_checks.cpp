@@ -43,8 +43,8 @@ void complete_pattern(Model& model, const Field& field) {
                       fmt::format("{} needs pattern, which names the layers of that type", key));
     return;
   }
-  if (model.pattern.size() > most_layers)
-    throw refusal(field, "pattern", fmt::format("pattern has more than {} layers", most_layers));
+  if (model.pattern.size() > max_layers)
+    throw refusal(field, "pattern", fmt::format("pattern has more than {} layers", max_layers));
   const auto length = static_cast<std::uint32_t>(model.pattern.size());
   if (model.layers > length)
     throw refusal(field, "layers",

@@ -21,11 +21,11 @@ Error wrong_order(const Field& field, std::string_view what) {
   return Error(field.value.origin,
                fmt::format("{} is {}: {}", field.name, describe(field.value), what))
       .allow(
-          "tp, cp, ep, dp and pp, each once, the one whose ranks are next to each other first, "
+          "tp, cp, ep, dp and pp, each once, innermost axis first, "
           "such as tp-cp-ep-dp-pp");
 }
 
-// Axes of size 1 may be left out, as in "tp-dp-pp"; they go last.
+// Reads an order such as "tp-dp-pp". Axes of size 1 may be left out and go last.
 std::array<Axis, axes> read_order(const Field& field, const Parallel& parallel) {
   std::string_view text = read_text(field, "an order of the axes, such as tp-cp-ep-dp-pp");
   std::vector<Axis> order;
@@ -74,9 +74,9 @@ std::vector<Located<std::uint32_t>> read_tp_by_device(const Field& field) {
   return sizes;
 }
 
-void settle_tp(const Field& field, bool tp_given, Parallel& parallel) {
+void settle_tp(const Field& field, bool has_tp, Parallel& parallel) {
   if (parallel.tp_by_device.empty()) return;
-  if (tp_given)
+  if (has_tp)
     throw Error(find(field.value, "tp_by_device")->origin,
                 fmt::format("parallel.tp_by_device is given, and so is parallel.tp ({})",
                             parallel.tp.value))
@@ -85,15 +85,15 @@ void settle_tp(const Field& field, bool tp_given, Parallel& parallel) {
       *std::ranges::max_element(parallel.tp_by_device, {}, &Located<std::uint32_t>::value);
 }
 
-// As Megatron-LM asks for: they are of a2a+p2p, which needs them.
+// Megatron-LM has the same rule: a2a+p2p needs the sizes, and nothing else uses them.
 void check_cp_sizes(const Field& field, const Parallel& parallel) {
   constexpr std::string_view key = "hierarchical_context_parallel_sizes";
-  const bool hierarchical = parallel.cp_comm == ContextComm::a2a_p2p;
-  if (hierarchical == !parallel.cp_sizes.empty() || (hierarchical && parallel.cp.value == 1))
+  const bool is_hierarchical = parallel.cp_comm == ContextComm::a2a_p2p;
+  if (is_hierarchical == !parallel.cp_sizes.empty() || (is_hierarchical && parallel.cp.value == 1))
     return;
   const Entry& entry = *std::ranges::find(
-      field.value.entries, hierarchical ? std::string_view("cp_comm_type") : key, &Entry::key);
-  if (hierarchical)
+      field.value.entries, is_hierarchical ? std::string_view("cp_comm_type") : key, &Entry::key);
+  if (is_hierarchical)
     throw Error(entry.value.origin,
                 fmt::format("parallel.cp_comm_type a2a+p2p needs parallel.{}", key))
         .suggest("give two sizes whose product is cp, such as [8, 2]");
@@ -103,38 +103,38 @@ void check_cp_sizes(const Field& field, const Parallel& parallel) {
       .suggest("leave it out");
 }
 
-// Of shard, replicate and dp the third follows from two.
-void settle_shards(bool dp_given, bool zero_given, Parallel& parallel) {
+// Derives the third of shard, replicate and dp from the other two.
+void settle_shards(bool has_dp, bool has_zero, Parallel& parallel) {
   const Origin origin = parallel.shard ? parallel.shard->origin : parallel.replicate->origin;
   const std::uint32_t replicate = parallel.replicates();
   if (!parallel.shard) {
-    const std::uint32_t dp = dp_given ? parallel.dp.value : replicate;
+    const std::uint32_t dp = has_dp ? parallel.dp.value : replicate;
     if (dp % replicate != 0)
       throw Error(origin,
                   fmt::format("parallel.replicate is {}, which does not divide parallel.dp ({})",
                               replicate, dp))
-          .allow("a divisor");
+          .allow("a divisor of dp");
     parallel.shard = {dp / replicate, origin};
-  } else if (!parallel.replicate && dp_given && parallel.dp.value % parallel.shard->value == 0) {
+  } else if (!parallel.replicate && has_dp && parallel.dp.value % parallel.shard->value == 0) {
     parallel.replicate = {parallel.dp.value / parallel.shard->value, origin};
   }
   if (!parallel.replicate) parallel.replicate = {1, origin};
   const std::uint64_t dp = std::uint64_t{parallel.shard->value} * parallel.replicate->value;
-  if (dp_given && parallel.dp.value != dp)
+  if (has_dp && parallel.dp.value != dp)
     throw Error(origin,
                 fmt::format("parallel.shard x parallel.replicate is {} x {}, and parallel.dp is {}",
                             parallel.shard->value, parallel.replicate->value, parallel.dp.value))
         .allow(fmt::format("dp {}, or leave it out", dp));
-  if (!dp_given) parallel.dp = {static_cast<std::uint32_t>(dp), origin};
-  const bool shards = parallel.shard->value > 1;
-  if (!zero_given) parallel.zero = shards || parallel.cp.value > 1 ? 3 : 0;
-  if (parallel.zero == 0 && shards)
-    throw Error(origin, fmt::format("parallel.shard is {}, and parallel.zero 0 cuts nothing",
+  if (!has_dp) parallel.dp = {static_cast<std::uint32_t>(dp), origin};
+  const bool is_sharded = parallel.shard->value > 1;
+  if (!has_zero) parallel.zero = is_sharded || parallel.cp.value > 1 ? 3 : 0;
+  if (parallel.zero == 0 && is_sharded)
+    throw Error(origin, fmt::format("parallel.shard is {}, and parallel.zero 0 shards nothing",
                                     parallel.shard->value))
         .allow("zero 1 to 3, or leave it out for 3");
 }
 
-// `order` stands after the sizes, by which it is judged.
+// `order` comes after the sizes, since its check needs them.
 constexpr std::array parallel_table{
     Key<Parallel>{{.name = "tp",
                    .alias = "tensor",
@@ -234,41 +234,40 @@ constexpr std::array parallel_table{
 
 Parallel read_parallel(const Field& field) {
   auto parallel = read_map<parallel_table>(field);
-  const auto gives = [&](std::string_view name, std::string_view alias) {
+  const auto has_key = [&](std::string_view name, std::string_view alias) {
     return std::ranges::any_of(field.value.entries, [&](const Entry& entry) {
       return entry.key == name || (!alias.empty() && entry.key == alias);
     });
   };
-  settle_tp(field, gives("tp", "tensor"), parallel);
+  settle_tp(field, has_key("tp", "tensor"), parallel);
   check_cp_sizes(field, parallel);
   if (parallel.shard || parallel.replicate)
-    settle_shards(gives("dp", "data"), gives("zero", ""), parallel);
+    settle_shards(has_key("dp", "data"), has_key("zero", ""), parallel);
   if (parallel.reshard_after_forward && parallel.zero != 3)
     throw Error(
         find(field.value, "reshard_after_forward")->origin,
-        fmt::format(
-            "parallel.reshard_after_forward is for weights in shards, and parallel.zero is {}",
-            parallel.zero))
+        fmt::format("parallel.reshard_after_forward needs sharded weights, and parallel.zero is {}",
+                    parallel.zero))
         .allow("zero 3, or leave it out");
   return parallel;
 }
 
 Parallel Parallel::on(std::uint32_t device) const {
-  Parallel one = *this;
-  if (tp_by_device.empty()) return one;
-  one.tp = tp_by_device[device];
-  one.tp_by_device.clear();
-  return one;
+  Parallel layout = *this;
+  if (tp_by_device.empty()) return layout;
+  layout.tp = tp_by_device[device];
+  layout.tp_by_device.clear();
+  return layout;
 }
 
 std::string Parallel::tp_text() const {
   if (tp_by_device.empty()) return std::to_string(tp.value);
-  constexpr std::size_t few = 8;
+  constexpr std::size_t max_listed = 8;
   std::string text;
   for (std::size_t i = 0; i < tp_by_device.size();) {
     const std::uint32_t size = tp_by_device[i].value;
     std::size_t end = i + 1;
-    while (tp_by_device.size() > few && end < tp_by_device.size() &&
+    while (tp_by_device.size() > max_listed && end < tp_by_device.size() &&
            tp_by_device[end].value == size)
       ++end;
     text += fmt::format("{}{}", i == 0 ? "" : "/", size);

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/config/model_checks.hpp"
+
 namespace pipewright::config::huggingface {
 namespace {
 
@@ -226,8 +228,6 @@ std::string pattern_of(const Each& layers, bool latent) {
   return pattern;
 }
 
-constexpr std::uint32_t most_layers = 10'000;
-
 // A list of them tells how many there are, where nothing else does.
 Number layer_count(Config& config) {
   if (const auto count = config.number({"num_hidden_layers", "n_layer", "num_layers"}))
@@ -241,9 +241,9 @@ Number layer_count(Config& config) {
 
 Layout add_layout(Config& config, const Family& family, Shape& shape) {
   const Number count = layer_count(config);
-  if (count.value == 0 || count.value > most_layers)
+  if (count.value == 0 || count.value > max_layers)
     throw Error(count.origin, fmt::format("num_hidden_layers is {}", count.value))
-        .allow(fmt::format("1 to {}", most_layers));
+        .allow(fmt::format("1 to {}", max_layers));
   const auto experts =
       config.number({"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"});
   Each layers(count.value);

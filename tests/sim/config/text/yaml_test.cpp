@@ -17,7 +17,7 @@ std::string error(std::string_view text) {
 
 TEST_CASE("null is a value where a document allows it, and nowhere a key") {
   Document document = scenario_document;
-  document.foreign = true;
+  document.is_foreign = true;
   const Value root = read_yaml_text(R"({"a": null, "b": [1, null], "c": ~})", "t", document);
   CHECK(find(root, "a")->text == null_text);
   CHECK(find(root, "b")->items[1].text == null_text);
