@@ -12,7 +12,7 @@ std::string full_name(const Field& map, std::string_view key) {
   return map.name.empty() ? std::string(key) : fmt::format("{}.{}", map.name, key);
 }
 
-Error unknown(const Field& map, const Entry& entry, std::span<const KeyInfo> keys) {
+Error unknown_key(const Field& map, const Entry& entry, std::span<const KeyInfo> keys) {
   std::vector<std::string_view> names;
   std::vector<std::string> allowed;
   for (const KeyInfo& key : keys) {
@@ -32,7 +32,7 @@ Error unknown(const Field& map, const Entry& entry, std::span<const KeyInfo> key
 
 Error missing(const Field& map, const KeyInfo& key) {
   const std::string name = full_name(map, key.name);
-  // The scenario as a whole stands at no line in particular.
+  // The scenario as a whole has no line.
   Origin place = map.value.origin;
   if (map.name.empty()) place.line = 0;
   return Error(place, fmt::format("{} is missing: {}", name, key.help), name)
@@ -52,18 +52,18 @@ std::string help_line(const KeyRow& row) {
 }
 
 std::vector<KeyRow> with_inner_rows(std::vector<KeyRow> rows) {
-  std::vector<KeyRow> all;
+  std::vector<KeyRow> flat;
   for (KeyRow& row : rows) {
     const std::string name = row.name;
     auto* const inner = row.value.keys;
-    all.push_back(std::move(row));
+    flat.push_back(std::move(row));
     if (inner == nullptr) continue;
-    for (KeyRow& below : inner()) {
-      below.name = fmt::format("{}.{}", name, below.name);
-      all.push_back(std::move(below));
+    for (KeyRow& inner_row : inner()) {
+      inner_row.name = fmt::format("{}.{}", name, inner_row.name);
+      flat.push_back(std::move(inner_row));
     }
   }
-  return all;
+  return flat;
 }
 
 std::vector<const Entry*> match_keys(const Field& map, std::span<const KeyInfo> keys) {
@@ -79,13 +79,13 @@ std::vector<const Entry*> match_keys(const Field& map, std::span<const KeyInfo> 
       return candidate.name == entry.key ||
              (!candidate.alias.empty() && candidate.alias == entry.key);
     });
-    if (key == keys.end()) throw unknown(map, entry, keys);
-    const Entry*& place = entries[static_cast<std::size_t>(key - keys.begin())];
-    if (place != nullptr)
+    if (key == keys.end()) throw unknown_key(map, entry, keys);
+    const Entry*& slot = entries[static_cast<std::size_t>(key - keys.begin())];
+    if (slot != nullptr)
       throw Error(entry.origin, fmt::format("{} is another name of {}, which is given at {}",
-                                            entry.key, place->key, to_string(place->origin)))
+                                            entry.key, slot->key, to_string(slot->origin)))
           .suggest("leave out one of them");
-    place = &entry;
+    slot = &entry;
   }
   for (std::size_t i = 0; i < keys.size(); ++i)
     if (keys[i].required && entries[i] == nullptr) throw missing(map, keys[i]);

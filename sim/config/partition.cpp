@@ -123,43 +123,46 @@ void read_layout(const Field& field, Partition& partition) {
   }
 }
 
-// By the names of Megatron-LM's options for it, in short.
-struct Ends {
+// The map form of a partition, whose keys shorten the options of Megatron-LM.
+struct PartitionEnds {
   std::optional<Located<std::uint32_t>> first;
   std::optional<Located<std::uint32_t>> last;
   bool embedding = false;
   bool loss = false;
 };
 constexpr std::array ends_table{
-    Key<Ends>{{.name = "first",
-               .help = "layers of the first device (decoder_first_pipeline_num_layers); devices in "
-                       "between share the rest equally"},
-              count<&Ends::first, "3">},
-    Key<Ends>{
+    Key<PartitionEnds>{
+        {.name = "first",
+         .help = "layers of the first device (decoder_first_pipeline_num_layers); devices in "
+                 "between share the rest equally"},
+        count<&PartitionEnds::first, "3">},
+    Key<PartitionEnds>{
         {.name = "last", .help = "layers of the last device (decoder_last_pipeline_num_layers)"},
-        count<&Ends::last, "2">},
-    Key<Ends>{{.name = "account_for_embedding",
-               .help = "count the embedding as a layer of the first stage",
-               .default_value = "false"},
-              flag<&Ends::embedding>},
-    Key<Ends>{{.name = "account_for_loss",
-               .help = "count the loss as a layer of the last stage; both together: ends_less",
-               .default_value = "false"},
-              flag<&Ends::loss>},
+        count<&PartitionEnds::last, "2">},
+    Key<PartitionEnds>{{.name = "account_for_embedding",
+                        .help = "count the embedding as a layer of the first stage",
+                        .default_value = "false"},
+                       flag<&PartitionEnds::embedding>},
+    Key<PartitionEnds>{
+        {.name = "account_for_loss",
+         .help = "count the loss as a layer of the last stage; both together: ends_less",
+         .default_value = "false"},
+        flag<&PartitionEnds::loss>},
 };
 
 void read_ends(const Field& field, Partition& partition) {
-  const Ends ends = read_map<ends_table>(field);
-  const bool sizes = ends.first || ends.last;
-  const bool counts = ends.embedding || ends.loss;
-  // Megatron-LM refuses them together.
-  if (sizes && counts)
-    throw Error(field.value.origin,
-                fmt::format("{} says both how many layers the ends have and what counts as one",
-                            field.name))
-        .allow("first or last, or account_for_embedding or account_for_loss");
-  if (!sizes && !counts) return;
-  partition.rule = sizes ? Partition::Rule::ends : Partition::Rule::ends_less;
+  const PartitionEnds ends = read_map<ends_table>(field);
+  const bool has_sizes = ends.first || ends.last;
+  const bool has_flags = ends.embedding || ends.loss;
+  // Megatron-LM has the same rule.
+  if (has_sizes && has_flags)
+    throw Error(
+        field.value.origin,
+        fmt::format("{} has both sizes of the ends and keys that count embedding or loss as layers",
+                    field.name))
+        .allow("first and last, or account_for_embedding and account_for_loss");
+  if (!has_sizes && !has_flags) return;
+  partition.rule = has_sizes ? Partition::Rule::ends : Partition::Rule::ends_less;
   partition.embedding_counts = ends.embedding;
   partition.loss_counts = ends.loss;
   if (ends.first) partition.first = ends.first->value;

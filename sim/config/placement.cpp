@@ -11,8 +11,7 @@ namespace {
 
 std::vector<Located<std::string>> read_gpu_types(const Field& field) {
   constexpr std::string_view allowed =
-      "types of GPU that the cluster has, in the order in which ranks get them, such as [h100-sxm, "
-      "a100-80gb]";
+      "GPU types of the cluster, in the order of ranks, such as [h100-sxm, a100-80gb]";
   std::vector<Located<std::string>> types;
   for (const Field& item : items(field, allowed)) {
     const std::string& type = read_text(item, allowed);
@@ -41,8 +40,9 @@ constexpr std::array placement_table{
 Placement read_placement(const Field& field) {
   if (field.value.kind == Value::Kind::map) return read_map<placement_table>(field);
   constexpr std::string_view allowed =
-      "a list of host names, one per GPU, or a map of domain, GPUs to use of each NVLink domain, "
-      "and gpu_types, the types to use in their order";
+      "a list of host names, one per GPU, or a map with the keys domain (GPUs to use in each "
+      "NVLink "
+      "domain) and gpu_types (GPU types in the order of ranks)";
   Placement placement;
   for (const Field& item : items(field, allowed))
     placement.hosts.push_back({read_text(item, "a host name of the cluster"), item.value.origin});

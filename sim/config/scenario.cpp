@@ -41,7 +41,7 @@ constexpr auto pass_times = times<member, "a pass time">;
 
 using ScenarioKey = Key<Scenario>;
 
-// The order is that of the canonical text. `devices` stands before the keys that need it.
+// The order is that of the canonical text. `devices` comes before the keys that need it.
 constexpr std::array scenario_table{
     ScenarioKey{{.name = "cluster",
                  .flag = "--cluster",
@@ -162,7 +162,7 @@ constexpr std::array scenario_table{
                  .flag = "--p2p-time",
                  .help = "latency of a hop on the ideal network",
                  .default_value = "0"},
-                time<&Scenario::p2p_time, "a hop's latency">},
+                time<&Scenario::p2p_time, "a latency">},
     ScenarioKey{{.name = "boundary_tensor",
                  .help = "bytes that a stage sends to the next",
                  .default_value = "0"},
@@ -209,10 +209,10 @@ const KeyInfo* find_key(std::string_view name) {
   return nullptr;
 }
 
-// The pipeline's devices may stand with the other parallel sizes, as parallel.pp, or be those whose
-// tp is told, and are 1 as other sizes are where a model is given without.
-Value with_devices(const Value& given) {
-  Value root = given;
+// Adds the key devices if it is missing. The number comes from parallel.pp, from the length of
+// tp_by_device, or is 1 for a model.
+Value with_devices(const Value& scenario) {
+  Value root = scenario;
   const Value* devices = find(root, "devices");
   if (devices == nullptr) devices = find(root, "num_stages");
   Value* const parallel = find(root, "parallel");
@@ -249,24 +249,24 @@ Value with_devices(const Value& given) {
   return root;
 }
 
-// The number of devices has two places, of which a scenario has one: that one.
-std::string_view of_devices(const Value& root, std::string_view path) {
-  constexpr std::array<std::string_view, 4> places{"devices", "num_stages", "parallel.pp",
-                                                   "parallel.pipeline"};
-  if (std::ranges::find(places, path) == places.end()) return path;
+// The name under which a scenario has its number of devices; other paths stay as they are.
+std::string_view actual_path(const Value& root, std::string_view path) {
+  constexpr std::array<std::string_view, 4> names{"devices", "num_stages", "parallel.pp",
+                                                  "parallel.pipeline"};
+  if (std::ranges::find(names, path) == names.end()) return path;
   const Value* const parallel = find(root, "parallel");
-  for (const std::string_view place : places) {
-    const std::size_t dot = place.find('.');
+  for (const std::string_view name : names) {
+    const std::size_t dot = name.find('.');
     const Value* const map = dot == std::string_view::npos ? &root : parallel;
     if (map != nullptr && map->kind == Value::Kind::map &&
-        find(*map, place.substr(dot + 1)) != nullptr)
-      return place;
+        find(*map, name.substr(dot + 1)) != nullptr)
+      return name;
   }
   return path;
 }
 
-// A model or GPU (`key`) that is a name or a path, or is told as Hugging Face does, becomes the map
-// in its file, which says the same wherever it stands.
+// Replaces a model or GPU (`key`) that is a name, a path or a Hugging Face config by the map of its
+// keys, which does not depend on the folder.
 void spell_out_file(Value& named, std::string_view key) {
   const bool is_foreign = key == "model" && is_config(named);
   if (named.kind != Value::Kind::text && !is_foreign) return;
@@ -276,7 +276,7 @@ void spell_out_file(Value& named, std::string_view key) {
   named = std::move(map);
 }
 
-// A schedule that is a plain name becomes a map with that name.
+// Replaces a schedule that is only a name by a map with that name.
 void spell_out_schedule(Value& schedule) {
   if (schedule.kind != Value::Kind::text) return;
   Value map;
@@ -285,12 +285,12 @@ void spell_out_schedule(Value& schedule) {
   schedule = std::move(map);
 }
 
-// What stands under a key of the scenario, so that something in it can be set.
+// Turns the value of a top-level key into a map, so that keys within it can be set.
 void spell_out(Value& whole, std::string_view key) {
-  const bool file = key == "model" || key == "gpu";
-  if (!file && key != "schedule") return;
+  const bool is_file = key == "model" || key == "gpu";
+  if (!is_file && key != "schedule") return;
   for (Value& item : whole.items) spell_out(item, key);
-  if (file)
+  if (is_file)
     spell_out_file(whole, key);
   else
     spell_out_schedule(whole);
@@ -305,7 +305,7 @@ Value canonical(const Value& root, const Scenario& scenario) {
       if (find_key(entry.key) == &key.info)
         tree.entries.push_back({std::string(key.info.name), entry.origin, entry.value});
   }
-  // A name of the library says the same everywhere.
+  // Names of the library do not depend on the folder; paths do.
   if (Value* const cluster = find(tree, "cluster");
       cluster && !is_library_name(cluster->text, ".xml")) {
     cluster->text = scenario.cluster->value.string();
@@ -335,13 +335,13 @@ std::string make_title(const Value& root, const Scenario& scenario) {
 Value empty_scenario() { return {}; }
 
 void set_key(Value& root, std::string_view name, Value value) {
-  const std::string_view path = of_devices(root, name);
+  const std::string_view path = actual_path(root, name);
   const std::size_t dot = std::min(path.find('.'), path.size());
   std::string full(path);
   if (const KeyInfo* const key = find_key(path.substr(0, dot))) {
-    // The name that the scenario uses already, if it does.
-    const bool other = !key->alias.empty() && find(root, key->alias) != nullptr;
-    full = std::string(other ? key->alias : key->name).append(path.substr(dot));
+    // The alias is kept if the scenario uses it already.
+    const bool has_alias = !key->alias.empty() && find(root, key->alias) != nullptr;
+    full = std::string(has_alias ? key->alias : key->name).append(path.substr(dot));
     if (Value* const whole = find(root, key->name); whole != nullptr && dot < path.size())
       spell_out(*whole, key->name);
   }
@@ -352,13 +352,13 @@ void override_key(Value& root, std::string_view path, std::string_view text, con
   set_key(root, path, read_yaml_value(text, origin));
 }
 
-Scenario read_scenario(const Value& given) {
-  if (const Value* const search = find(given, "search"))
+Scenario read_scenario(const Value& written) {
+  if (const Value* const search = find(written, "search"))
     throw Error(search->origin,
-                "a section search makes this a sweep, which 'pipewright search' takes")
-        .suggest("a scenario has one value for each key and no such section");
+                "the section search makes this file a sweep", "search")
+        .suggest("run it with 'pipewright search', or leave out the section");
   Scenario scenario;
-  const Value root = with_devices(given);
+  const Value root = with_devices(written);
   read_keys<Scenario>({root, ""}, scenario_table, scenario);
   scenario.parallel.pp = scenario.devices;
   if (scenario.schedules.empty()) scenario.schedules.push_back({.name = "1f1b"});

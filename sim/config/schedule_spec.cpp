@@ -13,12 +13,12 @@
 namespace pipewright::config {
 namespace {
 
-constexpr std::string_view allowed =
+constexpr std::string_view schedules_allowed =
     "a name, a map, or a list of those, such as 1f1b or {name: interleaved-1f1b, chunks: 2}";
 
-// A path is taken from the folder of the scenario.
-std::string read_name(const Field& field, std::string_view what) {
-  const std::string& text = read_text(field, what);
+// Reads a name. A path of a file is relative to the folder of the scenario.
+std::string read_name(const Field& field, std::string_view allowed) {
+  const std::string& text = read_text(field, allowed);
   if (!is_file(schedule_source(text))) return text;
   return existing_path(field, "a schedule's name, or the path of a schedule file").string();
 }
@@ -103,12 +103,12 @@ ScheduleSource schedule_source(std::string_view name) {
 
 std::vector<ScheduleSpec> read_schedules(const Field& field) {
   std::vector<ScheduleSpec> schedules;
-  for (const Field& item : items(field, allowed)) {
+  for (const Field& item : items(field, schedules_allowed)) {
     ScheduleSpec spec;
     if (item.value.kind == Value::Kind::map) {
       read_keys<ScheduleSpec>(item, schedule_table, spec);
     } else {
-      spec.name = read_name(item, allowed);
+      spec.name = read_name(item, schedules_allowed);
       spec.origin = item.value.origin;
     }
     schedules.push_back(std::move(spec));

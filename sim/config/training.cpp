@@ -13,19 +13,19 @@
 namespace pipewright::config {
 namespace {
 
-// Bytes of a parameter; 0 is one, as of an optimizer without state.
+// Reads bytes per parameter. 0 is allowed, as for an optimizer without state.
 double read_bytes(const Field& field) {
   if (field.value.text == "0") return 0;
-  constexpr double most = 1000;
-  const double bytes = read_positive_number(field, "bytes of a parameter");
-  if (bytes > most) throw wrong(field, "bytes of a parameter, from 0 to 1000, such as 4");
+  constexpr double limit = 1000;
+  const double bytes = read_positive_number(field, "bytes per parameter");
+  if (bytes > limit) throw wrong(field, "bytes per parameter, from 0 to 1000, such as 4");
   return bytes;
 }
 
 std::uint32_t read_sequence(const Field& field) {
-  constexpr std::uint32_t most = 1U << 28U;
+  constexpr std::uint32_t limit = 1U << 28U;
   const std::uint32_t tokens = read_count(field, "8192");
-  if (tokens > most) throw wrong(field, fmt::format("a whole number from 1 to {}", most));
+  if (tokens > limit) throw wrong(field, fmt::format("a whole number from 1 to {}", limit));
   return tokens;
 }
 
@@ -53,7 +53,7 @@ constexpr std::array bytes_table{
 
 double read_host_bandwidth(const Field& field) {
   return parse_bandwidth(read_text(field, "a bandwidth such as 55 GB/s"), subject(field),
-                         "what goes to the host and back");
+                         "a bandwidth");
 }
 
 constexpr std::array offload_table{
@@ -167,8 +167,9 @@ Training read_training(const Field& field) {
   const Value* const optimizer = find(field.value, "optimizer");
   if (training.optimizer.main_params == Optimizer::MainParams::remainders &&
       training.fp8_param_gather)
-    throw wrong({*find(*optimizer, "main_params"), field.name + ".optimizer.main_params"},
-                "fp32 or fp16 with fp8_param_gather, whose weights are no halves of fp32 numbers");
+    throw wrong(
+        {*find(*optimizer, "main_params"), field.name + ".optimizer.main_params"},
+        "fp32 or fp16, as fp8_param_gather has no bf16 weights that remainders could complete");
   return training;
 }
 

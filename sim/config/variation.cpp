@@ -11,9 +11,9 @@
 namespace pipewright::config {
 namespace {
 
-constexpr std::array<std::string_view, 3> distributions{"normal", "lognormal", "uniform"};
+constexpr std::array<std::string_view, 3> distribution_names{"normal", "lognormal", "uniform"};
 
-// From 0, where read_count begins at 1.
+// Reads an index from 0; read_count() starts at 1.
 std::uint32_t read_index(const Field& field, std::string_view noun) {
   const std::string allowed = fmt::format("{}, counted from 0", noun);
   const std::string& text = read_text(field, allowed);
@@ -37,11 +37,11 @@ constexpr std::array straggler_table{
                    index<&Straggler::replica, "a replica">},
     Key<Straggler>{
         {.name = "factor", .help = "slowdown factor of the device's passes", .required = true},
-        within<&Straggler::factor, "a slow-down", "a slow-down of at most 1e6, such as 1.2", 0,
+        within<&Straggler::factor, "a slowdown", "a slowdown of at most 1e6, such as 1.2", 0,
                1'000'000>},
 };
 
-constexpr std::array link_table{
+constexpr std::array slow_link_table{
     Key<SlowLink>{{.name = "link", .help = "id of the link in the platform file", .required = true},
                   text<&SlowLink::link, "the id of a link">},
     Key<SlowLink>{{.name = "factor",
@@ -51,13 +51,13 @@ constexpr std::array link_table{
 };
 
 template <class Item, std::size_t N>
-std::vector<Item> read_list(const Field& field, const std::array<Key<Item>, N>& variation_table,
+std::vector<Item> read_list(const Field& field, const std::array<Key<Item>, N>& item_table,
                             std::string_view allowed) {
   std::vector<Item> list;
   const auto read = [&](const Field& item) {
     list.push_back({});
     list.back().origin = item.value.origin;
-    read_keys<Item>(item, variation_table, list.back());
+    read_keys<Item>(item, item_table, list.back());
   };
   if (field.value.kind == Value::Kind::map)
     read(field);
@@ -71,29 +71,29 @@ std::vector<Straggler> read_stragglers(const Field& field) {
 }
 
 std::vector<SlowLink> read_slow_links(const Field& field) {
-  return read_list(field, link_table, "{link: spine-0, factor: 0.5} or a list of them");
+  return read_list(field, slow_link_table, "{link: spine-0, factor: 0.5} or a list of them");
 }
 
-constexpr double most_factor = 1'000'000;
+constexpr double max_factor = 1'000'000;
 
-double read_factor(const Field& field, std::string_view what) {
+double read_factor(const Field& field, std::string_view subject_name) {
   const double factor = read_positive_number(field, "a factor");
-  if (factor > most_factor)
-    throw wrong(field, fmt::format("a factor on {} of at most 1e6, such as 1.2", what));
+  if (factor > max_factor)
+    throw wrong(field, fmt::format("a factor on {} of at most 1e6, such as 1.2", subject_name));
   return factor;
 }
 
 std::vector<Variation::Bandwidth> read_bandwidth(const Field& field) {
-  constexpr std::string_view what = "the bandwidth";
+  constexpr std::string_view name = "the bandwidth";
   const Origin& origin = field.value.origin;
   if (field.value.kind == Value::Kind::text)
-    return {{std::string(Variation::Bandwidth::all), read_factor(field, what), origin}};
+    return {{std::string(Variation::Bandwidth::all), read_factor(field, name), origin}};
   if (field.value.kind != Value::Kind::map || field.value.entries.empty())
     throw wrong(field, "a factor for all links, or a map from classes of links, such as {nic: 2}");
   std::vector<Variation::Bandwidth> list;
   for (const Entry& entry : field.value.entries)
     list.push_back({entry.key,
-                    read_factor({entry.value, fmt::format("{}.{}", field.name, entry.key)}, what),
+                    read_factor({entry.value, fmt::format("{}.{}", field.name, entry.key)}, name),
                     entry.origin});
   return list;
 }
@@ -108,7 +108,7 @@ constexpr std::array variation_table{
          .help =
              "distribution of pass times; normal and uniform are clamped to [0, 2] times the mean",
          .default_value = "normal"},
-        choice<&Variation::distribution, distributions>},
+        choice<&Variation::distribution, distribution_names>},
     Key<Variation>{{.name = "seed",
                     .flag = "--seed",
                     .help = "seed of the random numbers; the same seed gives the same result",
@@ -121,7 +121,7 @@ constexpr std::array variation_table{
     Key<Variation>{
         {.name = "slow_links", .help = "slow or failed links: {link, factor}, or a list"},
         into<&Variation::links, read_slow_links>(
-            {ValueType::map, true, {}, [] { return rows_of(link_table); }})},
+            {ValueType::map, true, {}, [] { return rows_of(slow_link_table); }})},
     Key<Variation>{
         {.name = "bandwidth",
          .help =

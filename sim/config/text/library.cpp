@@ -14,13 +14,13 @@
 namespace pipewright::config {
 namespace {
 
-std::filesystem::path& set_folder() {
+std::filesystem::path& own_folder() {
   static std::filesystem::path folder;
   return folder;
 }
 
 std::filesystem::path own_library() {
-  if (!set_folder().empty()) return set_folder();
+  if (!own_folder().empty()) return own_folder();
   std::error_code ignored;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
   std::filesystem::path beside =
@@ -31,12 +31,12 @@ std::filesystem::path own_library() {
 
 }  // namespace
 
-void set_own_library(std::filesystem::path folder) { set_folder() = std::move(folder); }
+void set_own_library(std::filesystem::path folder) { own_folder() = std::move(folder); }
 
 std::vector<std::filesystem::path> library_folders() {
   std::vector<std::filesystem::path> folders;
-  const char* const given = std::getenv("PIPEWRIGHT_PLATFORMS");
-  std::istringstream names(given == nullptr ? "" : given);
+  const char* const variable = std::getenv("PIPEWRIGHT_PLATFORMS");
+  std::istringstream names(variable == nullptr ? "" : variable);
   for (std::string name; std::getline(names, name, ':');)
     if (!name.empty()) folders.emplace_back(name);
   folders.push_back(own_library());
@@ -51,7 +51,7 @@ bool is_of_library(const std::filesystem::path& file, std::string_view folder) {
 
 std::vector<std::string> library_names(std::string_view folder, std::string_view extension) {
   std::vector<std::string> names;
-  std::error_code ignored;  // a folder that is not there has no entries
+  std::error_code ignored;  // a missing folder has no entries
   for (const std::filesystem::path& library : library_folders())
     for (const auto& entry : std::filesystem::directory_iterator(library / folder, ignored))
       if (entry.path().extension() == extension) names.push_back(entry.path().stem().string());
@@ -124,11 +124,11 @@ std::filesystem::path existing_path(const Field& field, std::string_view allowed
       (std::filesystem::path(field.value.origin.folder) / text).lexically_normal();
   check_readable(field, path);
   std::error_code ignored;
-  const bool folder = std::filesystem::is_directory(path, ignored);
-  if (folder || !std::filesystem::exists(path, ignored))
+  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  if (is_folder || !std::filesystem::exists(path, ignored))
     throw Error(field.value.origin,
                 fmt::format("{} is {}, and {} is {}", field.name, in_quotes(text),
-                            in_quotes(path.string()), folder ? "a folder" : "no file"))
+                            in_quotes(path.string()), is_folder ? "a folder" : "no file"))
         .allow(fmt::format(
             "{}, from the folder of the scenario or, on a command line, the current one", allowed));
   return path;
