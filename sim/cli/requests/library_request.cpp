@@ -26,19 +26,18 @@ Json json_of(const std::vector<jobs::Note>& notes) {
 }
 
 jobs::Framework framework_of(std::string_view name) {
-  const auto known = std::ranges::find(jobs::framework_names, name);
-  if (known == jobs::framework_names.end() || name == "mlperf")
-    throw config::Error(fmt::format(
-        "no framework is called '{}'; there are megatron, bridge, nemo, torchtitan and deepspeed",
-        name));
-  return static_cast<jobs::Framework>(known - jobs::framework_names.begin());
+  const auto it = std::ranges::find(jobs::framework_names, name);
+  if (it == jobs::framework_names.end() || name == "mlperf")
+    throw config::Error(fmt::format("there is no framework '{}'", name))
+        .allow("megatron, bridge, nemo, torchtitan, deepspeed");
+  return static_cast<jobs::Framework>(it - jobs::framework_names.begin());
 }
 
 }  // namespace
 
-Json answer_import(Message& asked, const Connection&) {
-  JobFiles files = job_files(asked.json.at("words").get<std::vector<std::string>>());
-  if (asked.json.contains("gpus")) files.words.gpus = asked.json["gpus"].get<std::uint64_t>();
+Json answer_import(Message& request, const Connection&) {
+  JobFiles files = job_files(request.json.at("words").get<std::vector<std::string>>());
+  if (request.json.contains("gpus")) files.words.gpus = request.json["gpus"].get<std::uint64_t>();
   const jobs::Job job = jobs::import_job(files.files, files.words);
   return {{"framework", jobs::framework_names.at(static_cast<std::size_t>(job.framework))},
           {"name", job.name},
@@ -52,11 +51,11 @@ Json answer_import(Message& asked, const Connection&) {
           {"gpu", job.gpu}};
 }
 
-Json answer_export(Message& asked, const Connection&) {
+Json answer_export(Message& request, const Connection&) {
   const config::Scenario scenario =
-      config::read_scenario(config::tree_from_json(asked.json.at("scenario")));
+      config::read_scenario(config::tree_from_json(request.json.at("scenario")));
   const jobs::Launch launch =
-      jobs::export_job(scenario, framework_of(asked.json.at("framework").get<std::string>()));
+      jobs::export_job(scenario, framework_of(request.json.at("framework").get<std::string>()));
   return {{"text", launch.text},
           {"extension", launch.extension},
           {"differs", launch.differs},
@@ -64,9 +63,9 @@ Json answer_export(Message& asked, const Connection&) {
           {"beside", launch.beside}};
 }
 
-Json answer_library(Message& asked, const Connection&) {
-  return {{"names", config::library_names(asked.json.at("of").get<std::string>(),
-                                          asked.json.at("extension").get<std::string>())}};
+Json answer_library(Message& request, const Connection&) {
+  return {{"names", config::library_names(request.json.at("of").get<std::string>(),
+                                          request.json.at("extension").get<std::string>())}};
 }
 
 }  // namespace pipewright::cli
