@@ -92,8 +92,9 @@ TEST_CASE("latent attention, groups of experts and multi-token prediction are re
   CHECK(m.mtp_layers == 1);
   std::string notes;
   for (const std::string& note : m.notes) notes += note + "\n";
-  CHECK_THAT(notes, Contains("mtp_layers: multi-token prediction's module is in the parameters") &&
-                        Contains("quantization_config: what"));
+  CHECK_THAT(notes,
+             Contains("mtp_layers: the parameters include the module of multi-token prediction") &&
+                 Contains("quantization_config: format"));
 }
 
 TEST_CASE("of a vision model the part for text is taken, with its family's defaults",

@@ -80,8 +80,8 @@ TEST_CASE("what the state leaves out is zero") {
 TEST_CASE("each fault in the memory of a device is named") {
   const auto [text, message] = GENERATE(table<std::string, std::string>({
       {"released_by_input_grad: 3",
-       "t:1:1: activation.per_microbatch is missing: bytes that one microbatch leaves on a device, "
-       "all chunks together (the key activation.per_microbatch)"},
+       "t:1:1: activation.per_microbatch is missing: activation bytes of a microbatch on a device, "
+       "all chunks together"},
       {"7",
        "t:1:1: activation is 7; allowed: a map with keys of: per_microbatch, "
        "released_by_input_grad, released_by_weight_grad"},
@@ -94,25 +94,25 @@ TEST_CASE("each fault in the memory of a device is named") {
        "t:1:17: activation.per_microbatch is an empty list; allowed: a size or a list of sizes, "
        "such as 24 MiB or [24 MiB, 20 MiB]"},
       {"per_microbatch: [1, -2]",
-       "t:1:21: activation.per_microbatch[1] is -2; a size of memory is a size from 0 to 2^63 "
+       "t:1:21: activation.per_microbatch[1] is -2; allowed: a size of memory from 0 to 2^63 "
        "bytes, such as 24 MiB"},
       {"per_microbatch: {a: 1}",
        "t:1:17: activation.per_microbatch is a map; allowed: a size of memory, such as 24 MiB"},
       {"{per_microbatch: 100, released_by_input_grad: 101}",
-       "t:1:47: activation.released_by_input_grad is 101 bytes on device 0; it is a part of the "
+       "t:1:47: activation.released_by_input_grad is 101 bytes on device 0; allowed: at most the "
        "100 bytes of activation.per_microbatch"},
       {"{per_microbatch: 100, released_by_input_grad: 101 %}",
-       "t:1:47: activation.released_by_input_grad is 101 %; what a pass releases is a share from "
-       "0 % to 100 %, such as 40 %"},
+       "t:1:47: activation.released_by_input_grad is 101 %; allowed: a release from 0 % to 100 %, "
+       "such as 40 %"},
       {"{per_microbatch: 100, released_by_input_grad: {a: 1}}",
        "t:1:47: activation.released_by_input_grad is a map; allowed: a size or a share of "
        "activation.per_microbatch, such as 24 MiB or 40 %"},
       {"{per_microbatch: 100, released_by_input_grad: 40, released_by_weight_grad: [60, 50]}",
        "t:1:76: activation.released_by_input_grad and activation.released_by_weight_grad add up to "
-       "90 of 100 bytes on device 1; together they release all, and one of them may be left out"},
+       "90 of 100 bytes on device 1; leave out one of them, which then is the rest"},
       {"{per_microbatch: 100, released_by_input_grad: 40 %, released_by_weight_grad: 70 %}",
        "t:1:78: activation.released_by_input_grad and activation.released_by_weight_grad add up to "
-       "110 of 100 bytes on device 0; together they release all, and one of them may be left out"},
+       "110 of 100 bytes on device 0; leave out one of them, which then is the rest"},
   }));
   CAPTURE(text);
   CHECK(error_of([t = text] { activation(t); }) == message);

@@ -90,7 +90,7 @@ TEST_CASE("what cannot be in a model is named with what can", "[model]") {
       {", experts: {count: 4, ffn: 8, first_dense: 9}", "experts.first_dense is 9 of 4 layers"},
       {", experts: {count: 4, ffn: 8, capacity_factor: 0.5}", "a factor of at least 1"},
       {", experts: {count: 4, ffn: 8, capacity_factor: 5}",
-       "experts.capacity_factor is 5, and one expert of 4 can have at most 4 times the mean; "
+       "experts.capacity_factor is 5, and one expert of 4 receives at most 4 times the mean; "
        "allowed: 1 to 4"},
       {", experts: {count: 4}", "model.experts.ffn is missing"},
       {", latent: {kv_rank: 4}", "model.latent.nope_head_dim is missing"},
@@ -136,7 +136,7 @@ TEST_CASE("a GPU says which data types it multiplies", "[model]") {
       "flops: 312 TFLOP/s, memory: 80 GiB, memory_bandwidth: 2039 GB/s, processors: 108}";
   const Gpu g = gpu("{name: old, " + rest);
   CHECK_THAT(error_of([&] { products_of(g, DataType::mxfp8); }),
-             Catch::Contains("the GPU 'old' multiplies no mxfp8; allowed: bf16, fp16"));
+             Catch::Contains("the GPU 'old' has no mxfp8 products; allowed: bf16, fp16"));
   CHECK_THAT(error_of([&] { gpu("{products: {fp8: {efficiency: 0.5}}, " + rest); }),
              Catch::Contains("g.yaml:1:18: gpu.products.fp8.flops is missing"));
   CHECK(gpu("{assumed: [products.fp8, launch], " + rest).assumed.size() == 2);
@@ -165,18 +165,20 @@ TEST_CASE("a GPU's numbers lie within what GPUs have", "[model]") {
   };
   using Catch::Contains;
   CHECK_THAT(fault("launch: 140"),
-             Contains("gpu.launch is 140 (a bare number is in seconds); did you mean 140 us? an "
-                      "overhead is a time from 0 to 10 ms, such as 5 us"));
-  CHECK_THAT(fault("launch: 1 h"), Contains("gpu.launch is 1 h; an overhead is a time from 0 to"));
-  CHECK_THAT(fault("pass_overhead: 1.2 s"), Contains("a time from 0 to 1 s, such as 0.5 ms"));
-  CHECK_THAT(fault("pass_overhead: 30"), Contains("did you mean 30 ms?"));
+             Contains("gpu.launch is 140 (a bare number is in seconds); did you mean '140 us'? "
+                      "allowed: an overhead from 0 to 10 ms, such as 5 us"));
+  CHECK_THAT(fault("launch: 1 h"), Contains("gpu.launch is 1 h; allowed: an overhead from 0 to"));
+  CHECK_THAT(fault("pass_overhead: 1.2 s"), Contains("an overhead from 0 to 1 s, such as 0.5 ms"));
+  CHECK_THAT(fault("pass_overhead: 30"), Contains("did you mean '30 ms'?"));
   CHECK_THAT(fault("clock: {products: 3}"),
              Contains("gpu.clock.products is 3; allowed: a part above 0 and at most 2, such as"));
   CHECK_THAT(fault("clock: {products: -0.79}"),
              Contains("gpu.clock.products is -0.79; allowed: a part above 0"));
   CHECK_THAT(fault("attention: {forward: 0}"), Contains("allowed: a part above 0 and at most 1"));
-  CHECK_THAT(fault("free_memory: 96 GiB"),
-             Contains("gpu.free_memory is more than its memory; allowed: what CUDA reports free"));
+  CHECK_THAT(
+      fault("free_memory: 96 GiB"),
+      Contains(
+          "gpu.free_memory is more than gpu.memory; allowed: the free memory that CUDA reports"));
   CHECK_THAT(fault("products: {fp8: {flops: 19.79 TFLOP/s}}"),
              Contains("gpu.products.fp8.flops is 19.79 TFLOP/s, less than half of the 312 TFLOP/s "
                       "of bf16"));
@@ -192,8 +194,8 @@ TEST_CASE("a GPU's numbers lie within what GPUs have", "[model]") {
 
 TEST_CASE("numbers of a GPU without the GPU are told how to name it", "[model]") {
   CHECK_THAT(error_of([] { gpu("{clock: {products: 0.395}}"); }),
-             Catch::Contains("g.yaml:1:9: gpu.clock is given, but not the GPU that it is of; "
-                             "allowed: beside the GPU's name or file, as in --gpu h100-sxm"));
+             Catch::Contains("g.yaml:1:9: gpu.clock changes a GPU, but no GPU is named; name the "
+                             "GPU or its file too, as in --gpu h100-sxm"));
 }
 
 TEST_CASE("a number that was meant in another unit is not taken for bytes or FLOP/s", "[model]") {
@@ -205,12 +207,12 @@ TEST_CASE("a number that was meant in another unit is not taken for bytes or FLO
   };
   CHECK(fault("312e12", "80e9", "2039e9").empty());
   CHECK(fault("989.5", "80 GiB", "2039 GB/s") ==
-        "g.yaml:1:9: gpu.flops is 989.5 (a bare number is in FLOP/s); did you mean 989.5 TFLOP/s? "
-        "a GPU's speed is a rate from 1 TFLOP/s to 1e6 TFLOP/s, such as 312 TFLOP/s");
-  CHECK_THAT(fault("312 TFLOP/s", "80", "2039 GB/s"), Catch::Contains("did you mean 80 GiB?"));
-  CHECK_THAT(fault("312 TFLOP/s", "80 GiB", "2000"), Catch::Contains("did you mean 2000 GB/s?"));
+        "g.yaml:1:9: gpu.flops is 989.5 (a bare number is in FLOP/s); did you mean '989.5 "
+        "TFLOP/s'? allowed: a GPU's speed from 1 TFLOP/s to 1e6 TFLOP/s, such as 312 TFLOP/s");
+  CHECK_THAT(fault("312 TFLOP/s", "80", "2039 GB/s"), Catch::Contains("did you mean '80 GiB'?"));
+  CHECK_THAT(fault("312 TFLOP/s", "80 GiB", "2000"), Catch::Contains("did you mean '2000 GB/s'?"));
   CHECK_THAT(fault("312 TFLOP/s", "0", "2039 GB/s"),
-             Catch::Contains("gpu.memory is 0; a GPU's memory is a size from 1 GiB"));
+             Catch::Contains("gpu.memory is 0; allowed: a GPU's memory from 1 GiB"));
   CHECK_THAT(fault("100 TFLOPS", "80 GiB", "2039 GB/s"),
              Catch::Contains("'TFLOPS' is no unit of a rate; did you mean 'TFLOP/s'? allowed "
                              "units: FLOP/s, GFLOP/s, TFLOP/s, PFLOP/s"));

@@ -66,14 +66,14 @@ TEST_CASE("devices may have a tp of their own, and then there are as many device
              Contains("t:1:") && Contains("parallel.tp_by_device is given, and so is parallel.tp "
                                           "(8); leave out one of them"));
   CHECK_THAT(fault("pp: 4, tp_by_device: [8, 4]"),
-             Contains("parallel.tp_by_device has 2 sizes, and the pipeline 4 devices; allowed: one "
-                      "for each, or leave out pp"));
+             Contains("parallel.tp_by_device has 2 sizes for 4 devices of the pipeline; allowed: "
+                      "one size per device, or no pp"));
   CHECK_THAT(fault("tp_by_device: 8"), Contains("such as [8, 8, 4, 4]"));
   CHECK_THAT(fault("tp_by_device: []"), Contains("such as [8, 8, 4, 4]"));
   CHECK_THAT(fault("tp_by_device: [8, 0]"), Contains("tp_by_device"));
   CHECK_THAT(fault("tp_by_device: [8, 4], vocab_parallel: vocab-1"), Contains("vocab_parallel"));
   CHECK_THAT(fault("tp_by_device: [8, 4], dp: 2, order: tp-cp-ep-pp-dp"),
-             Contains("in parallel.order pp is not last; allowed: tp-cp-ep-dp-pp"));
+             Contains("pp is not last in parallel.order; allowed: tp-cp-ep-dp-pp"));
 }
 
 TEST_CASE("an order may leave out axes of size 1, wherever it stands") {
@@ -122,11 +122,10 @@ TEST_CASE("hierarchical context parallelism has two sizes") {
   CHECK(parallel("{cp: 4}").cp_a2a() == 1);
   CHECK(parallel("{cp_comm_type: a2a+p2p}").cp_a2a() == 1);
   CHECK(error_of([] { parallel("{cp: 16, cp_comm_type: a2a+p2p}"); }) ==
-        "t:1:24: parallel.cp_comm_type is a2a+p2p without "
-        "parallel.hierarchical_context_parallel_sizes; allowed: with two sizes whose product is "
-        "cp, such as [8, 2]");
+        "t:1:24: parallel.cp_comm_type a2a+p2p needs parallel.hierarchical_context_parallel_sizes; "
+        "give two sizes whose product is cp, such as [8, 2]");
   CHECK_THAT(error_of([] { parallel("{cp: 16, hierarchical_context_parallel_sizes: [8, 2]}"); }),
-             Catch::EndsWith("is for cp_comm_type a2a+p2p, which is p2p; leave it out"));
+             Catch::EndsWith("needs cp_comm_type a2a+p2p, which is p2p; leave it out"));
   CHECK_THAT(error_of([] {
                parallel("{cp_comm_type: a2a+p2p, hierarchical_context_parallel_sizes: [2, 2, 2]}");
              }),
@@ -135,8 +134,7 @@ TEST_CASE("hierarchical context parallelism has two sizes") {
 
 TEST_CASE("each fault in a layout is named") {
   constexpr auto right =
-      "allowed: tp, cp, ep, dp and pp, each once, the one whose ranks are next to each other "
-      "first, such as tp-cp-ep-dp-pp";
+      "allowed: tp, cp, ep, dp and pp, each once, innermost axis first, such as tp-cp-ep-dp-pp";
   const auto [text, message] = GENERATE_COPY(table<std::string, std::string>({
       {"tp: 0", "t:1:5: parallel.tp is 0; allowed: a whole number from 1 to 2147483648, such as 8"},
       {"{tp: 2, tensor: 2}",
@@ -145,13 +143,13 @@ TEST_CASE("each fault in a layout is named") {
        "t:1:16: parallel.shard x parallel.replicate is 3 x 1, and parallel.dp is 8; allowed: dp "
        "3, or leave it out"},
       {"{dp: 8, replicate: 3}",
-       "t:1:20: parallel.replicate is 3, which does not divide parallel.dp (8); allowed: a "
-       "divisor"},
+       "t:1:20: parallel.replicate is 3, which does not divide parallel.dp (8); allowed: a divisor "
+       "of dp"},
       {"{shard: 8, zero: 0}",
-       "t:1:9: parallel.shard is 8, and parallel.zero 0 cuts nothing; allowed: zero 1 to 3, or "
+       "t:1:9: parallel.shard is 8, and parallel.zero 0 shards nothing; allowed: zero 1 to 3, or "
        "leave it out for 3"},
       {"{dp: 8, zero: 1, reshard_after_forward: false}",
-       "t:1:41: parallel.reshard_after_forward is for weights in shards, and parallel.zero is 1; "
+       "t:1:41: parallel.reshard_after_forward needs sharded weights, and parallel.zero is 1; "
        "allowed: zero 3, or leave it out"},
       {"dpp: 4",
        "t:1:1: unknown key 'dpp' in parallel; did you mean 'dp'? allowed: tp (or tensor), "

@@ -51,10 +51,11 @@ TEST_CASE("a symmetric run knows no replica that differs") {
       "symmetric: true, variation: ";
   CHECK(read(std::string(base) + "{seed: 2}}").symmetric);
   for (const char* const variation : {"{jitter: 1 %}", "{stragglers: {device: 0, factor: 2}}"})
-    CHECK(error_of([&] {
-            read(std::string(base) + variation + "}");
-          }).find("symmetric lets one replica stand for all, but variation makes them differ") !=
-          std::string::npos);
+    CHECK(
+        error_of([&] {
+          read(std::string(base) + variation + "}");
+        }).find("symmetric lets one replica stand for all, but variation makes replicas differ") !=
+        std::string::npos);
 }
 
 TEST_CASE("with a model, the pipeline is one device long as every other axis is") {
@@ -133,11 +134,12 @@ TEST_CASE("what was asked is kept as text that reads the same again") {
 TEST_CASE("what a model's microbatch has is not said twice") {
   constexpr auto base = "{model: llama-3-8b, gpu: h100-sxm, devices: 4, microbatches: 8, ";
   CHECK(error_of([&] { read(std::string(base) + "samples_per_microbatch: 7}"); }) ==
-        "t:1:89: samples_per_microbatch is for passes without a model, and the model's "
-        "training.microbatch_size is 1; set that and leave out samples_per_microbatch");
+        "t:1:89: samples_per_microbatch is for passes without a model; with a model "
+        "training.microbatch_size says so, which is 1; set training.microbatch_size and leave out "
+        "samples_per_microbatch");
   CHECK(error_of([&] {
           read(std::string(base) + "training: {sequence: 4096}, tokens_per_microbatch: 8192}");
-        }).find("the model's training.sequence is 4096") != std::string::npos);
+        }).find("training.sequence says so, which is 4096") != std::string::npos);
 }
 
 TEST_CASE("times of fused passes hold what full detail would simulate") {

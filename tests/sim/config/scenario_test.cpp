@@ -260,13 +260,14 @@ TEST_CASE("the help of a key says its choices and its default") {
       if (row.name == name) return help_line(row);
     return std::string();
   };
-  CHECK(help("p2p") == "transfers point to point: eager, rendezvous or blocking (eager)");
+  CHECK(help("p2p") ==
+        "protocol of point-to-point transfers: eager, rendezvous or blocking (eager)");
   CHECK(help("partition") ==
-        "layers of the stages; a layout such as Et*3|(t*4|)*2tL, a map, or: even, ends_less, "
-        "by_cost, or "
-        "a list (even)");
+        "distribution of layers over stages; a list, a map, a layout such as Et*3|(t*4|)*2tL, or a "
+        "rule: even, ends_less, by_cost, or a list (even)");
   CHECK(help("parallel.tp") == "tensor parallelism: GPUs that share each layer (1)");
-  CHECK(help("forward_times") == "time of F: one, one per device, or one per stage");
+  CHECK(help("forward_times") ==
+        "time of the forward pass F: a single time, one per device, or one per stage");
 }
 
 TEST_CASE("modes and engines go by the names they are read by") {

@@ -24,12 +24,12 @@ const std::string experts = ", experts: {count: 8, top_k: 2, ffn: 64}";
 TEST_CASE("modules that a model lacks are not recomputed", "[training]") {
   CHECK(fault("", "recompute: {modules: [mlp, layernorm]}").empty());
   CHECK(fault("", "recompute: {modules: [mlp, moe]}") ==
-        "s.yaml:5:24: training.recompute.modules has moe, of which the model's layers have none; "
-        "allowed: core_attn, layernorm, mlp");
+        "s.yaml:5:24: training.recompute.modules has moe, which the layers of the model do not "
+        "have; allowed: core_attn, layernorm, mlp");
   CHECK(fault(experts, "recompute: {modules: [moe, moe_act]}").empty());
   CHECK_THAT(fault(experts, "recompute: {modules: [mlp, shared_experts]}"),
-             Catch::Contains("has mlp and shared_experts, of which the model's layers have none; "
-                             "allowed: core_attn, layernorm, moe_act, moe"));
+             Catch::Contains("has mlp and shared_experts, which the layers of the model do not "
+                             "have; allowed: core_attn, layernorm, moe_act, moe"));
   CHECK_THAT(fault("", "recompute: {modules: [mla_up_proj]}"), Catch::Contains("has mla_up_proj"));
 }
 

@@ -58,8 +58,8 @@ TEST_CASE("slow links are those of a cluster") {
               "1f1b, variation: {slow_links: {link: a, factor: 0.5}}}",
               "t"));
         }) ==
-        "t:1:112: variation.slow_links names links of a cluster, but no cluster is given; give one "
-        "or leave out slow_links");
+        "t:1:112: variation.slow_links needs a cluster; give a cluster (--cluster), or leave out "
+        "slow_links");
 }
 
 TEST_CASE("the network is faster or slower as a whole or by class of links") {

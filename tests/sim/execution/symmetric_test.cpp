@@ -89,7 +89,7 @@ TEST_CASE("what is not symmetric is refused, and it is said why", "[symmetric]")
     CAPTURE(what);
     CHECK(error(place, std::string("--set variation.") + what) ==
           "pipewright: --set symmetric: symmetric lets one replica stand for all, but variation "
-          "makes them differ; leave out one of them\n");
+          "makes replicas differ; leave out one of them\n");
   }
   // Two devices of the first replica share a node, those of the second do not.
   std::string hosts;

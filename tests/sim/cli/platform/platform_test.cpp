@@ -157,7 +157,8 @@ TEST_CASE("a node that cannot be says why", "[cli][platform]") {
              Catch::Contains("--nic is of one kind of node, but --node names 2"));
   CHECK_THAT(complaint("--node dgx-h100 --nics 9"),
              Catch::Contains("--nics: nics is 9, more than its 8 GPUs"));
-  CHECK_THAT(complaint("--node dgx-h100 --nvlink 370"), Catch::Contains("did you mean 370 GB/s?"));
+  CHECK_THAT(complaint("--node dgx-h100 --nvlink 370"),
+             Catch::Contains("did you mean '370 GB/s'?"));
   CHECK_THAT(complaint("--node gb200-nvl72 --nodes 20000"),
              Catch::Contains("1440000 GPUs are more than can be simulated"));
 }

@@ -72,21 +72,23 @@ TEST_CASE("line ends of any system, a byte order mark and aliases change nothing
 
 TEST_CASE("each fault of a text is named with its place") {
   const auto [text, message] = GENERATE(table<std::string, std::string>({
-      {"a: 1\nb: 2\na: 3", "t:3:1: key 'a' stands twice in one map; first at t:1:1"},
-      {R"({"a": {"b": 1, "b": 2}})", "t:1:16: key 'b' stands twice in one map; first at t:1:8"},
+      {"a: 1\nb: 2\na: 3",
+       "t:3:1: key 'a' stands twice in one map; leave out one; the first is at t:1:1"},
+      {R"({"a": {"b": 1, "b": 2}})",
+       "t:1:16: key 'b' stands twice in one map; leave out one; the first is at t:1:8"},
       {"",
-       "t: nothing in it; a scenario is a map with at least microbatches, and a model or "
-       "devices and forward_times"},
+       "t: the file is empty; allowed: a map with at least microbatches, and a model or devices "
+       "and forward_times, as a scenario"},
       {"# only\n",
-       "t: nothing in it; a scenario is a map with at least microbatches, and a model or "
-       "devices and forward_times"},
+       "t: the file is empty; allowed: a map with at least microbatches, and a model or devices "
+       "and forward_times, as a scenario"},
       {"---\n",
-       "t: nothing in it; a scenario is a map with at least microbatches, and a model or "
-       "devices and forward_times"},
+       "t: the file is empty; allowed: a map with at least microbatches, and a model or devices "
+       "and forward_times, as a scenario"},
       {"a: 1\n---\nb: 2\n",
-       "t:2:1: something follows the end of the document; a scenario is one document"},
-      {"[a],", "t:1:4: something follows the end of the document; a scenario is one document"},
-      {",a", "t:1:1: no value begins here; a scenario is lines such as devices: 8"},
+       "t:2:1: text follows the end of the document; allowed: one document, as a scenario"},
+      {"[a],", "t:1:4: text follows the end of the document; allowed: one document, as a scenario"},
+      {",a", "t:1:1: no value begins here; allowed: lines such as devices: 8"},
       {"a:\nb: 1", "t:2:1: a has no value (null); write one, or leave the key out"},
       {"a: ~", "t:1:4: a has no value (null); write one, or leave the key out"},
       {R"({"a": null})", "t:1:7: a has no value (null); write one, or leave the key out"},
@@ -94,38 +96,40 @@ TEST_CASE("each fault of a text is named with its place") {
        "t:1:8: 2 has no value (null); write one, or leave the key out (or is a "
        "closing bracket missing?)"},
       {"[1, ~]", "t:1:5: a list item is empty (null); write a value or leave it out"},
-      {"~: 1", "t:1:1: a key is empty (null); keys are texts such as devices"},
+      {"~: 1", "t:1:1: a key is empty (null); allowed: texts such as devices"},
       {"? [a]\n: 1",
-       "t:1:3: a list or a map stands where a key should be; keys are texts such as "
-       "devices (or is a closing bracket missing?)"},
+       "t:1:3: a list or a map stands where a key should be; allowed: texts such as devices (or is "
+       "a closing bracket missing?)"},
       {"{a: 1",
-       "t:1:1: a list or a map stands where a key should be; keys are texts such as "
-       "devices (or is a closing bracket missing?)"},
+       "t:1:1: a list or a map stands where a key should be; allowed: texts such as devices (or is "
+       "a closing bracket missing?)"},
       {"a: &x [1]\n*x : 2",
-       "t:2:1: a list or a map stands where a key should be; keys are texts "
-       "such as devices (or is a closing bracket missing?)"},
+       "t:2:1: a list or a map stands where a key should be; allowed: texts such as devices (or is "
+       "a closing bracket missing?)"},
       {"a: &x [*x]", "t:1:8: an alias stands inside the value it repeats"},
       {"a: !include b",
        "t:1:4: tag '!include' has no meaning here; write plain texts, lists and "
        "maps"},
-      {"a: b\x01", "t:1:5: byte 0x01 is a control character; a scenario is plain UTF-8 text"},
+      {"a: b\x01",
+       "t:1:5: byte 0x01 is a control character; allowed: plain UTF-8 text, as a scenario"},
       {"a: 1\n\x04 b: 2",
-       "t:2:1: byte 0x04 is a control character; a scenario is plain UTF-8 text"},
-      {"a: \"\\x04\"", "t:1:4: byte 0x04 is a control character; a scenario is plain UTF-8 text"},
-      {"a: 1\nb: \xff", "t:2:4: byte 0xff is not UTF-8; a scenario is plain UTF-8 text"},
+       "t:2:1: byte 0x04 is a control character; allowed: plain UTF-8 text, as a scenario"},
+      {"a: \"\\x04\"",
+       "t:1:4: byte 0x04 is a control character; allowed: plain UTF-8 text, as a scenario"},
+      {"a: 1\nb: \xff", "t:2:4: byte 0xff is not UTF-8; allowed: plain UTF-8 text, as a scenario"},
       {"a: b: c",
-       "t:1:5: YAML syntax: illegal map value; write key: value, one a line, with texts that hold "
-       "': ' in quotes"},
+       "t:1:5: YAML syntax: illegal map value; write key: value, one per line, with quotes around "
+       "texts that contain ': '"},
       {"a: [1, 2\nb: 3",
-       "t:2:2: YAML syntax: end of sequence flow not found; close the list with ] and part its "
+       "t:2:2: YAML syntax: end of sequence flow not found; close the list with ] and separate its "
        "values by commas"},
       {"a: {b: 1\nc: 3",
-       "t:2:2: YAML syntax: end of map flow not found; close the map with } and part its keys by "
-       "commas"},
+       "t:2:2: YAML syntax: end of map flow not found; close the map with } and separate its keys "
+       "by commas"},
       {"a: 1\n,b",
        "t:2:1: YAML syntax: end of map not found; write key: value and begin all keys "
        "of a map in one column"},
-      {"a: 1\n\tb: 2", "t:2:1: a tab indents this line; YAML takes spaces"},
+      {"a: 1\n\tb: 2", "t:2:1: a tab indents this line; indent with spaces"},
       {"a: \"b", "t:1:6: YAML syntax: illegal EOF in scalar; close the quotes"},
       {"a: @b",
        "t:1:4: YAML syntax: unknown token; a scenario is YAML or JSON, with lines such as "
@@ -152,16 +156,17 @@ TEST_CASE("hostile texts end in an error, not in a crash or without end") {
     for (std::size_t i = 0; i < times; ++i) text += part;
     return text;
   };
-  CHECK(error(repeat("[", 10'000'000)) == "t: more than 4 MiB; a scenario is a small text");
-  CHECK(error(repeat("[", 4'000'000)) == "t:1:1001: nested too deeply; 64 levels are allowed");
-  CHECK(error(repeat("- ", 2'000'000)) == "t:1:129: nested too deeply; 64 levels are allowed");
+  CHECK(error(repeat("[", 10'000'000)) ==
+        "t: a scenario of more than 4 MiB; allowed: at most 4 MiB");
+  CHECK(error(repeat("[", 4'000'000)) == "t:1:1001: nested too deeply; allowed: 64 levels");
+  CHECK(error(repeat("- ", 2'000'000)) == "t:1:129: nested too deeply; allowed: 64 levels");
   CHECK(error(repeat("[", 65) + repeat("]", 65)) ==
-        "t:1:65: nested too deeply; 64 levels are allowed");
+        "t:1:65: nested too deeply; allowed: 64 levels");
   CHECK(error(repeat("[", 64) + repeat("]", 64)).empty());
   CHECK(error("a: [" + repeat("1,", 1'000'001) + "]") ==
-        "t:1:1999999: more than the 1000000 values allowed");
+        "t:1:1999999: too many values; allowed: at most 1000000");
   CHECK(error(repeat(",[]", 1'000'000)) ==
-        "t:1:1: no value begins here; a scenario is lines such as devices: 8");
+        "t:1:1: no value begins here; allowed: lines such as devices: 8");
 
   // Every line multiplies the one before by nine, or copies all that was before.
   std::string bomb = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
@@ -169,11 +174,11 @@ TEST_CASE("hostile texts end in an error, not in a crash or without end") {
     const std::string before = fmt::format("*a{}", i - 1);
     bomb += fmt::format("a{0}: &a{0} [{1}{2}]\n", i, before, repeat(", " + before, 8));
   }
-  CHECK_THAT(error(bomb), Catch::Contains("more than the 1000000 values allowed"));
+  CHECK_THAT(error(bomb), Catch::Contains("too many values; allowed: at most 1000000"));
   std::string nested;
   for (int i = 0; i < 60; ++i) nested += fmt::format("&a{} [", i);
   CHECK_THAT(error(nested + repeat("1,", 20'000) + repeat("]", 60)),
-             Catch::Contains("more than the 1000000 values allowed"));
+             Catch::Contains("too many values; allowed: at most 1000000"));
   std::string deep = "a0: &a0 [1]\n";
   for (int i = 1; i < 70; ++i) deep += fmt::format("a{0}: &a{0} [*a{1}]\n", i, i - 1);
   CHECK_THAT(error(deep), Catch::Contains("nested too deeply"));
@@ -192,11 +197,13 @@ TEST_CASE("what is no readable file is named") {
   const std::string file = folder.write("a.yaml", "a: 1");
   CHECK(file_error(file + "/b") == file + "/b: cannot be read (Not a directory" + right);
   CHECK(file_error(folder.write("big.yaml", std::string(max_bytes + 1, ' '))) ==
-        base + "/big.yaml: more than 4 MiB; a scenario is a small text");
-  CHECK(file_error(folder.write("junk", std::string("\x7f"
-                                                    "ELF\0\1",
-                                                    6))) ==
-        base + "/junk:1:1: byte 0x7f is a control character; a scenario is plain UTF-8 text");
+        base + "/big.yaml: a scenario of more than 4 MiB; allowed: at most 4 MiB");
+  CHECK(
+      file_error(folder.write("junk", std::string("\x7f"
+                                                  "ELF\0\1",
+                                                  6))) ==
+      base +
+          "/junk:1:1: byte 0x7f is a control character; allowed: plain UTF-8 text, as a scenario");
 }
 
 TEST_CASE("a tree is written in one canonical form") {

@@ -219,7 +219,7 @@ TEST_CASE("a type that the GPU lacks has no peak to fit", "[model]") {
     table.rows.back().seconds = 1e-4;
   }
   CHECK_THROWS_WITH(workload::fit_gpu(table, config::find_gpu("h100-sxm")),
-                    Catch::Contains("multiplies no nvfp4"));
+                    Catch::Contains("has no nvfp4 products"));
 }
 
 TEST_CASE("terms are found within their bounds", "[model]") {

@@ -253,6 +253,6 @@ TEST_CASE("what lies between passes is added to given times, and to no other", "
   CHECK(times(given, PassKind::forward) == std::vector<double>(4, 1.25));
   CHECK(times(given, PassKind::backward) == times(model, PassKind::backward));
   CHECK_THROWS_WITH(plan("schedule: 1f1b, pass_overhead: 250 ms"),
-                    Catch::EndsWith("pass_overhead is added to times of passes that are given, and "
-                                    "none is; those of a model have gpu.pass_overhead"));
+                    Catch::EndsWith("pass_overhead is added to given times of passes, and there "
+                                    "are none; set gpu.pass_overhead for the passes of a model"));
 }

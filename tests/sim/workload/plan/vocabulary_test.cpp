@@ -107,7 +107,7 @@ TEST_CASE("a vocabulary is cut where that is known", "[vocabulary]") {
              Catch::Contains("parallel.vocab_parallel is vocab-2") &&
                  Catch::Contains("communication.detail: full"));
   CHECK_THAT(error_of([] { scenario("vocab-2", ", layer_times: {head: {forward: 1 ms}}"); }),
-             Catch::Contains("layer_times are of a whole output layer"));
+             Catch::Contains("layer_times are those of a whole output layer"));
 }
 
 TEST_CASE("times of passes that are given hold those of a cut vocabulary", "[vocabulary]") {
