@@ -261,7 +261,8 @@ BuildingBlock read_building_block(const Value& root) {
                         find(root, "cells") != nullptr;
   if (!is_block && !root.entries.empty())
     throw Error({.source = root.origin.source}, "the file is no building block")
-        .allow(fmt::format("a map with at least {}", block_document.needs));
+        .allow(
+            fmt::format("{}, a map with at least {}", block_document.noun, block_document.needs));
   BlockDraft draft;
   read_keys<BlockDraft>({root, ""}, block_table, draft);
   BuildingBlock& block = draft.block;

@@ -43,7 +43,7 @@ constexpr double element_bytes(DataType type) {
   return 4;
 }
 
-// Whether tensors are cast and scaled before the product.
+// Returns whether tensors are cast and scaled before the product.
 constexpr bool is_scaled(DataType type) {
   return type != DataType::bf16 && type != DataType::fp16 && type != DataType::tf32;
 }

@@ -264,19 +264,19 @@ constexpr std::array<std::optional<Products> ProductTypes::*, data_types.size()>
     &ProductTypes::bf16,  &ProductTypes::fp16,  &ProductTypes::fp8, &ProductTypes::fp8_block,
     &ProductTypes::mxfp8, &ProductTypes::nvfp4, &ProductTypes::tf32};
 
-void check_peak(const Field& map, const Gpu& gpu, DataType type, const Products& own) {
+void check_peak(const Field& map, const Gpu& gpu, DataType type, const Products& rates) {
   const std::string path = fmt::format("products.{}.flops", name_of(type));
   const Origin& origin = origin_of(map.value, path);
   const std::string key = fmt::format("{}.{}", map.name, path);
-  if (own.flops == 0)
+  if (rates.flops == 0)
     throw Error(origin, fmt::format("{} is missing: its dense FLOP/s, such as 1979 TFLOP/s", key));
   // Narrower types are at least as fast; measured peaks can be a little below.
   constexpr double lowest = 0.5;
-  if (is_scaled(type) && own.flops < lowest * gpu.flops)
+  if (is_scaled(type) && rates.flops < lowest * gpu.flops)
     throw Error(
         origin,
         fmt::format("{} is {:.4g} TFLOP/s, less than half of the {:.4g} TFLOP/s of bf16 (flops)",
-                    key, own.flops / 1e12, gpu.flops / 1e12))
+                    key, rates.flops / 1e12, gpu.flops / 1e12))
         .allow("the dense peak of the narrower type, which is no less");
 }
 
@@ -299,12 +299,12 @@ Gpu read_complete_gpu(const Field& map) {
   if (!gpu.products.bf16) gpu.products.bf16.emplace(Products{});
   if (!gpu.products.fp16) gpu.products.fp16 = gpu.products.bf16;
   for (const auto type : {DataType::bf16, DataType::fp16}) {
-    Products& own = *(gpu.products.*products_members[static_cast<std::size_t>(type)]);
-    if (own.flops == 0) own.flops = gpu.flops;
+    Products& rates = *(gpu.products.*products_members[static_cast<std::size_t>(type)]);
+    if (rates.flops == 0) rates.flops = gpu.flops;
   }
   for (std::size_t type = 0; type < data_types.size(); ++type)
-    if (const auto& own = gpu.products.*products_members[type])
-      check_peak(map, gpu, static_cast<DataType>(type), *own);
+    if (const auto& rates = gpu.products.*products_members[type])
+      check_peak(map, gpu, static_cast<DataType>(type), *rates);
   // Makers give some sizes in GB that are GiB.
   constexpr double gib_per_gb = 0x1p30 / 1e9;
   if (static_cast<double>(gpu.free_memory.value_or(0)) >
@@ -370,7 +370,7 @@ bool has_type(const Gpu& gpu, DataType type) {
 
 const Products& products_of(const Gpu& gpu, DataType type) {
   const auto index = static_cast<std::size_t>(type);
-  if (const auto& own = gpu.products.*products_members[index]) return *own;
+  if (const auto& rates = gpu.products.*products_members[index]) return *rates;
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < data_types.size(); ++i)
     if (gpu.products.*products_members[i]) names.push_back(data_types[i]);

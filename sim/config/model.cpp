@@ -209,7 +209,7 @@ constexpr std::array model_table{
                into<&Model::published, read_parameters>({ValueType::number})},
     Key<Model>{{.name = "layers",
                 .help = "number of layers; with a pattern: its first layers",
-                .default_value = "as many as pattern has"},
+                .default_value = "length of the pattern"},
                extent<&Model::layers, max_layers>},
     Key<Model>{{.name = "pattern",
                 .alias = "hybrid_layer_pattern",
@@ -304,11 +304,12 @@ constexpr std::array model_table{
                {[](const Field& f, Model& m) { m.notes = read_notes(f); }}},
 };
 
-// Whether all of a map was written in that file.
-bool all_from(const Value& map, const std::string& source) {
+// Returns whether all values of a map were written in this file.
+bool is_from_file(const Value& map, const std::string& source) {
   return std::ranges::all_of(map.entries, [&](const Entry& entry) {
     const Value& value = entry.value;
-    return value.kind == Value::Kind::map ? all_from(value, source) : value.origin.source == source;
+    return value.kind == Value::Kind::map ? is_from_file(value, source)
+                                          : value.origin.source == source;
   });
 }
 
@@ -321,9 +322,8 @@ Model read_model(const Field& field) {
   model.origin = field.value.origin;
   read_keys<Model>(whole, model_table, model);
   complete(model, whole);
-  // A published count is of the shape that its file gives, not of one with another number of
-  // layers that an option asks for.
-  if (!all_from(map, model.published.origin.source)) model.published = {};
+  // A published number of parameters holds only for the shape in its file, without overrides.
+  if (!is_from_file(map, model.published.origin.source)) model.published = {};
   if (model.name.empty() && field.value.kind == Value::Kind::text) model.name = model_label(field);
   return model;
 }

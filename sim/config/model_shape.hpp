@@ -95,7 +95,7 @@ struct Model {
   std::vector<std::string> notes;  // notes for the user, one per line
   Origin origin;
 
-  // Whether the pattern contains a symbol of `layer_symbols`.
+  // Returns whether the pattern contains a symbol of `layer_symbols`.
   bool has_layers(char symbol) const {
     return std::ranges::any_of(
         pattern, [&](const std::string& layer) { return layer.find(symbol) != std::string::npos; });

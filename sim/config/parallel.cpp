@@ -17,9 +17,9 @@ constexpr std::array<std::string_view, axes> axis_names{"tp", "cp", "ep", "dp", 
 
 constexpr std::array<std::string_view, 4> zero_levels{"0", "1", "2", "3"};
 
-Error wrong_order(const Field& field, std::string_view what) {
+Error wrong_order(const Field& field, std::string_view fault) {
   return Error(field.value.origin,
-               fmt::format("{} is {}: {}", field.name, describe(field.value), what))
+               fmt::format("{} is {}: {}", field.name, describe(field.value), fault))
       .allow(
           "tp, cp, ep, dp and pp, each once, innermost axis first, "
           "such as tp-cp-ep-dp-pp");
@@ -32,10 +32,10 @@ std::array<Axis, axes> read_order(const Field& field, const Parallel& parallel) 
   while (!text.empty()) {
     const std::string_view name = text.substr(0, text.find('-'));
     text.remove_prefix(std::min(name.size() + 1, text.size()));
-    const auto found = std::ranges::find(axis_names, name);
-    if (found == axis_names.end())
+    const auto it = std::ranges::find(axis_names, name);
+    if (it == axis_names.end())
       throw wrong_order(field, fmt::format("{} is no axis", in_quotes(name)));
-    const auto axis = static_cast<Axis>(found - axis_names.begin());
+    const auto axis = static_cast<Axis>(it - axis_names.begin());
     if (std::ranges::find(order, axis) != order.end())
       throw wrong_order(field, fmt::format("{} is there twice", name));
     order.push_back(axis);

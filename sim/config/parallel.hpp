@@ -84,10 +84,11 @@ struct Parallel {
     return cp_comm == ContextComm::a2a_p2p && !cp_sizes.empty() ? cp_sizes.front().value : 1;
   }
   std::uint32_t replicates() const { return replicate ? replicate->value : 1; }
-  // Whether ZeRO-3 gathers weights again for backward passes. Pipelines of PyTorch keep them.
+  // Returns whether ZeRO-3 gathers weights again for backward passes. Pipelines of PyTorch keep
+  // them.
   bool reshards() const { return reshard_after_forward.value_or(!shard || pp.value == 1); }
-  // Whether ZeRO-3 gathers the weights once per iteration and keeps them beside their shards.
-  // Gradients are then reduced when they are complete.
+  // Returns whether ZeRO-3 gathers the weights once per iteration and keeps them beside their
+  // shards. Gradients are then reduced when they are complete.
   bool keeps_weights() const { return zero == 3 && !reshards() && pp.value > 1; }
   std::uint32_t expert_tp() const { return etp ? etp->value : tp.value; }
   // Ranks of a stage in all replicas.

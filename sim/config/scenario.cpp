@@ -354,8 +354,7 @@ void override_key(Value& root, std::string_view path, std::string_view text, con
 
 Scenario read_scenario(const Value& written) {
   if (const Value* const search = find(written, "search"))
-    throw Error(search->origin,
-                "the section search makes this file a sweep", "search")
+    throw Error(search->origin, "the section search makes this file a sweep", "search")
         .suggest("run it with 'pipewright search', or leave out the section");
   Scenario scenario;
   const Value root = with_devices(written);

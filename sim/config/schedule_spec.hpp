@@ -16,7 +16,7 @@ namespace pipewright::config {
 // A schedule of a scenario. The catalog checks its name and its choices.
 struct ScheduleSpec {
   std::string name;
-  // In the order of schedules::choices.
+  // Values of schedules::choices, in the same order.
   std::array<std::optional<Located<std::uint32_t>>, schedules::choices.size()> choices;
   std::optional<Located<std::uint64_t>>
       memory_limit;     // bytes per device; used by the searched schedule

@@ -15,7 +15,7 @@ namespace pipewright::config {
 // Notes of a model, "KEY: ..", except those about a key that the training section sets.
 std::vector<std::string> notes_of(const Model& model, const Training& training);
 
-// Whether any layer of the model has the module.
+// Returns whether any layer of the model has the module.
 bool has_module(const Model& model, RecomputeModule module);
 
 // Throws an Error if training.recompute or training.offload names a module that the model does not

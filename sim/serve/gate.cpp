@@ -28,7 +28,8 @@ std::string_view value_of(std::string_view parts, std::string_view name, char se
   return {};
 }
 
-// Whether a host is an address such as "10.1.2.3" or "[::1]", which no name server can redirect.
+// Returns whether a host is an address such as "10.1.2.3" or "[::1]", which no name server can
+// redirect.
 bool is_address(std::string_view host) {
   return !host.empty() &&
          (host.front() == '[' || host.find_first_not_of("0123456789.") == std::string_view::npos);

@@ -42,7 +42,7 @@ void answer_launch(const Question& question, const Workspace& workspace, const S
 // and files of the project that scenarios can name.
 std::string form_json(const Workspace& workspace);
 
-// Whether a text is the name of a result, "r12".
+// Returns whether a text is the name of a result, "r12".
 bool is_result(const std::string& id);
 
 }  // namespace pipewright::serve

@@ -57,8 +57,8 @@ void answer(Message& request, const Connection& client) {
 
 constexpr double poll_interval = 0.1;  // seconds
 
-// Whether the client has closed the connection. It does not read, since the next request may arrive
-// before the process of the previous one has ended.
+// Returns whether the client has closed the connection. It does not read, since the next request
+// may arrive before the process of the previous one has ended.
 bool is_closed(int socket) {
   pollfd polled{socket, POLLRDHUP, 0};
   return poll(&polled, 1, 0) > 0;

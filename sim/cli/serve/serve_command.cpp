@@ -59,14 +59,14 @@ void print_help() {
       describe(serve_options()));
 }
 
-std::string text_option(const po::variables_map& given, const char* option,
+std::string text_option(const po::variables_map& flags, const char* option,
                         const char* default_value) {
-  return given.count(option) == 0 ? default_value : given[option].as<std::string>();
+  return flags.count(option) == 0 ? default_value : flags[option].as<std::string>();
 }
 
-std::uint16_t port_of(const po::variables_map& given) {
-  if (text_option(given, "port", "0") == "0") return 0;
-  const std::uint32_t port = read_count(given, "port");
+std::uint16_t port_of(const po::variables_map& flags) {
+  if (text_option(flags, "port", "0") == "0") return 0;
+  const std::uint32_t port = read_count(flags, "port");
   if (port > 65535) throw UsageError(fmt::format("--port is {}; allowed: 0 to 65535", port));
   return static_cast<std::uint16_t>(port);
 }
@@ -101,30 +101,30 @@ void open_browser(const std::string& address) {
 }  // namespace
 
 int serve_command(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, serve_options(), "scenario");
-  if (given.count("help") != 0) {
+  const po::variables_map flags = parse(arguments, serve_options(), "scenario");
+  if (flags.count("help") != 0) {
     print_help();
     return exit_ok;
   }
-  serve::Options options{.host = text_option(given, "host", "127.0.0.1"),
-                         .port = port_of(given),
+  serve::Options options{.host = text_option(flags, "host", "127.0.0.1"),
+                         .port = port_of(flags),
                          .scenario = first_scenario};
-  const std::vector<std::string> files = values(given, "scenario");
+  const std::vector<std::string> files = values(flags, "scenario");
   if (files.size() > 1) throw UsageError("serve: takes a single scenario");
-  const bool has_root = given.count("root") != 0;
+  const bool has_root = flags.count("root") != 0;
   // Paths in a scenario are relative to its file.
   path start = files.empty() ? path(".") : path(files.front()).parent_path();
   if (!files.empty()) options.scenario = text_of(files.front());
   if (start.empty()) start = ".";
   std::error_code failed;
-  const std::string root = text_option(given, "root", start.c_str());
+  const std::string root = text_option(flags, "root", start.c_str());
   options.project = std::filesystem::canonical(root, failed);
   if (failed || !std::filesystem::is_directory(options.project))
     throw UsageError(fmt::format("--root is '{}', which is no folder", root));
   std::filesystem::current_path(has_root && files.empty() ? options.project : start);
-  options.jobs = given.count("jobs") != 0 ? read_count(given, "jobs")
+  options.jobs = flags.count("jobs") != 0 ? read_count(flags, "jobs")
                                           : std::max(2U, std::thread::hardware_concurrency());
-  const bool opens_browser = given.count("no-browser") == 0;
+  const bool opens_browser = flags.count("no-browser") == 0;
   options.ready = [&](const std::string& address) {
     fmt::print("pipewright serves {}\n  {}\nCtrl-C ends it.\n", options.project.string(), address);
     std::fflush(stdout);

@@ -38,7 +38,7 @@ class Config {
   };
   // The first of the names with a value other than null.
   Match find(Names names);
-  // Whether the config has one of the names, even with the value null.
+  // Returns whether the config has one of the names, even with the value null.
   bool has(Names names) const;
 
   std::optional<Number> number(Names names);  // may be 0

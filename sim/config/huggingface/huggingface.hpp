@@ -6,7 +6,7 @@
 // (src/transformers/models/*/configuration_*.py).
 namespace pipewright::config::huggingface {
 
-// Whether a map is a config.json, which has the key model_type or architectures.
+// Returns whether a map is a config.json, which has the key model_type or architectures.
 bool is_config(const Value& map);
 
 // Converts a config.json to the keys of a model file. Values keep the places of the keys they come

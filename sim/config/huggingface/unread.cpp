@@ -61,7 +61,7 @@ bool has_any(std::string_view key, const auto& parts, const auto& has) {
   return std::ranges::any_of(parts, [&](std::string_view part) { return has(key, part); });
 }
 
-// Whether a value switches nothing on: false, null, 0, "" and empty containers.
+// Returns whether a value switches nothing on: false, null, 0, "" and empty containers.
 bool is_off(const Value& value) {
   if (value.kind == Value::Kind::list) return std::ranges::all_of(value.items, is_off);
   if (value.kind == Value::Kind::map) return value.entries.empty();

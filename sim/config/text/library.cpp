@@ -134,12 +134,12 @@ std::filesystem::path existing_path(const Field& field, std::string_view allowed
   return path;
 }
 
-Value library_map(const Field& field, std::string_view folder, const Document& what) {
+Value library_map(const Field& field, std::string_view folder, const Document& document) {
   if (field.value.kind == Value::Kind::map) return field.value;
   if (field.value.kind == Value::Kind::list)
     throw wrong(field,
                 fmt::format("a name in the library of {}, a path of a file, or a map", folder));
-  return read_yaml_file(library_or_path(field, folder, ".yaml").string(), what);
+  return read_yaml_file(library_or_path(field, folder, ".yaml").string(), document);
 }
 
 Value with_name(Value map, const Field& field, const std::string& name) {

@@ -20,7 +20,7 @@ std::vector<std::filesystem::path> library_folders();
 // program that contains the library sets it before it reads the first scenario.
 void set_own_library(std::filesystem::path folder);
 
-// Whether a file lies in this folder of the library, so that its name alone identifies it.
+// Returns whether a file lies in this folder of the library, so that its name alone identifies it.
 bool is_of_library(const std::filesystem::path& file, std::string_view folder);
 
 // Sorted names, without extension, of the files in a folder of the library.
@@ -31,8 +31,8 @@ std::vector<std::string> library_names(std::string_view folder, std::string_view
 std::filesystem::path library_file(std::string_view folder, std::string_view name,
                                    std::string_view extension);
 
-// Whether a text is a name in the library. A text with a slash, the extension or .json, which the
-// YAML reader accepts too, is a path.
+// Returns whether a text is a name in the library. A text with a slash, the extension or .json,
+// which the YAML reader accepts too, is a path.
 bool is_library_name(std::string_view text, std::string_view extension);
 
 // Short name of a file: its name without .yaml or .json. A config.json has the name of its folder,
@@ -49,7 +49,7 @@ std::filesystem::path library_or_path(const Field& field, std::string_view folde
 std::filesystem::path existing_path(const Field& field, std::string_view allowed);
 
 // The map of a field, or of the YAML file that it names as a path or in the library.
-Value library_map(const Field& field, std::string_view folder, const Document& what);
+Value library_map(const Field& field, std::string_view folder, const Document& document);
 
 // The map with an entry `name` added if it has none.
 Value with_name(Value map, const Field& field, const std::string& name);

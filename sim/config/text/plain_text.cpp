@@ -56,7 +56,7 @@ void check_plain_text(std::string_view text, const Origin& origin, bool count_li
       const Origin place = count_lines ? moved(origin, text, i) : origin;
       throw Error(place, fmt::format("byte 0x{:02x} is {}", byte,
                                      control ? "a control character" : "not UTF-8"))
-          .allow(fmt::format("plain UTF-8 text, as {}", noun));
+          .allow(fmt::format("{} in plain UTF-8 text", noun));
     }
     i += length;
   }

@@ -9,7 +9,7 @@
 // somebody else.
 namespace pipewright::config {
 
-// From now on this process reads only files in these folders for scenarios, after links are
+// Limits the files that this process reads for scenarios to these folders, after links are
 // resolved. The first folder is the project's, which messages name; the others are those of the
 // library. The limit holds for everything a scenario leads to: models, GPUs, clusters and the files
 // they name, schedules, lengths.

@@ -15,8 +15,8 @@ bool is_alnum(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// Whether a text needs no quotes in any context and for any reader: numbers with units, names,
-// paths. The rule is conservative, since quotes do no harm.
+// Returns whether a text needs no quotes in any context and for any reader: numbers with units,
+// names, paths. The rule is conservative, since quotes do no harm.
 bool is_plain(std::string_view text) {
   constexpr std::array nulls{"null", "Null", "NULL"};
   if (text.empty() || text.back() == ' ' || (!is_alnum(text.front()) && text.front() != '/'))

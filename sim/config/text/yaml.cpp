@@ -60,7 +60,7 @@ class Builder final : public YAML::EventHandler {
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_ > 0)
       throw has_root_ ? Error(place(mark), "text follows the end of the document")
-                            .allow(fmt::format("one document, as {}", document_.noun))
+                            .allow(fmt::format("{} of one document", document_.noun))
                       : Error(place(mark), "no value begins here")
                             .allow(fmt::format("lines such as {}", document_.example));
     ++documents_;
@@ -259,7 +259,7 @@ Value read(std::string_view text, const Origin& start,
   if (const std::size_t first = text.find_first_not_of(" \t\r\n");
       start.line > 0 && first != std::string_view::npos && text[first] == '<')
     throw Error({.source = start.source}, "the file is XML, as clusters are (--cluster)")
-        .allow(fmt::format("YAML or JSON, as {}", document.noun));
+        .allow(fmt::format("{} in YAML or JSON", document.noun));
   check_brackets(text, start);
   Builder builder(start, document);
   try {
@@ -281,7 +281,7 @@ Value read(std::string_view text, const Origin& start,
     const bool is_file = start.line > 0;
     Error empty({.source = start.source}, is_file ? "the file is empty" : "no value given");
     if (is_file)
-      empty.allow(fmt::format("a map with at least {}, as {}", document.needs, document.noun));
+      empty.allow(fmt::format("{}, a map with at least {}", document.noun, document.needs));
     throw empty;
   }
   Value root = builder.take();

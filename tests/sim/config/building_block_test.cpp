@@ -58,7 +58,7 @@ reorder: false
   CHECK(to_string(block.legs[3].origin) == "b.yaml:8:19");
 }
 
-TEST_CASE("a placement may list the device of every stage", "[config][blocks]") {
+TEST_CASE("a placement can list the device of every stage", "[config][blocks]") {
   const std::string rest = "\ninterval: 9\ncells: {F0: {}, B0: {}, F1: {}, B1: {}}";
   CHECK(block_of("placement: [0, 1, 1, 0]" + rest).chunks == 2);
   CHECK(error_in("placement: [0, 1, 1]" + rest) ==
@@ -72,7 +72,7 @@ TEST_CASE("a placement may list the device of every stage", "[config][blocks]") 
         "b.yaml:2:9: chunks is 3, and this placement has 2 stages on a device");
 }
 
-TEST_CASE("a building block's faults are told with their place", "[config][blocks]") {
+TEST_CASE("every fault of a building block has a message with its place", "[config][blocks]") {
   CHECK(error_with("").empty());
   CHECK(error_with("colour: red") ==
         "b.yaml:6:1: unknown key 'colour'; allowed: placement, chunks, interval, microbatches, "
@@ -113,7 +113,7 @@ TEST_CASE("a building block's faults are told with their place", "[config][block
              Catch::Contains("there is neither B nor I of chunk 0"));
 }
 
-TEST_CASE("a building block is called as its file", "[config][blocks]") {
+TEST_CASE("a building block has the name of its file", "[config][blocks]") {
   const Folder folder;
   const std::string path =
       folder.write("deep/mine.yaml", "placement: looped\ninterval: 3\ncells: {F0: {}, B0: {}}");
@@ -123,20 +123,22 @@ TEST_CASE("a building block is called as its file", "[config][blocks]") {
                  Catch::EndsWith("give a building block file in YAML or JSON"));
 }
 
-TEST_CASE("what is no building block is told what one is", "[config][blocks]") {
+TEST_CASE("a file that is no building block is refused with the required keys",
+          "[config][blocks]") {
   const Folder folder;
   const auto file_error = [&](const std::string& text) {
     const std::string path = folder.write("b.yaml", text);
     return error_of([&] { read_building_block_file(path); }).substr(path.size());
   };
-  const std::string right = "allowed: a map with at least placement, interval and cells";
+  const std::string right =
+      "allowed: a building block, a map with at least placement, interval and cells";
   CHECK(file_error("") == ": the file is empty; " + right);
   CHECK(file_error("devices: 8\nforward_times: 1\n") ==
         ": the file is no building block; " + right);
   CHECK(file_error("0F0,0B0\r\n") ==
-        ":1:1: the building block is 0F0,0B0; allowed: a map with at least placement, "
-        "interval and cells");
-  CHECK_THAT(file_error("\x89HDF\r\n"), Catch::EndsWith("plain UTF-8 text, as a building block"));
+        ":1:1: the building block is 0F0,0B0; allowed: a building block, a map with at least "
+        "placement, interval and cells");
+  CHECK_THAT(file_error("\x89HDF\r\n"), Catch::EndsWith("a building block in plain UTF-8 text"));
   CHECK_THAT(file_error("interval: [1\n"), !Catch::Contains("scenario"));
 }
 

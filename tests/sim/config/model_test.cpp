@@ -23,7 +23,7 @@ Gpu gpu(const std::string& text) {
   return read_gpu({value, "gpu"});
 }
 
-TEST_CASE("what a model leaves out takes its usual value", "[model]") {
+TEST_CASE("missing keys of a model have their defaults", "[model]") {
   const Model m = with("");
   CHECK(m.kv_heads == 8);
   CHECK(m.head_dim == 8);
@@ -69,14 +69,14 @@ TEST_CASE("every key of a model is read", "[model]") {
   CHECK(m.experts->every == 2);
 }
 
-TEST_CASE("a model may be named, and is then called by its name", "[model]") {
+TEST_CASE("a model of the library has the name of its file", "[model]") {
   const Value name = make_text("mixtral-8x7b", {});
   const Model m = read_model({name, "model"});
   CHECK(m.name == "mixtral-8x7b");
   CHECK(m.experts->top_k == 2);
 }
 
-TEST_CASE("what cannot be in a model is named with what can", "[model]") {
+TEST_CASE("every fault of a model has a message with the allowed values", "[model]") {
   const auto [text, message] = GENERATE(table<std::string, std::string>({
       {", kv_heads: 3",
        "m.yaml:1:77: kv_heads is 3, which does not divide the 8 heads; allowed: 2 "
@@ -104,13 +104,13 @@ TEST_CASE("what cannot be in a model is named with what can", "[model]") {
                       "heads, or a head_dim"));
 }
 
-TEST_CASE("full attention in some layers needs a sliding window in the others", "[model]") {
+TEST_CASE("full attention in some layers needs a sliding window in other layers", "[model]") {
   CHECK(with(", sliding_window: 128, full_attention_every: 2").sliding_window == 128);
   CHECK_THAT(error_of([] { with(", full_attention_every: 2"); }),
              Catch::Contains("full_attention_every needs sliding_window"));
 }
 
-TEST_CASE("a GPU's rates have units, and its efficiencies defaults", "[model]") {
+TEST_CASE("rates of a GPU have units and its efficiencies have defaults", "[model]") {
   const Gpu g =
       gpu("{flops: 312 TFLOP/s, memory: 80 GiB, memory_bandwidth: 2039 GB/s, processors: 108}");
   CHECK(g.flops == Approx(312e12));
@@ -131,7 +131,7 @@ TEST_CASE("a GPU's rates have units, and its efficiencies defaults", "[model]") 
   CHECK(products_of(other, DataType::fp8).flops == Approx(2e15));
 }
 
-TEST_CASE("a GPU says which data types it multiplies", "[model]") {
+TEST_CASE("a GPU lists the data types of its products", "[model]") {
   const std::string rest =
       "flops: 312 TFLOP/s, memory: 80 GiB, memory_bandwidth: 2039 GB/s, processors: 108}";
   const Gpu g = gpu("{name: old, " + rest);
@@ -145,7 +145,7 @@ TEST_CASE("a GPU says which data types it multiplies", "[model]") {
                              "keys of this file"));
 }
 
-TEST_CASE("a GPU's faults are named", "[model]") {
+TEST_CASE("every fault of a GPU has a message", "[model]") {
   const std::string rest = "memory: 80 GiB, memory_bandwidth: 2039 GB/s, processors: 108}";
   CHECK_THAT(error_of([&] { gpu("{flops: 312 TFLOPS, " + rest); }),
              Catch::Contains("g.yaml:1:9: gpu.flops"));
@@ -156,7 +156,7 @@ TEST_CASE("a GPU's faults are named", "[model]") {
   CHECK_THAT(error_of([] { find_gpu("a100"); }), Catch::Contains("a100-80gb"));
 }
 
-TEST_CASE("a GPU's numbers lie within what GPUs have", "[model]") {
+TEST_CASE("numbers of a GPU are limited to realistic ranges", "[model]") {
   const auto fault = [](const std::string& more) {
     return error_of([&] {
       gpu("{flops: 312 TFLOP/s, memory: 80 GiB, memory_bandwidth: 2039 GB/s, processors: 108, " +
@@ -192,13 +192,13 @@ TEST_CASE("a GPU's numbers lie within what GPUs have", "[model]") {
              Contains("allowed: a whole number from 1 to 10000, such as 108"));
 }
 
-TEST_CASE("numbers of a GPU without the GPU are told how to name it", "[model]") {
+TEST_CASE("numbers without a GPU are refused with advice", "[model]") {
   CHECK_THAT(error_of([] { gpu("{clock: {products: 0.395}}"); }),
              Catch::Contains("g.yaml:1:9: gpu.clock changes a GPU, but no GPU is named; name the "
                              "GPU or its file too, as in --gpu h100-sxm"));
 }
 
-TEST_CASE("a number that was meant in another unit is not taken for bytes or FLOP/s", "[model]") {
+TEST_CASE("a bare number in the wrong unit is refused with the likely unit", "[model]") {
   const auto fault = [](std::string_view flops, std::string_view memory,
                         std::string_view bandwidth) {
     const std::string text = "{flops: " + std::string(flops) + ", memory: " + std::string(memory) +
@@ -231,7 +231,7 @@ TEST_CASE("a number that was meant in another unit is not taken for bytes or FLO
       Catch::Contains("gpu.attention.half_length is 1e300; allowed: a number of at most 1e6"));
 }
 
-TEST_CASE("sizes far above any model's are refused", "[model]") {
+TEST_CASE("sizes far above those of any model are refused", "[model]") {
   const std::string huge =
       GENERATE(as<std::string>(), "hidden", "heads", "ffn", "layers", "vocabulary", "sequence");
   std::string text = "layers: 4, hidden: 64, heads: 8, vocabulary: 10, sequence: 8, ffn: 8,";
@@ -248,7 +248,7 @@ TEST_CASE("sizes far above any model's are refused", "[model]") {
   CHECK(model("{layers: 1, hidden: 1048576, heads: 1, vocabulary: 1, sequence: 1}").ffn == 4194304);
 }
 
-TEST_CASE("every GPU of the library has what a run needs", "[model]") {
+TEST_CASE("every GPU of the library has the keys that a run needs", "[model]") {
   for (const char* const name : {"a100-40gb", "a100-80gb", "h100-sxm", "h200", "b200", "gb200",
                                  "v100-16gb", "v100-32gb", "mi300x", "l40s"}) {
     INFO(name);

@@ -14,7 +14,7 @@ Parallel parallel(std::string_view text) {
   return read_parallel({value, "parallel"});
 }
 
-TEST_CASE("a layout that says nothing is one GPU a device") {
+TEST_CASE("an empty layout has one GPU per device") {
   const Parallel p = parallel("{}");
   CHECK(p.ranks_per_stage() == 1);
   CHECK(p.dp.value == 1);
@@ -24,7 +24,7 @@ TEST_CASE("a layout that says nothing is one GPU a device") {
   CHECK(p.order == std::array{Axis::tp, Axis::cp, Axis::ep, Axis::dp, Axis::pp});
 }
 
-TEST_CASE("sizes have short and long names") {
+TEST_CASE("parallel sizes have short and long names") {
   const Parallel p = parallel("{tp: 8, cp: 2, ep: 4, dp: 16, sp: true, zero: 1}");
   const Parallel q =
       parallel("{tensor: 8, context: 2, expert: 4, data: 16, sequence: true, zero: 1}");
@@ -39,7 +39,7 @@ TEST_CASE("sizes have short and long names") {
   CHECK(to_string(p.ep.origin) == "t:1:20");
 }
 
-TEST_CASE("devices may have a tp of their own, and then there are as many devices") {
+TEST_CASE("tp_by_device sets the number of devices") {
   const auto read = [](const std::string& keys) {
     return read_scenario(read_yaml_text(
         "{model: llama-3-8b, gpu: h100-sxm, microbatches: 4, parallel: {" + keys + "}}", "t"));
@@ -76,14 +76,14 @@ TEST_CASE("devices may have a tp of their own, and then there are as many device
              Contains("pp is not last in parallel.order; allowed: tp-cp-ep-dp-pp"));
 }
 
-TEST_CASE("an order may leave out axes of size 1, wherever it stands") {
+TEST_CASE("an order may leave out axes of size 1") {
   const Parallel p = parallel("{order: tp-pp-dp, tp: 2, dp: 4}");
   CHECK(p.order == std::array{Axis::tp, Axis::pp, Axis::dp, Axis::cp, Axis::ep});
   CHECK(parallel("order: dp-ep-tp-cp-pp").order ==
         std::array{Axis::dp, Axis::ep, Axis::tp, Axis::cp, Axis::pp});
 }
 
-TEST_CASE("dp is shard x replicate, of which two are enough") {
+TEST_CASE("the third of dp, shard and replicate follows from two of them") {
   for (const char* text :
        {"{shard: 4, replicate: 2}", "{dp: 8, shard: 4}", "{dp_replicate: 2, data: 8}"}) {
     CAPTURE(text);
@@ -100,7 +100,7 @@ TEST_CASE("dp is shard x replicate, of which two are enough") {
   CHECK(parallel("{replicate: 8, cp: 2}").zero == 3);
 }
 
-TEST_CASE("weights are gathered anew for backward passes, but not in PyTorch's pipelines") {
+TEST_CASE("weights are gathered again for backward passes, except in pipelines of PyTorch") {
   const auto reshards = [](const char* text, std::uint32_t pp) {
     Parallel p = parallel(text);
     p.pp.value = pp;
@@ -132,7 +132,7 @@ TEST_CASE("hierarchical context parallelism has two sizes") {
              Catch::Contains("allowed: two sizes whose product is cp, such as [8, 2]"));
 }
 
-TEST_CASE("each fault in a layout is named") {
+TEST_CASE("every fault of a layout has a message") {
   constexpr auto right =
       "allowed: tp, cp, ep, dp and pp, each once, innermost axis first, such as tp-cp-ep-dp-pp";
   const auto [text, message] = GENERATE_COPY(table<std::string, std::string>({

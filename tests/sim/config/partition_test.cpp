@@ -15,7 +15,7 @@ Partition partition(const std::string& text) {
   return read_partition({map.entries.front().value, "partition"});
 }
 
-TEST_CASE("a partition is a rule or a list of layers, none allowed", "[training]") {
+TEST_CASE("a partition is a rule or a list of layers that may contain 0", "[training]") {
   CHECK(partition("ends_less").rule == Partition::Rule::ends_less);
   CHECK(partition("by_cost").origin.column == 12);
   const Partition listed = partition("[0, 3, 2]");
@@ -26,7 +26,7 @@ TEST_CASE("a partition is a rule or a list of layers, none allowed", "[training]
   CHECK_THAT(error_of([] { partition("0"); }), Catch::Contains("even"));
 }
 
-TEST_CASE("a map says what the ends of a pipeline have", "[training]") {
+TEST_CASE("a map sets the layers of the ends of a pipeline", "[training]") {
   const Partition ends = partition("{first: 3, last: 2}");
   CHECK(ends.rule == Partition::Rule::ends);
   CHECK(ends.first == 3U);
@@ -46,7 +46,7 @@ TEST_CASE("a map says what the ends of a pipeline have", "[training]") {
   CHECK(partition("{account_for_loss: false}").rule == Partition::Rule::even);
 }
 
-TEST_CASE("a layout gives each stage its layers, in Megatron-LM's letters", "[training]") {
+TEST_CASE("a layout assigns layers to stages with the letters of Megatron-LM", "[training]") {
   const Partition plain = partition("Ett|ttt||tL");
   CHECK(plain.rule == Partition::Rule::layout);
   CHECK(plain.layers == Counts{2, 3, 0, 1});
@@ -71,7 +71,7 @@ TEST_CASE("a layout gives each stage its layers, in Megatron-LM's letters", "[tr
   CHECK(partition("Et*8L").layers == Counts{8});
 }
 
-TEST_CASE("a wrong layout is refused where it is wrong", "[training]") {
+TEST_CASE("a wrong layout is refused with the position of the fault", "[training]") {
   const auto wrong = [](const std::string& text) { return error_of([&] { partition(text); }); };
   CHECK_THAT(wrong("Et*4|tx|L"),
              Catch::StartsWith("p.yaml:1:12: partition has 'x' at character 7; allowed: E, t, m"));

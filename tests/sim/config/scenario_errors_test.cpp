@@ -36,13 +36,13 @@ const std::string all_keys =
     "boundary_tensor, activation, state, samples_per_microbatch, tokens_per_microbatch, p2p, "
     "engine, output (or output_file), trace";
 
-TEST_CASE("the sound scenario of these tests has no fault") {
+TEST_CASE("the valid scenario of these tests has no fault") {
   CHECK(error_with("").empty());
   CHECK(error_when("devices", "2147483648").empty());
   CHECK(error_when("forward_times", "0").empty());
 }
 
-TEST_CASE("keys that are unknown or given twice") {
+TEST_CASE("unknown and repeated keys are refused") {
   CHECK(error_with("forwardtimes: 1") ==
         "t.yaml:5:1: unknown key 'forwardtimes'; did you mean 'forward_times'? allowed: " +
             all_keys);
@@ -58,7 +58,7 @@ TEST_CASE("keys that are unknown or given twice") {
         "t.yaml:5:1: unknown key '" + std::string(60, 'x') + "...'; allowed: " + all_keys);
 }
 
-TEST_CASE("keys that are missing name the flag that gives them") {
+TEST_CASE("an error about a missing key names its option") {
   const auto missing = [](std::string_view text) {
     return error_of([&] { read_scenario(read_yaml_text(text, "t.yaml")); });
   };
@@ -86,7 +86,7 @@ TEST_CASE("keys that are missing name the flag that gives them") {
         "samples_per_microbatch, tokens_per_microbatch, p2p, engine, output, trace");
 }
 
-TEST_CASE("the backward pass comes whole or in its halves") {
+TEST_CASE("the backward pass needs its time or those of both halves") {
   const std::string right =
       "; give backward_times (--backward-times), or both input_grad_times and weight_grad_times "
       "(--input-grad-times and --weight-grad-times), or all three";
@@ -124,7 +124,7 @@ TEST_CASE("counts are whole numbers from 1") {
         "--set: iterations is 0; allowed: a whole number from 1 to 2147483648, such as 2");
 }
 
-TEST_CASE("each key refuses what it cannot mean") {
+TEST_CASE("every key refuses invalid values") {
   const auto [key, value, message] = GENERATE(table<std::string, std::string, std::string>({
       {"forward_times", "[18.5 ms, 19 ms, -3 ms]",
        "forward_times[2] is -3 ms; allowed: a pass time from 0 to 1e9 s, such as 18.5 ms"},
@@ -197,7 +197,7 @@ TEST_CASE("each key refuses what it cannot mean") {
   CHECK(error_when(key, value) == "--set: " + message);
 }
 
-TEST_CASE("an error in a file gives line and column") {
+TEST_CASE("an error in a file has line and column") {
   CHECK(error_with("iterations: 0") ==
         "t.yaml:5:13: iterations is 0; allowed: a whole number from 1 to 2147483648, such as 2");
   CHECK(error_with("schedule:\n  - gpipe\n  - name: x\n    chunks: -1\n") ==

@@ -21,7 +21,7 @@ const std::string experts = ", experts: {count: 8, top_k: 2, ffn: 64}";
 
 }  // namespace
 
-TEST_CASE("modules that a model lacks are not recomputed", "[training]") {
+TEST_CASE("recomputation of modules that the model does not have is refused", "[training]") {
   CHECK(fault("", "recompute: {modules: [mlp, layernorm]}").empty());
   CHECK(fault("", "recompute: {modules: [mlp, moe]}") ==
         "s.yaml:5:24: training.recompute.modules has moe, which the layers of the model do not "
@@ -33,7 +33,7 @@ TEST_CASE("modules that a model lacks are not recomputed", "[training]") {
   CHECK_THAT(fault("", "recompute: {modules: [mla_up_proj]}"), Catch::Contains("has mla_up_proj"));
 }
 
-TEST_CASE("no more layers are recomputed or offloaded than a stage has", "[training]") {
+TEST_CASE("more recomputed or offloaded layers than a stage has are refused", "[training]") {
   CHECK(fault("", "recompute: {method: block, num_layers: 4}").empty());
   CHECK(fault("", "recompute: {method: block, num_layers: 5}") ==
         "s.yaml:5:42: training.recompute.num_layers is 5, and a stage has no more than 4 layers; "

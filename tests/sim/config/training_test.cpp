@@ -14,8 +14,7 @@ Training training(const std::string& text) {
   return read_training({value, "training"});
 }
 
-TEST_CASE("training has the defaults of today's frameworks, and all of them can be set",
-          "[training]") {
+TEST_CASE("training keys have the defaults of frameworks and can be set", "[training]") {
   const Training plain = training("{}");
   CHECK(plain.fragmentation == 0.1);
   CHECK(plain.reserved == std::uint64_t{2} << 30U);
@@ -54,7 +53,7 @@ TEST_CASE("training has the defaults of today's frameworks, and all of them can 
              Catch::Contains("allowed: one of none, selective, full"));
 }
 
-TEST_CASE("the optimizer's state is as wide as its number formats", "[training]") {
+TEST_CASE("the size of the optimizer state follows from its data types", "[training]") {
   const auto bytes = [](const std::string& optimizer) {
     const Training t = training("{optimizer: " + optimizer + "}");
     return std::pair(gradient_bytes(t), optimizer_bytes(t));
@@ -80,7 +79,7 @@ TEST_CASE("the optimizer's state is as wide as its number formats", "[training]"
              Catch::Contains("allowed: one of fp32, fp16, bf16, fp8"));
 }
 
-TEST_CASE("shares are at most all, and widths are those of numbers", "[training]") {
+TEST_CASE("shares are at most 1 and widths at most 8 bytes", "[training]") {
   CHECK(training("{fragmentation: 0.05}").fragmentation == 0.05);
   CHECK(training("{fragmentation: 100 %}").fragmentation == 1);
   CHECK(training("{fragmentation: 0}").fragmentation == 0);

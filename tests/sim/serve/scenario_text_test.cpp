@@ -28,7 +28,7 @@ Fault fault_in(const std::string& scenario) {
 
 }  // namespace
 
-TEST_CASE("a value takes the place of another, and all else stays as typed", "[serve]") {
+TEST_CASE("replacing a value keeps the rest of the text", "[serve]") {
   const std::string now = edited(text, {{"parallel.tp", "4"}, {"global_batch", "64"}});
   CHECK(now ==
         "# of a paper\n"
@@ -39,7 +39,7 @@ TEST_CASE("a value takes the place of another, and all else stays as typed", "[s
         "global_batch: 64\n");
 }
 
-TEST_CASE("keys come and go, and all else stays as typed", "[serve]") {
+TEST_CASE("adding and removing keys keeps the rest of the text", "[serve]") {
   const std::string more = edited(text, {{"training.precision", "fp8"}});
   CHECK(more == text + "training: {precision: fp8}\n");
   CHECK(edited(more, {{"training.sequence", "4096"}}) ==
@@ -53,7 +53,7 @@ TEST_CASE("keys come and go, and all else stays as typed", "[serve]") {
   CHECK(edited("", {{"model", "llama-3-8b"}}) == "model: llama-3-8b\n");
 }
 
-TEST_CASE("pipeline devices have one place, whatever they are called", "[serve]") {
+TEST_CASE("the number of pipeline devices has a single place under all of its names", "[serve]") {
   CHECK(values_of(tree_of("devices: 8\n")).at("parallel.pp") == "8");
   CHECK(edited("num_stages: 8\n", {{"parallel.pp", "4"}}) == "num_stages: 4\n");
   CHECK(edited("devices: 8\nmodel: m\n", {{"parallel.pp", ""}}) == "model: m\n");
@@ -70,7 +70,8 @@ TEST_CASE("a schedule keeps its choices when its name changes", "[serve]") {
   CHECK(values.at("schedule.chunks") == "2");
 }
 
-TEST_CASE("where that cannot be, the text is written anew below its first comments", "[serve]") {
+TEST_CASE("a text that cannot be edited in place is written anew below its first comments",
+          "[serve]") {
   const std::string now = edited(text, {{"parallel.pp", ""}});
   CHECK(now.starts_with("# of a paper\n"));
   const auto values = values_of(tree_of(now));
@@ -78,7 +79,7 @@ TEST_CASE("where that cannot be, the text is written anew below its first commen
   CHECK(values.at("parallel.tp") == "8");
 }
 
-TEST_CASE("what is written reads as the same scenario", "[serve]") {
+TEST_CASE("an edited text reads as the same scenario", "[serve]") {
   const std::string now =
       edited(text, {{"training.recompute", "full"}, {"training.recompute", ""}});
   CHECK(config::read_scenario(tree_of(now)).text == config::read_scenario(tree_of(text)).text);
@@ -94,7 +95,7 @@ TEST_CASE("a fault has the key, line and column of its value", "[serve]") {
   CHECK(fault_in(text + "parallel: {\n").line > 0);
 }
 
-TEST_CASE("a contradiction of two keys has the key at whose value it was found", "[serve]") {
+TEST_CASE("a contradiction of two keys has one of these keys", "[serve]") {
   const Fault fault = fault_in(text + "p2p_time: 1 ms\n");
   CHECK(fault.key == "p2p_time");
   CHECK(fault.line == 7);

@@ -22,12 +22,12 @@ std::filesystem::path path_of(const std::string& text, const Origin& origin = {}
   return library_or_path({value, "model"}, "models", ".yaml");
 }
 
-TEST_CASE("the library that comes with the program is found by names", "[model]") {
+TEST_CASE("names find files of the library that comes with the program", "[model]") {
   CHECK(library_file("models", "llama-3-8b", ".yaml").filename() == "llama-3-8b.yaml");
   CHECK(std::filesystem::exists(library_file("gpus", "a100-80gb", ".yaml")));
 }
 
-TEST_CASE("folders that the environment names add to the library, the first before others",
+TEST_CASE("folders from the environment extend the library and earlier ones take precedence",
           "[model]") {
   const OwnLibrary own;
   const Folder other;
@@ -54,7 +54,7 @@ TEST_CASE("folders that the environment names add to the library, the first befo
              Catch::Contains("there are no pictures"));
 }
 
-TEST_CASE("a program may set the folder that comes with it, after those of the environment",
+TEST_CASE("a program sets the folder that comes with it, which follows those of the environment",
           "[model]") {
   const OwnLibrary own;
   const Folder carried;
@@ -70,7 +70,7 @@ TEST_CASE("a program may set the folder that comes with it, after those of the e
   CHECK(library_folders() == before);
 }
 
-TEST_CASE("a name that the library has not is answered with the nearest and all", "[model]") {
+TEST_CASE("an unknown name is refused with the nearest name and all names", "[model]") {
   const std::string message = error_of([] { path_of("lama-3-8b", {"s.yaml", 3, 8}); });
   CHECK_THAT(message, Catch::StartsWith("s.yaml:3:8: model: 'lama-3-8b'"));
   CHECK_THAT(message, Catch::Contains("did you mean 'llama-3-8b'?"));
@@ -80,7 +80,7 @@ TEST_CASE("a name that the library has not is answered with the nearest and all"
              Catch::Contains("did you mean 'h100-sxm'?"));
 }
 
-TEST_CASE("what has a slash or the extension is a path from the file that names it", "[model]") {
+TEST_CASE("a text with a slash or the extension is a path relative to its file", "[model]") {
   const Folder folder;
   const std::string file = folder.write("sub/mine.yaml", "layers: 1");
   const Origin origin{"s.yaml", 1, 1, folder.path().string()};
@@ -92,12 +92,12 @@ TEST_CASE("what has a slash or the extension is a path from the file that names 
                           Catch::Contains("is no file"));
 }
 
-TEST_CASE("what ends in .json is a path as well", "[model]") {
+TEST_CASE("a text that ends in .json is a path", "[model]") {
   CHECK(is_library_name("llama-3-8b", ".yaml"));
   CHECK_FALSE(is_library_name("config.json", ".yaml"));
 }
 
-TEST_CASE("a file is called by its name, a config.json by its folder", "[model]") {
+TEST_CASE("the label of a file is its name, that of a config.json its folder", "[model]") {
   CHECK(label_of_file("models/mine.yaml") == "mine");
   CHECK(label_of_file("models/mine.json") == "mine");
   CHECK(label_of_file("models/llama-3.1") == "llama-3.1");

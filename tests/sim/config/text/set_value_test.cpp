@@ -20,7 +20,7 @@ std::string after(std::string_view before, std::string_view path, std::string_vi
   return to_yaml(root);
 }
 
-TEST_CASE("an override replaces, adds, and makes maps on its way") {
+TEST_CASE("an override replaces a value, adds a key and makes missing maps") {
   CHECK(after("a: 1", "a", "2") == "a: 2\n");
   CHECK(after("a: 1", "b", "2") == "a: 1\nb: 2\n");
   CHECK(after("{}", "a.b.c", "2") == "a:\n  b:\n    c: 2\n");
@@ -36,7 +36,7 @@ TEST_CASE("the text of an override is YAML") {
   CHECK(after("{}", "a", "'[1]'") == "a: \"[1]\"\n");
 }
 
-TEST_CASE("all that an override sets comes from its origin") {
+TEST_CASE("all values of an override have its origin") {
   Value root = read_yaml_text("a: 1", "t");
   apply_override(root, "b.c", "[1, 2]", flag);
   CHECK(to_string(root.entries.at(1).origin) == "--set");
@@ -45,7 +45,7 @@ TEST_CASE("all that an override sets comes from its origin") {
   CHECK(to_string(find(root, "a")->origin) == "t:1:4");
 }
 
-TEST_CASE("each fault of an override is named") {
+TEST_CASE("every fault of an override has a message") {
   const auto [before, path, text,
               message] = GENERATE(table<std::string, std::string, std::string, std::string>({
       {"a: 1", "a.b", "2", "--set: a is 1, so 'b' cannot be set in it; set the whole of a"},
@@ -81,7 +81,7 @@ TEST_CASE("each fault of an override is named") {
   CHECK(error_of([&, p = path, t = text] { apply_override(root, p, t, flag); }) == message);
 }
 
-TEST_CASE("a path deeper than any scenario is refused") {
+TEST_CASE("a path with too many levels is refused") {
   Value root;
   std::string path = "a";
   for (int i = 1; i < 100'000; ++i) path += ".a";

@@ -18,7 +18,7 @@ double number_of(std::string_view text) { return parse_positive_number(text, "x"
 
 constexpr std::uint64_t two_to_63 = std::uint64_t{1} << 63;
 
-TEST_CASE("times are read in every unit, with or without a space") {
+TEST_CASE("times are read in all units, with or without a space") {
   const auto [text, seconds] = GENERATE(table<std::string, double>({
       {"18.5 ms", 0.0185},
       {"18.5ms", 0.0185},
@@ -43,7 +43,7 @@ TEST_CASE("times are read in every unit, with or without a space") {
   CHECK_FALSE(std::signbit(seconds_of(text)));
 }
 
-TEST_CASE("units that others write are told with ours, not with the nearest by letters") {
+TEST_CASE("other spellings of a unit suggest the same unit, not the closest by letters") {
   const auto [text, meant] = GENERATE(table<std::string, std::string>({
       {"3 sec", "did you mean 's'?"},
       {"2 hours", "did you mean 'h'?"},
@@ -80,7 +80,7 @@ TEST_CASE("sizes are read in decimal and binary units, exactly") {
   CHECK(bytes_of(text) == bytes);
 }
 
-TEST_CASE("shares are percent, plain numbers have no unit") {
+TEST_CASE("shares are in percent and plain numbers have no unit") {
   CHECK(share_of("40 %") == 0.4);
   CHECK(share_of("40%") == 0.4);
   CHECK(share_of("12.5%") == 0.125);
@@ -90,7 +90,7 @@ TEST_CASE("shares are percent, plain numbers have no unit") {
   CHECK(number_of("0.25") == 0.25);
 }
 
-TEST_CASE("what is no time is told apart by its fault") {
+TEST_CASE("texts that are no time are refused with their text") {
   const std::string allowed = "; allowed: a time from 0 to 1e9 s, such as 18.5 ms";
   const auto text = GENERATE(as<std::string>(), "-3 ms", "-1", "nan", "inf", "-inf", "infinity s",
                              "1e999", "abc", "", " 3", "+3", "ms", "-", ".");
@@ -102,7 +102,7 @@ TEST_CASE("what is no time is told apart by its fault") {
   CHECK(error_of([&] { seconds_of(text); }) == "x is " + found + allowed);
 }
 
-TEST_CASE("a wrong unit is told the right ones") {
+TEST_CASE("an error about a unit lists the valid units") {
   CHECK(error_of([] { seconds_of("3 GB"); }) ==
         "x is 3 GB, and 'GB' is no unit of a time; allowed: a time from 0 to 1e9 s, such as 18.5 "
         "ms; in s, ms, us, \u00b5s, \u03bcs, ns, min, h, d (a bare number is in seconds)");

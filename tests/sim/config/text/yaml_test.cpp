@@ -15,7 +15,7 @@ std::string error(std::string_view text) {
   return error_of([&] { read(text); });
 }
 
-TEST_CASE("null is a value where a document allows it, and nowhere a key") {
+TEST_CASE("null is a value in foreign documents and never a key") {
   Document document = scenario_document;
   document.is_foreign = true;
   const Value root = read_yaml_text(R"({"a": null, "b": [1, null], "c": ~})", "t", document);
@@ -26,7 +26,7 @@ TEST_CASE("null is a value where a document allows it, and nowhere a key") {
              Catch::Contains("a key is empty (null)"));
 }
 
-TEST_CASE("a file becomes a tree that knows its places") {
+TEST_CASE("a file becomes a tree whose values have places") {
   const Folder folder;
   const std::string path = folder.write("a.yaml",
                                         "devices: 8  # a comment\n"
@@ -50,7 +50,7 @@ TEST_CASE("a file becomes a tree that knows its places") {
   CHECK(find(root, "nothing") == nullptr);
 }
 
-TEST_CASE("JSON is read by the same reader, tightly written or indented by tabs") {
+TEST_CASE("JSON is read in compact form and with tabs") {
   const Value expected = read("{a: [1, 2.5], b: {c: d}, e: true}");
   CHECK(same(read(R"({"a":[1,2.5],"b":{"c":"d"},"e":true})"), expected));
   CHECK(
@@ -70,24 +70,24 @@ TEST_CASE("line ends of any system, a byte order mark and aliases change nothing
   CHECK(read("\"null\"").text == "null");
 }
 
-TEST_CASE("each fault of a text is named with its place") {
+TEST_CASE("every fault of a text has a message with its place") {
   const auto [text, message] = GENERATE(table<std::string, std::string>({
       {"a: 1\nb: 2\na: 3",
        "t:3:1: key 'a' stands twice in one map; leave out one; the first is at t:1:1"},
       {R"({"a": {"b": 1, "b": 2}})",
        "t:1:16: key 'b' stands twice in one map; leave out one; the first is at t:1:8"},
       {"",
-       "t: the file is empty; allowed: a map with at least microbatches, and a model or devices "
-       "and forward_times, as a scenario"},
+       "t: the file is empty; allowed: a scenario, a map with at least microbatches, and a model "
+       "or devices and forward_times"},
       {"# only\n",
-       "t: the file is empty; allowed: a map with at least microbatches, and a model or devices "
-       "and forward_times, as a scenario"},
+       "t: the file is empty; allowed: a scenario, a map with at least microbatches, and a model "
+       "or devices and forward_times"},
       {"---\n",
-       "t: the file is empty; allowed: a map with at least microbatches, and a model or devices "
-       "and forward_times, as a scenario"},
+       "t: the file is empty; allowed: a scenario, a map with at least microbatches, and a model "
+       "or devices and forward_times"},
       {"a: 1\n---\nb: 2\n",
-       "t:2:1: text follows the end of the document; allowed: one document, as a scenario"},
-      {"[a],", "t:1:4: text follows the end of the document; allowed: one document, as a scenario"},
+       "t:2:1: text follows the end of the document; allowed: a scenario of one document"},
+      {"[a],", "t:1:4: text follows the end of the document; allowed: a scenario of one document"},
       {",a", "t:1:1: no value begins here; allowed: lines such as devices: 8"},
       {"a:\nb: 1", "t:2:1: a has no value (null); write one, or leave the key out"},
       {"a: ~", "t:1:4: a has no value (null); write one, or leave the key out"},
@@ -111,12 +111,12 @@ TEST_CASE("each fault of a text is named with its place") {
        "t:1:4: tag '!include' has no meaning here; write plain texts, lists and "
        "maps"},
       {"a: b\x01",
-       "t:1:5: byte 0x01 is a control character; allowed: plain UTF-8 text, as a scenario"},
+       "t:1:5: byte 0x01 is a control character; allowed: a scenario in plain UTF-8 text"},
       {"a: 1\n\x04 b: 2",
-       "t:2:1: byte 0x04 is a control character; allowed: plain UTF-8 text, as a scenario"},
+       "t:2:1: byte 0x04 is a control character; allowed: a scenario in plain UTF-8 text"},
       {"a: \"\\x04\"",
-       "t:1:4: byte 0x04 is a control character; allowed: plain UTF-8 text, as a scenario"},
-      {"a: 1\nb: \xff", "t:2:4: byte 0xff is not UTF-8; allowed: plain UTF-8 text, as a scenario"},
+       "t:1:4: byte 0x04 is a control character; allowed: a scenario in plain UTF-8 text"},
+      {"a: 1\nb: \xff", "t:2:4: byte 0xff is not UTF-8; allowed: a scenario in plain UTF-8 text"},
       {"a: b: c",
        "t:1:5: YAML syntax: illegal map value; write key: value, one per line, with quotes around "
        "texts that contain ': '"},
@@ -139,7 +139,7 @@ TEST_CASE("each fault of a text is named with its place") {
   CHECK(error(text) == message);
 }
 
-TEST_CASE("text that is no UTF-8 is refused, whatever is wrong with it") {
+TEST_CASE("invalid UTF-8 is refused") {
   for (const std::string bad :
        {"\x80", "\xc0\x80", "\xc3", "\xe0\x80\x80", "\xe2\x82", "\xed\xa0\x80", "\xf0\x80\x80\x80",
         "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xc3(", "\xe2\x82(", "\xf0\x9f\x98("}) {
@@ -150,7 +150,7 @@ TEST_CASE("text that is no UTF-8 is refused, whatever is wrong with it") {
     CHECK(read("a: " + good).entries.at(0).value.text == good);
 }
 
-TEST_CASE("hostile texts end in an error, not in a crash or without end") {
+TEST_CASE("hostile texts end in an error after a short time") {
   const auto repeat = [](std::string_view part, std::size_t times) {
     std::string text;
     for (std::size_t i = 0; i < times; ++i) text += part;
@@ -184,7 +184,7 @@ TEST_CASE("hostile texts end in an error, not in a crash or without end") {
   CHECK_THAT(error(deep), Catch::Contains("nested too deeply"));
 }
 
-TEST_CASE("what is no readable file is named") {
+TEST_CASE("an unreadable file is refused with its name") {
   const Folder folder;
   const std::string base = folder.path().string();
   const std::string right = "); give a scenario file in YAML or JSON";
@@ -198,12 +198,11 @@ TEST_CASE("what is no readable file is named") {
   CHECK(file_error(file + "/b") == file + "/b: cannot be read (Not a directory" + right);
   CHECK(file_error(folder.write("big.yaml", std::string(max_bytes + 1, ' '))) ==
         base + "/big.yaml: a scenario of more than 4 MiB; allowed: at most 4 MiB");
-  CHECK(
-      file_error(folder.write("junk", std::string("\x7f"
-                                                  "ELF\0\1",
-                                                  6))) ==
-      base +
-          "/junk:1:1: byte 0x7f is a control character; allowed: plain UTF-8 text, as a scenario");
+  CHECK(file_error(folder.write("junk", std::string("\x7f"
+                                                    "ELF\0\1",
+                                                    6))) ==
+        base +
+            "/junk:1:1: byte 0x7f is a control character; allowed: a scenario in plain UTF-8 text");
 }
 
 TEST_CASE("a tree is written in one canonical form") {
@@ -248,7 +247,7 @@ Value random_tree(std::mt19937& random, int levels) {
   }
 }
 
-TEST_CASE("any tree that is written reads as the same tree") {
+TEST_CASE("every written tree reads as the same tree") {
   std::mt19937 random(3);
   for (int i = 0; i < 20'000; ++i) {
     const Value tree = random_tree(random, 4);
