@@ -197,6 +197,44 @@ TEST_CASE("every key refuses invalid values") {
   CHECK(error_when(key, value) == "--set: " + message);
 }
 
+TEST_CASE("an error keeps its parts apart") {
+  const auto caught = [](const std::string& more) {
+    try {
+      read_scenario(read_yaml_text(
+          "devices: 2\nmicrobatches: 4\nforward_times: 1\nbackward_times: 2\n" + more, "t.yaml"));
+    } catch (const Error& error) {
+      return error;
+    }
+    return Error("");
+  };
+  const Error choice = caught("engine: timming");
+  CHECK(to_string(choice.location()) == "t.yaml:5:9");
+  CHECK(choice.key() == "engine");
+  CHECK(choice.found() == "engine is the text 'timming'");
+  CHECK(choice.allowed() == "one of simgrid, timing");
+  CHECK(choice.suggestion() == "timing");
+  CHECK(choice.suggests_name());
+  CHECK(choice.message() ==
+        "engine is the text 'timming'; did you mean 'timing'? allowed: one of simgrid, timing");
+  CHECK(choice.what() == "t.yaml:5:9: " + choice.message());
+
+  const Error contradiction = caught("variation: {slow_links: {link: a, factor: 0.5}}");
+  CHECK(contradiction.key() == "variation.slow_links");
+  CHECK(contradiction.suggestion() == "give a cluster (--cluster), or leave out slow_links");
+  CHECK_FALSE(contradiction.suggests_name());
+  CHECK(contradiction.allowed().empty());
+
+  CHECK(caught("iterations: 0").at({"other.yaml", 1, 1}, "devices").key() == "iterations");
+  CHECK(caught("gpu: h100").found().starts_with("gpu: 'h100' is not among the gpus"));
+}
+
+TEST_CASE("an override has the key that it sets") {
+  Value root = read_yaml_text("devices: 2\n", "t.yaml");
+  override_key(root, "parallel.tp", "0", {"--set parallel.tp", 0, 0, ""});
+  CHECK(find(*find(root, "parallel"), "tp")->origin.key == "parallel.tp");
+  CHECK(find(root, "devices")->origin.key == "devices");
+}
+
 TEST_CASE("an error in a file has line and column") {
   CHECK(error_with("iterations: 0") ==
         "t.yaml:5:13: iterations is 0; allowed: a whole number from 1 to 2147483648, such as 2");
