@@ -65,6 +65,7 @@ ALLOWED = {
             "schedules",
             "analysis",
             "sim/config",
+            "sim/cluster",
             "sim/process",
             "sim/evaluation",
             "sim/jobs",

@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/model_checks.hpp"
-
 namespace pipewright::config::huggingface {
 namespace {
 
@@ -230,6 +228,8 @@ std::string pattern_of(const Layers& layers, bool latent) {
   }
   return pattern;
 }
+
+constexpr std::uint32_t max_layers = 10'000;  // far above any model's
 
 // Number of layers, or the length of a list of layers.
 Number layer_count(Config& config) {

@@ -1,43 +1,14 @@
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "sim/config/text/value.hpp"
+#include "sim/config/text/field.hpp"
 
 namespace pipewright::config {
-
-// A value with the place where it was written, for checks that run after reading.
-template <class T>
-struct Located {
-  T value{};
-  Origin origin;
-};
-
-// A value that is being read, and the dotted key that messages call it by, such as
-// "activation.per_microbatch[2]".
-struct Field {
-  const Value& value;
-  std::string name;
-};
-
-// Place and name of a quantity, for messages about it.
-struct Subject {
-  Origin location = {};
-  std::string name;
-
-  Subject(const Field& field)
-      : location(field.value.origin), name(field.name) {}  // NOLINT(google-explicit-constructor)
-  template <std::convertible_to<std::string_view> Text>
-  Subject(const Text& text)
-      : name(std::string_view(text)) {}  // NOLINT(google-explicit-constructor)
-};
-
-inline Subject subject(const Field& field) { return field; }
 
 // "gpt.yaml:7:12: devices is a map; allowed: `allowed`".
 Error wrong(const Field& field, std::string_view allowed);

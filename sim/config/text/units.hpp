@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "sim/config/text/fields.hpp"
+#include "sim/config/text/field.hpp"
 
 namespace pipewright::config {
 
