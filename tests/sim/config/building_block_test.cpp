@@ -12,7 +12,7 @@ BuildingBlock block_of(const std::string& text) {
   return read_building_block(read_yaml_text(text, "b.yaml"));
 }
 
-// Of a sound block in lines 1 to 5, and `more` from line 6 on.
+// Error of a valid block in lines 1 to 5 with `more` from line 6 on.
 std::string error_with(const std::string& more) {
   return error_of([&] {
     block_of("placement: looped\ninterval: 3\ncells:\n  F0: {step: 1}\n  B0: {step: 2}\n" + more);
@@ -130,11 +130,11 @@ TEST_CASE("a file that is no building block is refused with the required keys",
     const std::string path = folder.write("b.yaml", text);
     return error_of([&] { read_building_block_file(path); }).substr(path.size());
   };
-  const std::string right =
+  const std::string advice =
       "allowed: a building block, a map with at least placement, interval and cells";
-  CHECK(file_error("") == ": the file is empty; " + right);
+  CHECK(file_error("") == ": the file is empty; " + advice);
   CHECK(file_error("devices: 8\nforward_times: 1\n") ==
-        ": the file is no building block; " + right);
+        ": the file is no building block; " + advice);
   CHECK(file_error("0F0,0B0\r\n") ==
         ":1:1: the building block is 0F0,0B0; allowed: a building block, a map with at least "
         "placement, interval and cells");

@@ -22,7 +22,7 @@ Model fixture(const std::string& name) {
   return model_at(PIPEWRIGHT_TEST_DATA "/models/" + name + "/config.json");
 }
 
-// A config.json of small sizes with what else is said of it.
+// A small config.json with additional keys.
 std::string config_of(const std::string& type, const std::string& more) {
   return R"({"model_type": ")" + type +
          R"(", "hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 8,
@@ -108,7 +108,7 @@ TEST_CASE("a vision model gives its text part with the defaults of its family",
   CHECK(m.sliding_window == 1024);
   CHECK(m.full_attention_every == 6);
   CHECK_THAT(m.notes.back(), Contains("vision_config: left out"));
-  // What Gemma 3's configuration class has where a file says nothing.
+  // Defaults of the configuration class of Gemma 3.
   const Model bare = model_of("gemma3_text", R"("num_hidden_layers": 2)");
   CHECK(bare.head_dim == 256);
 }
@@ -245,7 +245,7 @@ TEST_CASE("an unknown key that may matter is refused with its place", "[model][h
                       "full_attention"));
   CHECK_THAT(fault_of("nemotron_h", layers + R"(, "hybrid_override_pattern": "MX")"),
              Contains("hybrid_override_pattern is the text 'MX'"));
-  // What is off, or of generation, positions and initial values, is passed by.
+  // Keys without effect are ignored: switched off, or of generation, positions and initial values.
   CHECK(fault_of("llama", layers + R"(, "num_experts": 0, "block_size": null, "top_k": 50,
 "some_dim": 0, "rope_head_dim_scaling": {"a": 1}, "num_beam_groups": 1, "embd_pdrop": 0.1,
 "_attn_implementation": "eager", "moe_layers": [])") == "");
@@ -268,7 +268,7 @@ TEST_CASE("a model is found by its file or its folder and named after them",
              Contains("is no file; allowed: the path of a model's file"));
 }
 
-// JSON's punctuation, and words that a config may have anywhere.
+// Punctuation of JSON, and words that can occur anywhere in a config.
 const std::vector<std::string> tokens{"{",
                                       "}",
                                       "[",

@@ -28,13 +28,13 @@ TEST_CASE("parallel sizes have short and long names") {
   const Parallel p = parallel("{tp: 8, cp: 2, ep: 4, dp: 16, sp: true, zero: 1}");
   const Parallel q =
       parallel("{tensor: 8, context: 2, expert: 4, data: 16, sequence: true, zero: 1}");
-  for (const Parallel& one : {p, q}) {
-    CHECK(one.tp.value == 8);
-    CHECK(one.ranks_per_stage() == 16);
-    CHECK(one.ep.value == 4);
-    CHECK(one.dp.value == 16);
-    CHECK(one.sequence);
-    CHECK(one.zero == 1);
+  for (const Parallel& layout : {p, q}) {
+    CHECK(layout.tp.value == 8);
+    CHECK(layout.ranks_per_stage() == 16);
+    CHECK(layout.ep.value == 4);
+    CHECK(layout.dp.value == 16);
+    CHECK(layout.sequence);
+    CHECK(layout.zero == 1);
   }
   CHECK(to_string(p.ep.origin) == "t:1:20");
 }
@@ -52,9 +52,9 @@ TEST_CASE("tp_by_device sets the number of devices") {
   CHECK(scenario.parallel.tp_text() == "8/4/4");
   CHECK(scenario.parallel.on(1).tp.value == 4);
   CHECK(scenario.parallel.on(1).tp_by_device.empty());
-  // What a trace keeps says the same.
+  // The text that a trace stores reads as the same layout.
   CHECK(read_scenario(read_yaml_text(scenario.text, "u")).parallel.gpus() == 32);
-  // All alike are as a tp.
+  // Equal sizes become tp.
   CHECK(read("tp_by_device: [4, 4]").parallel.tp_by_device.empty());
   CHECK(read("tp_by_device: [4, 4]").parallel.tp.value == 4);
   CHECK(read("tp_by_device: [4, 4]").devices.value == 2);
@@ -95,7 +95,7 @@ TEST_CASE("the third of dp, shard and replicate follows from two of them") {
   }
   CHECK(parallel("dp_shard: 8").dp.value == 8);
   CHECK(parallel("{shard: 8, zero: 1}").zero == 1);
-  // Copies alone are plain data parallelism, but ranks of cp share weights.
+  // Replicas without shards are plain data parallelism, but ranks of cp shard weights.
   CHECK(parallel("replicate: 8").zero == 0);
   CHECK(parallel("{replicate: 8, cp: 2}").zero == 3);
 }
@@ -133,7 +133,7 @@ TEST_CASE("hierarchical context parallelism has two sizes") {
 }
 
 TEST_CASE("every fault of a layout has a message") {
-  constexpr auto right =
+  constexpr auto advice =
       "allowed: tp, cp, ep, dp and pp, each once, innermost axis first, such as tp-cp-ep-dp-pp";
   const auto [text, message] = GENERATE_COPY(table<std::string, std::string>({
       {"tp: 0", "t:1:5: parallel.tp is 0; allowed: a whole number from 1 to 2147483648, such as 8"},
@@ -161,14 +161,15 @@ TEST_CASE("every fault of a layout has a message") {
       {"zero: 4", "t:1:7: parallel.zero is 4; allowed: one of 0, 1, 2, 3"},
       {"sp: yes", "t:1:5: parallel.sp is the text 'yes'; allowed: one of false, true"},
       {"order: tp-dp-xp-pp",
-       std::string("t:1:8: parallel.order is the text 'tp-dp-xp-pp': 'xp' is no axis; ") + right},
+       std::string("t:1:8: parallel.order is the text 'tp-dp-xp-pp': 'xp' is no axis; ") + advice},
       {"order: tp-dp-tp-pp",
-       std::string("t:1:8: parallel.order is the text 'tp-dp-tp-pp': tp is there twice; ") + right},
+       std::string("t:1:8: parallel.order is the text 'tp-dp-tp-pp': tp is there twice; ") +
+           advice},
       {"order: tp-dp",
-       std::string("t:1:8: parallel.order is the text 'tp-dp': pp is left out; ") + right},
+       std::string("t:1:8: parallel.order is the text 'tp-dp': pp is left out; ") + advice},
       {"{cp: 2, order: tp-dp-pp}",
        std::string("t:1:16: parallel.order is the text 'tp-dp-pp': cp is 2 and left out; ") +
-           right},
+           advice},
   }));
   CAPTURE(text);
   CHECK(error_of([t = text] { parallel(t); }) == message);

@@ -58,14 +58,14 @@ TEST_CASE("a layout assigns layers to stages with the letters of Megatron-LM", "
   layers.back() = 1;
   CHECK(deepseek.layers == layers);
   CHECK(deepseek.mtp.back() == 1);
-  // And on 16 x 2, where what predicts further tokens and the loss stand alone.
-  const Partition alone = partition("'Et*3|(tt|)*29,m|L'");
-  CHECK(alone.layers.size() == 32);
-  CHECK(alone.layers.front() == 3);
-  CHECK(alone.layers[29] == 2);
-  CHECK(alone.layers[30] == 0);
-  CHECK(alone.mtp[30] == 1);
-  CHECK(alone.layers.back() + alone.mtp.back() == 0);
+  // On 16 x 2 stages multi-token prediction and the loss have stages of their own.
+  const Partition narrow = partition("'Et*3|(tt|)*29,m|L'");
+  CHECK(narrow.layers.size() == 32);
+  CHECK(narrow.layers.front() == 3);
+  CHECK(narrow.layers[29] == 2);
+  CHECK(narrow.layers[30] == 0);
+  CHECK(narrow.mtp[30] == 1);
+  CHECK(narrow.layers.back() + narrow.mtp.back() == 0);
   CHECK(partition("E|((t*2|)*2,t|)*2L").layers == Counts{0, 2, 2, 1, 2, 2, 1, 0});
   CHECK(partition("E|t|*2tL").layers == Counts{0, 1, 0, 1});
   CHECK(partition("Et*8L").layers == Counts{8});

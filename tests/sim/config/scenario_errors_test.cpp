@@ -8,7 +8,7 @@
 namespace pipewright::config::test {
 namespace {
 
-// A sound scenario in lines 1 to 4, and `more` from line 5 on.
+// Error of a valid scenario in lines 1 to 4 with `more` from line 5 on.
 std::string error_with(const std::string& more) {
   return error_of([&] {
     read_scenario(read_yaml_text(
@@ -16,7 +16,7 @@ std::string error_with(const std::string& more) {
   });
 }
 
-// The sound scenario with one key set to something else.
+// Error of the valid scenario with a key set to another value.
 std::string error_when(const std::string& key, const std::string& value) {
   Value root = read_yaml_text("devices: 2\nmicrobatches: 4\nforward_times: 1\nbackward_times: 2\n",
                               "t.yaml");
@@ -87,7 +87,7 @@ TEST_CASE("an error about a missing key names its option") {
 }
 
 TEST_CASE("the backward pass needs its time or those of both halves") {
-  const std::string right =
+  const std::string advice =
       "; give backward_times (--backward-times), or both input_grad_times and weight_grad_times "
       "(--input-grad-times and --weight-grad-times), or all three";
   const auto with = [](const std::string& more) {
@@ -96,15 +96,15 @@ TEST_CASE("the backward pass needs its time or those of both halves") {
           read_yaml_text("devices: 2\nmicrobatches: 4\nforward_times: 1\n" + more, "t.yaml"));
     });
   };
-  CHECK(with("") == "t.yaml: the backward pass has no time" + right);
+  CHECK(with("") == "t.yaml: the backward pass has no time" + advice);
   CHECK(with("input_grad_times: 1") ==
-        "t.yaml:4:19: input_grad_times needs weight_grad_times" + right);
+        "t.yaml:4:19: input_grad_times needs weight_grad_times" + advice);
   CHECK(with("weight_grad_times: 1") ==
-        "t.yaml:4:20: weight_grad_times needs input_grad_times" + right);
+        "t.yaml:4:20: weight_grad_times needs input_grad_times" + advice);
   CHECK(error_with("weight_grad_times: 1") ==
-        "t.yaml:4:17: backward_times stand beside weight_grad_times alone" + right);
+        "t.yaml:4:17: backward_times stand beside weight_grad_times alone" + advice);
   CHECK(error_with("input_grad_times: 1") ==
-        "t.yaml:4:17: backward_times stand beside input_grad_times alone" + right);
+        "t.yaml:4:17: backward_times stand beside input_grad_times alone" + advice);
 }
 
 TEST_CASE("counts are whole numbers from 1") {

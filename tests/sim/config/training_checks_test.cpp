@@ -9,7 +9,7 @@
 namespace pipewright::config::test {
 namespace {
 
-// What is wrong with a scenario of 8 layers on 2 stages.
+// Error of a scenario with 8 layers on 2 stages.
 std::string fault(const std::string& model, const std::string& training) {
   const std::string text =
       "model: {layers: 8, hidden: 64, heads: 4, vocabulary: 100, sequence: 64" + model +

@@ -168,7 +168,7 @@ TEST_CASE("hostile texts end in an error after a short time") {
   CHECK(error(repeat(",[]", 1'000'000)) ==
         "t:1:1: no value begins here; allowed: lines such as devices: 8");
 
-  // Every line multiplies the one before by nine, or copies all that was before.
+  // Every line repeats the previous one nine times.
   std::string bomb = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
   for (int i = 1; i < 20; ++i) {
     const std::string before = fmt::format("*a{}", i - 1);
@@ -187,15 +187,15 @@ TEST_CASE("hostile texts end in an error after a short time") {
 TEST_CASE("an unreadable file is refused with its name") {
   const Folder folder;
   const std::string base = folder.path().string();
-  const std::string right = "); give a scenario file in YAML or JSON";
+  const std::string advice = "); give a scenario file in YAML or JSON";
   const auto file_error = [](const std::string& path) {
     return error_of([&] { read_yaml_file(path); });
   };
   CHECK(file_error(base + "/none.yaml") ==
-        base + "/none.yaml: cannot be read (No such file or directory" + right);
-  CHECK(file_error(base) == base + ": cannot be read (it is a folder" + right);
+        base + "/none.yaml: cannot be read (No such file or directory" + advice);
+  CHECK(file_error(base) == base + ": cannot be read (it is a folder" + advice);
   const std::string file = folder.write("a.yaml", "a: 1");
-  CHECK(file_error(file + "/b") == file + "/b: cannot be read (Not a directory" + right);
+  CHECK(file_error(file + "/b") == file + "/b: cannot be read (Not a directory" + advice);
   CHECK(file_error(folder.write("big.yaml", std::string(max_bytes + 1, ' '))) ==
         base + "/big.yaml: a scenario of more than 4 MiB; allowed: at most 4 MiB");
   CHECK(file_error(folder.write("junk", std::string("\x7f"
@@ -217,7 +217,7 @@ TEST_CASE("a tree is written in one canonical form") {
         "[\"../x\", \"a: b\", \"\", \"null\", \"q\\\"\\\\\\n\", 40 %, 5 µs, /x, \" a\"]\n");
 }
 
-// Any tree at all, with texts that YAML finds hard.
+// A random tree with texts that are difficult to write in YAML.
 Value random_tree(std::mt19937& random, int levels) {
   const auto text = [&] {
     static const std::vector<std::string> parts{
