@@ -33,7 +33,7 @@ constexpr std::uint32_t most_gpus = 4096;  // that links without a network join
 
 double read_bandwidth(const Field& field) {
   return config::parse_bandwidth(config::read_text(field, "a bandwidth such as 370 GB/s"),
-                                 subject(field), "what a link carries one way");
+                                 subject(field), "the bandwidth of a link each way");
 }
 double read_speed(const Field& field) {
   return config::parse_flops(config::read_text(field, "a rate such as 989 TFLOP/s"), subject(field),

@@ -178,9 +178,9 @@ void check_schedule(const Value& schedule) {
   if (name.kind != Value::Kind::text || is_auto(name) || !is_of_catalog(name.text)) return;
   const std::vector<std::string_view> names = schedule_names();
   if (std::ranges::find(names, name.text) != names.end()) return;
-  throw Error(fmt::format("{} is {}{}allowed: a file, auto, or one of {}",
-                          config::subject({name, "schedule"}), config::describe(name),
-                          config::did_you_mean(name.text, names), fmt::join(names, ", ")));
+  throw Error(name.origin, fmt::format("schedule is {}", config::describe(name)), "schedule")
+      .suggest_name(config::nearest_name(name.text, names))
+      .allow(fmt::format("a file, auto, or one of {}", fmt::join(names, ", ")));
 }
 
 std::string schedule_name(const Value& schedule) {
