@@ -130,7 +130,7 @@ void settle_tp(Scenario& scenario, const Value& root) {
     throw Error(origin,
                 fmt::format("parallel.tp_by_device has {} sizes for {} devices of the pipeline",
                             sizes.size(), scenario.devices.value))
-        .allow("one size per device, or no pp");
+        .allow("one size per device; or leave out pp");
   const std::uint32_t tp = scenario.parallel.tp.value;
   if (std::ranges::all_of(sizes, [&](const auto& size) { return size.value == tp; })) {
     sizes.clear();

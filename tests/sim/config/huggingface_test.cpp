@@ -265,7 +265,7 @@ TEST_CASE("a model is found by its file or its folder and named after them",
       "x.json", config_of("llama", R"("num_hidden_layers": 2, "_name_or_path": "acme/Own-3B")"));
   CHECK(model_at(named).name == "Own-3B");
   CHECK_THAT(error_of([&] { model_at((folder.path() / "snapshots").string()); }),
-             Contains("is no file; allowed: the path of a model's file"));
+             Contains("is no file; allowed: the path of a model file"));
 }
 
 // Punctuation of JSON, and words that can occur anywhere in a config.

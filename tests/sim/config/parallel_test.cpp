@@ -67,7 +67,7 @@ TEST_CASE("tp_by_device sets the number of devices") {
                                           "(8); leave out one of them"));
   CHECK_THAT(fault("pp: 4, tp_by_device: [8, 4]"),
              Contains("parallel.tp_by_device has 2 sizes for 4 devices of the pipeline; allowed: "
-                      "one size per device, or no pp"));
+                      "one size per device; or leave out pp"));
   CHECK_THAT(fault("tp_by_device: 8"), Contains("such as [8, 8, 4, 4]"));
   CHECK_THAT(fault("tp_by_device: []"), Contains("such as [8, 8, 4, 4]"));
   CHECK_THAT(fault("tp_by_device: [8, 0]"), Contains("tp_by_device"));

@@ -42,7 +42,7 @@ TEST_CASE("a map sets the layers of the ends of a pipeline", "[training]") {
   CHECK_THAT(
       error_of([] { partition("{first: 3, account_for_loss: true}"); }),
       Catch::Contains("p.yaml:1:12: partition has both sizes of the ends and keys that count "
-                      "embedding or loss as layers; allowed: first or last, or account"));
+                      "embedding or loss as layers; allowed: first and last, or account"));
   CHECK(partition("{account_for_loss: false}").rule == Partition::Rule::even);
 }
 

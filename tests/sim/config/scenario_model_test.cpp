@@ -93,9 +93,11 @@ TEST_CASE("overlap of token dispatch follows the rules of Megatron-LM") {
       {"delay_wgrad: true", "delay_wgrad is true, and training.experts.overlap is not"},
       {"overlap: true, shared_overlap: true",
        "shared_overlap is true, and so is training.experts.overlap"},
-      {"shared_overlap: true, dispatcher: deepep", "only works with training.experts.dispatcher"},
+      {"shared_overlap: true, dispatcher: deepep",
+       "which needs training.experts.dispatcher: alltoall"},
       {"shared_overlap: true", "shared_overlap is true, and the model has no shared experts"},
-      {"overlap: true, dispatcher: allgather", "alltoall, deepep or hybridep, and not with"},
+      {"overlap: true, dispatcher: allgather",
+       "which Megatron-LM does not support with dispatcher: allgather"},
       {"overlap: true", ""},
       {"overlap: true, delay_wgrad: true, dispatcher: hybridep", ""},
   }));
@@ -151,7 +153,7 @@ TEST_CASE("fused times exclude full detail of collectives") {
   CHECK(read(std::string(base) + "}").fused_times);
   CHECK(error_of([&] {
           read(std::string(base) + ", communication: {detail: full}}");
-        }).find("fused_times hold the collectives within their passes") != std::string::npos);
+        }).find("fused_times include the collectives within passes") != std::string::npos);
 }
 
 TEST_CASE("a key of a named model or GPU can be overridden") {
