@@ -28,8 +28,9 @@ void check_backward(const Scenario& scenario, const Value& root) {
   const auto& weight_grad = scenario.weight_grad_times;
   if (backward && input_grad.has_value() != weight_grad.has_value())
     throw Error(backward->origin,
-                fmt::format("backward_times stand beside {} alone",
-                            input_grad ? "input_grad_times" : "weight_grad_times"))
+                fmt::format("backward_times and {} are given without {}",
+                            input_grad ? "input_grad_times" : "weight_grad_times",
+                            input_grad ? "weight_grad_times" : "input_grad_times"))
         .suggest(advice);
   if (backward || (input_grad && weight_grad)) return;
   if (!input_grad && !weight_grad && scenario.model) return;

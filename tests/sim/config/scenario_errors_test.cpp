@@ -102,9 +102,11 @@ TEST_CASE("the backward pass needs its time or those of both halves") {
   CHECK(with("weight_grad_times: 1") ==
         "t.yaml:4:20: weight_grad_times needs input_grad_times" + advice);
   CHECK(error_with("weight_grad_times: 1") ==
-        "t.yaml:4:17: backward_times stand beside weight_grad_times alone" + advice);
+        "t.yaml:4:17: backward_times and weight_grad_times are given without input_grad_times" +
+            advice);
   CHECK(error_with("input_grad_times: 1") ==
-        "t.yaml:4:17: backward_times stand beside input_grad_times alone" + advice);
+        "t.yaml:4:17: backward_times and input_grad_times are given without weight_grad_times" +
+            advice);
 }
 
 TEST_CASE("counts are whole numbers from 1") {
