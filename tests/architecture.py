@@ -80,6 +80,7 @@ ALLOWED = {
             "schedules",
             "analysis",
             "sim/config",
+            "sim/cluster",
             "sim/process",
             "sim/evaluation",
             "sim/jobs",

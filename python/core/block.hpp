@@ -4,8 +4,8 @@
 
 namespace pipewright::python {
 
-// What an open file holds, mapped to read. The file may be closed after that: many results would
-// else keep many files open, as those of Python's mmap do.
+// Read-only memory map of an open file. The file can be closed afterwards; Python's own mmap would
+// keep a file open for every result.
 class Block {
  public:
   explicit Block(int file);  // throws std::runtime_error

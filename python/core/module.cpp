@@ -14,47 +14,48 @@
 #include "python/core/tree.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/config/text/error_json.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/tree_json.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/config/text/yaml.hpp"
 
-// What Python's package needs in its own process: scenarios as they are written, and what may stand
-// in them. Simulations run in the program that the package carries.
+// The part of Python's package that runs in Python's own process: scenarios as trees, and the table
+// of their keys. Simulations run in the program that the package contains.
 namespace pipewright::python {
 namespace {
 
 namespace py = pybind11;
 using config::Value;
 
-// Read only, so that objects may share it.
+// A tree that never changes, so that Python objects can share it.
 struct Tree {
   Value value;
 };
 
-void take_away(Value& map, std::string_view path) {
+void remove_key(Value& map, std::string_view path) {
   const std::size_t dot = std::min(path.find('.'), path.size());
   const std::string_view key = path.substr(0, dot);
   if (dot == path.size())
     std::erase_if(map.entries, [&](const config::Entry& entry) { return entry.key == key; });
   else if (Value* const inner = config::find(map, key))
-    take_away(*inner, path.substr(dot + 1));
+    remove_key(*inner, path.substr(dot + 1));
 }
 
 Tree with(const Tree& tree, const std::string& path, const py::handle& object) {
   Tree changed = tree;
   if (object.is_none()) {
-    take_away(changed.value, path);
+    remove_key(changed.value, path);
     return changed;
   }
   config::set_key(changed.value, path, tree_of(object, {}, path));
   return changed;
 }
 
-// The scenario that a tree says, read and checked as far as it can be without its cluster.
+// Reads a tree as a scenario and checks everything that needs no cluster.
 py::dict checked(const Tree& tree) {
   const config::Scenario scenario = [&] {
-    const py::gil_scoped_release others;
+    const py::gil_scoped_release released;
     return config::read_scenario(tree.value);
   }();
   py::list schedules;
@@ -66,19 +67,6 @@ py::dict checked(const Tree& tree) {
   return py::dict(py::arg("outputs") = outputs, py::arg("trace") = trace,
                   py::arg("yaml") = scenario.text, py::arg("title") = scenario.title,
                   py::arg("schedules") = schedules);
-}
-
-// As exceptions of the package take them.
-py::dict parts_of(const config::Error& error) {
-  py::dict parts;
-  if (const config::Origin& place = error.place(); place.line > 0) {
-    parts["file"] = place.source;
-    parts["line"] = place.line;
-    parts["column"] = place.column;
-  }
-  if (!error.key().empty()) parts["key"] = error.key();
-  if (const std::string remedy = error.remedy(); !remedy.empty()) parts["remedy"] = remedy;
-  return parts;
 }
 
 std::string type_name(config::ValueType type) {
@@ -115,13 +103,19 @@ PYBIND11_MODULE(_core, module) {
     try {
       std::rethrow_exception(std::move(thrown));
     } catch (const config::Error& error) {
-      PyErr_SetObject(config_error.ptr(), py::make_tuple(error.what(), parts_of(error)).ptr());
+      const std::string parts = config::error_to_json(error).dump(
+          -1, ' ', false, nlohmann::json::error_handler_t::replace);
+      PyErr_SetObject(config_error.ptr(), py::make_tuple(parts).ptr());
     }
   });
 
   py::class_<Tree>(module, "Tree")
       .def_static("from_object",
-                  [](const py::object& object) { return Tree{tree_of(object, {}, "")}; })
+                  [](const py::object& object) {
+                    Tree tree{tree_of(object, {}, "")};
+                    config::set_origin_keys(tree.value, "");
+                    return tree;
+                  })
       .def_static("from_text",
                   [](const std::string& text, const std::string& name) {
                     return Tree{config::read_yaml_text(text, name)};

@@ -10,7 +10,7 @@ namespace {
 namespace py = pybind11;
 using config::Value;
 
-std::string inside(const std::string& place, std::string_view name) {
+std::string join_key(const std::string& place, std::string_view name) {
   return place.empty() ? std::string(name) : fmt::format("{}.{}", place, name);
 }
 
@@ -20,7 +20,7 @@ Value map_of(const py::handle& mapping, const config::Origin& origin, const std:
     const py::tuple entry = py::reinterpret_borrow<py::tuple>(pair);
     if (entry[1].is_none()) continue;
     std::string key = py::str(entry[0]);
-    Value value = tree_of(entry[1], origin, inside(place, key));
+    Value value = tree_of(entry[1], origin, join_key(place, key));
     map.entries.push_back({std::move(key), origin, std::move(value)});
   }
   return map;
@@ -34,13 +34,13 @@ Value tree_of(const py::handle& object, const config::Origin& origin, const std:
     return config::make_text(object.cast<bool>() ? "true" : "false", origin);
   if (py::isinstance<py::int_>(object) || py::isinstance<py::float_>(object))
     return config::make_text(py::str(object), origin);
-  if (py::hasattr(object, "to_dict"))  // configurations of transformers
+  if (py::hasattr(object, "to_dict"))  // model configurations of transformers
     return tree_of(object.attr("to_dict")(), origin, place);
   if (py::hasattr(object, "items") && py::hasattr(object, "keys"))
     return map_of(object, origin, place);
   if (py::hasattr(object, "__fspath__"))
     return config::make_text(py::str(object.attr("__fspath__")()), origin);
-  if (py::hasattr(object, "tolist"))  // numpy's arrays and numbers
+  if (py::hasattr(object, "tolist"))  // arrays and numbers of numpy
     return tree_of(object.attr("tolist")(), origin, place);
   if (py::hasattr(object, "__iter__") && !py::isinstance<py::bytes>(object)) {
     Value list{.kind = Value::Kind::list, .origin = origin};

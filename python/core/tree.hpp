@@ -8,12 +8,13 @@
 
 namespace pipewright::python {
 
-// A tree from what Python has: mappings, lists and tuples, numbers, texts, paths and what else has
-// a text. None leaves a key out. Throws py::type_error where it holds something else, at `place`.
+// Converts Python objects to a tree: mappings, lists, tuples, numbers, texts, paths and other
+// objects that convert to these. A key with None is left out. Throws py::type_error for any other
+// object; `place` is its dotted key.
 config::Value tree_of(const pybind11::handle& object, const config::Origin& origin,
                       const std::string& place);
 
-// The other way: dicts, lists and texts.
+// Converts a tree to dicts, lists and texts.
 pybind11::object object_of(const config::Value& value);
 
 }  // namespace pipewright::python

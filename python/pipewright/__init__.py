@@ -20,6 +20,7 @@ from ._table import Table
 from ._together import Together, run_together
 from .errors import (
     ArgumentError,
+    AxisError,
     ClusterError,
     ConditionError,
     Deadlock,
@@ -29,6 +30,7 @@ from .errors import (
     ScenarioError,
     ScheduleError,
     TraceError,
+    UnknownNameError,
 )
 
 #: That of the program that the package carries.
@@ -36,6 +38,7 @@ __version__ = _core.version()
 
 __all__ = [
     "ArgumentError",
+    "AxisError",
     "Candidate",
     "ClusterError",
     "Comparison",
@@ -60,6 +63,7 @@ __all__ = [
     "Table",
     "Together",
     "TraceError",
+    "UnknownNameError",
     "Why",
     "__version__",
     "calibrate",

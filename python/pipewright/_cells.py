@@ -32,7 +32,7 @@ def rows_of(passes: Passes, devices: int | None, placement: str) -> list[list[st
     """The cells of each device."""
     if placement not in ("loop", "v"):
         raise ScheduleError(
-            f"placement is {placement!r}; allowed: 'loop', 'v'", remedy="'loop' or 'v'"
+            f"placement is {placement!r}", allowed="'loop', 'v'"
         )
     given: list[Sequence[Any]] = (
         _steps(passes, devices) if callable(passes) else _listed(passes)

@@ -54,9 +54,13 @@ def _unknown_keyword(name: str, words: list[str]) -> ArgumentError:
     text = str(_worker.request("command", {"words": [*verb, "--help"]})["output"])
     known = {keyword_of(option) for option in _LISTED.findall(text)} - {"help", "json", "output"}
     near = nearest(name, known)
-    told = f"did you mean {near!r}?" if near else f"there are {', '.join(sorted(known))}"
-    text = f"{'.'.join(verb)} takes no keyword {name!r}; {told}"
-    return ArgumentError(text, key=name, remedy=near or told)
+    return ArgumentError(
+        f"{'.'.join(verb)} takes no keyword {name!r}",
+        key=name,
+        allowed=None if near else ", ".join(sorted(known)),
+        suggestion=near,
+        suggests_name=near is not None,
+    )
 
 
 def output_of(answer: dict[str, Any]) -> Output:

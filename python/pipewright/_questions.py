@@ -81,7 +81,7 @@ def why(
         told = f"why takes a result; this is {kind_of(result)}{more}"
         raise ArgumentError(told, remedy="run(..)")
     if jobs is not None and jobs < 1:
-        raise ArgumentError(f"jobs is {jobs}; allowed: a whole number from 1", remedy="jobs=2")
+        raise ArgumentError(f"jobs is {jobs}", allowed="a whole number from 1, such as 2")
 
     def said(message: dict[str, Any], files: list[int]) -> None:
         if progress is not None:

@@ -12,7 +12,7 @@ from ._figures import RunFigures
 from ._files import bring_along_all
 from ._table import Table, optional
 from ._tables import Tables
-from .errors import ArgumentError, Error
+from .errors import Error, UnknownNameError
 
 if TYPE_CHECKING:
     import pandas
@@ -110,8 +110,9 @@ class Result(RunFigures, Shown):
         again for them, with the same outcome.
         """
         if name not in self.tables:
-            told = ", ".join(self.tables)
-            raise ArgumentError(f"there is no table {name!r}; there are {told}", remedy=told)
+            raise UnknownNameError(
+                f"there is no table {name!r}", key=name, allowed=", ".join(self.tables)
+            )
         return self._rows().array(name)
 
     def save_trace(self, file: str | os.PathLike[str]) -> None:
@@ -236,9 +237,9 @@ class Results(Sequence[Result], Shown):
         if isinstance(index, str):
             names = [run.schedule for run in self._runs]
             if index not in names:
-                told = ", ".join(names)
-                text = f"no run has the schedule {index!r}; there are {told}"
-                raise ArgumentError(text, remedy=told)
+                raise UnknownNameError(
+                    f"no run has the schedule {index!r}", key=index, allowed=", ".join(names)
+                )
             return self._runs[names.index(index)]
         return self._runs[index]
 

@@ -24,7 +24,7 @@ def scenario_of(given: Any, what: str = "the scenario") -> Scenario:
     allowed = "a Scenario, or a mapping of its keys"
     if isinstance(given, (str, os.PathLike)):
         allowed += f"; Scenario.from_yaml({os.fspath(given)!r}) reads a file"
-    raise ArgumentError(f"{what} is {kind_of(given)}; allowed: {allowed}", remedy=allowed)
+    raise ArgumentError(f"{what} is {kind_of(given)}", allowed=allowed)
 
 
 def run(scenario: Scenario | Mapping[str, Any], *, rows: bool = True) -> Result | Results:
@@ -70,10 +70,9 @@ def _write(scenario: Scenario, found: list[Result]) -> None:
     files, trace = scenario.outputs
     if trace and len(found) > 1:
         raise Error(
-            "trace: is the file of one run, and this scenario has several schedules; save each "
-            "result by itself",
+            "trace is the file of a single run, and this scenario has several schedules",
             key="trace",
-            remedy="save each result by itself",
+            suggestion="save each result by itself",
         )
     if files:
         Results(found).save(*files)
@@ -103,7 +102,7 @@ def run_many(
             remedy="run_many([one, other])",
         )
     if jobs is not None and jobs < 1:
-        raise ArgumentError(f"jobs is {jobs}; allowed: a whole number from 1", remedy="jobs=2")
+        raise ArgumentError(f"jobs is {jobs}", allowed="a whole number from 1, such as 2")
 
     def one(scenario: Scenario | Mapping[str, Any]) -> Result | Results | Error:
         try:

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import json
 import os
-import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -17,8 +16,8 @@ from ._files import bring_along, keep, kept_files
 from ._keys import KeysOfScenario
 from ._report import save_text
 from ._values import typed
-from ._words import in_python, key_of, meant_key, some_of, top_names
-from .errors import ArgumentError, KeywordError, ScenarioError, kind_of
+from ._words import meant_key, some_of, top_names
+from .errors import ArgumentError, KeywordError, ScenarioError, kind_of, with_keywords
 
 _LIBRARY = Path(__file__).parent / "share" / "pipewright" / "platforms"
 if _LIBRARY.is_dir():  # installed; else the source tree's
@@ -27,18 +26,14 @@ if _LIBRARY.is_dir():  # installed; else the source tree's
 
 @contextlib.contextmanager
 def scenario_errors() -> Iterator[None]:
-    """Raises what the extension finds wrong as what users catch."""
+    """Raises faults that the extension finds as :class:`ScenarioError`."""
     try:
         yield
     except _core.ConfigError as error:
-        text = in_python(str(error.args[0]))
-        parts: dict[str, Any] = error.args[1] if len(error.args) > 1 else {}
-        if "schedule[" in text and " is a list" in text:
-            text += "; passes in lists are a schedule by schedule.from_passes(..)"
-        if near := re.search(r"did you mean '([^']+)'\? .* lists them", text):
-            parts = {**parts, "remedy": near[1]}
-        parts = {"key": key_of(text), **parts}
-        raise ScenarioError(text, **parts) from None
+        parts = with_keywords(json.loads(error.args[0]))
+        if parts.get("key", "").startswith("schedule[") and "suggestion" not in parts:
+            parts["suggestion"] = "schedule.from_passes(..) makes a schedule of lists of passes"
+        raise ScenarioError(**parts) from None
 
 
 class Scenario(KeysOfScenario):
@@ -113,7 +108,8 @@ class Scenario(KeysOfScenario):
         """
         if not isinstance(changes or {}, Mapping):
             raise ArgumentError(
-                f"with_ takes a mapping of keys, and keywords; this is {kind_of(changes)}",
+                f"with_ takes a mapping of keys, and keywords, and this is {kind_of(changes)}",
+                suggestion="with_({'parallel.tp': 2}, microbatches=16) has both",
                 remedy="with_({'parallel.tp': 2}, microbatches=16)",
             )
         tree = self._tree
@@ -193,8 +189,8 @@ def tree_of(base: Any) -> _core.Tree:
     """What a mapping says."""
     if base is not None and not isinstance(base, Mapping):
         raise ArgumentError(
-            f"a scenario is {kind_of(base)}; allowed: keywords, a mapping, or "
-            "Scenario.from_yaml(..) of a file or a text",
+            f"a scenario is {kind_of(base)}",
+            allowed="keywords, a mapping, or Scenario.from_yaml(..) of a file or a text",
             remedy="Scenario.from_yaml(..)",
         )
     return _core.Tree.from_object(base or {})
@@ -206,12 +202,12 @@ def check_keywords(names: Iterable[str], is_search: bool = False) -> None:
         if name in top_names() or (is_search and name == "search"):
             continue
         meant = meant_key(name, is_search)
-        told = some_of(top_names()) if meant is None else meant
         raise KeywordError(
-            f"{name} is no key of a scenario; "
-            + (f"did you mean {meant}?" if meant else f"there are {told}"),
+            f"{name} is no key of a scenario",
             key=name,
-            remedy=told,
+            allowed=None if meant else some_of(top_names()),
+            suggestion=f"did you mean {meant}?" if meant else None,
+            remedy=meant,
         )
 
 
@@ -224,9 +220,9 @@ def _check_times(whole: Mapping[str, Any]) -> None:
             if len(times) != 1 and len(times) % devices != 0:
                 allowed = f"1, {devices} (one for each device), or one for each stage"
                 raise ScenarioError(
-                    f"{key} has {len(times)} values for {devices} devices; allowed: {allowed}",
+                    f"{key} has {len(times)} values for {devices} devices",
                     key=key,
-                    remedy=allowed,
+                    allowed=allowed,
                 )
 
 

@@ -22,7 +22,7 @@ from ._progress import NAMES, Progress, shown_progress
 from ._scenario import Scenario, check_keywords, scenario_errors
 from ._table import Table
 from ._values import typed
-from .errors import ArgumentError, Error, InternalError, of_type
+from .errors import ArgumentError, AxisError, Error, InternalError, of_type
 
 #: Seconds that an interrupt waits for what an interrupted search found; it may say so later.
 _GRACE = 0.8
@@ -166,8 +166,9 @@ class SearchResult:
         """
         known = self.summary["best_by"]
         if axis not in known:
-            told = ", ".join(known)
-            raise ArgumentError(f"no axis {axis!r} leaves a choice; these do: {told}", remedy=told)
+            raise AxisError(
+                f"the search has no choice of {axis!r}", key=axis, allowed=", ".join(known)
+            )
         key = next(key for key, name in self._axis_names.items() if name == axis)
         rows = []
         for one in known[axis]:
@@ -457,7 +458,7 @@ def search(
         )
     check_keywords(keys, is_search=True)
     if jobs is not None and jobs < 1:
-        raise ArgumentError(f"jobs is {jobs}; allowed: a whole number from 1", remedy="jobs=2")
+        raise ArgumentError(f"jobs is {jobs}", allowed="a whole number from 1, such as 2")
     folder: Any = TemporaryDirectory(prefix="pipewright-")
     file = None
     if isinstance(sweep, (str, os.PathLike)) and "\n" not in str(sweep) and not keys:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._display import _STYLE
-from .errors import ArgumentError, Error
+from .errors import Error, UnknownNameError
 
 if TYPE_CHECKING:
     import pandas
@@ -28,7 +28,8 @@ def optional(package: str, instead: str) -> Any:
         return importlib.import_module(package)
     except ModuleNotFoundError:
         raise Error(
-            f"{package} is not installed; 'pip install {package}', or {instead}",
+            f"{package} is not installed",
+            suggestion=f"'pip install {package}', or {instead}",
             remedy=f"pip install {package}",
         ) from None
 
@@ -87,8 +88,9 @@ class Table:
 
     def _check_column(self, name: str) -> None:
         if name not in self.columns:
-            told = ", ".join(self.columns)
-            raise ArgumentError(f"there is no column {name!r}; there are {told}", remedy=told)
+            raise UnknownNameError(
+                f"there is no column {name!r}", key=name, allowed=", ".join(self.columns)
+            )
 
     def sort(self, column: str, descending: bool = False) -> Table:
         """The rows in the order of a column; equal ones stay as they are."""

@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions whose fields say where and what would be right."""
+"""Exceptions of the package; their fields say where the fault is and what would be right."""
 
 from __future__ import annotations
 
@@ -6,76 +6,111 @@ from typing import Any, TypeVar
 
 
 class Error(Exception):
-    """A fault that a user can mend; ``str(error)`` is what the program prints.
+    """A fault that the user can fix. ``str(error)`` is the whole message.
 
-    The fields say the same in parts, each None where it is not known:
+    The fields are its parts; a part that is not known is None:
 
     >>> try:
     ...     Scenario(devices=4, microbatches=8, forward_times="3 parsecs", backward_times=1)
     ... except Error as error:
-    ...     print(error.key)
-    forward_times
+    ...     print(error.key, error.allowed, sep=": ")
+    forward_times: a pass time from 0 to 1e9 s, such as 18.5 ms; ...
     """
 
-    #: The file that says it, where one does.
+    #: What is wrong, without the place: ``"parallel.tp is 0"``.
+    found: str
+    #: The file with the fault, its line and column (from 1).
     file: str | None
-    #: Its line and column, from 1.
     line: int | None
     column: int | None
-    #: The key of the scenario, dotted: ``"parallel.tp"``.
+    #: The dotted key of the scenario: ``"parallel.tp"``.
     key: str | None
-    #: What would be right.
-    remedy: str | None
+    #: The values that are allowed.
+    allowed: str | None
+    #: What to do; with ``suggests_name`` the name that was probably meant.
+    suggestion: str | None
+    suggests_name: bool
 
     def __init__(
         self,
-        text: str,
+        found: str,
         *,
         file: str | None = None,
         line: int | None = None,
         column: int | None = None,
+        source: str | None = None,
         key: str | None = None,
+        allowed: str | None = None,
+        suggestion: str | None = None,
+        suggests_name: bool = False,
         remedy: str | None = None,
     ) -> None:
-        super().__init__(text)
+        super().__init__(found)
+        self.found = found
         self.file = file
         self.line = line
         self.column = column
         self.key = key
-        self.remedy = remedy
+        self.allowed = allowed
+        self.suggestion = suggestion
+        self.suggests_name = suggests_name
+        self._source = source  # a place that is no file, such as a keyword
+        self._remedy = remedy
+
+    @property
+    def remedy(self) -> str | None:
+        """What would be right, in short: the suggestion, or else what is allowed."""
+        return self._remedy or self.suggestion or self.allowed
+
+    def __str__(self) -> str:
+        text = self.found
+        if self.suggestion:
+            meant = f"did you mean {self.suggestion!r}?" if self.suggests_name else self.suggestion
+            text += f"; {meant}"
+        listing = _LISTINGS.get(self.key or "") if self.suggests_name else None
+        if listing:
+            text += f" {listing} lists them"
+        elif self.allowed:
+            text += f"{'' if self.suggests_name else ';'} allowed: {self.allowed}"
+        place = [str(part) for part in (self.file or self._source, self.line, self.column) if part]
+        return f"{':'.join(place)}: {text}" if place else text
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_again, (type(self), str(self), dict(self.__dict__)))
+        return (_unpickled, (type(self), self.found, dict(self.__dict__)))
 
 
-def _again(kind: type[Error], text: str, fields: dict[str, Any]) -> Error:
-    error = kind(text)
+#: Functions that list the names of the library for a key. They replace a long list in a message.
+_LISTINGS = {"cluster": "platform.names()", "model": "models()", "gpu": "gpus()"}
+
+
+def _unpickled(kind: type[Error], found: str, fields: dict[str, Any]) -> Error:
+    error = kind(found)
     error.__dict__.update(fields)
     return error
 
 
 class ScenarioError(Error, ValueError):
-    """A scenario says what cannot be: an unknown key, a wrong value, keys that contradict."""
+    """A fault in a scenario: an unknown key, a wrong value, or keys that contradict each other."""
 
 
 class ClusterError(Error, ValueError):
-    """A platform file, or the use of one, that cannot work."""
+    """A fault in a platform file or in the use of one."""
 
 
 class ScheduleError(Error, ValueError):
-    """A schedule that cannot be, or does not fit the scenario."""
+    """A schedule that is impossible or does not fit the scenario."""
 
-    #: Of a schedule's passes: the device at fault, and the place in its list, both from 0.
+    #: The device at fault and the index in its list of passes, both from 0.
     device: int | None = None
     step: int | None = None
 
 
 class Deadlock(ScheduleError):
-    """Devices that wait for each other for ever."""
+    """A schedule whose devices wait for each other forever."""
 
 
 class ConditionError(Error, ValueError):
-    """A condition of a comparison that cannot be read or answered."""
+    """A condition of a comparison that cannot be parsed or evaluated."""
 
 
 class TraceError(Error):
@@ -83,15 +118,23 @@ class TraceError(Error):
 
 
 class ArgumentError(Error, TypeError):
-    """An argument of another kind than a function takes, or a keyword that it does not have."""
+    """An argument of the wrong type, or a keyword that the function does not have."""
 
 
 class KeywordError(ScenarioError, ArgumentError):
-    """A keyword that is no key of a scenario."""
+    """A keyword that is not a scenario key."""
+
+
+class UnknownNameError(Error, KeyError):
+    """A column, table or schedule that a result does not have."""
+
+
+class AxisError(Error, ValueError):
+    """An axis that a search does not have, or that has a single value there."""
 
 
 class InternalError(Error):
-    """A fault of pipewright itself; please report it."""
+    """A defect of pipewright itself; please report it."""
 
 
 _KINDS: dict[str, type[Error]] = {
@@ -108,36 +151,52 @@ _KINDS: dict[str, type[Error]] = {
 }
 
 
-def from_worker(described: dict[str, Any], is_spoken: bool = True) -> BaseException:
-    """The exception that a worker's description stands for; ``is_spoken``: in Python's words."""
-    from ._files import without_folders
-    from ._words import in_python, key_of, keyword_of
+def from_worker(described: dict[str, Any], in_python: bool = True) -> BaseException:
+    """Makes the exception that a worker describes.
 
-    kind, text = described.pop("kind"), without_folders(described.pop("text"))
+    ``in_python``: options of the command line are called by the names of keywords.
+    """
+    from ._files import without_folders
+
+    kind = described.pop("kind")
     if kind == "MemoryError":
         return MemoryError("not enough memory for a run of this size")
-    if is_spoken:
-        text = in_python(text)
-        described["remedy"] = in_python(described.get("remedy") or "") or None
-    key = described.pop("key", None)
-    key = keyword_of(key) if key and key.startswith("-") else key
-    return _KINDS.get(kind, InternalError)(text, **described, key=key or key_of(text))
+    for part in ("found", "allowed", "suggestion"):
+        if part in described:
+            described[part] = without_folders(described[part])
+    return _KINDS.get(kind, InternalError)(**(with_keywords(described) if in_python else described))
+
+
+def with_keywords(parts: dict[str, Any]) -> dict[str, Any]:
+    """The parts of an error with the names of keywords in place of command-line options."""
+    from ._words import in_python, keyword_of
+
+    changed = dict(parts)
+    for part in ("found", "allowed", "suggestion"):
+        if part in changed:
+            changed[part] = in_python(changed[part])
+    for part in ("key", "source"):
+        if changed.get(part, "").startswith("-"):
+            changed[part] = keyword_of(changed[part])
+    if changed.get("source") == "the command line":
+        del changed["source"]
+    return changed
 
 
 _T = TypeVar("_T")
 
 
-def of_type(value: Any, kind: type[_T] | tuple[type[_T], ...], what: str, allowed: str) -> _T:
-    """The value, where it is of a kind that is taken; else an error that says what would be right.
+def of_type(value: Any, kind: type[_T] | tuple[type[_T], ...], name: str, allowed: str) -> _T:
+    """Returns a value of the right type; raises an error that says what is allowed otherwise.
 
     >>> of_type(3, str, "file", "a path")
     Traceback (most recent call last):
     pipewright.errors.ArgumentError: file is of type int; allowed: a path
     """
     if isinstance(value, kind):
-        found: _T = value
-        return found
-    raise ArgumentError(f"{what} is {kind_of(value)}; allowed: {allowed}", remedy=allowed)
+        checked: _T = value
+        return checked
+    raise ArgumentError(f"{name} is {kind_of(value)}", allowed=allowed)
 
 
 def kind_of(value: Any) -> str:

@@ -296,7 +296,7 @@ def from_passes(
     """
     if not (callable(passes) or isinstance(passes, Mapping) or hasattr(passes, "__iter__")):
         allowed = "lists of passes, one for each device, or a function of device and step"
-        raise ArgumentError(f"passes is {kind_of(passes)}; allowed: {allowed}", remedy=allowed)
+        raise ArgumentError(f"passes is {kind_of(passes)}", allowed=allowed)
     rows = rows_of(passes, devices, placement)
     if not any(rows):
         raise ScheduleError(

@@ -72,7 +72,8 @@ std::string job_report(const jobs::Job& job) {
   for (const std::string& key : job.missing)
     text += fmt::format("nothing says {}\n", what_to_do(key));
   for (const jobs::Note& note : job.not_understood)
-    text += fmt::format("not understood: {}\n", config::locate(note.origin, note.text));
+    text +=
+        fmt::format("not understood: {}\n", std::string(config::locate(note.origin, note.text)));
   if (!job.without_effect.empty())
     text += fmt::format("without effect: {} flags\n", job.without_effect.size());
   return text;
@@ -80,7 +81,8 @@ std::string job_report(const jobs::Job& job) {
 
 void check_job(const jobs::Job& job, const config::Value& tree) {
   for (const jobs::Note& note : job.not_understood)
-    fmt::print(stderr, "pipewright: not understood: {}\n", config::locate(note.origin, note.text));
+    fmt::print(stderr, "pipewright: not understood: {}\n",
+               std::string(config::locate(note.origin, note.text)));
   for (const std::string& key : job.missing)
     if (value_in(tree, key) == nullptr &&
         (key != "parallel.dp" || !value_in(tree, "parallel.shard")))

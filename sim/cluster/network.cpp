@@ -74,8 +74,7 @@ void read_memory(const PlatformFile& file, Network& network) {
                                        fmt::format("host '{}': property memory", gpu->name),
                                        "a GPU's memory");
     } catch (const config::Error& error) {
-      throw Error(fmt::format("{}:{}: {}", file.path().string(),
-                              SourceLines(file).line_of_host(gpu->name), error.what()));
+      throw Error(file.path(), SourceLines(file).line_of_host(gpu->name), error.what());
     }
   }
 }

@@ -17,28 +17,28 @@ namespace {
 
 using schedules::PassKind;
 
-constexpr std::int64_t most_cells = 1'000'000;  // what a cell or a step may be
-constexpr std::uint32_t most_of_interval = 4096;
-constexpr std::uint32_t most_devices = 16384;
+constexpr std::int64_t max_cells = 1'000'000;  // largest magnitude of a cell or a step
+constexpr std::uint32_t max_interval = 4096;
+constexpr std::uint32_t max_devices = 16384;
 
-std::int64_t read_whole(const Field& field, std::int64_t least, std::int64_t most) {
-  const std::string allowed = fmt::format("a whole number from {} to {}", least, most);
+std::int64_t read_whole(const Field& field, std::int64_t lowest, std::int64_t highest) {
+  const std::string allowed = fmt::format("a whole number from {} to {}", lowest, highest);
   const std::string& text = read_text(field, allowed);
   std::int64_t number = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, code] = std::from_chars(text.data(), end, number);
-  if (code != std::errc{} || rest != end || number < least || number > most)
+  if (code != std::errc{} || rest != end || number < lowest || number > highest)
     throw wrong(field, allowed);
   return number;
 }
 
-std::uint32_t read_unsigned(const Field& field, std::uint32_t least, std::uint32_t most) {
-  return static_cast<std::uint32_t>(read_whole(field, least, most));
+std::uint32_t read_unsigned(const Field& field, std::uint32_t lowest, std::uint32_t highest) {
+  return static_cast<std::uint32_t>(read_whole(field, lowest, highest));
 }
 
-std::int64_t read_cell(const Field& field) { return read_whole(field, -most_cells, most_cells); }
+std::int64_t read_cell(const Field& field) { return read_whole(field, -max_cells, max_cells); }
 
-// By its letter alone.
+// Kind of pass with this letter.
 std::optional<PassKind> kind_of(std::string_view name) {
   for (int i = 0; i < schedules::pass_kinds; ++i) {
     const auto kind = static_cast<PassKind>(i);
@@ -60,17 +60,18 @@ void read_placement(const Field& field, BuildingBlock& block) {
   }
   block.placement = BuildingBlock::Placement::listed;
   for (const Field& item : items(field, placement_allowed))
-    block.device_of_stage.push_back(read_unsigned(item, 0, most_devices - 1));
+    block.device_of_stage.push_back(read_unsigned(item, 0, max_devices - 1));
 }
 
 constexpr std::array leg_table{
-    Key<BlockLeg>{{.name = "at", .help = "the cell of its first pass"},
+    Key<BlockLeg>{{.name = "at", .help = "cell of the first pass"},
                   [](const Field& field, BlockLeg& leg) { leg.at = read_cell(field); }},
     Key<BlockLeg>{
-        {.name = "gap", .help = "cells between it and the pass that it needs"},
-        [](const Field& field, BlockLeg& leg) { leg.gap = read_whole(field, 0, most_cells); }},
-    Key<BlockLeg>{{.name = "step", .help = "cells from one of its passes to the next"},
-                  [](const Field& field, BlockLeg& leg) { leg.step = read_cell(field); }},
+        {.name = "gap", .help = "cells between the pass and the pass it depends on"},
+        [](const Field& field, BlockLeg& leg) { leg.gap = read_whole(field, 0, max_cells); }},
+    Key<BlockLeg>{
+        {.name = "step", .help = "cells from the pass on one device to the pass on the next"},
+        [](const Field& field, BlockLeg& leg) { leg.step = read_cell(field); }},
 };
 
 constexpr std::string_view leg_allowed =
@@ -86,18 +87,18 @@ BlockLeg read_leg(const Field& field, BlockLeg leg) {
   if (field.value.kind != Value::Kind::map) throw wrong(field, leg_allowed);
   read_keys<BlockLeg>(field, leg_table, leg);
   if (leg.at && leg.gap)
-    throw Error(
-        fmt::format("{} has both at and gap; give where it starts by one of them", subject(field)));
+    throw Error(field.value.origin, fmt::format("{} has both at and gap", field.name))
+        .suggest("leave out one of them");
   const bool stays = leg.kind == PassKind::weight_grad || leg.kind == PassKind::recompute;
   if (stays && (leg.at || leg.step))
-    throw Error(
-        fmt::format("{}: {} goes from device to device with its I or B; allowed: a list of "
-                    "cells, one per device, or gap",
-                    subject(field), letter(leg.kind)));
+    throw Error(field.value.origin,
+                fmt::format("{}: {} cannot set at or step, as it follows its I or B", field.name,
+                            letter(leg.kind)))
+        .allow("a list of cells, one per device, or gap");
   return leg;
 }
 
-// "I1": the kind of pass and the chunk.
+// Parses "I1", the kind of pass and the chunk.
 BlockLeg read_leg_name(const Entry& entry) {
   const std::string_view name = entry.key;
   std::uint32_t chunk = 0;
@@ -105,10 +106,8 @@ BlockLeg read_leg_name(const Entry& entry) {
                                             name.data() + name.size(), chunk);
   const auto kind = kind_of(name.substr(0, 1));
   if (!kind || code != std::errc{} || rest != name.data() + name.size())
-    throw Error(entry.origin,
-                fmt::format("{} names no pass; allowed: F, I, W, B or R and the chunk, such "
-                            "as F0 or I1",
-                            in_quotes(name)));
+    throw Error(entry.origin, fmt::format("{} names no pass", in_quotes(name)))
+        .allow("F, I, W, B or R and the chunk, such as F0 or I1");
   return {.kind = *kind, .chunk = chunk, .cells = {}, .origin = entry.origin};
 }
 
@@ -117,20 +116,20 @@ void read_legs(const Field& field, BuildingBlock& block) {
   block.legs_origin = field.value.origin;
   if (field.value.kind != Value::Kind::map || field.value.entries.empty())
     throw wrong(field, allowed);
-  std::set<std::pair<PassKind, std::uint32_t>> seen;
+  std::set<std::pair<PassKind, std::uint32_t>> names;
   for (const Entry& entry : field.value.entries) {
     BlockLeg leg = read_leg_name(entry);
-    if (!seen.insert({leg.kind, leg.chunk}).second)
+    if (!names.insert({leg.kind, leg.chunk}).second)
       throw Error(entry.origin, fmt::format("{} is given twice", in_quotes(entry.key)));
-    const Field of_pass{entry.value, fmt::format("{}.{}", field.name, shown(entry.key))};
-    const bool per_microbatch = entry.value.kind == Value::Kind::list &&
-                                !entry.value.items.empty() &&
-                                entry.value.items.front().kind != Value::Kind::text;
-    if (!per_microbatch) {
-      block.legs.push_back(read_leg(of_pass, leg));
+    const Field pass{entry.value, fmt::format("{}.{}", field.name, shown(entry.key))};
+    const bool has_microbatches = entry.value.kind == Value::Kind::list &&
+                                  !entry.value.items.empty() &&
+                                  entry.value.items.front().kind != Value::Kind::text;
+    if (!has_microbatches) {
+      block.legs.push_back(read_leg(pass, leg));
       continue;
     }
-    for (const Field& item : items(of_pass, leg_allowed)) {
+    for (const Field& item : items(pass, leg_allowed)) {
       block.legs.push_back(read_leg(item, leg));
       ++leg.microbatch;
     }
@@ -144,52 +143,57 @@ void read_lengths(const Field& field, BuildingBlock& block) {
   for (const Entry& entry : field.value.entries) {
     const auto kind = kind_of(entry.key);
     if (!kind)
-      throw Error(entry.origin,
-                  fmt::format("{} is no kind of pass; allowed: {}", in_quotes(entry.key), allowed));
+      throw Error(entry.origin, fmt::format("{} is no kind of pass", in_quotes(entry.key)))
+          .allow(allowed);
     block.lengths[static_cast<std::size_t>(*kind)] =
-        read_unsigned({entry.value, field.name + "." + entry.key}, 1, most_of_interval);
+        read_unsigned({entry.value, field.name + "." + entry.key}, 1, max_interval);
   }
 }
 
-struct Draft {
+struct BlockDraft {
   BuildingBlock block;
   std::optional<Located<std::uint32_t>> chunks;
 };
 
-constexpr std::array table{
-    Key<Draft>{{.name = "placement",
-                .help = "which device holds which stage: looped, v, or a list of devices",
-                .required = true},
-               [](const Field& field, Draft& draft) { read_placement(field, draft.block); }},
-    Key<Draft>{{.name = "chunks", .help = "stages on each device"},
-               [](const Field& field, Draft& draft) {
-                 draft.chunks = {read_unsigned(field, 1, most_of_interval), field.value.origin};
-               }},
-    Key<Draft>{{.name = "interval",
-                .help = "cells from one block to the next, such as 6",
-                .required = true},
-               [](const Field& field, Draft& draft) {
-                 draft.block.interval = read_unsigned(field, 1, most_of_interval);
-               }},
-    Key<Draft>{{.name = "microbatches", .help = "how many a block holds"},
-               [](const Field& field, Draft& draft) {
-                 draft.block.microbatches = read_unsigned(field, 1, most_of_interval);
-               }},
-    Key<Draft>{{.name = "lengths", .help = "cells that each kind of pass takes"},
-               [](const Field& field, Draft& draft) { read_lengths(field, draft.block); }},
-    Key<Draft>{{.name = "cells", .help = "where the passes of a block stand", .required = true},
-               [](const Field& field, Draft& draft) { read_legs(field, draft.block); }},
-    Key<Draft>{{.name = "memory", .help = "that reordering may use, in whole-device microbatches"},
-               [](const Field& field, Draft& draft) {
-                 draft.block.memory = {read_positive_number(field, "a number of microbatches"),
-                                       field.value.origin};
-               }},
-    Key<Draft>{{.name = "reorder", .help = "whether warm-up and cool-down are filled up"},
-               [](const Field& field, Draft& draft) { draft.block.reorder = read_flag(field); }},
+constexpr std::array block_table{
+    Key<BlockDraft>{
+        {.name = "placement",
+         .help = "placement of stages on devices: looped, v, or a list of devices",
+         .required = true},
+        [](const Field& field, BlockDraft& draft) { read_placement(field, draft.block); }},
+    Key<BlockDraft>{{.name = "chunks", .help = "stages on each device"},
+                    [](const Field& field, BlockDraft& draft) {
+                      draft.chunks = {read_unsigned(field, 1, max_interval), field.value.origin};
+                    }},
+    Key<BlockDraft>{{.name = "interval",
+                     .help = "cells from one block to the next, such as 6",
+                     .required = true},
+                    [](const Field& field, BlockDraft& draft) {
+                      draft.block.interval = read_unsigned(field, 1, max_interval);
+                    }},
+    Key<BlockDraft>{{.name = "microbatches", .help = "microbatches of a block"},
+                    [](const Field& field, BlockDraft& draft) {
+                      draft.block.microbatches = read_unsigned(field, 1, max_interval);
+                    }},
+    Key<BlockDraft>{
+        {.name = "lengths", .help = "length of each kind of pass in cells"},
+        [](const Field& field, BlockDraft& draft) { read_lengths(field, draft.block); }},
+    Key<BlockDraft>{
+        {.name = "cells", .help = "positions of the passes of a block", .required = true},
+        [](const Field& field, BlockDraft& draft) { read_legs(field, draft.block); }},
+    Key<BlockDraft>{
+        {.name = "memory", .help = "memory limit of reordering, in microbatches of a whole device"},
+        [](const Field& field, BlockDraft& draft) {
+          draft.block.memory = {read_positive_number(field, "a number of microbatches"),
+                                field.value.origin};
+        }},
+    Key<BlockDraft>{
+        {.name = "reorder", .help = "fill gaps in warm-up and cool-down with passes"},
+        [](const Field& field, BlockDraft& draft) { draft.block.reorder = read_flag(field); }},
 };
 
-// A V has two chunks; a list has as many as it names each device.
-std::uint32_t chunks_of(const Draft& draft) {
+// Chunks per device. A V has two; a list has as many as it names each device.
+std::uint32_t chunks_of(const BlockDraft& draft) {
   const BuildingBlock& block = draft.block;
   if (block.placement == BuildingBlock::Placement::looped)
     return draft.chunks ? draft.chunks->value : 1;
@@ -200,11 +204,10 @@ std::uint32_t chunks_of(const Draft& draft) {
     chunks = stages.front();
     for (std::size_t device = 0; device < stages.size(); ++device)
       if (stages[device] != chunks || chunks == 0)
-        throw Error(
-            block.placement_origin,
-            fmt::format("placement gives {} stages to device 0 and {} to device {}; every device "
-                        "up to the highest holds equally many",
-                        chunks, stages[device], device));
+        throw Error(block.placement_origin,
+                    fmt::format("placement gives {} stages to device 0 and {} to device {}", chunks,
+                                stages[device], device))
+            .suggest("give every device up to the highest one the same number of stages");
   }
   if (draft.chunks && draft.chunks->value != chunks)
     throw Error(draft.chunks->origin,
@@ -213,37 +216,35 @@ std::uint32_t chunks_of(const Draft& draft) {
   return chunks;
 }
 
-// Every leg is of a chunk that there is, and given for all microbatches; every chunk has an F and
-// either a B or an I.
+// Checks that every leg names an existing chunk and has all microbatches, and that every chunk has
+// an F and either a B or an I.
 void check_legs(const BuildingBlock& block) {
-  std::map<std::pair<PassKind, std::uint32_t>, std::uint32_t> given;  // for how many microbatches
+  std::map<std::pair<PassKind, std::uint32_t>, std::uint32_t> microbatches;  // of each leg
   for (const BlockLeg& leg : block.legs) {
     if (leg.chunk >= block.chunks)
-      throw Error(leg.origin, fmt::format("{}: the chunks of a device are 0 to {}", name_of(leg),
-                                          block.chunks - 1));
-    ++given[{leg.kind, leg.chunk}];
+      throw Error(leg.origin, fmt::format("{} is of chunk {}", name_of(leg), leg.chunk))
+          .allow(fmt::format("chunks 0 to {}", block.chunks - 1));
+    ++microbatches[{leg.kind, leg.chunk}];
   }
   for (const BlockLeg& leg : block.legs)
-    if (const std::uint32_t count = given[{leg.kind, leg.chunk}]; count != block.microbatches)
-      throw Error(leg.origin,
-                  fmt::format("{} is given for {} microbatches; allowed: a list with one "
-                              "entry for each of the {} of a block",
-                              name_of(leg), count, block.microbatches));
+    if (const std::uint32_t count = microbatches[{leg.kind, leg.chunk}];
+        count != block.microbatches)
+      throw Error(leg.origin, fmt::format("{} has {} microbatches", name_of(leg), count))
+          .allow(fmt::format("a list with one entry for each of the {} of a block",
+                             block.microbatches));
   for (std::uint32_t chunk = 0; chunk < block.chunks; ++chunk) {
-    const auto has = [&](PassKind kind) { return given.contains({kind, chunk}); };
-    const auto refuse = [&](std::string_view what) {
-      throw Error(block.legs_origin,
-                  fmt::format("cells: {0} of chunk {1}; each chunk has F{1}, and B{1} or "
-                              "else I{1} (W{1} may be left out, to stand where there is "
-                              "room)",
-                              what, chunk));
+    const auto has = [&](PassKind kind) { return microbatches.contains({kind, chunk}); };
+    const auto refuse = [&](std::string_view fault) {
+      throw Error(block.legs_origin, fmt::format("cells: {} of chunk {}", fault, chunk))
+          .allow(fmt::format("F{0}, and B{0} or else I{0}; without W{0} weight gradients fill gaps",
+                             chunk));
     };
     if (!has(PassKind::forward)) refuse("there is no F");
-    const bool whole = has(PassKind::backward);
-    const bool input = has(PassKind::input_grad);
-    if (!whole && !input) refuse("there is neither B nor I");
-    if (whole && (input || has(PassKind::weight_grad)))
-      refuse("there is a B and also a part of it");
+    const bool has_backward = has(PassKind::backward);
+    const bool has_input_grad = has(PassKind::input_grad);
+    if (!has_backward && !has_input_grad) refuse("there is neither B nor I");
+    if (has_backward && (has_input_grad || has(PassKind::weight_grad)))
+      refuse("there are both a B and a part of it");
   }
 }
 
@@ -259,10 +260,11 @@ BuildingBlock read_building_block(const Value& root) {
   const bool is_block = find(root, "placement") != nullptr || find(root, "interval") != nullptr ||
                         find(root, "cells") != nullptr;
   if (!is_block && !root.entries.empty())
-    throw Error(fmt::format("{}: this is no building block; {} is a map with at least {}",
-                            root.origin.source, block_document.noun, block_document.needs));
-  Draft draft;
-  read_keys<Draft>({root, ""}, table, draft);
+    throw Error({.source = root.origin.source}, "the file is no building block")
+        .allow(
+            fmt::format("{}, a map with at least {}", block_document.noun, block_document.needs));
+  BlockDraft draft;
+  read_keys<BlockDraft>({root, ""}, block_table, draft);
   BuildingBlock& block = draft.block;
   block.name = root.origin.source;
   block.chunks = chunks_of(draft);

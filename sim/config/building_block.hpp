@@ -10,33 +10,35 @@
 
 namespace pipewright::config {
 
-// One leg of a microbatch's way: the passes of one kind through one chunk of every device. Forwards
-// go down the stages and gradients up, so that a leg is either cells, device by device, or where it
-// starts and how many cells it takes from stage to stage; that fits any number of devices.
+// Passes of a microbatch that have the same kind and chunk, one on each device. Forward passes go
+// down the stages and gradients go up. A leg is given either by the cell on each device, or by its
+// first cell and a step from stage to stage, which fits any number of devices.
 struct BlockLeg {
   schedules::PassKind kind = schedules::PassKind::forward;
   std::uint32_t chunk = 0;
-  std::uint32_t microbatch = 0;      // of the block
-  std::vector<std::int64_t> cells;   // device 0, device 1, ...; or empty, and then
-  std::optional<std::int64_t> at;    // the cell of its first pass,
-  std::optional<std::int64_t> gap;   // or cells between it and the pass that it needs (or feeds: R)
-  std::optional<std::int64_t> step;  // cells from start to start; default: a pass's length
+  std::uint32_t microbatch = 0;     // within the block
+  std::vector<std::int64_t> cells;  // by device; empty if `at`, `gap` and `step` apply
+  std::optional<std::int64_t> at;   // cell of the first pass
+  std::optional<std::int64_t>
+      gap;  // cells after the pass it needs; for R: before the pass it feeds
+  std::optional<std::int64_t> step;  // cells from start to start; default: length of a pass
   Origin origin;
 };
 
-// A schedule made of a building block, as written. What a block is: schedules/blocks/.
+// A schedule that repeats a building block, as written in its file. schedules/blocks/ explains
+// blocks.
 struct BuildingBlock {
   enum class Placement : std::uint8_t { looped, v, listed };
 
-  std::string name;  // the file's
+  std::string name;  // name of the file
   Placement placement = Placement::looped;
-  std::vector<std::uint32_t> device_of_stage;  // of Placement::listed
+  std::vector<std::uint32_t> device_of_stage;  // used by Placement::listed
   std::uint32_t chunks = 1;
   std::uint32_t interval = 0;      // cells from one block to the next
-  std::uint32_t microbatches = 1;  // of one block
+  std::uint32_t microbatches = 1;  // of a block
   schedules::CellLengths lengths = schedules::unit_lengths;
   std::vector<BlockLeg> legs;
-  std::optional<Located<double>> memory;  // that reordering may use, in whole-device microbatches
+  std::optional<Located<double>> memory;  // limit of reordering, in whole-device microbatches
   bool reorder = true;
   Origin placement_origin;
   Origin legs_origin;

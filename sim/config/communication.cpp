@@ -12,7 +12,7 @@
 namespace pipewright::config {
 namespace {
 
-constexpr std::array<std::string_view, 2> details{"fast", "full"};
+constexpr std::array<std::string_view, 2> detail_names{"fast", "full"};
 
 std::uint64_t read_bucket(const Field& field) {
   const std::uint64_t bytes = read_size(field, "the size of a bucket");
@@ -20,7 +20,7 @@ std::uint64_t read_bucket(const Field& field) {
   return bytes;
 }
 
-// None: copy engines, or switches, do the work.
+// 0 is allowed: copy engines or switches can move the data.
 std::uint32_t read_sms(const Field& field) {
   return read_text(field, "a whole number of SMs, such as 16") == "0" ? 0 : read_count(field, "16");
 }
@@ -44,70 +44,74 @@ std::uint32_t read_nccl(const Field& field) {
   throw wrong(field, allowed);
 }
 
-constexpr std::array table{
+constexpr std::array communication_table{
     Key<Communication>{{.name = "overlap_p2p",
-                        .help = "passes go on while boundary tensors are on their way",
+                        .help = "overlap transfers of boundary tensors with passes",
                         .default_value = "true"},
                        flag<&Communication::overlap_p2p>},
     Key<Communication>{{.name = "overlap_grad_reduce",
-                        .help = "reduce gradients by buckets, beside backward passes",
+                        .help = "reduce gradients in buckets during backward passes",
                         .default_value = "true"},
                        flag<&Communication::overlap_grad_reduce>},
     Key<Communication>{
         {.name = "overlap_param_gather",
-         .help = "ZeRO-1, 2: gather weights by buckets, beside the first forward passes",
+         .help = "ZeRO-1, 2: gather weights in buckets during the first forward passes",
          .default_value = "true"},
         flag<&Communication::overlap_param_gather>},
-    Key<Communication>{{.name = "tp_comm_overlap",
-                        .help = "with sp: run tp's collectives beside the products that they feed",
-                        .default_value = "false"},
-                       flag<&Communication::tp_comm_overlap>},
+    Key<Communication>{
+        {.name = "tp_comm_overlap",
+         .help = "overlap tensor-parallel collectives with their matrix products; needs sp",
+         .default_value = "false"},
+        flag<&Communication::tp_comm_overlap>},
     Key<Communication>{{.name = "async_tensor_model_parallel_allreduce",
-                        .help = "backward, run them beside the product of the other gradient",
+                        .help = "overlap tensor-parallel all-reduces of the backward pass with the "
+                                "product of the weight gradient",
                         .default_value = "true"},
                        flag<&Communication::async_tensor_model_parallel_allreduce>},
     Key<Communication>{{.name = "scatter_gather",
                         .alias = "scatter_gather_tensors_in_pipeline",
-                        .help = "each GPU of tp sends a part of a boundary tensor, not all of it",
+                        .help = "send boundary tensors in parts, one per GPU of tp",
                         .default_value = "true"},
                        flag<&Communication::scatter_gather>},
     Key<Communication>{{.name = "bucket",
-                        .help = "bytes of gradients that are reduced at once",
-                        .default_value = "40 M parameters, or 1 M a copy"},
+                        .help = "gradient bytes per reduction bucket",
+                        .default_value = "40 M parameters, or 1 M per replica if that is more"},
                        into<&Communication::bucket, read_bucket>({ValueType::size})},
     Key<Communication>{{.name = "gradient_bytes",
-                        .help = "bytes of an element when it is reduced",
+                        .help = "bytes per element in gradient reductions",
                         .default_value = "4"},
                        into<&Communication::gradient_bytes, read_gradient_bytes>(
                            {ValueType::choice, false, gradient_sizes, nullptr})},
-    Key<Communication>{{.name = "all_reduce",
-                        .alias = "algorithm",
-                        .help = "algorithm of all collectives that know it, as NCCL if automatic",
-                        .default_value = "automatic"},
-                       choice<&Communication::all_reduce, algorithm_names>},
+    Key<Communication>{
+        {.name = "all_reduce",
+         .alias = "algorithm",
+         .help = "algorithm of collectives that support it (automatic is the choice of NCCL)",
+         .default_value = "automatic"},
+        choice<&Communication::all_reduce, algorithm_names>},
     Key<Communication>{{.name = "nccl",
-                        .help = "version of NCCL by whose model algorithm and protocol are chosen",
-                        .default_value = "the cluster file's"},
+                        .help = "NCCL version whose tuning model chooses algorithm and protocol",
+                        .default_value = "as in the cluster file"},
                        into<&Communication::nccl, read_nccl>({ValueType::text})},
     Key<Communication>{{.name = "sms",
-                        .help = "SMs that kernels of a collective keep from compute beside it",
+                        .help = "SMs that a collective takes from concurrent compute",
                         .default_value = "16"},
                        into<&Communication::sms, read_sms>({ValueType::count})},
+    Key<Communication>{{.name = "overlap_slowdown",
+                        .help = "slowdown factor of compute during a collective",
+                        .default_value = "from the SMs that are left"},
+                       within<&Communication::overlap_slowdown, "a slow-down",
+                              "1 (none) to 1e6, such as 1.1", 1, 1'000'000>},
     Key<Communication>{
-        {.name = "overlap_slowdown",
-         .help = "compute beside which a collective runs takes so many times as long",
-         .default_value = "what its kernels take on fewer SMs"},
-        within<&Communication::overlap_slowdown, "a slow-down", "1 (none) to 1e6, such as 1.1", 1,
-               1'000'000>},
-    Key<Communication>{{.name = "global_norm",
-                        .help = "clip gradients: all devices wait before the optimizer",
-                        .default_value = "true"},
-                       flag<&Communication::global_norm>},
+        {.name = "global_norm",
+         .help = "gradient clipping by global norm: all devices wait before the optimizer",
+         .default_value = "true"},
+        flag<&Communication::global_norm>},
     Key<Communication>{{.name = "detail",
                         .flag = "--detail",
-                        .help = "whether collectives inside passes are timed once or all simulated",
+                        .help = "simulation of collectives inside passes (fast times them once, "
+                                "full simulates each of them)",
                         .default_value = "fast"},
-                       choice<&Communication::detail, details>},
+                       choice<&Communication::detail, detail_names>},
     Key<Communication>{{.name = "multipath",
                         .flag = "--multipath",
                         .help = multipath_help,
@@ -122,9 +126,9 @@ std::string_view to_string(Algorithm algorithm) {
 }
 
 std::optional<Algorithm> parse_algorithm(std::string_view name) {
-  const auto found = std::ranges::find(algorithm_names, name);
-  if (found == algorithm_names.end()) return std::nullopt;
-  return static_cast<Algorithm>(found - algorithm_names.begin());
+  const auto it = std::ranges::find(algorithm_names, name);
+  if (it == algorithm_names.end()) return std::nullopt;
+  return static_cast<Algorithm>(it - algorithm_names.begin());
 }
 
 std::string algorithm_list() {
@@ -148,8 +152,8 @@ std::optional<Multipath> parse_multipath(std::string_view text) {
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
     if (fault != std::errc() || (!rest.empty() && rest.front() != ':')) return std::nullopt;
   }
-  constexpr std::uint32_t most_flows = 128;  // as NCCL_IB_QPS_PER_CONNECTION
-  if (!rest.empty() || multipath.flows < 1 || multipath.flows > most_flows) return std::nullopt;
+  constexpr std::uint32_t max_flows = 128;  // limit of NCCL_IB_QPS_PER_CONNECTION
+  if (!rest.empty() || multipath.flows < 1 || multipath.flows > max_flows) return std::nullopt;
   return multipath;
 }
 
@@ -161,24 +165,26 @@ std::optional<std::string_view> switches_of(Algorithm algorithm) {
 
 std::optional<std::uint32_t> parse_nccl(std::string_view text) {
   constexpr std::string_view major = "2.";
-  constexpr std::uint32_t most = 99;
+  constexpr std::uint32_t max_minor = 99;
   if (!text.starts_with(major)) return std::nullopt;
   const std::string_view rest = text.substr(major.size());
   const char* const last = rest.data() + rest.size();
   std::uint32_t minor = 0;
   const auto [end, fault] = std::from_chars(rest.data(), last, minor);
-  const bool is_whole = fault == std::errc() && (end == last || *end == '.');
-  return is_whole && minor <= most ? std::optional(minor) : std::nullopt;
+  const bool is_number = fault == std::errc() && (end == last || *end == '.');
+  return is_number && minor <= max_minor ? std::optional(minor) : std::nullopt;
 }
 
-std::uint64_t bucket_bytes(const Communication& communication, std::uint32_t copies) {
+std::uint64_t bucket_bytes(const Communication& communication, std::uint32_t replicas) {
   constexpr std::uint64_t million = 1'000'000;
-  return communication.bucket.value_or(std::max(40 * million, million * copies) *
+  return communication.bucket.value_or(std::max(40 * million, million * replicas) *
                                        communication.gradient_bytes);
 }
 
-Communication read_communication(const Field& field) { return read_map<table>(field); }
+Communication read_communication(const Field& field) {
+  return read_map<communication_table>(field);
+}
 
-std::vector<KeyRow> communication_keys() { return rows_of(table); }
+std::vector<KeyRow> communication_keys() { return rows_of(communication_table); }
 
 }  // namespace pipewright::config

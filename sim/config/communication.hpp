@@ -11,11 +11,11 @@
 
 namespace pipewright::config {
 
-// By which algorithm a collective goes over its ranks; `automatic` leaves the choice to NCCL's own
-// model of what each takes. How each goes: sim/execution/collectives/algorithm_choice.cpp.
+// Algorithm of a collective. `automatic` leaves the choice to NCCL's own tuning model.
+// sim/execution/collectives/algorithm_choice.cpp explains the algorithms.
 enum class Algorithm : std::uint8_t { automatic, ring, tree, hierarchical, direct, nvls, sharp };
 
-// Their names in scenario files, options and reports, in the order of the enumeration.
+// Names of the algorithms in scenario files, options and reports, in the order of the enumeration.
 inline constexpr auto algorithm_names = std::to_array<std::string_view>(
     {"automatic", "ring", "tree", "hierarchical", "direct", "nvls", "sharp"});
 static_assert(algorithm_names.size() == static_cast<std::size_t>(Algorithm::sharp) + 1);
@@ -25,62 +25,65 @@ std::optional<Algorithm> parse_algorithm(std::string_view name);
 // "automatic, ring, .. or sharp".
 std::string algorithm_list();
 
-// Where the switches are that add up for an algorithm: inside nodes (NVLink SHARP) or between them
-// (SHARP). None: ranks add up, so that it needs no such switches.
+// Place of the switches that reduce data for an algorithm: "inside" nodes (NVLink SHARP) or
+// "between" them (SHARP). No value: the ranks reduce, and the algorithm needs no such switches.
 std::optional<std::string_view> switches_of(Algorithm algorithm);
 
-// SMs that a kernel of NCCL takes unless told: its channels between nodes of eight GPUs, of which
-// each is a block of threads; what MLPerf's configurations leave to them as well
-// (NVTE_EXT_MARGIN_SM). It may take 1 to 4 where buffers are registered or switches add up, and up
-// to 32 inside a node.
+// Default number of SMs that a kernel of NCCL takes: one per channel between nodes of eight GPUs.
+// The configurations of MLPerf reserve as many (NVTE_EXT_MARGIN_SM). Real kernels take 1 to 4 SMs
+// with registered buffers or reductions in switches, and up to 32 inside a node.
 inline constexpr std::uint32_t default_sms = 16;
 
 enum class Detail : std::uint8_t { fast, full };
 
-// How a flow goes where several ways are equally short, over parallel spines or planes: evenly over
-// all of them, as adaptive routing does; over one that a hash of its ends picks at each switch, as
-// ECMP does; or over the one that SimGrid takes for the platform file.
+// Choice among equally short routes of a flow, over parallel spines or planes. `spread` uses all of
+// them evenly, like adaptive routing; `hash` picks one at each switch by a hash of the end points,
+// like ECMP; `file` takes the route of SimGrid for the platform file.
 enum class MultipathBy : std::uint8_t { spread, hash, file };
 inline constexpr auto multipath_names = std::to_array<std::string_view>({"spread", "hash", "file"});
 
 struct Multipath {
   MultipathBy by = MultipathBy::spread;
-  std::uint32_t seed = 1;   // hash: of the switches
-  std::uint32_t flows = 1;  // hash: that each pair of GPUs opens (NCCL_IB_QPS_PER_CONNECTION)
+  std::uint32_t seed = 1;   // seed of the hash
+  std::uint32_t flows = 1;  // hashed flows per pair of GPUs (NCCL_IB_QPS_PER_CONNECTION)
 
   bool operator==(const Multipath&) const = default;
 };
 inline constexpr std::string_view multipath_help =
-    "over equally short ways: spread evenly, hash:SEED:FLOWS as ECMP, or file";
-// "spread", "file", "hash", "hash:3", or "hash:3:4" of seed 3 with 4 flows a pair. None of another.
+    "choice among equally short routes: spread (evenly over all), hash:SEED:FLOWS (as ECMP), or "
+    "file";
+// Parses "spread", "file", "hash", "hash:3", or "hash:3:4" (seed 3 and 4 flows per pair). Any other
+// text gives no value.
 std::optional<Multipath> parse_multipath(std::string_view text);
 
-// Who talks when, under the names that Megatron-LM gives the switches.
+// Order, overlap and algorithms of communication. The names are those of the options of
+// Megatron-LM.
 struct Communication {
-  bool overlap_p2p = true;           // passes go on while boundary tensors are on their way
-  bool overlap_grad_reduce = true;   // buckets go as soon as their gradients are whole
-  bool overlap_param_gather = true;  // ZeRO-1, 2: each stage's weights before its first forward
-  bool tp_comm_overlap = false;      // collectives of tp beside the matrix products they feed
-  // Those of a backward pass beside the product of the other gradient.
+  bool overlap_p2p = true;           // passes overlap transfers of boundary tensors
+  bool overlap_grad_reduce = true;   // buckets are reduced as soon as their gradients are complete
+  bool overlap_param_gather = true;  // ZeRO-1, 2: a stage gathers weights before its first forward
+  bool tp_comm_overlap = false;      // tensor-parallel collectives overlap their matrix products
+  // Tensor-parallel all-reduces of backward passes overlap the product of the weight gradient.
   bool async_tensor_model_parallel_allreduce = true;
-  bool scatter_gather = true;           // ranks of tp send each a part of a boundary tensor
-  std::optional<std::uint64_t> bucket;  // bytes of gradients that are reduced at once
-  std::uint32_t gradient_bytes = 4;     // of an element when reduced
+  bool scatter_gather = true;           // every rank of tp sends a part of a boundary tensor
+  std::optional<std::uint64_t> bucket;  // gradient bytes per reduction
+  std::uint32_t gradient_bytes = 4;     // bytes per reduced element
   Algorithm all_reduce = Algorithm::automatic;
-  std::optional<std::uint32_t> nccl;  // 27 of version 2.27; else the cluster file's
-  // Processors (SMs, CUs) that kernels of collectives keep from compute beside them.
+  std::optional<std::uint32_t> nccl;  // 27 for version 2.27; default: that of the cluster file
+  // Processors (SMs, CUs) that collectives take from concurrent compute.
   std::optional<std::uint32_t> sms;
-  std::optional<double> overlap_slowdown;  // of passes while collectives run beside them
-  bool global_norm = true;                 // gradients are clipped: all devices wait for each other
+  std::optional<double> overlap_slowdown;  // slowdown of passes during collectives
+  bool global_norm = true;  // gradient clipping makes all devices wait for each other
   Detail detail = Detail::fast;
   Multipath multipath;
 };
 
-// "2.27" and "2.27.3" as 27; nothing for what is no version of NCCL 2.
+// Parses "2.27" and "2.27.3" as 27. A text that is no version of NCCL 2 gives no value.
 std::optional<std::uint32_t> parse_nccl(std::string_view text);
 
-// As given, or as Megatron-LM sizes them: 40 M parameters, or 1 M for each copy if that is more.
-std::uint64_t bucket_bytes(const Communication& communication, std::uint32_t copies);
+// Bytes of a gradient bucket, with the default of Megatron-LM: 40 M parameters, or 1 M per replica
+// if that is more.
+std::uint64_t bucket_bytes(const Communication& communication, std::uint32_t replicas);
 
 Communication read_communication(const Field& field);
 std::vector<KeyRow> communication_keys();

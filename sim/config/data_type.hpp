@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <string_view>
 
-// The number formats in which GPUs multiply matrices.
+// Number formats of matrix products.
 namespace pipewright::config {
 
-// fp8: E4M3 or E5M2 with one scale a tensor. fp8_block: one scale in fp32 for each 1 x 128 or 128 x
-// 128 elements, as DeepSeek-V3 trains (arXiv 2412.19437, section 3.3). mxfp8: one scale in 8 bits
-// for each 32 (OCP Microscaling formats 1.0). nvfp4: one scale in 8 bits for each 16 (arXiv
-// 2509.25149). All but tf32 name a recipe of training.
+// fp8: E4M3 or E5M2 with one scale per tensor. fp8_block: one scale in fp32 per 1 x 128 or 128 x
+// 128 elements, as in DeepSeek-V3 (arXiv 2412.19437, section 3.3). mxfp8: one scale in 8 bits
+// per 32 elements (OCP Microscaling formats 1.0). nvfp4: one scale in 8 bits per 16 elements (arXiv
+// 2509.25149). Every type except tf32 is also a training recipe.
 enum class DataType : std::uint8_t { bf16, fp16, fp8, fp8_block, mxfp8, nvfp4, tf32 };
 
 inline constexpr std::array<std::string_view, 7> data_types{"bf16",  "fp16",  "fp8", "fp8-block",
@@ -23,7 +23,7 @@ constexpr std::string_view name_of(DataType type) {
   return data_types[static_cast<std::size_t>(type)];
 }
 
-// Bytes of an element with its share of the scales.
+// Bytes of an element, including its share of the scales.
 constexpr double element_bytes(DataType type) {
   switch (type) {
     case DataType::bf16:
@@ -43,7 +43,7 @@ constexpr double element_bytes(DataType type) {
   return 4;
 }
 
-// Whether tensors are cast and scaled before they are multiplied.
+// Returns whether tensors are cast and scaled before the product.
 constexpr bool is_scaled(DataType type) {
   return type != DataType::bf16 && type != DataType::fp16 && type != DataType::tf32;
 }

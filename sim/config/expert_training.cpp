@@ -11,51 +11,54 @@ DataType read_dispatched(const Field& field) {
   return read_choice(field, dispatched_names) == 0 ? DataType::bf16 : DataType::fp8_block;
 }
 
-constexpr std::array table{
+constexpr std::array expert_table{
     Key<ExpertTraining>{{.name = "dispatcher",
                          .flag = "--dispatcher",
-                         .help = "by what tokens get to their experts and back",
+                         .help = "token dispatcher of experts",
                          .default_value = "alltoall"},
                         choice<&ExpertTraining::dispatcher, dispatcher_names>},
     Key<ExpertTraining>{{.name = "dispatch_precision",
-                         .help = "data type of tokens on their way to experts",
+                         .help = "data type of dispatched tokens",
                          .default_value = "bf16"},
                         into<&ExpertTraining::dispatched, read_dispatched>(
                             {ValueType::choice, false, dispatched_names, nullptr})},
     Key<ExpertTraining>{{.name = "sms",
-                         .help = "SMs that kernels of deepep and hybridep take",
-                         .default_value = "20, hybridep 16"},
+                         .help = "SMs of the kernels of deepep and hybridep",
+                         .default_value = "20; 16 for hybridep"},
                         count<&ExpertTraining::sms, "20">},
-    Key<ExpertTraining>{{.name = "overlap",
-                         .alias = "overlap_moe_expert_parallel_comm",
-                         .help = "tokens go beside the compute of another microbatch, in fused "
-                                 "pairs of passes",
-                         .default_value = "false"},
-                        flag<&ExpertTraining::overlap>},
+    Key<ExpertTraining>{
+        {.name = "overlap",
+         .alias = "overlap_moe_expert_parallel_comm",
+         .help =
+             "overlap token dispatch with compute of another microbatch, in fused pairs of passes",
+         .default_value = "false"},
+        flag<&ExpertTraining::overlap>},
     Key<ExpertTraining>{
         {.name = "delay_wgrad",
          .alias = "delay_wgrad_compute",
-         .help = "with overlap: tokens wait for no weight gradients, as in DualPipe",
+         .help = "delay weight gradients behind token dispatch, as in DualPipe; needs overlap",
          .default_value = "false"},
         flag<&ExpertTraining::delay_wgrad>},
     Key<ExpertTraining>{{.name = "shared_overlap",
                          .alias = "moe_shared_expert_overlap",
-                         .help = "tokens go beside the shared experts of their layer",
+                         .help = "overlap token dispatch with the shared experts of the layer",
                          .default_value = "false"},
                         flag<&ExpertTraining::shared_overlap>},
-    Key<ExpertTraining>{{.name = "op_fuser",
-                         .alias = "use_transformer_engine_op_fuser",
-                         .help = "experts' products make their activation function, casts and "
-                                 "biases themselves",
-                         .default_value = "false"},
-                        flag<&ExpertTraining::op_fuser>},
+    Key<ExpertTraining>{
+        {.name = "op_fuser",
+         .alias = "use_transformer_engine_op_fuser",
+         .help = "fuse activation function, casts and biases into the matrix products of experts",
+         .default_value = "false"},
+        flag<&ExpertTraining::op_fuser>},
     Key<ExpertTraining>{{.name = "imbalance",
-                         .help = "tokens of the busiest rank of a group over the mean",
+                         .help = "tokens of the busiest rank of a group, relative to the mean",
                          .default_value = "1"},
                         within<&ExpertTraining::imbalance, "a factor",
                                "a factor from 1 to the ranks of ep, such as 1.3", 1, 4096>},
     Key<ExpertTraining>{
-        {.name = "power_law", .help = "or drawn for each layer and microbatch, by this exponent"},
+        {.name = "power_law",
+         .help =
+             "exponent of a power law from which imbalance is drawn for each layer and microbatch"},
         within<&ExpertTraining::power_law, "an exponent", "an exponent from 0 to 4, such as 1.01",
                0, 4>},
 };
@@ -79,8 +82,8 @@ std::string routing_text(const ExpertTraining& experts) {
   return experts.imbalance > 1 ? fmt::format("imbalance {}", experts.imbalance) : "";
 }
 
-std::vector<KeyRow> expert_training_keys() { return rows_of(table); }
+std::vector<KeyRow> expert_training_keys() { return rows_of(expert_table); }
 
-ExpertTraining read_expert_training(const Field& field) { return read_map<table>(field); }
+ExpertTraining read_expert_training(const Field& field) { return read_map<expert_table>(field); }
 
 }  // namespace pipewright::config

@@ -11,33 +11,33 @@
 
 namespace pipewright::config {
 
-// By what tokens get to their experts and back, as Megatron-LM calls it: moe_token_dispatcher_type,
-// and the backends of its flex dispatcher. alltoall sends a copy for each of a token's experts,
-// allgather all tokens to all ranks; the others send a token once to each node, and over NVLink to
-// each rank there.
+// Token dispatcher of a mixture of experts, named as in Megatron-LM: moe_token_dispatcher_type and
+// the backends of the flex dispatcher. alltoall sends a token once per expert, allgather sends all
+// tokens to all ranks; deepep and hybridep send a token once to each node and from there over
+// NVLink.
 enum class Dispatcher : std::uint8_t { alltoall, allgather, deepep, hybridep };
 inline constexpr std::array<std::string_view, 4> dispatcher_names{"alltoall", "allgather", "deepep",
                                                                   "hybridep"};
 
-// How a mixture's experts are trained.
+// Training options of a mixture of experts.
 struct ExpertTraining {
   Dispatcher dispatcher = Dispatcher::alltoall;
-  DataType dispatched = DataType::bf16;  // of tokens on their way to experts; the rest is in bf16
-  std::optional<std::uint32_t> sms;      // that the dispatcher's kernels take; else its default
-  double imbalance = 1;                  // the busiest rank's tokens over the mean
-  std::optional<double> power_law;       // or drawn: the exponent of workload::PowerLaw
-  bool overlap = false;         // dispatch beside another microbatch's compute, in fused pairs
-  bool delay_wgrad = false;     // no dispatch of a pair waits for its weight gradients
-  bool shared_overlap = false;  // dispatch beside the shared experts of the same layer
-  bool op_fuser = false;        // activation, casts and biases are parts of experts' products
+  DataType dispatched = DataType::bf16;  // data type of dispatched tokens; combined tokens are bf16
+  std::optional<std::uint32_t> sms;      // SMs of the dispatcher's kernels
+  double imbalance = 1;                  // tokens of the busiest rank, relative to the mean
+  std::optional<double> power_law;       // exponent of workload::PowerLaw, instead of imbalance
+  bool overlap = false;         // dispatch overlaps compute of another microbatch, in fused pairs
+  bool delay_wgrad = false;     // weight gradients of a pair do not delay its dispatch
+  bool shared_overlap = false;  // dispatch overlaps the shared experts of the layer
+  bool op_fuser = false;        // products of experts include activation function, casts and biases
 };
 
-// SMs of DeepEP's and HybridEP's kernels unless told.
+// SMs that the kernels of DeepEP or HybridEP take, with the default of the library.
 std::uint32_t dispatch_sms(const ExpertTraining& experts);
 
 // "alltoall", "deepep fp8 overlapped".
 std::string dispatch_text(const ExpertTraining& experts);
-// "power law 1.01", "imbalance 1.3"; empty where all ranks get as many tokens.
+// "power law 1.01" or "imbalance 1.3"; empty if all ranks receive equally many tokens.
 std::string routing_text(const ExpertTraining& experts);
 
 std::vector<KeyRow> expert_training_keys();

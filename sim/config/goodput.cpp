@@ -15,30 +15,30 @@ namespace {
 using Failure = Goodput::Failure;
 using Kind = Goodput::Kind;
 
-// What was published, for 1000 node-days.
-struct Profile {
+// Published failure rates, per 1000 node-days.
+struct FailureProfile {
   std::string_view name;
   std::vector<Failure> failures;
 };
 
 // Llama 3 405B: 419 unexpected interruptions in 54 days of 2048 nodes (arXiv 2407.21783, table 5):
 // 148 of GPUs and 72 of their memory, 54 of software, 35 of switches and cables, 110 others. RSC-1
-// and RSC-2: Meta's research clusters (arXiv 2410.21680), as one kind.
-const std::vector<Profile>& profiles() {
-  static const std::vector<Profile> all = [] {
-    const auto of = [](Kind kind, double rate) { return Failure{.kind = kind, .rate = rate}; };
-    const auto llama = [&](Kind kind, double count) { return of(kind, count / (2.048 * 54)); };
-    return std::vector<Profile>{{"rsc-1", {of(Kind::node, 6.50)}},
-                                {"rsc-2", {of(Kind::node, 2.34)}},
-                                {"llama-3",
-                                 {llama(Kind::gpu, 148 + 72), llama(Kind::software, 54),
-                                  llama(Kind::network, 35), llama(Kind::node, 110)}}};
+// and RSC-2 are research clusters of Meta (arXiv 2410.21680), whose failures are of a single kind.
+const std::vector<FailureProfile>& profiles() {
+  static const std::vector<FailureProfile> list = [] {
+    const auto failure = [](Kind kind, double rate) { return Failure{.kind = kind, .rate = rate}; };
+    const auto llama = [&](Kind kind, double count) { return failure(kind, count / (2.048 * 54)); };
+    return std::vector<FailureProfile>{{"rsc-1", {failure(Kind::node, 6.50)}},
+                                       {"rsc-2", {failure(Kind::node, 2.34)}},
+                                       {"llama-3",
+                                        {llama(Kind::gpu, 148 + 72), llama(Kind::software, 54),
+                                         llama(Kind::network, 35), llama(Kind::node, 110)}}};
   }();
-  return all;
+  return list;
 }
 
 double read_rate(const Field& field) {
-  const std::string allowed = "a number of events in 1000 node-days, such as 6.5";
+  const std::string allowed = "a number of events per 1000 node-days, such as 6.5";
   const std::string& text = read_text(field, allowed);
   if (text == "0") return 0;
   return parse_positive_number(text, subject(field), "a rate");
@@ -49,13 +49,14 @@ double read_storage(const Field& field) {
   return parse_storage_rate(read_text(field, allowed), subject(field), "a rate of storage");
 }
 
-// A count that may be 0; `or_else` is what besides is allowed in its place.
-std::uint32_t read_nodes_or(const Field& field, std::string_view or_else) {
+// Reads a number of nodes, which may be 0; `alternative` is added to the values that are allowed.
+std::uint32_t read_nodes_or(const Field& field, std::string_view alternative) {
   if (field.value.kind == Value::Kind::text && field.value.text == "0") return 0;
   try {
     return read_count(field, "4");
   } catch (const Error&) {
-    throw wrong(field, fmt::format("a whole number from 0 to {}, such as 4{}", 1U << 31U, or_else));
+    throw wrong(field,
+                fmt::format("a whole number from 0 to {}, such as 4{}", 1U << 31U, alternative));
   }
 }
 
@@ -66,7 +67,7 @@ void read_spares(const Field& field, Goodput& goodput) {
   if (!goodput.rest_is_spare) goodput.spares = read_nodes_or(field, ", or rest");
 }
 
-// None is "auto".
+// Reads an interval; "auto" gives no value.
 std::optional<Located<double>> read_interval(const Field& field) {
   if (field.value.kind == Value::Kind::text && field.value.text == "auto") return std::nullopt;
   const double seconds = read_time(field, "an interval");
@@ -80,30 +81,32 @@ template <auto member>
 constexpr auto storage_rate = into<member, read_storage>({ValueType::rate});
 
 constexpr std::array failure_table{
-    Key<Failure>{{.name = "kind", .help = "what fails", .default_value = "node"},
+    Key<Failure>{{.name = "kind", .help = "failing component", .default_value = "node"},
                  choice<&Failure::kind, failure_kinds>},
-    Key<Failure>{{.name = "rate", .help = "for 1000 days of a node of the job", .required = true},
-                 rate_of<&Failure::rate, "">},
+    Key<Failure>{
+        {.name = "rate", .help = "failures per 1000 node-days of the job", .required = true},
+        rate_of<&Failure::rate, "">},
     Key<Failure>{{.name = "shape",
-                  .help = "of a Weibull distribution of a node's times between failures",
+                  .help = "shape of the Weibull distribution of a node's times between failures",
                   .default_value = "1, exponential"},
                  within<&Failure::shape, "a shape", "a shape from 0.2 to 20, such as 0.7", 0, 20>},
     Key<Failure>{{.name = "nodes",
-                  .help = "out together, as behind a switch",
-                  .default_value = "1, of software 0"},
+                  .help = "nodes that fail together, as behind a switch",
+                  .default_value = "1; 0 for software"},
                  into<&Failure::nodes, read_nodes>({ValueType::count})},
-    Key<Failure>{{.name = "detection", .help = "until it is noticed; else goodput.detection"},
+    Key<Failure>{{.name = "detection",
+                  .help = "time until the failure is noticed; default: goodput.detection"},
                  time<&Failure::detection, "a time">},
-    Key<Failure>{{.name = "repair", .help = "until its nodes are back; else goodput.repair"},
+    Key<Failure>{{.name = "repair", .help = "time until the nodes return; default: goodput.repair"},
                  time<&Failure::repair, "a time">},
 };
 
 std::vector<Failure> read_failures(const Field& field) {
   const std::string allowed = "{kind: node, rate: 6.5}, a list of them, rsc-1, rsc-2 or llama-3";
   if (field.value.kind == Value::Kind::text) {
-    const auto found = std::ranges::find(profiles(), field.value.text, &Profile::name);
-    if (found == profiles().end()) throw wrong(field, allowed);
-    return found->failures;
+    const auto it = std::ranges::find(profiles(), field.value.text, &FailureProfile::name);
+    if (it == profiles().end()) throw wrong(field, allowed);
+    return it->failures;
   }
   std::vector<Failure> failures;
   const auto read = [&](const Field& item) {
@@ -128,138 +131,152 @@ std::uint32_t read_trace_nodes(const Field& field) { return read_count(field, "4
 using Straggler = Goodput::Straggler;
 constexpr std::array straggler_table{
     Key<Straggler>{
-        {.name = "rate", .help = "for 1000 days of a node of the job", .default_value = "0"},
+        {.name = "rate", .help = "episodes per 1000 node-days of the job", .default_value = "0"},
         rate_of<&Straggler::rate, "">},
     Key<Straggler>{{.name = "factor",
-                    .help = "iterations take so many times as long beside one",
+                    .help = "slowdown factor of iterations during an episode",
                     .required = true},
-                   within<&Straggler::factor, "a slow-down",
-                          "a slow-down from 1 to 1000, such as 1.2", 1, 1000>},
-    Key<Straggler>{
-        {.name = "lasts", .help = "until it is as before, on average", .default_value = "1 h"},
-        time<&Straggler::lasts, "a time">},
-    Key<Straggler>{{.name = "replaced_after", .help = "its node is replaced, as a failed one"},
+                   within<&Straggler::factor, "a slowdown",
+                          "a slowdown from 1 to 1000, such as 1.2", 1, 1000>},
+    Key<Straggler>{{.name = "lasts", .help = "mean duration of an episode", .default_value = "1 h"},
+                   time<&Straggler::lasts, "a time">},
+    Key<Straggler>{{.name = "replaced_after",
+                    .help = "time after which the slow node is replaced like a failed one"},
                    time<&Straggler::after, "a time">},
 };
 
 using Corruption = Goodput::Corruption;
 constexpr std::array corruption_table{
     Key<Corruption>{
-        {.name = "rate", .help = "for 1000 days of a node of the job", .default_value = "0"},
+        {.name = "rate", .help = "corruptions per 1000 node-days of the job", .default_value = "0"},
         rate_of<&Corruption::rate, "">},
-    Key<Corruption>{{.name = "found_after",
-                     .help = "on average; training goes back to before it",
-                     .default_value = "1 h"},
-                    time<&Corruption::found_after, "a time">},
+    Key<Corruption>{
+        {.name = "found_after",
+         .help =
+             "mean time until a corruption is found; training returns to a checkpoint before it",
+         .default_value = "1 h"},
+        time<&Corruption::found_after, "a time">},
 };
 
 using Planned = Goodput::Planned;
 constexpr std::array planned_table{
-    Key<Planned>{{.name = "a_week", .help = "of the job, evenly apart", .required = true},
-                 within<&Planned::a_week, "a number of stops a week",
-                        "a number of stops a week up to 1000, such as 6", 0, 1000>},
     Key<Planned>{
-        {.name = "lasts", .help = "each, besides checkpoint and restart", .default_value = "1 h"},
-        time<&Planned::lasts, "a time">},
+        {.name = "a_week", .help = "planned stops per week, evenly spaced", .required = true},
+        within<&Planned::a_week, "a number of stops per week",
+               "a number of stops per week up to 1000, such as 6", 0, 1000>},
+    Key<Planned>{{.name = "lasts",
+                  .help = "duration of a stop, without checkpoint and restart",
+                  .default_value = "1 h"},
+                 time<&Planned::lasts, "a time">},
 };
 
 using Checkpoint = Goodput::Checkpoint;
 constexpr std::array checkpoint_table{
     Key<Checkpoint>{{.name = "mode",
-                     .help = "training waits, or for a copy to the hosts alone; or peers keep it",
+                     .help = "checkpoint mode (sync waits for storage, async for a copy to host "
+                             "memory, peer also copies to peers)",
                      .default_value = "sync"},
                     choice<&Checkpoint::mode, checkpoint_modes>},
     Key<Checkpoint>{
         {.name = "interval",
          .flag = "--checkpoint-interval",
-         .help = "of training between two, a time or auto: Daly's best",
+         .help = "training time between checkpoints; auto: optimum by Daly's formula",
          .default_value = "auto"},
         {[](const Field& f, Checkpoint& c) { c.interval = read_interval(f); }, {ValueType::time}}},
-    Key<Checkpoint>{{.name = "bytes", .help = "of one; else of the model's weights and optimizer"},
-                    size<&Checkpoint::bytes, "a checkpoint's size">},
     Key<Checkpoint>{
-        {.name = "storage", .help = "what all nodes write together; else 0.65 GB/s a node"},
+        {.name = "bytes",
+         .help = "size of a checkpoint; default: weights and optimizer state of the model"},
+        size<&Checkpoint::bytes, "a checkpoint's size">},
+    Key<Checkpoint>{
+        {.name = "storage",
+         .help = "write bandwidth of storage for all nodes; default: 0.65 GB/s per node"},
         storage_rate<&Checkpoint::storage>},
-    Key<Checkpoint>{{.name = "read", .help = "what they read together; else as storage"},
-                    storage_rate<&Checkpoint::read>},
+    Key<Checkpoint>{
+        {.name = "read", .help = "read bandwidth of storage for all nodes; default: storage"},
+        storage_rate<&Checkpoint::read>},
     Key<Checkpoint>{{.name = "copy",
-                     .help = "of a GPU to its host's memory, not for sync",
+                     .help = "bandwidth from a GPU to host memory, not used by sync",
                      .default_value = "25 GB/s"},
                     storage_rate<&Checkpoint::copy>},
     Key<Checkpoint>{{.name = "peer_interval",
-                     .help = "of training between two to a peer's memory",
+                     .help = "training time between copies to a peer's memory",
                      .default_value = "1 min"},
                     {[](const Field& f, Checkpoint& c) { c.peer_interval = read_interval(f); },
                      {ValueType::time}}},
     Key<Checkpoint>{{.name = "peer",
-                     .help = "of a node to its peer's memory, and back",
+                     .help = "bandwidth between the memories of a node and its peer, each way",
                      .default_value = "25 GB/s"},
                     storage_rate<&Checkpoint::peer>},
     Key<Checkpoint>{{.name = "network",
-                     .help = "of all nodes, shared by training and storage; else each has its own"},
+                     .help = "network bandwidth of all nodes, shared by training and storage; "
+                             "default: separate networks"},
                     storage_rate<&Checkpoint::network>},
-    Key<Checkpoint>{{.name = "traffic", .help = "of training on it; else what an iteration sends"},
-                    storage_rate<&Checkpoint::traffic>},
+    Key<Checkpoint>{
+        {.name = "traffic",
+         .help = "training traffic on the shared network; default: traffic of an iteration"},
+        storage_rate<&Checkpoint::traffic>},
 };
 
-constexpr std::array table{
-    Key<Goodput>{{.name = "duration", .help = "of the training", .default_value = "30 d"},
-                 time<&Goodput::duration, "a duration">},
+constexpr std::array goodput_table{
     Key<Goodput>{
-        {.name = "failures",
-         .help = "{kind, rate, shape, nodes}, a list, or as published: rsc-1, rsc-2, llama-3",
-         .default_value = "rsc-1"},
-        into<&Goodput::failures, read_failures>(
-            {ValueType::map, true, {}, [] { return rows_of(failure_table); }})},
-    Key<Goodput>{
-        {.name = "failure_trace",
-         .help = "or what did happen: a .csv of times, kinds and nodes, or a .json of fault "
-                 "events"},
-        into<&Goodput::trace, read_failure_trace>({ValueType::path})},
+        {.name = "duration", .help = "duration of the goodput run", .default_value = "30 d"},
+        time<&Goodput::duration, "a duration">},
+    Key<Goodput>{{.name = "failures",
+                  .help = "failure model: {kind, rate, shape, nodes}, a list, or published data of "
+                          "rsc-1, rsc-2 or llama-3",
+                  .default_value = "rsc-1"},
+                 into<&Goodput::failures, read_failures>(
+                     {ValueType::map, true, {}, [] { return rows_of(failure_table); }})},
+    Key<Goodput>{{.name = "failure_trace",
+                  .help = "recorded failures in place of a model: a .csv of times, kinds and "
+                          "nodes, or a .json of fault events"},
+                 into<&Goodput::trace, read_failure_trace>({ValueType::path})},
     Key<Goodput>{{.name = "trace_nodes",
-                  .help = "of the cluster that the trace is of; each seed draws the job's, and its "
-                          "first day",
+                  .help = "nodes of the recorded cluster; each seed draws the nodes and the first "
+                          "day of the job",
                   .unit = "nodes"},
                  into<&Goodput::trace_nodes, read_trace_nodes>({ValueType::count})},
-    Key<Goodput>{{.name = "stragglers", .help = "slow nodes that come and go"},
+    Key<Goodput>{{.name = "stragglers", .help = "temporarily slow nodes"},
                  map_of<&Goodput::straggler, straggler_table>},
-    Key<Goodput>{{.name = "corruption", .help = "silent, and found late"},
+    Key<Goodput>{{.name = "corruption", .help = "silent data corruption that is found late"},
                  map_of<&Goodput::corruption, corruption_table>},
-    Key<Goodput>{{.name = "planned", .help = "stops for maintenance, after a checkpoint"},
-                 map_of<&Goodput::planned, planned_table>},
-    Key<Goodput>{{.name = "checkpoint", .help = "how, how often and to where"},
+    Key<Goodput>{
+        {.name = "planned", .help = "planned stops for maintenance, each after a checkpoint"},
+        map_of<&Goodput::planned, planned_table>},
+    Key<Goodput>{{.name = "checkpoint", .help = "checkpoints: mode, interval and bandwidths"},
                  map_of<&Goodput::checkpoint, checkpoint_table>},
-    Key<Goodput>{{.name = "detection", .help = "until a failure is noticed", .default_value = "0"},
-                 time<&Goodput::detection, "a time">},
+    Key<Goodput>{
+        {.name = "detection", .help = "time until a failure is noticed", .default_value = "0"},
+        time<&Goodput::detection, "a time">},
     Key<Goodput>{{.name = "restart",
-                  .help = "until loading begins, on nodes that are there",
+                  .help = "restart time on available nodes, until loading begins",
                   .default_value = "5 min"},
                  time<&Goodput::restart, "a time">},
-    Key<Goodput>{
-        {.name = "repair", .help = "until a failed node is a spare", .default_value = "24 h"},
-        time<&Goodput::repair, "a time">},
-    Key<Goodput>{
-        {.name = "spares",
-         .flag = "--spares",
-         .help = "nodes that wait, or rest: those of the cluster that the job leaves; else "
-                 "there is always one",
-         .unit = "nodes"},
-        {[](const Field& f, Goodput& g) { read_spares(f, g); }, {ValueType::count}}},
+    Key<Goodput>{{.name = "repair",
+                  .help = "time until a failed node becomes a spare",
+                  .default_value = "24 h"},
+                 time<&Goodput::repair, "a time">},
+    Key<Goodput>{{.name = "spares",
+                  .flag = "--spares",
+                  .help = "spare nodes, or rest: the nodes of the cluster that the job leaves "
+                          "free; default: unlimited",
+                  .unit = "nodes"},
+                 {[](const Field& f, Goodput& g) { read_spares(f, g); }, {ValueType::count}}},
     Key<Goodput>{{.name = "elastic",
                   .flag = "--elastic",
-                  .help = "without a spare go on with fewer replicas",
+                  .help = "continue with fewer replicas if there is no spare",
                   .default_value = "false"},
                  flag<&Goodput::elastic>},
 };
 
 }  // namespace
 
-Goodput read_goodput(const Field& field) { return read_map<table>(field); }
+Goodput read_goodput(const Field& field) { return read_map<goodput_table>(field); }
 
-std::vector<KeyRow> goodput_keys() { return rows_of(table); }
+std::vector<KeyRow> goodput_keys() { return rows_of(goodput_table); }
 
 std::vector<Goodput::Failure> published_failures(std::string_view name) {
-  return std::ranges::find(profiles(), name, &Profile::name)->failures;
+  return std::ranges::find(profiles(), name, &FailureProfile::name)->failures;
 }
 
 }  // namespace pipewright::config

@@ -12,25 +12,25 @@
 
 namespace pipewright::config {
 
-// What happens to a training of weeks, and what is done about it. Rates are for 1000 days of a node
-// of the job, as clusters publish them; times are seconds.
+// Failures of a long training run, and the measures against them. Rates are per 1000 node-days of
+// the job, as clusters publish them; times are in seconds.
 struct Goodput {
   enum class Kind : std::uint8_t { gpu, node, nic, network, software };
   struct Failure {
     Kind kind = Kind::node;
     double rate = 0;
-    double shape =
-        1;  // of Weibull's distribution of a node's time between failures; 1: exponential
-    std::optional<std::uint32_t> nodes;  // that are out together; else 1, and none of software
-    std::optional<double> detection;     // else that of all
-    std::optional<double> repair;        // likewise
+    // Shape of the Weibull distribution of a node's time between failures; 1: exponential.
+    double shape = 1;
+    std::optional<std::uint32_t> nodes;  // nodes that fail together; default: 1, and 0 for software
+    std::optional<double> detection;     // default: Goodput::detection
+    std::optional<double> repair;        // default: Goodput::repair
     Origin origin;
   };
   struct Straggler {
     double rate = 0;
-    double factor = 1;            // iterations take so many times as long
+    double factor = 1;            // slowdown of iterations
     double lasts = 3600;          // mean of an exponential distribution
-    std::optional<double> after;  // it is found and replaced; else it goes by itself
+    std::optional<double> after;  // time until the node is replaced; default: it recovers by itself
   };
   struct Corruption {
     double rate = 0;
@@ -43,22 +43,24 @@ struct Goodput {
   enum class Mode : std::uint8_t { sync, async, peer };
   struct Checkpoint {
     Mode mode = Mode::sync;
-    std::optional<Located<double>> interval;  // of training between two to the storage; else Daly's
+    std::optional<Located<double>>
+        interval;  // training time between checkpoints; default: Daly's optimum
     std::optional<std::uint64_t> bytes;
-    std::optional<double> storage;  // bytes/s of all nodes together, written
-    std::optional<double> read;     // likewise; else as written
-    double copy = 25e9;             // bytes/s of a GPU to its host's memory
-    // Of training between two to a peer's memory; else a minute.
+    std::optional<double> storage;  // write bandwidth of all nodes together, bytes/s
+    std::optional<double> read;     // read bandwidth of all nodes together; default: as storage
+    double copy = 25e9;             // bandwidth from a GPU to host memory, bytes/s
+    // Training time between copies to a peer's memory; default: a minute.
     std::optional<Located<double>> peer_interval;
-    double peer = 25e9;             // bytes/s of a node to another's memory
-    std::optional<double> network;  // bytes/s of all nodes, which training and storage share
-    std::optional<double> traffic;  // bytes/s of training on it
+    double peer = 25e9;             // bandwidth between the memories of two nodes, bytes/s
+    std::optional<double> network;  // bandwidth that training and storage share, bytes/s
+    std::optional<double> traffic;  // training traffic on the shared network, bytes/s
   };
 
   double duration = 30 * 86400.0;
   std::vector<Failure> failures;
   std::optional<Located<std::filesystem::path>> trace;
-  std::optional<Located<std::uint32_t>> trace_nodes;  // of the cluster that it is of, else the job
+  std::optional<Located<std::uint32_t>>
+      trace_nodes;  // nodes of the recorded cluster; default: of the job
   Straggler straggler;
   Corruption corruption;
   Planned planned;
@@ -66,8 +68,8 @@ struct Goodput {
   double detection = 0;
   double restart = 300;
   double repair = 86400;
-  std::optional<std::uint32_t> spares;  // nodes; else there is always one
-  bool rest_is_spare = false;           // or those of the cluster that the job does not use
+  std::optional<std::uint32_t> spares;  // default: there is always a spare
+  bool rest_is_spare = false;           // nodes of the cluster that the job does not use are spares
   bool elastic = false;
 };
 inline constexpr std::array<std::string_view, 5> failure_kinds{"gpu", "node", "nic", "network",
@@ -81,7 +83,7 @@ inline std::string_view name_of(Goodput::Mode mode) {
   return checkpoint_modes.at(static_cast<std::size_t>(mode));
 }
 
-// Rates that were published: rsc-1, rsc-2 or llama-3.
+// Published failure rates by name: rsc-1, rsc-2 or llama-3.
 std::vector<Goodput::Failure> published_failures(std::string_view name);
 
 Goodput read_goodput(const Field& field);

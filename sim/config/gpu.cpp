@@ -25,7 +25,7 @@ double read_flops(const Field& field) {
 }
 
 double read_bandwidth(const Field& field) {
-  constexpr std::string_view noun = "what a GPU's memory moves";
+  constexpr std::string_view noun = "a bandwidth of GPU memory";
   return parse_bandwidth(read_text(field, "a bandwidth such as 2039 GB/s"), subject(field), noun);
 }
 
@@ -43,10 +43,10 @@ std::uint64_t read_memory(const Field& field) {
 }
 
 template <auto member>
-constexpr auto efficiency = within<member, "a part of what the maker says",
-                                   "a part above 0 and at most 1, such as 0.85", 0, 1>;
+constexpr auto efficiency =
+    within<member, "a part of the peak", "a part above 0 and at most 1, such as 0.85", 0, 1>;
 
-// Above 1 where a run's kernels are faster than those that the efficiencies were fitted to.
+// A part above 1 is allowed: kernels of a run can be faster than those of the fitted efficiencies.
 template <auto member>
 constexpr auto clock_part =
     within<member, "a part such as 0.9", "a part above 0 and at most 2, such as 0.9", 0, 2>;
@@ -55,39 +55,40 @@ template <auto member>
 constexpr auto kernel_time =
     into<member, called<"an overhead", read_kernel_time>>({ValueType::time});
 
-// 0 or a number up to so many.
-template <Words noun, Words allowed, std::uint64_t most>
+// Reads 0 or a number up to `largest`.
+template <Words noun, Words allowed, std::uint64_t largest>
 double none_or_within(const Field& field) {
   const std::string& text = read_text(field, allowed.view());
   const bool is_zero = text.find_first_not_of("0.") == std::string::npos;
-  return is_zero ? 0 : number_within<noun, allowed, 0, most>(field);
+  return is_zero ? 0 : number_within<noun, allowed, 0, largest>(field);
 }
 
 constexpr auto read_cast =
     none_or_within<"a number of bytes", "a number of bytes, at most 100, such as 5", 100>;
 
 std::uint32_t read_processors(const Field& field) {
-  constexpr std::uint32_t most = 10'000;  // of a GPU: the largest have some 300
+  constexpr std::uint32_t limit = 10'000;  // the largest GPUs have about 300
   const std::uint32_t count = read_count(field, "108");
-  if (count > most)
-    throw wrong(field, fmt::format("a whole number from 1 to {}, such as 108", most));
+  if (count > limit)
+    throw wrong(field, fmt::format("a whole number from 1 to {}, such as 108", limit));
   return count;
 }
 
 constexpr std::array grouped_table{
     Key<GroupedProducts>{{.name = "efficiency",
-                          .help = "part of flops within tiles of the results",
+                          .help = "fraction of flops within tiles of the results",
                           .required = true},
                          efficiency<&GroupedProducts::efficiency>},
     Key<GroupedProducts>{
-        {.name = "wave", .help = "time of each wave of tiles to start and end", .required = true},
+        {.name = "wave", .help = "start and end time of each wave of tiles", .required = true},
         kernel_time<&GroupedProducts::wave>},
-    Key<GroupedProducts>{{.name = "overhead",
-                          .help = "time of each such kernel, and of sorting what it takes",
-                          .required = true},
-                         kernel_time<&GroupedProducts::overhead>},
+    Key<GroupedProducts>{
+        {.name = "overhead",
+         .help = "overhead of each grouped kernel, including the sorting of its input",
+         .required = true},
+        kernel_time<&GroupedProducts::overhead>},
     Key<GroupedProducts>{{.name = "cast",
-                          .help = "moved for each element that is cast, in tables of kernels",
+                          .help = "memory traffic per cast element, fitted to kernel tables",
                           .unit = "bytes"},
                          into<&GroupedProducts::cast, read_cast>({ValueType::number})},
 };
@@ -95,28 +96,32 @@ constexpr std::array grouped_table{
 constexpr std::array products_table{
     Key<Products>{{.name = "flops", .help = "dense FLOP/s, such as 1979 TFLOP/s"},
                   into<&Products::flops, read_flops>({ValueType::rate})},
-    Key<Products>{{.name = "clock", .help = "sustained, where it is not clock.products"},
-                  clock_part<&Products::clock>},
+    Key<Products>{
+        {.name = "clock",
+         .help = "sustained fraction of the clock for this type; default: clock.products"},
+        clock_part<&Products::clock>},
     Key<Products>{{.name = "efficiency",
-                   .help = "part of flops within tiles of the result",
+                   .help = "fraction of flops within tiles of the result",
                    .default_value = "0.8"},
                   efficiency<&Products::efficiency>},
     Key<Products>{{.name = "wave",
-                   .help = "time of each wave of tiles to start and end",
+                   .help = "start and end time of each wave of tiles",
                    .default_value = "0.5 us"},
                   kernel_time<&Products::wave>},
-    Key<Products>{{.name = "overhead", .help = "time of each product", .default_value = "2 us"},
-                  kernel_time<&Products::overhead>},
+    Key<Products>{
+        {.name = "overhead", .help = "overhead of each matrix product", .default_value = "2 us"},
+        kernel_time<&Products::overhead>},
     Key<Products>{{.name = "cast",
-                   .help = "moved for each element that is cast, in tables of kernels",
+                   .help = "memory traffic per cast element, fitted to kernel tables",
                    .unit = "bytes"},
                   into<&Products::cast, read_cast>({ValueType::number})},
     Key<Products>{{.name = "cast_overhead",
-                   .help = "time of each cast besides, in tables of kernels",
+                   .help = "overhead of each cast, fitted to kernel tables",
                    .default_value = "0 us"},
                   kernel_time<&Products::cast_overhead>},
     Key<Products>{{.name = "grouped",
-                   .help = "of several matrices in one kernel, as of experts; else as single ones"},
+                   .help = "products of several matrices in one kernel, as of experts; default: as "
+                           "single products"},
                   map_of<&Products::grouped, grouped_table>},
 };
 
@@ -124,60 +129,70 @@ template <auto member>
 constexpr auto products = map_of<member, products_table>;
 
 constexpr std::array types_table{
-    Key<ProductTypes>{{.name = "bf16", .help = "products in bf16; flops is the GPU's"},
+    Key<ProductTypes>{{.name = "bf16",
+                       .help = "matrix products in bf16; their flops default to those of the GPU"},
                       products<&ProductTypes::bf16>},
-    Key<ProductTypes>{{.name = "fp16", .help = "products in fp16; else as in bf16"},
+    Key<ProductTypes>{{.name = "fp16", .help = "matrix products in fp16; default: as in bf16"},
                       products<&ProductTypes::fp16>},
-    Key<ProductTypes>{{.name = "fp8", .help = "products in FP8 with a scale a tensor"},
+    Key<ProductTypes>{{.name = "fp8", .help = "matrix products in FP8 with one scale per tensor"},
                       products<&ProductTypes::fp8>},
-    Key<ProductTypes>{{.name = "fp8-block", .help = "products in FP8 with a scale a block of 128"},
-                      products<&ProductTypes::fp8_block>},
-    Key<ProductTypes>{{.name = "mxfp8", .help = "products in FP8 with a scale for 32 elements"},
-                      products<&ProductTypes::mxfp8>},
-    Key<ProductTypes>{{.name = "nvfp4", .help = "products in FP4 with a scale for 16 elements"},
-                      products<&ProductTypes::nvfp4>},
-    Key<ProductTypes>{{.name = "tf32", .help = "products of fp32 numbers in TF32"},
+    Key<ProductTypes>{
+        {.name = "fp8-block", .help = "matrix products in FP8 with one scale per block of 128"},
+        products<&ProductTypes::fp8_block>},
+    Key<ProductTypes>{
+        {.name = "mxfp8", .help = "matrix products in FP8 with one scale per 32 elements"},
+        products<&ProductTypes::mxfp8>},
+    Key<ProductTypes>{
+        {.name = "nvfp4", .help = "matrix products in FP4 with one scale per 16 elements"},
+        products<&ProductTypes::nvfp4>},
+    Key<ProductTypes>{{.name = "tf32", .help = "matrix products of fp32 numbers in TF32"},
                       products<&ProductTypes::tf32>},
 };
 
 constexpr std::array attention_table{
     Key<AttentionRates>{{.name = "forward",
-                         .help = "part of flops of long fused attention, forward",
+                         .help = "fraction of flops in long fused attention, forward",
                          .default_value = "0.5"},
                         efficiency<&AttentionRates::forward>},
-    Key<AttentionRates>{{.name = "backward", .help = "likewise, backward", .default_value = "0.4"},
+    Key<AttentionRates>{{.name = "backward",
+                         .help = "fraction of flops in long fused attention, backward",
+                         .default_value = "0.4"},
                         efficiency<&AttentionRates::backward>},
     Key<AttentionRates>{
         {.name = "half_length",
-         .help = "keys at which fused attention reaches half of that",
+         .help = "number of keys at which fused attention reaches half of these fractions",
          .unit = "tokens",
          .default_value = "0"},
         into<
             &AttentionRates::half_length,
             none_or_within<"a number of keys", "a number of at most 1e6, such as 1400", 1'000'000>>(
             {ValueType::number})},
-    Key<AttentionRates>{{.name = "materialized",
-                         .help = "part of flops in attention's products, where scores are kept",
-                         .default_value = "0.42"},
-                        efficiency<&AttentionRates::materialized>},
+    Key<AttentionRates>{
+        {.name = "materialized",
+         .help = "fraction of flops in the products of attention without flash attention",
+         .default_value = "0.42"},
+        efficiency<&AttentionRates::materialized>},
 };
 
 constexpr std::array clock_table{
-    Key<Clock>{{.name = "products", .help = "of matrix products", .default_value = "1"},
-               clock_part<&Clock::products>},
-    Key<Clock>{{.name = "attention", .help = "of fused attention", .default_value = "1"},
-               clock_part<&Clock::attention>},
-    Key<Clock>{{.name = "memory", .help = "of kernels bound by memory", .default_value = "1"},
-               clock_part<&Clock::memory>},
+    Key<Clock>{
+        {.name = "products", .help = "clock scaling of matrix products", .default_value = "1"},
+        clock_part<&Clock::products>},
+    Key<Clock>{
+        {.name = "attention", .help = "clock scaling of fused attention", .default_value = "1"},
+        clock_part<&Clock::attention>},
+    Key<Clock>{
+        {.name = "memory", .help = "clock scaling of memory-bound kernels", .default_value = "1"},
+        clock_part<&Clock::memory>},
 };
 
 double read_power(const Field& field) {
   return parse_power(read_text(field, "a power such as 700 W"), subject(field), "a GPU's power");
 }
 constexpr std::array power_table{
-    Key<Power>{{.name = "compute", .help = "while it computes, such as 700 W", .required = true},
+    Key<Power>{{.name = "compute", .help = "power during compute, such as 700 W", .required = true},
                into<&Power::compute, read_power>({ValueType::number})},
-    Key<Power>{{.name = "idle", .help = "while it does not", .required = true},
+    Key<Power>{{.name = "idle", .help = "power when idle", .required = true},
                into<&Power::idle, read_power>({ValueType::number})},
 };
 
@@ -186,112 +201,117 @@ std::vector<std::string> read_assumed(const Field& field) {
   std::vector<std::string> keys;
   for (const Field& item : items(field, allowed)) {
     const std::string& key = read_text(item, allowed);
-    const auto known = [&](const KeyRow& row) { return row.name == key; };
-    if (std::ranges::none_of(gpu_keys(), known)) throw wrong(item, allowed);
+    const auto has_name = [&](const KeyRow& row) { return row.name == key; };
+    if (std::ranges::none_of(gpu_keys(), has_name)) throw wrong(item, allowed);
     keys.push_back(key);
   }
   return keys;
 }
 
-constexpr std::array table{
-    Key<Gpu>{{.name = "name", .help = "what it is called; else the file's name"},
+constexpr std::array gpu_table{
+    Key<Gpu>{{.name = "name", .help = "name of the GPU; default: name of the file"},
              text<&Gpu::name, "a name">},
-    Key<Gpu>{{.name = "source", .help = "where its numbers come from"},
-             {[](const Field& f, Gpu&) { read_text(f, "where the numbers come from"); }}},
+    Key<Gpu>{{.name = "source", .help = "source of the numbers"}, {[](const Field& f, Gpu&) {
+               read_text(f, "a text that names the source of the numbers");
+             }}},
     Key<Gpu>{
         {.name = "flops", .help = "dense FLOP/s in bf16, such as 312 TFLOP/s", .required = true},
         into<&Gpu::flops, read_flops>({ValueType::rate})},
-    Key<Gpu>{{.name = "memory", .help = "bytes, such as 80 GiB", .required = true},
+    Key<Gpu>{{.name = "memory", .help = "memory of the GPU, such as 80 GiB", .required = true},
              into<&Gpu::memory, read_memory>({ValueType::size})},
-    Key<Gpu>{{.name = "free_memory", .help = "bytes that CUDA reports free on an empty one"},
+    Key<Gpu>{{.name = "free_memory", .help = "free memory that CUDA reports on an empty GPU"},
              into<&Gpu::free_memory, read_memory>({ValueType::size})},
     Key<Gpu>{{.name = "memory_bandwidth",
-              .help = "of its own memory, such as 2039 GB/s",
+              .help = "bandwidth of the GPU's memory, such as 2039 GB/s",
               .required = true},
              into<&Gpu::memory_bandwidth, read_bandwidth>({ValueType::rate})},
-    Key<Gpu>{{.name = "host_bandwidth", .help = "to its host's memory, and back, such as 55 GB/s"},
-             into<&Gpu::host_bandwidth, read_bandwidth>({ValueType::rate})},
+    Key<Gpu>{
+        {.name = "host_bandwidth", .help = "bandwidth to host memory, each way, such as 55 GB/s"},
+        into<&Gpu::host_bandwidth, read_bandwidth>({ValueType::rate})},
     Key<Gpu>{{.name = "processors", .help = "SMs or compute units, such as 108", .required = true},
              into<&Gpu::processors, read_processors>({ValueType::count})},
     Key<Gpu>{{.name = "products", .help = "matrix products by data type"},
              map_of<&Gpu::products, types_table>},
-    Key<Gpu>{{.name = "attention", .help = "of attention's kernels"},
+    Key<Gpu>{{.name = "attention", .help = "efficiency of attention kernels"},
              map_of<&Gpu::attention, attention_table>},
+    Key<Gpu>{{.name = "memory_efficiency",
+              .help = "fraction of memory_bandwidth that kernels reach",
+              .default_value = "0.75"},
+             efficiency<&Gpu::memory_efficiency>},
     Key<Gpu>{
-        {.name = "memory_efficiency", .help = "part of memory_bandwidth", .default_value = "0.75"},
-        efficiency<&Gpu::memory_efficiency>},
-    Key<Gpu>{{.name = "recurrence_efficiency",
-              .help = "of memory_bandwidth, what kernels of Mamba-2 and gated delta nets reach",
-              .default_value = "0.2"},
-             efficiency<&Gpu::recurrence_efficiency>},
+        {.name = "recurrence_efficiency",
+         .help = "fraction of memory_bandwidth that kernels of Mamba-2 and gated delta nets reach",
+         .default_value = "0.2"},
+        efficiency<&Gpu::recurrence_efficiency>},
     Key<Gpu>{{.name = "kernel_overhead",
-              .help = "time of each kernel that is no product",
+              .help = "overhead of each kernel that is not a matrix product",
               .default_value = "5 us"},
              kernel_time<&Gpu::kernel_overhead>},
-    Key<Gpu>{{.name = "clock", .help = "part of the clock that a long run keeps"},
+    Key<Gpu>{{.name = "clock", .help = "sustained fraction of the clock in a long run"},
              map_of<&Gpu::clock, clock_table>},
-    Key<Gpu>{{.name = "launch", .help = "the host's time for each kernel", .default_value = "0 us"},
+    Key<Gpu>{{.name = "launch", .help = "host time per kernel launch", .default_value = "0 us"},
              kernel_time<&Gpu::launch>},
-    Key<Gpu>{{.name = "pass_overhead", .help = "time of each pass", .default_value = "1.2 ms"},
+    Key<Gpu>{{.name = "pass_overhead", .help = "overhead of each pass", .default_value = "1.2 ms"},
              into<&Gpu::pass_overhead, called<"an overhead", read_pass_time>>({ValueType::time})},
-    Key<Gpu>{{.name = "power", .help = "that it draws, for the energy of a training"},
+    Key<Gpu>{{.name = "power", .help = "power draw, for the energy of a training run"},
              map_of<&Gpu::power, power_table>},
-    Key<Gpu>{{.name = "assumed", .help = "keys of this file whose values no source has"},
+    Key<Gpu>{{.name = "assumed", .help = "keys of this file whose values are assumed"},
              into<&Gpu::assumed, read_assumed>({ValueType::text, true})},
 };
 
-// The products by data type, in the order of the enumeration.
-constexpr std::array<std::optional<Products> ProductTypes::*, data_types.size()> of_type{
+// Members of ProductTypes in the order of DataType.
+constexpr std::array<std::optional<Products> ProductTypes::*, data_types.size()> products_members{
     &ProductTypes::bf16,  &ProductTypes::fp16,  &ProductTypes::fp8, &ProductTypes::fp8_block,
     &ProductTypes::mxfp8, &ProductTypes::nvfp4, &ProductTypes::tf32};
 
-void check_peak(const Field& map, const Gpu& gpu, DataType type, const Products& own) {
+void check_peak(const Field& map, const Gpu& gpu, DataType type, const Products& rates) {
   const std::string path = fmt::format("products.{}.flops", name_of(type));
   const Origin& origin = origin_of(map.value, path);
   const std::string key = fmt::format("{}.{}", map.name, path);
-  if (own.flops == 0)
+  if (rates.flops == 0)
     throw Error(origin, fmt::format("{} is missing: its dense FLOP/s, such as 1979 TFLOP/s", key));
-  // Narrower types are as fast at least; measured ones, in place of the maker's, nearly so.
-  constexpr double least = 0.5;
-  if (is_scaled(type) && own.flops < least * gpu.flops)
-    throw Error(origin, fmt::format("{} is {:.4g} TFLOP/s, less than half of the {:.4g} "
-                                    "TFLOP/s of bf16 (flops); allowed: the dense peak of "
-                                    "the narrower type, which is no less",
-                                    key, own.flops / 1e12, gpu.flops / 1e12));
+  // Narrower types are at least as fast; measured peaks can be a little below.
+  constexpr double lowest = 0.5;
+  if (is_scaled(type) && rates.flops < lowest * gpu.flops)
+    throw Error(
+        origin,
+        fmt::format("{} is {:.4g} TFLOP/s, less than half of the {:.4g} TFLOP/s of bf16 (flops)",
+                    key, rates.flops / 1e12, gpu.flops / 1e12))
+        .allow("the dense peak of the narrower type, which is no less");
 }
 
-// Numbers alone change no GPU: which one is to be said with them, even where it is the cluster's.
-void check_is_whole(const Field& field) {
+// A map must name its GPU or be a complete one, even if the cluster has GPUs.
+void check_names_gpu(const Field& field) {
   const Value& value = field.value;
   if (value.kind != Value::Kind::map || value.entries.empty()) return;
   for (const std::string_view key : {"flops", "memory", "memory_bandwidth", "processors"})
     if (find(value, key) != nullptr) return;
   const Entry& first = value.entries.front();
   throw Error(first.value.origin,
-              fmt::format("{0}.{1} is given, but not the GPU that it is of; allowed: beside "
-                          "the GPU's name or file, as in --gpu h100-sxm, also where that is "
-                          "the cluster's, or beside {0}.flops and what else a GPU needs",
-                          field.name, first.key));
+              fmt::format("{}.{} changes a GPU, but no GPU is named", field.name, first.key))
+      .suggest(fmt::format("name the GPU or its file too, as in --gpu h100-sxm, even if it is the "
+                           "cluster's, or give {}.flops and the other keys of a GPU",
+                           field.name));
 }
 
-Gpu finished(const Field& map) {
-  Gpu gpu = read_map<table>(map);
+Gpu read_complete_gpu(const Field& map) {
+  Gpu gpu = read_map<gpu_table>(map);
   if (!gpu.products.bf16) gpu.products.bf16.emplace(Products{});
   if (!gpu.products.fp16) gpu.products.fp16 = gpu.products.bf16;
   for (const auto type : {DataType::bf16, DataType::fp16}) {
-    Products& own = *(gpu.products.*of_type[static_cast<std::size_t>(type)]);
-    if (own.flops == 0) own.flops = gpu.flops;
+    Products& rates = *(gpu.products.*products_members[static_cast<std::size_t>(type)]);
+    if (rates.flops == 0) rates.flops = gpu.flops;
   }
   for (std::size_t type = 0; type < data_types.size(); ++type)
-    if (const auto& own = gpu.products.*of_type[type])
-      check_peak(map, gpu, static_cast<DataType>(type), *own);
-  // Makers name some memories in GB that have as many GiB.
-  constexpr double most = 0x1p30 / 1e9;
-  if (static_cast<double>(gpu.free_memory.value_or(0)) > most * static_cast<double>(gpu.memory))
+    if (const auto& rates = gpu.products.*products_members[type])
+      check_peak(map, gpu, static_cast<DataType>(type), *rates);
+  // Makers give some sizes in GB that are GiB.
+  constexpr double gib_per_gb = 0x1p30 / 1e9;
+  if (static_cast<double>(gpu.free_memory.value_or(0)) >
+      gib_per_gb * static_cast<double>(gpu.memory))
     throw Error(origin_of(map.value, "free_memory"),
-                fmt::format("{}.free_memory is more than its memory; allowed: what CUDA "
-                            "reports free on an empty one, such as 79.1 GiB of 80 GiB",
-                            map.name));
+                fmt::format("{}.free_memory is more than {}.memory", map.name, map.name))
+        .allow("the free memory that CUDA reports on an empty GPU, such as 79.1 GiB of 80 GiB");
   return gpu;
 }
 
@@ -304,8 +324,8 @@ Value named_gpu_tree(const Field& field) {
 }
 
 Gpu read_gpu(const Field& field) {
-  check_is_whole(field);
-  Gpu gpu = finished({gpu_tree(field), field.name});
+  check_names_gpu(field);
+  Gpu gpu = read_complete_gpu({gpu_tree(field), field.name});
   if (gpu.name.empty() && field.value.kind == Value::Kind::text)
     gpu.name = std::filesystem::path(field.value.text).stem().string();
   return gpu;
@@ -315,22 +335,22 @@ Gpu find_gpu(const std::string& name_or_path) {
   const std::filesystem::path path = is_library_name(name_or_path, ".yaml")
                                          ? library_file("gpus", name_or_path, ".yaml")
                                          : std::filesystem::path(name_or_path);
-  Gpu gpu = finished({read_yaml_file(path.string(), gpu_document), "the GPU"});
+  Gpu gpu = read_complete_gpu({read_yaml_file(path.string(), gpu_document), "the GPU"});
   if (gpu.name.empty()) gpu.name = path.stem().string();
   return gpu;
 }
 
 Gpu with_processors(Gpu gpu, std::uint32_t processors) {
-  const double part = static_cast<double>(processors) / gpu.processors;
-  gpu.flops *= part;
-  for (const auto type : of_type)
-    if (auto& products = gpu.products.*type) products->flops *= part;
+  const double fraction = static_cast<double>(processors) / gpu.processors;
+  gpu.flops *= fraction;
+  for (const auto type : products_members)
+    if (auto& products = gpu.products.*type) products->flops *= fraction;
   gpu.processors = processors;
   return gpu;
 }
 
 Gpu with_products_clock(Gpu gpu, double clock) {
-  for (const auto type : of_type)
+  for (const auto type : products_members)
     if (auto& products = gpu.products.*type; products && products->clock)
       *products->clock *= clock / gpu.clock.products;
   gpu.clock.products = clock;
@@ -339,27 +359,26 @@ Gpu with_products_clock(Gpu gpu, double clock) {
 
 Gpu at_full_clock(Gpu gpu) {
   gpu.clock = {};
-  for (const auto type : of_type)
+  for (const auto type : products_members)
     if (auto& products = gpu.products.*type) products->clock.reset();
   return gpu;
 }
 
 bool has_type(const Gpu& gpu, DataType type) {
-  return (gpu.products.*of_type[static_cast<std::size_t>(type)]).has_value();
+  return (gpu.products.*products_members[static_cast<std::size_t>(type)]).has_value();
 }
 
 const Products& products_of(const Gpu& gpu, DataType type) {
-  const auto place = static_cast<std::size_t>(type);
-  if (const auto& own = gpu.products.*of_type[place]) return *own;
-  std::vector<std::string_view> known;
-  for (std::size_t other = 0; other < data_types.size(); ++other)
-    if (gpu.products.*of_type[other]) known.push_back(data_types[other]);
-  throw Error(
-      fmt::format("the GPU {} multiplies no {}; allowed: {} (what else it multiplies is "
-                  "written under products in its file)",
-                  in_quotes(gpu.name), data_types[place], fmt::join(known, ", ")));
+  const auto index = static_cast<std::size_t>(type);
+  if (const auto& rates = gpu.products.*products_members[index]) return *rates;
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < data_types.size(); ++i)
+    if (gpu.products.*products_members[i]) names.push_back(data_types[i]);
+  throw Error(fmt::format("the GPU {} has no {} products", in_quotes(gpu.name), data_types[index]))
+      .allow(fmt::format("{} (other types belong under products in the GPU's file)",
+                         fmt::join(names, ", ")));
 }
 
-std::vector<KeyRow> gpu_keys() { return rows_of(table); }
+std::vector<KeyRow> gpu_keys() { return rows_of(gpu_table); }
 
 }  // namespace pipewright::config

@@ -11,33 +11,33 @@
 
 namespace pipewright::config {
 
-// Products of several matrices in one kernel, as of experts.
+// Products of several matrices in a single kernel, as in a mixture of experts. The members mean the
+// same as those of Products.
 struct GroupedProducts {
-  double efficiency = 0;  // as of single products, as are
+  double efficiency = 0;
   double wave = 0;
   double overhead = 0;
-  double cast = 0;  // bytes for each element that is cast within what tables of kernels time
+  double cast = 0;
 
   bool operator==(const GroupedProducts&) const = default;
 };
 
-// Matrix products of one data type. How sim/workload/compute/efficiency.hpp uses the numbers is
-// said there.
+// Matrix products of a data type; see sim/workload/compute/efficiency.hpp. Kernel tables
+// (sim/workload/kernel_table/) time products together with casts, which layers run separately.
 struct Products {
-  double flops = 0;             // FLOP/s, dense, as the maker says
-  std::optional<double> clock;  // sustained; else the GPU's of products
-  double efficiency = 0.8;      // of `flops`, within tiles of the result
-  double wave = 0.5e-6;         // seconds: start and end of each wave of tiles
-  double overhead = 2e-6;       // seconds: of each product
-  double cast = 0;  // bytes that a kernel moves for each element that it casts to the type,
-  double cast_overhead = 0;  // and seconds that it takes besides: of tables of kernels, see
-                             // sim/workload/kernel_table/, as layers have kernels for their casts
-  std::optional<GroupedProducts> grouped;  // else as single ones
+  double flops = 0;             // dense peak of the maker, FLOP/s
+  std::optional<double> clock;  // sustained part; default: Clock::products
+  double efficiency = 0.8;      // part of `flops` within tiles of the result
+  double wave = 0.5e-6;         // start and end of each wave of tiles, seconds
+  double overhead = 2e-6;       // overhead of each product, seconds
+  double cast = 0;              // kernel tables: bytes moved per element that is cast to the type
+  double cast_overhead = 0;     // kernel tables: overhead of each cast, seconds
+  std::optional<GroupedProducts> grouped;  // default: as single products
 
   bool operator==(const Products&) const = default;
 };
 
-// What a GPU multiplies; without bf16 nothing is trained.
+// Data types whose matrix products a GPU supports. Training needs bf16.
 struct ProductTypes {
   std::optional<Products> bf16;
   std::optional<Products> fp16;
@@ -50,18 +50,19 @@ struct ProductTypes {
   bool operator==(const ProductTypes&) const = default;
 };
 
-// Attention's kernels. A fused one reaches e s / (s + half_length) of the peak, of s keys.
+// Efficiency of attention kernels. A fused kernel reaches e * s / (s + half_length) of the peak,
+// where s is the number of keys.
 struct AttentionRates {
   double forward = 0.5;        // e of the forward kernel
-  double backward = 0.4;       // and of the backward one
+  double backward = 0.4;       // e of the backward kernel
   double half_length = 0;      // keys
-  double materialized = 0.42;  // of the peak, of products one by one where scores are kept
+  double materialized = 0.42;  // part of the peak of products that store the scores
 
   bool operator==(const AttentionRates&) const = default;
 };
 
-// What a long run keeps of the clock at which kernels alone are measured, by what they do: less
-// where the power limit is reached.
+// Clock in a long run relative to that of single measured kernels, by type of kernel. It is below 1
+// where the GPU reaches its power limit.
 struct Clock {
   double products = 1;
   double attention = 1;
@@ -70,7 +71,7 @@ struct Clock {
   bool operator==(const Clock&) const = default;
 };
 
-// Watts, by what a GPU does.
+// Power draw of a GPU in watts.
 struct Power {
   double compute = 0;
   double idle = 0;
@@ -78,50 +79,50 @@ struct Power {
   bool operator==(const Power&) const = default;
 };
 
-// One type of GPU: what its maker says, and what of it kernels reach that were measured alone.
+// A type of GPU: data of its maker, and the part of the peak that single measured kernels reach.
 struct Gpu {
   std::string name;
-  double flops = 0;          // FLOP/s, dense, bf16 (fp16 where there is no bf16)
-  std::uint64_t memory = 0;  // bytes
-  std::optional<std::uint64_t> free_memory = {};  // bytes that CUDA reports free on an empty one
+  double flops = 0;                               // dense FLOP/s in bf16, or fp16 without bf16
+  std::uint64_t memory = 0;                       // bytes
+  std::optional<std::uint64_t> free_memory = {};  // free bytes on an empty GPU
   double memory_bandwidth = 0;                    // bytes/s
-  double host_bandwidth = 0;     // bytes/s to its host's memory, and back; 0: unknown
-  std::uint32_t processors = 0;  // that compute a tile of a matrix product each: SMs, CUs
+  double host_bandwidth = 0;                      // bytes/s to host memory, each way; 0: unknown
+  std::uint32_t processors = 0;  // SMs or CUs, each of which computes a tile of a product
   ProductTypes products;
   AttentionRates attention;
-  double memory_efficiency = 0.75;     // of `memory_bandwidth`
-  double recurrence_efficiency = 0.2;  // of it, what kernels of Mamba-2 and gated delta nets reach
-  double kernel_overhead = 5e-6;       // seconds: of each kernel that is no product
+  double memory_efficiency = 0.75;     // part of `memory_bandwidth`
+  double recurrence_efficiency = 0.2;  // the same for Mamba-2 and gated delta nets
+  double kernel_overhead = 5e-6;       // overhead of each kernel that is no product, seconds
   Clock clock;
-  double launch = 0;              // seconds of the host for each kernel
-  double pass_overhead = 1.2e-3;  // seconds: of each pass of a microbatch through a stage
+  double launch = 0;              // host time per kernel, seconds
+  double pass_overhead = 1.2e-3;  // overhead of each pass, seconds
   std::optional<Power> power;
-  std::vector<std::string> assumed;  // keys whose values no source has
+  std::vector<std::string> assumed;  // keys whose values have no source
 
   std::uint64_t capacity() const { return free_memory.value_or(memory); }
 
   bool operator==(const Gpu&) const = default;
 };
 
-// The same with fewer processors, each of which is as fast, and all of its memory's bandwidth.
+// The GPU with fewer processors of the same speed, and with its full memory bandwidth.
 Gpu with_processors(Gpu gpu, std::uint32_t processors);
 
-// The same with that clock of products, to which the types' own clocks keep their proportion.
+// The GPU with another clock of products; the clocks of single data types keep their proportion.
 Gpu with_products_clock(Gpu gpu, double clock);
-// The same at the clock at which kernels are measured alone.
+// The GPU at the clock of single measured kernels.
 Gpu at_full_clock(Gpu gpu);
 
 bool has_type(const Gpu& gpu, DataType type);
-// Throws Error where the GPU has no such type, naming those that it has.
+// Throws an Error that lists the supported types if the GPU does not support `type`.
 const Products& products_of(const Gpu& gpu, DataType type);
 
-// A map, a path, or the name of a file in the library of GPUs.
+// Reads a map, a path, or the name of a file in the library of GPUs.
 Gpu read_gpu(const Field& field);
-// Of a name of the library, or a path from the folder where the program runs. Throws Error.
+// Reads the GPU with a name in the library, or with a path from the current folder. Throws Error.
 Gpu find_gpu(const std::string& name_or_path);
-// The map that such a field is or names, as it was written.
+// The map of keys that a field contains or names.
 Value gpu_tree(const Field& field);
-// The same with a name where it says none.
+// The same map with a name added if it has none.
 Value named_gpu_tree(const Field& field);
 
 std::vector<KeyRow> gpu_keys();

@@ -12,7 +12,7 @@ std::string full_name(const Field& map, std::string_view key) {
   return map.name.empty() ? std::string(key) : fmt::format("{}.{}", map.name, key);
 }
 
-Error unknown(const Field& map, const Entry& entry, std::span<const KeyInfo> keys) {
+Error unknown_key(const Field& map, const Entry& entry, std::span<const KeyInfo> keys) {
   std::vector<std::string_view> names;
   std::vector<std::string> allowed;
   for (const KeyInfo& key : keys) {
@@ -22,22 +22,21 @@ Error unknown(const Field& map, const Entry& entry, std::span<const KeyInfo> key
                                         : fmt::format("{} (or {})", key.name, key.alias));
   }
   const std::string place = map.name.empty() ? "" : fmt::format(" in {}", map.name);
-  return Error(entry.origin,
-               fmt::format("unknown key {}{}{}allowed: {}", in_quotes(entry.key), place,
-                           did_you_mean(entry.key, names), fmt::join(allowed, ", ")),
-               full_name(map, entry.key));
+  return Error(entry.origin, fmt::format("unknown key {}{}", in_quotes(entry.key), place),
+               full_name(map, entry.key))
+      .suggest_name(nearest_name(entry.key, names))
+      .allow(fmt::format("{}", fmt::join(allowed, ", ")));
 }
 
 }  // namespace
 
 Error missing(const Field& map, const KeyInfo& key) {
   const std::string name = full_name(map, key.name);
-  const std::string how = key.flag.empty() ? fmt::format("the key {}", name)
-                                           : fmt::format("{}, or the key {}", key.flag, name);
-  // The scenario as a whole stands at no line in particular.
+  // The scenario as a whole has no line.
   Origin place = map.value.origin;
   if (map.name.empty()) place.line = 0;
-  return Error(place, fmt::format("{} is missing: {} ({})", name, key.help, how), name);
+  return Error(place, fmt::format("{} is missing: {}", name, key.help), name)
+      .offer_option(key.flag);
 }
 
 std::string help_line(const KeyRow& row) {
@@ -53,18 +52,18 @@ std::string help_line(const KeyRow& row) {
 }
 
 std::vector<KeyRow> with_inner_rows(std::vector<KeyRow> rows) {
-  std::vector<KeyRow> all;
+  std::vector<KeyRow> flat;
   for (KeyRow& row : rows) {
     const std::string name = row.name;
     auto* const inner = row.value.keys;
-    all.push_back(std::move(row));
+    flat.push_back(std::move(row));
     if (inner == nullptr) continue;
-    for (KeyRow& below : inner()) {
-      below.name = fmt::format("{}.{}", name, below.name);
-      all.push_back(std::move(below));
+    for (KeyRow& inner_row : inner()) {
+      inner_row.name = fmt::format("{}.{}", name, inner_row.name);
+      flat.push_back(std::move(inner_row));
     }
   }
-  return all;
+  return flat;
 }
 
 std::vector<const Entry*> match_keys(const Field& map, std::span<const KeyInfo> keys) {
@@ -80,14 +79,13 @@ std::vector<const Entry*> match_keys(const Field& map, std::span<const KeyInfo> 
       return candidate.name == entry.key ||
              (!candidate.alias.empty() && candidate.alias == entry.key);
     });
-    if (key == keys.end()) throw unknown(map, entry, keys);
-    const Entry*& place = entries[static_cast<std::size_t>(key - keys.begin())];
-    if (place != nullptr)
-      throw Error(entry.origin,
-                  fmt::format("{} is another name of {}, which is given at {}; leave out "
-                              "one of them",
-                              entry.key, place->key, to_string(place->origin)));
-    place = &entry;
+    if (key == keys.end()) throw unknown_key(map, entry, keys);
+    const Entry*& slot = entries[static_cast<std::size_t>(key - keys.begin())];
+    if (slot != nullptr)
+      throw Error(entry.origin, fmt::format("{} is another name of {}, which is given at {}",
+                                            entry.key, slot->key, to_string(slot->origin)))
+          .suggest("leave out one of them");
+    slot = &entry;
   }
   for (std::size_t i = 0; i < keys.size(); ++i)
     if (keys[i].required && entries[i] == nullptr) throw missing(map, keys[i]);

@@ -15,47 +15,47 @@
 
 #include "sim/config/text/fields.hpp"
 
-// Maps are read by tables: one row a key. From the rows come the reading, the list of allowed keys,
-// the message for a missing one, the options of the command line, what `auto` and constraints of a
-// search know, the help and docs/scenario.md.
+// Tables of keys, by which maps are read: one row per key. The rows determine how a map is read,
+// which keys are allowed, the error for a missing key, the options of the command line, the
+// parameters of a search, help texts and docs/scenario.md.
 namespace pipewright::config {
 
 struct KeyInfo {
   std::string_view name;
-  std::string_view alias = {};          // another name that means the same; may be empty
-  std::string_view flag = {};           // of the command line, "-s/--num-stages"; may be empty
-  std::string_view help = {};           // one line: what it is
-  std::string_view unit = {};           // of a number, "samples"; times and sizes have their own
-  std::string_view default_value = {};  // what holds where it is left out, as written; may be empty
+  std::string_view alias = {};          // second name; may be empty
+  std::string_view flag = {};           // command-line option, "-s/--num-stages"; may be empty
+  std::string_view help = {};           // one line: a noun phrase, or an imperative for a flag
+  std::string_view unit = {};           // unit of a plain number, "samples"
+  std::string_view default_value = {};  // as the user would write it; may be empty
   bool required = false;
 };
 
 enum class ValueType : std::uint8_t {
   text,
   flag,     // true or false
-  choice,   // one of few names
+  choice,   // one of a list of names
   count,    // a whole number
-  number,   // any other, parts in percent among them
+  number,   // any other number, such as a part in percent
   time,     // "18 ms"
   size,     // "24 MiB"
   rate,     // "450 GB/s", "312 TFLOP/s"
-  path,     // of a file
-  map,      // of keys of its own
-  library,  // a name in a folder of platforms/, a file, or for some a map
+  path,     // path of a file
+  map,      // a map with a table of its own
+  library,  // a name in a folder of platforms/, a file, or for some keys a map
   schedule,
 };
 
 struct KeyRow;
 
-// What may stand under a key.
+// Values that a key accepts.
 struct ValueInfo {
   ValueType type = ValueType::text;
-  bool list = false;  // a list of them is a value as well
+  bool list = false;  // a list of such values is accepted too
   std::span<const std::string_view> choices = {};
-  std::vector<KeyRow> (*keys)() = nullptr;  // of a map
+  std::vector<KeyRow> (*keys)() = nullptr;  // rows of a map
 };
 
-// A row without what reads it. The name is dotted within a section, "parallel.tp".
+// A row of a table without its reader. The name is dotted within a section, "parallel.tp".
 struct KeyRow {
   std::string name;
   KeyInfo info;
@@ -65,7 +65,7 @@ struct KeyRow {
 template <class Target>
 struct Reader {
   template <std::convertible_to<void (*)(const Field&, Target&)> Read>
-  constexpr Reader(Read reads, ValueInfo reads_a = {}) : read(reads), value(reads_a) {}
+  constexpr Reader(Read reader, ValueInfo value_info = {}) : read(reader), value(value_info) {}
 
   void (*read)(const Field&, Target&);
   ValueInfo value;
@@ -77,17 +77,19 @@ struct Key {
   Reader<Target> reader;
 };
 
-// "gpt.yaml: forward_times is missing; ...", for a key that only others make needless.
+// Error for a missing key: "gpt.yaml: forward_times is missing: ...". It is for keys that are
+// required unless some other key is given.
 Error missing(const Field& map, const KeyInfo& key);
 
-// The entry of `map` that belongs to each key, or null. Errors: an unknown key, a key that is
-// given by both its names, a required one that is missing, and a value that is no map.
+// Finds the entry of `map` for each key, or null. Throws an Error if the value is no map, and for
+// an unknown key, a key that is given by both of its names, and a missing required key.
 std::vector<const Entry*> match_keys(const Field& map, std::span<const KeyInfo> keys);
 
-// What --help says of a key: "point to point: eager, rendezvous or blocking (eager)".
+// Text of a key in --help: help, choices and default, "protocol: eager, rendezvous or blocking
+// (eager)".
 std::string help_line(const KeyRow& row);
 
-// The rows under `prefix`, each followed by those of its own map.
+// The rows, each followed by those of its own map under dotted names.
 std::vector<KeyRow> with_inner_rows(std::vector<KeyRow> rows);
 
 template <class Table>
@@ -98,9 +100,9 @@ std::vector<KeyRow> rows_of(const Table& table) {
   return with_inner_rows(std::move(rows));
 }
 
-// Reads a map into `target`, in the order of the table. `map.name` is empty for the scenario
-// itself and else stands before the names of keys, "activation.per_microbatch".
-// What goes wrong there is an Error at that key.
+// Reads a map into `target`, in the order of the table. `map.name` is the prefix of the keys'
+// dotted names, "activation" for "activation.per_microbatch", and empty for the scenario itself. An
+// Error that a reader throws gets the place and the key of the entry, if it has none.
 template <class Target>
 void read_keys(const Field& map, std::span<const Key<Target>> keys, Target& target) {
   std::vector<KeyInfo> infos;
@@ -118,10 +120,10 @@ void read_keys(const Field& map, std::span<const Key<Target>> keys, Target& targ
     }
 }
 
-// Readers that bind a key to a member of what is read, and know the type of its value:
+// Readers that store a value of a certain type in a member of the target:
 //   {{.name = "tp", .flag = "--tp", .help = "..."}, count<&Parallel::tp>}
 
-// A text that a template can take.
+// A text as a template argument.
 template <std::size_t size>
 struct Words {
   std::array<char, size> characters{};
@@ -133,22 +135,22 @@ struct Words {
 template <class Target, class Member>
 Target target_of(Member Target::*);
 
-template <class Place, class Value>
-void put(Place& place, const Value& value, const Origin&) {
-  place = static_cast<Place>(value);
+template <class Member, class Value>
+void put(Member& member, const Value& value, const Origin&) {
+  member = static_cast<Member>(value);
 }
 template <class Held, class Value>
-void put(Located<Held>& place, const Value& value, const Origin& origin) {
-  place = {static_cast<Held>(value), origin};
+void put(Located<Held>& member, const Value& value, const Origin& origin) {
+  member = {static_cast<Held>(value), origin};
 }
 template <class Held, class Value>
-void put(std::optional<Held>& place, const Value& value, const Origin& origin) {
-  Held held{};  // not emplace(): for clang a nested struct cannot be made there
+void put(std::optional<Held>& member, const Value& value, const Origin& origin) {
+  Held held{};  // clang cannot emplace() a nested struct here
   put(held, value, origin);
-  place = std::move(held);
+  member = std::move(held);
 }
 
-// The member becomes what `read`, which takes a Field, returns.
+// Stores the result of `read`, a function of a Field.
 template <auto member, auto read>
 constexpr auto into(ValueInfo value) {
   using Target = decltype(target_of(member));
@@ -158,7 +160,7 @@ constexpr auto into(ValueInfo value) {
                         value};
 }
 
-// The functions of fields.hpp with a word for their messages.
+// Functions of fields.hpp with the words of their messages bound.
 template <Words example>
 std::uint32_t count_such_as(const Field& field) {
   return read_count(field, example.view());
@@ -177,7 +179,7 @@ inline constexpr std::array<std::string_view, 2> flag_names{"false", "true"};
 template <auto member>
 constexpr auto flag = into<member, read_flag>({ValueType::flag, false, flag_names, nullptr});
 
-// An enumerator by its name, in their order.
+// An enumerator, selected by its name; `names` has the order of the enumeration.
 template <auto member, const auto& names>
 constexpr auto choice = into<member, choice_of<names>>({ValueType::choice, false, names, nullptr});
 
@@ -189,7 +191,7 @@ constexpr auto number = into<member, called<noun, read_positive_number>>({ValueT
 
 inline constexpr auto unlimited = std::numeric_limits<std::uint64_t>::max();
 
-template <Words noun, Words allowed, std::uint64_t least, std::uint64_t most>
+template <Words noun, Words allowed, std::uint64_t lowest, std::uint64_t highest>
 double number_within(const Field& field) {
   const Error refusal = wrong(field, allowed.view());
   double value = 0;
@@ -198,16 +200,16 @@ double number_within(const Field& field) {
   } catch (const Error&) {
     throw refusal;
   }
-  if (value < static_cast<double>(least) ||
-      (most != unlimited && value > static_cast<double>(most)))
+  if (value < static_cast<double>(lowest) ||
+      (highest != unlimited && value > static_cast<double>(highest)))
     throw refusal;
   return value;
 }
 
-// One from `least` to `most`, or what is `allowed`.
-template <auto member, Words noun, Words allowed, std::uint64_t least, std::uint64_t most>
+// A number from `lowest` to `highest`; `allowed` describes the range in messages.
+template <auto member, Words noun, Words allowed, std::uint64_t lowest, std::uint64_t highest>
 constexpr auto within =
-    into<member, number_within<noun, allowed, least, most>>({ValueType::number});
+    into<member, number_within<noun, allowed, lowest, highest>>({ValueType::number});
 
 template <auto member, Words noun>
 constexpr auto part = into<member, called<noun, read_part>>({ValueType::number});
@@ -224,14 +226,14 @@ constexpr auto size = into<member, called<noun, read_size>>({ValueType::size});
 template <auto member, Words allowed>
 constexpr auto text = into<member, called<allowed, read_text>>({ValueType::text});
 
-// A map with a table of its own, which `rows` lists.
+// A map with a table of its own, whose rows `rows` returns.
 template <auto member, auto read, auto rows>
 constexpr auto section = into<member, read>({ValueType::map, false, {}, rows});
 
 template <class Target, std::size_t size>
 Target target_of(const std::array<Key<Target>, size>&);
 
-// What a map says by a table that needs nothing else.
+// Reads a map by a table alone.
 template <const auto& table>
 auto read_map(const Field& field) {
   decltype(target_of(table)) target;

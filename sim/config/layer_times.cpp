@@ -12,23 +12,29 @@ namespace {
 
 constexpr std::string_view pass_time = "a pass time";
 
-// One time, as a list of one.
-std::vector<double> read_one(const Field& field) { return {read_time(field, pass_time)}; }
+// Reads a time as a list with one item.
+std::vector<double> read_single_time(const Field& field) { return {read_time(field, pass_time)}; }
 
 template <auto member>
-constexpr auto one = into<member, read_one>({ValueType::time});
+constexpr auto single_time = into<member, read_single_time>({ValueType::time});
 
 constexpr std::array part_table{
-    Key<PartTimes>{{.name = "forward", .help = "time of its F"}, one<&PartTimes::forward>},
-    Key<PartTimes>{{.name = "backward", .help = "of its B"}, one<&PartTimes::backward>},
-    Key<PartTimes>{{.name = "input_grad", .help = "of its I"}, one<&PartTimes::input_grad>},
-    Key<PartTimes>{{.name = "weight_grad", .help = "of its W"}, one<&PartTimes::weight_grad>},
+    Key<PartTimes>{{.name = "forward", .help = "time of the forward pass F"},
+                   single_time<&PartTimes::forward>},
+    Key<PartTimes>{{.name = "backward", .help = "time of the backward pass B"},
+                   single_time<&PartTimes::backward>},
+    Key<PartTimes>{{.name = "input_grad", .help = "time of I, the backward pass of the input"},
+                   single_time<&PartTimes::input_grad>},
+    Key<PartTimes>{{.name = "weight_grad", .help = "time of W, the backward pass of the weights"},
+                   single_time<&PartTimes::weight_grad>},
 };
 
 void check_backward(const Field& field, const PartTimes& times) {
   if (times.backward.empty() || (times.input_grad.empty() && times.weight_grad.empty())) return;
-  throw Error(fmt::format("{}.backward stands beside {}; B is I and W, give either that or these",
-                          subject(field), times.input_grad.empty() ? "weight_grad" : "input_grad"));
+  throw Error(field.value.origin,
+              fmt::format("{}.backward includes {}", field.name,
+                          times.input_grad.empty() ? "weight_grad" : "input_grad"))
+      .suggest("give backward, or input_grad and weight_grad");
 }
 
 PartTimes read_part_times(const Field& field) {
@@ -42,30 +48,37 @@ std::vector<KeyRow> part_keys() { return rows_of(part_table); }
 template <auto member>
 constexpr auto part_times = section<member, read_part_times, part_keys>;
 
-// Of all layers.
+// Reads times of all layers.
 template <std::vector<double> PartTimes::*member>
-constexpr Reader<LayerTimes> each{[](const Field& field, LayerTimes& times) {
-                                    times.layers.*member = read_times(field, pass_time);
-                                  },
-                                  {ValueType::time, true}};
+constexpr Reader<LayerTimes> layer_times{[](const Field& field, LayerTimes& times) {
+                                           times.layers.*member = read_times(field, pass_time);
+                                         },
+                                         {ValueType::time, true}};
 
-constexpr std::array table{
-    Key<LayerTimes>{{.name = "forward", .help = "time of a layer's F: one, or one per layer"},
-                    each<&PartTimes::forward>},
-    Key<LayerTimes>{{.name = "backward", .help = "of its B, likewise; I and W as the model shares"},
-                    each<&PartTimes::backward>},
-    Key<LayerTimes>{{.name = "input_grad", .help = "or of its I, likewise"},
-                    each<&PartTimes::input_grad>},
-    Key<LayerTimes>{{.name = "weight_grad", .help = "and of its W, likewise"},
-                    each<&PartTimes::weight_grad>},
+constexpr std::array layer_times_table{
     Key<LayerTimes>{
-        {.name = "experts", .help = "{forward, backward, ..} of a layer with experts, if unlike"},
+        {.name = "forward", .help = "time of a layer's F: a single time, or one per layer"},
+        layer_times<&PartTimes::forward>},
+    Key<LayerTimes>{{.name = "backward",
+                     .help = "time of a layer's B: a single time, or one per layer; the model "
+                             "splits it into I and W"},
+                    layer_times<&PartTimes::backward>},
+    Key<LayerTimes>{{.name = "input_grad", .help = "time of a layer's I, instead of B"},
+                    layer_times<&PartTimes::input_grad>},
+    Key<LayerTimes>{{.name = "weight_grad", .help = "time of a layer's W, instead of B"},
+                    layer_times<&PartTimes::weight_grad>},
+    Key<LayerTimes>{
+        {.name = "experts",
+         .help =
+             "times of a layer with experts, {forward, backward, ..}; default: as other layers"},
         part_times<&LayerTimes::experts>},
-    Key<LayerTimes>{{.name = "embedding", .help = "{forward, backward, ..} of the embedding"},
-                    part_times<&LayerTimes::embedding>},
-    Key<LayerTimes>{{.name = "head",
-                     .help = "{forward, backward, ..} of the output matrix, its norm, the loss"},
-                    part_times<&LayerTimes::head>},
+    Key<LayerTimes>{
+        {.name = "embedding", .help = "times of the embedding, {forward, backward, ..}"},
+        part_times<&LayerTimes::embedding>},
+    Key<LayerTimes>{
+        {.name = "head",
+         .help = "times of output matrix, final norm and loss, {forward, backward, ..}"},
+        part_times<&LayerTimes::head>},
 };
 
 bool has_backward_pass(const PartTimes& times) {
@@ -85,31 +98,30 @@ bool LayerTimes::has_backward() const {
 }
 
 LayerTimes read_layer_times(const Field& field) {
-  LayerTimes times = read_map<table>(field);
+  LayerTimes times = read_map<layer_times_table>(field);
   check_backward(field, times.layers);
   return times;
 }
 
 void check_layer_times(const LayerTimes& times, const Field& field, const Model& model) {
-  const auto key = [&](std::string_view name) {
-    const Value* const given = find(field.value, name);
-    return subject({given != nullptr ? *given : field.value, fmt::format("layer_times.{}", name)});
-  };
+  const std::string model_name = model.name.empty() ? "the model" : model.name;
   const Value* const experts = find(field.value, "experts");
   if (experts != nullptr && !model.experts)
-    throw Error(fmt::format("{} are times of layers with experts, and {} has none; leave them out",
-                            key("experts"), model.name.empty() ? "the model" : model.name));
-  const auto check = [&](std::string_view name, const std::vector<double>& of_layers) {
-    if (of_layers.size() < 2) return;
-    if (of_layers.size() != model.layers)
-      throw Error(fmt::format("{} has {} values; allowed: 1, or one per layer of {} ({})",
-                              key(name), of_layers.size(),
-                              model.name.empty() ? "the model" : model.name, model.layers));
+    throw Error(experts->origin,
+                fmt::format("layer_times.experts are times of layers with experts, and {} has none",
+                            model_name))
+        .suggest("leave them out");
+  const auto check = [&](std::string_view name, const std::vector<double>& list) {
+    if (list.size() < 2) return;
+    const Origin& origin = origin_of(field.value, name);
+    if (list.size() != model.layers)
+      throw Error(origin, fmt::format("layer_times.{} has {} values", name, list.size()))
+          .allow(fmt::format("1, or one per layer of {} ({})", model_name, model.layers));
     if (experts != nullptr)
-      throw Error(
-          fmt::format("{} has a time of each layer, those with experts included, and "
-                      "layer_times.experts stands beside it; leave out one of them",
-                      key(name)));
+      throw Error(origin, fmt::format("layer_times.{} has a time for every layer, and "
+                                      "layer_times.experts for some of them again",
+                                      name))
+          .suggest("leave out one of them");
   };
   check("forward", times.layers.forward);
   check("backward", times.layers.backward);
@@ -117,6 +129,6 @@ void check_layer_times(const LayerTimes& times, const Field& field, const Model&
   check("weight_grad", times.layers.weight_grad);
 }
 
-std::vector<KeyRow> layer_times_keys() { return rows_of(table); }
+std::vector<KeyRow> layer_times_keys() { return rows_of(layer_times_table); }
 
 }  // namespace pipewright::config

@@ -16,12 +16,12 @@ namespace {
 
 constexpr std::array<std::string_view, 2> balance_names{"none", "length"};
 constexpr std::array<std::string_view, 2> pad_names{"longest", "sequence"};
-constexpr std::uint32_t most_tokens = 1U << 28U;
-constexpr std::size_t most_lines = 10'000'000;
+constexpr std::uint32_t max_tokens = 1U << 28U;
+constexpr std::size_t max_lines = 10'000'000;
 constexpr double quantile_95 = 1.6448536269514722;  // of the normal distribution
 
 std::filesystem::path read_file(const Field& field) {
-  return existing_path(field, "a file with one length a line, or with length,count");
+  return existing_path(field, "a file with one length per line, or lines length,count");
 }
 
 std::vector<std::uint32_t> read_documents(const Field& field) {
@@ -32,45 +32,56 @@ std::vector<std::uint32_t> read_documents(const Field& field) {
   return lengths;
 }
 
-constexpr std::array table{
-    Key<Lengths>{{.name = "file", .help = "one length a line in tokens, or lines length,count"},
-                 into<&Lengths::file, read_file>({ValueType::path})},
-    Key<Lengths>{{.name = "documents", .help = "or a list of them, over and over"},
-                 into<&Lengths::documents, read_documents>({ValueType::count, true})},
-    Key<Lengths>{{.name = "mean", .help = "or drawn, lognormal with this mean", .unit = "tokens"},
-                 number<&Lengths::mean, "a mean length in tokens such as 1200">},
-    Key<Lengths>{{.name = "p95", .help = "and this 95th percentile", .unit = "tokens"},
-                 number<&Lengths::p95, "a length in tokens such as 4000">},
-    Key<Lengths>{{.name = "shortest",
-                  .help = "what is drawn has no fewer; with longest alone: uniform",
-                  .unit = "tokens",
-                  .default_value = "1"},
-                 count<&Lengths::shortest, "1">},
+constexpr std::array lengths_table{
+    Key<Lengths>{
+        {.name = "file",
+         .help = "file of document lengths in tokens, one per line, or lines length,count"},
+        into<&Lengths::file, read_file>({ValueType::path})},
+    Key<Lengths>{
+        {.name = "documents", .help = "list of document lengths in tokens, repeated as needed"},
+        into<&Lengths::documents, read_documents>({ValueType::count, true})},
+    Key<Lengths>{
+        {.name = "mean", .help = "mean of a lognormal distribution of lengths", .unit = "tokens"},
+        number<&Lengths::mean, "a mean length in tokens such as 1200">},
+    Key<Lengths>{
+        {.name = "p95", .help = "95th percentile of the lognormal distribution", .unit = "tokens"},
+        number<&Lengths::p95, "a length in tokens such as 4000">},
+    Key<Lengths>{
+        {.name = "shortest",
+         .help = "minimum of drawn lengths; without mean and p95 the distribution is uniform",
+         .unit = "tokens",
+         .default_value = "1"},
+        count<&Lengths::shortest, "1">},
     Key<Lengths>{{.name = "longest",
-                  .help = "and no more",
+                  .help = "maximum of drawn lengths",
                   .unit = "tokens",
                   .default_value = "training.sequence"},
                  count<&Lengths::longest, "8192">},
     Key<Lengths>{{.name = "packed",
-                  .help = "documents fill each sample, and none attends to another; else one each",
+                  .help = "pack documents into samples, without attention between documents; else "
+                          "one document per sample",
                   .default_value = "true"},
                  flag<&Lengths::packed>},
-    Key<Lengths>{{.name = "balance",
-                  .help = "which document goes where: as they come, or so that work is even",
-                  .default_value = "none"},
-                 choice<&Lengths::balance, balance_names>},
+    Key<Lengths>{
+        {.name = "balance",
+         .help =
+             "assignment of documents to replicas (none keeps their order, length balances work)",
+         .default_value = "none"},
+        choice<&Lengths::balance, balance_names>},
     Key<Lengths>{{.name = "pad_to",
-                  .help = "unpacked: samples are as long as their microbatch's longest, or all are",
+                  .help = "padding of unpacked samples (to the longest of a microbatch, or to the "
+                          "sequence length)",
                   .default_value = "longest"},
                  choice<&Lengths::pad_to, pad_names>},
 };
 
-// "lengths.csv:7: 'abc' is no length; allowed: ..."
+// "lengths.csv:7: 'abc' is no length; allowed: ...".
 Error bad_line(const std::filesystem::path& file, std::size_t line, std::string_view text) {
-  return Error(fmt::format(
-      "{}:{}: '{}' is no length; allowed: a whole number of tokens from 1 to {}, and after a comma "
-      "how many documents are as long",
-      file.string(), line, text, most_tokens));
+  return Error({.source = fmt::format("{}:{}", file.string(), line)},
+               fmt::format("'{}' is no length", text))
+      .allow(fmt::format(
+          "a whole number of tokens from 1 to {}, and after a comma the number of such documents",
+          max_tokens));
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -80,90 +91,96 @@ std::string_view trimmed(std::string_view text) {
 }
 
 template <class Number>
-bool parse(std::string_view text, Number& number) {
+bool parse_number(std::string_view text, Number& number) {
   const auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), number);
   return code == std::errc{} && rest == text.data() + text.size();
 }
 
-// A first line that begins with a letter is a header; all other lines have one column or two.
-void load(const std::filesystem::path& file, Lengths& lengths) {
+// Reads a file whose lines have one column or two. A first line that begins with a letter is a
+// header.
+void load_lengths(const std::filesystem::path& file, Lengths& lengths) {
   check_readable(file);
   std::ifstream in(file);
   std::string line;
   for (std::size_t number = 1; std::getline(in, line); ++number) {
     const std::string_view text = trimmed(line);
-    const bool header =
+    const bool is_header =
         number == 1 && !text.empty() && std::isalpha(static_cast<unsigned char>(text.front())) != 0;
-    if (text.empty() || text.front() == '#' || header) continue;
+    if (text.empty() || text.front() == '#' || is_header) continue;
     const std::size_t comma = text.find(',');
     Lengths::Bin bin;
-    if (!parse(trimmed(text.substr(0, comma)), bin.tokens) || bin.tokens == 0 ||
-        bin.tokens > most_tokens)
+    if (!parse_number(trimmed(text.substr(0, comma)), bin.tokens) || bin.tokens == 0 ||
+        bin.tokens > max_tokens)
       throw bad_line(file, number, text);
-    const bool weighted = comma != std::string_view::npos;
-    if (weighted && (!parse(trimmed(text.substr(comma + 1)), bin.weight) || bin.weight < 0 ||
-                     !std::isfinite(bin.weight)))
+    const bool has_weight = comma != std::string_view::npos;
+    if (has_weight && (!parse_number(trimmed(text.substr(comma + 1)), bin.weight) ||
+                       bin.weight < 0 || !std::isfinite(bin.weight)))
       throw bad_line(file, number, text);
-    if (weighted ? !lengths.documents.empty() : !lengths.histogram.empty())
-      throw Error(
-          fmt::format("{}:{}: lines with a count stand among lines without; allowed: all "
-                      "lines alike",
-                      file.string(), number));
-    if (weighted)
+    if (has_weight ? !lengths.documents.empty() : !lengths.histogram.empty())
+      throw Error({.source = fmt::format("{}:{}", file.string(), number)},
+                  "the file mixes lines with a count and lines without")
+          .allow("the same number of columns in all lines");
+    if (has_weight)
       lengths.histogram.push_back(bin);
     else
       lengths.documents.push_back(bin.tokens);
-    if (lengths.histogram.size() + lengths.documents.size() > most_lines)
-      throw Error(
-          fmt::format("{} has more than {} lines; allowed: fewer, or a histogram of lines "
-                      "length,count",
-                      file.string(), most_lines));
+    if (lengths.histogram.size() + lengths.documents.size() > max_lines)
+      throw Error({.source = file.string()}, fmt::format("more than {} lines", max_lines))
+          .allow("fewer, or a histogram of lines length,count");
   }
-  double all = 0;
-  for (const Lengths::Bin& bin : lengths.histogram) all += bin.weight;
-  if (lengths.documents.empty() && all <= 0)
-    throw Error(fmt::format("{} has no lengths; allowed: one a line, such as 512", file.string()));
+  double weight = 0;
+  for (const Lengths::Bin& bin : lengths.histogram) weight += bin.weight;
+  if (lengths.documents.empty() && weight <= 0)
+    throw Error({.source = file.string()}, "the file has no lengths")
+        .allow("one length per line, such as 512");
 }
 
-// They are said in one way alone.
-void check(const Field& field, const Lengths& lengths) {
-  constexpr std::string_view ways =
+// Checks that exactly one kind of lengths is given.
+void check_lengths(const Field& field, const Lengths& lengths) {
+  constexpr std::string_view kinds =
       "one of file; documents: [512, 2048]; mean and p95 (lognormal); or shortest and longest "
       "(uniform)";
-  const bool drawn = lengths.mean || lengths.p95 || lengths.shortest || lengths.longest;
-  const int given = (lengths.file ? 1 : 0) + (lengths.documents.empty() ? 0 : 1) + (drawn ? 1 : 0);
-  if (given != 1)
-    throw Error(fmt::format("{} {}; allowed: {}", subject(field),
-                            given == 0 ? "does not say how long documents are"
-                                       : "says in several ways how long documents are",
-                            ways));
-  if (!drawn) return;
-  const std::uint32_t least = lengths.shortest.value_or(1);
-  if (lengths.longest && *lengths.longest < least)
-    throw Error(fmt::format("{}.longest is {}, below shortest ({}); allowed: at least that",
-                            subject(field), *lengths.longest, least));
+  const bool is_drawn = lengths.mean || lengths.p95 || lengths.shortest || lengths.longest;
+  const int count =
+      (lengths.file ? 1 : 0) + (lengths.documents.empty() ? 0 : 1) + (is_drawn ? 1 : 0);
+  if (count != 1)
+    throw Error(field.value.origin,
+                fmt::format("{} {}", field.name,
+                            count == 0 ? "gives no lengths of documents"
+                                       : "gives lengths of documents more than once"))
+        .allow(kinds);
+  if (!is_drawn) return;
+  const std::uint32_t shortest = lengths.shortest.value_or(1);
+  if (lengths.longest && *lengths.longest < shortest)
+    throw Error(field.value.origin, fmt::format("{}.longest is {}, below shortest ({})", field.name,
+                                                *lengths.longest, shortest))
+        .allow(fmt::format("at least {}", shortest));
   if (!lengths.mean && !lengths.p95) {
     if (!lengths.longest)
-      throw Error(fmt::format("{} has no longest; allowed: {}", subject(field), ways));
+      throw Error(field.value.origin, fmt::format("{} has no longest", field.name)).allow(kinds);
     return;
   }
   if (!lengths.mean || !lengths.p95)
-    throw Error(fmt::format("{} has {} without {}; allowed: {}", subject(field),
-                            lengths.mean ? "mean" : "p95", lengths.mean ? "p95" : "mean", ways));
-  // Beyond, no lognormal distribution has both.
+    throw Error(field.value.origin,
+                fmt::format("{} has {} without {}", field.name, lengths.mean ? "mean" : "p95",
+                            lengths.mean ? "p95" : "mean"))
+        .allow(kinds);
+  // No lognormal distribution has a larger ratio.
   const double largest = *lengths.mean * std::exp(quantile_95 * quantile_95 / 2);
   if (*lengths.p95 < *lengths.mean || *lengths.p95 > largest)
-    throw Error(fmt::format("{}.p95 is {}, with a mean of {}; allowed: {} to {:.0f}, 3.86 times it",
-                            subject(field), *lengths.p95, *lengths.mean, *lengths.mean,
-                            std::floor(largest)));
+    throw Error(field.value.origin, fmt::format("{}.p95 is {}, with a mean of {}", field.name,
+                                                *lengths.p95, *lengths.mean))
+        .allow(
+            fmt::format("{} to {:.0f}, 3.86 times the mean", *lengths.mean, std::floor(largest)));
 }
 
 }  // namespace
 
-// mean = exp(m + s^2/2) and p95 = exp(m + 1.645 s), of which the smaller s has the lighter tail.
+// Solves mean = exp(m + s^2/2) and p95 = exp(m + 1.645 s) for s; the smaller solution has the
+// lighter tail.
 double lognormal_deviation(double mean, double p95) {
-  const double apart = std::log(p95 / mean);
-  return quantile_95 - std::sqrt(std::max(0.0, quantile_95 * quantile_95 - 2 * apart));
+  const double log_ratio = std::log(p95 / mean);
+  return quantile_95 - std::sqrt(std::max(0.0, quantile_95 * quantile_95 - 2 * log_ratio));
 }
 
 std::string to_string(const Lengths& lengths) {
@@ -184,12 +201,12 @@ std::string to_string(const Lengths& lengths) {
 }
 
 Lengths read_lengths(const Field& field) {
-  Lengths lengths = read_map<table>(field);
-  check(field, lengths);
-  if (lengths.file) load(*lengths.file, lengths);
+  Lengths lengths = read_map<lengths_table>(field);
+  check_lengths(field, lengths);
+  if (lengths.file) load_lengths(*lengths.file, lengths);
   return lengths;
 }
 
-std::vector<KeyRow> lengths_keys() { return rows_of(table); }
+std::vector<KeyRow> lengths_keys() { return rows_of(lengths_table); }
 
 }  // namespace pipewright::config

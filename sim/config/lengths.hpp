@@ -13,11 +13,11 @@
 
 namespace pipewright::config {
 
-// How many tokens documents have, and how they get into microbatches.
+// Lengths of documents in tokens, and the packing of documents into microbatches.
 struct Lengths {
   enum class Balance : std::uint8_t { none, length };
   enum class PadTo : std::uint8_t { longest, sequence };
-  // So many documents, or a weight of them, of one length.
+  // A length and the number, or the weight, of documents of that length.
   struct Bin {
     std::uint32_t tokens = 0;
     double weight = 1;
@@ -25,10 +25,10 @@ struct Lengths {
     bool operator==(const Bin&) const = default;
   };
 
-  // One of three ways to say it: documents in their order, which begins anew at its end; a
-  // histogram to draw from; or a distribution, lognormal with mean and 95th percentile, uniform
-  // without these. What is drawn is cut to shortest and longest.
-  std::optional<std::filesystem::path> file;  // of one of the first two
+  // Lengths come from documents in their order, which repeats; from a histogram; or from a
+  // distribution, which is lognormal with a mean and a 95th percentile, and uniform without them.
+  // Drawn lengths are clamped to [shortest, longest].
+  std::optional<std::filesystem::path> file;  // contains documents or a histogram
   std::vector<std::uint32_t> documents;
   std::vector<Bin> histogram;
   std::optional<double> mean;
@@ -36,23 +36,23 @@ struct Lengths {
   std::optional<std::uint32_t> shortest;
   std::optional<std::uint32_t> longest;
 
-  bool packed = true;  // documents fill samples of training.sequence, none attends to another
+  bool packed = true;  // documents fill samples, without attention between documents
   Balance balance = Balance::none;
-  PadTo pad_to = PadTo::longest;  // where a sample is one document
+  PadTo pad_to = PadTo::longest;  // used if a sample is a single document
 
-  // Settled by the rest of a scenario.
+  // Copied from other keys of the scenario.
   std::uint32_t replicas = 1;
-  std::uint32_t microbatches = 1;  // of a replica in an iteration
+  std::uint32_t microbatches = 1;  // per replica and iteration
   std::uint32_t iterations = 1;
   std::uint32_t seed = 1;
 
   bool operator==(const Lengths&) const = default;
 };
 
-// Of ln(length) of the lognormal distribution with this mean and 95th percentile.
+// Standard deviation of ln(length) for a lognormal distribution with this mean and 95th percentile.
 double lognormal_deviation(double mean, double p95);
 
-// "lognormal 1200 to 4000 (mean and p95), packed by length", without commas.
+// "lognormal with mean 1200 and p95 4000 packed balanced by length", without commas.
 std::string to_string(const Lengths& lengths);
 
 Lengths read_lengths(const Field& field);

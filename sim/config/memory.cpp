@@ -14,12 +14,12 @@
 namespace pipewright::config {
 namespace {
 
-// A list of one value, or one per device.
+// Reads a list with one item, or with one item per device.
 std::vector<Field> per_device(const Field& field, std::uint32_t devices, std::string_view allowed) {
   std::vector<Field> fields = items(field, allowed);
   if (fields.size() != 1 && fields.size() != devices)
-    throw Error(fmt::format("{} has {} values; allowed: 1, or one per device ({})", subject(field),
-                            fields.size(), devices));
+    throw Error(field.value.origin, fmt::format("{} has {} values", field.name, fields.size()))
+        .allow(fmt::format("1, or one per device ({})", devices));
   return fields;
 }
 
@@ -32,7 +32,7 @@ DeviceBytes read_bytes(const Field& field, std::uint32_t devices) {
   return bytes;
 }
 
-// Part of the activations: bytes, or a share of the whole.
+// A part of the activations, in bytes or as a share of the whole.
 struct Release {
   std::optional<double> share;
   std::uint64_t bytes = 0;
@@ -54,7 +54,7 @@ struct Releases {
   }
 };
 
-constexpr std::string_view release_noun = "what a pass releases";
+constexpr std::string_view release_noun = "a release";
 constexpr std::string_view release_allowed =
     "a size or a share of activation.per_microbatch, such as 24 MiB or 40 %";
 
@@ -87,48 +87,46 @@ constexpr Reader<ActivationDraft> per_device_of{
 constexpr std::array activation_table{
     Key<ActivationDraft>{
         {.name = "per_microbatch",
-         .help = "bytes that one microbatch leaves on a device, all chunks together",
+         .help = "activation bytes of a microbatch on a device, all chunks together",
          .required = true},
         per_device_of<read_bytes, &ActivationDraft::whole>},
-    Key<ActivationDraft>{
-        {.name = "released_by_input_grad",
-         .help = "the part that I frees, in bytes or percent; half if neither part is given"},
-        per_device_of<read_releases, &ActivationDraft::input_grad>},
-    Key<ActivationDraft>{
-        {.name = "released_by_weight_grad", .help = "the part that W frees; the rest if left out"},
-        per_device_of<read_releases, &ActivationDraft::weight_grad>},
+    Key<ActivationDraft>{{.name = "released_by_input_grad",
+                          .help = "part that I frees, in bytes or percent; default: half"},
+                         per_device_of<read_releases, &ActivationDraft::input_grad>},
+    Key<ActivationDraft>{{.name = "released_by_weight_grad",
+                          .help = "part that W frees, in bytes or percent; default: the rest"},
+                         per_device_of<read_releases, &ActivationDraft::weight_grad>},
 };
 
-// What the named release takes of `whole`; it cannot be more.
+// Bytes of a release on a device. They cannot be more than `whole`.
 std::uint64_t part_of(std::uint64_t whole, const Releases& releases, std::size_t device) {
   const std::uint64_t part = releases.at(device).of(whole);
   if (part > whole)
     throw Error(releases.origin,
-                fmt::format("{} is {} bytes on device {}; it is a part of the {} bytes of "
-                            "activation.per_microbatch",
-                            releases.name, part, device, whole));
+                fmt::format("{} is {} bytes on device {}", releases.name, part, device))
+        .allow(fmt::format("at most the {} bytes of activation.per_microbatch", whole));
   return part;
 }
 
-// The bytes that I releases of the whole of one device; W releases the rest.
+// Bytes that I releases on a device; W releases the rest.
 std::uint64_t input_grad_part(const ActivationDraft& draft, std::size_t device) {
   const std::uint64_t whole = draft.whole.at(device);
   if (!draft.input_grad && !draft.weight_grad)
     return Release{.share = typical_input_grad_release}.of(whole);
   if (!draft.input_grad) return whole - part_of(whole, *draft.weight_grad, device);
-  const std::uint64_t first = part_of(whole, *draft.input_grad, device);
-  if (!draft.weight_grad) return first;
+  const std::uint64_t input_grad = part_of(whole, *draft.input_grad, device);
+  if (!draft.weight_grad) return input_grad;
 
-  const std::uint64_t second = part_of(whole, *draft.weight_grad, device);
-  const bool rounded = draft.input_grad->at(device).share || draft.weight_grad->at(device).share;
-  const std::uint64_t sum = first + second;  // each is at most 2^63
-  const std::uint64_t off = std::max(sum, whole) - std::min(sum, whole);
-  if (off > (rounded ? 1 : 0))
+  const std::uint64_t weight_grad = part_of(whole, *draft.weight_grad, device);
+  const bool is_rounded = draft.input_grad->at(device).share || draft.weight_grad->at(device).share;
+  const std::uint64_t sum = input_grad + weight_grad;  // both are at most 2^63
+  const std::uint64_t difference = std::max(sum, whole) - std::min(sum, whole);
+  if (difference > (is_rounded ? 1 : 0))
     throw Error(draft.weight_grad->origin,
-                fmt::format("{} and {} add up to {} of {} bytes on device {}; together "
-                            "they release all, and one of them may be left out",
-                            draft.input_grad->name, draft.weight_grad->name, sum, whole, device));
-  return first;
+                fmt::format("{} and {} add up to {} of {} bytes on device {}",
+                            draft.input_grad->name, draft.weight_grad->name, sum, whole, device))
+        .suggest("leave out one of them, which then is the rest");
+  return input_grad;
 }
 
 struct StateDraft {

@@ -9,34 +9,34 @@
 
 namespace pipewright::config {
 
-// Bytes of each device: one value for all of them, or one for each. Where none is given they count
-// as 0, or a model says what they are.
+// Bytes on each device: one value for all devices, or one per device. Without values they count as
+// 0, or follow from the model.
 struct DeviceBytes {
   std::vector<std::uint64_t> values;
 
-  bool given() const { return !values.empty(); }
+  bool has_values() const { return !values.empty(); }
   std::uint64_t at(std::size_t device) const {
-    if (!given()) return 0;
+    if (!has_values()) return 0;
     return values.size() == 1 ? values.front() : values.at(device);
   }
 };
 
-// The part of a microbatch's activations that I frees, and W the rest, where nothing says it: what
-// the zero-bubble scheduler of Qi et al. takes when it is told nothing (zero-bubble-v0.1.0 of
+// Default part of a microbatch's activations that I frees; W frees the rest. It is the default of
+// the zero-bubble scheduler of Qi et al. (zero-bubble-v0.1.0 of
 // sail-sg/zero-bubble-pipeline-parallelism, auto_schedule.py: F takes 2, I and W free 1 each).
-// Their formula, (2h + 5as) / (34h + 5as) of a layer (arXiv 2401.10241, section 3.2), is 57 % for
-// h = 4096, a = 32 and s = 1024 with attention's scores kept, and 6 % without any kept.
+// Their formula for a layer, (2h + 5as) / (34h + 5as) (arXiv 2401.10241, section 3.2), gives 57 %
+// for h = 4096, a = 32 and s = 1024 if attention scores are stored, and 6 % if not.
 inline constexpr double typical_input_grad_release = 0.5;
 
-// What one microbatch leaves on a device, all its chunks together, and which backward pass lets
-// go of how much of it: the two releases add up to the whole.
+// Activations of a microbatch on a device, all chunks together, and the parts that the backward
+// passes release. The two releases add up to the whole.
 struct Activation {
   DeviceBytes per_microbatch;
   DeviceBytes released_by_input_grad;
   DeviceBytes released_by_weight_grad;
 };
 
-// What stays for the whole run, per device.
+// Memory that every device holds during the whole run.
 struct State {
   DeviceBytes weights;
   DeviceBytes gradients;
@@ -46,7 +46,7 @@ struct State {
 Activation read_activation(const Field& field, std::uint32_t devices);
 State read_state(const Field& field, std::uint32_t devices);
 
-// The keys of the two maps, for the help.
+// Keys of the two maps, for help texts.
 std::vector<KeyRow> activation_keys();
 std::vector<KeyRow> state_keys();
 

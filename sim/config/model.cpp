@@ -18,14 +18,14 @@ constexpr std::array<std::string_view, 4> bias_names{"false", "true", "qkv", "at
 constexpr std::array<std::string_view, 2> mlp_names{"gelu", "swiglu"};
 constexpr std::array<std::string_view, 2> position_names{"rotary", "learned"};
 
-// A whole number, 0 allowed.
+// Reads a whole number, which may be 0.
 std::uint32_t read_number(const Field& field, std::string_view example) {
   return field.value.kind == Value::Kind::text && field.value.text == "0"
              ? 0
              : read_count(field, example);
 }
 
-// "8.03B" or 8.03e9 parameters.
+// Reads a number of parameters: "8.03B" or 8.03e9.
 double read_parameters(const Field& field) {
   constexpr std::string_view allowed = "a number of parameters, such as 8.03B";
   const std::string& text = read_text(field, allowed);
@@ -39,27 +39,27 @@ double read_parameters(const Field& field) {
   return value * scale;
 }
 
-// "M*-(GE)": symbols in brackets are one layer.
+// Reads a pattern such as "M*-(GE)". Symbols in brackets are a single layer.
 std::vector<std::string> read_pattern(const Field& field) {
   const Error refusal = wrong(
       field,
-      "a symbol a layer of M, G, *, S, +, - and E, such as MEME*E (in quotes where it starts with "
-      "* or -), or two in brackets, such as (GE)(*E): one of M, G, *, S, + and then - or E");
-  const auto is_one = [](char symbol, std::string_view of) {
-    return of.find(symbol) != std::string_view::npos;
+      "one symbol per layer, M, G, *, S, +, - or E, such as MEME*E (in quotes if it starts with * "
+      "or -), or two in brackets, such as (GE)(*E): M, G, *, S or +, followed by - or E");
+  const auto is_among = [](char symbol, std::string_view set) {
+    return set.find(symbol) != std::string_view::npos;
   };
   namespace symbols = layer_symbols;
   const std::string& text = read_text(field, "a pattern");
   std::vector<std::string> layers;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '(') {
-      if (!is_one(text[i], symbols::mixers) && !is_one(text[i], symbols::feed_forwards))
+      if (!is_among(text[i], symbols::mixers) && !is_among(text[i], symbols::feed_forwards))
         throw refusal;
       layers.emplace_back(1, text[i]);
       continue;
     }
-    if (i + 3 >= text.size() || !is_one(text[i + 1], symbols::mixers) ||
-        !is_one(text[i + 2], symbols::feed_forwards) || text[i + 3] != ')')
+    if (i + 3 >= text.size() || !is_among(text[i + 1], symbols::mixers) ||
+        !is_among(text[i + 2], symbols::feed_forwards) || text[i + 3] != ')')
       throw refusal;
     layers.push_back(text.substr(i + 1, 2));
     i += 3;
@@ -86,102 +86,107 @@ using Experts = Model::Experts;
 using Mamba = Model::Mamba;
 using LinearAttention = Model::LinearAttention;
 
-// What no model comes near to. Far above it numbers of bytes and FLOP, and the time to count them,
-// mean nothing any more.
-constexpr std::uint32_t most_wide = 1U << 20U;  // sizes of vectors, heads, experts
-constexpr std::uint32_t most_ffn = 1U << 24U;
-constexpr std::uint32_t most_tokens = 1U << 28U;  // of a sample, and of a vocabulary
+// Limits far above any real model. They keep bytes, FLOP and the time to count them within range.
+constexpr std::uint32_t max_width = 1U << 20U;  // vectors, heads, experts
+constexpr std::uint32_t max_ffn = 1U << 24U;
+constexpr std::uint32_t max_model_tokens = 1U << 28U;  // of a sample, and of a vocabulary
 
-std::uint32_t at_most(std::uint32_t most, std::uint32_t value, const Field& field) {
-  if (value > most)
-    throw wrong(field, fmt::format("a whole number of at most {}, far above any model's", most));
+std::uint32_t check_extent(std::uint32_t limit, std::uint32_t value, const Field& field) {
+  if (value > limit)
+    throw wrong(field, fmt::format("a whole number of at most {}, far above any model's", limit));
   return value;
 }
-template <std::uint32_t most>
+template <std::uint32_t limit>
 std::uint32_t read_extent(const Field& field) {
-  return at_most(most, read_count(field, "128"), field);
+  return check_extent(limit, read_count(field, "128"), field);
 }
 std::uint32_t read_extent_or_none(const Field& field) {
-  return at_most(most_wide, read_number(field, "1"), field);
+  return check_extent(max_width, read_number(field, "1"), field);
 }
 
-template <auto member, std::uint32_t most = most_wide>
-constexpr auto extent = into<member, read_extent<most>>({ValueType::count});
+template <auto member, std::uint32_t limit = max_width>
+constexpr auto extent = into<member, read_extent<limit>>({ValueType::count});
 template <auto member>
 constexpr auto extent_or_none = into<member, read_extent_or_none>({ValueType::count});
 
 constexpr std::array latent_table{
     Key<Latent>{{.name = "query_rank",
-                 .help = "of compressed queries; 0: they are not",
+                 .help = "rank of compressed queries; 0: not compressed",
                  .default_value = "0"},
                 extent_or_none<&Latent::query_rank>},
-    Key<Latent>{{.name = "kv_rank", .help = "of compressed keys and values", .required = true},
+    Key<Latent>{{.name = "kv_rank", .help = "rank of compressed keys and values", .required = true},
                 extent<&Latent::kv_rank>},
-    Key<Latent>{{.name = "nope_head_dim", .help = "of a head, without position", .required = true},
+    Key<Latent>{{.name = "nope_head_dim",
+                 .help = "size of a head's part without position",
+                 .required = true},
                 extent<&Latent::nope_head_dim>},
-    Key<Latent>{{.name = "rope_head_dim", .help = "of a head, with position", .required = true},
+    Key<Latent>{{.name = "rope_head_dim",
+                 .help = "size of a head's part with rotary position",
+                 .required = true},
                 extent<&Latent::rope_head_dim>},
-    Key<Latent>{{.name = "value_head_dim", .help = "of a head's value", .required = true},
+    Key<Latent>{{.name = "value_head_dim", .help = "size of a head's value", .required = true},
                 extent<&Latent::value_head_dim>},
 };
 
 constexpr std::array experts_table{
-    Key<Experts>{{.name = "count", .help = "experts of a layer", .required = true},
+    Key<Experts>{{.name = "count", .help = "routed experts of a layer", .required = true},
                  extent<&Experts::count>},
-    Key<Experts>{{.name = "top_k", .help = "of them that a token visits", .default_value = "1"},
+    Key<Experts>{{.name = "top_k", .help = "experts per token", .default_value = "1"},
                  extent<&Experts::top_k>},
-    Key<Experts>{{.name = "ffn", .help = "hidden size of one", .required = true},
-                 extent<&Experts::ffn, most_ffn>},
+    Key<Experts>{{.name = "ffn", .help = "hidden size of an expert", .required = true},
+                 extent<&Experts::ffn, max_ffn>},
+    Key<Experts>{{.name = "shared",
+                  .help = "shared experts, which every token visits",
+                  .default_value = "0"},
+                 extent_or_none<&Experts::shared>},
     Key<Experts>{
-        {.name = "shared", .help = "experts that every token visits", .default_value = "0"},
-        extent_or_none<&Experts::shared>},
-    Key<Experts>{
-        {.name = "shared_ffn", .help = "hidden size of a shared one", .default_value = "ffn"},
-        extent<&Experts::shared_ffn, most_ffn>},
+        {.name = "shared_ffn", .help = "hidden size of a shared expert", .default_value = "ffn"},
+        extent<&Experts::shared_ffn, max_ffn>},
     Key<Experts>{{.name = "latent",
                   .alias = "moe_latent_size",
-                  .help = "size of what experts take and give, of latent experts",
+                  .help = "input and output size of latent experts",
                   .default_value = "hidden"},
                  extent<&Experts::latent>},
     Key<Experts>{{.name = "groups",
-                  .help = "that the experts form, for group-limited routing",
+                  .help = "groups of experts, for group-limited routing",
                   .default_value = "1"},
                  extent<&Experts::groups>},
     Key<Experts>{{.name = "top_groups",
-                  .help = "of them that a token's experts are of",
+                  .help = "groups per token, for group-limited routing",
                   .default_value = "groups"},
                  extent<&Experts::top_groups>},
     Key<Experts>{
         {.name = "capacity_factor",
-         .help = "the busiest expert's tokens over the mean",
+         .help = "tokens of the busiest expert, relative to the mean",
          .default_value = "1"},
         within<&Experts::capacity_factor, "a factor", "a factor of at least 1", 1, unlimited>},
-    Key<Experts>{{.name = "first_dense",
-                  .help = "layers at the start without experts",
-                  .default_value = "0"},
+    Key<Experts>{{.name = "first_dense", .help = "dense layers at the start", .default_value = "0"},
                  extent_or_none<&Experts::first_dense>},
-    Key<Experts>{
-        {.name = "every", .help = "one layer in so many has experts", .default_value = "1"},
-        extent<&Experts::every>},
+    Key<Experts>{{.name = "every",
+                  .help = "period of layers with experts; 2: every other layer",
+                  .default_value = "1"},
+                 extent<&Experts::every>},
 };
 
 constexpr std::array mamba_table{
-    Key<Mamba>{{.name = "heads", .help = "of the state space", .required = true},
+    Key<Mamba>{{.name = "heads", .help = "heads of the state space", .required = true},
                extent<&Mamba::heads>},
     Key<Mamba>{{.name = "head_dim", .help = "size of a head", .default_value = "64"},
                extent<&Mamba::head_dim>},
-    Key<Mamba>{{.name = "groups", .help = "of heads that share B and C", .default_value = "8"},
-               extent<&Mamba::groups>},
+    Key<Mamba>{
+        {.name = "groups", .help = "groups of heads that share B and C", .default_value = "8"},
+        extent<&Mamba::groups>},
     Key<Mamba>{{.name = "state", .help = "size of a head's state", .default_value = "128"},
                extent<&Mamba::state>},
-    Key<Mamba>{{.name = "conv", .help = "tokens that the convolution sees", .default_value = "4"},
+    Key<Mamba>{{.name = "conv", .help = "width of the convolution in tokens", .default_value = "4"},
                extent<&Mamba::conv>},
 };
 
 constexpr std::array linear_table{
-    Key<LinearAttention>{{.name = "key_heads", .help = "of queries, and of keys", .required = true},
-                         extent<&LinearAttention::key_heads>},
-    Key<LinearAttention>{{.name = "value_heads", .help = "of values", .required = true},
+    Key<LinearAttention>{
+        {.name = "key_heads", .help = "heads of queries and of keys", .required = true},
+        extent<&LinearAttention::key_heads>},
+    Key<LinearAttention>{{.name = "value_heads", .help = "heads of values", .required = true},
                          extent<&LinearAttention::value_heads>},
     Key<LinearAttention>{{.name = "key_head_dim", .help = "size of a key", .default_value = "128"},
                          extent<&LinearAttention::key_head_dim>},
@@ -189,115 +194,122 @@ constexpr std::array linear_table{
         {.name = "value_head_dim", .help = "size of a value", .default_value = "128"},
         extent<&LinearAttention::value_head_dim>},
     Key<LinearAttention>{
-        {.name = "conv", .help = "tokens that the convolution sees", .default_value = "4"},
+        {.name = "conv", .help = "width of the convolution in tokens", .default_value = "4"},
         extent<&LinearAttention::conv>},
 };
 
-constexpr std::array table{
-    Key<Model>{{.name = "name", .help = "what it is called; else the file's name"},
+constexpr std::array model_table{
+    Key<Model>{{.name = "name", .help = "name of the model; default: name of the file"},
                text<&Model::name, "a name">},
-    Key<Model>{{.name = "source", .help = "where its numbers come from"},
-               {[](const Field& f, Model&) { read_text(f, "where the numbers come from"); }}},
-    Key<Model>{
-        {.name = "parameters", .help = "as published, such as 8.03B, to check the other keys by"},
-        into<&Model::published, read_parameters>({ValueType::number})},
+    Key<Model>{{.name = "source", .help = "source of the numbers"}, {[](const Field& f, Model&) {
+                 read_text(f, "a text that names the source of the numbers");
+               }}},
+    Key<Model>{{.name = "parameters",
+                .help = "published number of parameters, such as 8.03B; a check of the other keys"},
+               into<&Model::published, read_parameters>({ValueType::number})},
     Key<Model>{{.name = "layers",
-                .help = "of the transformer; of a pattern the first so many",
-                .default_value = "as many as pattern has"},
-               extent<&Model::layers, most_layers>},
+                .help = "number of layers; with a pattern: its first layers",
+                .default_value = "length of the pattern"},
+               extent<&Model::layers, max_layers>},
     Key<Model>{{.name = "pattern",
                 .alias = "hybrid_layer_pattern",
-                .help = "of a hybrid, a symbol a layer: M Mamba-2, G gated delta net, * attention, "
-                        "S attention with the sliding window, + latent attention, - MLP, "
-                        "E experts; two in brackets are one layer, (GE)"},
+                .help = "layer types of a hybrid, one symbol per layer: M Mamba-2, G gated delta "
+                        "net, * attention, S attention with the sliding window, + latent "
+                        "attention, - MLP, E experts; two in brackets are one layer, (GE)"},
                into<&Model::pattern, read_pattern>({ValueType::text})},
     Key<Model>{{.name = "mtp_layers",
                 .alias = "mtp_num_layers",
-                .help = "modules of multi-token prediction, each with one layer more",
+                .help = "modules of multi-token prediction, each with one additional layer",
                 .default_value = "0"},
                extent_or_none<&Model::mtp_layers>},
     Key<Model>{{.name = "hidden", .alias = "hidden_size", .help = "hidden size", .required = true},
                extent<&Model::hidden>},
-    Key<Model>{{.name = "heads", .help = "of attention; needed where a layer has it"},
+    Key<Model>{{.name = "heads", .help = "attention heads; required if a layer has attention"},
                extent<&Model::heads>},
-    Key<Model>{{.name = "kv_heads", .help = "of keys and values", .default_value = "heads"},
+    Key<Model>{{.name = "kv_heads", .help = "heads of keys and values", .default_value = "heads"},
                extent<&Model::kv_heads>},
     Key<Model>{{.name = "head_dim", .help = "size of a head", .default_value = "hidden / heads"},
                extent<&Model::head_dim>},
     Key<Model>{{.name = "ffn",
                 .help = "hidden size of the MLP",
-                .default_value = "4 hidden; of swiglu it has none"},
-               extent<&Model::ffn, most_ffn>},
-    Key<Model>{{.name = "mlp", .help = "of two matrices or of three", .default_value = "gelu"},
+                .default_value = "4 hidden; required with swiglu"},
+               extent<&Model::ffn, max_ffn>},
+    Key<Model>{{.name = "mlp",
+                .help = "type of the MLP, with two matrices or three",
+                .default_value = "gelu"},
                choice<&Model::gated, mlp_names>},
-    Key<Model>{{.name = "norm", .help = "of the layers", .default_value = "layernorm"},
+    Key<Model>{{.name = "norm", .help = "type of the norms", .default_value = "layernorm"},
                choice<&Model::norm, norm_names>},
     Key<Model>{{.name = "post_norms",
-                .help = "whether what attention and the MLP give has norms as well",
+                .help = "additional norms after attention and MLP",
                 .default_value = "false"},
                flag<&Model::post_norms>},
     Key<Model>{{.name = "biases",
-                .help = "of matrices: none, all, of queries, keys and values, or attention's",
+                .help = "matrices with a bias (none, all, those of queries, keys and values, or "
+                        "those of attention)",
                 .default_value = "true"},
                choice<&Model::biases, bias_names>},
     Key<Model>{{.name = "qk_layernorm",
-                .help = "norms of each head's queries and keys",
+                .help = "norms of the queries and keys of each head",
                 .default_value = "false"},
                flag<&Model::qk_layernorm>},
     Key<Model>{{.name = "output_gate",
                 .alias = "attention_output_gate",
-                .help = "whether attention's result is gated by a part of the first product",
+                .help = "gate on the result of attention, computed with the first product",
                 .default_value = "false"},
                flag<&Model::output_gate>},
-    Key<Model>{
-        {.name = "dropout", .help = "its probability; the masks are kept", .default_value = "0"},
-        into<&Model::dropout, read_dropout>({ValueType::number})},
-    Key<Model>{{.name = "vocabulary", .alias = "vocab", .help = "tokens", .required = true},
-               extent<&Model::vocabulary, most_tokens>},
+    Key<Model>{{.name = "dropout",
+                .help = "probability of dropout; its masks are stored",
+                .default_value = "0"},
+               into<&Model::dropout, read_dropout>({ValueType::number})},
+    Key<Model>{{.name = "vocabulary",
+                .alias = "vocab",
+                .help = "tokens of the vocabulary",
+                .required = true},
+               extent<&Model::vocabulary, max_model_tokens>},
     Key<Model>{{.name = "tied_embeddings",
-                .help = "one matrix for input and output",
+                .help = "a single matrix for input and output embedding",
                 .default_value = "false"},
                flag<&Model::tied_embeddings>},
-    Key<Model>{{.name = "positions", .help = "how tokens know theirs", .default_value = "rotary"},
+    Key<Model>{{.name = "positions", .help = "position encoding", .default_value = "rotary"},
                choice<&Model::learned_positions, position_names>},
     Key<Model>{{.name = "sequence", .help = "tokens of a sample", .required = true},
-               extent<&Model::sequence, most_tokens>},
+               extent<&Model::sequence, max_model_tokens>},
     Key<Model>{{.name = "sliding_window",
-                .help = "keys that a query sees, its own and those before; else all",
+                .help = "keys that a query attends to, including its own; default: all",
                 .unit = "tokens"},
-               extent<&Model::sliding_window, most_tokens>},
+               extent<&Model::sliding_window, max_model_tokens>},
     Key<Model>{{.name = "attention_chunk_size",
-                .help = "in place of a sliding window: keys up to a query's own in its chunk of so "
-                        "many",
+                .help = "chunk length of chunked attention, instead of a sliding window",
                 .unit = "tokens"},
                {[](const Field& f, Model& m) {
-                  if (m.sliding_window > 0)
-                    throw wrong(f, "this or sliding_window, of which a layer has one");
-                  m.sliding_window = read_extent<most_tokens>(f);
+                  if (m.sliding_window > 0) throw wrong(f, "either this or sliding_window");
+                  m.sliding_window = read_extent<max_model_tokens>(f);
                   m.chunked = true;
                 },
                 {ValueType::count}}},
     Key<Model>{{.name = "full_attention_every",
-                .help = "one layer in so many has neither of them; else each has it",
+                .help = "period of layers with full attention; default: none",
                 .unit = "layers"},
                count<&Model::full_attention_every, "2">},
-    Key<Model>{{.name = "latent", .help = "multi-head latent attention, a map"},
+    Key<Model>{{.name = "latent", .help = "multi-head latent attention"},
                map_of<&Model::latent, latent_table>},
-    Key<Model>{{.name = "experts", .help = "of a mixture, a map"},
+    Key<Model>{{.name = "experts", .help = "mixture of experts"},
                map_of<&Model::experts, experts_table>},
-    Key<Model>{{.name = "mamba", .help = "of Mamba-2 layers, a map"},
+    Key<Model>{{.name = "mamba", .help = "sizes of Mamba-2 layers"},
                map_of<&Model::mamba, mamba_table>},
-    Key<Model>{{.name = "linear_attention", .help = "of gated delta nets, a map"},
+    Key<Model>{{.name = "linear_attention", .help = "sizes of gated delta nets"},
                map_of<&Model::linear_attention, linear_table>},
-    Key<Model>{{.name = "notes", .help = "what a reader should know of these numbers"},
+    Key<Model>{{.name = "notes", .help = "notes about the numbers"},
                {[](const Field& f, Model& m) { m.notes = read_notes(f); }}},
 };
 
-// Whether all of a map was written in that file.
-bool all_from(const Value& map, const std::string& source) {
+// Returns whether all values of a map were written in this file.
+bool is_from_file(const Value& map, const std::string& source) {
   return std::ranges::all_of(map.entries, [&](const Entry& entry) {
     const Value& value = entry.value;
-    return value.kind == Value::Kind::map ? all_from(value, source) : value.origin.source == source;
+    return value.kind == Value::Kind::map ? is_from_file(value, source)
+                                          : value.origin.source == source;
   });
 }
 
@@ -308,15 +320,14 @@ Model read_model(const Field& field) {
   const Field whole{map, field.name};
   Model model;
   model.origin = field.value.origin;
-  read_keys<Model>(whole, table, model);
+  read_keys<Model>(whole, model_table, model);
   complete(model, whole);
-  // A published count is of the shape that its file gives, not of one with another number of
-  // layers that an option asks for.
-  if (!all_from(map, model.published.origin.source)) model.published = {};
+  // A published number of parameters holds only for the shape in its file, without overrides.
+  if (!is_from_file(map, model.published.origin.source)) model.published = {};
   if (model.name.empty() && field.value.kind == Value::Kind::text) model.name = model_label(field);
   return model;
 }
 
-std::vector<KeyRow> model_keys() { return rows_of(table); }
+std::vector<KeyRow> model_keys() { return rows_of(model_table); }
 
 }  // namespace pipewright::config

@@ -8,8 +8,9 @@
 
 namespace pipewright::config {
 
-// A map of a scenario, a path of a file, or the name of one in the library of models. A file is one
-// of these keys, or a config.json of Hugging Face; a path of a folder is that of its config.json.
+// Reads a map, the path of a file, or the name of a file in the library of models. A file contains
+// the keys of a model or is a config.json of Hugging Face; a folder stands for the config.json in
+// it.
 Model read_model(const Field& field);
 
 std::vector<KeyRow> model_keys();

@@ -12,50 +12,51 @@ namespace {
 
 using Experts = Model::Experts;
 
-// The nearest divisors of `whole` below and above `wanted`.
-std::string nearest_divisors(std::uint32_t whole, std::uint32_t wanted) {
-  std::uint32_t below = wanted < whole ? wanted : whole;
+// The divisors of `whole` closest to `value` from below and above, "4 or 8".
+std::string nearest_divisors(std::uint32_t whole, std::uint32_t value) {
+  std::uint32_t below = value < whole ? value : whole;
   while (whole % below != 0) --below;
-  std::uint32_t above = wanted;
+  std::uint32_t above = value;
   while (above < whole && whole % above != 0) ++above;
   return above >= whole || above == below ? fmt::format("{}", below)
                                           : fmt::format("{} or {}", below, above);
 }
 
-// An error at a key of the map, or at the map where it is left out.
-Error refusal(const Field& map, std::string_view key, std::string_view text) {
+// Error at a key of the model; if the key is left out, at the model.
+Error refusal(const Field& map, std::string_view key, std::string_view found) {
   const Value* const value = find(map.value, key);
-  return Error(value != nullptr ? value->origin : map.value.origin, text);
+  return Error(value != nullptr ? value->origin : map.value.origin, found,
+               fmt::format("{}.{}", map.name, key));
 }
 
-// How many layers there are, and whether each symbol of a pattern has the sizes of its layer.
+// Settles the number of layers, and checks that the model has the sizes of every layer type in its
+// pattern.
 void complete_pattern(Model& model, const Field& field) {
   if (model.pattern.empty()) {
     if (model.layers == 0)
-      throw Error(field.value.origin,
-                  "layers is missing: how many the model has, or a pattern of them");
+      throw Error(field.value.origin, "layers is missing: number of layers, or a pattern of layers",
+                  "model.layers");
     for (const auto& [key, is_there] : {std::pair{"mamba", model.mamba.has_value()},
                                         {"linear_attention", model.linear_attention.has_value()}})
       if (is_there)
         throw refusal(field, key,
-                      fmt::format("{} needs pattern, which says what layers are of it", key));
+                      fmt::format("{} needs pattern, which names the layers of that type", key));
     return;
   }
-  if (model.pattern.size() > most_layers)
-    throw refusal(field, "pattern", fmt::format("pattern has more than {} layers", most_layers));
+  if (model.pattern.size() > max_layers)
+    throw refusal(field, "pattern", fmt::format("pattern has more than {} layers", max_layers));
   const auto length = static_cast<std::uint32_t>(model.pattern.size());
   if (model.layers > length)
-    throw refusal(
-        field, "layers",
-        fmt::format("layers is {}, and pattern has {}; allowed: fewer, the first of them, "
-                    "or leave layers out",
-                    model.layers, length));
+    throw refusal(field, "layers",
+                  fmt::format("layers is {}, and pattern has {} layers", model.layers, length))
+        .allow(fmt::format("1 to {}, the first layers of the pattern, or no layers", length));
   if (model.layers != 0) model.pattern.resize(model.layers);
   model.layers = static_cast<std::uint32_t>(model.pattern.size());
   const auto needs = [&](char symbol, std::string_view key, bool is_there) {
     if (model.has_layers(symbol) && !is_there)
-      throw refusal(field, "pattern",
-                    fmt::format("pattern has layers {}, which need the key {}", symbol, key));
+      throw refusal(
+          field, "pattern",
+          fmt::format("pattern has layers of type {}, which need the key {}", symbol, key));
   };
   namespace symbols = layer_symbols;
   needs(symbols::mamba, "mamba", model.mamba.has_value());
@@ -67,23 +68,26 @@ void complete_pattern(Model& model, const Field& field) {
   needs(symbols::experts, "experts", model.experts.has_value());
   if (model.full_attention_every > 0)
     throw refusal(field, "full_attention_every",
-                  "full_attention_every beside pattern, whose * and S say what layers have a "
-                  "sliding window; leave one out");
+                  "full_attention_every and pattern, whose * and S say which layers have a sliding "
+                  "window, exclude each other")
+        .suggest("leave out one of them");
   if (model.experts && (model.experts->first_dense != 0 || model.experts->every != 1))
-    throw refusal(field, "experts",
-                  "experts.first_dense and experts.every beside pattern, whose E says what layers "
-                  "have experts; leave them out");
-  const auto share = [&](std::string_view key, std::uint32_t heads, std::uint32_t parts) {
+    throw refusal(
+        field, "experts",
+        "experts.first_dense and experts.every exclude pattern, whose E says which layers "
+        "have experts")
+        .suggest("leave them out");
+  const auto check_groups = [&](std::string_view key, std::uint32_t heads, std::uint32_t parts) {
     if (heads % parts != 0)
       throw refusal(field, key,
-                    fmt::format("{} has {} heads that share {}, which does not divide them; "
-                                "allowed: {}",
-                                key, heads, parts, nearest_divisors(heads, parts)));
+                    fmt::format("{} has {} heads in {} groups, which does not divide them", key,
+                                heads, parts))
+          .allow(nearest_divisors(heads, parts));
   };
-  if (model.mamba) share("mamba", model.mamba->heads, model.mamba->groups);
+  if (model.mamba) check_groups("mamba", model.mamba->heads, model.mamba->groups);
   if (model.linear_attention)
-    share("linear_attention", model.linear_attention->value_heads,
-          model.linear_attention->key_heads);
+    check_groups("linear_attention", model.linear_attention->value_heads,
+                 model.linear_attention->key_heads);
 }
 
 }  // namespace
@@ -95,63 +99,68 @@ void complete(Model& model, const Field& field) {
   complete_pattern(model, field);
   if (model.full_attention_every > 0 && model.sliding_window == 0)
     throw refuse("full_attention_every",
-                 "full_attention_every needs sliding_window, the keys that other layers see");
+                 "full_attention_every needs sliding_window, the window of the other layers");
   if (model.heads == 0 && model.pattern.empty())
-    throw Error(field.value.origin, "model.heads is missing: of attention");
-  // Without attention, the heads that tp deals out.
+    throw Error(field.value.origin, "model.heads is missing: number of attention heads",
+                "model.heads");
+  // Models without attention still have heads that tensor parallelism distributes.
   if (model.heads == 0 && model.mamba) model.heads = model.mamba->heads;
   if (model.heads == 0)
     model.heads = model.linear_attention ? model.linear_attention->value_heads : 1;
   if (model.kv_heads == 0) model.kv_heads = model.heads;
   if (model.heads % model.kv_heads != 0)
-    throw refuse(
-        "kv_heads",
-        fmt::format("kv_heads is {}, which does not divide the {} heads; allowed: {}",
-                    model.kv_heads, model.heads, nearest_divisors(model.heads, model.kv_heads)));
+    throw refuse("kv_heads", fmt::format("kv_heads is {}, which does not divide the {} heads",
+                                         model.kv_heads, model.heads))
+        .allow(nearest_divisors(model.heads, model.kv_heads));
   if (model.qk_layernorm && model.latent)
     throw refuse("latent",
-                 "qk_layernorm is true, and latent attention has norms of its compressed vectors "
-                 "instead; allowed: false");
+                 "qk_layernorm is true, and latent attention normalises its compressed vectors "
+                 "instead")
+        .allow("false");
   const bool attends = model.pattern.empty() || model.has_layers(layer_symbols::attention) ||
                        model.has_layers(layer_symbols::sliding);
   if (model.head_dim == 0 && !model.latent && attends && model.hidden % model.heads != 0)
-    throw refuse("heads", fmt::format("heads is {}, which does not divide hidden ({}); allowed: "
-                                      "{} heads, or a head_dim",
-                                      model.heads, model.hidden,
-                                      nearest_divisors(model.hidden, model.heads)));
+    throw refuse("heads", fmt::format("heads is {}, which does not divide hidden ({})", model.heads,
+                                      model.hidden))
+        .allow(fmt::format("{} heads, or a head_dim", nearest_divisors(model.hidden, model.heads)));
   if (model.head_dim == 0) model.head_dim = std::max(1U, model.hidden / model.heads);
   const bool has_mlps = model.pattern.empty() ? !model.experts || model.experts->first_dense != 0 ||
                                                     model.experts->every != 1
                                               : model.has_layers(layer_symbols::mlp);
   if (model.ffn == 0 && model.gated && has_mlps)
-    throw refuse("mlp", "ffn is missing: a swiglu MLP has no usual hidden size (the key ffn)");
+    throw refuse("mlp", "ffn is missing: a swiglu MLP has no usual hidden size");
   if (model.ffn == 0) model.ffn = 4 * model.hidden;
   if (!model.experts) return;
   Experts& experts = *model.experts;
   if (experts.top_k > experts.count)
-    throw refuse("experts", fmt::format("experts.top_k is {} of {} experts; allowed: 1 to {}",
-                                        experts.top_k, experts.count, experts.count));
+    throw refuse("experts",
+                 fmt::format("experts.top_k is {} of {} experts", experts.top_k, experts.count))
+        .allow(fmt::format("1 to {}", experts.count));
   if (experts.count % experts.groups != 0)
-    throw refuse("experts", fmt::format("experts.groups is {}, which does not divide the {} "
-                                        "experts; allowed: {}",
-                                        experts.groups, experts.count,
-                                        nearest_divisors(experts.count, experts.groups)));
+    throw refuse("experts",
+                 fmt::format("experts.groups is {}, which does not divide the {} experts",
+                             experts.groups, experts.count))
+        .allow(nearest_divisors(experts.count, experts.groups));
   if (experts.top_groups == 0) experts.top_groups = experts.groups;
   const std::uint32_t fewest = (experts.top_k * experts.groups + experts.count - 1) / experts.count;
   if (experts.top_groups > experts.groups || experts.top_groups < fewest)
-    throw refuse("experts",
-                 fmt::format("experts.top_groups is {}, and a token's {} experts are of {} groups "
-                             "of {} each; allowed: {} to {}",
-                             experts.top_groups, experts.top_k, experts.groups,
-                             experts.count / experts.groups, fewest, experts.groups));
+    throw refuse(
+        "experts",
+        fmt::format("experts.top_groups is {}, and a token has {} experts out of {} groups "
+                    "of {}",
+                    experts.top_groups, experts.top_k, experts.groups,
+                    experts.count / experts.groups))
+        .allow(fmt::format("{} to {}", fewest, experts.groups));
   if (experts.capacity_factor > experts.count)
     throw refuse("experts",
-                 fmt::format("experts.capacity_factor is {:.4g}, and one expert of {} can have at "
-                             "most {} times the mean; allowed: 1 to {}",
-                             experts.capacity_factor, experts.count, experts.count, experts.count));
+                 fmt::format("experts.capacity_factor is {:.4g}, and one expert of {} receives at "
+                             "most {} times the mean",
+                             experts.capacity_factor, experts.count, experts.count))
+        .allow(fmt::format("1 to {}", experts.count));
   if (experts.first_dense > model.layers)
-    throw refuse("experts", fmt::format("experts.first_dense is {} of {} layers; allowed: 0 to {}",
-                                        experts.first_dense, model.layers, model.layers));
+    throw refuse("experts", fmt::format("experts.first_dense is {} of {} layers",
+                                        experts.first_dense, model.layers))
+        .allow(fmt::format("0 to {}", model.layers));
   if (experts.shared_ffn == 0) experts.shared_ffn = experts.ffn;
 }
 

@@ -5,10 +5,9 @@
 
 namespace pipewright::config {
 
-// Fills in what the other keys of a model say of one that was left out, and throws an Error where
-// two cannot be together.
+// Fills in keys that follow from others, and throws an Error if two keys contradict each other.
 void complete(Model& model, const Field& field);
 
-inline constexpr std::uint32_t most_layers = 10'000;  // far above any model's
+inline constexpr std::uint32_t max_layers = 10'000;  // far above any model's
 
 }  // namespace pipewright::config

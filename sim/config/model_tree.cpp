@@ -15,7 +15,7 @@ namespace {
 constexpr Document model_document{"a model", "layers, hidden, heads, vocabulary and sequence",
                                   "layers: 32"};
 
-// The file that a path stands for; of a folder the one in it.
+// The file of a path; for a folder its config.json.
 std::filesystem::path file_of(const Field& field) {
   const std::filesystem::path path =
       (std::filesystem::path(field.value.origin.folder) / field.value.text).lexically_normal();
@@ -38,14 +38,17 @@ Value model_tree(const Field& field) {
   const std::filesystem::path file = file_of(field);
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored))
-    throw Error(fmt::format(
-        "{} is {}, and {} is {}; allowed: the path of a model's file, from the folder of the file "
-        "that names it, of a config.json or a folder that has one, or a name in the library of "
-        "models",
-        subject(field), in_quotes(field.value.text), in_quotes(file.string()),
-        std::filesystem::is_directory(file, ignored) ? "a folder without config.json" : "no file"));
+    throw Error(
+        field.value.origin,
+        fmt::format("{} is {}, and {} is {}", field.name, in_quotes(field.value.text),
+                    in_quotes(file.string()),
+                    std::filesystem::is_directory(file, ignored) ? "a folder without config.json"
+                                                                 : "no file"))
+        .allow(
+            "the path of a model file, of a config.json or of a folder with one, relative to the "
+            "file that names it, or a name in the library of models");
   Document document = model_document;
-  document.foreign = file.extension() == ".json";  // as config.json has nulls
+  document.is_foreign = file.extension() == ".json";  // config.json contains nulls
   Value map = read_yaml_file(file.string(), document);
   return huggingface::is_config(map) ? huggingface::model_map(map) : map;
 }

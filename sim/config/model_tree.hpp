@@ -5,18 +5,17 @@
 #include "sim/config/text/fields.hpp"
 #include "sim/config/text/value.hpp"
 
-// What stands for a model in a scenario: a map of its keys, or of those of a config.json; the name
-// of one in the library; or the path of a file of such keys, of a config.json of Hugging Face or of
-// a folder with one.
+// The value of the key model: a map of model keys or of config.json keys, a name in the library, or
+// the path of a model file, of a Hugging Face config.json or of a folder with one.
 namespace pipewright::config {
 
-// The map of a model's keys that a field stands for.
+// The map of model keys that a field contains or names.
 Value model_tree(const Field& field);
-// The same with a name where it says none.
+// The same map with a name added if it has none.
 Value named_model_tree(const Field& field);
-// Whether a map is a config.json of Hugging Face that stands in place of a model's keys.
+// Returns whether a map has the keys of a Hugging Face config.json instead of model keys.
 bool is_config(const Value& model);
-// What a model is called that a name or a path stands for.
+// Name of the model that a name or a path refers to.
 std::string model_label(const Field& field);
 
 }  // namespace pipewright::config

@@ -3,25 +3,26 @@
 namespace pipewright::config {
 namespace {
 
-constexpr std::array table{
+constexpr std::array optimizer_table{
     Key<Optimizer>{{.name = "exp_avg",
                     .alias = "exp_avg_dtype",
-                    .help = "first moment",
+                    .help = "data type of the first moment",
                     .default_value = "fp32"},
                    choice<&Optimizer::exp_avg, moment_names>},
     Key<Optimizer>{{.name = "exp_avg_sq",
                     .alias = "exp_avg_sq_dtype",
-                    .help = "second moment",
+                    .help = "data type of the second moment",
                     .default_value = "fp32"},
                    choice<&Optimizer::exp_avg_sq, moment_names>},
     Key<Optimizer>{{.name = "main_params",
                     .alias = "main_params_dtype",
-                    .help = "weights that are updated; remainders: what bf16 weights lack of fp32",
+                    .help = "data type of the master weights (remainders are the bits that bf16 "
+                            "weights lack of fp32)",
                     .default_value = "fp32"},
                    choice<&Optimizer::main_params, main_params_names>},
     Key<Optimizer>{{.name = "main_grads",
                     .alias = "main_grads_dtype",
-                    .help = "gradients where they are summed",
+                    .help = "data type of accumulated gradients",
                     .default_value = "fp32"},
                    choice<&Optimizer::main_grads, main_grads_names>},
 };
@@ -50,8 +51,8 @@ double gradient_bytes(const Optimizer& optimizer) {
   return optimizer.main_grads == Optimizer::MainGrads::fp32 ? 4 : 2;
 }
 
-Optimizer read_optimizer(const Field& field) { return read_map<table>(field); }
+Optimizer read_optimizer(const Field& field) { return read_map<optimizer_table>(field); }
 
-std::vector<KeyRow> optimizer_keys() { return rows_of(table); }
+std::vector<KeyRow> optimizer_keys() { return rows_of(optimizer_table); }
 
 }  // namespace pipewright::config

@@ -10,12 +10,12 @@
 
 namespace pipewright::config {
 
-// Adam's state in the number formats of Megatron-LM's precision-aware optimizer
-// (--use-precision-aware-optimizer, megatron/core/optimizer/optimizer_config.py); fp8 has one scale
-// a tensor, which is not counted.
+// Data types of Adam's state, as in Megatron-LM's precision-aware optimizer
+// (--use-precision-aware-optimizer, megatron/core/optimizer/optimizer_config.py). The single scale
+// of an fp8 tensor is not counted.
 struct Optimizer {
   enum class Moment : std::uint8_t { fp32, fp16, bf16, fp8 };
-  // remainders: beside bf16 weights, which are the upper half of an fp32 number, its lower half
+  // remainders: the lower half of fp32 numbers, whose upper half are the bf16 weights
   // (store_param_remainders).
   enum class MainParams : std::uint8_t { fp32, fp16, remainders };
   enum class MainGrads : std::uint8_t { fp32, bf16 };
@@ -23,13 +23,13 @@ struct Optimizer {
   Moment exp_avg = Moment::fp32;
   Moment exp_avg_sq = Moment::fp32;
   MainParams main_params = MainParams::fp32;
-  MainGrads main_grads = MainGrads::fp32;  // in which gradients are summed, and the optimizer reads
+  MainGrads main_grads = MainGrads::fp32;  // type of accumulated gradients
 };
 inline constexpr std::array<std::string_view, 4> moment_names{"fp32", "fp16", "bf16", "fp8"};
 inline constexpr std::array<std::string_view, 3> main_params_names{"fp32", "fp16", "remainders"};
 inline constexpr std::array<std::string_view, 2> main_grads_names{"fp32", "bf16"};
 
-// Bytes of a parameter's state, and of its gradient.
+// Bytes per parameter of the optimizer state, and of the accumulated gradient.
 double state_bytes(const Optimizer& optimizer);
 double gradient_bytes(const Optimizer& optimizer);
 

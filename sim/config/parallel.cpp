@@ -17,24 +17,25 @@ constexpr std::array<std::string_view, axes> axis_names{"tp", "cp", "ep", "dp", 
 
 constexpr std::array<std::string_view, 4> zero_levels{"0", "1", "2", "3"};
 
-Error wrong_order(const Field& field, std::string_view what) {
-  return Error(fmt::format(
-      "{} is {}: {}; allowed: tp, cp, ep, dp and pp, each once, the one whose ranks are next to "
-      "each other first, such as tp-cp-ep-dp-pp",
-      subject(field), describe(field.value), what));
+Error wrong_order(const Field& field, std::string_view fault) {
+  return Error(field.value.origin,
+               fmt::format("{} is {}: {}", field.name, describe(field.value), fault))
+      .allow(
+          "tp, cp, ep, dp and pp, each once, innermost axis first, "
+          "such as tp-cp-ep-dp-pp");
 }
 
-// Axes of size 1 may be left out, as in "tp-dp-pp"; they go last.
+// Reads an order such as "tp-dp-pp". Axes of size 1 may be left out and go last.
 std::array<Axis, axes> read_order(const Field& field, const Parallel& parallel) {
   std::string_view text = read_text(field, "an order of the axes, such as tp-cp-ep-dp-pp");
   std::vector<Axis> order;
   while (!text.empty()) {
     const std::string_view name = text.substr(0, text.find('-'));
     text.remove_prefix(std::min(name.size() + 1, text.size()));
-    const auto found = std::ranges::find(axis_names, name);
-    if (found == axis_names.end())
+    const auto it = std::ranges::find(axis_names, name);
+    if (it == axis_names.end())
       throw wrong_order(field, fmt::format("{} is no axis", in_quotes(name)));
-    const auto axis = static_cast<Axis>(found - axis_names.begin());
+    const auto axis = static_cast<Axis>(it - axis_names.begin());
     if (std::ranges::find(order, axis) != order.end())
       throw wrong_order(field, fmt::format("{} is there twice", name));
     order.push_back(axis);
@@ -73,68 +74,68 @@ std::vector<Located<std::uint32_t>> read_tp_by_device(const Field& field) {
   return sizes;
 }
 
-void settle_tp(const Field& field, bool tp_given, Parallel& parallel) {
+void settle_tp(const Field& field, bool has_tp, Parallel& parallel) {
   if (parallel.tp_by_device.empty()) return;
-  if (tp_given)
+  if (has_tp)
     throw Error(find(field.value, "tp_by_device")->origin,
-                fmt::format("parallel.tp_by_device is given, and so is parallel.tp ({}); leave out "
-                            "one of them",
-                            parallel.tp.value));
+                fmt::format("parallel.tp_by_device is given, and so is parallel.tp ({})",
+                            parallel.tp.value))
+        .suggest("leave out one of them");
   parallel.tp =
       *std::ranges::max_element(parallel.tp_by_device, {}, &Located<std::uint32_t>::value);
 }
 
-// As Megatron-LM asks for: they are of a2a+p2p, which needs them.
+// Megatron-LM has the same rule: a2a+p2p needs the sizes, and nothing else uses them.
 void check_cp_sizes(const Field& field, const Parallel& parallel) {
   constexpr std::string_view key = "hierarchical_context_parallel_sizes";
-  const bool hierarchical = parallel.cp_comm == ContextComm::a2a_p2p;
-  if (hierarchical == !parallel.cp_sizes.empty() || (hierarchical && parallel.cp.value == 1))
+  const bool is_hierarchical = parallel.cp_comm == ContextComm::a2a_p2p;
+  if (is_hierarchical == !parallel.cp_sizes.empty() || (is_hierarchical && parallel.cp.value == 1))
     return;
   const Entry& entry = *std::ranges::find(
-      field.value.entries, hierarchical ? std::string_view("cp_comm_type") : key, &Entry::key);
-  throw Error(
-      entry.value.origin,
-      hierarchical
-          ? fmt::format("parallel.cp_comm_type is a2a+p2p without parallel.{}; allowed: with two "
-                        "sizes whose product is cp, such as [8, 2]",
-                        key)
-          : fmt::format("parallel.{} is for cp_comm_type a2a+p2p, which is {}; leave it out", key,
-                        context_comm_names.at(static_cast<std::size_t>(parallel.cp_comm))));
+      field.value.entries, is_hierarchical ? std::string_view("cp_comm_type") : key, &Entry::key);
+  if (is_hierarchical)
+    throw Error(entry.value.origin,
+                fmt::format("parallel.cp_comm_type a2a+p2p needs parallel.{}", key))
+        .suggest("give two sizes whose product is cp, such as [8, 2]");
+  throw Error(entry.value.origin,
+              fmt::format("parallel.{} needs cp_comm_type a2a+p2p, which is {}", key,
+                          context_comm_names.at(static_cast<std::size_t>(parallel.cp_comm))))
+      .suggest("leave it out");
 }
 
-// Of shard, replicate and dp the third follows from two.
-void settle_shards(bool dp_given, bool zero_given, Parallel& parallel) {
+// Derives the third of shard, replicate and dp from the other two.
+void settle_shards(bool has_dp, bool has_zero, Parallel& parallel) {
   const Origin origin = parallel.shard ? parallel.shard->origin : parallel.replicate->origin;
   const std::uint32_t replicate = parallel.replicates();
   if (!parallel.shard) {
-    const std::uint32_t dp = dp_given ? parallel.dp.value : replicate;
+    const std::uint32_t dp = has_dp ? parallel.dp.value : replicate;
     if (dp % replicate != 0)
-      throw Error(origin, fmt::format("parallel.replicate is {}, which does not divide "
-                                      "parallel.dp ({}); allowed: a divisor",
-                                      replicate, dp));
+      throw Error(origin,
+                  fmt::format("parallel.replicate is {}, which does not divide parallel.dp ({})",
+                              replicate, dp))
+          .allow("a divisor of dp");
     parallel.shard = {dp / replicate, origin};
-  } else if (!parallel.replicate && dp_given && parallel.dp.value % parallel.shard->value == 0) {
+  } else if (!parallel.replicate && has_dp && parallel.dp.value % parallel.shard->value == 0) {
     parallel.replicate = {parallel.dp.value / parallel.shard->value, origin};
   }
   if (!parallel.replicate) parallel.replicate = {1, origin};
   const std::uint64_t dp = std::uint64_t{parallel.shard->value} * parallel.replicate->value;
-  if (dp_given && parallel.dp.value != dp)
-    throw Error(
-        origin,
-        fmt::format("parallel.shard x parallel.replicate is {} x {}, and parallel.dp is "
-                    "{}; allowed: dp {}, or leave it out",
-                    parallel.shard->value, parallel.replicate->value, parallel.dp.value, dp));
-  if (!dp_given) parallel.dp = {static_cast<std::uint32_t>(dp), origin};
-  const bool shards = parallel.shard->value > 1;
-  if (!zero_given) parallel.zero = shards || parallel.cp.value > 1 ? 3 : 0;
-  if (parallel.zero == 0 && shards)
-    throw Error(origin, fmt::format("parallel.shard is {}, and parallel.zero 0 cuts "
-                                    "nothing; allowed: zero 1 to 3, or leave it out for 3",
-                                    parallel.shard->value));
+  if (has_dp && parallel.dp.value != dp)
+    throw Error(origin,
+                fmt::format("parallel.shard x parallel.replicate is {} x {}, and parallel.dp is {}",
+                            parallel.shard->value, parallel.replicate->value, parallel.dp.value))
+        .allow(fmt::format("dp {}, or leave it out", dp));
+  if (!has_dp) parallel.dp = {static_cast<std::uint32_t>(dp), origin};
+  const bool is_sharded = parallel.shard->value > 1;
+  if (!has_zero) parallel.zero = is_sharded || parallel.cp.value > 1 ? 3 : 0;
+  if (parallel.zero == 0 && is_sharded)
+    throw Error(origin, fmt::format("parallel.shard is {}, and parallel.zero 0 shards nothing",
+                                    parallel.shard->value))
+        .allow("zero 1 to 3, or leave it out for 3");
 }
 
-// `order` stands after the sizes, by which it is judged.
-constexpr std::array table{
+// `order` comes after the sizes, since its check needs them.
+constexpr std::array parallel_table{
     Key<Parallel>{{.name = "tp",
                    .alias = "tensor",
                    .flag = "--tp",
@@ -142,7 +143,7 @@ constexpr std::array table{
                    .default_value = "1"},
                   count<&Parallel::tp>},
     Key<Parallel>{{.name = "tp_by_device",
-                   .help = "tp of each device of the pipeline where they differ, as [8, 8, 4, 4]"},
+                   .help = "tp of each pipeline device where it differs, such as [8, 8, 4, 4]"},
                   into<&Parallel::tp_by_device, read_tp_by_device>({ValueType::count, true})},
     Key<Parallel>{{.name = "cp",
                    .alias = "context",
@@ -151,21 +152,22 @@ constexpr std::array table{
                    .default_value = "1"},
                   count<&Parallel::cp>},
     Key<Parallel>{{.name = "cp_comm_type",
-                   .help = "how ranks of cp get at each other's keys and values",
+                   .help = "exchange of keys and values between ranks of cp",
                    .default_value = "p2p"},
                   choice<&Parallel::cp_comm, context_comm_names>},
-    Key<Parallel>{{.name = "hierarchical_context_parallel_sizes",
-                   .help = "of a2a+p2p: ranks of cp that deal out heads, and how many such groups "
-                           "are in a ring, as [8, 2]"},
-                  into<&Parallel::cp_sizes, read_cp_sizes>({ValueType::count, true})},
+    Key<Parallel>{
+        {.name = "hierarchical_context_parallel_sizes",
+         .help =
+             "sizes of a2a+p2p: ranks that exchange heads, and groups in the ring, such as [8, 2]"},
+        into<&Parallel::cp_sizes, read_cp_sizes>({ValueType::count, true})},
     Key<Parallel>{{.name = "cp_load_balance",
-                   .help = "tokens of a rank of cp: of both ends of a sequence, or in a row",
+                   .help = "tokens of a rank of cp (from both ends of the sequence, or contiguous)",
                    .default_value = "head_tail"},
                   choice<&Parallel::cp_balance, context_balance_names>},
     Key<Parallel>{{.name = "ep",
                    .alias = "expert",
                    .flag = "--ep",
-                   .help = "expert parallelism: GPUs that share out the experts",
+                   .help = "expert parallelism: GPUs that divide the experts among them",
                    .default_value = "1"},
                   count<&Parallel::ep>},
     Key<Parallel>{{.name = "etp",
@@ -182,13 +184,13 @@ constexpr std::array table{
     Key<Parallel>{{.name = "pp",
                    .alias = "pipeline",
                    .flag = "--pp",
-                   .help = "pipeline parallelism: the key devices by another name",
+                   .help = "pipeline parallelism: the same as devices",
                    .default_value = "1"},
                   count<&Parallel::pp>},
     Key<Parallel>{{.name = "vocab_parallel",
                    .flag = "--vocab-parallel",
-                   .help = "cut embedding and output layer over the pipeline: of 1f1b, with two "
-                           "barriers a microbatch or one",
+                   .help = "sharding of embedding and output layer over the pipeline (1f1b only), "
+                           "with two barriers per microbatch or one",
                    .default_value = "none"},
                   choice<&Parallel::vocabulary, vocabulary_cut_names>},
     Key<Parallel>{{.name = "sp",
@@ -200,29 +202,30 @@ constexpr std::array table{
     Key<Parallel>{
         {.name = "zero",
          .flag = "--zero",
-         .help = "ZeRO level, of which 1 shards the optimizer, 2 gradients, 3 weights too",
+         .help = "ZeRO level; 1 shards the optimizer state, 2 also gradients, 3 also weights",
          .default_value = "0"},
         choice<&Parallel::zero, zero_levels>},
-    Key<Parallel>{{.name = "shard",
-                   .alias = "dp_shard",
-                   .flag = "--shard",
-                   .help = "FSDP: ranks of dp that share weights, gradients, optimizer (zero 3)",
-                   .default_value = "dp / replicate"},
-                  count<&Parallel::shard>},
+    Key<Parallel>{
+        {.name = "shard",
+         .alias = "dp_shard",
+         .flag = "--shard",
+         .help = "FSDP: ranks of dp that shard weights, gradients and optimizer state (zero 3)",
+         .default_value = "dp / replicate"},
+        count<&Parallel::shard>},
     Key<Parallel>{{.name = "replicate",
                    .alias = "dp_replicate",
                    .flag = "--replicate",
-                   .help = "HSDP: copies of these shards; dp is shard x replicate",
+                   .help = "HSDP: replicas of the shards; dp is shard x replicate",
                    .default_value = "1"},
                   count<&Parallel::replicate>},
     Key<Parallel>{
         {.name = "reshard_after_forward",
-         .help = "zero 3: gather weights anew for backward passes; with shard and pp not, "
-                 "unless given",
+         .help =
+             "zero 3: gather weights again for backward passes; false by default with shard and pp",
          .default_value = "true"},
         flag<&Parallel::reshard_after_forward>},
     Key<Parallel>{{.name = "order",
-                   .help = "of ranks, the innermost axis first",
+                   .help = "order of ranks, innermost axis first",
                    .default_value = "tp-cp-ep-dp-pp"},
                   {[](const Field& f, Parallel& p) { p.order = read_order(f, p); }}},
 };
@@ -230,40 +233,41 @@ constexpr std::array table{
 }  // namespace
 
 Parallel read_parallel(const Field& field) {
-  auto parallel = read_map<table>(field);
-  const auto gives = [&](std::string_view name, std::string_view alias) {
+  auto parallel = read_map<parallel_table>(field);
+  const auto has_key = [&](std::string_view name, std::string_view alias) {
     return std::ranges::any_of(field.value.entries, [&](const Entry& entry) {
       return entry.key == name || (!alias.empty() && entry.key == alias);
     });
   };
-  settle_tp(field, gives("tp", "tensor"), parallel);
+  settle_tp(field, has_key("tp", "tensor"), parallel);
   check_cp_sizes(field, parallel);
   if (parallel.shard || parallel.replicate)
-    settle_shards(gives("dp", "data"), gives("zero", ""), parallel);
+    settle_shards(has_key("dp", "data"), has_key("zero", ""), parallel);
   if (parallel.reshard_after_forward && parallel.zero != 3)
-    throw Error(find(field.value, "reshard_after_forward")->origin,
-                fmt::format("parallel.reshard_after_forward is for weights in shards, and "
-                            "parallel.zero is {}; allowed: zero 3, or leave it out",
-                            parallel.zero));
+    throw Error(
+        find(field.value, "reshard_after_forward")->origin,
+        fmt::format("parallel.reshard_after_forward needs sharded weights, and parallel.zero is {}",
+                    parallel.zero))
+        .allow("zero 3, or leave it out");
   return parallel;
 }
 
 Parallel Parallel::on(std::uint32_t device) const {
-  Parallel one = *this;
-  if (tp_by_device.empty()) return one;
-  one.tp = tp_by_device[device];
-  one.tp_by_device.clear();
-  return one;
+  Parallel layout = *this;
+  if (tp_by_device.empty()) return layout;
+  layout.tp = tp_by_device[device];
+  layout.tp_by_device.clear();
+  return layout;
 }
 
 std::string Parallel::tp_text() const {
   if (tp_by_device.empty()) return std::to_string(tp.value);
-  constexpr std::size_t few = 8;
+  constexpr std::size_t max_listed = 8;
   std::string text;
   for (std::size_t i = 0; i < tp_by_device.size();) {
     const std::uint32_t size = tp_by_device[i].value;
     std::size_t end = i + 1;
-    while (tp_by_device.size() > few && end < tp_by_device.size() &&
+    while (tp_by_device.size() > max_listed && end < tp_by_device.size() &&
            tp_by_device[end].value == size)
       ++end;
     text += fmt::format("{}{}", i == 0 ? "" : "/", size);
@@ -282,6 +286,6 @@ double Parallel::gpus() const {
   return tensor * cp.value * dp.value;
 }
 
-std::vector<KeyRow> parallel_keys() { return rows_of(table); }
+std::vector<KeyRow> parallel_keys() { return rows_of(parallel_table); }
 
 }  // namespace pipewright::config

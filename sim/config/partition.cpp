@@ -12,22 +12,22 @@ namespace {
 
 constexpr std::string_view layout_example = "Et*3|(t*4|)*14tL";
 
-// Nothing has more stages and layers together.
-constexpr std::size_t most_letters = 100'000;
+// Upper limit of stages and layers together.
+constexpr std::size_t max_letters = 100'000;
 
-// A layout with all of its repetitions written out, as Et|tt|tL.
-class Unrolled {
+// Writes out all repetitions of a layout: Et*3|tL becomes Ettt|tL.
+class LayoutParser {
  public:
-  explicit Unrolled(const Field& field) : field_(field), text_(field.value.text) {}
+  explicit LayoutParser(const Field& field) : field_(field), text_(field.value.text) {}
 
-  std::string all() {
+  std::string expand() {
     std::string letters = group();
-    if (at_ < text_.size()) throw refuse(at_, "which nothing opened; allowed: ( before it");
+    if (at_ < text_.size()) throw refuse(at_, ", which nothing opened").allow("( before it");
     return letters;
   }
 
  private:
-  // Up to the end, or the parenthesis that closes.
+  // Parses up to the end or a closing parenthesis.
   std::string group() {
     std::string letters;
     while (at_ < text_.size() && text_[at_] != ')') {
@@ -36,20 +36,20 @@ class Unrolled {
       if (text_[at_] == '(') {
         ++at_;
         unit = group();
-        if (at_ == text_.size()) throw refuse(place, "which nothing closes; allowed: a )");
+        if (at_ == text_.size()) throw refuse(place, ", which nothing closes").allow("a )");
       } else if (is_skipped(text_[at_])) {
         ++at_;
         continue;
       } else if (std::string_view("EtmL|").find(text_[at_]) == std::string_view::npos) {
-        throw refuse(at_, "; allowed: E, t, m, L, |, a group in parentheses, and *n after those");
+        throw refuse(at_, "").allow("E, t, m, L, |, a group in parentheses, and *n after those");
       } else {
         unit = text_[at_];
       }
       ++at_;
       const std::size_t times = repetitions(place);
-      if (letters.size() + unit.size() * times > most_letters)
-        throw refuse(place,
-                     fmt::format("which makes more than {} layers; allowed: fewer", most_letters));
+      if (letters.size() + unit.size() * times > max_letters)
+        throw refuse(place, fmt::format(", which makes more than {} layers", max_letters))
+            .allow("fewer");
       for (std::size_t i = 0; i < times; ++i) letters += unit;
     }
     return letters;
@@ -57,25 +57,23 @@ class Unrolled {
 
   static bool is_skipped(char letter) { return letter == ',' || letter == ' '; }
 
-  // Of what stands before: 1 where there is no *n.
+  // Count of the repetition *n behind a letter or group; 1 if there is none.
   std::size_t repetitions(std::size_t place) {
     while (at_ < text_.size() && is_skipped(text_[at_])) ++at_;
     if (at_ == text_.size() || text_[at_] != '*') return 1;
     const char* const begin = text_.data() + at_ + 1;
     std::size_t times = 0;
     const auto [end, code] = std::from_chars(begin, text_.data() + text_.size(), times);
-    if (code != std::errc{} || times == 0 || times > most_letters)
-      throw refuse(at_,
-                   fmt::format("after character {}; allowed: * and a whole number from 1 to {}",
-                               place + 1, most_letters));
+    if (code != std::errc{} || times == 0 || times > max_letters)
+      throw refuse(at_, fmt::format(", after character {}", place + 1))
+          .allow(fmt::format("* and a whole number from 1 to {}", max_letters));
     at_ += 1 + static_cast<std::size_t>(end - begin);
     return times;
   }
 
-  Error refuse(std::size_t place, std::string_view what) const {
-    const std::string_view space = what.front() == ';' ? "" : ", ";
-    return Error(fmt::format("{} has '{}' at character {}{}{}", subject(field_), text_[place],
-                             place + 1, space, what));
+  Error refuse(std::size_t place, std::string_view reason) const {
+    return Error(field_.value.origin, fmt::format("{} has '{}' at character {}{}", field_.name,
+                                                  text_[place], place + 1, reason));
   }
 
   const Field& field_;
@@ -87,32 +85,33 @@ bool is_layout(std::string_view text) {
   return text.starts_with('E') || text.find('|') != std::string_view::npos;
 }
 
-// What Megatron-LM asks of the order of layers.
-void check_order(const Field& field, const std::string& letters) {
-  const auto require = [&](bool holds, std::string_view what) {
+// Checks the order of layers by the rules of Megatron-LM.
+void check_layer_order(const Field& field, const std::string& letters) {
+  const auto require = [&](bool holds, std::string_view fault, std::string_view allowed) {
     if (!holds)
-      throw Error(fmt::format("{} is {}, {}, such as {}", subject(field), field.value.text, what,
-                              layout_example));
+      throw Error(field.value.origin,
+                  fmt::format("{} is {}, {}", field.name, field.value.text, fault))
+          .allow(fmt::format("{}, such as {}", allowed, layout_example));
   };
   const auto count = [&](char letter) { return std::ranges::count(letters, letter); };
   require(count('E') == 1 && letters.front() == 'E',
-          "whose first stage does not start with its only embedding; allowed: one E, at the start");
+          "whose first stage does not start with its only embedding", "one E, at the start");
   require(count('L') == 1 && letters.back() == 'L',
-          "whose last stage does not end with its only loss; allowed: one L, at the end");
+          "whose last stage does not end with its only loss", "one L, at the end");
   const std::size_t first = letters.find('m');
   if (first == std::string::npos) return;
-  require(letters.find('t', first) == std::string::npos,
-          "with t after m; allowed: multi-token prediction after all other layers");
+  require(letters.find('t', first) == std::string::npos, "with t after m",
+          "multi-token prediction after all other layers");
   const std::size_t last = letters.rfind('m');
   require(letters.substr(first, last - first).find('|') == std::string::npos,
-          "with m in several stages; allowed: all of multi-token prediction in one stage");
+          "with m in several stages", "all of multi-token prediction in one stage");
 }
 
 void read_layout(const Field& field, Partition& partition) {
   partition.rule = Partition::Rule::layout;
   partition.text = field.value.text;
-  const std::string letters = Unrolled(field).all();
-  check_order(field, letters);
+  const std::string letters = LayoutParser(field).expand();
+  check_layer_order(field, letters);
   partition.layers.push_back(0);
   partition.mtp.push_back(0);
   for (const char letter : letters) {
@@ -124,43 +123,46 @@ void read_layout(const Field& field, Partition& partition) {
   }
 }
 
-// By the names of Megatron-LM's options for it, in short.
-struct Ends {
+// The map form of a partition, whose keys shorten the options of Megatron-LM.
+struct PartitionEnds {
   std::optional<Located<std::uint32_t>> first;
   std::optional<Located<std::uint32_t>> last;
   bool embedding = false;
   bool loss = false;
 };
 constexpr std::array ends_table{
-    Key<Ends>{{.name = "first",
-               .help = "layers of the first device (decoder_first_pipeline_num_layers); those "
-                       "between have the rest in equal parts"},
-              count<&Ends::first, "3">},
-    Key<Ends>{
+    Key<PartitionEnds>{
+        {.name = "first",
+         .help = "layers of the first device (decoder_first_pipeline_num_layers); devices in "
+                 "between share the rest equally"},
+        count<&PartitionEnds::first, "3">},
+    Key<PartitionEnds>{
         {.name = "last", .help = "layers of the last device (decoder_last_pipeline_num_layers)"},
-        count<&Ends::last, "2">},
-    Key<Ends>{{.name = "account_for_embedding",
-               .help = "the embedding counts as a layer of the first stage",
-               .default_value = "false"},
-              flag<&Ends::embedding>},
-    Key<Ends>{{.name = "account_for_loss",
-               .help = "the loss counts as a layer of the last stage; with both: ends_less",
-               .default_value = "false"},
-              flag<&Ends::loss>},
+        count<&PartitionEnds::last, "2">},
+    Key<PartitionEnds>{{.name = "account_for_embedding",
+                        .help = "count the embedding as a layer of the first stage",
+                        .default_value = "false"},
+                       flag<&PartitionEnds::embedding>},
+    Key<PartitionEnds>{
+        {.name = "account_for_loss",
+         .help = "count the loss as a layer of the last stage; both together: ends_less",
+         .default_value = "false"},
+        flag<&PartitionEnds::loss>},
 };
 
 void read_ends(const Field& field, Partition& partition) {
-  const Ends ends = read_map<ends_table>(field);
-  const bool sizes = ends.first || ends.last;
-  const bool counts = ends.embedding || ends.loss;
-  // Megatron-LM refuses them together.
-  if (sizes && counts)
+  const PartitionEnds ends = read_map<ends_table>(field);
+  const bool has_sizes = ends.first || ends.last;
+  const bool has_flags = ends.embedding || ends.loss;
+  // Megatron-LM has the same rule.
+  if (has_sizes && has_flags)
     throw Error(
-        fmt::format("{} says both how many layers the ends have and what counts as one; "
-                    "allowed: first or last, or account_for_embedding or account_for_loss",
-                    subject(field)));
-  if (!sizes && !counts) return;
-  partition.rule = sizes ? Partition::Rule::ends : Partition::Rule::ends_less;
+        field.value.origin,
+        fmt::format("{} has both sizes of the ends and keys that count embedding or loss as layers",
+                    field.name))
+        .allow("first and last, or account_for_embedding and account_for_loss");
+  if (!has_sizes && !has_flags) return;
+  partition.rule = has_sizes ? Partition::Rule::ends : Partition::Rule::ends_less;
   partition.embedding_counts = ends.embedding;
   partition.loss_counts = ends.loss;
   if (ends.first) partition.first = ends.first->value;

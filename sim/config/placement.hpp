@@ -10,9 +10,9 @@
 
 namespace pipewright::config {
 
-// On which GPUs of a cluster a job's ranks are, in order: on the hosts that are named, on so many
-// of each NVLink domain, or, where neither is given, on as many of each as keep groups whole. Where
-// types of GPU are named, on those of the first one, then on those of the next; no others are used.
+// GPUs of a cluster that a job's ranks use, in order: the named hosts, or `domain` GPUs of each
+// NVLink domain, or as many of each domain as keep groups whole. With `gpu_types`, only GPUs of
+// these types are used, type by type.
 struct Placement {
   std::vector<Located<std::string>> hosts;  // one per GPU, by rank, or empty
   std::optional<Located<std::uint32_t>> domain;

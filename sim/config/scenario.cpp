@@ -41,160 +41,178 @@ constexpr auto pass_times = times<member, "a pass time">;
 
 using ScenarioKey = Key<Scenario>;
 
-// The order is that of the canonical text. `devices` stands before the keys that need it.
-constexpr std::array table{
+// The order is that of the canonical text. `devices` comes before the keys that need it.
+constexpr std::array scenario_table{
     ScenarioKey{{.name = "cluster",
                  .flag = "--cluster",
-                 .help = "a name of platforms/clusters, or a SimGrid platform file (XML); else an "
-                         "ideal network"},
+                 .help = "cluster: a name in platforms/clusters or a SimGrid platform file (XML); "
+                         "default: an ideal network"},
                 into<&Scenario::cluster, read_cluster>({ValueType::library})},
-    ScenarioKey{{.name = "devices",
-                 .alias = "num_stages",
-                 .flag = "-s/--num-stages",
-                 .help = "how many pipeline devices, also parallel.pp; 1 with a model",
-                 .required = true},
-                count<&Scenario::devices>},
     ScenarioKey{
-        {.name = "placement", .help = "host names, one per GPU, or GPUs of each NVLink domain"},
+        {.name = "devices",
+         .alias = "num_stages",
+         .flag = "-s/--num-stages",
+         .help = "number of pipeline devices, the same as parallel.pp; default with a model: 1",
+         .required = true},
+        count<&Scenario::devices>},
+    ScenarioKey{
+        {.name = "placement",
+         .help =
+             "placement of ranks: host names, one per GPU, or GPUs to use in each NVLink domain"},
         into<&Scenario::placement, read_placement>({ValueType::text, true, {}, placement_keys})},
     ScenarioKey{{.name = "microbatches",
                  .alias = "num_batches",
                  .flag = "-b/--num-batches",
-                 .help = "how many microbatches an iteration has (of each replica)"},
+                 .help = "number of microbatches per iteration and replica"},
                 count<&Scenario::microbatches, "64">},
     ScenarioKey{{.name = "global_batch",
                  .flag = "--global-batch",
-                 .help = "of an iteration over all replicas, instead of microbatches",
+                 .help = "batch of an iteration over all replicas, instead of microbatches",
                  .unit = "samples"},
                 count<&Scenario::global_batch, "1536">},
     ScenarioKey{{.name = "iterations",
                  .flag = "--iterations",
-                 .help = "how many iterations follow one another",
+                 .help = "number of consecutive iterations",
                  .default_value = "1"},
                 count<&Scenario::iterations, "2">},
     ScenarioKey{
         {.name = "schedule",
          .flag = "--schedule",
-         .help = "a name, a .csv or .yaml file, {name, chunks, group_size}, or a list",
+         .help = "pipeline schedule: a name, a .csv or .yaml file, {name, chunks, group_size}, or "
+                 "a list",
          .default_value = "1f1b"},
         into<&Scenario::schedules, read_schedules>({ValueType::schedule, true, {}, schedule_keys})},
     ScenarioKey{{.name = "model",
                  .flag = "--model",
-                 .help = "a transformer: a name of platforms/models, a file, a config.json of "
-                         "Hugging Face or its folder, or a map"},
+                 .help = "transformer model: a name in platforms/models, a file, a Hugging Face "
+                         "config.json or its folder, or a map"},
                 into<&Scenario::model, read_model>({ValueType::library, false, {}, model_keys})},
-    ScenarioKey{{.name = "gpu",
-                 .flag = "--gpu",
-                 .help = "a name of platforms/gpus, a file, or a map; else the cluster's"},
-                into<&Scenario::gpu, read_gpu>({ValueType::library, false, {}, gpu_keys})},
-    ScenarioKey{{.name = "parallel", .help = "how ranks are cut: tp, cp, ep, dp and pp, a map"},
+    ScenarioKey{
+        {.name = "gpu",
+         .flag = "--gpu",
+         .help =
+             "GPU: a name in platforms/gpus, a file, or a map; default: the GPUs of the cluster"},
+        into<&Scenario::gpu, read_gpu>({ValueType::library, false, {}, gpu_keys})},
+    ScenarioKey{{.name = "parallel", .help = "parallel sizes: tp, cp, ep, dp, pp and ZeRO"},
                 section<&Scenario::parallel, read_parallel, parallel_keys>},
     ScenarioKey{{.name = "partition",
                  .flag = "--partition",
-                 .help = "layers of the stages; a layout such as Et*3|(t*4|)*2tL, a map, or",
+                 .help = "distribution of layers over stages; a list, a map, a layout such as "
+                         "Et*3|(t*4|)*2tL, or a rule",
                  .default_value = "even"},
                 into<&Scenario::partition, read_partition>(
                     {ValueType::choice, true, partition_rules, partition_keys})},
-    ScenarioKey{{.name = "training", .help = "microbatch, sequence, recomputation, state"},
+    ScenarioKey{{.name = "training",
+                 .help = "training: microbatch, sequence, precision, recomputation, optimizer"},
                 section<&Scenario::training, read_training, training_keys>},
-    ScenarioKey{{.name = "communication", .help = "who talks when, and by which algorithm"},
+    ScenarioKey{{.name = "communication", .help = "collectives: order, overlap and algorithms"},
                 section<&Scenario::communication, read_communication, communication_keys>},
-    ScenarioKey{{.name = "variation", .help = "jitter, stragglers, slow links"},
+    ScenarioKey{{.name = "variation", .help = "variation: jitter, stragglers, slow links"},
                 section<&Scenario::variation, read_variation, variation_keys>},
-    ScenarioKey{{.name = "goodput",
-                 .help = "what fails in weeks of training, and checkpoints: 'pipewright goodput'"},
-                section<&Scenario::goodput, read_goodput, goodput_keys>},
+    ScenarioKey{
+        {.name = "goodput",
+         .help =
+             "failures, checkpoints and spares of a long training run, for 'pipewright goodput'"},
+        section<&Scenario::goodput, read_goodput, goodput_keys>},
     ScenarioKey{{.name = "symmetric",
                  .flag = "--symmetric",
-                 .help = "simulate one replica for all",
+                 .help = "simulate a single replica in place of all",
                  .default_value = "false"},
                 flag<&Scenario::symmetric>},
+    ScenarioKey{{.name = "layer_times",
+                 .help = "measured times of the model's layers, instead of computed ones"},
+                section<&Scenario::layer_times, read_layer_times, layer_times_keys>},
     ScenarioKey{
-        {.name = "layer_times", .help = "measured times of the model's layers, above what it says"},
-        section<&Scenario::layer_times, read_layer_times, layer_times_keys>},
-    ScenarioKey{{.name = "forward_times",
-                 .flag = "-f/--forward-times",
-                 .help = "time of F: one, one per device, or one per stage"},
-                pass_times<&Scenario::forward_times>},
-    ScenarioKey{{.name = "backward_times",
-                 .flag = "--backward-times",
-                 .help = "time of the full backward pass B, likewise"},
-                pass_times<&Scenario::backward_times>},
+        {.name = "forward_times",
+         .flag = "-f/--forward-times",
+         .help = "time of the forward pass F: a single time, one per device, or one per stage"},
+        pass_times<&Scenario::forward_times>},
+    ScenarioKey{
+        {.name = "backward_times",
+         .flag = "--backward-times",
+         .help =
+             "time of the full backward pass B: a single time, one per device, or one per stage"},
+        pass_times<&Scenario::backward_times>},
     ScenarioKey{{.name = "input_grad_times",
                  .flag = "--input-grad-times",
-                 .help = "time of I, the backward pass of the input, likewise"},
+                 .help = "time of I, the backward pass of the input: a single time, one per "
+                         "device, or one per stage"},
                 pass_times<&Scenario::input_grad_times>},
     ScenarioKey{{.name = "weight_grad_times",
                  .flag = "--weight-grad-times",
-                 .help = "time of W, the backward pass of the weights, likewise"},
+                 .help = "time of W, the backward pass of the weights: a single time, one per "
+                         "device, or one per stage"},
                 pass_times<&Scenario::weight_grad_times>},
     ScenarioKey{{.name = "overlap",
                  .flag = "--overlap",
-                 .help = "a fused forward and backward take this part of their sum",
-                 .default_value = "1, of a model what its two streams take"},
+                 .help = "time of a fused forward and backward pass, relative to their sum",
+                 .default_value = "1; with a model: from its two streams"},
                 number<&Scenario::overlap, "a part such as 0.8">},
     ScenarioKey{{.name = "fused_times",
                  .flag = "--fused-times",
-                 .help = "or their own time, by the forward's device or stage"},
+                 .help = "time of a fused forward and backward pass, by the device or stage of the "
+                         "forward pass"},
                 pass_times<&Scenario::fused_times>},
     ScenarioKey{{.name = "pass_overhead",
                  .flag = "--pass-overhead",
-                 .help = "what lies between passes, added to each time of a pass that is given",
+                 .help = "overhead between passes, added to every given time of a pass",
                  .default_value = "0"},
                 time<&Scenario::pass_overhead, "an overhead">},
     ScenarioKey{{.name = "p2p_time",
                  .flag = "--p2p-time",
-                 .help = "time of a hop on the ideal network",
+                 .help = "latency of a hop on the ideal network",
                  .default_value = "0"},
-                time<&Scenario::p2p_time, "a hop's latency">},
+                time<&Scenario::p2p_time, "a latency">},
     ScenarioKey{{.name = "boundary_tensor",
-                 .help = "bytes that one stage sends the next",
+                 .help = "bytes that a stage sends to the next",
                  .default_value = "0"},
                 size<&Scenario::boundary_tensor, "the size of a boundary tensor">},
     ScenarioKey{
-        {.name = "activation", .help = "activation memory per device"},
+        {.name = "activation", .help = "activation memory of a device"},
         {[](const Field& f, Scenario& s) { s.activation = read_activation(f, s.devices.value); },
          {ValueType::map, false, {}, activation_keys}}},
-    ScenarioKey{{.name = "state", .help = "memory held for the whole run per device"},
-                {[](const Field& f, Scenario& s) { s.state = read_state(f, s.devices.value); },
-                 {ValueType::map, false, {}, state_keys}}},
+    ScenarioKey{
+        {.name = "state", .help = "memory of a device for weights, gradients and optimizer state"},
+        {[](const Field& f, Scenario& s) { s.state = read_state(f, s.devices.value); },
+         {ValueType::map, false, {}, state_keys}}},
     ScenarioKey{{.name = "samples_per_microbatch",
-                 .help = "for throughput in samples/s",
+                 .help = "samples per microbatch, for throughput in samples/s",
                  .unit = "samples"},
                 number<&Scenario::samples_per_microbatch, "a number of samples">},
-    ScenarioKey{
-        {.name = "tokens_per_microbatch", .help = "for throughput in tokens/s", .unit = "tokens"},
-        number<&Scenario::tokens_per_microbatch, "a number of tokens">},
+    ScenarioKey{{.name = "tokens_per_microbatch",
+                 .help = "tokens per microbatch, for throughput in tokens/s",
+                 .unit = "tokens"},
+                number<&Scenario::tokens_per_microbatch, "a number of tokens">},
     ScenarioKey{{.name = "p2p",
                  .flag = "--p2p",
-                 .help = "transfers point to point",
+                 .help = "protocol of point-to-point transfers",
                  .default_value = "eager"},
                 choice<&Scenario::p2p, schedules::p2p_names>},
     ScenarioKey{{.name = "engine",
                  .flag = "--engine",
-                 .help = "what plays the passes; timing knows no contention",
+                 .help = "simulation engine (timing ignores contention)",
                  .default_value = "simgrid"},
                 choice<&Scenario::engine, engine_names>},
     ScenarioKey{{.name = "output",
                  .alias = "output_file",
                  .flag = "-o/--output",
-                 .help = "path or list of paths of pictures and reports"},
+                 .help = "paths of pictures and reports to write"},
                 into<&Scenario::outputs, read_outputs>({ValueType::path, true})},
     ScenarioKey{{.name = "trace", .flag = "--trace", .help = "path of the HDF5 trace to write"},
                 into<&Scenario::trace, read_trace>({ValueType::path})},
 };
 
 const KeyInfo* find_key(std::string_view name) {
-  for (const ScenarioKey& key : table)
+  for (const ScenarioKey& key : scenario_table)
     if (key.info.name == name || (!key.info.alias.empty() && key.info.alias == name))
       return &key.info;
   return nullptr;
 }
 
-// The pipeline's devices may stand with the other parallel sizes, as parallel.pp, or be those whose
-// tp is told, and are 1 as other sizes are where a model is given without.
-Value with_devices(const Value& given) {
-  Value root = given;
+// Adds the key devices if it is missing. The number comes from parallel.pp, from the length of
+// tp_by_device, or is 1 for a model.
+Value with_devices(const Value& scenario) {
+  Value root = scenario;
   const Value* devices = find(root, "devices");
   if (devices == nullptr) devices = find(root, "num_stages");
   Value* const parallel = find(root, "parallel");
@@ -205,10 +223,10 @@ Value with_devices(const Value& given) {
     if (pp != parallel->entries.end()) {
       if (devices != nullptr)
         throw Error(pp->origin,
-                    fmt::format("parallel.{} is another name of {}, which is given at {}; "
-                                "leave out one of them",
-                                pp->key, find(root, "devices") ? "devices" : "num_stages",
-                                to_string(devices->origin)));
+                    fmt::format("parallel.{} is another name of {}, which is given at {}", pp->key,
+                                find(root, "devices") ? "devices" : "num_stages",
+                                to_string(devices->origin)))
+            .suggest("leave out one of them");
       Entry entry{"devices", pp->origin, pp->value};
       parallel->entries.erase(pp);
       root.entries.push_back(std::move(entry));
@@ -231,24 +249,24 @@ Value with_devices(const Value& given) {
   return root;
 }
 
-// The number of devices has two places, of which a scenario has one: that one.
-std::string_view of_devices(const Value& root, std::string_view path) {
-  constexpr std::array<std::string_view, 4> places{"devices", "num_stages", "parallel.pp",
-                                                   "parallel.pipeline"};
-  if (std::ranges::find(places, path) == places.end()) return path;
+// The name under which a scenario has its number of devices; other paths stay as they are.
+std::string_view actual_path(const Value& root, std::string_view path) {
+  constexpr std::array<std::string_view, 4> names{"devices", "num_stages", "parallel.pp",
+                                                  "parallel.pipeline"};
+  if (std::ranges::find(names, path) == names.end()) return path;
   const Value* const parallel = find(root, "parallel");
-  for (const std::string_view place : places) {
-    const std::size_t dot = place.find('.');
+  for (const std::string_view name : names) {
+    const std::size_t dot = name.find('.');
     const Value* const map = dot == std::string_view::npos ? &root : parallel;
     if (map != nullptr && map->kind == Value::Kind::map &&
-        find(*map, place.substr(dot + 1)) != nullptr)
-      return place;
+        find(*map, name.substr(dot + 1)) != nullptr)
+      return name;
   }
   return path;
 }
 
-// A model or GPU (`key`) that is a name or a path, or is told as Hugging Face does, becomes the map
-// in its file, which says the same wherever it stands.
+// Replaces a model or GPU (`key`) that is a name, a path or a Hugging Face config by the map of its
+// keys, which does not depend on the folder.
 void spell_out_file(Value& named, std::string_view key) {
   const bool is_foreign = key == "model" && is_config(named);
   if (named.kind != Value::Kind::text && !is_foreign) return;
@@ -258,7 +276,7 @@ void spell_out_file(Value& named, std::string_view key) {
   named = std::move(map);
 }
 
-// A schedule that is a plain name becomes a map with that name.
+// Replaces a schedule that is only a name by a map with that name.
 void spell_out_schedule(Value& schedule) {
   if (schedule.kind != Value::Kind::text) return;
   Value map;
@@ -267,12 +285,12 @@ void spell_out_schedule(Value& schedule) {
   schedule = std::move(map);
 }
 
-// What stands under a key of the scenario, so that something in it can be set.
+// Turns the value of a top-level key into a map, so that keys within it can be set.
 void spell_out(Value& whole, std::string_view key) {
-  const bool file = key == "model" || key == "gpu";
-  if (!file && key != "schedule") return;
+  const bool is_file = key == "model" || key == "gpu";
+  if (!is_file && key != "schedule") return;
   for (Value& item : whole.items) spell_out(item, key);
-  if (file)
+  if (is_file)
     spell_out_file(whole, key);
   else
     spell_out_schedule(whole);
@@ -281,13 +299,13 @@ void spell_out(Value& whole, std::string_view key) {
 Value canonical(const Value& root, const Scenario& scenario) {
   Value tree;
   tree.origin = root.origin;
-  for (const ScenarioKey& key : table) {
+  for (const ScenarioKey& key : scenario_table) {
     if (key.info.name == "output" || key.info.name == "trace") continue;
     for (const Entry& entry : root.entries)
       if (find_key(entry.key) == &key.info)
         tree.entries.push_back({std::string(key.info.name), entry.origin, entry.value});
   }
-  // A name of the library says the same everywhere.
+  // Names of the library do not depend on the folder; paths do.
   if (Value* const cluster = find(tree, "cluster");
       cluster && !is_library_name(cluster->text, ".xml")) {
     cluster->text = scenario.cluster->value.string();
@@ -305,18 +323,6 @@ Value canonical(const Value& root, const Scenario& scenario) {
   return tree;
 }
 
-// The key that a message begins with: "devices is given, ...".
-std::string key_named_by(const Error& error) {
-  std::string_view text = error.what();
-  if (const std::string place = to_string(error.place()) + ": "; text.starts_with(place))
-    text.remove_prefix(place.size());
-  const std::string_view word = text.substr(0, text.find_first_of(" [:;,"));
-  for (const KeyRow& row : scenario_keys())
-    if (row.name == word || (!row.info.alias.empty() && row.info.alias == word))
-      return std::string(word);
-  return "";
-}
-
 std::string make_title(const Value& root, const Scenario& scenario) {
   if (root.origin.line > 0) return std::filesystem::path(root.origin.source).stem().string();
   std::vector<std::string_view> names;
@@ -329,13 +335,13 @@ std::string make_title(const Value& root, const Scenario& scenario) {
 Value empty_scenario() { return {}; }
 
 void set_key(Value& root, std::string_view name, Value value) {
-  const std::string_view path = of_devices(root, name);
+  const std::string_view path = actual_path(root, name);
   const std::size_t dot = std::min(path.find('.'), path.size());
   std::string full(path);
   if (const KeyInfo* const key = find_key(path.substr(0, dot))) {
-    // The name that the scenario uses already, if it does.
-    const bool other = !key->alias.empty() && find(root, key->alias) != nullptr;
-    full = std::string(other ? key->alias : key->name).append(path.substr(dot));
+    // The alias is kept if the scenario uses it already.
+    const bool has_alias = !key->alias.empty() && find(root, key->alias) != nullptr;
+    full = std::string(has_alias ? key->alias : key->name).append(path.substr(dot));
     if (Value* const whole = find(root, key->name); whole != nullptr && dot < path.size())
       spell_out(*whole, key->name);
   }
@@ -346,21 +352,16 @@ void override_key(Value& root, std::string_view path, std::string_view text, con
   set_key(root, path, read_yaml_value(text, origin));
 }
 
-Scenario read_scenario(const Value& given) {
-  if (const Value* const search = find(given, "search"))
-    throw Error(search->origin,
-                "a section search makes this a sweep, which 'pipewright search' takes; a "
-                "scenario has one value for each key and no such section");
+Scenario read_scenario(const Value& written) {
+  if (const Value* const search = find(written, "search"))
+    throw Error(search->origin, "the section search makes this file a sweep", "search")
+        .suggest("run it with 'pipewright search', or leave out the section");
   Scenario scenario;
-  const Value root = with_devices(given);
-  read_keys<Scenario>({root, ""}, table, scenario);
+  const Value root = with_devices(written);
+  read_keys<Scenario>({root, ""}, scenario_table, scenario);
   scenario.parallel.pp = scenario.devices;
   if (scenario.schedules.empty()) scenario.schedules.push_back({.name = "1f1b"});
-  try {
-    check_scenario(scenario, root);
-  } catch (const Error& error) {
-    throw error.at({}, key_named_by(error));
-  }
+  check_scenario(scenario, root);
   scenario.tree = canonical(root, scenario);
   scenario.text = to_yaml(scenario.tree);
   scenario.title = make_title(root, scenario);
@@ -371,6 +372,6 @@ std::string_view to_string(Engine engine) {
   return engine_names.at(static_cast<std::size_t>(engine));
 }
 
-std::vector<KeyRow> scenario_keys() { return rows_of(table); }
+std::vector<KeyRow> scenario_keys() { return rows_of(scenario_table); }
 
 }  // namespace pipewright::config

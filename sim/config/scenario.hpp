@@ -29,41 +29,42 @@ namespace pipewright::config {
 using schedules::P2p;
 enum class Engine : std::uint8_t { simgrid, timing };
 
-// Seconds as given: their number (1, devices, or devices x chunks) is checked where the chunks
-// are known.
+// Times of passes in seconds: a single one, one per device, or one per stage. Their number is
+// checked once the number of chunks is known.
 using PassTimes = Located<std::vector<double>>;
 
-// One question: this pipeline on that cluster. Everything is checked that can be without the
-// catalog of schedules and the cluster's hosts.
+// A pipeline on a cluster, as the user describes it. Reading checks everything that needs neither
+// the catalog of schedules nor the hosts of the cluster.
 struct Scenario {
-  std::optional<Located<std::filesystem::path>> cluster;  // absent: the ideal network
+  std::optional<Located<std::filesystem::path>> cluster;  // no value: the ideal network
+  std::string cluster_name = {};  // in messages and results; empty: the library's name or the path
   Placement placement;
   Located<std::uint32_t> devices;
-  Located<std::uint32_t> microbatches;                 // of one iteration and replica
-  std::optional<Located<std::uint32_t>> global_batch;  // samples; then microbatches follow from it
+  Located<std::uint32_t> microbatches;                 // per iteration and replica
+  std::optional<Located<std::uint32_t>> global_batch;  // in samples; determines microbatches
   Located<std::uint32_t> iterations{1, {}};
   std::vector<ScheduleSpec> schedules;  // at least one
 
-  // A model says what passes cost; times given beside it stand above what it says.
+  // A model determines the times of passes; given times take precedence.
   std::optional<Located<Model>> model;
-  std::optional<Gpu> gpu;  // else what the cluster's hosts are
+  std::optional<Gpu> gpu;  // default: the GPUs of the cluster
   Parallel parallel;
   Partition partition;
   Training training;
   Communication communication;
   Variation variation;
-  std::optional<Goodput> goodput;  // what nothing but `pipewright goodput` looks at
+  std::optional<Goodput> goodput;  // used by `pipewright goodput` only
 
   std::optional<Located<LayerTimes>> layer_times;
-  PassTimes forward_times;                  // empty: by the model
-  std::optional<PassTimes> backward_times;  // either this or the next two, or none with a model
+  PassTimes forward_times;                  // empty: from the model
+  std::optional<PassTimes> backward_times;  // this or the next two; optional with a model
   std::optional<PassTimes> input_grad_times;
   std::optional<PassTimes> weight_grad_times;
-  std::optional<double> overlap;         // of a fused pair: part of the sum of its two times
-  std::optional<PassTimes> fused_times;  // or its own
-  double pass_overhead = 0;              // seconds: of each pass whose time is given
+  std::optional<double> overlap;         // time of a fused pair, relative to the sum
+  std::optional<PassTimes> fused_times;  // time of a fused pair
+  double pass_overhead = 0;              // seconds, added to every given time of a pass
 
-  double p2p_time = 0;                           // seconds a hop on the ideal network
+  double p2p_time = 0;                           // latency of the ideal network, seconds
   std::optional<std::uint64_t> boundary_tensor;  // bytes
   Activation activation;
   State state;
@@ -76,31 +77,31 @@ struct Scenario {
   std::vector<Located<std::filesystem::path>> outputs;
   std::optional<Located<std::filesystem::path>> trace;
 
-  // What was asked, overrides included, under canonical keys in the order of the table and with
-  // the cluster's path resolved; without `output` and `trace`, which do not change the answer.
+  // The scenario with overrides, canonical keys in the order of the table, and a resolved path of
+  // the cluster; without `output` and `trace`, which do not change the result.
   Value tree;
   std::string text;   // the tree as YAML
-  std::string title;  // the file's stem, or else the schedules' names
+  std::string title;  // stem of the file, or names of the schedules
 };
 
-// A scenario with nothing in it, for runs that come from the command line alone.
+// An empty scenario, for runs that are described on the command line only.
 Value empty_scenario();
 
-// As set_value, for a value and for its YAML, but they know the scenario: "devices" replaces what
-// stands under "num_stages", and "schedule.chunks" may follow a plain schedule name.
+// Set a key to a value or to a text in YAML. Unlike set_value they know the keys of a scenario:
+// "devices" replaces a value under "num_stages", and "schedule.chunks" works for a schedule that
+// was only a name.
 void set_key(Value& root, std::string_view path, Value value);
 void override_key(Value& root, std::string_view path, std::string_view text, const Origin& origin);
 
 Scenario read_scenario(const Value& root);
 
-// What keys of a scenario ask of each other, once each was read (scenario_checks.cpp); settles what
-// follows from them: `microbatches` from global_batch and `p2p` from overlap_p2p. `root` says where
-// they stand. Throws Error.
+// Checks that the keys of a scenario fit together, and derives `microbatches` from global_batch and
+// `p2p` from overlap_p2p (scenario_checks.cpp). `root` has the places of the keys. Throws Error.
 void check_scenario(Scenario& scenario, const Value& root);
 
 std::string_view to_string(Engine engine);
 
-// All keys, those within maps by their dotted names.
+// All keys of a scenario, with dotted names.
 std::vector<KeyRow> scenario_keys();
 
 }  // namespace pipewright::config

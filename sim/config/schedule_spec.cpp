@@ -13,19 +13,19 @@
 namespace pipewright::config {
 namespace {
 
-constexpr std::string_view allowed =
+constexpr std::string_view schedules_allowed =
     "a name, a map, or a list of those, such as 1f1b or {name: interleaved-1f1b, chunks: 2}";
 
-// A path is taken from the folder of the scenario.
-std::string read_name(const Field& field, std::string_view what) {
-  const std::string& text = read_text(field, what);
+// Reads a name. A path of a file is relative to the folder of the scenario.
+std::string read_name(const Field& field, std::string_view allowed) {
+  const std::string& text = read_text(field, allowed);
   if (!is_file(schedule_source(text))) return text;
   return existing_path(field, "a schedule's name, or the path of a schedule file").string();
 }
 
 constexpr Key<ScheduleSpec> name_key{{.name = "name",
                                       .flag = "--schedule",
-                                      .help = "which schedule, such as interleaved-1f1b",
+                                      .help = "name of the schedule, such as interleaved-1f1b",
                                       .required = true},
                                      {[](const Field& field, ScheduleSpec& spec) {
                                        spec.name =
@@ -49,13 +49,15 @@ constexpr Key<ScheduleSpec> choice_key{
 
 constexpr Key<ScheduleSpec> memory_limit_key{
     {.name = "memory_limit",
-     .help = "of 'searched': bytes that a device may hold; else what it has"},
+     .help =
+         "memory limit per device for the schedule 'searched'; default: the memory of the device"},
     size<&ScheduleSpec::memory_limit, "a size of memory">};
 
 constexpr Key<ScheduleSpec> legacy_key{
     {.name = "legacy",
      .flag = "--legacy",
-     .help = "of a .csv of 2024: B is the input gradient, BW the full backward",
+     .help =
+         "read a .csv in the format of 2024: B is the input gradient, BW the full backward pass",
      .default_value = "false"},
     {[](const Field& field, ScheduleSpec& spec) { spec.legacy = read_flag(field); },
      {ValueType::flag}}};
@@ -64,7 +66,7 @@ template <std::size_t... i>
 constexpr auto keys_of(std::index_sequence<i...>) {
   return std::array{name_key, choice_key<i>..., memory_limit_key, legacy_key};
 }
-constexpr auto table = keys_of(std::make_index_sequence<schedules::choices.size()>());
+constexpr auto schedule_table = keys_of(std::make_index_sequence<schedules::choices.size()>());
 
 std::size_t index_of(schedules::Choice choice) {
   const auto info = std::ranges::find(schedules::choices, choice, &schedules::ChoiceInfo::choice);
@@ -101,12 +103,12 @@ ScheduleSource schedule_source(std::string_view name) {
 
 std::vector<ScheduleSpec> read_schedules(const Field& field) {
   std::vector<ScheduleSpec> schedules;
-  for (const Field& item : items(field, allowed)) {
+  for (const Field& item : items(field, schedules_allowed)) {
     ScheduleSpec spec;
     if (item.value.kind == Value::Kind::map) {
-      read_keys<ScheduleSpec>(item, table, spec);
+      read_keys<ScheduleSpec>(item, schedule_table, spec);
     } else {
-      spec.name = read_name(item, allowed);
+      spec.name = read_name(item, schedules_allowed);
       spec.origin = item.value.origin;
     }
     schedules.push_back(std::move(spec));
@@ -124,6 +126,6 @@ void resolve_schedules(Value& schedules, const std::vector<ScheduleSpec>& specs)
   }
 }
 
-std::vector<KeyRow> schedule_keys() { return rows_of(table); }
+std::vector<KeyRow> schedule_keys() { return rows_of(schedule_table); }
 
 }  // namespace pipewright::config

@@ -13,14 +13,14 @@
 
 namespace pipewright::config {
 
-// A schedule as asked for. Whether a name exists, and what it takes, the catalog knows.
+// A schedule of a scenario. The catalog checks its name and its choices.
 struct ScheduleSpec {
   std::string name;
-  // In the order of schedules::choices.
+  // Values of schedules::choices, in the same order.
   std::array<std::optional<Located<std::uint32_t>>, schedules::choices.size()> choices;
   std::optional<Located<std::uint64_t>>
-      memory_limit;     // bytes of a device, where an order is searched
-  bool legacy = false;  // of a .csv: as PyTorch wrote them in 2024
+      memory_limit;     // bytes per device; used by the searched schedule
+  bool legacy = false;  // a .csv is in PyTorch's format of 2024
   Origin origin;
 
   const std::optional<Located<std::uint32_t>>& operator[](schedules::Choice choice) const;
@@ -28,21 +28,21 @@ struct ScheduleSpec {
   void put_choices(schedules::Parameters& parameters) const;
 };
 
-// What a schedule's name is, by how it ends.
+// Source of a schedule, which the end of its name determines.
 enum class ScheduleSource : std::uint8_t {
   catalog,
-  torch_file,      // .csv: a schedule of PyTorch
+  torch_file,      // .csv: a schedule file of PyTorch
   building_block,  // .yaml, .yml
-  search,          // `searched`: an order that is searched for the scenario's own costs
+  search,          // `searched`: an order that is optimized for the costs of the scenario
 };
 inline constexpr std::string_view searched = "searched";
 ScheduleSource schedule_source(std::string_view name);
 bool is_file(ScheduleSource source);
 
-// A name, a map, or a list of those. Names of files become paths from the current folder.
+// Reads a name, a map, or a list of them. Names of files become paths from the current folder.
 std::vector<ScheduleSpec> read_schedules(const Field& field);
 
-// Puts those paths into what was read, so that it says the same wherever it stands.
+// Puts the paths of schedule files into the tree, so that it does not depend on the folder.
 void resolve_schedules(Value& schedules, const std::vector<ScheduleSpec>& specs);
 
 std::vector<KeyRow> schedule_keys();

@@ -10,12 +10,11 @@ namespace pipewright::config {
 namespace {
 
 void check_layer_count(const Value& root, std::string_view key, std::uint32_t count,
-                       std::uint32_t most) {
-  if (count > most)
+                       std::uint32_t limit) {
+  if (count > limit)
     throw Error(origin_of(root, key),
-                fmt::format("{} is {}, and a stage has no more than {} layers; allowed: 1 to "
-                            "{}, or without the key for all of them",
-                            key, count, most, most));
+                fmt::format("{} is {}, and a stage has no more than {} layers", key, count, limit))
+        .allow(fmt::format("1 to {}, or without the key for all of them", limit));
 }
 
 }  // namespace
@@ -61,8 +60,9 @@ void check_recompute(const Value& root, const Model& model, const Training& trai
   }
   if (!unknown.empty())
     throw Error(origin_of(root, key),
-                fmt::format("{} has {}, of which the model's layers have none; allowed: {}", key,
-                            fmt::join(unknown, " and "), fmt::join(known, ", ")));
+                fmt::format("{} has {}, which the layers of the model do not have", key,
+                            fmt::join(unknown, " and ")))
+        .allow(fmt::format("{}", fmt::join(known, ", ")));
   check_layer_count(root, "training.recompute.num_layers", recompute.block, stage_layers);
   if (training.offload && training.offload->layers)
     check_layer_count(root, "training.offload.num_layers", *training.offload->layers, stage_layers);
@@ -75,7 +75,9 @@ void check_precision(const Value& root, const Training& training, const Gpu& gpu
   } catch (const Error& error) {
     throw Error(
         origin_of(root, "training.precision"),
-        fmt::format("training.precision is {}, but {}", name_of(training.precision), error.what()));
+        fmt::format("training.precision is {}, but {}", name_of(training.precision), error.found()),
+        "training.precision")
+        .allow(error.allowed());
   }
 }
 

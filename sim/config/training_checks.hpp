@@ -8,22 +8,22 @@
 #include "sim/config/model.hpp"
 #include "sim/config/training.hpp"
 
-// What keys of training ask of the model and of the GPU. `root` is the tree of keys, which says
-// where they stand.
+// Checks of training keys against the model and the GPU. `root` is the scenario's tree, which has
+// the places of the keys.
 namespace pipewright::config {
 
-// What a reader should know of a model, "KEY: ..", without that of a key which the training gives.
+// Notes of a model, "KEY: ..", except those about a key that the training section sets.
 std::vector<std::string> notes_of(const Model& model, const Training& training);
 
-// Whether layers of the model have the part that recomputation names.
+// Returns whether any layer of the model has the module.
 bool has_module(const Model& model, RecomputeModule module);
 
-// Throws Error where training.recompute or training.offload name what the model has not, or more
-// layers than the `stage_layers` that a stage has at the most.
+// Throws an Error if training.recompute or training.offload names a module that the model does not
+// have, or more layers than `stage_layers`, the maximum of a stage.
 void check_recompute(const Value& root, const Model& model, const Training& training,
                      std::uint32_t stage_layers);
 
-// Throws Error where the GPU lacks the data type of the recipe.
+// Throws an Error if the GPU does not support the data type of the recipe.
 void check_precision(const Value& root, const Training& training, const Gpu& gpu);
 
 }  // namespace pipewright::config

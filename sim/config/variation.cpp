@@ -11,9 +11,9 @@
 namespace pipewright::config {
 namespace {
 
-constexpr std::array<std::string_view, 3> distributions{"normal", "lognormal", "uniform"};
+constexpr std::array<std::string_view, 3> distribution_names{"normal", "lognormal", "uniform"};
 
-// From 0, where read_count begins at 1.
+// Reads an index from 0; read_count() starts at 1.
 std::uint32_t read_index(const Field& field, std::string_view noun) {
   const std::string allowed = fmt::format("{}, counted from 0", noun);
   const std::string& text = read_text(field, allowed);
@@ -33,31 +33,31 @@ constexpr auto index = into<member, called<noun, read_index>>({ValueType::count}
 constexpr std::array straggler_table{
     Key<Straggler>{{.name = "device", .help = "pipeline device, from 0", .required = true},
                    index<&Straggler::device, "a device">},
-    Key<Straggler>{{.name = "replica", .help = "data-parallel replica, from 0; else all of them"},
+    Key<Straggler>{{.name = "replica", .help = "data-parallel replica, from 0; default: all"},
                    index<&Straggler::replica, "a replica">},
     Key<Straggler>{
-        {.name = "factor", .help = "its passes take so many times as long", .required = true},
-        within<&Straggler::factor, "a slow-down", "a slow-down of at most 1e6, such as 1.2", 0,
+        {.name = "factor", .help = "slowdown factor of the device's passes", .required = true},
+        within<&Straggler::factor, "a slowdown", "a slowdown of at most 1e6, such as 1.2", 0,
                1'000'000>},
 };
 
-constexpr std::array link_table{
-    Key<SlowLink>{{.name = "link", .help = "its id in the platform file", .required = true},
+constexpr std::array slow_link_table{
+    Key<SlowLink>{{.name = "link", .help = "id of the link in the platform file", .required = true},
                   text<&SlowLink::link, "the id of a link">},
     Key<SlowLink>{{.name = "factor",
-                   .help = "the part of its bandwidth that is left; 0: it has failed",
+                   .help = "remaining fraction of the bandwidth; 0: failed",
                    .required = true},
                   part<&SlowLink::factor, "a part of the bandwidth">},
 };
 
 template <class Item, std::size_t N>
-std::vector<Item> read_list(const Field& field, const std::array<Key<Item>, N>& table,
+std::vector<Item> read_list(const Field& field, const std::array<Key<Item>, N>& item_table,
                             std::string_view allowed) {
   std::vector<Item> list;
   const auto read = [&](const Field& item) {
     list.push_back({});
     list.back().origin = item.value.origin;
-    read_keys<Item>(item, table, list.back());
+    read_keys<Item>(item, item_table, list.back());
   };
   if (field.value.kind == Value::Kind::map)
     read(field);
@@ -71,45 +71,47 @@ std::vector<Straggler> read_stragglers(const Field& field) {
 }
 
 std::vector<SlowLink> read_slow_links(const Field& field) {
-  return read_list(field, link_table, "{link: spine-0, factor: 0.5} or a list of them");
+  return read_list(field, slow_link_table, "{link: spine-0, factor: 0.5} or a list of them");
 }
 
-constexpr double most_factor = 1'000'000;
+constexpr double max_factor = 1'000'000;
 
-double read_factor(const Field& field, std::string_view what) {
+double read_factor(const Field& field, std::string_view subject_name) {
   const double factor = read_positive_number(field, "a factor");
-  if (factor > most_factor)
-    throw wrong(field, fmt::format("a factor on {} of at most 1e6, such as 1.2", what));
+  if (factor > max_factor)
+    throw wrong(field, fmt::format("a factor on {} of at most 1e6, such as 1.2", subject_name));
   return factor;
 }
 
 std::vector<Variation::Bandwidth> read_bandwidth(const Field& field) {
-  constexpr std::string_view what = "the bandwidth";
+  constexpr std::string_view name = "the bandwidth";
   const Origin& origin = field.value.origin;
   if (field.value.kind == Value::Kind::text)
-    return {{std::string(Variation::Bandwidth::all), read_factor(field, what), origin}};
+    return {{std::string(Variation::Bandwidth::all), read_factor(field, name), origin}};
   if (field.value.kind != Value::Kind::map || field.value.entries.empty())
     throw wrong(field, "a factor for all links, or a map from classes of links, such as {nic: 2}");
   std::vector<Variation::Bandwidth> list;
   for (const Entry& entry : field.value.entries)
     list.push_back({entry.key,
-                    read_factor({entry.value, fmt::format("{}.{}", field.name, entry.key)}, what),
+                    read_factor({entry.value, fmt::format("{}.{}", field.name, entry.key)}, name),
                     entry.origin});
   return list;
 }
 
-constexpr std::array table{
+constexpr std::array variation_table{
     Key<Variation>{{.name = "jitter",
-                    .help = "standard deviation of a pass's time over its mean, from 0 to 1",
+                    .help = "standard deviation of pass times relative to their mean, from 0 to 1",
                     .default_value = "0"},
                    part<&Variation::jitter, "a deviation">},
-    Key<Variation>{{.name = "distribution",
-                    .help = "of the times, the first and last cut at 0 and twice the mean",
-                    .default_value = "normal"},
-                   choice<&Variation::distribution, distributions>},
+    Key<Variation>{
+        {.name = "distribution",
+         .help =
+             "distribution of pass times; normal and uniform are clamped to [0, 2] times the mean",
+         .default_value = "normal"},
+        choice<&Variation::distribution, distribution_names>},
     Key<Variation>{{.name = "seed",
                     .flag = "--seed",
-                    .help = "of the random numbers: same seed, same result",
+                    .help = "seed of the random numbers; the same seed gives the same result",
                     .default_value = "1"},
                    index<&Variation::seed, "a seed">},
     Key<Variation>{
@@ -119,15 +121,15 @@ constexpr std::array table{
     Key<Variation>{
         {.name = "slow_links", .help = "slow or failed links: {link, factor}, or a list"},
         into<&Variation::links, read_slow_links>(
-            {ValueType::map, true, {}, [] { return rows_of(link_table); }})},
+            {ValueType::map, true, {}, [] { return rows_of(slow_link_table); }})},
     Key<Variation>{
         {.name = "bandwidth",
          .help =
-             "of links, times this: of all, or by class as 'platform show' lists them, {nic: 2}",
+             "bandwidth factor of all links, or by class as 'platform show' lists them, {nic: 2}",
          .default_value = "1"},
         into<&Variation::bandwidth, read_bandwidth>({ValueType::map})},
     Key<Variation>{{.name = "latency",
-                    .help = "of all ways through the network, times this",
+                    .help = "latency factor of all routes of the network",
                     .default_value = "1"},
                    within<&Variation::latency, "a factor", "a factor of at most 1e6, such as 0.5",
                           0, 1'000'000>},
@@ -135,8 +137,8 @@ constexpr std::array table{
 
 }  // namespace
 
-Variation read_variation(const Field& field) { return read_map<table>(field); }
+Variation read_variation(const Field& field) { return read_map<variation_table>(field); }
 
-std::vector<KeyRow> variation_keys() { return rows_of(table); }
+std::vector<KeyRow> variation_keys() { return rows_of(variation_table); }
 
 }  // namespace pipewright::config

@@ -11,28 +11,28 @@
 
 namespace pipewright::config {
 
-// How a real cluster strays from the ideal one.
+// Deviations of a real cluster from an ideal one.
 struct Variation {
-  // Of a pass's time around its mean, with `jitter` as the standard deviation over the mean.
+  // Distribution of a pass's time; `jitter` is its standard deviation relative to the mean.
   enum class Distribution : std::uint8_t { normal, lognormal, uniform };
 
-  // A device whose passes take `factor` times as long, in one replica or in all of them.
+  // A device whose passes take `factor` times as long, in a replica or in all replicas.
   struct Straggler {
     std::uint32_t device = 0;
     std::optional<std::uint32_t> replica;
     double factor = 1;
     Origin origin;
   };
-  // A link of the platform file with a part of its bandwidth; 0: it has failed.
+  // A link of the platform file that keeps `factor` of its bandwidth; 0: it has failed.
   struct SlowLink {
     std::string link;
     double factor = 1;
     Origin origin;
   };
 
-  // The links of a class have so many times their bandwidth.
+  // A factor on the bandwidth of all links of a class.
   struct Bandwidth {
-    static constexpr std::string_view all = "all";  // classes
+    static constexpr std::string_view all = "all";  // stands for every class
     std::string link_class;
     double factor = 1;
     Origin origin;
@@ -44,7 +44,7 @@ struct Variation {
   std::vector<Straggler> stragglers;
   std::vector<SlowLink> links;
   std::vector<Bandwidth> bandwidth;
-  double latency = 1;  // all ways take so many times as long before the first byte
+  double latency = 1;  // factor on the latency of all routes
 
   bool is_random() const { return jitter > 0; }
 };

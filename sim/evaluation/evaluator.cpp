@@ -31,22 +31,6 @@ using analysis::Outcome;
 
 constexpr double gib = 0x1.0p+30;
 
-// "sweep.yaml:7:12: tp is 3, ..." without the place, which is the same for all of a sweep.
-std::string without_place(const std::string& message) {
-  std::size_t at = 0;
-  for (std::size_t end = message.find(": "); end != std::string::npos;
-       end = message.find(": ", at)) {
-    const std::string_view head(message.data() + at, end - at);
-    const std::size_t column = head.rfind(':');
-    const bool is_place =
-        column != std::string_view::npos && column + 1 < head.size() &&
-        head.find_first_not_of("0123456789", column + 1) == std::string_view::npos;
-    if (!is_place) break;
-    at = end + 2;
-  }
-  return message.substr(at);
-}
-
 std::size_t count_schedules(const config::Value& scenario) {
   const config::Value* const schedules = config::find(scenario, "schedule");
   return schedules != nullptr && schedules->kind == config::Value::Kind::list
@@ -54,20 +38,21 @@ std::size_t count_schedules(const config::Value& scenario) {
              : 1;
 }
 
-// Runs `work`. If it throws because the candidate is impossible, the error becomes the row's note.
+// Runs `work`. An error that makes the candidate impossible becomes the note of its row, without
+// the place, which is the same for all candidates of a sweep.
 template <class Work>
 void judge(CandidateRow& row, const Work& work) {
-  const auto illegal = [&](const std::exception& error) {
-    row = {.outcome = Outcome::illegal, .note = without_place(error.what())};
+  const auto refuse = [&](std::string note) {
+    row = {.outcome = Outcome::illegal, .note = std::move(note)};
   };
   try {
     work();
   } catch (const config::Error& error) {
-    illegal(error);
-  } catch (const schedules::Error& error) {  // including deadlocks
-    illegal(error);
+    refuse(error.message());
+  } catch (const schedules::Error& error) {  // includes deadlocks
+    refuse(error.what());
   } catch (const cluster::Error& error) {
-    illegal(error);
+    refuse(error.message);
   }
 }
 

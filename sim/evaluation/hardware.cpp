@@ -28,9 +28,10 @@ config::Gpu library_gpu(const config::Scenario& scenario, const cluster::Host* h
   try {
     return config::find_gpu(cluster::gpu_of(host));
   } catch (const config::Error& error) {
-    throw config::Error(fmt::format("{}: host '{}' has the property gpu: {}",
-                                    scenario.cluster->value.string(), cluster::name_of(host),
-                                    error.what()));
+    const std::string cluster =
+        scenario.cluster_name.empty() ? scenario.cluster->value.string() : scenario.cluster_name;
+    throw error.within({.source = cluster},
+                       fmt::format("host '{}' has the property gpu", cluster::name_of(host)));
   }
 }
 
@@ -220,8 +221,9 @@ cluster::Cluster open_cluster(const config::Scenario& scenario) {
   // A cluster of the library is identified by its name, which is the same on every machine.
   const std::filesystem::path& file = scenario.cluster->value;
   const bool is_in_library = config::is_of_library(file, "clusters");
-  cluster::Cluster cluster = cluster::Cluster::load(
-      file, is_in_library ? file.stem().string() : std::string(), scenario.communication.multipath);
+  cluster::Cluster cluster =
+      cluster::Cluster::load(file, is_in_library ? file.stem().string() : scenario.cluster_name,
+                             scenario.communication.multipath);
   if (const auto nccl = scenario.communication.nccl) cluster.set_nccl(*nccl);
   for (const config::Variation::Bandwidth& change : variation.bandwidth)
     scale_bandwidth(change, cluster);

@@ -14,6 +14,7 @@
 #include "analysis/report/units_text.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/partial_file.hpp"
+#include "sim/cluster/platform/error.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/hardware.hpp"
@@ -92,19 +93,6 @@ std::optional<analysis::Overflow> overflow_of(const analysis::Summary& run) {
   return worst;
 }
 
-// Loads the cluster, which is only possible in a process of its own.
-Rerun rerun_with(config::Value tree, const Change& change) {
-  if (change.edit) change.edit(tree);
-  const config::Scenario scenario = config::read_scenario(tree);
-  Hardware hardware = open_hardware(scenario);
-  workload::Plan plan = plan_on(scenario, scenario.schedules.front(), hardware);
-  const execution::Job job = make_job(scenario, hardware, plan);
-  if (change.speed) change.speed(plan.costs);
-  analysis::SummarySink summary;
-  execution::run(job, engine_of(scenario), {}, summary);
-  return {summary.summary().makespan_s, overflow_of(summary.summary()), job.assumed};
-}
-
 [[noreturn]] void cannot_run(const std::string& file, const std::string& reason) {
   throw trace::TraceError(fmt::format("{}: the scenario cannot be run again: {}", file, reason));
 }
@@ -124,10 +112,50 @@ config::Value stored_scenario(const trace::Trace& trace, const std::string& file
   return tree;
 }
 
+// The first line of an error's text, for a cell of a table.
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// The cluster of a trace while it lies in a short-lived file, and its name in messages.
+struct StoredCluster {
+  std::filesystem::path platform;
+  std::string name;  // "the cluster of run.h5"
+};
+
+config::Scenario read_stored(const config::Value& tree, const StoredCluster& cluster) {
+  config::Scenario scenario = config::read_scenario(tree);
+  if (scenario.cluster && scenario.cluster->value == cluster.platform)
+    scenario.cluster_name = cluster.name;
+  return scenario;
+}
+
+// Calls `work`; errors about the short-lived platform file name the cluster of the trace instead.
+template <class Work>
+auto with_cluster_name(const StoredCluster& cluster, const Work& work) {
+  try {
+    return work();
+  } catch (const cluster::Error& error) {
+    if (error.file != cluster.platform) throw;
+    throw cluster::Error(cluster.name, error.line, error.message);
+  }
+}
+
+// Loads the cluster, and is therefore called in a process of its own.
+Rerun rerun_with(config::Value tree, const Change& change, const StoredCluster& cluster) {
+  if (change.edit) change.edit(tree);
+  const config::Scenario scenario = read_stored(tree, cluster);
+  Hardware hardware = open_hardware(scenario);
+  workload::Plan plan = plan_on(scenario, scenario.schedules.front(), hardware);
+  const execution::Job job = make_job(scenario, hardware, plan);
+  if (change.speed) change.speed(plan.costs);
+  analysis::SummarySink summary;
+  execution::run(job, engine_of(scenario), {}, summary);
+  return {summary.summary().makespan_s, overflow_of(summary.summary()), job.assumed};
+}
+
 // Parameters of the hardware that can be changed, in JSON: classes of the links on the routes from
 // the job's first GPU to its other GPUs, and recipes whose data types all GPUs support.
-std::string hardware_choices(const config::Value& tree) {
-  const config::Scenario scenario = config::read_scenario(tree);
+std::string hardware_choices(const config::Value& tree, const StoredCluster& cluster) {
+  const config::Scenario scenario = read_stored(tree, cluster);
   const Hardware hardware = open_hardware(scenario);
   std::vector<std::string> names;
   for (const LinkClass& link_class : link_classes(hardware)) names.push_back(link_class.name);
@@ -140,15 +168,6 @@ std::string hardware_choices(const config::Value& tree) {
   }
   return json{{"link_classes", names}, {"recipes", recipes}}.dump(-1, ' ', false,
                                                                   json::error_handler_t::replace);
-}
-
-// The first line of a message, in which the platform goes by the name of the trace that holds it.
-std::string message(std::string text, const std::filesystem::path& platform,
-                    const std::string& file) {
-  const std::string path = platform.string();
-  for (std::size_t at = 0; (at = text.find(path)) != std::string::npos;)
-    text.replace(at, path.size(), fmt::format("the cluster of {}", file));
-  return text.substr(0, text.find('\n'));
 }
 
 // A row, and whether it belongs to the changes of single stages.
@@ -187,21 +206,24 @@ void add_rows(const std::vector<Attempt>& sorted, analysis::WhatIf& result) {
 analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& report,
                          const WhatIfOptions& options) {
   const TemporaryFolder folder;
-  const std::filesystem::path platform = folder.path() / "cluster.xml";
-  const auto say = [&](const std::string& text) { return message(text, platform, options.file); };
+  const StoredCluster cluster{folder.path() / "cluster.xml",
+                              fmt::format("the cluster of {}", options.file)};
   config::Value tree;
   config::Scenario scenario;
   try {
-    tree = stored_scenario(trace, options.file, platform);
-    scenario = config::read_scenario(tree);
+    tree = stored_scenario(trace, options.file, cluster.platform);
+    scenario = read_stored(tree, cluster);
   } catch (const config::Error& error) {
-    cannot_run(options.file, say(error.what()));
+    cannot_run(options.file, first_line(error.what()));
   }
   const process::Result probed =
-      process::run_all({[&] { return hardware_choices(tree); }}, 1, [&](std::size_t) {
-        options.on_progress(0, 1);
-      }).front();
-  if (probed.failed) cannot_run(options.file, say(probed.text));
+      process::run_all({[&] {
+                         return with_cluster_name(cluster,
+                                                  [&] { return hardware_choices(tree, cluster); });
+                       }},
+                       1, [&](std::size_t) { options.on_progress(0, 1); })
+          .front();
+  if (probed.failed) cannot_run(options.file, first_line(probed.text));
   const json choices = json::parse(probed.text);
   analysis::WhatIf result;
   const std::vector<Change> changes =
@@ -211,14 +233,18 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
                       result.notes);
 
   if (scenario.engine == config::Engine::simgrid) execution::load_simulator();
-  std::vector<process::Body> bodies{[&] { return to_line(rerun_with(tree, {})); }};
-  for (const Change& change : changes)
-    bodies.emplace_back([&] { return to_line(rerun_with(tree, change)); });
+  const auto body_of = [&](const Change& change) {
+    return [&tree, &cluster, change] {
+      return with_cluster_name(cluster, [&] { return to_line(rerun_with(tree, change, cluster)); });
+    };
+  };
+  std::vector<process::Body> bodies{body_of({})};
+  for (const Change& change : changes) bodies.emplace_back(body_of(change));
   const auto report_progress = [&](std::size_t done) { options.on_progress(done, bodies.size()); };
   const auto row_of = [&](std::size_t change, const process::Result& process_result) {
     analysis::WhatIfRow row{.change = changes[change].words};
     if (process_result.failed) {
-      row.why_not = say(process_result.text);
+      row.why_not = first_line(process_result.text);
       return row;
     }
     Rerun rerun = read_rerun(process_result.text);
@@ -234,7 +260,7 @@ analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& r
   };
   const std::vector<process::Result> results =
       process::run_all(bodies, options.jobs, report_progress, report_row);
-  if (results.front().failed) cannot_run(options.file, say(results.front().text));
+  if (results.front().failed) cannot_run(options.file, first_line(results.front().text));
   result.rerun_s = read_rerun(results.front().text).makespan_s;
   if (std::abs(result.rerun_s - report.makespan_s) > 1e-9 * report.makespan_s)
     result.notes.push_back(fmt::format(

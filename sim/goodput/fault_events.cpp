@@ -21,7 +21,7 @@ using config::Value;
 constexpr config::Document document{.noun = "a trace of faults",
                                     .needs = "node_id, event_time, event_type and fault_type",
                                     .example = "[{\"node_id\": \"a\", ...}]",
-                                    .foreign = true};
+                                    .is_foreign = true};
 
 // What the trace calls our kinds; all others are nodes.
 struct ClassName {

@@ -16,20 +16,21 @@
 namespace pipewright::serve {
 namespace {
 
-// What the server has open is none of a child's: connections shall end when the server ends them.
-void close_all_but(int kept) {
+// Closes the descriptors of the server in a child, so that connections end when the server closes
+// them.
+void close_all_but(int channel) {
   DIR* const open = opendir("/proc/self/fd");
   if (open == nullptr) return;
-  std::array<int, 4096> found{};
+  std::array<int, 4096> descriptors{};
   std::size_t count = 0;
   while (const dirent* const entry = readdir(open)) {
     const int descriptor = std::atoi(entry->d_name);
-    if (descriptor > STDERR_FILENO && descriptor != kept && descriptor != dirfd(open) &&
-        count < found.size())
-      found.at(count++) = descriptor;
+    if (descriptor > STDERR_FILENO && descriptor != channel && descriptor != dirfd(open) &&
+        count < descriptors.size())
+      descriptors.at(count++) = descriptor;
   }
   closedir(open);
-  for (std::size_t i = 0; i < count; ++i) close(found.at(i));
+  for (std::size_t i = 0; i < count; ++i) close(descriptors.at(i));
 }
 
 }  // namespace
@@ -37,12 +38,12 @@ void close_all_but(int kept) {
 struct Children::Child {
   std::uint64_t number = 0;
   Task task;
-  std::unique_ptr<process::Process> process = nullptr;  // once it runs
+  std::unique_ptr<process::Process> process = nullptr;  // null while it waits
   std::optional<boost::asio::posix::stream_descriptor> messages = std::nullopt;
 };
 
-Children::Children(boost::asio::io_context& context, std::size_t most)
-    : context_(context), most_(std::max<std::size_t>(1, most)) {}
+Children::Children(boost::asio::io_context& context, std::size_t limit)
+    : context_(context), limit_(std::max<std::size_t>(1, limit)) {}
 
 Children::~Children() = default;
 
@@ -61,14 +62,14 @@ void Children::cancel(std::uint64_t number) {
 
 void Children::cancel_slot(const std::string& slot) {
   std::list<std::unique_ptr<Child>> ended;
-  for (auto at = children_.begin(); at != children_.end();) {
-    const auto next = std::next(at);
-    if ((*at)->task.slot == slot) ended.splice(ended.end(), children_, at);
-    at = next;
+  for (auto it = children_.begin(); it != children_.end();) {
+    const auto next = std::next(it);
+    if ((*it)->task.slot == slot) ended.splice(ended.end(), children_, it);
+    it = next;
   }
   for (const auto& child : ended) {
     child->process.reset();
-    child->task.ended(superseded);
+    child->task.on_end(superseded);
   }
   start_waiting();
 }
@@ -90,15 +91,15 @@ void Children::run(Child& child) {
 }
 
 void Children::start_waiting() {
-  for (auto at = children_.begin(); at != children_.end() && running() < most_;) {
-    const auto here = at++;
-    if ((*here)->process) continue;
+  for (auto it = children_.begin(); it != children_.end() && running() < limit_;) {
+    const auto candidate = it++;
+    if ((*candidate)->process) continue;
     try {
-      run(**here);
-    } catch (const std::runtime_error& error) {  // there may be too many processes
-      const std::unique_ptr<Child> failed = std::move(*here);
-      children_.erase(here);
-      failed->task.ended(error.what());
+      run(**candidate);
+    } catch (const std::runtime_error& error) {  // the system may have too many processes
+      const std::unique_ptr<Child> failed = std::move(*candidate);
+      children_.erase(candidate);
+      failed->task.on_end(error.what());
     }
   }
 }
@@ -107,32 +108,33 @@ void Children::listen(Child& child) {
   child.messages->async_wait(
       boost::asio::posix::stream_descriptor::wait_read,
       [this, number = child.number](const boost::system::error_code& failed) {
-        if (!failed) hear(number);
+        if (!failed) receive(number);
       });
 }
 
-void Children::hear(std::uint64_t number) {
+void Children::receive(std::uint64_t number) {
   const auto find = [&] {
-    return std::ranges::find_if(children_, [&](const auto& one) { return one->number == number; });
+    return std::ranges::find_if(children_,
+                                [&](const auto& child) { return child->number == number; });
   };
-  auto at = find();
-  if (at == children_.end()) return;
-  process::Process* const process = (*at)->process.get();
+  auto it = find();
+  if (it == children_.end()) return;
+  process::Process* const process = (*it)->process.get();
   process::wait_for(std::array{process}, 0);
   std::optional<std::string> failure;
   while (std::optional<std::string> line = process->next_message()) {
     failure = process::error_of(*line);
     if (failure) continue;
-    (*at)->task.said(*line);  // which may cancel it
-    at = find();
-    if (at == children_.end()) return;
+    (*it)->task.on_line(*line);  // may cancel the task
+    it = find();
+    if (it == children_.end()) return;
   }
-  if (!process->is_over()) return listen(**at);
+  if (!process->is_over()) return listen(**it);
   const int status = process->end();
   if (status != 0 && !failure) failure = "its process " + process::describe_end(status);
-  const std::unique_ptr<Child> ended = std::move(*at);
-  children_.erase(at);
-  ended->task.ended(failure);
+  const std::unique_ptr<Child> ended = std::move(*it);
+  children_.erase(it);
+  ended->task.on_end(failure);
   start_waiting();
 }
 

@@ -14,21 +14,21 @@
 
 namespace pipewright::serve {
 
-// A question on its way to an answer.
+// A question that is being answered.
 struct Task {
-  std::string slot;                      // a newer task of a slot ends the one before
-  std::function<void(const Say&)> body;  // in a process of its own
-  std::function<void(const std::string& line)> said;
-  // Once, at the end; with the plain words of what went wrong, or nothing. Not of a task that is
-  // cancelled by its number.
-  std::function<void(const std::optional<std::string>& failure)> ended;
+  std::string slot;                           // a new task ends the previous task of its slot
+  std::function<void(const SendLine&)> body;  // runs in a process of its own
+  std::function<void(const std::string& line)> on_line;
+  // Called once at the end, with the reason of a failure if there was one. It is not called for a
+  // task that is cancelled by its number.
+  std::function<void(const std::optional<std::string>& failure)> on_end;
 };
 
-// Processes that answer questions, so many at a time, the others in a queue. They are killed with
-// this, and with the server's process.
+// Processes that answer questions. At most `limit` run at a time; the others wait in a queue. They
+// are killed by the destructor and when the server ends.
 class Children {
  public:
-  Children(boost::asio::io_context& context, std::size_t most);
+  Children(boost::asio::io_context& context, std::size_t limit);
   ~Children();
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
@@ -44,14 +44,14 @@ class Children {
   void start_waiting();
   void run(Child& child);
   void listen(Child& child);
-  void hear(std::uint64_t number);
+  void receive(std::uint64_t number);
 
   boost::asio::io_context& context_;
-  std::size_t most_;
+  std::size_t limit_;
   std::uint64_t last_ = 0;
-  std::list<std::unique_ptr<Child>> children_;  // in the order of their numbers
+  std::list<std::unique_ptr<Child>> children_;  // ordered by number
 };
 
-inline constexpr const char* superseded = "superseded";  // the failure of one that another ended
+inline constexpr const char* superseded = "superseded";  // failure of a task that a newer one ended
 
 }  // namespace pipewright::serve

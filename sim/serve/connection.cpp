@@ -13,10 +13,11 @@ namespace {
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
-constexpr std::chrono::seconds patience{30};  // for a request and for one that reads an answer
+constexpr std::chrono::seconds patience{
+    30};  // time limit of a request, and of a client that reads an answer
 
-// What every answer says: it is for this page alone, and nobody keeps it.
-constexpr std::array<std::pair<const char*, const char*>, 5> fields{
+// Headers of all answers: they are for this page only and must not be cached.
+constexpr std::array<std::pair<const char*, const char*>, 5> common_headers{
     {{"Cache-Control", "no-store"},
      {"X-Content-Type-Options", "nosniff"},
      {"X-Frame-Options", "SAMEORIGIN"},
@@ -25,7 +26,7 @@ constexpr std::array<std::pair<const char*, const char*>, 5> fields{
 
 template <class Response>
 void add_fields(Response& response) {
-  for (const auto& [name, value] : fields) response.set(name, value);
+  for (const auto& [name, value] : common_headers) response.set(name, value);
 }
 
 std::string chunk_of(const std::string& text) {
@@ -39,8 +40,8 @@ Connection::Connection(boost::asio::ip::tcp::socket socket, Handler handler)
 
 void Connection::read() {
   parser_.emplace();
-  parser_->body_limit(most_body);
-  parser_->header_limit(most_head);
+  parser_->body_limit(max_body);
+  parser_->header_limit(max_head);
   stream_.expires_after(patience);
   http::async_read(
       stream_, buffer_, *parser_,
@@ -50,16 +51,16 @@ void Connection::read() {
           return self->refuse(431, "the head of the request is too large");
         if (failed.category() == http::make_error_code(http::error::bad_version).category() &&
             failed != http::error::end_of_stream && failed != http::error::partial_message)
-          return self->refuse(400, "no request of HTTP");
+          return self->refuse(400, "not an HTTP request");
         if (failed) return self->close();
         self->keep_alive_ = self->parser_->get().keep_alive();
         self->handler_(self->parser_->get(), self);
       });
 }
 
-void Connection::refuse(unsigned status, const std::string& words) {
+void Connection::refuse(unsigned status, const std::string& reason) {
   keep_alive_ = false;
-  reply({.status = status, .body = words + "\n"});
+  reply({.status = status, .body = reason + "\n"});
 }
 
 void Connection::reply(Reply reply) {
@@ -81,7 +82,7 @@ void Connection::reply(Reply reply) {
       });
 }
 
-void Connection::begin_lines(std::function<void()> gone) {
+void Connection::begin_lines(std::function<void()> on_close) {
   http::response<http::empty_body> head;
   head.result(http::status::ok);
   head.version(11);
@@ -94,14 +95,15 @@ void Connection::begin_lines(std::function<void()> gone) {
     unsent_.back() +=
         fmt::format("{}: {}\r\n", std::string(field.name_string()), std::string(field.value()));
   unsent_.back() += "\r\n";
-  gone_ = std::move(gone);
+  on_close_ = std::move(on_close);
   ended_ = false;
   stream_.expires_never();
   write_next();
   watch();
 }
 
-// A browser that has asked says nothing until it is answered: what can be read is its end.
+// Detects the end of the connection. A browser sends nothing until it has its answer, so a readable
+// socket means that it disconnected.
 void Connection::watch() {
   stream_.socket().async_wait(boost::asio::ip::tcp::socket::wait_read,
                               [weak = weak_from_this()](const beast::error_code& failed) {
@@ -125,7 +127,7 @@ void Connection::line(const std::string& text) {
 void Connection::end_lines() {
   if (ended_) return;
   ended_ = true;
-  gone_ = nullptr;
+  on_close_ = nullptr;
   unsent_.emplace_back("0\r\n\r\n");
   write_next();
 }
@@ -143,7 +145,7 @@ void Connection::write_next() {
         if (!self->ended_) return;
         if (!self->keep_alive_) return self->close();
         beast::error_code ignored;
-        self->stream_.socket().cancel(ignored);  // the watch
+        self->stream_.socket().cancel(ignored);  // ends watch()
         self->read();
       });
 }
@@ -154,7 +156,7 @@ void Connection::close() {
   beast::error_code ignored;
   stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_both, ignored);
   stream_.close();
-  if (const std::function<void()> gone = std::exchange(gone_, nullptr)) gone();
+  if (const std::function<void()> on_close = std::exchange(on_close_, nullptr)) on_close();
 }
 
 }  // namespace pipewright::serve

@@ -18,11 +18,11 @@ namespace pipewright::serve {
 
 using Request = boost::beast::http::request<boost::beast::http::string_body>;
 
-inline constexpr std::size_t most_body = 5U << 20U;   // bytes of a request
-inline constexpr std::size_t most_head = 16U << 10U;  // bytes of its head
-inline constexpr std::size_t most_connections = 64;   // at a time
+inline constexpr std::size_t max_body = 5U << 20U;   // bytes of a request
+inline constexpr std::size_t max_head = 16U << 10U;  // bytes of its head
+inline constexpr std::size_t max_connections = 64;   // at the same time
 
-// What goes back, all at once.
+// A complete answer.
 struct Reply {
   unsigned status = 200;
   std::string type = "text/plain; charset=utf-8";
@@ -30,8 +30,8 @@ struct Reply {
   std::vector<std::pair<std::string, std::string>> fields = {};
 };
 
-// A browser's connection: one request after the other, each answered by one reply or by lines that
-// come as they are known.
+// A connection of a browser. Requests come one after the other; each is answered by a reply, or by
+// lines that are sent as they become known.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Handler = std::function<void(const Request&, const std::shared_ptr<Connection>&)>;
@@ -42,13 +42,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void reply(Reply reply);
 
-  // `gone` is called if the other side goes away before the end.
-  void begin_lines(std::function<void()> gone);
+  // Begins an answer by lines. `on_close` is called if the browser disconnects before the end.
+  void begin_lines(std::function<void()> on_close);
   void line(const std::string& text);
   void end_lines();
 
  private:
-  void refuse(unsigned status, const std::string& words);
+  void refuse(unsigned status, const std::string& reason);
   void watch();
   void write_next();
   void close();
@@ -58,8 +58,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
   bool keep_alive_ = true;
-  // Of lines.
-  std::function<void()> gone_;
+  // State of an answer by lines.
+  std::function<void()> on_close_;
   std::deque<std::string> unsent_;
   bool writing_ = false;
   bool ended_ = true;

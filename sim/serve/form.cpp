@@ -49,51 +49,51 @@ Json schedules_json() {
   return list;
 }
 
-// Files of a project that scenarios name, from its folder; the first few of each kind.
+// Files of a project that scenarios can name, with paths from its folder. Each list has a limit.
 struct ProjectFiles {
   std::vector<std::string> models;
   std::vector<std::string> clusters;
   std::vector<std::string> scenarios;
 };
 
-ProjectFiles files_of(const path& folder) {
-  constexpr std::size_t most_looked_at = 5000;
-  constexpr std::size_t most = 200;
-  constexpr int deepest = 4;
-  ProjectFiles found;
-  std::size_t looked_at = 0;
+ProjectFiles project_files(const path& folder) {
+  constexpr std::size_t max_visited = 5000;
+  constexpr std::size_t max_listed = 200;
+  constexpr int max_folder_depth = 4;
+  ProjectFiles files;
+  std::size_t visited = 0;
   std::error_code failed;
   const auto skip = std::filesystem::directory_options::skip_permission_denied;
-  for (auto at = std::filesystem::recursive_directory_iterator(folder, skip, failed);
-       !failed && at != std::filesystem::recursive_directory_iterator(); at.increment(failed)) {
-    if (++looked_at > most_looked_at) break;
-    const path name = at->path().filename();
-    const bool hidden = name.string().starts_with('.');
-    if (hidden || at.depth() >= deepest || name.string().starts_with("build"))
-      at.disable_recursion_pending();
+  for (auto it = std::filesystem::recursive_directory_iterator(folder, skip, failed);
+       !failed && it != std::filesystem::recursive_directory_iterator(); it.increment(failed)) {
+    if (++visited > max_visited) break;
+    const path name = it->path().filename();
+    const bool is_hidden = name.string().starts_with('.');
+    if (is_hidden || it.depth() >= max_folder_depth || name.string().starts_with("build"))
+      it.disable_recursion_pending();
     std::error_code ignored;
-    if (hidden || !at->is_regular_file(ignored)) continue;
-    // A path has a slash, or else would be a name of the library.
-    std::string inside = "./" + at->path().lexically_relative(folder).string();
-    auto* const list = name == "config.json"         ? &found.models
-                       : name.extension() == ".xml"  ? &found.clusters
-                       : name.extension() == ".yaml" ? &found.scenarios
+    if (is_hidden || !it->is_regular_file(ignored)) continue;
+    // The slash makes the text a path; without it, it would be a name of the library.
+    std::string relative = "./" + it->path().lexically_relative(folder).string();
+    auto* const list = name == "config.json"         ? &files.models
+                       : name.extension() == ".xml"  ? &files.clusters
+                       : name.extension() == ".yaml" ? &files.scenarios
                                                      : nullptr;
-    if (list != nullptr && list->size() < most) list->push_back(std::move(inside));
+    if (list != nullptr && list->size() < max_listed) list->push_back(std::move(relative));
   }
-  for (auto* const list : {&found.models, &found.clusters, &found.scenarios})
+  for (auto* const list : {&files.models, &files.clusters, &files.scenarios})
     std::ranges::sort(*list);
-  return found;
+  return files;
 }
 
 }  // namespace
 
-std::string form_json(const Place& place) {
-  const ProjectFiles files = files_of(place.project);
+std::string form_json(const Workspace& workspace) {
+  const ProjectFiles files = project_files(workspace.project);
   Json frameworks = Json::array();
   for (const jobs::Framework& framework : jobs::frameworks())
     if (framework.write != nullptr) frameworks.push_back(framework.name);
-  const Json form{{"project", place.project.string()},
+  const Json form{{"project", workspace.project.string()},
                   {"models", config::library_names("models", ".yaml")},
                   {"clusters", config::library_names("clusters", ".xml")},
                   {"gpus", config::library_names("gpus", ".yaml")},

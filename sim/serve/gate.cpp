@@ -13,7 +13,10 @@
 namespace pipewright::serve {
 namespace {
 
-// The value of `name` among "name=value" parts with `separator` between them.
+constexpr std::string_view every_ipv4 = "0.0.0.0";
+constexpr std::string_view every_ipv6 = "[::]";
+
+// Value of `name` in a list of "name=value" parts; empty if it is not in the list.
 std::string_view value_of(std::string_view parts, std::string_view name, char separator) {
   while (!parts.empty()) {
     std::string_view part = parts.substr(0, parts.find(separator));
@@ -25,8 +28,9 @@ std::string_view value_of(std::string_view parts, std::string_view name, char se
   return {};
 }
 
-// "10.1.2.3" or "[::1]", which no name server can make up.
-bool is_number(std::string_view host) {
+// Returns whether a host is an address such as "10.1.2.3" or "[::1]", which no name server can
+// redirect.
+bool is_address(std::string_view host) {
   return !host.empty() &&
          (host.front() == '[' || host.find_first_not_of("0123456789.") == std::string_view::npos);
 }
@@ -36,7 +40,8 @@ bool is_number(std::string_view host) {
 std::string random_token(std::size_t bytes) {
   std::string raw(bytes, '\0');
   if (getrandom(raw.data(), raw.size(), 0) != static_cast<ssize_t>(raw.size()))
-    throw std::runtime_error(fmt::format("no random numbers: {}", std::strerror(errno)));
+    throw std::runtime_error(
+        fmt::format("the system has no random numbers: {}", std::strerror(errno)));
   std::string token;
   for (const char byte : raw) token += fmt::format("{:02x}", static_cast<unsigned char>(byte));
   return token;
@@ -60,38 +65,43 @@ std::string_view cookie_value(std::string_view cookies, std::string_view name) {
 
 std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
 
-Gate::Gate(std::string host, std::uint16_t port, std::string token)
-    : host_(std::move(host)), port_(std::to_string(port)), token_(std::move(token)) {}
+Gate::Gate(const std::string& host, std::uint16_t port, std::string token)
+    : host_(host.find(':') == std::string::npos ? host : fmt::format("[{}]", host)),
+      port_(std::to_string(port)),
+      token_(std::move(token)) {}
 
 std::string Gate::address() const {
-  const bool everywhere = host_ == "0.0.0.0";
-  return fmt::format("http://{}:{}/?token={}", everywhere ? "127.0.0.1" : host_, port_, token_);
+  std::string_view host = host_;
+  if (host_ == every_ipv4) host = "127.0.0.1";
+  if (host_ == every_ipv6) host = "[::1]";
+  return fmt::format("http://{}:{}/?token={}", host, port_, token_);
 }
 
-// Browsers send cookies of an address to all of its ports: the name tells them apart.
+// The name contains the port, since browsers send the cookies of a host to all of its ports.
 std::string Gate::cookie() const {
   return fmt::format("pipewright-{}={}; Path=/; HttpOnly; SameSite=Strict", port_, token_);
 }
 
-bool Gate::is_ours(std::string_view host) const {
+bool Gate::is_own_host(std::string_view host) const {
   const std::size_t colon = host.rfind(':');
   if (colon == std::string_view::npos || host.substr(colon + 1) != port_) return false;
   const std::string_view name = host.substr(0, colon);
-  if (name == host_ || name == "localhost" || name == "127.0.0.1") return true;
-  return host_ == "0.0.0.0" && is_number(name);
+  if (name == host_ || name == "localhost" || name == "127.0.0.1" || name == "[::1]") return true;
+  return (host_ == every_ipv4 || host_ == every_ipv6) && is_address(name);
 }
 
 Verdict Gate::judge(const Head& head) const {
-  if (!is_ours(head.host)) return Verdict::wrong_host;
-  const std::string by_name = fmt::format("http://{}", head.host);
-  if (!head.origin.empty() && head.origin != by_name) return Verdict::wrong_origin;
+  if (!is_own_host(head.host)) return Verdict::wrong_host;
+  const std::string own_origin = fmt::format("http://{}", head.host);
+  if (!head.origin.empty() && head.origin != own_origin) return Verdict::wrong_origin;
   const std::string_view cookie = cookie_value(head.cookie, "pipewright-" + port_);
   if (are_equal(query_value(head.target, "token"), token_) && path_of(head.target) == "/")
     return Verdict::first_visit;
   if (!are_equal(cookie, token_) && !are_equal(head.token, token_)) return Verdict::no_token;
-  // Another port of this machine is the same site for cookies, but of another origin.
-  constexpr std::array<std::string_view, 3> own{"", "same-origin", "none"};
-  return std::ranges::find(own, head.site) != own.end() ? Verdict::welcome : Verdict::wrong_origin;
+  // For cookies another port of this machine is the same site, but it is another origin.
+  constexpr std::array<std::string_view, 3> own_sites{"", "same-origin", "none"};
+  return std::ranges::find(own_sites, head.site) != own_sites.end() ? Verdict::welcome
+                                                                    : Verdict::wrong_origin;
 }
 
 }  // namespace pipewright::serve

@@ -4,31 +4,32 @@
 #include <string>
 #include <string_view>
 
-// Who may ask the server of a page: somebody who was given its token, by the name that it is served
-// under. A page of another site has neither: the cookie is not sent along from there, a name that
-// was made to lead here (DNS rebinding) is not ours, and nothing allows it to read an answer.
+// Access control of the page's server. Requests need the token and the host name under which the
+// page is served. Pages of other sites have neither: browsers do not send them the cookie, a host
+// name that was redirected to this machine (DNS rebinding) is refused, and no header allows other
+// origins to read an answer.
 namespace pipewright::serve {
 
-// Bytes of the system's random numbers, as twice as many hexadecimal digits. Throws
-// std::runtime_error where there are none.
+// Random bytes of the system, as twice as many hexadecimal digits. Throws std::runtime_error if the
+// system has none.
 std::string random_token(std::size_t bytes = 16);
 
-// Takes as long however much of them is alike.
+// Compares two texts in a time that does not depend on where they differ.
 bool are_equal(std::string_view a, std::string_view b);
 
-// What of a request's head tells who asks; empty: not there.
+// Headers of a request that identify its sender; empty: absent.
 struct Head {
   std::string_view target;  // "/?token=0123"
   std::string_view host;
   std::string_view cookie;
-  std::string_view token;   // of the header X-Pipewright-Token
-  std::string_view origin;  // of what asks, where a browser says so
-  std::string_view site;    // Sec-Fetch-Site, likewise
+  std::string_view token;   // X-Pipewright-Token
+  std::string_view origin;  // Origin, which browsers send
+  std::string_view site;    // Sec-Fetch-Site, which browsers send
 };
 
 enum class Verdict : std::uint8_t {
   welcome,
-  first_visit,   // by the address with its token: a cookie is due
+  first_visit,   // the address contains the token: the answer sets the cookie
   wrong_host,    // 421
   wrong_origin,  // 403
   no_token,      // 401
@@ -36,25 +37,25 @@ enum class Verdict : std::uint8_t {
 
 class Gate {
  public:
-  // `host` is the address that is listened at.
-  Gate(std::string host, std::uint16_t port, std::string token);
+  // `host` is the address that the server listens at: "127.0.0.1", "::1" or "localhost".
+  Gate(const std::string& host, std::uint16_t port, std::string token);
 
   Verdict judge(const Head& head) const;
   std::string address() const;  // "http://127.0.0.1:8123/?token=.."
-  std::string cookie() const;   // of Set-Cookie
+  std::string cookie() const;   // value of the header Set-Cookie
 
  private:
-  bool is_ours(std::string_view host) const;
+  bool is_own_host(std::string_view host) const;
 
-  std::string host_;
+  std::string host_;  // as in an address: IPv6 in brackets
   std::string port_;
   std::string token_;
 };
 
-// The value of a parameter of a target's query, or of a cookie; empty: none.
+// Value of a parameter in a target's query, or of a cookie; empty if there is none.
 std::string_view query_value(std::string_view target, std::string_view name);
 std::string_view cookie_value(std::string_view cookies, std::string_view name);
-// A target without its query.
+// A request's target without its query.
 std::string_view path_of(std::string_view target);
 
 }  // namespace pipewright::serve

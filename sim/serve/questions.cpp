@@ -20,6 +20,7 @@
 #include "analysis/web/page.hpp"
 #include "schedules/deadlock.hpp"
 #include "schedules/schedule.hpp"
+#include "sim/cluster/platform/error.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/evaluation/run_notes.hpp"
@@ -34,12 +35,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 using std::filesystem::path;
 
-void tell(const Say& say, const Json& line) {
-  say(line.dump(-1, ' ', false, Json::error_handler_t::replace));
+void send_json(const SendLine& send, const Json& line) {
+  send(line.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-Json fault_json(const std::string& message, const std::string& text) {
-  const Fault fault = fault_of(message, text);
+Json fault_json(const Fault& fault) {
   return {{"fault",
            {{"message", fault.message},
             {"key", fault.key},
@@ -60,26 +60,26 @@ Json runs_json(const std::vector<analysis::Summary>& summaries) {
   return runs;
 }
 
-path trace_of(const Place& place, const std::string& id, std::size_t schedule) {
-  return place.results / fmt::format("{}-{}.h5", id, schedule);
+path trace_of(const Workspace& workspace, const std::string& id, std::size_t schedule) {
+  return workspace.results / fmt::format("{}-{}.h5", id, schedule);
 }
 
-// Those of the schedules of a result.
-std::vector<path> traces_of(const Place& place, const std::string& id) {
-  if (!is_result(id)) throw config::Error("no result is called so");
+// Trace files of a result, one per schedule.
+std::vector<path> traces_of(const Workspace& workspace, const std::string& id) {
+  if (!is_result(id)) throw config::Error("there is no such result");
   std::vector<path> files;
-  while (std::filesystem::exists(trace_of(place, id, files.size())))
-    files.push_back(trace_of(place, id, files.size()));
-  if (files.empty()) throw config::Error("this result is no longer kept; run it again");
+  while (std::filesystem::exists(trace_of(workspace, id, files.size())))
+    files.push_back(trace_of(workspace, id, files.size()));
+  if (files.empty()) throw config::Error("this result is no longer stored").suggest("run it again");
   return files;
 }
 
-void add_notes(Json& notes, const std::vector<std::string>& more) {
-  for (const std::string& note : more) notes.push_back(note);
+void add_notes(Json& notes, const std::vector<std::string>& added) {
+  for (const std::string& note : added) notes.push_back(note);
 }
 
-void simulate(config::Scenario scenario, const Question& question, const Place& place,
-              const Say& say) {
+void simulate(config::Scenario scenario, const Question& question, const Workspace& workspace,
+              const SendLine& send) {
   const bool wants_estimate = scenario.engine == config::Engine::simgrid;
   evaluation::ScenarioRun run(std::move(scenario));
   Json notes = Json::array();
@@ -87,15 +87,15 @@ void simulate(config::Scenario scenario, const Question& question, const Place& 
   if (wants_estimate) try {
       std::vector<analysis::Summary> estimates;
       for (std::size_t i = 0; i < run.plans().size(); ++i) estimates.push_back(run.estimate(i));
-      tell(say, {{"estimate", runs_json(estimates)}});
+      send_json(send, {{"estimate", runs_json(estimates)}});
     } catch (const schedules::Error&) {
-      // It has no exact time without contention; the simulation follows.
+      // The schedule has no exact time without contention. The simulation follows.
     }
   std::vector<analysis::Summary> summaries;
   std::vector<trace::Trace> traces;
   for (std::size_t i = 0; i < run.plans().size(); ++i) {
     trace::TraceCollector collector;
-    trace::TraceWriter writer(trace_of(place, question.id, i));
+    trace::TraceWriter writer(trace_of(workspace, question.id, i));
     summaries.push_back(run.run(i, {&collector, &writer}));
     traces.push_back(std::move(collector.trace));
   }
@@ -112,9 +112,9 @@ void simulate(config::Scenario scenario, const Question& question, const Place& 
               {"details", subject.details},
               {"runs", runs_json(summaries)},
               {"notes", std::move(notes)}};
-  tell(say, {{"figures", result}});
-  analysis::write_page(traces, place.results / (question.id + ".html"));
-  tell(say, {{"result", std::move(result)}});
+  send_json(send, {{"figures", result}});
+  analysis::write_page(traces, workspace.results / (question.id + ".html"));
+  send_json(send, {{"result", std::move(result)}});
 }
 
 Json row_json(const analysis::WhatIfRow& row) {
@@ -125,12 +125,12 @@ Json row_json(const analysis::WhatIfRow& row) {
   return json;
 }
 
-// One of its schedules alone.
+// The scenario with only its first schedule.
 config::Scenario with_first_schedule(const config::Scenario& scenario) {
   if (scenario.schedules.size() == 1) return scenario;
   config::Value tree = scenario.tree;
-  const config::Value one = config::find(tree, "schedule")->items.front();
-  config::set_key(tree, "schedule", one);
+  const config::Value first = config::find(tree, "schedule")->items.front();
+  config::set_key(tree, "schedule", first);
   return config::read_scenario(tree);
 }
 
@@ -149,75 +149,82 @@ bool is_result(const std::string& id) {
                      [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-void answer_run(const Question& question, const Place& place, const Say& say) {
+void answer_run(const Question& question, const Workspace& workspace, const SendLine& send) {
   const Json asked = Json::parse(question.asked);
   std::string text = asked.at("text").get<std::string>();
-  // Faults of what was typed, and of what it means, belong to the text.
+  // All faults of the scenario are shown beside its text.
   try {
     text = edited(std::move(text), edits_of(asked));
     config::Value tree = tree_of(text);
-    tell(say, {{"scenario", {{"text", text}, {"values", values_of(tree)}}}});
-    for (const char* const written : {"output", "output_file", "trace"})
-      std::erase_if(tree.entries, [&](const config::Entry& one) { return one.key == written; });
-    simulate(config::read_scenario(tree), question, place, say);
+    send_json(send, {{"scenario", {{"text", text}, {"values", values_of(tree)}}}});
+    for (const char* const output : {"output", "output_file", "trace"})
+      std::erase_if(tree.entries, [&](const config::Entry& entry) { return entry.key == output; });
+    simulate(config::read_scenario(tree), question, workspace, send);
+  } catch (const config::Error& error) {
+    send_json(send, fault_json(fault_of(error, text)));
+  } catch (const cluster::Error& error) {
+    send_json(send, fault_json({.message = error.what(), .key = "cluster"}));
+  } catch (const schedules::Error& error) {
+    send_json(send, fault_json({.message = error.what(), .key = "schedule.name"}));
   } catch (const std::runtime_error& error) {
-    tell(say, fault_json(error.what(), text));
+    send_json(send, fault_json({.message = error.what(), .key = ""}));
   }
 }
 
-void answer_what_if(const Question& question, const Place& place, const Say& say) {
-  setenv("TMPDIR", place.results.c_str(), 1);  // where the cluster of the trace goes
+void answer_what_if(const Question& question, const Workspace& workspace, const SendLine& send) {
+  setenv("TMPDIR", workspace.results.c_str(), 1);  // for the cluster of the trace
   const Json asked = Json::parse(question.asked);
-  const path file = traces_of(place, asked.at("id").get<std::string>()).front();
+  const path file = traces_of(workspace, asked.at("id").get<std::string>()).front();
   const trace::Trace trace = trace::read_trace(file);
   const analysis::WhyReport report = analysis::why(trace, "the run");
   std::size_t last = 0;
-  evaluation::WhatIfOptions options{.file = "the run", .jobs = place.jobs};
+  evaluation::WhatIfOptions options{.file = "the run", .jobs = workspace.jobs};
   options.on_progress = [&](std::size_t done, std::size_t of) {
     if (done == last && done > 0) return;
     last = done;
-    tell(say, {{"done", done}, {"of", of}});
+    send_json(send, {{"done", done}, {"of", of}});
   };
   options.on_row = [&](const analysis::WhatIfRow& row, std::optional<double> rerun_s) {
     Json line{{"row", row_json(row)}};
     line["rerun_s"] = rerun_s.value_or(report.makespan_s);
-    tell(say, line);
+    send_json(send, line);
   };
-  const analysis::WhatIf all = evaluation::what_if(trace, report, options);
+  const analysis::WhatIf what_if = evaluation::what_if(trace, report, options);
   Json rows = Json::array();
-  for (const analysis::WhatIfRow& row : all.rows) rows.push_back(row_json(row));
-  tell(say, {{"what_if", {{"rerun_s", all.rerun_s}, {"notes", all.notes}, {"rows", rows}}}});
+  for (const analysis::WhatIfRow& row : what_if.rows) rows.push_back(row_json(row));
+  send_json(send, {{"what_if",
+                    {{"rerun_s", what_if.rerun_s}, {"notes", what_if.notes}, {"rows", rows}}}});
 }
 
-void answer_compare(const Question& question, const Place& place, const Say& say) {
+void answer_compare(const Question& question, const Workspace& workspace, const SendLine& send) {
   const Json asked = Json::parse(question.asked);
   std::vector<trace::Trace> traces;
   for (const Json& variant : asked.at("variants")) {
     const std::string name = variant.at("name").get<std::string>();
-    for (const path& file : traces_of(place, variant.at("id").get<std::string>())) {
+    for (const path& file : traces_of(workspace, variant.at("id").get<std::string>())) {
       traces.push_back(trace::read_trace(file));
       traces.back().run.schedule = fmt::format("{}: {}", name, traces.back().run.schedule);
     }
   }
-  analysis::write_page(traces, place.results / (question.id + ".html"));
-  tell(say, {{"page", question.id}});
+  analysis::write_page(traces, workspace.results / (question.id + ".html"));
+  send_json(send, {{"page", question.id}});
 }
 
-void answer_launch(const Question& question, const Place& /*place*/, const Say& say) {
+void answer_launch(const Question& question, const Workspace& /*workspace*/, const SendLine& send) {
   const Json asked = Json::parse(question.asked);
   const std::string framework = asked.at("framework").get<std::string>();
   const jobs::Framework* const row = jobs::find_writable_framework(framework);
-  if (row == nullptr) throw config::Error("no such framework");
+  if (row == nullptr) throw config::Error("there is no such framework");
   const config::Scenario scenario =
       with_first_schedule(config::read_scenario(tree_of(asked.at("text").get<std::string>())));
   const evaluation::ScenarioRun run(scenario);
   const jobs::Launch launch = jobs::export_job(scenario, *row, &run.plans().front().schedule);
-  tell(say, {{"launch",
-              {{"name", "launch-" + framework + launch.extension},
-               {"text", launch.text},
-               {"differs", launch.differs},
-               {"beside_name", launch.beside_name},
-               {"beside", launch.beside}}}});
+  send_json(send, {{"launch",
+                    {{"name", "launch-" + framework + launch.extension},
+                     {"text", launch.text},
+                     {"differs", launch.differs},
+                     {"beside_name", launch.beside_name},
+                     {"beside", launch.beside}}}});
 }
 
 }  // namespace pipewright::serve

@@ -5,44 +5,44 @@
 #include <functional>
 #include <string>
 
-// What the page asks. Each question is answered in a process of its own, as SimGrid has one engine
-// a process, by lines of JSON; what is thrown is the text of its failure.
+// Questions of the page. Each is answered by lines of JSON in a process of its own, since SimGrid
+// has one engine per process. The text of an exception is the reason of the failure.
 namespace pipewright::serve {
 
-// Where the server works.
-struct Place {
-  std::filesystem::path project;  // whose files scenarios may name; the current folder
+// Folders and limits of the server.
+struct Workspace {
+  std::filesystem::path project;  // folder of the files that scenarios may name; the current folder
   std::filesystem::path results;  // pages and traces of runs
-  std::size_t jobs = 1;           // simulations that a question may have at a time
+  std::size_t jobs = 1;           // simulations of a question at the same time
 };
 
-using Say = std::function<void(const std::string& line)>;
+using SendLine = std::function<void(const std::string& line)>;
 
 struct Question {
-  std::string asked;  // the JSON that the page sent
-  std::string id;     // of its result, for names of files: "r12"
+  std::string asked;  // JSON from the page
+  std::string id;     // name of its result and of its files: "r12"
 };
 
-// {text, edits: [[key, value]..]} -> {"scenario": {text, values}}; {"estimate": run}, of the engine
+// {text, edits: [[key, value]..]} -> {"scenario": {text, values}}; {"estimate": run} of the engine
 // without contention, as soon as it is known; {"result": {id, subject, runs: [run], notes}}. A run
-// is {name, details, iterations, summary}. A scenario that cannot be is {"fault": ..}.
-void answer_run(const Question& question, const Place& place, const Say& say);
+// is {name, details, iterations, summary}. An impossible scenario gives {"fault": ..}.
+void answer_run(const Question& question, const Workspace& workspace, const SendLine& send);
 
-// {id} -> {"row": ..} each as it comes, {"done": n, "of": m}, and {"what_if": {rerun_s, notes,
+// {id} -> {"row": ..} for each change, {"done": n, "of": m}, and {"what_if": {rerun_s, notes,
 // rows}}.
-void answer_what_if(const Question& question, const Place& place, const Say& say);
+void answer_what_if(const Question& question, const Workspace& workspace, const SendLine& send);
 
-// {variants: [{id, name}..]} -> {"page": id}: one page of their runs.
-void answer_compare(const Question& question, const Place& place, const Say& say);
+// {variants: [{id, name}..]} -> {"page": id}, a page that compares their runs.
+void answer_compare(const Question& question, const Workspace& workspace, const SendLine& send);
 
 // {text, framework} -> {"launch": {name, text, differs, beside_name, beside}}
-void answer_launch(const Question& question, const Place& place, const Say& say);
+void answer_launch(const Question& question, const Workspace& workspace, const SendLine& send);
 
-// Frameworks that answer_launch() knows; the models, clusters, schedules and keys that there are,
-// and files of the project that may be named: what the form is made of, as JSON.
-std::string form_json(const Place& place);
+// Content of the form as JSON: frameworks of answer_launch(), models, clusters, schedules, keys,
+// and files of the project that scenarios can name.
+std::string form_json(const Workspace& workspace);
 
-// Whether a name is one of a result, and so of its files.
+// Returns whether a text is the name of a result, "r12".
 bool is_result(const std::string& id);
 
 }  // namespace pipewright::serve

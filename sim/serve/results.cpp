@@ -18,17 +18,17 @@ namespace {
 
 using std::filesystem::path;
 
-constexpr std::string_view prefix = "pipewright-serve-";
-constexpr std::size_t most_of_tab = 12;  // results, besides those that it keeps
+constexpr std::string_view folder_prefix = "pipewright-serve-";
+constexpr std::size_t max_results = 12;  // of a tab, besides the stored ones
 
-// Folders of servers of this user that are no more.
-void remove_orphans(const path& where) {
+// Removes the folders of servers that no longer run.
+void remove_orphans(const path& temporary) {
   std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(where, ignored)) {
+  for (const auto& entry : std::filesystem::directory_iterator(temporary, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with(prefix)) continue;
+    if (!name.starts_with(folder_prefix)) continue;
     pid_t server = 0;
-    std::from_chars(name.data() + prefix.size(), name.data() + name.size(), server);
+    std::from_chars(name.data() + folder_prefix.size(), name.data() + name.size(), server);
     if (server > 0 && kill(server, 0) != 0 && errno == ESRCH)
       std::filesystem::remove_all(entry.path(), ignored);
   }
@@ -37,9 +37,9 @@ void remove_orphans(const path& where) {
 }  // namespace
 
 Results::Results() {
-  const path where = std::filesystem::temp_directory_path();
-  remove_orphans(where);
-  std::string name = (where / fmt::format("{}{}-XXXXXX", prefix, getpid())).string();
+  const path temporary = std::filesystem::temp_directory_path();
+  remove_orphans(temporary);
+  std::string name = (temporary / fmt::format("{}{}-XXXXXX", folder_prefix, getpid())).string();
   if (mkdtemp(name.data()) == nullptr)
     throw std::runtime_error(fmt::format("{}: cannot make a folder for results", name));
   folder_ = name;
@@ -50,16 +50,16 @@ Results::~Results() {
   std::filesystem::remove_all(folder_, ignored);
 }
 
-std::string Results::make(const std::string& tab, const std::vector<std::string>& kept) {
-  const auto is_kept = [&](const Result& one) {
-    return one.tab != tab || std::ranges::find(kept, one.id) != kept.end();
+std::string Results::make(const std::string& tab, const std::vector<std::string>& stored) {
+  const auto is_stored = [&](const Result& result) {
+    return result.tab != tab || std::ranges::find(stored, result.id) != stored.end();
   };
-  std::size_t of_tab = 0;
-  for (auto at = results_.end(); at != results_.begin();) {
-    --at;
-    if (is_kept(*at) || ++of_tab < most_of_tab) continue;
-    remove(at->id);
-    at = results_.erase(at);
+  std::size_t count = 0;
+  for (auto it = results_.end(); it != results_.begin();) {
+    --it;
+    if (is_stored(*it) || ++count < max_results) continue;
+    remove(it->id);
+    it = results_.erase(it);
   }
   results_.push_back({fmt::format("r{}", ++last_), tab});
   return results_.back().id;

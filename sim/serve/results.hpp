@@ -10,8 +10,8 @@
 
 namespace pipewright::serve {
 
-// Pages and traces of runs, in a folder that goes with this object. Those of a server that was
-// killed go when the next one starts.
+// Pages and traces of runs, in a folder that the destructor removes. The next server removes the
+// folder of one that was killed.
 class Results {
  public:
   Results();
@@ -21,10 +21,11 @@ class Results {
 
   const std::filesystem::path& folder() const { return folder_; }
 
-  // The name of a new result of a tab. Of that tab's, the newest and those in `kept` stay.
-  std::string make(const std::string& tab, const std::vector<std::string>& kept);
+  // Returns the name of a new result of a tab, and removes its old results except those in
+  // `stored`.
+  std::string make(const std::string& tab, const std::vector<std::string>& stored);
 
-  // The content of "r12.html" or "r12-0.h5", where it is there and ends so.
+  // Content of "r12.html" or "r12-0.h5", if the file exists and has this extension.
   std::optional<std::string> read(const std::string& name, std::string_view extension) const;
 
  private:

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -19,12 +18,12 @@ using config::Value;
 
 constexpr std::array<std::string_view, 4> device_keys{"devices", "num_stages", "parallel.pp",
                                                       "parallel.pipeline"};
-bool is_of_devices(std::string_view key) {
+bool is_device_key(std::string_view key) {
   return std::ranges::find(device_keys, key) != device_keys.end();
 }
 
-// The map that holds the last part of a dotted key, and that part.
-std::pair<Value*, std::string_view> place_of(Value& root, std::string_view key) {
+// The map that contains the last part of a dotted key, or null, and that part.
+std::pair<Value*, std::string_view> parent_of(Value& root, std::string_view key) {
   Value* map = &root;
   for (std::size_t dot = 0; (dot = key.find('.')) != std::string_view::npos;) {
     map = map->kind == Value::Kind::map ? config::find(*map, key.substr(0, dot)) : nullptr;
@@ -35,44 +34,45 @@ std::pair<Value*, std::string_view> place_of(Value& root, std::string_view key) 
 }
 
 void remove(Value& root, std::string_view key) {
-  const auto [map, name] = place_of(root, key);
+  const auto [map, name] = parent_of(root, key);
   if (map == nullptr) return;
-  std::erase_if(map->entries, [name = name](const Entry& one) { return one.key == name; });
+  std::erase_if(map->entries, [name = name](const Entry& entry) { return entry.key == name; });
   const std::size_t dot = key.rfind('.');
   if (map->entries.empty() && dot != std::string_view::npos) remove(root, key.substr(0, dot));
 }
 
-// What stands there already, whatever it is called.
+// The value under a key or one of its other names; null if there is none.
 const Value* existing(Value& tree, const std::string& key) {
   const auto look = [&](std::string_view name) -> const Value* {
-    const auto [map, last] = place_of(tree, name);
+    const auto [map, last] = parent_of(tree, name);
     return map == nullptr ? nullptr : config::find(*map, last);
   };
   if (key == "schedule.name") {
     const Value* const whole = config::find(tree, "schedule");
     if (whole != nullptr && whole->kind == Value::Kind::text) return whole;
   }
-  if (!is_of_devices(key)) return look(key);
+  if (!is_device_key(key)) return look(key);
   for (const std::string_view name : device_keys)
-    if (const Value* const found = look(name)) return found;
+    if (const Value* const value = look(name)) return value;
   return nullptr;
 }
 
-// A change as little as can be. `now` stands under a key where nothing stood, or in its place.
+// Puts `value` under a key and leaves the rest of the text as it is. No value: the text would have
+// to be written anew.
 std::optional<std::string> put_in_place(const std::string& text, Value& tree,
-                                        const std::string& key, const std::string& now) {
-  if (const Value* const old = existing(tree, key)) return with_value(text, *old, now);
+                                        const std::string& key, const std::string& value) {
+  if (const Value* const old = existing(tree, key)) return with_value(text, *old, value);
   const std::size_t dot = key.rfind('.');
   const std::string parent = dot == std::string::npos ? "" : key.substr(0, dot);
   const std::string name = dot == std::string::npos ? key : key.substr(dot + 1);
-  if (parent.empty()) return with_entry(text, tree, name, now);
+  if (parent.empty()) return with_entry(text, tree, name, value);
   const Value* const whole = existing(tree, parent);
   if (whole == nullptr)
-    return put_in_place(text, tree, parent, fmt::format("{{{}: {}}}", name, now));
-  if (whole->kind == Value::Kind::map) return with_entry(text, *whole, name, now);
-  // A schedule that was a name alone.
+    return put_in_place(text, tree, parent, fmt::format("{{{}: {}}}", name, value));
+  if (whole->kind == Value::Kind::map) return with_entry(text, *whole, name, value);
+  // The schedule was only a name so far.
   if (parent != "schedule" || whole->kind != Value::Kind::text) return {};
-  return with_value(text, *whole, fmt::format("{{name: {}, {}: {}}}", whole->text, name, now));
+  return with_value(text, *whole, fmt::format("{{name: {}, {}: {}}}", whole->text, name, value));
 }
 
 std::optional<std::string> remove_in_place(const std::string& text, const Value& map,
@@ -90,13 +90,13 @@ std::optional<std::string> remove_in_place(const std::string& text, const Value&
 }
 
 void put(std::string& text, const Edit& edit) {
-  const auto& [key, now] = edit;
+  const auto& [key, value] = edit;
   const Value before = tree_of(text);
   Value tree = before;
   std::optional<std::string> in_place;
-  if (now.empty()) {
+  if (value.empty()) {
     std::vector<std::string_view> names{key};
-    if (is_of_devices(key)) names.assign(device_keys.begin(), device_keys.end());
+    if (is_device_key(key)) names.assign(device_keys.begin(), device_keys.end());
     for (const std::string_view name : names) {
       if (!in_place) in_place = remove_in_place(text, before, name, 0);
       remove(tree, name);
@@ -104,24 +104,24 @@ void put(std::string& text, const Edit& edit) {
   } else {
     const bool is_first = key == "schedule.name" && config::find(tree, "schedule") == nullptr;
     const std::string place = is_first ? "schedule" : key;
-    in_place = put_in_place(text, tree, place, now);
+    in_place = put_in_place(text, tree, place, value);
     const Value* const old = existing(tree, place);
     if (place == "schedule.name" && old != nullptr && old == config::find(tree, "schedule"))
-      config::override_key(tree, "schedule", now, {.source = key});
+      config::override_key(tree, "schedule", value, {.source = key});
     else
-      config::override_key(tree, place, now, {.source = key});
+      config::override_key(tree, place, value, {.source = key});
   }
   const bool is_empty = tree.kind == Value::Kind::map && tree.entries.empty();
-  const std::string anew = is_empty ? "" : config::to_yaml(tree);
+  const std::string rewritten = is_empty ? "" : config::to_yaml(tree);
   try {
-    if (in_place && !is_empty && config::to_yaml(tree_of(*in_place)) == anew) {
+    if (in_place && !is_empty && config::to_yaml(tree_of(*in_place)) == rewritten) {
       text = std::move(*in_place);
       return;
     }
   } catch (const config::Error&) {
-    // What was put there is not so simple after all.
+    // The text in place is not valid, such as a value that needs quotes.
   }
-  text = first_comments(text) + anew;
+  text = first_comments(text) + rewritten;
 }
 
 std::string flow(const Value& value) {
@@ -141,48 +141,30 @@ void add_values(const Value& value, const std::string& name,
     values[name] = flow(value);
 }
 
-// The key of the value, or else of the key, that stands at a place.
-std::string key_at(const Value& value, const std::string& name, int line, int column) {
+// Dotted key of the value or key at a place in the text; empty if there is none.
+std::string key_at(const Value& value, const std::string& name, const config::Origin& place) {
+  const auto is_here = [&](const config::Origin& origin) {
+    return origin.line == place.line && origin.column == place.column;
+  };
   if (value.kind == Value::Kind::map) {
     for (const Entry& entry : value.entries) {
-      std::string inner = name.empty() ? entry.key : name + "." + entry.key;
-      if (entry.origin.line == line && entry.origin.column == column) return inner;
-      if (std::string found = key_at(entry.value, inner, line, column); !found.empty())
-        return found;
+      const std::string inner = name.empty() ? entry.key : name + "." + entry.key;
+      if (is_here(entry.origin)) return inner;
+      if (std::string key = key_at(entry.value, inner, place); !key.empty()) return key;
     }
-    return value.origin.line == line && value.origin.column == column ? name : "";
+    return is_here(value.origin) ? name : "";
   }
   for (const Value& item : value.items)
-    if (!key_at(item, name, line, column).empty()) return name;
-  return value.origin.line == line && value.origin.column == column ? name : "";
-}
-
-// A key that the message begins with or names first.
-std::string key_named(std::string_view message) {
-  std::string best;
-  std::size_t first = std::string_view::npos;
-  for (const config::KeyRow& row : config::scenario_keys()) {
-    const std::size_t at = message.find(row.name);
-    if (at == std::string_view::npos || at > 60) continue;
-    const auto part_of_word = [&](std::size_t i) {
-      return i < message.size() &&
-             (std::isalnum(static_cast<unsigned char>(message[i])) != 0 || message[i] == '_');
-    };
-    if (part_of_word(at + row.name.size()) || (at > 0 && part_of_word(at - 1))) continue;
-    if (at < first || (at == first && row.name.size() > best.size())) {
-      first = at;
-      best = row.name;
-    }
-  }
-  return best;
+    if (!key_at(item, name, place).empty()) return name;
+  return is_here(value.origin) ? name : "";
 }
 
 }  // namespace
 
 Value tree_of(const std::string& text) {
-  const bool says_nothing = text.find_first_not_of(" \t\r\n") == std::string::npos ||
-                            first_comments(text).size() == text.size();
-  return says_nothing ? config::empty_scenario() : config::read_yaml_text(text, scenario_name);
+  const bool is_blank = text.find_first_not_of(" \t\r\n") == std::string::npos ||
+                        first_comments(text).size() == text.size();
+  return is_blank ? config::empty_scenario() : config::read_yaml_text(text, scenario_name);
 }
 
 std::string edited(std::string text, const std::vector<Edit>& edits) {
@@ -194,33 +176,29 @@ std::map<std::string, std::string> values_of(const Value& tree) {
   std::map<std::string, std::string> values;
   add_values(tree, "", values);
   for (const std::string_view name : device_keys)
-    if (const auto found = values.find(std::string(name)); found != values.end())
-      values["parallel.pp"] = found->second;
-  if (const auto found = values.find("num_batches"); found != values.end())
-    values["microbatches"] = found->second;
-  if (const auto found = values.find("schedule"); found != values.end())
-    values["schedule.name"] = found->second;
+    if (const auto it = values.find(std::string(name)); it != values.end())
+      values["parallel.pp"] = it->second;
+  if (const auto it = values.find("num_batches"); it != values.end())
+    values["microbatches"] = it->second;
+  if (const auto it = values.find("schedule"); it != values.end())
+    values["schedule.name"] = it->second;
   return values;
 }
 
-Fault fault_of(const std::string& message, const std::string& text) {
-  Fault fault{.message = message};
-  const std::string place = fmt::format("{}:", scenario_name);
-  if (message.starts_with(place)) {
-    const char* const end = message.data() + message.size();
-    const char* at = message.data() + place.size();
-    at = std::from_chars(at, end, fault.line).ptr;
-    if (at != end && *at == ':') at = std::from_chars(at + 1, end, fault.column).ptr;
-    while (at != end && (*at == ':' || *at == ' ')) ++at;
-    fault.message = std::string(at, end);
+Fault fault_of(const config::Error& error, const std::string& text) {
+  const config::Origin& place = error.location();
+  const bool is_in_text = place.source == scenario_name && place.line > 0;
+  Fault fault{.message = is_in_text ? error.message() : error.what(), .key = error.key()};
+  if (is_in_text) {
+    fault.line = place.line;
+    fault.column = place.column;
+    if (fault.key.empty()) try {
+        fault.key = key_at(tree_of(text), "", place);
+      } catch (const config::Error&) {
+        // The text is no tree; only the place is known.
+      }
   }
-  try {
-    if (fault.line > 0) fault.key = key_at(tree_of(text), "", fault.line, fault.column);
-  } catch (const config::Error&) {
-    return fault;  // no tree: the place alone is known
-  }
-  if (fault.key.empty()) fault.key = key_named(fault.message);
-  if (is_of_devices(fault.key)) fault.key = "parallel.pp";
+  if (is_device_key(fault.key)) fault.key = "parallel.pp";
   if (fault.key == "schedule") fault.key = "schedule.name";
   return fault;
 }

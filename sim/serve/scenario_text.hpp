@@ -1,40 +1,40 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sim/config/text/value.hpp"
 
-// A scenario as the text that somebody types, and as values that stand under keys: the two sides of
-// a form.
+// The two sides of the form on the page: the text of a scenario as the user types it, and the
+// values under its keys.
 namespace pipewright::serve {
 
 inline constexpr const char* scenario_name = "scenario.yaml";  // in messages
 
-// The tree of a text; an empty one is an empty scenario. Throws config::Error.
+// Parses a text; a blank one is an empty scenario. Throws config::Error.
 config::Value tree_of(const std::string& text);
 
-// A dotted key and the YAML that is to stand under it; empty: nothing shall.
+// A dotted key and the YAML to put under it; an empty text removes the key.
 using Edit = std::pair<std::string, std::string>;
 
-// The text with these changes. Where one value takes the place of another, all else stays as it was
-// typed; else the text is written anew, below its first comments. Throws config::Error.
+// Applies edits to a text. If an edit only replaces or adds a value, the rest of the text stays as
+// it was typed; otherwise the text is written anew below its leading comments. Throws
+// config::Error.
 std::string edited(std::string text, const std::vector<Edit>& edits);
 
-// What stands under each key, as YAML: "parallel.tp" -> "8". Lists are one value. The pipeline's
-// devices are parallel.pp, wherever they stand, and a schedule's name is schedule.name.
+// Values of all keys as YAML: "parallel.tp" -> "8". A list is one value. The number of devices is
+// under parallel.pp and the name of the schedule under schedule.name, wherever they were written.
 std::map<std::string, std::string> values_of(const config::Value& tree);
 
-// Where in the text a message finds a fault, and under which key.
+// A fault of a scenario as the page shows it: beside the field of the form, and in the text.
 struct Fault {
-  std::string message;  // without the place
-  std::string key;      // empty: of none
-  int line = 0;         // from 1; 0: not known
+  std::string message;  // without the place in the text
+  std::string key;      // empty: unknown
+  int line = 0;         // from 1; 0: unknown
   int column = 0;
 };
-Fault fault_of(const std::string& message, const std::string& text);
+Fault fault_of(const config::Error& error, const std::string& text);
 
 }  // namespace pipewright::serve

@@ -35,8 +35,8 @@ using nlohmann::json;
 
 struct Route {
   std::string_view path;
-  void (*answer)(const Question&, const Place&, const Say&);
-  const char* slot;  // of a tab: what a newer question of the kind ends
+  void (*answer)(const Question&, const Workspace&, const SendLine&);
+  const char* slot;  // per tab; a new question ends the previous one of its slot
   bool reads_results = false;
 };
 constexpr std::array routes{Route{"/api/run", answer_run, "run"},
@@ -47,7 +47,7 @@ constexpr std::array routes{Route{"/api/run", answer_run, "run"},
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> types{
     {{".html", "text/html; charset=utf-8"}, {".h5", "application/x-hdf5"}}};
 
-// A scenario of a billion devices shall not take the machine along.
+// Memory limit of a child: a scenario of a billion devices must not exhaust the machine.
 std::uint64_t three_quarters_of_memory() {
   const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
   return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 4 * 3;
@@ -59,14 +59,15 @@ class Server {
       : acceptor_(context),
         options_(options),
         results_(),
-        place_{options.project, results_.folder(), std::max<std::size_t>(1, options.jobs - 1)},
+        workspace_{options.project, results_.folder(), std::max<std::size_t>(1, options.jobs - 1)},
         children_(context, options.jobs) {
     const tcp::endpoint endpoint(net::ip::make_address(options.host), options.port);
     acceptor_.open(endpoint.protocol());
     acceptor_.set_option(net::socket_base::reuse_address(true));
     acceptor_.bind(endpoint);
     acceptor_.listen();
-    gate_.emplace(options.host, acceptor_.local_endpoint().port(), random_token());
+    gate_.emplace(endpoint.address().to_string(), acceptor_.local_endpoint().port(),
+                  random_token());
     accept();
   }
 
@@ -76,14 +77,14 @@ class Server {
   void accept() {
     acceptor_.async_accept([this](const boost::system::error_code& failed, tcp::socket socket) {
       if (failed == net::error::operation_aborted) return;
-      std::erase_if(connections_, [](const auto& one) { return one.expired(); });
-      if (!failed && connections_.size() < most_connections) {
-        const auto made = std::make_shared<Connection>(
+      std::erase_if(connections_, [](const auto& connection) { return connection.expired(); });
+      if (!failed && connections_.size() < max_connections) {
+        const auto accepted = std::make_shared<Connection>(
             std::move(socket), [this](const Request& request, const auto& connection) {
               handle(request, connection);
             });
-        connections_.push_back(made);
-        made->read();
+        connections_.push_back(accepted);
+        accepted->read();
       }
       accept();
     });
@@ -95,17 +96,17 @@ class Server {
       return std::string_view(value.data(), value.size());
     };
     const std::string_view target(request.target().data(), request.target().size());
-    const auto say = [&](unsigned status, const char* words) {
-      connection->reply({.status = status, .body = std::string(words) + "\n"});
+    const auto refuse = [&](unsigned status, const char* reason) {
+      connection->reply({.status = status, .body = std::string(reason) + "\n"});
     };
     switch (gate_->judge({target, field("Host"), field("Cookie"), field("X-Pipewright-Token"),
                           field("Origin"), field("Sec-Fetch-Site")})) {
       case Verdict::wrong_host:
-        return say(421, "this page is not served under that name");
+        return refuse(421, "this page is not served under that name");
       case Verdict::wrong_origin:
-        return say(403, "pages of other sites may not ask");
+        return refuse(403, "requests from pages of other sites are refused");
       case Verdict::no_token:
-        return say(401, "this needs the address with its token, which pipewright serve printed");
+        return refuse(401, "open the address with the token that pipewright serve printed");
       case Verdict::first_visit:
         return connection->reply(
             {.status = 303, .fields = {{"Location", "/"}, {"Set-Cookie", gate_->cookie()}}});
@@ -115,13 +116,13 @@ class Server {
     const std::string_view path = path_of(target);
     if (request.method() == boost::beast::http::verb::get) return get(path, target, connection);
     if (request.method() != boost::beast::http::verb::post)
-      return say(405, "GET and POST are understood");
+      return refuse(405, "only GET and POST are supported");
     if (!field("Content-Type").starts_with("application/json"))
-      return say(415, "questions are JSON");
+      return refuse(415, "the content type must be application/json");
     try {
       post(path, request.body(), connection);
     } catch (const json::exception&) {
-      say(400, "a question is JSON with a tab");
+      refuse(400, "the request must be JSON with a tab");
     }
   }
 
@@ -132,7 +133,7 @@ class Server {
       return connection->reply(
           {.type = "text/html; charset=utf-8", .body = analysis::explore_page(options_.scenario)});
     if (path == "/api/form")
-      return connection->reply({.type = "application/json", .body = form_json(place_)});
+      return connection->reply({.type = "application/json", .body = form_json(workspace_)});
     if (path == "/favicon.ico") return connection->reply({.status = 204});
     if (path.starts_with(results)) {
       const std::string name(path.substr(results.size()));
@@ -144,7 +145,7 @@ class Server {
           return connection->reply(std::move(reply));
         }
     }
-    connection->reply({.status = 404, .body = "there is nothing\n"});
+    connection->reply({.status = 404, .body = "not found\n"});
   }
 
   void post(std::string_view path, const std::string& body,
@@ -152,17 +153,17 @@ class Server {
     const json asked = json::parse(body, nullptr, false);
     const std::string tab = asked.is_object() ? asked.value("tab", "") : "";
     if (tab.empty() || tab.size() > 64)
-      return connection->reply({.status = 400, .body = "a question is JSON with a tab\n"});
+      return connection->reply({.status = 400, .body = "the request must be JSON with a tab\n"});
     if (path == "/api/stop") {
       for (const Route& route : routes) children_.cancel_slot(tab + "/" + route.slot);
       return connection->reply({.type = "application/json", .body = "{}"});
     }
     const auto route = std::ranges::find(routes, path, &Route::path);
-    if (route == routes.end())
-      return connection->reply({.status = 404, .body = "there is nothing\n"});
-    std::vector<std::string> kept;
-    for (const json& id : asked.value("keep", json::array())) kept.push_back(id.get<std::string>());
-    const std::string id = results_.make(tab, kept);
+    if (route == routes.end()) return connection->reply({.status = 404, .body = "not found\n"});
+    std::vector<std::string> stored;
+    for (const json& id : asked.value("keep", json::array()))
+      stored.push_back(id.get<std::string>());
+    const std::string id = results_.make(tab, stored);
     start(*route, {body, id}, tab, connection);
   }
 
@@ -173,16 +174,16 @@ class Server {
     *number = children_.start(
         {.slot = fmt::format("{}/{}", tab, route.slot),
          .body =
-             [place = place_, route, question = std::move(question)](const Say& say) {
+             [workspace = workspace_, route, question = std::move(question)](const SendLine& send) {
                std::vector<std::filesystem::path> folders = config::library_folders();
-               folders.insert(folders.begin(), place.project);
-               if (route.reads_results) folders.push_back(place.results);
+               folders.insert(folders.begin(), workspace.project);
+               if (route.reads_results) folders.push_back(workspace.results);
                config::read_only_within(folders);
                process::limit_memory(three_quarters_of_memory());
-               route.answer(question, place, say);
+               route.answer(question, workspace, send);
              },
-         .said = [connection](const std::string& line) { connection->line(line); },
-         .ended =
+         .on_line = [connection](const std::string& line) { connection->line(line); },
+         .on_end =
              [connection](const std::optional<std::string>& failure) {
                if (failure) {
                  const json line{{*failure == superseded ? "superseded" : "failure", *failure}};
@@ -195,7 +196,7 @@ class Server {
   tcp::acceptor acceptor_;
   const Options& options_;
   Results results_;
-  Place place_;
+  Workspace workspace_;
   std::optional<Gate> gate_;
   std::list<std::weak_ptr<Connection>> connections_;
   Children children_;

@@ -10,16 +10,15 @@ namespace pipewright::serve {
 
 struct Options {
   std::string host = "127.0.0.1";
-  std::uint16_t port = 0;         // 0: a free one
-  std::filesystem::path project;  // absolute; whose files scenarios may name
-  std::string scenario;           // the text that the page begins with
+  std::uint16_t port = 0;         // 0: a free port
+  std::filesystem::path project;  // absolute folder of the files that scenarios may name
+  std::string scenario;           // initial text of the page
   std::size_t jobs = 1;           // simulations at a time
-  // Called once requests are taken, with the address that opens the page.
+  // Called with the address of the page once the server accepts requests.
   std::function<void(const std::string& address)> ready;
 };
 
-// Serves the page until SIGINT, SIGTERM or SIGHUP. Throws std::runtime_error where it cannot
-// listen.
+// Serves the page until SIGINT, SIGTERM or SIGHUP. Throws std::runtime_error if it cannot listen.
 void serve(const Options& options);
 
 }  // namespace pipewright::serve

@@ -20,7 +20,7 @@ std::size_t offset_of(std::string_view text, const Origin& place) {
   return std::min(text.size(), at + static_cast<std::size_t>(std::max(1, place.column)) - 1);
 }
 
-// Where the line of `at` ends, after its newline.
+// End of the line that contains `at`, after its newline.
 std::size_t line_end(std::string_view text, std::size_t at) {
   const std::size_t newline = text.find('\n', at);
   return newline == std::string_view::npos ? text.size() : newline + 1;
@@ -31,8 +31,8 @@ bool begins_its_line(std::string_view text, std::size_t at) {
   return text.substr(start, at - start).find_first_not_of(' ') == std::string_view::npos;
 }
 
-// The bracket that closes the one at `at`; quotes and comments within are looked over.
-std::size_t closing(std::string_view text, std::size_t at) {
+// Position of the bracket that closes the one at `at`. Quotes and comments are not considered.
+std::size_t closing_bracket(std::string_view text, std::size_t at) {
   int depth = 0;
   for (; at < text.size(); ++at) {
     if (text[at] == '{' || text[at] == '[') ++depth;
@@ -43,38 +43,39 @@ std::size_t closing(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-std::optional<std::string> with_value(std::string text, const Value& old, std::string_view now) {
+std::optional<std::string> with_value(std::string text, const Value& old,
+                                      std::string_view replacement) {
   if (old.kind != Value::Kind::text || old.origin.line == 0 || old.text.empty()) return {};
   const std::size_t at = offset_of(text, old.origin);
   if (text.compare(at, old.text.size(), old.text) != 0) return {};
-  text.replace(at, old.text.size(), now);
+  text.replace(at, old.text.size(), replacement);
   return text;
 }
 
 std::optional<std::string> with_entry(std::string text, const Value& map, std::string_view key,
-                                      std::string_view now) {
+                                      std::string_view value) {
   if (map.kind != Value::Kind::map || map.entries.empty()) return {};
   const std::size_t open = offset_of(text, map.origin);
   if (map.origin.line > 0 && open < text.size() && text[open] == '{') {
-    const std::size_t end = closing(text, open);
+    const std::size_t end = closing_bracket(text, open);
     if (end == std::string::npos) return {};
-    text.insert(end, fmt::format(", {}: {}", key, now));
+    text.insert(end, fmt::format(", {}: {}", key, value));
     return text;
   }
-  // After the line of the last value, where that is one line.
+  // The new entry follows the last value, which must be a single line.
   const config::Entry& last = map.entries.back();
   if (last.origin.line == 0 || last.value.origin.line != last.origin.line) return {};
   std::size_t end = line_end(text, offset_of(text, last.value.origin));
   if (text[end - 1] != '\n') text.insert(end++, "\n");
   const std::string indent(static_cast<std::size_t>(last.origin.column) - 1, ' ');
-  text.insert(end, fmt::format("{}{}: {}\n", indent, key, now));
+  text.insert(end, fmt::format("{}{}: {}\n", indent, key, value));
   return text;
 }
 
-std::optional<std::string> without_entry(std::string text, const Value& map, std::size_t number,
+std::optional<std::string> without_entry(std::string text, const Value& map, std::size_t index,
                                          int end) {
-  const Origin& from = map.entries.at(number).origin;
-  if (number + 1 < map.entries.size()) end = map.entries[number + 1].origin.line;
+  const Origin& from = map.entries.at(index).origin;
+  if (index + 1 < map.entries.size()) end = map.entries[index + 1].origin.line;
   const std::size_t start = offset_of(text, from);
   if (from.line == 0 || !begins_its_line(text, start) || (end != 0 && end <= from.line)) return {};
   const std::size_t line = start - (static_cast<std::size_t>(from.column) - 1);

@@ -6,22 +6,23 @@
 
 #include "sim/config/text/value.hpp"
 
-// Small changes of a YAML text that leave all else as it was typed: comments, order, the way in
-// which maps are written. They know the usual ways to write a map; whoever calls them looks whether
-// what came out says what it should.
+// Small changes to a YAML text that keep the rest as it was typed: comments, order, and the style
+// of maps. They handle the usual styles of maps; the caller checks that the result means what it
+// should. No value: the style is not supported.
 namespace pipewright::serve {
 
-// The text with `now` in the place of a value.
+// Replaces a value by a text.
 std::optional<std::string> with_value(std::string text, const config::Value& old,
-                                      std::string_view now);
-// With one more entry at the end of a map.
+                                      std::string_view replacement);
+// Adds an entry at the end of a map.
 std::optional<std::string> with_entry(std::string text, const config::Value& map,
-                                      std::string_view key, std::string_view now);
-// Without the entry of this number of a map, which ends before line `end` (0: with the text).
+                                      std::string_view key, std::string_view value);
+// Removes an entry of a map by its index. The map ends before line `end` (0: at the end of the
+// text).
 std::optional<std::string> without_entry(std::string text, const config::Value& map,
-                                         std::size_t number, int end);
+                                         std::size_t index, int end);
 
-// The comments before anything else.
+// Comments at the start of a text.
 std::string first_comments(std::string_view text);
 
 }  // namespace pipewright::serve

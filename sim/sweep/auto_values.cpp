@@ -188,9 +188,9 @@ void check_schedule(const Value& schedule) {
       throw Error(schedule.origin, error.what());
     }
   const std::vector<std::string_view> names = schedule_names();
-  throw Error(fmt::format("{} is {}{}allowed: a file, auto, or one of {}",
-                          config::subject({name, "schedule"}), config::describe(name),
-                          config::did_you_mean(name.text, names), fmt::join(names, ", ")));
+  throw Error(name.origin, fmt::format("schedule is {}", config::describe(name)), "schedule")
+      .suggest_name(config::nearest_name(name.text, names))
+      .allow(fmt::format("a file, auto, or one of {}", fmt::join(names, ", ")));
 }
 
 schedules::Parameters parameters_of(const Value& schedule) {

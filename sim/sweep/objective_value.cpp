@@ -124,9 +124,7 @@ Objective read_objective(const Field& field) {
   if (field.value.kind == Value::Kind::text) {
     const auto name = std::ranges::find(names, field.value.text);
     if (name == names.end())
-      throw config::Error(subject(field) + " is " + describe(field.value) +
-                          config::did_you_mean(field.value.text, names) +
-                          "allowed: " + std::string(allowed));
+      throw wrong(field, allowed).suggest_name(config::nearest_name(field.value.text, names));
     objective.kind = kinds.at(static_cast<std::size_t>(name - names.begin()));
     return objective;
   }

@@ -235,7 +235,8 @@ std::vector<std::string> range_values(const config::Field& field) {
   const auto range = parse_range(field.value.text);
   if (!range) throw wrong(field, range_allowed);
   if (!range->multiplies && (range->high - range->low) / range->step >= max_values_per_axis)
-    throw Error(fmt::format("{} is {}, more than the {} values allowed", subject(field),
+    throw Error(field.value.origin,
+                fmt::format("{} is {}, more than the {} values allowed", field.name,
                             config::shown(field.value.text), max_values_per_axis));
   std::vector<std::string> values;
   for (std::uint64_t value = range->low; value <= range->high;

@@ -53,7 +53,7 @@ ActivationMemory memory_of(const config::Scenario& scenario, const Routes& route
 
 void check_activation(const config::Scenario& scenario) {
   const config::DeviceBytes& bytes = scenario.activation.per_microbatch;
-  if (!bytes.given() ||
+  if (!bytes.has_values() ||
       std::ranges::any_of(bytes.values, [](std::uint64_t count) { return count == 0; }))
     throw config::Error(
         "a memory limit in bytes needs the size of a microbatch's activations on a device: "

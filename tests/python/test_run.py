@@ -57,11 +57,12 @@ def test_what_is_no_scenario_or_result_is_told_as_such():
         lambda: pipewright.export_job(scenario(), None),
         lambda: pipewright.import_job(None),
         lambda: pipewright.schedule.from_passes(None),
-        lambda: result.table("foo"),
     ):
         with pytest.raises(pipewright.ArgumentError) as caught:
             wrong()
         assert caught.value.remedy and "object has no attribute" not in str(caught.value)
+    with pytest.raises(KeyError, match="there is no table 'foo'"):
+        result.table("foo")
 
 
 def test_the_version_is_the_programs(program):

@@ -183,8 +183,10 @@ def test_an_error_has_its_key_and_what_is_allowed():
     error = caught.value
     assert error.key == "parallel.tp"
     assert (error.file, error.line) == (None, None)
-    assert error.remedy == "a whole number from 1 to 2147483648, such as 8"
-    assert str(error) == f"parallel.tp is 0; allowed: {error.remedy}"
+    assert error.found == "parallel.tp is 0"
+    assert error.allowed == error.remedy == "a whole number from 1 to 2147483648, such as 8"
+    assert str(error) == f"parallel.tp is 0; allowed: {error.allowed}"
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
 def test_an_error_in_a_file_has_its_place(tmp_path, program):
@@ -202,7 +204,8 @@ def test_an_unknown_key_in_a_mapping_is_told_with_the_nearest():
     with pytest.raises(ScenarioError, match="did you mean 'microbatches'") as caught:
         Scenario({"microbatchs": 8})
     assert caught.value.key == "microbatchs"
-    assert "microbatches (or num_batches)" in caught.value.remedy
+    assert "microbatches (or num_batches)" in caught.value.allowed
+    assert caught.value.suggestion == caught.value.remedy == "microbatches"
 
 
 def test_what_is_no_value_is_a_type_error_at_its_place():

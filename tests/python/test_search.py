@@ -55,8 +55,13 @@ def test_values_are_numbers_and_attributes(result):
     assert list(table.sort("tp")["tp"]) == sorted(table["tp"])
     with pytest.raises(AttributeError, match="did you mean 'peak_memory_bytes'"):
         best.peak_bytes
-    with pytest.raises(pipewright.ArgumentError, match="there is no column 'time'"):
-        table["time"]
+    for kind in (KeyError, pipewright.Error):
+        with pytest.raises(kind, match="there is no column 'time'; allowed: "):
+            table["time"]
+    for kind in (ValueError, pipewright.Error):
+        with pytest.raises(kind, match="no choice of 'depth'") as caught:
+            result.by("depth")
+    assert "tp" in caught.value.allowed
 
 
 def test_what_does_not_fit_is_said_first():

@@ -31,64 +31,65 @@ std::span<const Request> requests() {
 
 namespace {
 
-// As if the asker had started this process itself.
-void stand_where(const Json& asked) {
-  if (const auto folder = asked.find("folder"); folder != asked.end())
+// Enters the folder and the environment of the client.
+void enter_environment(const Json& request) {
+  if (const auto folder = request.find("folder"); folder != request.end())
     if (chdir(folder->get<std::string>().c_str()) != 0)
       throw std::runtime_error(
-          fmt::format("{}: is no folder to run in", folder->get<std::string>()));
-  if (const auto library = asked.find("platforms"); library != asked.end())
+          fmt::format("{}: the folder does not exist", folder->get<std::string>()));
+  if (const auto library = request.find("platforms"); library != request.end())
     setenv("PIPEWRIGHT_PLATFORMS", library->get<std::string>().c_str(), 1);
 }
 
-// In a process of its own.
-void answer(Message& asked, const Connection& say) {
+// Answers a request; runs in a process of its own.
+void answer(Message& request, const Connection& client) {
   try {
-    const std::string name = asked.json.at("ask");
-    const auto known = requests();
-    const auto request = std::ranges::find(known, name, &Request::name);
-    if (request == known.end()) throw std::logic_error("nobody answers " + name);
-    stand_where(asked.json);
-    say.send({{"answer", request->answer(asked, say)}});
+    const std::string name = request.json.at("ask");
+    const auto list = requests();
+    const auto it = std::ranges::find(list, name, &Request::name);
+    if (it == list.end()) throw std::logic_error("unknown request " + name);
+    enter_environment(request.json);
+    client.send({{"answer", it->answer(request, client)}});
   } catch (const std::exception& error) {
-    say.send({{"error", describe_error(error)}});
+    client.send({{"error", describe_error(error)}});
   }
 }
 
-constexpr double look_again = 0.1;  // seconds
+constexpr double poll_interval = 0.1;  // seconds
 
-// Whether nobody is at the other end. It looks without reading: the next request may be there, as
-// an answer comes before the process that gave it has ended.
+// Returns whether the client has closed the connection. It does not read, since the next request
+// may arrive before the process of the previous one has ended.
 bool is_closed(int socket) {
-  pollfd looked{socket, POLLRDHUP, 0};
-  return poll(&looked, 1, 0) > 0;
+  pollfd polled{socket, POLLRDHUP, 0};
+  return poll(&polled, 1, 0) > 0;
 }
 
-std::string words_of(const process::Process& child, int status) {
-  std::string words = "the simulation's process " + process::describe_end(status);
-  if (!child.errors().empty()) words += ": " + child.errors();
-  return words;
+std::string description_of(const process::Process& child, int status) {
+  std::string text = "the simulation's process " + process::describe_end(status);
+  if (!child.errors().empty()) text += ": " + child.errors();
+  return text;
 }
 
 }  // namespace
 
 int answer_requests(const Arguments& arguments) {
   if (!arguments.empty()) throw UsageError("--answer takes no arguments");
-  // Interrupts of a terminal are the asker's, who ends this process where it wants to.
+  // Interrupts from a terminal are for the client, which ends this process if it wants to.
   std::signal(SIGINT, SIG_IGN);
-  // What libraries print is no message.
+  // Output of libraries must not mix with messages.
   const int socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   dup2(STDERR_FILENO, STDOUT_FILENO);
   execution::load_simulator();
-  Connection asker(socket);
-  while (std::optional<Message> asked = asker.receive()) {
-    process::Process child([&](process::Channel&) { answer(*asked, asker); },
+  Connection client(socket);
+  while (std::optional<Message> request = client.receive()) {
+    process::Process child([&](process::Channel&) { answer(*request, client); },
                            process::Process::Errors::store);
     const std::array<process::Process*, 1> waiting{&child};
     while (!child.is_over())
-      if (!process::wait_for(waiting, look_again) || is_closed(socket)) return exit_ok;
+      if (!process::wait_for(waiting, poll_interval) || is_closed(socket)) return exit_ok;
     if (const int status = child.end(); status != 0)
-      asker.send({{"error", {{"kind", "InternalError"}, {"text", words_of(child, status)}}}});
+      client.send(
+          {{"error", {{"kind", "InternalError"}, {"found", description_of(child, status)}}}});
   }
   return exit_ok;
 }

@@ -7,7 +7,7 @@
 
 namespace pipewright::cli {
 
-// What this process writes to one of its streams from here on, kept in memory.
+// Captures in memory what this process writes to a stream from now on.
 class Captured {
  public:
   explicit Captured(int stream);
@@ -17,7 +17,7 @@ class Captured {
   File file_;
 };
 
-// What this process reads from its standard input from here on.
-void give_input(std::string_view text);
+// Replaces the standard input of this process by a text.
+void set_input(std::string_view text);
 
 }  // namespace pipewright::cli

@@ -19,12 +19,13 @@
 namespace pipewright::cli {
 namespace {
 
-// What a command does and prints, as if it had been called with these words.
-Json answer_with(const Message& asked, const std::function<int(const Arguments& words)>& command) {
-  give_input(asked.json.value("input", ""));
+// Runs a command with the words of the request, and returns its status and output.
+Json answer_with(const Message& request,
+                 const std::function<int(const Arguments& words)>& command) {
+  set_input(request.json.value("input", ""));
   const Captured output(STDOUT_FILENO);
   const Captured notes(STDERR_FILENO);
-  const int status = command(asked.json.at("words").get<Arguments>());
+  const int status = command(request.json.at("words").get<Arguments>());
   return {{"status", status}, {"output", output.text()}, {"notes", notes.text()}};
 }
 
@@ -58,23 +59,23 @@ Json progress_of(const search::State& state, const analysis::SearchRun& run) {
 
 }  // namespace
 
-Json answer_command(Message& asked, const Connection&) { return answer_with(asked, run_named); }
+Json answer_command(Message& request, const Connection&) { return answer_with(request, run_named); }
 
-Json answer_search(Message& asked, const Connection& say) {
+Json answer_search(Message& request, const Connection& client) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds pause(100);
-  say.send({{"process", getpid()}});
+  client.send({{"process", getpid()}});
   Clock::time_point due = Clock::now();
   search::State::Phase phase = search::State::Phase::done;
   const WatchSweep watch = [&](const search::State& state, const analysis::SearchRun& run) {
     if (state.phase == phase && Clock::now() < due) return;
     phase = state.phase;
     due = Clock::now() + pause;
-    say.send({{"progress", progress_of(state, run)}});
+    client.send({{"progress", progress_of(state, run)}});
   };
   std::optional<config::Value> tree;
-  if (asked.json.contains("sweep")) tree = config::tree_from_json(asked.json["sweep"]);
-  return answer_with(asked, [&](const Arguments& words) {
+  if (request.json.contains("sweep")) tree = config::tree_from_json(request.json["sweep"]);
+  return answer_with(request, [&](const Arguments& words) {
     return sweep_command(words, {local_workers, local_what_if_runs}, watch, tree);
   });
 }

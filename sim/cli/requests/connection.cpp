@@ -14,9 +14,9 @@
 namespace pipewright::cli {
 namespace {
 
-constexpr std::size_t most_files = 64;  // of a message
+constexpr std::size_t max_files = 64;  // of a message
 
-using ControlBytes = std::array<char, CMSG_SPACE(sizeof(int) * most_files)>;
+using ControlBytes = std::array<char, CMSG_SPACE(sizeof(int) * max_files)>;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ File::~File() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-bool Connection::take() {
+bool Connection::read_socket() {
   std::array<char, 1U << 16U> buffer;
   alignas(cmsghdr) ControlBytes control{};
   iovec place{buffer.data(), buffer.size()};
@@ -48,7 +48,7 @@ bool Connection::take() {
 std::optional<Message> Connection::receive() {
   std::size_t end = 0;
   while ((end = text_.find('\n')) == std::string::npos)
-    if (!take()) return std::nullopt;
+    if (!read_socket()) return std::nullopt;
   Message message{analysis::parse_json(std::string_view(text_).substr(0, end)), std::move(files_)};
   text_.erase(0, end + 1);
   files_.clear();
@@ -56,8 +56,8 @@ std::optional<Message> Connection::receive() {
 }
 
 void Connection::send(const Json& message, const std::vector<int>& descriptors) const {
-  if (descriptors.size() > most_files) throw std::logic_error("too many files in a message");
-  // Bytes of several messages may come at once, and files do not say of which they are.
+  if (descriptors.size() > max_files) throw std::logic_error("too many files in a message");
+  // Bytes of several messages can arrive together, so each message contains its number of files.
   std::string line = analysis::json_line(message) + '\n';
   if (!descriptors.empty()) line.insert(1, fmt::format("\"files\":{},", descriptors.size()));
   alignas(cmsghdr) ControlBytes control{};
@@ -79,7 +79,8 @@ void Connection::send(const Json& message, const std::vector<int>& descriptors) 
     const ssize_t count = sendmsg(socket_, &header, MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0)
-      throw std::runtime_error(fmt::format("nobody takes an answer: {}", std::strerror(errno)));
+      throw std::runtime_error(
+          fmt::format("the client does not receive answers: {}", std::strerror(errno)));
     at += static_cast<std::size_t>(count);
   }
 }

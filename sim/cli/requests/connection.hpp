@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-// The worker's end of a socket over which a program such as Python's package asks for simulations:
-// a message is a line of JSON, and may bring files along, by their descriptors.
+// The worker's end of the socket to its client, Python's package. A message is a line of JSON and
+// can carry descriptors of open files.
 namespace pipewright::cli {
 
 using Json = nlohmann::ordered_json;
@@ -41,15 +41,15 @@ class Connection {
  public:
   explicit Connection(int socket) : socket_(socket) {}
 
-  // Waits for the next message; nothing: the other end is closed.
+  // Waits for the next message. No value: the client has closed the connection.
   std::optional<Message> receive();
-  // Waits until the message is on its way. Throws std::runtime_error if nobody takes it.
+  // Waits until the message is sent. Throws std::runtime_error if the client does not receive it.
   void send(const Json& message, const std::vector<int>& descriptors = {}) const;
 
   int socket() const { return socket_; }
 
  private:
-  bool take();
+  bool read_socket();
 
   int socket_;
   std::string text_;

@@ -7,7 +7,7 @@
 #include "schedules/deadlock.hpp"
 #include "sim/cli/requests/requests.hpp"
 #include "sim/cluster/platform/error.hpp"
-#include "sim/config/text/value.hpp"
+#include "sim/config/text/error_json.hpp"
 
 namespace pipewright::cli {
 
@@ -23,15 +23,13 @@ Json describe_error(const std::exception& error) {
     if (dynamic_cast<const std::runtime_error*>(&error) != nullptr) return "Error";
     return "InternalError";
   };
-  Json described{{"kind", kind_of()}, {"text", error.what()}};
-  if (const auto* const fault = dynamic_cast<const config::Error*>(&error)) {
-    if (const config::Origin& place = fault->place(); place.line > 0) {
-      described["file"] = place.source;
-      described["line"] = place.line;
-      described["column"] = place.column;
-    }
-    if (!fault->key().empty()) described["key"] = fault->key();
-    if (const std::string remedy = fault->remedy(); !remedy.empty()) described["remedy"] = remedy;
+  Json described{{"kind", kind_of()}, {"found", error.what()}};
+  if (const auto* const fault = dynamic_cast<const config::Error*>(&error))
+    described.update(config::error_to_json(*fault));
+  if (const auto* const fault = dynamic_cast<const cluster::Error*>(&error)) {
+    described["found"] = fault->message;
+    if (!fault->file.empty()) described["file"] = fault->file.string();
+    if (fault->line > 0) described["line"] = fault->line;
   }
   return described;
 }

@@ -26,16 +26,16 @@ Json json_of(const std::vector<jobs::Note>& notes) {
 const jobs::Framework& framework_of(std::string_view name) {
   const jobs::Framework* const framework = jobs::find_writable_framework(name);
   if (framework == nullptr)
-    throw config::Error(fmt::format("no framework is called '{}'; there are {}", name,
-                                    jobs::writable_frameworks()));
+    throw config::Error(fmt::format("there is no framework '{}'", name))
+        .allow(jobs::writable_frameworks());
   return *framework;
 }
 
 }  // namespace
 
-Json answer_import(Message& asked, const Connection&) {
-  JobFiles files = job_files(asked.json.at("words").get<std::vector<std::string>>());
-  if (asked.json.contains("gpus")) files.words.gpus = asked.json["gpus"].get<std::uint64_t>();
+Json answer_import(Message& request, const Connection&) {
+  JobFiles files = job_files(request.json.at("words").get<std::vector<std::string>>());
+  if (request.json.contains("gpus")) files.words.gpus = request.json["gpus"].get<std::uint64_t>();
   const jobs::Job job = jobs::import_job(files.files, files.words);
   return {{"framework", job.framework},
           {"name", job.name},
@@ -49,11 +49,11 @@ Json answer_import(Message& asked, const Connection&) {
           {"gpu", job.gpu}};
 }
 
-Json answer_export(Message& asked, const Connection&) {
+Json answer_export(Message& request, const Connection&) {
   const config::Scenario scenario =
-      config::read_scenario(config::tree_from_json(asked.json.at("scenario")));
+      config::read_scenario(config::tree_from_json(request.json.at("scenario")));
   const jobs::Launch launch =
-      jobs::export_job(scenario, framework_of(asked.json.at("framework").get<std::string>()));
+      jobs::export_job(scenario, framework_of(request.json.at("framework").get<std::string>()));
   return {{"text", launch.text},
           {"extension", launch.extension},
           {"differs", launch.differs},
@@ -61,9 +61,9 @@ Json answer_export(Message& asked, const Connection&) {
           {"beside", launch.beside}};
 }
 
-Json answer_library(Message& asked, const Connection&) {
-  return {{"names", config::library_names(asked.json.at("of").get<std::string>(),
-                                          asked.json.at("extension").get<std::string>())}};
+Json answer_library(Message& request, const Connection&) {
+  return {{"names", config::library_names(request.json.at("of").get<std::string>(),
+                                          request.json.at("extension").get<std::string>())}};
 }
 
 }  // namespace pipewright::cli

@@ -5,49 +5,47 @@
 
 #include "sim/cli/requests/connection.hpp"
 
-// What the worker of another program's package does when it is asked. Each runs in a process of its
-// own, in the asker's folder and with its environment; it says what it has as it goes on, and
-// returns what it says last.
+// Requests that Python's package sends to its worker, the program. Each request is answered in a
+// process of its own, in the client's folder and with its environment. An answer function sends
+// intermediate messages and returns the last one.
 namespace pipewright::cli {
 
 struct Request {
   std::string_view name;
-  // `say` may be called any number of times before.
-  Json (*answer)(Message& asked, const Connection& say);
+  Json (*answer)(Message& request, const Connection& client);
 };
 std::span<const Request> requests();
 
-// {"scenario": tree, "rows": true} -> {"run": summary, "took_s": .., "packing": ..} with a block of
-// rows for each schedule, then {"notes": [..]}.
-Json answer_run(Message& asked, const Connection& say);
+// {"scenario": tree, "rows": true} -> for each schedule {"run": summary, "took_s": .., "packing":
+// ..} with a block of rows, then {"notes": [..]}.
+Json answer_run(Message& request, const Connection& client);
 
-// {"words": ["train.sh", "NNODES=8"]} of another framework -> its scenario, and the flag that each
-// key comes from.
-Json answer_import(Message& asked, const Connection& say);
-// {"scenario": tree, "framework": "megatron"} -> {"text": .., ..}: what starts it there.
-Json answer_export(Message& asked, const Connection& say);
-// {"of": "gpus", "extension": ".yaml"} -> {"names": [..]}, what the library has there.
-Json answer_library(Message& asked, const Connection& say);
+// {"words": ["train.sh", "NNODES=8"]}, a job of another framework -> its scenario, and for each key
+// the flag that it comes from.
+Json answer_import(Message& request, const Connection& client);
+// {"scenario": tree, "framework": "megatron"} -> {"text": .., ..}, a script that launches the job.
+Json answer_export(Message& request, const Connection& client);
+// {"of": "gpus", "extension": ".yaml"} -> {"names": [..]}, names in a folder of the library.
+Json answer_library(Message& request, const Connection& client);
 
-// {"words": ["comm", "bench", ..], "input": ..} -> {"status": 0, "output": .., "notes": ..}: a
-// command as it is called, what it reads from standard input, and what it prints.
-Json answer_command(Message& asked, const Connection& say);
+// {"words": ["comm", "bench", ..], "input": ..} -> {"status": 0, "output": .., "notes": ..}. Runs a
+// command with this standard input and returns its output.
+Json answer_command(Message& request, const Connection& client);
 
-// {"words": ["sweep.yaml", ..], "sweep": tree, ..} of `pipewright search`, with a tree for a file
-// ->
-// {"process": ..}, to which an interrupt may be sent, and {"progress": ..} ten times a second; then
-// as a command.
-Json answer_search(Message& asked, const Connection& say);
-// Of runs that were answered so, {"runs": [{"run": .., "packing": ..}, ..]} with their blocks:
-// the texts and the table that describe them; a file of them, {"file": .., "picture": ..,
-// "is_trace": false}; why one takes its time, {"jobs": .., "what_if": ..}, with {"done": .., "of":
-// ..} meanwhile; and how they differ from the first, {"names": .., "conditions": ..}.
-Json answer_describe(Message& asked, const Connection& say);
-Json answer_save(Message& asked, const Connection& say);
-Json answer_why(Message& asked, const Connection& say);
-Json answer_compare(Message& asked, const Connection& say);
+// {"words": ["sweep.yaml", ..], "sweep": tree, ..}, words of `pipewright search` and optionally a
+// tree instead of a file -> {"process": ..}, a process to interrupt; {"progress": ..} ten times a
+// second; then the answer of a command.
+Json answer_search(Message& request, const Connection& client);
+// Requests about finished runs, {"runs": [{"run": .., "packing": ..}, ..]} with their blocks.
+// describe: texts and a table. save: writes {"file": .., "picture": .., "is_trace": false}. why:
+// explains the time of a run, {"jobs": .., "what_if": ..}, and sends {"done": .., "of": ..}
+// meanwhile. compare: differences from the first run, {"names": .., "conditions": ..}.
+Json answer_describe(Message& request, const Connection& client);
+Json answer_save(Message& request, const Connection& client);
+Json answer_why(Message& request, const Connection& client);
+Json answer_compare(Message& request, const Connection& client);
 
-// An exception as what the asker raises: {"kind": "ScenarioError", "text": .., ..}.
+// Parts of an exception for the client to raise: {"kind": "ScenarioError", "found": .., ..}.
 Json describe_error(const std::exception& error);
 
 }  // namespace pipewright::cli

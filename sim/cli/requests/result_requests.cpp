@@ -23,19 +23,19 @@
 namespace pipewright::cli {
 namespace {
 
-// The runs of a request, each {"run": summary, "packing": ..} with its block.
+// Runs of a request, each of which is {"run": summary, "packing": ..} with a block.
 struct Runs {
   std::vector<trace::Trace> traces;
   std::vector<analysis::Summary> summaries;
 };
 
-Runs runs_of(const Message& asked) {
+Runs runs_of(const Message& request) {
   Runs runs;
-  for (const Json& one : asked.json.at("runs")) {
-    const MappedBlock block(asked.files.at(runs.traces.size()));
-    runs.traces.push_back(trace::unpack(one.at("packing"), block.bytes()));
+  for (const Json& run : request.json.at("runs")) {
+    const MappedBlock block(request.files.at(runs.traces.size()));
+    runs.traces.push_back(trace::unpack(run.at("packing"), block.bytes()));
     runs.summaries.push_back(analysis::summarize(runs.traces.back()));
-    analysis::add_from_json(one.at("run"), runs.summaries.back());
+    analysis::add_from_json(run.at("run"), runs.summaries.back());
   }
   return runs;
 }
@@ -54,68 +54,69 @@ void write_trace(const trace::Trace& trace, const std::filesystem::path& file) {
 
 }  // namespace
 
-Json answer_describe(Message& asked, const Connection&) {
-  const Runs runs = runs_of(asked);
+Json answer_describe(Message& request, const Connection&) {
+  const Runs runs = runs_of(request);
   return {{"text", analysis::console_table(runs.summaries)},
           {"common", analysis::common_line(runs.summaries)},
           {"columns", table_json(analysis::summary_table(runs.summaries))}};
 }
 
-Json answer_save(Message& asked, const Connection&) {
-  const Runs runs = runs_of(asked);
-  const std::filesystem::path file = asked.json.at("file").get<std::string>();
-  if (file.extension() == ".h5" || asked.json.value("is_trace", false)) {
+Json answer_save(Message& request, const Connection&) {
+  const Runs runs = runs_of(request);
+  const std::filesystem::path file = request.json.at("file").get<std::string>();
+  if (file.extension() == ".h5" || request.json.value("is_trace", false)) {
     if (runs.traces.size() != 1)
-      throw std::runtime_error(file.string() + ": a trace file holds one run; save each by itself");
+      throw std::runtime_error(
+          file.string() + ": a trace file holds a single run; save each run to a file of its own");
     write_trace(runs.traces.front(), file);
     return {};
   }
   std::vector<Output> outputs = parse_outputs({&file, 1});
-  outputs.front().picture = parse_picture(asked.json.value("picture", "timeline"));
+  outputs.front().picture = parse_picture(request.json.value("picture", "timeline"));
   write_output(outputs.front(), runs.summaries, runs.traces);
   return {};
 }
 
-Json answer_why(Message& asked, const Connection& say) {
-  const Runs runs = runs_of(asked);
+Json answer_why(Message& request, const Connection& client) {
+  const Runs runs = runs_of(request);
   const trace::Trace& run = runs.traces.at(0);
   analysis::WhyReport report = analysis::why(run, "the run");
-  std::string not_again;
-  if (asked.json.value("what_if", true)) try {
-      std::size_t said = 0;
+  std::string no_what_if;
+  if (request.json.value("what_if", true)) try {
+      std::size_t reported = 0;
       const auto look = [&](std::size_t done, std::size_t of) {
-        if (done == said) return;
-        said = done;
-        say.send({{"done", done}, {"of", of}});
+        if (done == reported) return;
+        reported = done;
+        client.send({{"done", done}, {"of", of}});
       };
       report.what_if = evaluation::what_if(
-          run, report, {"the run", asked.json.at("jobs").get<std::size_t>(), look});
+          run, report, {"the run", request.json.at("jobs").get<std::size_t>(), look});
     } catch (const trace::TraceError& error) {
-      not_again = error.what();
+      no_what_if = error.what();
     }
   return {{"json", analysis::why_json_text(report)},
           {"text", analysis::why_text(report)},
-          {"no_what_if", not_again}};
+          {"no_what_if", no_what_if}};
 }
 
-Json answer_compare(Message& asked, const Connection&) {
-  const Runs runs = runs_of(asked);
-  const auto names = asked.json.at("names").get<std::vector<std::string>>();
+Json answer_compare(Message& request, const Connection&) {
+  const Runs runs = runs_of(request);
+  const auto names = request.json.at("names").get<std::vector<std::string>>();
   analysis::TraceComparison comparison;
   comparison.runs.push_back(analysis::figures_of(runs.traces.at(0), names.at(0)));
   const analysis::NamedMetrics base{names.at(0), metrics_of(comparison.runs.front())};
   std::vector<analysis::Condition> conditions;
-  for (const Json& text : asked.json.at("conditions"))
+  for (const Json& text : request.json.at("conditions"))
     conditions.push_back(analysis::read_condition(text.get<std::string>(), base.metrics));
-  std::vector<analysis::NamedMetrics> others;
+  std::vector<analysis::NamedMetrics> candidates;
   for (std::size_t i = 1; i < runs.traces.size(); ++i) {
     analysis::RunFigures run = analysis::figures_of(runs.traces[i], names.at(i));
     comparison.moves.push_back(analysis::compare_passes(comparison.runs.front(), run));
     run.passes = {};
-    others.push_back({run.name, metrics_of(run)});
+    candidates.push_back({run.name, metrics_of(run)});
     comparison.runs.push_back(std::move(run));
   }
-  comparison.judgements = analysis::judge(conditions, base, others);
+  comparison.judgements = analysis::judge(conditions, base, candidates);
   return {{"json", analysis::json_text(comparison)}, {"text", analysis::console_text(comparison)}};
 }
 

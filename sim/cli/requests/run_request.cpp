@@ -16,13 +16,13 @@
 namespace pipewright::cli {
 namespace {
 
-void add(std::vector<std::string>& notes, std::vector<std::string> more) {
-  for (std::string& note : more) notes.push_back(std::move(note));
+void append_notes(std::vector<std::string>& notes, std::vector<std::string> added) {
+  for (std::string& note : added) notes.push_back(std::move(note));
 }
 
 class Stopwatch {
  public:
-  // Seconds since the last one.
+  // Seconds since the last lap.
   double lap() {
     const Clock::time_point now = Clock::now();
     return std::chrono::duration<double>(now - std::exchange(start_, now)).count();
@@ -35,33 +35,33 @@ class Stopwatch {
 
 }  // namespace
 
-Json answer_run(Message& asked, const Connection& say) {
+Json answer_run(Message& request, const Connection& client) {
   Stopwatch stopwatch;
   evaluation::ScenarioRun run(
-      config::read_scenario(config::tree_from_json(asked.json["scenario"])));
-  const bool rows = asked.json.value("rows", true);
+      config::read_scenario(config::tree_from_json(request.json["scenario"])));
+  const bool with_rows = request.json.value("rows", true);
   std::vector<std::string> notes = notes_before(run);
   std::vector<std::string> names;
   for (const config::ScheduleSpec& spec : run.scenario().schedules) names.push_back(spec.name);
-  add(notes, evaluation::notes_of_files(names));
+  append_notes(notes, evaluation::notes_of_files(names));
   std::vector<analysis::Summary> summaries;
   for (std::size_t i = 0; i < run.plans().size(); ++i) {
     trace::TraceCollector collector;
     std::vector<trace::Sink*> sinks;
-    if (rows) sinks.push_back(&collector);
+    if (with_rows) sinks.push_back(&collector);
     summaries.push_back(run.run(i, sinks));
     Json message{{"took_s", stopwatch.lap()}, {"run", analysis::json_of(summaries.back())}};
-    if (!rows) {
-      say.send(message);
+    if (!with_rows) {
+      client.send(message);
       continue;
     }
     message["packing"] = trace::packing(collector.trace);
     SharedBlock block(message["packing"]["bytes"].get<std::size_t>());
     trace::pack(collector.trace, message["packing"], block.bytes());
-    say.send(message, {block.descriptor()});
+    client.send(message, {block.descriptor()});
   }
-  add(notes, evaluation::notes_of_speed(summaries));
-  add(notes, notes_of_host(run));
+  append_notes(notes, evaluation::notes_of_speed(summaries));
+  append_notes(notes, notes_of_host(run));
   return {{"notes", notes}};
 }
 

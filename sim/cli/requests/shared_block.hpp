@@ -7,7 +7,7 @@
 
 namespace pipewright::cli {
 
-// A file in memory of so many bytes, written by `fill` and given to another process whole.
+// A file in memory that this process fills and passes to another one.
 class SharedBlock {
  public:
   explicit SharedBlock(std::size_t bytes);
@@ -24,7 +24,7 @@ class SharedBlock {
   char* start_ = nullptr;
 };
 
-// What such a file holds, for as long as this lives.
+// Read-only view of such a file.
 class MappedBlock {
  public:
   explicit MappedBlock(const File& file);

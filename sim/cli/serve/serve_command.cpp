@@ -21,7 +21,7 @@ namespace {
 
 using std::filesystem::path;
 
-// What the page begins with where no scenario is given.
+// Initial text of the page without a scenario.
 constexpr const char* first_scenario =
     "cluster: dgx-h100-8\n"
     "model: llama-3-70b\n"
@@ -32,24 +32,26 @@ constexpr const char* first_scenario =
 po::options_description serve_options() {
   po::options_description options("options", 100);
   auto add = options.add_options();
-  add("port,p", one_word("N"), "of this machine (a free one)");
-  add("root", one_word("FOLDER"), "whose files scenarios may name (the current folder)");
-  add("host", one_word("ADDRESS"), "to listen at (127.0.0.1: this machine alone)");
-  add("jobs,j", one_word("N"), "simulations at a time (as many as the machine has processors)");
-  add("no-browser", "only print the address");
-  add("help,h", "this text");
+  add("port,p", one_word("N"), "port of this machine (default: a free one)");
+  add("root", one_word("FOLDER"),
+      "folder of the files that scenarios may name (default: the current folder)");
+  add("host", one_word("ADDRESS"),
+      "address to listen at (default: 127.0.0.1, which only this machine can reach)");
+  add("jobs,j", one_word("N"), "simulations at the same time (default: number of processors)");
+  add("no-browser", "print the address without opening a browser");
+  add("help,h", "print this help");
   return options;
 }
 
 void print_help() {
   fmt::print(
       "usage: pipewright serve [SCENARIO] [OPTIONS]\n\n"
-      "Opens a page on which a scenario is changed and its time, memory and timeline follow "
-      "within\n"
-      "a second; up to six variants stand side by side. It prints the page's address and ends "
-      "with\n"
-      "Ctrl-C. Nobody gets in without the token in the address, and scenarios may only name files\n"
-      "in the project folder and names of the library.\n\n"
+      "Opens a page on which you edit a scenario and see its time, memory and timeline within a\n"
+      "second, for up to six variants side by side. The command prints the address of the page "
+      "and\n"
+      "ends with Ctrl-C. Access needs the token in the address, and scenarios may name only files "
+      "in\n"
+      "the project folder and names of the library.\n\n"
       "  pipewright serve\n"
       "  pipewright serve llama.yaml\n"
       "  pipewright serve llama.yaml --root ~/models --port 8123 --no-browser\n"
@@ -57,13 +59,14 @@ void print_help() {
       describe(serve_options()));
 }
 
-std::string word(const po::variables_map& given, const char* option, const char* otherwise) {
-  return given.count(option) == 0 ? otherwise : given[option].as<std::string>();
+std::string text_option(const po::variables_map& flags, const char* option,
+                        const char* default_value) {
+  return flags.count(option) == 0 ? default_value : flags[option].as<std::string>();
 }
 
-std::uint16_t port_of(const po::variables_map& given) {
-  if (word(given, "port", "0") == "0") return 0;
-  const std::uint32_t port = read_count(given, "port");
+std::uint16_t port_of(const po::variables_map& flags) {
+  if (text_option(flags, "port", "0") == "0") return 0;
+  const std::uint32_t port = read_count(flags, "port");
   if (port > 65535) throw UsageError(fmt::format("--port is {}; allowed: 0 to 65535", port));
   return static_cast<std::uint16_t>(port);
 }
@@ -72,11 +75,12 @@ std::string text_of(const path& file) {
   std::ifstream stream(file, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(stream), {}};
   if (!stream || std::filesystem::is_directory(file))
-    throw std::runtime_error(fmt::format("{}: cannot be read; give a scenario", file.string()));
+    throw std::runtime_error(
+        fmt::format("{}: cannot be read; give the file of a scenario", file.string()));
   return text;
 }
 
-// Where there is a display; whether there is a browser shows itself.
+// Opens the address in a browser if there is a display. Failures are ignored.
 void open_browser(const std::string& address) {
   if (std::getenv("DISPLAY") == nullptr && std::getenv("WAYLAND_DISPLAY") == nullptr) return;
   const pid_t child = fork();
@@ -85,7 +89,7 @@ void open_browser(const std::string& address) {
     waitpid(child, nullptr, 0);
     return;
   }
-  // A grandchild, which nobody has to wait for.
+  // A grandchild needs no wait().
   if (fork() == 0) {
     [[maybe_unused]] const auto* const out = std::freopen("/dev/null", "w", stdout);
     [[maybe_unused]] const auto* const err = std::freopen("/dev/null", "w", stderr);
@@ -97,35 +101,36 @@ void open_browser(const std::string& address) {
 }  // namespace
 
 int serve_command(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, serve_options(), "scenario");
-  if (given.count("help") != 0) {
+  const po::variables_map flags = parse(arguments, serve_options(), "scenario");
+  if (flags.count("help") != 0) {
     print_help();
     return exit_ok;
   }
-  serve::Options options{
-      .host = word(given, "host", "127.0.0.1"), .port = port_of(given), .scenario = first_scenario};
-  const std::vector<std::string> files = values(given, "scenario");
-  if (files.size() > 1) throw UsageError("serve: takes one scenario");
-  const bool has_root = given.count("root") != 0;
-  // Paths of a scenario start from the folder of its file.
+  serve::Options options{.host = text_option(flags, "host", "127.0.0.1"),
+                         .port = port_of(flags),
+                         .scenario = first_scenario};
+  const std::vector<std::string> files = values(flags, "scenario");
+  if (files.size() > 1) throw UsageError("serve: takes a single scenario");
+  const bool has_root = flags.count("root") != 0;
+  // Paths in a scenario are relative to its file.
   path start = files.empty() ? path(".") : path(files.front()).parent_path();
   if (!files.empty()) options.scenario = text_of(files.front());
   if (start.empty()) start = ".";
   std::error_code failed;
-  const std::string root = word(given, "root", start.c_str());
+  const std::string root = text_option(flags, "root", start.c_str());
   options.project = std::filesystem::canonical(root, failed);
   if (failed || !std::filesystem::is_directory(options.project))
     throw UsageError(fmt::format("--root is '{}', which is no folder", root));
   std::filesystem::current_path(has_root && files.empty() ? options.project : start);
-  options.jobs = given.count("jobs") != 0 ? read_count(given, "jobs")
+  options.jobs = flags.count("jobs") != 0 ? read_count(flags, "jobs")
                                           : std::max(2U, std::thread::hardware_concurrency());
-  const bool browser = given.count("no-browser") == 0;
+  const bool opens_browser = flags.count("no-browser") == 0;
   options.ready = [&](const std::string& address) {
     fmt::print("pipewright serves {}\n  {}\nCtrl-C ends it.\n", options.project.string(), address);
     std::fflush(stdout);
-    if (browser) open_browser(address);
+    if (opens_browser) open_browser(address);
   };
-  execution::load_simulator();  // once, for the children that simulate
+  execution::load_simulator();  // loaded once for all children
   serve::serve(options);
   return exit_ok;
 }

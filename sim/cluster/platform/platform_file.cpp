@@ -170,24 +170,22 @@ int PlatformFile::line_of(std::ptrdiff_t offset) const {
 }
 
 void PlatformFile::fail(std::ptrdiff_t offset, const std::string& message) const {
-  throw Error(fmt::format("{}:{}: {}", path_.string(), line_of(offset), message));
+  throw Error(path_, line_of(offset), message);
 }
 
 PlatformFile read_platform_file(const std::filesystem::path& path) {
   config::check_readable(path);
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored))
-    throw Error(fmt::format("{}: no such platform file", path.string()));
+  if (!std::filesystem::exists(path, ignored)) throw Error(path, 0, "no such platform file");
   if (!std::filesystem::is_regular_file(path, ignored))
-    throw Error(fmt::format("{}: a SimGrid platform file (XML) was expected", path.string()));
+    throw Error(path, 0, "a SimGrid platform file (XML) was expected");
   std::ifstream stream(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream) throw Error(fmt::format("{}: {}", path.string(), std::strerror(errno)));
+  if (!stream) throw Error(path, 0, std::strerror(errno));
 
   PlatformFile file(path, std::move(text));
   if (!file.document().child("platform"))
-    throw Error(fmt::format("{}: has no <platform> element; a SimGrid platform file was expected",
-                            path.string()));
+    throw Error(path, 0, "has no <platform> element; a SimGrid platform file was expected");
   pugi::xml_node top;
   for (const pugi::xml_node& node : file.document().child("platform").children()) {
     const std::string_view tag = node.name();

@@ -23,7 +23,7 @@ void load_into_simgrid(const std::filesystem::path& path) {
     engine().load_platform(path.string());
     engine().get_netzone_root()->seal();
   } catch (const std::exception& error) {
-    throw Error(fmt::format("{}: {}", path.string(), error.what()));
+    throw Error(path, 0, error.what());
   }
 }
 
@@ -193,9 +193,8 @@ class SimgridNetwork final : public Network {
     try {
       return assign_roles(members);
     } catch (const MemberError& error) {
-      throw Error(fmt::format("{}:{}: host '{}': {}", file.path().string(),
-                              SourceLines(file).line_of_host(names[error.member]),
-                              names[error.member], error.message));
+      throw Error(file.path(), SourceLines(file).line_of_host(names[error.member]),
+                  fmt::format("host '{}': {}", names[error.member], error.message));
     }
   }
 

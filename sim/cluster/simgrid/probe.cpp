@@ -169,8 +169,8 @@ void probe(const PlatformFile& file) {
     reason = process::error_of(*message);
     if (!reason) line = json::parse(*message).value("line", 0);
   }
-  throw Error(fmt::format("{}{}: SimGrid cannot load it: {}", file.path().string(),
-                          line > 0 ? fmt::format(":{}", line) : "",
+  throw Error(file.path(), line,
+              fmt::format("SimGrid cannot load it: {}",
                           without_addresses(reason ? *reason : critical_reason(child.errors()))));
 }
 

@@ -7,16 +7,16 @@
 
 namespace pipewright::config::huggingface {
 
-Config::Found Config::find(Names names) {
-  Found found;
+Config::Match Config::find(Names names) {
+  Match match;
   for (const std::string_view name : names) {
     const Value* const value = config::find(*text_, name);
     if (value == nullptr) continue;
     read_.emplace(name);
     const bool is_null = value->kind == Value::Kind::text && value->text == null_text;
-    if (!found && !is_null) found = {name, value};
+    if (!match && !is_null) match = {name, value};
   }
-  return found;
+  return match;
 }
 
 bool Config::has(Names names) const {
@@ -26,50 +26,49 @@ bool Config::has(Names names) const {
 }
 
 std::optional<Number> Config::number(Names names) {
-  const Found found = find(names);
-  if (!found) return std::nullopt;
-  const Value& value = *found.value;
-  const bool none = value.kind == Value::Kind::text && value.text == "0";
-  const std::uint32_t count = none ? 0 : read_count({value, std::string(found.key)}, "64");
+  const Match match = find(names);
+  if (!match) return std::nullopt;
+  const Value& value = *match.value;
+  const bool is_zero = value.kind == Value::Kind::text && value.text == "0";
+  const std::uint32_t count = is_zero ? 0 : read_count({value, std::string(match.key)}, "64");
   return Number{count, value.origin};
 }
 
-Number Config::number(Names names, std::uint32_t otherwise) {
-  return number(names).value_or(Number{otherwise, origin()});
+Number Config::number(Names names, std::uint32_t default_value) {
+  return number(names).value_or(Number{default_value, origin()});
 }
 
-Number Config::needed(Names names) {
-  if (const auto found = number(names)) return *found;
-  throw Error(origin(), fmt::format("{} is missing, and config.json says nothing else of it",
-                                    fmt::join(names, " or ")));
+Number Config::required_number(Names names) {
+  if (const auto value = number(names)) return *value;
+  throw Error(origin(), fmt::format("{} is missing in config.json", fmt::join(names, " or ")));
 }
 
 std::optional<Located<bool>> Config::flag(Names names) {
-  const Found found = find(names);
-  if (!found) return std::nullopt;
-  return Located<bool>{read_flag({*found.value, std::string(found.key)}), found.value->origin};
+  const Match match = find(names);
+  if (!match) return std::nullopt;
+  return Located<bool>{read_flag({*match.value, std::string(match.key)}), match.value->origin};
 }
 
-bool Config::flag(Names names, bool otherwise) {
-  const auto given = flag(names);
-  return given ? given->value : otherwise;
+bool Config::flag(Names names, bool default_value) {
+  const auto value = flag(names);
+  return value ? value->value : default_value;
 }
 
-std::optional<Located<std::vector<std::string>>> Config::list(Names names, std::size_t least) {
-  const Found found = find(names);
-  if (!found) return std::nullopt;
-  const Field field{*found.value, std::string(found.key)};
-  if (found.value->kind != Value::Kind::list || found.value->items.size() < least)
-    throw wrong(field, fmt::format("a list of {} items, one a layer", least));
-  Located<std::vector<std::string>> texts{{}, found.value->origin};
-  for (const Value& item : found.value->items)
+std::optional<Located<std::vector<std::string>>> Config::list(Names names, std::size_t min_items) {
+  const Match match = find(names);
+  if (!match) return std::nullopt;
+  const Field field{*match.value, std::string(match.key)};
+  if (match.value->kind != Value::Kind::list || match.value->items.size() < min_items)
+    throw wrong(field, fmt::format("a list of {} items, one per layer", min_items));
+  Located<std::vector<std::string>> texts{{}, match.value->origin};
+  for (const Value& item : match.value->items)
     texts.value.push_back(read_text({item, field.name}, "a list of texts or numbers"));
   return texts;
 }
 
-Error refusal(const Config& config, std::string_view key, std::string_view text) {
+Error refusal(const Config& config, std::string_view key, std::string_view found) {
   const Value* const value = config::find(config.text(), key);
-  return Error(value != nullptr ? value->origin : config.origin(), text);
+  return Error(value != nullptr ? value->origin : config.origin(), found);
 }
 
 }  // namespace pipewright::config::huggingface

@@ -13,16 +13,16 @@
 
 namespace pipewright::config::huggingface {
 
-// Names that mean the same in different families, of which a config has one.
+// Names of a key in different families of models; a config has one of them.
 using Names = std::initializer_list<std::string_view>;
 
 // A number and the place of the key that gives it.
 using Number = Located<std::uint32_t>;
 
-// A config.json, of a vision model the part for text, that remembers which keys were asked for.
+// A config.json, or the text part of the config of a vision model. It records which keys were read.
 class Config {
  public:
-  // `whole` is the file, of which `text` is all or a part.
+  // `text` is the whole file or a part of it.
   Config(const Value& whole, const Value& text) : whole_(&whole), text_(&text) {}
 
   const Value& text() const { return *text_; }
@@ -30,23 +30,24 @@ class Config {
   const Origin& origin() const { return text_->origin; }
   bool was_read(std::string_view key) const { return read_.contains(key); }
 
-  // The first of the names that has a value other than null.
-  struct Found {
+  // A key and its value.
+  struct Match {
     std::string_view key;
     const Value* value = nullptr;
     explicit operator bool() const { return value != nullptr; }
   };
-  Found find(Names names);
-  // Whether one of them stands there, if only as null.
+  // The first of the names with a value other than null.
+  Match find(Names names);
+  // Returns whether the config has one of the names, even with the value null.
   bool has(Names names) const;
 
-  std::optional<Number> number(Names names);  // 0 among them
-  Number number(Names names, std::uint32_t otherwise);
-  Number needed(Names names);  // an Error where there is none
+  std::optional<Number> number(Names names);  // may be 0
+  Number number(Names names, std::uint32_t default_value);
+  Number required_number(Names names);  // throws an Error if there is none
   std::optional<Located<bool>> flag(Names names);
-  bool flag(Names names, bool otherwise);
-  // A list of texts, of at least `least` items; none where there is no list.
-  std::optional<Located<std::vector<std::string>>> list(Names names, std::size_t least);
+  bool flag(Names names, bool default_value);
+  // A list of texts with at least `min_items` items; no value if there is no list.
+  std::optional<Located<std::vector<std::string>>> list(Names names, std::size_t min_items);
 
  private:
   const Value* whole_;
@@ -54,7 +55,7 @@ class Config {
   std::set<std::string, std::less<>> read_;
 };
 
-// "config.json:7:12: layer_types: ..."
-Error refusal(const Config& config, std::string_view key, std::string_view text);
+// Error at a key of the config; without the key, at the config.
+Error refusal(const Config& config, std::string_view key, std::string_view found);
 
 }  // namespace pipewright::config::huggingface

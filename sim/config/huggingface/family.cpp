@@ -13,7 +13,7 @@ namespace {
 
 using Layers = Family::Layers;
 
-// Vision models stand beside the text models that they are made of.
+// Vision models follow the text models that they contain.
 constexpr std::array families{
     Family{.type = "arcee", .gated = false},
     Family{.type = "deepseek_v2"},
@@ -61,7 +61,7 @@ constexpr std::array families{
     Family{.type = "llama"},
     Family{.type = "llama4", .qk_norm = true, .expert_is_ffn = true},
     Family{.type = "mamba2", .layers = Layers::mamba, .layernorm = false},
-    Family{.type = "mimo", .biases = "qkv", .window_is_asked_for = true},
+    Family{.type = "mimo", .biases = "qkv", .window_is_optional = true},
     Family{.type = "minimax_m2", .qk_norm = true, .expert_is_ffn = true},
     Family{.type = "mistral", .window = 4096},
     Family{.type = "mixtral", .expert_is_ffn = true},
@@ -73,11 +73,11 @@ constexpr std::array families{
     Family{.type = "olmoe", .qk_norm = true, .expert_is_ffn = true},
     Family{.type = "phi3"},
     Family{.type = "phimoe", .layernorm = true, .expert_is_ffn = true},
-    Family{.type = "qwen2", .biases = "qkv", .window_is_asked_for = true},
-    Family{.type = "qwen2_5_vl", .biases = "qkv", .window_is_asked_for = true},
-    Family{.type = "qwen2_moe", .biases = "qkv", .window_is_asked_for = true},
-    Family{.type = "qwen2_vl", .biases = "qkv", .window_is_asked_for = true},
-    Family{.type = "qwen3", .qk_norm = true, .head_dim = 128, .window_is_asked_for = true},
+    Family{.type = "qwen2", .biases = "qkv", .window_is_optional = true},
+    Family{.type = "qwen2_5_vl", .biases = "qkv", .window_is_optional = true},
+    Family{.type = "qwen2_moe", .biases = "qkv", .window_is_optional = true},
+    Family{.type = "qwen2_vl", .biases = "qkv", .window_is_optional = true},
+    Family{.type = "qwen3", .qk_norm = true, .head_dim = 128, .window_is_optional = true},
     Family{.type = "qwen3_5",
            .layers = Layers::linear,
            .qk_norm = true,
@@ -90,7 +90,7 @@ constexpr std::array families{
            .output_gate = true,
            .head_dim = 256,
            .full_every = 4},
-    Family{.type = "qwen3_moe", .qk_norm = true, .head_dim = 128, .window_is_asked_for = true},
+    Family{.type = "qwen3_moe", .qk_norm = true, .head_dim = 128, .window_is_optional = true},
     Family{.type = "qwen3_next",
            .layers = Layers::linear,
            .qk_norm = true,
@@ -109,23 +109,21 @@ constexpr std::array families{
 const Family& family_of(Config& config) {
   std::vector<std::string_view> names;
   for (const Family& family : families) names.push_back(family.type);
-  const std::string allowed =
-      fmt::format("allowed: {}; or a model of your own keys, as in pipewright help scenario",
-                  fmt::join(names, ", "));
-  const Config::Found found = config.find({"model_type"});
-  if (!found)
-    throw Error(config.origin(),
-                fmt::format("model_type is missing, by which the other keys are understood; "
-                            "{}",
-                            allowed));
-  std::string_view type = read_text({*found.value, "model_type"}, allowed);
+  const std::string allowed = fmt::format(
+      "{}; or a model of your own keys, as in pipewright help scenario", fmt::join(names, ", "));
+  const Config::Match match = config.find({"model_type"});
+  if (!match)
+    throw Error(config.origin(), "model_type is missing, which gives the other keys their meaning")
+        .allow(allowed);
+  std::string_view type = read_text({*match.value, "model_type"}, allowed);
   constexpr std::string_view text = "_text";
   if (type.ends_with(text)) type.remove_suffix(text.size());
   const auto* const family = std::ranges::find(families, type, &Family::type);
   if (family == families.end())
-    throw Error(found.value->origin,
-                fmt::format("model_type {} is not understood{}{}", in_quotes(found.value->text),
-                            did_you_mean(type, names), allowed));
+    throw Error(match.value->origin,
+                fmt::format("model_type {} is not understood", in_quotes(match.value->text)))
+        .suggest_name(nearest_name(type, names))
+        .allow(allowed);
   return *family;
 }
 

@@ -17,28 +17,28 @@
 namespace pipewright::config::huggingface {
 namespace {
 
-// The part of a vision model that is a language model.
+// Keys of the language model within the config of a vision model.
 constexpr std::array<std::string_view, 3> text_parts{"text_config", "llm_config",
                                                      "language_config"};
-constexpr std::array<std::string_view, 6> left_out{"vision_config",    "audio_config",
-                                                   "vit_config",       "vision_tower_config",
-                                                   "projector_config", "sound_config"};
+constexpr std::array<std::string_view, 6> omitted_parts{"vision_config",    "audio_config",
+                                                        "vit_config",       "vision_tower_config",
+                                                        "projector_config", "sound_config"};
 
 void set(Shape& shape, std::string_view path, const std::optional<Number>& number) {
   if (number) shape.set(path, number->value, number->origin);
 }
 
-Number number_or(Config& config, Names names, std::uint32_t otherwise) {
-  return otherwise > 0 ? config.number(names, otherwise) : config.needed(names);
+Number number_or(Config& config, Names names, std::uint32_t default_value) {
+  return default_value > 0 ? config.number(names, default_value) : config.required_number(names);
 }
 
 void add_latent(Config& config, Shape& shape) {
   set(shape, "latent.query_rank", config.number({"q_lora_rank"}));
-  set(shape, "latent.kv_rank", config.needed({"kv_lora_rank"}));
-  set(shape, "latent.nope_head_dim", config.needed({"qk_nope_head_dim"}));
-  set(shape, "latent.rope_head_dim", config.needed({"qk_rope_head_dim"}));
-  set(shape, "latent.value_head_dim", config.needed({"v_head_dim"}));
-  // They follow from these.
+  set(shape, "latent.kv_rank", config.required_number({"kv_lora_rank"}));
+  set(shape, "latent.nope_head_dim", config.required_number({"qk_nope_head_dim"}));
+  set(shape, "latent.rope_head_dim", config.required_number({"qk_rope_head_dim"}));
+  set(shape, "latent.value_head_dim", config.required_number({"v_head_dim"}));
+  // These keys follow from the ones above.
   config.find({"num_key_value_heads", "head_dim", "qk_head_dim"});
 }
 
@@ -59,29 +59,32 @@ void add_attention(Config& config, const Family& family, Shape& shape) {
 
 void add_recurrences(Config& config, const Layout& layout, Shape& shape) {
   if (layout.linear) {
-    set(shape, "linear_attention.key_heads", config.needed({"linear_num_key_heads"}));
-    set(shape, "linear_attention.value_heads", config.needed({"linear_num_value_heads"}));
+    set(shape, "linear_attention.key_heads", config.required_number({"linear_num_key_heads"}));
+    set(shape, "linear_attention.value_heads", config.required_number({"linear_num_value_heads"}));
     set(shape, "linear_attention.key_head_dim", config.number({"linear_key_head_dim"}));
     set(shape, "linear_attention.value_head_dim", config.number({"linear_value_head_dim"}));
     set(shape, "linear_attention.conv", config.number({"linear_conv_kernel_dim"}));
   }
   if (!layout.mamba) return;
-  set(shape, "mamba.heads", config.needed({"mamba_num_heads", "num_heads"}));
+  set(shape, "mamba.heads", config.required_number({"mamba_num_heads", "num_heads"}));
   set(shape, "mamba.head_dim",
       layout.attention ? config.number({"mamba_head_dim"})
                        : config.number({"mamba_head_dim", "head_dim"}));
-  set(shape, "mamba.groups", config.needed({"n_groups"}));
+  set(shape, "mamba.groups", config.required_number({"n_groups"}));
   set(shape, "mamba.state", config.number({"ssm_state_size", "state_size"}));
   set(shape, "mamba.conv", config.number({"conv_kernel"}));
 }
 
 void add_experts(Config& config, const Family& family, Shape& shape) {
   set(shape, "experts.count",
-      config.needed({"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"}));
+      config.required_number(
+          {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"}));
   set(shape, "experts.top_k",
-      config.needed({"num_experts_per_tok", "experts_per_token", "num_experts_per_token"}));
+      config.required_number(
+          {"num_experts_per_tok", "experts_per_token", "num_experts_per_token"}));
   const bool by_ffn = family.expert_is_ffn && !config.find({"moe_intermediate_size"});
-  const Number ffn = config.needed({by_ffn ? "intermediate_size" : "moe_intermediate_size"});
+  const Number ffn =
+      config.required_number({by_ffn ? "intermediate_size" : "moe_intermediate_size"});
   set(shape, "experts.ffn", ffn);
   set(shape, "experts.latent", config.number({"moe_latent_size"}));
   if (const auto groups = config.number({"n_group"}); groups && groups->value > 1) {
@@ -90,7 +93,7 @@ void add_experts(Config& config, const Family& family, Shape& shape) {
   } else {
     config.find({"topk_group"});
   }
-  // Shared ones by their number, or one by its size.
+  // Shared experts are given by their number, or a single one by its size.
   auto shared = config.number({"n_shared_experts", "num_shared_experts"});
   const auto size =
       config.number({"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"});
@@ -103,14 +106,14 @@ void add_experts(Config& config, const Family& family, Shape& shape) {
   }
 }
 
-// What a model without experts may say of them.
-void pass_by_experts(Config& config) {
+// Reads keys of experts that a model without experts may have.
+void skip_experts(Config& config) {
   config.find({"moe_intermediate_size", "num_experts_per_tok", "n_shared_experts", "n_group",
                "topk_group", "shared_expert_intermediate_size", "decoder_sparse_step",
                "moe_layer_freq", "first_k_dense_replace", "mlp_only_layers"});
 }
 
-// Of dense layers.
+// Adds the MLP of dense layers.
 void add_ffn(Config& config, const Family& family, const Layout& layout, Shape& shape) {
   shape.set("mlp", family.gated ? "swiglu" : "gelu", config.origin());
   if (family.type == "llama4") {
@@ -119,27 +122,26 @@ void add_ffn(Config& config, const Family& family, const Layout& layout, Shape& 
   }
   const auto ffn = config.number({"intermediate_size", "n_inner"});
   if (!layout.mlps) return;
-  if (family.gated && !ffn) config.needed({"intermediate_size"});
+  if (family.gated && !ffn) config.required_number({"intermediate_size"});
   set(shape, "ffn", ffn);
 }
 
 void add_biases(Config& config, const Family& family, Shape& shape) {
   const auto attention = config.flag({"attention_bias"});
   const auto mlp = config.flag({"mlp_bias"});
-  const auto all = config.flag({"use_bias"});
+  const auto use_bias = config.flag({"use_bias"});
   std::string_view biases = family.biases;
   Origin origin = config.origin();
   if (biases == "false" && attention && attention->value) {
     biases = mlp && mlp->value ? "true" : family.attention_bias;
     origin = attention->origin;
   } else if (mlp && mlp->value && biases != "true") {
-    throw Error(mlp->origin,
-                "mlp_bias is true without attention_bias; allowed: both, "
-                "attention_bias alone, or none");
+    throw Error(mlp->origin, "mlp_bias is true without attention_bias")
+        .allow("both, attention_bias alone, or none");
   }
-  if (all && all->value && family.layers == Family::Layers::transformer) {
+  if (use_bias && use_bias->value && family.layers == Family::Layers::transformer) {
     biases = "true";
-    origin = all->origin;
+    origin = use_bias->origin;
   }
   shape.set("biases", std::string(biases), origin);
 }
@@ -147,15 +149,15 @@ void add_biases(Config& config, const Family& family, Shape& shape) {
 void add_dropout(Config& config, Shape& shape) {
   for (const std::string_view key :
        {"resid_pdrop", "hidden_dropout", "hidden_dropout_prob", "residual_dropout"}) {
-    const Config::Found found = config.find({key});
-    if (!found || found.value->kind != Value::Kind::text) continue;
-    if (found.value->text.find_first_not_of("0.") == std::string::npos) continue;
-    shape.set("dropout", found.value->text, found.value->origin);
+    const Config::Match match = config.find({key});
+    if (!match || match.value->kind != Value::Kind::text) continue;
+    if (match.value->text.find_first_not_of("0.") == std::string::npos) continue;
+    shape.set("dropout", match.value->text, match.value->origin);
     return;
   }
 }
 
-// What of the whole file a text part may leave to it.
+// The text part can leave this key to the whole file.
 bool is_tied(Config& config, const Family& family) {
   if (const auto tied = config.flag({"tie_word_embeddings", "tie_embedding_weights"}))
     return tied->value;
@@ -166,63 +168,68 @@ bool is_tied(Config& config, const Family& family) {
 }
 
 void add_sequence(Config& config, const Family& family, Shape& shape) {
-  constexpr std::uint32_t usual = 4096;
+  constexpr std::uint32_t default_sequence = 4096;
   const auto positions = config.number(
       {"max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "n_ctx"});
   if (family.learned_positions) {
-    const Number all = config.needed({"max_position_embeddings", "n_positions", "n_ctx"});
-    set(shape, "sequence", all);
-    shape.set("positions", "learned", all.origin);
+    const Number length =
+        config.required_number({"max_position_embeddings", "n_positions", "n_ctx"});
+    set(shape, "sequence", length);
+    shape.set("positions", "learned", length.origin);
     return;
   }
-  const std::uint32_t sequence =
-      positions && positions->value > 0 ? std::min(positions->value, usual) : usual;
+  const std::uint32_t sequence = positions && positions->value > 0
+                                     ? std::min(positions->value, default_sequence)
+                                     : default_sequence;
   const Origin& origin = positions ? positions->origin : config.origin();
   shape.set("sequence", sequence, origin);
-  const std::string reach =
-      positions ? fmt::format(", but how far its positions reach ({})", positions->value) : "";
-  shape.note(fmt::format("sequence: {} is assumed, since config.json does not say what a model is "
-                         "trained with{}; training.sequence does",
-                         sequence, reach),
-             origin);
+  const std::string limit =
+      positions ? fmt::format(", only the limit of its positions ({})", positions->value) : "";
+  shape.note(
+      fmt::format("sequence: {} is assumed, since config.json has no training sequence length{}; "
+                  "set training.sequence",
+                  sequence, limit),
+      origin);
 }
 
 void add_mtp(Config& config, Shape& shape) {
   const auto modules =
       config.number({"num_nextn_predict_layers", "num_mtp_modules", "mtp_num_hidden_layers"});
-  const bool used = config.flag({"use_mtp"}, true);
-  if (!modules || modules->value == 0 || !used) return;
+  const bool is_used = config.flag({"use_mtp"}, true);
+  if (!modules || modules->value == 0 || !is_used) return;
   set(shape, "mtp_layers", modules);
-  const bool one = modules->value == 1;
-  shape.note(fmt::format("mtp_layers: multi-token prediction's {} in the parameters, and published "
-                         "numbers mostly leave {} out; model.mtp_layers 0 does",
-                         one ? "module is" : "modules are", one ? "it" : "them"),
-             modules->origin);
+  const bool is_single = modules->value == 1;
+  shape.note(
+      fmt::format("mtp_layers: the parameters include the {} of multi-token prediction, which "
+                  "most published numbers leave out; model.mtp_layers 0 does so too",
+                  is_single ? "module" : "modules"),
+      modules->origin);
 }
 
-// "meta-llama/Llama-3.1-8B" without its owner, unless it is a path on the machine that wrote it.
+// Adds the name, "meta-llama/Llama-3.1-8B" without its owner, unless it is a path on the machine
+// where the file was written.
 void add_name(Config& config, Shape& shape) {
-  const Config::Found found = config.find({"_name_or_path"});
-  if (!found || found.value->kind != Value::Kind::text) return;
-  const std::string& name = found.value->text;
+  const Config::Match match = config.find({"_name_or_path"});
+  if (!match || match.value->kind != Value::Kind::text) return;
+  const std::string& name = match.value->text;
   const std::size_t slash = name.find('/');
   if (slash == 0 || slash == std::string::npos || slash + 1 == name.size() ||
       name.find('/', slash + 1) != std::string::npos || name.find('.') == 0)
     return;
-  shape.set("name", name.substr(slash + 1), found.value->origin);
+  shape.set("name", name.substr(slash + 1), match.value->origin);
 }
 
 void add_notes(Config& config, Shape& shape) {
-  for (const std::string_view key : left_out)
+  for (const std::string_view key : omitted_parts)
     if (const Value* const part = find(config.whole(), key);
         part != nullptr && part->kind == Value::Kind::map)
-      shape.note(fmt::format("{}: left out, this is the language model alone", key), part->origin);
+      shape.note(fmt::format("{}: left out, since this is the language model only", key),
+                 part->origin);
   for (const Value* const map : {&config.whole(), &config.text()})
     if (const Value* const types = find(*map, "quantization_config");
         types != nullptr && types->kind == Value::Kind::map) {
       shape.note(
-          "quantization_config: what the released weights are stored in; a training has its own "
-          "precision",
+          "quantization_config: format of the released weights; training has its own precision",
           types->origin);
       return;
     }
@@ -248,7 +255,7 @@ Value model_map(const Value& whole) {
   const Family& family = family_of(config);
   Shape shape(whole.origin);
   add_name(config, shape);
-  set(shape, "hidden", config.needed({"hidden_size", "n_embd"}));
+  set(shape, "hidden", config.required_number({"hidden_size", "n_embd"}));
   set(shape, "vocabulary", number_or(config, {"vocab_size"}, family.vocabulary));
   const Layout layout = add_layout(config, family, shape);
   if (layout.attention) add_attention(config, family, shape);
@@ -256,7 +263,7 @@ Value model_map(const Value& whole) {
   if (layout.experts)
     add_experts(config, family, shape);
   else
-    pass_by_experts(config);
+    skip_experts(config);
   add_ffn(config, family, layout, shape);
   shape.set("norm", family.layernorm ? "layernorm" : "rmsnorm", config.origin());
   if (family.post_norms) shape.set("post_norms", "true", config.origin());

@@ -10,14 +10,14 @@
 namespace pipewright::config::huggingface {
 namespace {
 
-// In the symbols of our patterns; 0: none.
-struct Symbols {
+// A layer in the symbols of `layer_symbols`; 0: none.
+struct LayerSymbols {
   char mixer = '*';
   char feed_forward = '-';
 };
-using Each = std::vector<Symbols>;
+using Layers = std::vector<LayerSymbols>;
 
-// A word of a list of layers, and what it makes of its layer.
+// A word in a list of layers, and its symbol.
 struct Word {
   std::string_view name;
   char symbol;
@@ -41,75 +41,78 @@ char symbol_of(const std::string& text, const std::array<Word, size>& words, con
   for (const Word& word : words)
     allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", word.name);
   throw refusal(config, key,
-                fmt::format("{} has a layer {}, which is not understood; allowed: {}", key,
-                            in_quotes(text), allowed));
+                fmt::format("{} has a layer {}, which is not understood", key, in_quotes(text)))
+      .allow(allowed);
 }
 
-// Sets one symbol of each layer by a list, where there is one; it may go on for layers of
-// multi-token prediction.
+// Sets a symbol of every layer by the list under a key, if there is one. The list may continue for
+// layers of multi-token prediction.
 template <std::size_t size>
 bool set_by_list(Config& config, std::string_view key, const std::array<Word, size>& words,
-                 char Symbols::*member, Each& layers) {
-  const Config::Found found = config.find({key});
-  if (!found || found.value->kind != Value::Kind::list || found.value->items.empty()) return false;
+                 char LayerSymbols::*member, Layers& layers) {
+  const Config::Match match = config.find({key});
+  if (!match || match.value->kind != Value::Kind::list || match.value->items.empty()) return false;
   const auto list = config.list({key}, layers.size());
   for (std::size_t i = 0; i < layers.size(); ++i)
     layers[i].*member = symbol_of(list->value[i], words, config, key);
   return true;
 }
 
-// Layers [first, ..) but every `step`-th, where 0 is none.
-void set_window(Each& layers, std::size_t first, std::uint32_t step) {
+// Gives layers from `first` on a window, except every `step`-th one; 0: no exception.
+void set_window(Layers& layers, std::size_t first, std::uint32_t step) {
   for (std::size_t i = first; i < layers.size(); ++i)
     layers[i].mixer = step > 0 && (i + 1) % step == 0 ? '*' : 'S';
 }
 
-void add_chunks(Config& config, Each& layers, Shape& shape) {
+void add_chunks(Config& config, Layers& layers, Shape& shape) {
   const auto chunk = config.number({"attention_chunk_size"});
-  constexpr std::uint32_t usual = 8192;  // of Llama4TextConfig, as is every fourth layer without
-  const Number size = chunk.value_or(Number{usual, config.origin()});
+  constexpr std::uint32_t default_chunk = 8192;  // of Llama4TextConfig
+  const Number size = chunk.value_or(Number{default_chunk, config.origin()});
   if (size.value == 0 || (!chunk && config.has({"attention_chunk_size"}))) return;
-  if (!set_by_list(config, "layer_types", attention_words, &Symbols::mixer, layers) &&
-      !set_by_list(config, "no_rope_layers", numbered_chunks, &Symbols::mixer, layers))
+  if (!set_by_list(config, "layer_types", attention_words, &LayerSymbols::mixer, layers) &&
+      !set_by_list(config, "no_rope_layers", numbered_chunks, &LayerSymbols::mixer, layers))
     set_window(layers, 0, config.number({"no_rope_layer_interval"}, 4).value);
   shape.set("attention_chunk_size", size.value, size.origin);
 }
 
-void add_windows(Config& config, const Family& family, Each& layers, Shape& shape) {
+void add_windows(Config& config, const Family& family, Layers& layers, Shape& shape) {
   if (family.type == "llama4") return add_chunks(config, layers, shape);
   const bool is_null = config.has({"sliding_window"}) && !config.find({"sliding_window"});
   auto window = config.number({"sliding_window"});
   if (!window && family.window > 0 && !is_null) window = Number{family.window, config.origin()};
-  const bool used = config.flag({"use_sliding_window"}, !family.window_is_asked_for);
+  const bool is_used = config.flag({"use_sliding_window"}, !family.window_is_optional);
   const auto first = config.number({"max_window_layers"});
   const auto step = config.number({"sliding_window_pattern", "full_attention_interval"});
-  const bool listed =
-      set_by_list(config, "layer_types", attention_words, &Symbols::mixer, layers) ||
-      set_by_list(config, "attn_type_list", numbered_attention, &Symbols::mixer, layers);
-  if (!listed) {
-    if (!used || !window || window->value == 0) return;
-    if (family.window_is_asked_for)
+  const bool is_listed =
+      set_by_list(config, "layer_types", attention_words, &LayerSymbols::mixer, layers) ||
+      set_by_list(config, "attn_type_list", numbered_attention, &LayerSymbols::mixer, layers);
+  if (!is_listed) {
+    if (!is_used || !window || window->value == 0) return;
+    if (family.window_is_optional)
       set_window(layers, first ? first->value : 0, 0);
     else
       set_window(layers, 0, step ? step->value : family.full_every);
   }
-  if (std::ranges::none_of(layers, [](const Symbols& layer) { return layer.mixer == 'S'; })) return;
+  if (std::ranges::none_of(layers, [](const LayerSymbols& layer) { return layer.mixer == 'S'; }))
+    return;
   if (!window || window->value == 0)
     throw refusal(config, "layer_types",
                   "layer_types has layers of sliding_attention, which need the key sliding_window");
   shape.set("sliding_window", window->value, window->origin);
 }
 
-// By the rules of several families: a list, a number of dense ones at the start, one layer in so
-// many, and dense ones by their index.
-void set_experts(Config& config, Each& layers) {
-  for (Symbols& layer : layers) layer.feed_forward = 'E';
+// Sets layers with experts by the keys of all families: a list, the number of dense layers at the
+// start, a period, and the indices of dense layers.
+void set_experts(Config& config, Layers& layers) {
+  for (LayerSymbols& layer : layers) layer.feed_forward = 'E';
   const auto dense_if = [&](const auto& is_dense) {
     for (std::size_t i = 0; i < layers.size(); ++i)
       if (is_dense(i)) layers[i].feed_forward = '-';
   };
-  if (set_by_list(config, "mlp_layer_types", feed_forward_words, &Symbols::feed_forward, layers) ||
-      set_by_list(config, "moe_layer_freq", numbered_experts, &Symbols::feed_forward, layers)) {
+  if (set_by_list(config, "mlp_layer_types", feed_forward_words, &LayerSymbols::feed_forward,
+                  layers) ||
+      set_by_list(config, "moe_layer_freq", numbered_experts, &LayerSymbols::feed_forward,
+                  layers)) {
     config.find({"first_k_dense_replace"});
     return;
   }
@@ -132,40 +135,39 @@ void set_experts(Config& config, Each& layers) {
     });
 }
 
-// Layers of gated delta nets, each with its feed-forward part.
-void set_linear(Config& config, const Family& family, Each& layers) {
+// Sets layers with gated delta nets, each of which has a feed-forward part.
+void set_linear(Config& config, const Family& family, Layers& layers) {
   const std::uint32_t every =
       std::max(1U, config.number({"full_attention_interval"}, family.full_every).value);
-  if (set_by_list(config, "layer_types", attention_words, &Symbols::mixer, layers)) return;
+  if (set_by_list(config, "layer_types", attention_words, &LayerSymbols::mixer, layers)) return;
   for (std::size_t i = 0; i < layers.size(); ++i)
     layers[i].mixer = (i + 1) % every == 0 ? '*' : 'G';
 }
 
-void set_hybrid(Config& config, Each& layers) {
-  const auto alone = [&](std::size_t i, char symbol) {
+void set_hybrid(Config& config, Layers& layers) {
+  const auto set_single = [&](std::size_t i, char symbol) {
     const bool feeds = symbol == '-' || symbol == 'E';
-    layers[i] = feeds ? Symbols{0, symbol} : Symbols{symbol, 0};
+    layers[i] = feeds ? LayerSymbols{0, symbol} : LayerSymbols{symbol, 0};
   };
   if (const auto blocks = config.list({"layers_block_type"}, layers.size())) {
     for (std::size_t i = 0; i < layers.size(); ++i)
-      alone(i, symbol_of(blocks->value[i], block_words, config, "layers_block_type"));
+      set_single(i, symbol_of(blocks->value[i], block_words, config, "layers_block_type"));
     return;
   }
-  const Config::Found found = config.find({"hybrid_override_pattern"});
-  if (!found)
-    throw Error(config.origin(),
-                "hybrid_override_pattern is missing, which says what the layers are");
-  constexpr std::string_view allowed = "a symbol a layer of M, *, - and E, such as M-M*-";
-  const Field field{*found.value, std::string(found.key)};
+  const Config::Match match = config.find({"hybrid_override_pattern"});
+  if (!match)
+    throw Error(config.origin(), "hybrid_override_pattern is missing: type of each layer");
+  constexpr std::string_view allowed = "one symbol per layer, M, *, - or E, such as M-M*-";
+  const Field field{*match.value, std::string(match.key)};
   const std::string& symbols = read_text(field, allowed);
   if (symbols.size() < layers.size() || symbols.find_first_not_of("M*-E") != std::string::npos)
     throw wrong(field, allowed);
-  for (std::size_t i = 0; i < layers.size(); ++i) alone(i, symbols[i]);
+  for (std::size_t i = 0; i < layers.size(); ++i) set_single(i, symbols[i]);
 }
 
-// One in so many of the layers has no window, if they follow that rule; 0: all have one.
-std::optional<std::uint32_t> rule_of_windows(const Each& layers) {
-  const auto is_full = [](const Symbols& layer) { return layer.mixer == '*'; };
+// Period of layers without a window; 0: all have one. No value if the layers are irregular.
+std::optional<std::uint32_t> rule_of_windows(const Layers& layers) {
+  const auto is_full = [](const LayerSymbols& layer) { return layer.mixer == '*'; };
   const auto first = std::ranges::find_if(layers, is_full);
   if (first == layers.end()) return 0;
   const auto step = static_cast<std::size_t>(first - layers.begin()) + 1;
@@ -175,12 +177,12 @@ std::optional<std::uint32_t> rule_of_windows(const Each& layers) {
   return static_cast<std::uint32_t>(step);
 }
 
-// Layers at the start without experts, and then one in so many with.
-struct Sparse {
+// Number of dense layers at the start, and period of layers with experts after them.
+struct ExpertRule {
   std::size_t first = 0;
   std::size_t every = 1;
 };
-std::optional<Sparse> rule_of_experts(const Each& layers) {
+std::optional<ExpertRule> rule_of_experts(const Layers& layers) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < layers.size() && places.size() < 2; ++i)
     if (layers[i].feed_forward == 'E') places.push_back(i);
@@ -188,35 +190,36 @@ std::optional<Sparse> rule_of_experts(const Each& layers) {
   if (places.empty() || places[0] + 1 < every) return std::nullopt;
   const std::size_t first = places[0] + 1 - every;
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    const bool sparse = i >= first && (i - first + 1) % every == 0;
-    if (sparse != (layers[i].feed_forward == 'E')) return std::nullopt;
+    const bool has_experts = i >= first && (i - first + 1) % every == 0;
+    if (has_experts != (layers[i].feed_forward == 'E')) return std::nullopt;
   }
-  return Sparse{first, every};
+  return ExpertRule{first, every};
 }
 
-// Whether the layers follow rules, which are then told by their keys.
-bool add_rules(const Config& config, const Each& layers, const Layout& layout, Shape& shape) {
+// Expresses regular layers by keys. Returns false for irregular layers.
+bool add_rules(const Config& config, const Layers& layers, const Layout& layout, Shape& shape) {
   if (layout.linear || layout.mamba) return false;
-  if (std::ranges::any_of(
-          layers, [](const Symbols& layer) { return layer.mixer == 0 || layer.feed_forward == 0; }))
+  if (std::ranges::any_of(layers, [](const LayerSymbols& layer) {
+        return layer.mixer == 0 || layer.feed_forward == 0;
+      }))
     return false;
-  const bool windows =
-      std::ranges::any_of(layers, [](const Symbols& layer) { return layer.mixer == 'S'; });
-  const auto full = windows ? rule_of_windows(layers) : 0;
-  const auto sparse = layout.experts ? rule_of_experts(layers) : Sparse{};
-  if (!full || !sparse) return false;
+  const bool has_windows =
+      std::ranges::any_of(layers, [](const LayerSymbols& layer) { return layer.mixer == 'S'; });
+  const auto full = has_windows ? rule_of_windows(layers) : 0;
+  const auto experts = layout.experts ? rule_of_experts(layers) : ExpertRule{};
+  if (!full || !experts) return false;
   if (*full > 0) shape.set("full_attention_every", *full, config.origin());
-  const auto set = [&](std::string_view path, std::size_t value, std::size_t usual) {
-    if (value != usual) shape.set(path, static_cast<std::uint32_t>(value), config.origin());
+  const auto set = [&](std::string_view path, std::size_t value, std::size_t default_value) {
+    if (value != default_value) shape.set(path, static_cast<std::uint32_t>(value), config.origin());
   };
-  set("experts.first_dense", sparse->first, 0);
-  set("experts.every", sparse->every, 1);
+  set("experts.first_dense", experts->first, 0);
+  set("experts.every", experts->every, 1);
   return true;
 }
 
-std::string pattern_of(const Each& layers, bool latent) {
+std::string pattern_of(const Layers& layers, bool latent) {
   std::string pattern;
-  for (const Symbols& layer : layers) {
+  for (const LayerSymbols& layer : layers) {
     const char mixer = latent && layer.mixer == '*' ? '+' : layer.mixer;
     if (mixer != 0 && layer.feed_forward != 0)
       pattern += fmt::format("({}{})", mixer, layer.feed_forward);
@@ -226,38 +229,37 @@ std::string pattern_of(const Each& layers, bool latent) {
   return pattern;
 }
 
-constexpr std::uint32_t most_layers = 10'000;
+constexpr std::uint32_t max_layers = 10'000;  // far above any model's
 
-// A list of them tells how many there are, where nothing else does.
+// Number of layers, or the length of a list of layers.
 Number layer_count(Config& config) {
   if (const auto count = config.number({"num_hidden_layers", "n_layer", "num_layers"}))
     return *count;
   if (const auto blocks = config.list({"layers_block_type", "layer_types"}, 1))
     return {static_cast<std::uint32_t>(blocks->value.size()), blocks->origin};
-  return config.needed({"num_hidden_layers"});
+  return config.required_number({"num_hidden_layers"});
 }
 
 }  // namespace
 
 Layout add_layout(Config& config, const Family& family, Shape& shape) {
   const Number count = layer_count(config);
-  if (count.value == 0 || count.value > most_layers)
-    throw Error(count.origin,
-                fmt::format("num_hidden_layers is {}; allowed: 1 to {}", count.value, most_layers));
+  if (count.value == 0 || count.value > max_layers)
+    throw Error(count.origin, fmt::format("num_hidden_layers is {}", count.value))
+        .allow(fmt::format("1 to {}", max_layers));
   const auto experts =
       config.number({"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"});
-  Each layers(count.value);
-  using Layers = Family::Layers;
-  if (family.layers == Layers::transformer) add_windows(config, family, layers, shape);
-  if (family.layers == Layers::linear) set_linear(config, family, layers);
-  if (family.layers == Layers::hybrid)
+  Layers layers(count.value);
+  if (family.layers == Family::Layers::transformer) add_windows(config, family, layers, shape);
+  if (family.layers == Family::Layers::linear) set_linear(config, family, layers);
+  if (family.layers == Family::Layers::hybrid)
     set_hybrid(config, layers);
   else if (experts && experts->value > 0)
     set_experts(config, layers);
-  if (family.layers == Layers::mamba) layers.assign(layers.size(), Symbols{'M', 0});
+  if (family.layers == Family::Layers::mamba) layers.assign(layers.size(), LayerSymbols{'M', 0});
 
   Layout layout;
-  for (const Symbols& layer : layers) {
+  for (const LayerSymbols& layer : layers) {
     layout.mlps = layout.mlps || layer.feed_forward == '-';
     layout.experts = layout.experts || layer.feed_forward == 'E';
     layout.linear = layout.linear || layer.mixer == 'G';

@@ -6,10 +6,10 @@
 
 namespace pipewright::config::huggingface {
 
-// What each layer is: how many there are, which have a sliding window, a gated delta net or Mamba-2
-// in place of attention over all keys, and which have experts. Layers that follow a rule are told
-// by it (first_dense, every, full_attention_every), so that their number can be changed, others by
-// a pattern.
+// Adds the layers of a model to its shape: their number, and which of them have a sliding window, a
+// gated delta net, Mamba-2 or experts. Regular layers are expressed by first_dense, every and
+// full_attention_every, so that their number can be changed, and all others by a pattern. Returns
+// the kinds of parts that occur.
 struct Layout {
   bool mlps = false;
   bool experts = false;

@@ -8,12 +8,12 @@
 
 namespace pipewright::config::huggingface {
 
-// The model in our keys, as it is put together.
+// Builder of a model's map in the keys of model files.
 class Shape {
  public:
   explicit Shape(const Origin& origin) { map_.origin = origin; }
 
-  // `path` is dotted, "experts.count".
+  // Sets a dotted key such as "experts.count".
   void set(std::string_view path, std::string text, const Origin& origin) {
     set_value(map_, path, make_text(std::move(text), origin));
   }

@@ -10,15 +10,16 @@
 namespace pipewright::config::huggingface {
 namespace {
 
-// Parts of names that sizes, and what layers are, go by.
-constexpr std::array<std::string_view, 43> telling{
+// Parts of names of keys that affect sizes or types of layers.
+constexpr std::array<std::string_view, 43> size_parts{
     "hidden", "size",  "head",   "layer",     "expert",   "window", "dim",     "rank",   "ffn",
     "state",  "inter", "attn",   "attention", "mlp",      "moe",    "block",   "latent", "compress",
     "index",  "conv",  "ssm",    "mamba",     "mtp",      "nextn",  "embd",    "embed",  "width",
     "depth",  "inner", "sparse", "shared",    "chunk",    "vocab",  "group",   "lora",   "swa",
     "loop",   "ratio", "expand", "kv",        "parallel", "hc_",    "residual"};
 
-// Names with such a part that take no time and no memory.
+// Names with such a part that affect neither time nor memory, by their start, their end or as a
+// whole.
 constexpr std::array<std::string_view, 18> idle_starts{
     "_",       "rope_",    "router_",  "moe_router",   "output_",  "vision_",
     "image_",  "video_",   "audio_",   "img_",         "mm_",      "time_",
@@ -31,15 +32,15 @@ constexpr std::array<std::string_view, 26> idle_ends{
     "_coef",           "_coeff",       "_alpha",       "_beta",
     "_implementation", "_limit",       "_factor",      "_kernels",
     "_prob",           "_in_fp32"};
-constexpr std::array<std::string_view, 23> idle{
-    "add_full_attention_sink_bias",  // sinks: a number a head
+constexpr std::array<std::string_view, 23> idle_names{
+    "add_full_attention_sink_bias",  // sinks: one number per head
     "add_swa_attention_sink_bias",
-    "chunk_size",  // of Mamba-2's kernels
+    "chunk_size",  // of kernels of Mamba-2
     "chunk_size_feed_forward",
     "ep_size",
-    "lm_head_bias",  // a number a token of the vocabulary
+    "lm_head_bias",  // one number per token of the vocabulary
     "max_window_layers",
-    "mlp_type",  // of StarCoder 2, whose family says it
+    "mlp_type",  // of StarCoder 2, whose family has it
     "moe_renormalize",
     "moe_shared_expert_overlap",  // a key of training.experts
     "mtp_hybrid_override_pattern",
@@ -54,13 +55,13 @@ constexpr std::array<std::string_view, 23> idle{
     "sliding_window_size",
     "use_conv_bias",  // counted with the convolution
     "use_parallel_residual",
-    "expand"};  // Mamba-2's heads say it
+    "expand"};  // follows from the heads of Mamba-2
 
 bool has_any(std::string_view key, const auto& parts, const auto& has) {
   return std::ranges::any_of(parts, [&](std::string_view part) { return has(key, part); });
 }
 
-// false, null, 0, "" and what is empty switch nothing on.
+// Returns whether a value switches nothing on: false, null, 0, "" and empty containers.
 bool is_off(const Value& value) {
   if (value.kind == Value::Kind::list) return std::ranges::all_of(value.items, is_off);
   if (value.kind == Value::Kind::map) return value.entries.empty();
@@ -83,14 +84,15 @@ void check_unread(const Config& config) {
     const auto ends = [](std::string_view name, std::string_view part) {
       return name.ends_with(part);
     };
-    if (!has_any(key, telling, contains) || has_any(key, idle_starts, starts) ||
-        has_any(key, idle_ends, ends) || std::ranges::find(idle, key) != idle.end())
+    if (!has_any(key, size_parts, contains) || has_any(key, idle_starts, starts) ||
+        has_any(key, idle_ends, ends) || std::ranges::find(idle_names, key) != idle_names.end())
       continue;
-    throw Error(entry.origin,
-                fmt::format("{} is a key of config.json that is not understood, and may "
-                            "change time or memory; allowed: 0, false or null, or a model "
-                            "file of your own keys (pipewright help scenario)",
-                            in_quotes(key)));
+    throw Error(
+        entry.origin,
+        fmt::format(
+            "{} is a key of config.json that is not understood, and may change time or memory",
+            in_quotes(key)))
+        .allow("0, false or null, or a model file of your own keys (pipewright help scenario)");
   }
 }
 

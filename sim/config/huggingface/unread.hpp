@@ -4,9 +4,9 @@
 
 namespace pipewright::config::huggingface {
 
-// Throws an Error at a key that nothing has asked for, that is in use, and whose name speaks of
-// what time or memory goes by. Other keys are passed by: those of generation, of initial values, of
-// how positions turn, and all that a name tells nothing of.
+// Throws an Error at a key that was not read, has a value, and by its name may affect time or
+// memory. Other unread keys are ignored, such as those of text generation, initialization and
+// rotary positions.
 void check_unread(const Config& config);
 
 }  // namespace pipewright::config::huggingface

@@ -19,12 +19,10 @@ const std::string& number_text(const Field& field, std::string_view allowed) {
 
 }  // namespace
 
-std::string subject(const Field& field) { return locate(field.value.origin, field.name); }
-
 Error wrong(const Field& field, std::string_view allowed) {
-  return Error(field.value.origin,
-               fmt::format("{} is {}; allowed: {}", field.name, describe(field.value), allowed),
-               field.name);
+  return Error(field.value.origin, fmt::format("{} is {}", field.name, describe(field.value)),
+               field.name)
+      .allow(allowed);
 }
 
 std::vector<Field> items(const Field& field, std::string_view allowed) {
@@ -60,13 +58,9 @@ std::uint32_t read_count(const Field& field, std::string_view example) {
 std::size_t read_choice(const Field& field, std::span<const std::string_view> choices) {
   const std::string allowed = fmt::format("one of {}", fmt::join(choices, ", "));
   const std::string& text = read_text(field, allowed);
-  const auto place = std::ranges::find(choices, text);
-  if (place == choices.end())
-    throw Error(field.value.origin,
-                fmt::format("{} is {}{}allowed: {}", field.name, describe(field.value),
-                            did_you_mean(text, choices), allowed),
-                field.name);
-  return static_cast<std::size_t>(place - choices.begin());
+  const auto it = std::ranges::find(choices, text);
+  if (it == choices.end()) throw wrong(field, allowed).suggest_name(nearest_name(text, choices));
+  return static_cast<std::size_t>(it - choices.begin());
 }
 
 bool read_flag(const Field& field) {

@@ -14,13 +14,13 @@
 namespace pipewright::config {
 namespace {
 
-std::filesystem::path& set_folder() {
+std::filesystem::path& own_folder() {
   static std::filesystem::path folder;
   return folder;
 }
 
 std::filesystem::path own_library() {
-  if (!set_folder().empty()) return set_folder();
+  if (!own_folder().empty()) return own_folder();
   std::error_code ignored;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
   std::filesystem::path beside =
@@ -31,12 +31,12 @@ std::filesystem::path own_library() {
 
 }  // namespace
 
-void set_own_library(std::filesystem::path folder) { set_folder() = std::move(folder); }
+void set_own_library(std::filesystem::path folder) { own_folder() = std::move(folder); }
 
 std::vector<std::filesystem::path> library_folders() {
   std::vector<std::filesystem::path> folders;
-  const char* const given = std::getenv("PIPEWRIGHT_PLATFORMS");
-  std::istringstream names(given == nullptr ? "" : given);
+  const char* const variable = std::getenv("PIPEWRIGHT_PLATFORMS");
+  std::istringstream names(variable == nullptr ? "" : variable);
   for (std::string name; std::getline(names, name, ':');)
     if (!name.empty()) folders.emplace_back(name);
   folders.push_back(own_library());
@@ -51,7 +51,7 @@ bool is_of_library(const std::filesystem::path& file, std::string_view folder) {
 
 std::vector<std::string> library_names(std::string_view folder, std::string_view extension) {
   std::vector<std::string> names;
-  std::error_code ignored;  // a folder that is not there has no entries
+  std::error_code ignored;  // a missing folder has no entries
   for (const std::filesystem::path& library : library_folders())
     for (const auto& entry : std::filesystem::directory_iterator(library / folder, ignored))
       if (entry.path().extension() == extension) names.push_back(entry.path().stem().string());
@@ -69,12 +69,12 @@ std::filesystem::path library_file(std::string_view folder, std::string_view nam
   }
   const std::vector<std::string> names = library_names(folder, extension);
   const std::vector<std::string_view> views(names.begin(), names.end());
-  const std::string there = names.empty() ? fmt::format("nothing, as there are no {}", folder)
-                                          : fmt::format("{}", fmt::join(names, ", "));
-  throw Error(
-      fmt::format("{} is not among the {} of the library{}allowed: {}, or the path of a "
-                  "file, with a slash or {}",
-                  in_quotes(name), folder, did_you_mean(name, views), there, extension));
+  const std::string listed = names.empty()
+                                 ? fmt::format("no name, as the library has no {}", folder)
+                                 : fmt::format("{}", fmt::join(names, ", "));
+  throw Error(fmt::format("{} is not among the {} of the library", in_quotes(name), folder))
+      .suggest_name(nearest_name(name, views))
+      .allow(fmt::format("{}, or the path of a file, with a slash or {}", listed, extension));
 }
 
 bool is_library_name(std::string_view text, std::string_view extension) {
@@ -103,17 +103,18 @@ std::filesystem::path library_or_path(const Field& field, std::string_view folde
   if (is_library_name(text, extension)) try {
       return library_file(folder, text, extension);
     } catch (const Error& error) {
-      throw Error(fmt::format("{}: {}", subject(field), error.what()));
+      throw error.within(field.value.origin, field.name);
     }
   std::filesystem::path path =
       (std::filesystem::path(field.value.origin.folder) / text).lexically_normal();
   check_readable(field, path);
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored))
-    throw Error(
-        fmt::format("{} is {}, and {} is no file; allowed: the path of one, from the "
-                    "folder of the file that names it, or a name in the library of {}",
-                    subject(field), in_quotes(text), in_quotes(path.string()), folder));
+    throw Error(field.value.origin, fmt::format("{} is {}, and {} is no file", field.name,
+                                                in_quotes(text), in_quotes(path.string())))
+        .allow(fmt::format("the path of one, from the folder of the file that names it, or a name "
+                           "in the library of {}",
+                           folder));
   return path;
 }
 
@@ -123,22 +124,22 @@ std::filesystem::path existing_path(const Field& field, std::string_view allowed
       (std::filesystem::path(field.value.origin.folder) / text).lexically_normal();
   check_readable(field, path);
   std::error_code ignored;
-  const bool folder = std::filesystem::is_directory(path, ignored);
-  if (folder || !std::filesystem::exists(path, ignored))
-    throw Error(
-        fmt::format("{} is {}, and {} is {}; allowed: {}, from the folder of the scenario or, on a "
-                    "command line, the current one",
-                    subject(field), in_quotes(text), in_quotes(path.string()),
-                    folder ? "a folder" : "no file", allowed));
+  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  if (is_folder || !std::filesystem::exists(path, ignored))
+    throw Error(field.value.origin,
+                fmt::format("{} is {}, and {} is {}", field.name, in_quotes(text),
+                            in_quotes(path.string()), is_folder ? "a folder" : "no file"))
+        .allow(fmt::format(
+            "{}, from the folder of the scenario or, on a command line, the current one", allowed));
   return path;
 }
 
-Value library_map(const Field& field, std::string_view folder, const Document& what) {
+Value library_map(const Field& field, std::string_view folder, const Document& document) {
   if (field.value.kind == Value::Kind::map) return field.value;
   if (field.value.kind == Value::Kind::list)
     throw wrong(field,
                 fmt::format("a name in the library of {}, a path of a file, or a map", folder));
-  return read_yaml_file(library_or_path(field, folder, ".yaml").string(), what);
+  return read_yaml_file(library_or_path(field, folder, ".yaml").string(), document);
 }
 
 Value with_name(Value map, const Field& field, const std::string& name) {

@@ -8,52 +8,50 @@
 #include "sim/config/text/fields.hpp"
 #include "sim/config/text/yaml.hpp"
 
-// The models, GPUs and clusters that come with the program, one file each.
+// The library of models, GPUs and clusters that comes with the program, one file each.
 namespace pipewright::config {
 
-// The folders of the library: those that the environment variable PIPEWRIGHT_PLATFORMS names, with
-// colons between them, and last the one that comes with the program. What two have by the same name
-// is the first one's.
+// Folders of the library: those in the environment variable PIPEWRIGHT_PLATFORMS, separated by
+// colons, followed by the one that comes with the program. Earlier folders take precedence.
 std::vector<std::filesystem::path> library_folders();
 
-// The folder that comes with the program is the one that was set here; else the one that is
-// installed beside the running executable; else, where that still exists, the `platforms` of the
-// source tree. A program that carries the library in a place of its own sets it before the first
-// scenario is read; an empty path takes that back.
+// Sets the folder that comes with the program. Without it, or with an empty path, it is the folder
+// that is installed beside the running executable, or else the `platforms` of the source tree. A
+// program that contains the library sets it before it reads the first scenario.
 void set_own_library(std::filesystem::path folder);
 
-// Whether a file is one that its name alone finds, in this folder of the library.
+// Returns whether a file lies in this folder of the library, so that its name alone identifies it.
 bool is_of_library(const std::filesystem::path& file, std::string_view folder);
 
-// The names, without the extension, of what the library has in a folder of it, in order.
+// Sorted names, without extension, of the files in a folder of the library.
 std::vector<std::string> library_names(std::string_view folder, std::string_view extension);
 
-// The path of an entry, as in ("models", "llama-3-8b", ".yaml"). Throws an Error that gives the
-// nearest names, or all of them.
+// Path of an entry such as ("models", "llama-3-8b", ".yaml"). Throws an Error that suggests the
+// nearest name and lists all of them.
 std::filesystem::path library_file(std::string_view folder, std::string_view name,
                                    std::string_view extension);
 
-// Whether a text names an entry of the library: a path has a slash or the extension, or .json,
-// which YAML's reader reads as well.
+// Returns whether a text is a name in the library. A text with a slash, the extension or .json,
+// which the YAML reader accepts too, is a path.
 bool is_library_name(std::string_view text, std::string_view extension);
 
-// What a file is called by: its name without .yaml or .json. A config.json, and a folder with one,
-// is called by the folder; in a cache of the Hugging Face hub, by the repository.
+// Short name of a file: its name without .yaml or .json. A config.json has the name of its folder,
+// or in a cache of the Hugging Face hub the name of the repository.
 std::string label_of_file(const std::filesystem::path& path);
 
-// What a text names: a path, from the folder of the file that
-// it stands in, or else an entry of the library. Throws an Error at the field.
+// Path of the file that a text names, either in the library or relative to the file that contains
+// the text. Throws an Error at the field.
 std::filesystem::path library_or_path(const Field& field, std::string_view folder,
                                       std::string_view extension);
 
-// The path of a file that a text names, from the folder of the file that it stands in. Throws an
-// Error at the field, which says what is `allowed`.
+// Path of an existing file that a text names, relative to the file that contains the text. Throws
+// an Error at the field; `allowed` describes valid values.
 std::filesystem::path existing_path(const Field& field, std::string_view allowed);
 
-// The map that a field is, or that stands in the YAML file which it names in one of those ways.
-Value library_map(const Field& field, std::string_view folder, const Document& what);
+// The map of a field, or of the YAML file that it names as a path or in the library.
+Value library_map(const Field& field, std::string_view folder, const Document& document);
 
-// A map that a field stands for, with a `name` where it says none.
+// The map with an entry `name` added if it has none.
 Value with_name(Value map, const Field& field, const std::string& name);
 
 }  // namespace pipewright::config

@@ -10,7 +10,7 @@
 namespace pipewright::config {
 namespace {
 
-// Where byte `offset` of a text stands that begins at `start`.
+// Place of byte `offset` of a text that begins at `start`.
 Origin moved(const Origin& start, std::string_view text, std::size_t offset) {
   Origin place = start;
   if (start.line == 0) return place;
@@ -22,7 +22,7 @@ Origin moved(const Origin& start, std::string_view text, std::size_t offset) {
   return place;
 }
 
-// The length of the UTF-8 character that begins `text`, 0 if there is none (Unicode 15, table 3-7).
+// Length of the UTF-8 character at the start of `text`; 0 if it is invalid (Unicode 15, table 3-7).
 std::size_t character_length(std::string_view text) {
   const auto byte = [&](std::size_t i) -> std::uint8_t {
     return i < text.size() ? static_cast<std::uint8_t>(text[i]) : 0;
@@ -54,23 +54,24 @@ void check_plain_text(std::string_view text, const Origin& origin, bool count_li
     const std::size_t length = character_length(text.substr(i, 4));
     if (control || length == 0) {
       const Origin place = count_lines ? moved(origin, text, i) : origin;
-      throw Error(place, fmt::format("byte 0x{:02x} is {}; {} is plain UTF-8 text", byte,
-                                     control ? "a control character" : "not UTF-8", noun));
+      throw Error(place, fmt::format("byte 0x{:02x} is {}", byte,
+                                     control ? "a control character" : "not UTF-8"))
+          .allow(fmt::format("{} in plain UTF-8 text", noun));
     }
     i += length;
   }
 }
 
 void check_brackets(std::string_view text, const Origin& origin) {
-  // Far above max_depth, as brackets in comments and quotes are counted too.
-  constexpr int most_open = 1000;
+  // The limit is far above max_depth, since brackets in comments and quotes are counted too.
+  constexpr int max_open = 1000;
   int open = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '[' || text[i] == '{') ++open;
     if ((text[i] == ']' || text[i] == '}') && open > 0) --open;
-    if (open > most_open)
-      throw Error(moved(origin, text, i),
-                  fmt::format("nested too deeply; {} levels are allowed", max_depth));
+    if (open > max_open)
+      throw Error(moved(origin, text, i), "nested too deeply")
+          .allow(fmt::format("{} levels", max_depth));
   }
 }
 

@@ -11,16 +11,17 @@ namespace {
 
 using std::filesystem::path;
 
-std::optional<std::vector<path>>& allowed() {
+// Folders that may be read; without a value: all of them.
+std::optional<std::vector<path>>& allowed_folders() {
   static std::optional<std::vector<path>> folders;
   return folders;
 }
 
-// With all links followed, of what is there.
-path real(const path& file) {
+// Absolute path with all links followed; empty if it cannot be determined.
+path real_path(const path& file) {
   std::error_code failed;
-  path found = std::filesystem::weakly_canonical(std::filesystem::absolute(file), failed);
-  return failed ? path() : found;
+  path resolved = std::filesystem::weakly_canonical(std::filesystem::absolute(file), failed);
+  return failed ? path() : resolved;
 }
 
 bool is_within(const path& file, const path& folder) {
@@ -31,27 +32,26 @@ bool is_within(const path& file, const path& folder) {
 }  // namespace
 
 void read_only_within(const std::vector<path>& folders) {
-  allowed().emplace();
-  for (const path& folder : folders) allowed()->push_back(real(folder));
+  allowed_folders().emplace();
+  for (const path& folder : folders) allowed_folders()->push_back(real_path(folder));
 }
 
 void check_readable(const path& file) {
-  if (!allowed()) return;
-  const path found = real(file);
-  const bool inside =
-      std::ranges::any_of(*allowed(), [&](const path& folder) { return is_within(found, folder); });
-  if (!inside)
-    throw Error(
-        fmt::format("{} lies outside the project folder {}; allowed: files in it, and names "
-                    "of the library",
-                    in_quotes(file.string()), in_quotes(allowed()->front().string())));
+  if (!allowed_folders()) return;
+  const path resolved = real_path(file);
+  const bool is_inside = std::ranges::any_of(
+      *allowed_folders(), [&](const path& folder) { return is_within(resolved, folder); });
+  if (!is_inside)
+    throw Error(fmt::format("{} lies outside the project folder {}", in_quotes(file.string()),
+                            in_quotes(allowed_folders()->front().string())))
+        .allow("files in it, and names of the library");
 }
 
 void check_readable(const Field& field, const std::filesystem::path& file) {
   try {
     check_readable(file);
   } catch (const Error& error) {
-    throw Error(fmt::format("{}: {}", subject(field), error.what()));
+    throw error.within(field.value.origin, field.name);
   }
 }
 

@@ -5,18 +5,19 @@
 
 #include "sim/config/text/fields.hpp"
 
-// Where scenarios come from others than the user of this process, they name files of some folders
-// alone.
+// Limits the files that scenarios may name to some folders, for servers whose scenarios come from
+// somebody else.
 namespace pipewright::config {
 
-// From here on this process reads for scenarios only what lies in these folders, with links
-// followed: the project's, which messages name, and those of the library. Whatever a scenario leads
-// to is held to it: models, GPUs, clusters and what they name, schedules, lengths.
+// Limits the files that this process reads for scenarios to these folders, after links are
+// resolved. The first folder is the project's, which messages name; the others are those of the
+// library. The limit holds for everything a scenario leads to: models, GPUs, clusters and the files
+// they name, schedules, lengths.
 void read_only_within(const std::vector<std::filesystem::path>& folders);
 
-// Throws an Error for a file, or a name of none, that may not be read. Says nothing of whether it
-// is there.
+// Throws an Error if the file, or a file of that name, may not be read. It does not check that the
+// file exists.
 void check_readable(const std::filesystem::path& file);
-void check_readable(const Field& field, const std::filesystem::path& file);  // that it names
+void check_readable(const Field& field, const std::filesystem::path& file);  // named by a value
 
 }  // namespace pipewright::config

@@ -8,19 +8,19 @@ namespace {
 
 using nlohmann::json;
 
-// [source, folder, line, column], or nothing where that of the value around it holds.
-json origin_json(const Origin& origin, const Origin& around) {
-  if (origin == around) return nullptr;
+// [source, folder, line, column], or null if it equals the origin of the enclosing value.
+json origin_json(const Origin& origin, const Origin& enclosing) {
+  if (origin == enclosing) return nullptr;
   return {origin.source, origin.folder, origin.line, origin.column};
 }
 
-Origin read_origin(const json& written, const Origin& around) {
-  if (written.is_null()) return around;
+Origin read_origin(const json& written, const Origin& enclosing) {
+  if (written.is_null()) return enclosing;
   return {written.at(0), written.at(2), written.at(3), written.at(1)};
 }
 
-json to_json(const Value& value, const Origin& around) {
-  json origin = origin_json(value.origin, around);
+json to_json(const Value& value, const Origin& enclosing) {
+  json origin = origin_json(value.origin, enclosing);
   if (value.kind == Value::Kind::text) return {std::move(origin), value.text};
   json inner = json::array();
   for (const Value& item : value.items) inner.push_back(to_json(item, value.origin));
@@ -30,9 +30,9 @@ json to_json(const Value& value, const Origin& around) {
   return {std::move(origin), value.kind == Value::Kind::list ? 1 : 2, std::move(inner)};
 }
 
-Value from_json(const json& written, const Origin& around) {
+Value from_json(const json& written, const Origin& enclosing) {
   Value value;
-  value.origin = read_origin(written.at(0), around);
+  value.origin = read_origin(written.at(0), enclosing);
   if (written.at(1).is_string()) {
     value.kind = Value::Kind::text;
     value.text = written.at(1);
@@ -55,6 +55,10 @@ Value from_json(const json& written, const Origin& around) {
 
 json tree_to_json(const Value& tree) { return to_json(tree, {}); }
 
-Value tree_from_json(const json& json) { return from_json(json, {}); }
+Value tree_from_json(const json& json) {
+  Value tree = from_json(json, {});
+  set_origin_keys(tree, "");
+  return tree;
+}
 
 }  // namespace pipewright::config

@@ -17,10 +17,10 @@
 namespace pipewright::config {
 namespace {
 
-// A value in this unit, times `multiplier`, over `divisor`, is in the base unit. Dividing keeps
-// "18.5 ms" equal to 0.0185, which a product with the inexact 1e-3 does not.
+// A unit and its ratio to the base unit, multiplier / divisor. Division keeps "18.5 ms" equal to
+// 0.0185; a product with the inexact 1e-3 would not.
 struct Unit {
-  std::string_view symbol;  // "" is the bare number
+  std::string_view symbol;  // "" stands for a bare number
   double multiplier = 1;
   double divisor = 1;
 };
@@ -68,76 +68,67 @@ constexpr std::array number_units{Unit{""}};
 
 struct Quantity {
   std::string_view name;
-  std::string_view allowed;
-  std::string_view unit_hint;  // what a wrong unit is told, besides the list
+  std::string_view range;      // allowed values: "from 0 to 1 s, such as 0.5 ms"
+  std::string_view unit_hint;  // added to the units that an error lists
   std::span<const Unit> units;
   double largest;
   double smallest = 0;
-  std::string_view usual = {};  // the unit that a number below that was probably meant in
+  std::string_view usual = {};  // unit that a bare number below `smallest` probably meant
 };
 
 constexpr double any_finite = 1.7976931348623157e308;
-constexpr double largest_time = 1e9;  // seconds, 30 years: no sum of passes leaves double's range
-constexpr Quantity time_quantity{"time", "a time from 0 to 1e9 s, such as 18.5 ms",
+constexpr double largest_time = 1e9;  // seconds, 30 years; sums of passes stay within double
+constexpr Quantity time_quantity{"time", "from 0 to 1e9 s, such as 18.5 ms",
                                  "a bare number is in seconds", time_units, largest_time};
-// Of one kernel or its launch, and of a pass: none takes longer.
-constexpr Quantity kernel_time_quantity{"time",
-                                        "a time from 0 to 10 ms, such as 5 us",
-                                        "a bare number is in seconds",
-                                        time_units,
-                                        10e-3,
-                                        0,
-                                        "us"};
+// Upper limits of the time of a kernel or its launch, and of a pass.
+constexpr Quantity kernel_time_quantity{
+    "time", "from 0 to 10 ms, such as 5 us", "a bare number is in seconds", time_units, 10e-3, 0,
+    "us"};
 constexpr Quantity pass_time_quantity{
-    "time", "a time from 0 to 1 s, such as 0.5 ms", "a bare number is in seconds", time_units, 1, 0,
-    "ms"};
-constexpr Quantity size_quantity{"size", "a size from 0 to 2^63 bytes, such as 24 MiB",
+    "time", "from 0 to 1 s, such as 0.5 ms", "a bare number is in seconds", time_units, 1, 0, "ms"};
+constexpr Quantity size_quantity{"size", "from 0 to 2^63 bytes, such as 24 MiB",
                                  "a bare number is in bytes", size_units, 0x1.0p+63};
-// A GPU's, between what none is so small as to have and none so great.
+// The limits of rates and memory of a GPU are far outside of what real GPUs have.
 constexpr Quantity flops_quantity{"rate",
-                                  "a rate from 1 TFLOP/s to 1e6 TFLOP/s, such as 312 TFLOP/s",
+                                  "from 1 TFLOP/s to 1e6 TFLOP/s, such as 312 TFLOP/s",
                                   "a bare number is in FLOP/s",
                                   flops_units,
                                   1e18,
                                   1e12,
                                   "TFLOP/s"};
 constexpr Quantity bandwidth_quantity{"bandwidth",
-                                      "a bandwidth from 1 GB/s to 1e6 GB/s, such as 2039 GB/s",
+                                      "from 1 GB/s to 1e6 GB/s, such as 2039 GB/s",
                                       "a bare number is in bytes/s",
                                       bandwidth_units,
                                       1e15,
                                       1e9,
                                       "GB/s"};
 constexpr Quantity storage_quantity{"rate",
-                                    "a rate from 1 MB/s to 1e6 GB/s, such as 40 GB/s",
+                                    "from 1 MB/s to 1e6 GB/s, such as 40 GB/s",
                                     "a bare number is in bytes/s",
                                     bandwidth_units,
                                     1e15,
                                     1e6,
                                     "GB/s"};
 constexpr Quantity memory_quantity{"size",
-                                   "a size from 1 GiB to 1e6 GiB, such as 80 GiB",
+                                   "from 1 GiB to 1e6 GiB, such as 80 GiB",
                                    "a bare number is in bytes",
                                    size_units,
                                    1e6 * 0x1.0p+30,
                                    0x1.0p+30,
                                    "GiB"};
-constexpr Quantity power_quantity{"power",
-                                  "a power from 1 W to 10 kW, such as 700 W",
-                                  "a bare number is in watts",
-                                  power_units,
-                                  1e4,
-                                  1};
-constexpr Quantity share_quantity{"share", "a share from 0 % to 100 %, such as 40 %",
+constexpr Quantity power_quantity{
+    "power", "from 1 W to 10 kW, such as 700 W", "a bare number is in watts", power_units, 1e4, 1};
+constexpr Quantity share_quantity{"share", "from 0 % to 100 %, such as 40 %",
                                   "a share is in percent", share_units, 1};
-constexpr Quantity number_quantity{"number", "a finite number > 0, such as 3",
-                                   "it is a bare number", number_units, any_finite};
+constexpr Quantity number_quantity{"number", "> 0, such as 3", "it is a bare number", number_units,
+                                   any_finite};
 
 constexpr std::string_view spaces = " \t";
 
-// Other spellings, of which the nearest by letters may be another unit.
+// Other spellings of units. The symbol that is closest by letters can be a different unit.
 struct Spelling {
-  std::string_view other;
+  std::string_view text;
   std::string_view symbol;
 };
 constexpr std::array spellings{
@@ -148,32 +139,35 @@ constexpr std::array spellings{
     Spelling{"GBps", "GB/s"},   Spelling{"MBps", "MB/s"},   Spelling{"TBps", "TB/s"},
 };
 
-std::string meant_unit(const Quantity& quantity, std::string_view symbol,
-                       const std::vector<std::string_view>& symbols) {
-  const auto known = std::ranges::find(spellings, symbol, &Spelling::other);
-  if (known != spellings.end() && std::ranges::count(symbols, known->symbol) > 0)
-    return fmt::format("; did you mean '{}'? ", known->symbol);
-  return quantity.usual.empty() ? "; " : did_you_mean(symbol, symbols);
+std::string_view nearest_unit(const Quantity& quantity, std::string_view symbol,
+                              const std::vector<std::string_view>& symbols) {
+  const auto spelling = std::ranges::find(spellings, symbol, &Spelling::text);
+  if (spelling != spellings.end() && std::ranges::count(symbols, spelling->symbol) > 0)
+    return spelling->symbol;
+  return quantity.usual.empty() ? std::string_view() : nearest_name(symbol, symbols);
 }
 
-struct Split {
+Error wrong_quantity(const Subject& subject, std::string_view found, std::string_view noun,
+                     std::string_view range) {
+  return Error(subject.location, fmt::format("{} is {}", subject.name, found))
+      .allow(fmt::format("{} {}", noun, range));
+}
+
+struct NumberAndUnit {
   std::string_view number;
   double value = 0;
   const Unit* unit = nullptr;
 };
 
-// Cuts "18.5 ms" into number and unit and scales nothing yet.
-Split split(const Quantity& quantity, std::string_view text, std::string_view subject,
-            std::string_view noun) {
-  const auto wrong = [&] {
-    return Error(
-        fmt::format("{} is {}; {} is {}", subject, describe_text(text), noun, quantity.allowed));
-  };
+// Cuts "18.5 ms" into a number and a unit, without scaling the number.
+NumberAndUnit split(const Quantity& quantity, std::string_view text, const Subject& subject,
+                    std::string_view noun) {
   const char* const end = text.data() + text.size();
-  Split result;
+  NumberAndUnit result;
   const auto [rest, code] = std::from_chars(text.data(), end, result.value);
-  if (code != std::errc{} || !std::isfinite(result.value) || result.value < 0) throw wrong();
-  result.value = std::abs(result.value);  // "-0" too
+  if (code != std::errc{} || !std::isfinite(result.value) || result.value < 0)
+    throw wrong_quantity(subject, describe_text(text), noun, quantity.range);
+  result.value = std::abs(result.value);  // turns -0 into 0
   result.number = {text.data(), rest};
 
   std::string_view symbol(rest, end);
@@ -187,42 +181,41 @@ Split split(const Quantity& quantity, std::string_view text, std::string_view su
     const std::string fault = symbol.empty() ? std::string(" without a unit")
                                              : fmt::format(", and {} is no unit of a {}",
                                                            in_quotes(symbol), quantity.name);
-    const std::string meant = meant_unit(quantity, symbol, symbols);
-    const std::string list = symbols.empty() ? "none" : fmt::format("{}", fmt::join(symbols, ", "));
-    throw Error(fmt::format("{} is {}{}{}allowed units: {} ({}); {} is {}", subject, shown(text),
-                            fault, meant, list, quantity.unit_hint, noun, quantity.allowed));
+    const std::string units =
+        symbols.empty() ? "without a unit" : fmt::format("in {}", fmt::join(symbols, ", "));
+    throw wrong_quantity(subject, shown(text) + fault, noun,
+                         fmt::format("{}; {} ({})", quantity.range, units, quantity.unit_hint))
+        .suggest_name(nearest_unit(quantity, symbol, symbols));
   }
   return result;
 }
 
-// A bare number outside of what is allowed may have been meant in the usual unit.
-void check_limits(const Quantity& quantity, const Split& parts, double value, std::string_view text,
-                  std::string_view subject, std::string_view noun) {
+// A bare number outside of the limits may have been meant in the usual unit.
+void check_limits(const Quantity& quantity, const NumberAndUnit& parts, double value,
+                  std::string_view text, const Subject& subject, std::string_view noun) {
   const auto is_within = [&](double number) {
     return number >= quantity.smallest && number <= quantity.largest;
   };
   if (is_within(value)) return;
   const auto usual = std::ranges::find(quantity.units, quantity.usual, &Unit::symbol);
-  const bool could_be = parts.unit->symbol.empty() && value >= 1 && !quantity.usual.empty() &&
-                        is_within(parts.value * usual->multiplier / usual->divisor);
-  const std::string meant = could_be
-                                ? fmt::format(" ({}); did you mean {} {}? ", quantity.unit_hint,
-                                              shown(parts.number), quantity.usual)
-                                : "; ";
-  throw Error(
-      fmt::format("{} is {}{}{} is {}", subject, shown(text), meant, noun, quantity.allowed));
+  const bool lacks_unit = parts.unit->symbol.empty() && value >= 1 && !quantity.usual.empty() &&
+                          is_within(parts.value * usual->multiplier / usual->divisor);
+  if (!lacks_unit) throw wrong_quantity(subject, shown(text), noun, quantity.range);
+  throw wrong_quantity(subject, fmt::format("{} ({})", shown(text), quantity.unit_hint), noun,
+                       quantity.range)
+      .suggest_name(fmt::format("{} {}", parts.number, quantity.usual));
 }
 
-double parse(const Quantity& quantity, std::string_view text, std::string_view subject,
+double parse(const Quantity& quantity, std::string_view text, const Subject& subject,
              std::string_view noun) {
-  const Split parts = split(quantity, text, subject, noun);
+  const NumberAndUnit parts = split(quantity, text, subject, noun);
   const double value = parts.value * parts.unit->multiplier / parts.unit->divisor;
   check_limits(quantity, parts, value, text, subject, noun);
   return value;
 }
 
-// Whole numbers of a unit, exactly: a double has only 53 bits.
-std::optional<std::uint64_t> whole_bytes(const Split& parts) {
+// Bytes of a whole number of units. They are exact, which a double with its 53 bits is not.
+std::optional<std::uint64_t> whole_bytes(const NumberAndUnit& parts) {
   std::uint64_t count = 0;
   const char* const end = parts.number.data() + parts.number.size();
   const auto [rest, code] = std::from_chars(parts.number.data(), end, count);
@@ -233,70 +226,67 @@ std::optional<std::uint64_t> whole_bytes(const Split& parts) {
   return count * unit;
 }
 
-std::uint64_t parse_bytes(const Quantity& quantity, std::string_view text, std::string_view subject,
+std::uint64_t parse_bytes(const Quantity& quantity, std::string_view text, const Subject& subject,
                           std::string_view noun) {
-  const Split parts = split(quantity, text, subject, noun);
+  const NumberAndUnit parts = split(quantity, text, subject, noun);
   const auto exact = whole_bytes(parts);
   const double bytes = exact ? static_cast<double>(*exact) : parse(quantity, text, subject, noun);
   check_limits(quantity, parts, bytes, text, subject, noun);
   if (exact && bytes <= quantity.largest) return *exact;
-  const bool cut = parts.unit->multiplier == 1 && bytes != std::floor(bytes);
+  const bool is_fraction = parts.unit->multiplier == 1 && bytes != std::floor(bytes);
   // Digits that overflowed above may round down to 2^63 as a double.
-  const bool digits = parts.number.find_first_not_of("0123456789") == std::string_view::npos;
-  if (cut || (digits && bytes >= quantity.largest))
-    throw Error(fmt::format("{} is {}; {} is {}", subject, shown(text), noun,
-                            cut ? "a whole number of bytes, such as 24 MiB" : quantity.allowed));
+  const bool is_integer = parts.number.find_first_not_of("0123456789") == std::string_view::npos;
+  if (is_fraction || (is_integer && bytes >= quantity.largest))
+    throw wrong_quantity(subject, shown(text), noun,
+                         is_fraction ? "in whole bytes, such as 24 MiB" : quantity.range);
   return static_cast<std::uint64_t>(std::round(bytes));
 }
 
 }  // namespace
 
-double parse_time(std::string_view text, std::string_view subject, std::string_view noun) {
+double parse_time(std::string_view text, const Subject& subject, std::string_view noun) {
   return parse(time_quantity, text, subject, noun);
 }
 
-double parse_kernel_time(std::string_view text, std::string_view subject, std::string_view noun) {
+double parse_kernel_time(std::string_view text, const Subject& subject, std::string_view noun) {
   return parse(kernel_time_quantity, text, subject, noun);
 }
 
-double parse_pass_time(std::string_view text, std::string_view subject, std::string_view noun) {
+double parse_pass_time(std::string_view text, const Subject& subject, std::string_view noun) {
   return parse(pass_time_quantity, text, subject, noun);
 }
 
-std::uint64_t parse_size(std::string_view text, std::string_view subject, std::string_view noun) {
+std::uint64_t parse_size(std::string_view text, const Subject& subject, std::string_view noun) {
   return parse_bytes(size_quantity, text, subject, noun);
 }
 
-std::uint64_t parse_memory(std::string_view text, std::string_view subject, std::string_view noun) {
+std::uint64_t parse_memory(std::string_view text, const Subject& subject, std::string_view noun) {
   return parse_bytes(memory_quantity, text, subject, noun);
 }
 
-double parse_flops(std::string_view text, std::string_view subject, std::string_view noun) {
+double parse_flops(std::string_view text, const Subject& subject, std::string_view noun) {
   return parse(flops_quantity, text, subject, noun);
 }
 
-double parse_bandwidth(std::string_view text, std::string_view subject, std::string_view noun) {
+double parse_bandwidth(std::string_view text, const Subject& subject, std::string_view noun) {
   return parse(bandwidth_quantity, text, subject, noun);
 }
 
-double parse_storage_rate(std::string_view text, std::string_view subject, std::string_view noun) {
+double parse_storage_rate(std::string_view text, const Subject& subject, std::string_view noun) {
   return parse(storage_quantity, text, subject, noun);
 }
 
-double parse_power(std::string_view text, std::string_view subject, std::string_view noun) {
+double parse_power(std::string_view text, const Subject& subject, std::string_view noun) {
   return parse(power_quantity, text, subject, noun);
 }
 
-double parse_share(std::string_view text, std::string_view subject, std::string_view noun) {
+double parse_share(std::string_view text, const Subject& subject, std::string_view noun) {
   return parse(share_quantity, text, subject, noun);
 }
 
-double parse_positive_number(std::string_view text, std::string_view subject,
-                             std::string_view noun) {
+double parse_positive_number(std::string_view text, const Subject& subject, std::string_view noun) {
   const double value = parse(number_quantity, text, subject, noun);
-  if (value == 0)
-    throw Error(
-        fmt::format("{} is {}; {} is {}", subject, shown(text), noun, number_quantity.allowed));
+  if (value == 0) throw wrong_quantity(subject, shown(text), noun, number_quantity.range);
   return value;
 }
 

@@ -21,29 +21,32 @@ std::vector<std::string_view> cut_at_dots(std::string_view path) {
   return parts;
 }
 
-Value& item(Value& list, std::string_view index, std::string_view where, const Origin& origin) {
+Value& item_at(Value& list, std::string_view index, std::string_view list_name,
+               const Origin& origin) {
   std::size_t i = 0;
   const char* const end = index.data() + index.size();
   const auto [rest, code] = std::from_chars(index.data(), end, i);
-  const bool number = code == std::errc{} && rest == end;
+  const bool is_number = code == std::errc{} && rest == end;
   if (list.items.empty())
-    throw Error(origin, fmt::format("{} is an empty list; set the whole list", where));
-  if (!number || i >= list.items.size())
-    throw Error(origin, fmt::format("{} is a list and has no item {}; allowed: 0 to {}, "
-                                    "such as {}.0",
-                                    where, in_quotes(index), list.items.size() - 1, where));
+    throw Error(origin, fmt::format("{} is an empty list", list_name))
+        .suggest("set the whole list");
+  if (!is_number || i >= list.items.size())
+    throw Error(origin, fmt::format("{} is a list and has no item {}", list_name, in_quotes(index)))
+        .allow(fmt::format("0 to {}, such as {}.0", list.items.size() - 1, list_name));
   return list.items[i];
 }
 
-Value& entry(Value& map, std::string_view key, const Origin& origin) {
+Value& entry_at(Value& map, std::string_view key, const Origin& origin) {
   if (Value* const present = find(map, key)) return *present;
-  Entry made{std::string(key), origin, {}};
-  made.value.origin = origin;
-  return map.entries.emplace_back(std::move(made)).value;
+  Entry created{std::string(key), origin, {}};
+  created.value.origin = origin;
+  return map.entries.emplace_back(std::move(created)).value;
 }
 
-// Steps from one text to the other: change, add, drop or swap a character (Damerau 1964, with
-// neighbours swapped once at most). Case, '-' and '_' make no difference.
+// Number of steps from one text to another, where a step changes, adds, drops or swaps a character
+// (Damerau 1964, with each pair of neighbours swapped at most once). Case is ignored, and '-'
+// equals
+// '_'.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   const auto plain = [](char c) {
     return c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -57,11 +60,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     last.swap(row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const bool same = plain(a[i - 1]) == plain(b[j - 1]);
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
-      const bool swapped = i > 1 && j > 1 && plain(a[i - 1]) == plain(b[j - 2]) &&
+      const bool is_equal = plain(a[i - 1]) == plain(b[j - 1]);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (is_equal ? 0 : 1)});
+      const bool is_swap = i > 1 && j > 1 && plain(a[i - 1]) == plain(b[j - 2]) &&
                            plain(a[i - 2]) == plain(b[j - 1]);
-      if (swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
+      if (is_swap) row[j] = std::min(row[j], before_last[j - 2] + 1);
     }
   }
   return row[b.size()];
@@ -89,32 +92,46 @@ void set_value(Value& root, std::string_view path, Value value) {
   const Origin origin = value.origin;
   const std::vector<std::string_view> parts = cut_at_dots(path);
   if (parts.size() > max_depth)
-    throw Error(origin, fmt::format("{} goes deeper than the {} levels allowed", in_quotes(path),
-                                    max_depth));
+    throw Error(origin, fmt::format("{} is nested too deeply", in_quotes(path)))
+        .allow(fmt::format("{} levels", max_depth));
   for (const std::string_view part : parts)
     if (part.empty())
-      throw Error(origin, fmt::format("{} is no path; names joined by single dots are, "
-                                      "such as schedule.chunks",
-                                      in_quotes(path)));
+      throw Error(origin, fmt::format("{} is no path", in_quotes(path)))
+          .allow("names joined by single dots, such as schedule.chunks");
 
-  Value* place = &root;
+  Value* target = &root;
+  std::string key;  // without indices of lists
   for (const std::string_view part : parts) {
-    // What was walked so far, for messages.
     const auto length = static_cast<std::size_t>(part.data() - path.data());
-    const std::string where = length == 0 ? "the scenario" : shown(path.substr(0, length - 1));
-    if (place->kind == Value::Kind::text)
-      throw Error(origin, fmt::format("{} is {}, so {} cannot be set in it; set the whole "
-                                      "of {}",
-                                      where, describe(*place), in_quotes(part), where));
-    place = place->kind == Value::Kind::list ? &item(*place, part, where, origin)
-                                             : &entry(*place, part, origin);
+    const std::string name = length == 0 ? "the scenario" : shown(path.substr(0, length - 1));
+    if (target->kind == Value::Kind::text)
+      throw Error(origin, fmt::format("{} is {}, so {} cannot be set in it", name,
+                                      describe(*target), in_quotes(part)))
+          .suggest(fmt::format("set the whole of {}", name));
+    if (target->kind == Value::Kind::list) {
+      target = &item_at(*target, part, name, origin);
+    } else {
+      target = &entry_at(*target, part, origin);
+      key += fmt::format("{}{}", key.empty() ? "" : ".", part);
+    }
   }
-  *place = std::move(value);
+  *target = std::move(value);
+  set_origin_keys(*target, key);
+}
+
+void set_origin_keys(Value& value, std::string_view path) {
+  value.origin.key = path;
+  for (Value& item : value.items) set_origin_keys(item, path);
+  for (Entry& entry : value.entries) {
+    const std::string key = path.empty() ? entry.key : fmt::format("{}.{}", path, entry.key);
+    entry.origin.key = key;
+    set_origin_keys(entry.value, key);
+  }
 }
 
 const Value* find(const Value& map, std::string_view key) {
-  const auto place = std::ranges::find(map.entries, key, &Entry::key);
-  return place == map.entries.end() ? nullptr : &place->value;
+  const auto it = std::ranges::find(map.entries, key, &Entry::key);
+  return it == map.entries.end() ? nullptr : &it->value;
 }
 
 Value* find(Value& map, std::string_view key) {
@@ -122,42 +139,96 @@ Value* find(Value& map, std::string_view key) {
 }
 
 const Origin& origin_of(const Value& root, std::string_view path) {
-  const Value* at = &root;
+  const Value* value = &root;
   for (const std::string_view key : cut_at_dots(path)) {
-    const Value* const next = find(*at, key);
-    if (next == nullptr) break;
-    at = next;
+    const Value* const inner = find(*value, key);
+    if (inner == nullptr) break;
+    value = inner;
   }
-  return at->origin;
+  return value->origin;
 }
 
-Error::Error(const Origin& place, std::string_view message, std::string_view key)
-    : std::runtime_error(locate(place, message)), place_(place), key_(key) {}
-
-std::string Error::remedy() const {
-  const std::string_view text = what();
-  constexpr std::string_view allowed = "allowed: ";
-  if (const std::size_t found = text.find(allowed); found != std::string_view::npos)
-    return std::string(text.substr(found + allowed.size()));
-  const std::size_t end = text.rfind("; ");
-  return end == std::string_view::npos ? "" : std::string(text.substr(end + 2));
+bool Origin::operator==(const Origin& rhs) const {
+  return source == rhs.source && line == rhs.line && column == rhs.column && folder == rhs.folder;
 }
 
-Error Error::at(const Origin& place, std::string_view key) const {
+LocatedMessage::operator std::string() const {
+  const std::string place = to_string(location);
+  return place.empty() ? message : fmt::format("{}: {}", place, message);
+}
+
+Error::Error(std::string_view found) : Error(Origin{}, found) {}
+
+Error::Error(const Origin& location, std::string_view found, std::string_view key)
+    : std::runtime_error(""), location_(location), key_(key), found_(found) {
+  update_text();
+}
+
+Error::Error(const LocatedMessage& found) : Error(found.location, found.message) {}
+
+Error& Error::allow(std::string_view allowed) {
+  allowed_ = allowed;
+  update_text();
+  return *this;
+}
+
+Error& Error::suggest(std::string_view advice) {
+  suggestion_ = advice;
+  suggests_name_ = false;
+  update_text();
+  return *this;
+}
+
+Error& Error::suggest_name(std::string_view name) {
+  if (name.empty()) return *this;
+  suggestion_ = name;
+  suggests_name_ = true;
+  update_text();
+  return *this;
+}
+
+Error& Error::offer_option(std::string_view option) {
+  option_ = option;
+  update_text();
+  return *this;
+}
+
+const std::string& Error::key() const { return key_.empty() ? location_.key : key_; }
+
+std::string Error::message() const {
+  std::string text = found_;
+  if (!option_.empty()) text += fmt::format(" ({}, or the key {})", option_, key());
+  if (suggests_name_) text += fmt::format("; did you mean {}?", in_quotes(suggestion_));
+  if (!suggests_name_ && !suggestion_.empty()) text += fmt::format("; {}", suggestion_);
+  if (!allowed_.empty()) text += fmt::format("{} allowed: {}", suggests_name_ ? "" : ";", allowed_);
+  return text;
+}
+
+Error Error::at(const Origin& location, std::string_view key) const {
   Error error = *this;
-  if (error.place_.source.empty()) error.place_ = place;
+  if (error.location_.source.empty()) error.location_ = location;
   if (error.key_.empty()) error.key_ = key;
+  error.update_text();
   return error;
 }
+
+Error Error::within(const Origin& location, std::string_view subject) const {
+  Error error = *this;
+  error.found_ = fmt::format("{}: {}", subject, std::string(locate(location_, found_)));
+  error.location_ = location;
+  error.update_text();
+  return error;
+}
+
+void Error::update_text() { text_ = locate(location_, message()); }
 
 std::string to_string(const Origin& origin) {
   if (origin.line == 0) return origin.source;
   return fmt::format("{}:{}:{}", origin.source, origin.line, origin.column);
 }
 
-std::string locate(const Origin& origin, std::string_view message) {
-  const std::string place = to_string(origin);
-  return place.empty() ? std::string(message) : fmt::format("{}: {}", place, message);
+LocatedMessage locate(const Origin& origin, std::string_view message) {
+  return {origin, std::string(message)};
 }
 
 std::string shown(std::string_view text) {
@@ -165,10 +236,10 @@ std::string shown(std::string_view text) {
   std::size_t length = text.size();
   if (length > longest) {
     length = longest;
-    const auto inside_character = [&] {
+    const auto is_inside_character = [&] {
       return (static_cast<unsigned char>(text[length]) & 0xc0U) == 0x80U;
     };
-    while (length > 0 && inside_character()) --length;
+    while (length > 0 && is_inside_character()) --length;
   }
   std::string result;
   for (const char c : text.substr(0, length)) {
@@ -202,23 +273,28 @@ std::string describe(const Value& value) {
   return {};
 }
 
-std::string did_you_mean(std::string_view text, std::span<const std::string_view> names) {
-  constexpr std::size_t longest = 100;  // the distance costs length times length
-  if (text.size() > longest) return "; ";
-  // What goes on after all of the text is nearer than what differs from it: h100 is h100-sxm.
+std::string_view nearest_name(std::string_view text, std::span<const std::string_view> names) {
+  constexpr std::size_t longest = 100;  // the distance takes time length x length
+  if (text.size() > longest) return {};
+  // A name that continues the text is nearer than one that differs from it: h100 means h100-sxm.
   if (text.size() >= 3)
     for (const std::string_view name : names)
       if (name.size() > text.size() && edit_distance(text, name.substr(0, text.size())) == 0)
-        return fmt::format("; did you mean {}? ", in_quotes(name));
-  std::size_t nearest = 1 + std::min<std::size_t>(3, text.size() / 3);
-  std::string_view best;
+        return name;
+  std::size_t limit = 1 + std::min<std::size_t>(3, text.size() / 3);
+  std::string_view nearest;
   for (const std::string_view name : names) {
     const std::size_t distance = edit_distance(text, name);
-    if (distance >= nearest) continue;
-    nearest = distance;
-    best = name;
+    if (distance >= limit) continue;
+    limit = distance;
+    nearest = name;
   }
-  return best.empty() ? "; " : fmt::format("; did you mean {}? ", in_quotes(best));
+  return nearest;
+}
+
+std::string did_you_mean(std::string_view text, std::span<const std::string_view> names) {
+  const std::string_view name = nearest_name(text, names);
+  return name.empty() ? "; " : fmt::format("; did you mean {}? ", in_quotes(name));
 }
 
 }  // namespace pipewright::config

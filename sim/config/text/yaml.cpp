@@ -37,14 +37,15 @@ int depth(const Value& value) {
   return deepest + 1;
 }
 
-// Builds the tree from yaml-cpp's events. Its own tree would hide repeated keys and merge
-// containers at a cost that grows with the square of their number.
+// Builds a tree from the events of yaml-cpp. The library's own tree would hide repeated keys, and
+// takes time quadratic in the number of containers.
 class Builder final : public YAML::EventHandler {
  public:
-  Builder(Origin origin, const Document& what) : origin_(std::move(origin)), what_(what) {}
+  Builder(Origin origin, const Document& document)
+      : origin_(std::move(origin)), document_(document) {}
 
   Value take() { return std::move(root_); }
-  bool empty() const { return !has_root_; }
+  bool is_empty() const { return !has_root_; }
 
   Origin place(const YAML::Mark& mark) const {
     Origin origin = origin_;
@@ -55,41 +56,39 @@ class Builder final : public YAML::EventHandler {
     return origin;
   }
 
-  // Text that begins nothing makes yaml-cpp 0.7 report empty documents without end.
+  // Text that begins no value makes yaml-cpp 0.7 report empty documents endlessly.
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_ > 0)
-      throw Error(place(mark),
-                  has_root_
-                      ? fmt::format("something follows the end of the document; {} is one document",
-                                    what_.noun)
-                      : fmt::format("no value begins here; {} is lines such as {}", what_.noun,
-                                    what_.example));
+      throw has_root_ ? Error(place(mark), "text follows the end of the document")
+                            .allow(fmt::format("{} of one document", document_.noun))
+                      : Error(place(mark), "no value begins here")
+                            .allow(fmt::format("lines such as {}", document_.example));
     ++documents_;
   }
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const Origin here = place(mark);
-    if (open_.empty()) return;  // "---" alone: as good as empty
+    if (open_.empty()) return;  // a lone "---" counts as empty
     const bool is_key = open_.back().value.kind == Value::Kind::map && !open_.back().has_key;
-    if (what_.foreign && !is_key) {
+    if (document_.is_foreign && !is_key) {
       check_count(here, 1);
       return add(make_text(std::string(null_text), here), here, anchor);
     }
     if (open_.back().value.kind == Value::Kind::list)
-      throw Error(here, "a list item is empty (null); write a value or leave it out");
+      throw Error(here, "a list item is empty (null)").suggest("write a value or leave it out");
     if (!open_.back().has_key)
-      throw Error(here, "a key is empty (null); keys are texts such as devices");
-    throw Error(here, fmt::format("{} has no value (null); write one, or leave the key out{}",
-                                  shown(open_.back().key),
-                                  open_.size() > 1 ? " (or is a closing bracket missing?)" : ""));
+      throw Error(here, "a key is empty (null)").allow("texts such as devices");
+    throw Error(here, fmt::format("{} has no value (null)", shown(open_.back().key)))
+        .suggest(fmt::format("write one, or leave the key out{}",
+                             open_.size() > 1 ? " (or is a closing bracket missing?)" : ""));
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    const auto found = anchors_.find(anchor);
-    if (found == anchors_.end())
+    const auto it = anchors_.find(anchor);
+    if (it == anchors_.end())
       throw Error(place(mark), "an alias stands inside the value it repeats");
-    const Value& value = found->second;
+    const Value& value = it->second;
     if (static_cast<int>(open_.size()) + depth(value) > max_depth) throw too_deep(place(mark));
     check_count(place(mark), count(value));
     add(Value(value), place(mark), 0);
@@ -99,7 +98,7 @@ class Builder final : public YAML::EventHandler {
                 const std::string& text) override {
     const Origin here = place(mark);
     check_tag(tag, here);
-    check_plain_text(text, here, false, what_.noun);
+    check_plain_text(text, here, false, document_.noun);
     check_count(here, 1);
     add(make_text(text, here), here, anchor);
   }
@@ -116,39 +115,37 @@ class Builder final : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
 
  private:
-  // A list or map whose end has not come yet.
+  // A list or map that is still open.
   struct Open {
     Value value;
     YAML::anchor_t anchor = 0;
-    bool has_key = false;  // of a map: its next value goes under `key`
+    bool has_key = false;  // the next value of the map belongs to `key`
     std::string key;
     Origin key_origin;
     std::map<std::string, Origin, std::less<>> keys;
   };
 
   static Error too_deep(const Origin& here) {
-    return Error(here, fmt::format("nested too deeply; {} levels are allowed", max_depth));
+    return Error(here, "nested too deeply").allow(fmt::format("{} levels", max_depth));
   }
 
   static Error no_key(const Origin& here) {
-    return Error(here,
-                 "a list or a map stands where a key should be; keys are texts such "
-                 "as devices (or is a closing bracket missing?)");
+    return Error(here, "a list or a map stands where a key should be")
+        .allow("texts such as devices (or is a closing bracket missing?)");
   }
 
-  void check_count(const Origin& here, std::size_t more) {
-    values_ += more;
+  void check_count(const Origin& here, std::size_t added) {
+    values_ += added;
     if (values_ > max_values)
-      throw Error(here, fmt::format("more than the {} values allowed", max_values));
+      throw Error(here, "too many values").allow(fmt::format("at most {}", max_values));
   }
 
   void check_tag(const std::string& tag, const Origin& here) const {
-    const bool standard = what_.foreign || tag.empty() || tag == "?" || tag == "!" ||
-                          tag.starts_with("tag:yaml.org,2002:");
-    if (!standard)
-      throw Error(here, fmt::format("tag {} has no meaning here; write plain texts, lists "
-                                    "and maps",
-                                    in_quotes(tag)));
+    const bool is_standard = document_.is_foreign || tag.empty() || tag == "?" || tag == "!" ||
+                             tag.starts_with("tag:yaml.org,2002:");
+    if (!is_standard)
+      throw Error(here, fmt::format("tag {} has no meaning here", in_quotes(tag)))
+          .suggest("write plain texts, lists and maps");
   }
 
   void open(Value::Kind kind, const YAML::Mark& mark, const std::string& tag,
@@ -173,7 +170,7 @@ class Builder final : public YAML::EventHandler {
     add(std::move(done.value), here, done.anchor);
   }
 
-  // Puts a finished value where it belongs; in a map every other one is a key.
+  // Adds a finished value to its container; in a map keys and values alternate.
   void add(Value value, const Origin& here, YAML::anchor_t anchor) {
     if (anchor != 0) {
       check_count(here, count(value));  // nested anchors would multiply the copies
@@ -198,18 +195,18 @@ class Builder final : public YAML::EventHandler {
   void add_key(Open& map, Value key, const Origin& here) const {
     if (key.kind != Value::Kind::text) throw no_key(here);
     const auto [first, is_new] = map.keys.emplace(key.text, here);
-    if (!is_new && what_.foreign)
+    if (!is_new && document_.is_foreign)
       std::erase_if(map.value.entries, [&](const Entry& entry) { return entry.key == key.text; });
     else if (!is_new)
-      throw Error(here, fmt::format("key {} stands twice in one map; first at {}",
-                                    in_quotes(key.text), to_string(first->second)));
+      throw Error(here, fmt::format("key {} stands twice in one map", in_quotes(key.text)))
+          .suggest(fmt::format("leave out one; the first is at {}", to_string(first->second)));
     map.has_key = true;
     map.key = std::move(key.text);
     map.key_origin = here;
   }
 
   Origin origin_;
-  const Document& what_;
+  const Document& document_;
   Value root_;
   bool has_root_ = false;
   int documents_ = 0;
@@ -218,23 +215,24 @@ class Builder final : public YAML::EventHandler {
   std::map<YAML::anchor_t, Value> anchors_;
 };
 
-// What would be right, for the faults that yaml-cpp reports most.
-std::string advice(std::string_view fault, const Document& what) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> table{{
-      {"illegal map value", "write key: value, one a line, with texts that hold ': ' in quotes"},
-      {"end of sequence flow not found", "close the list with ] and part its values by commas"},
-      {"end of map flow not found", "close the map with } and part its keys by commas"},
+// Advice for the most frequent faults that yaml-cpp reports.
+std::string advice(std::string_view fault, const Document& document) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> advice_table{{
+      {"illegal map value",
+       "write key: value, one per line, with quotes around texts that contain ': '"},
+      {"end of sequence flow not found", "close the list with ] and separate its values by commas"},
+      {"end of map flow not found", "close the map with } and separate its keys by commas"},
       {"end of map not found", "write key: value and begin all keys of a map in one column"},
       {"illegal tab when looking for indentation", "indent with spaces"},
       {"illegal EOF in scalar", "close the quotes"},
   }};
-  for (const auto& [message, right] : table)
-    if (fault == message) return std::string(right);
-  return fmt::format("{} is YAML or JSON, with lines such as {}", what.noun, what.example);
+  for (const auto& [message, text] : advice_table)
+    if (fault == message) return std::string(text);
+  return fmt::format("{} is YAML or JSON, with lines such as {}", document.noun, document.example);
 }
 
-// The first line that a tab indents, from 0, and the tab's place in it; none: (-1, 0). JSON may
-// have tabs.
+// The first line that a tab indents, from 0, and the position of the tab in it; (-1, 0) if there is
+// none. JSON may contain tabs.
 std::pair<int, int> first_tab(std::string_view text) {
   if (const std::size_t first = text.find_first_not_of(" \t\r\n");
       first != std::string_view::npos && (text[first] == '{' || text[first] == '['))
@@ -250,18 +248,20 @@ std::pair<int, int> first_tab(std::string_view text) {
   return {-1, 0};
 }
 
-// A `start` with a line makes places in the text; one without makes all of them `start`.
-Value read(std::string_view text, const Origin& start, const Document& what = scenario_document) {
+// Reads a text. If `start` has a line, places are counted from there; otherwise all are `start`.
+Value read(std::string_view text, const Origin& start,
+           const Document& document = scenario_document) {
   if (text.size() > max_bytes)
-    throw Error(fmt::format("{}: more than {} MiB; {} is a small text", start.source,
-                            max_bytes >> 20U, what.noun));
-  check_plain_text(text, start, true, what.noun);
+    throw Error({.source = start.source},
+                fmt::format("{} of more than {} MiB", document.noun, max_bytes >> 20U))
+        .allow(fmt::format("at most {} MiB", max_bytes >> 20U));
+  check_plain_text(text, start, true, document.noun);
   if (const std::size_t first = text.find_first_not_of(" \t\r\n");
       start.line > 0 && first != std::string_view::npos && text[first] == '<')
-    throw Error(fmt::format("{}: is XML, as clusters are (--cluster); {} is YAML or JSON",
-                            start.source, what.noun));
+    throw Error({.source = start.source}, "the file is XML, as clusters are (--cluster)")
+        .allow(fmt::format("{} in YAML or JSON", document.noun));
   check_brackets(text, start);
-  Builder builder(start, what);
+  Builder builder(start, document);
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
@@ -272,44 +272,46 @@ Value read(std::string_view text, const Origin& start, const Document& what = sc
       Origin here = start;
       here.line += line;
       here.column = column + 1;
-      throw Error(here, "a tab indents this line; YAML takes spaces");
+      throw Error(here, "a tab indents this line").suggest("indent with spaces");
     }
-    throw Error(builder.place(fault.mark),
-                fmt::format("YAML syntax: {}; {}", fault.msg, advice(fault.msg, what)));
+    throw Error(builder.place(fault.mark), fmt::format("YAML syntax: {}", fault.msg))
+        .suggest(advice(fault.msg, document));
   }
-  if (builder.empty()) {
-    const bool file = start.line > 0;
-    throw Error(fmt::format(
-        "{}: {}", start.source,
-        file ? fmt::format("nothing in it; {} is a map with at least {}", what.noun, what.needs)
-             : "no value given"));
+  if (builder.is_empty()) {
+    const bool is_file = start.line > 0;
+    Error empty({.source = start.source}, is_file ? "the file is empty" : "no value given");
+    if (is_file)
+      empty.allow(fmt::format("{}, a map with at least {}", document.noun, document.needs));
+    throw empty;
   }
-  return builder.take();
+  Value root = builder.take();
+  if (document.has_scenario_keys) set_origin_keys(root, "");
+  return root;
 }
 
-Error cannot_read(const std::string& path, std::string_view reason, const Document& what) {
-  return Error(fmt::format("{}: cannot be read ({}); give {} file in YAML or JSON", path, reason,
-                           what.noun));
+Error cannot_read(const std::string& path, std::string_view reason, const Document& document) {
+  return Error({.source = path}, fmt::format("cannot be read ({})", reason))
+      .suggest(fmt::format("give {} file in YAML or JSON", document.noun));
 }
 
 }  // namespace
 
-Value read_yaml_file(const std::string& path, const Document& what) {
+Value read_yaml_file(const std::string& path, const Document& document) {
   check_readable(path);
   if (std::error_code ignored; std::filesystem::is_directory(path, ignored))
-    throw cannot_read(path, "it is a folder", what);
+    throw cannot_read(path, "it is a folder", document);
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw cannot_read(path, std::generic_category().message(errno), what);
+  if (!file) throw cannot_read(path, std::generic_category().message(errno), document);
   std::string text(max_bytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) throw cannot_read(path, "reading failed", what);
+  if (file.bad()) throw cannot_read(path, "reading failed", document);
   text.resize(static_cast<std::size_t>(file.gcount()));
-  return read(text, {path, 1, 1, std::filesystem::path(path).parent_path().string()}, what);
+  return read(text, {path, 1, 1, std::filesystem::path(path).parent_path().string()}, document);
 }
 
-Value read_yaml_text(std::string_view text, const std::string& name, const Document& what) {
-  return read(text, {name, 1, 1, ""}, what);
+Value read_yaml_text(std::string_view text, const std::string& name, const Document& document) {
+  return read(text, {name, 1, 1, ""}, document);
 }
 
 Value read_yaml_value(std::string_view text, const Origin& origin) { return read(text, origin); }

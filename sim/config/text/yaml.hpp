@@ -8,40 +8,42 @@
 
 namespace pipewright::config {
 
-// Larger texts are refused. Three lists of 100,000 pass times fit, and the parser, which may need
-// hundreds of bytes for one of text, stays within memory.
+// Largest text that is accepted. Three lists of 100,000 pass times fit, and the parser, which needs
+// hundreds of bytes per byte of text, stays within memory.
 inline constexpr std::size_t max_bytes = 4U << 20U;
 
-// What stands for null in a tree, where a document allows it.
+// Text that represents null in trees of foreign documents.
 inline constexpr std::string_view null_text = "null";
 
-// What a text should be, for messages.
+// Kind of document that a text should be; its members are for messages.
 struct Document {
   std::string_view noun;
-  std::string_view needs;    // its required keys
-  std::string_view example;  // of a line
-  // Of another program: what is null is the text "null", of a key given twice the last holds, and
-  // tags mean nothing.
-  bool foreign = false;
+  std::string_view needs;    // required keys
+  std::string_view example;  // a line
+  // The document was written for another program: null becomes the text "null", the last of several
+  // equal keys counts, and tags are ignored.
+  bool is_foreign = false;
+  bool has_scenario_keys = false;  // places get the dotted keys of a scenario
 };
 inline constexpr Document scenario_document{
-    "a scenario", "microbatches, and a model or devices and forward_times", "devices: 8"};
+    "a scenario", "microbatches, and a model or devices and forward_times", "devices: 8", false,
+    true};
 inline constexpr Document block_document{"a building block", "placement, interval and cells",
                                          "interval: 6"};
 
-// Reads one document of YAML, and so of JSON. Anchors and aliases are resolved. Errors: anything
-// but one document of plain UTF-8 text, the same key twice in a map, a key that is no text,
-// nothing where a value should be (null), tags of one's own.
-Value read_yaml_file(const std::string& path, const Document& what = scenario_document);
+// Reads a document of YAML or JSON and resolves anchors and aliases. Throws an Error if there is
+// not exactly one document of plain UTF-8 text, if a map has equal keys, if a key is no text, and
+// for missing values (null) and custom tags.
+Value read_yaml_file(const std::string& path, const Document& document = scenario_document);
 
-// `name` takes the file's place in messages; relative paths start from the current folder.
+// Reads a text that messages call `name`; relative paths in it start from the current folder.
 Value read_yaml_text(std::string_view text, const std::string& name,
-                     const Document& what = scenario_document);
+                     const Document& document = scenario_document);
 
-// A value from a command line: every place in it is `origin`.
+// Reads a value from a command line; all places in it are `origin`.
 Value read_yaml_value(std::string_view text, const Origin& origin);
 
-// The canonical text of a tree; reading it gives the same tree.
+// Writes the canonical text of a tree, which reads back as the same tree.
 std::string to_yaml(const Value& value);
 
 }  // namespace pipewright::config

@@ -94,11 +94,11 @@ void apply_memory(const config::Scenario& scenario, const Schedule& schedule, St
   const auto given_states = device_states(state, schedule.routes, schedule.devices);
   for (std::uint32_t device = 0; device < schedule.devices; ++device) {
     DeviceState& device_state = costs.state[device];
-    if (state.weights.given()) device_state.weights = given_states[device].weights;
-    if (state.gradients.given()) device_state.gradients = given_states[device].gradients;
-    if (state.optimizer.given()) device_state.optimizer = given_states[device].optimizer;
+    if (state.weights.has_values()) device_state.weights = given_states[device].weights;
+    if (state.gradients.has_values()) device_state.gradients = given_states[device].gradients;
+    if (state.optimizer.has_values()) device_state.optimizer = given_states[device].optimizer;
   }
-  if (!scenario.activation.per_microbatch.given()) return;
+  if (!scenario.activation.per_microbatch.has_values()) return;
   const auto stages =
       stage_activations(scenario.activation, schedule.routes, schedule.devices, schedule.slices);
   for (std::uint32_t stage = 0; stage < schedule.stages(); ++stage)

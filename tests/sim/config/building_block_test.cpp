@@ -12,7 +12,7 @@ BuildingBlock block_of(const std::string& text) {
   return read_building_block(read_yaml_text(text, "b.yaml"));
 }
 
-// Of a sound block in lines 1 to 5, and `more` from line 6 on.
+// Error of a valid block in lines 1 to 5 with `more` from line 6 on.
 std::string error_with(const std::string& more) {
   return error_of([&] {
     block_of("placement: looped\ninterval: 3\ncells:\n  F0: {step: 1}\n  B0: {step: 2}\n" + more);
@@ -58,12 +58,12 @@ reorder: false
   CHECK(to_string(block.legs[3].origin) == "b.yaml:8:19");
 }
 
-TEST_CASE("a placement may list the device of every stage", "[config][blocks]") {
+TEST_CASE("a placement can list the device of every stage", "[config][blocks]") {
   const std::string rest = "\ninterval: 9\ncells: {F0: {}, B0: {}, F1: {}, B1: {}}";
   CHECK(block_of("placement: [0, 1, 1, 0]" + rest).chunks == 2);
   CHECK(error_in("placement: [0, 1, 1]" + rest) ==
-        "b.yaml:1:12: placement gives 1 stages to device 0 and 2 to device 1; every device up to "
-        "the highest holds equally many");
+        "b.yaml:1:12: placement gives 1 stages to device 0 and 2 to device 1; give every device up "
+        "to the highest one the same number of stages");
   CHECK_THAT(error_in("placement: [0, 2]" + rest), Catch::Contains("0 to device 1"));
   CHECK_THAT(error_in("placement: [0, 99999]" + rest), Catch::Contains("from 0 to 16383"));
   CHECK_THAT(error_in("placement: []" + rest), Catch::Contains("an empty list"));
@@ -72,7 +72,7 @@ TEST_CASE("a placement may list the device of every stage", "[config][blocks]") 
         "b.yaml:2:9: chunks is 3, and this placement has 2 stages on a device");
 }
 
-TEST_CASE("a building block's faults are told with their place", "[config][blocks]") {
+TEST_CASE("every fault of a building block has a message with its place", "[config][blocks]") {
   CHECK(error_with("").empty());
   CHECK(error_with("colour: red") ==
         "b.yaml:6:1: unknown key 'colour'; allowed: placement, chunks, interval, microbatches, "
@@ -82,21 +82,23 @@ TEST_CASE("a building block's faults are told with their place", "[config][block
   for (const std::string name : {"X0", "F", "F-1", "F0a", "f0", "F99999999999", "0"})
     CHECK_THAT(error_with("  " + name + ": {}"),
                Catch::Contains("b.yaml:6:3: '" + name + "' names no pass; allowed: F, I"));
-  CHECK(error_with("  F1: {}") == "b.yaml:6:7: F1: the chunks of a device are 0 to 0");
+  CHECK(error_with("  F1: {}") == "b.yaml:6:7: F1 is of chunk 1; allowed: chunks 0 to 0");
   CHECK_THAT(error_with("  R0: {stepp: 1}"), Catch::Contains("did you mean 'step'?"));
-  CHECK_THAT(error_with("  R0: {step: 1}"), Catch::Contains("b.yaml:6:7: cells.R0: R goes from "
-                                                            "device to device with its I or B"));
+  CHECK_THAT(
+      error_with("  R0: {step: 1}"),
+      Catch::Contains("b.yaml:6:7: cells.R0: R cannot set at or step, as it follows its I or B"));
   CHECK_THAT(error_with("  R0: 7"), Catch::Contains("cells.R0 is 7; allowed: a list of cells"));
   CHECK_THAT(error_with("  R0: [1.5]"), Catch::Contains("cells.R0[0] is 1.5; allowed: a whole"));
   CHECK_THAT(error_with("  R0: [99999999999999999999]"), Catch::Contains("allowed: a whole"));
   CHECK_THAT(error_with("  R0: []"), Catch::Contains("an empty list"));
-  CHECK_THAT(error_with("  R0: [[1], [2]]"),
-             Catch::Contains("R0 is given for 2 microbatches; allowed: a list with one entry for "
-                             "each of the 1 of a block"));
-  CHECK_THAT(error_with("microbatches: 2"), Catch::Contains("F0 is given for 1 microbatches"));
+  CHECK_THAT(
+      error_with("  R0: [[1], [2]]"),
+      Catch::Contains(
+          "R0 has 2 microbatches; allowed: a list with one entry for each of the 1 of a block"));
+  CHECK_THAT(error_with("microbatches: 2"), Catch::Contains("F0 has 1 microbatches"));
   CHECK_THAT(error_with("chunks: 2"),
              Catch::Contains("b.yaml:4:3: cells: there is no F of chunk 1"));
-  CHECK_THAT(error_with("  I0: {}"), Catch::Contains("there is a B and also a part of it"));
+  CHECK_THAT(error_with("  I0: {}"), Catch::Contains("there are both a B and a part of it"));
   CHECK_THAT(error_with("lengths: {B: 0}"), Catch::Contains("lengths.B is 0; allowed: a whole"));
   CHECK_THAT(error_with("lengths: {X: 1}"), Catch::Contains("'X' is no kind of pass"));
   CHECK_THAT(error_with("reorder: maybe"), Catch::Contains("one of false, true"));
@@ -111,7 +113,7 @@ TEST_CASE("a building block's faults are told with their place", "[config][block
              Catch::Contains("there is neither B nor I of chunk 0"));
 }
 
-TEST_CASE("a building block is called as its file", "[config][blocks]") {
+TEST_CASE("a building block has the name of its file", "[config][blocks]") {
   const Folder folder;
   const std::string path =
       folder.write("deep/mine.yaml", "placement: looped\ninterval: 3\ncells: {F0: {}, B0: {}}");
@@ -121,19 +123,22 @@ TEST_CASE("a building block is called as its file", "[config][blocks]") {
                  Catch::EndsWith("give a building block file in YAML or JSON"));
 }
 
-TEST_CASE("what is no building block is told what one is", "[config][blocks]") {
+TEST_CASE("a file that is no building block is refused with the required keys",
+          "[config][blocks]") {
   const Folder folder;
   const auto file_error = [&](const std::string& text) {
     const std::string path = folder.write("b.yaml", text);
     return error_of([&] { read_building_block_file(path); }).substr(path.size());
   };
-  const std::string right = "a building block is a map with at least placement, interval and cells";
-  CHECK(file_error("") == ": nothing in it; " + right);
-  CHECK(file_error("devices: 8\nforward_times: 1\n") == ": this is no building block; " + right);
+  const std::string advice =
+      "allowed: a building block, a map with at least placement, interval and cells";
+  CHECK(file_error("") == ": the file is empty; " + advice);
+  CHECK(file_error("devices: 8\nforward_times: 1\n") ==
+        ": the file is no building block; " + advice);
   CHECK(file_error("0F0,0B0\r\n") ==
-        ":1:1: the building block is 0F0,0B0; allowed: a map with at least placement, "
-        "interval and cells");
-  CHECK_THAT(file_error("\x89HDF\r\n"), Catch::EndsWith("a building block is plain UTF-8 text"));
+        ":1:1: the building block is 0F0,0B0; allowed: a building block, a map with at least "
+        "placement, interval and cells");
+  CHECK_THAT(file_error("\x89HDF\r\n"), Catch::EndsWith("a building block in plain UTF-8 text"));
   CHECK_THAT(file_error("interval: [1\n"), !Catch::Contains("scenario"));
 }
 

@@ -16,7 +16,7 @@ Communication communication(std::string_view text) {
   return read_communication({value, "communication"});
 }
 
-TEST_CASE("communication overlaps as Megatron-LM does unless told otherwise") {
+TEST_CASE("communication overlaps as in Megatron-LM by default") {
   const Communication c = communication("{}");
   CHECK(c.overlap_grad_reduce);
   CHECK(c.overlap_param_gather);
@@ -35,7 +35,7 @@ TEST_CASE("communication overlaps as Megatron-LM does unless told otherwise") {
   CHECK(c.detail == Detail::fast);
 }
 
-TEST_CASE("every key of communication is heard") {
+TEST_CASE("every key of communication is read") {
   const Communication c = communication(
       "{overlap_grad_reduce: false, overlap_param_gather: false, tp_comm_overlap: true, "
       "async_tensor_model_parallel_allreduce: false, "
@@ -59,7 +59,7 @@ TEST_CASE("every key of communication is heard") {
   CHECK(communication("algorithm: tree").all_reduce == Algorithm::tree);
 }
 
-TEST_CASE("each fault in communication is named") {
+TEST_CASE("every fault of communication has a message") {
   const auto [text, message] = GENERATE(table<std::string, std::string>({
       {"overlap_grad_reduce: 1",
        "t:1:22: communication.overlap_grad_reduce is 1; allowed: one of false, true"},
@@ -100,7 +100,7 @@ TEST_CASE("the list of algorithms reads as a sentence", "[config]") {
   CHECK(std::ranges::count(list, ',') == std::ssize(algorithm_names) - 2);
 }
 
-TEST_CASE("algorithms in switches say where these are", "[config]") {
+TEST_CASE("algorithms with reduction in switches name the place of the switches", "[config]") {
   CHECK(switches_of(Algorithm::nvls) == "inside");
   CHECK(switches_of(Algorithm::sharp) == "between");
   CHECK_FALSE(switches_of(Algorithm::ring).has_value());

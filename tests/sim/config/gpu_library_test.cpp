@@ -11,12 +11,13 @@ double peak(const Gpu& gpu, DataType type) { return products_of(gpu, type).flops
 
 }  // namespace
 
-TEST_CASE("every GPU of the library says what it has free and how fast it multiplies", "[config]") {
+TEST_CASE("every GPU of the library has its free memory and the speed of its products",
+          "[config]") {
   for (const std::string& name : library_names("gpus", ".yaml")) {
     CAPTURE(name);
     const Gpu gpu = find_gpu(name);
     REQUIRE(gpu.free_memory);
-    // Makers name sizes in GB or in GiB.
+    // Makers give sizes in GB or in GiB.
     CHECK(static_cast<double>(gpu.capacity()) == Approx(gpu.memory).epsilon(0.1));
     CHECK(peak(gpu, DataType::bf16) == gpu.flops);
     CHECK(peak(gpu, DataType::fp16) == gpu.flops);
@@ -27,7 +28,7 @@ TEST_CASE("every GPU of the library says what it has free and how fast it multip
   }
 }
 
-TEST_CASE("a GPU of the library has the data types that its maker gave it", "[config]") {
+TEST_CASE("GPUs of the library have the data types of their makers", "[config]") {
   CHECK_THROWS_WITH(products_of(find_gpu("a100-80gb"), DataType::fp8),
                     Catch::Contains("a100-80gb") && Catch::Contains("bf16, fp16, tf32"));
   CHECK_THROWS_AS(products_of(find_gpu("h100-sxm"), DataType::mxfp8), Error);
@@ -41,7 +42,7 @@ TEST_CASE("a GPU of the library has the data types that its maker gave it", "[co
   }
 }
 
-TEST_CASE("the two H100 differ by their memory and their power limit alone", "[config]") {
+TEST_CASE("the two H100 differ only in memory and power limit", "[config]") {
   const Gpu usual = find_gpu("h100-sxm");
   const Gpu limited = find_gpu("h100-sxm-96gb");
   CHECK(limited.flops == usual.flops);

@@ -22,7 +22,7 @@ Model fixture(const std::string& name) {
   return model_at(PIPEWRIGHT_TEST_DATA "/models/" + name + "/config.json");
 }
 
-// A config.json of small sizes with what else is said of it.
+// A small config.json with additional keys.
 std::string config_of(const std::string& type, const std::string& more) {
   return R"({"model_type": ")" + type +
          R"(", "hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 8,
@@ -47,7 +47,7 @@ std::string pattern_of(const Model& model) {
   return text;
 }
 
-TEST_CASE("a dense model's config.json is read, nulls and all", "[model][huggingface]") {
+TEST_CASE("the config.json of a dense model is read, including nulls", "[model][huggingface]") {
   const Model m = fixture("small-dense");
   CHECK(m.name == "small-dense");
   CHECK(m.layers == 4);
@@ -63,7 +63,7 @@ TEST_CASE("a dense model's config.json is read, nulls and all", "[model][hugging
   CHECK_FALSE(m.experts);
 }
 
-TEST_CASE("the sequence is assumed, at most what positions reach", "[model][huggingface]") {
+TEST_CASE("the sequence is assumed, limited by the positions", "[model][huggingface]") {
   const Model m = fixture("small-dense");
   CHECK(m.sequence == 4096);
   REQUIRE(m.notes.size() == 1);
@@ -92,11 +92,12 @@ TEST_CASE("latent attention, groups of experts and multi-token prediction are re
   CHECK(m.mtp_layers == 1);
   std::string notes;
   for (const std::string& note : m.notes) notes += note + "\n";
-  CHECK_THAT(notes, Contains("mtp_layers: multi-token prediction's module is in the parameters") &&
-                        Contains("quantization_config: what"));
+  CHECK_THAT(notes,
+             Contains("mtp_layers: the parameters include the module of multi-token prediction") &&
+                 Contains("quantization_config: format"));
 }
 
-TEST_CASE("of a vision model the part for text is taken, with its family's defaults",
+TEST_CASE("a vision model gives its text part with the defaults of its family",
           "[model][huggingface]") {
   const Model m = fixture("small-vision");
   CHECK(m.hidden == 128);
@@ -107,12 +108,12 @@ TEST_CASE("of a vision model the part for text is taken, with its family's defau
   CHECK(m.sliding_window == 1024);
   CHECK(m.full_attention_every == 6);
   CHECK_THAT(m.notes.back(), Contains("vision_config: left out"));
-  // What Gemma 3's configuration class has where a file says nothing.
+  // Defaults of the configuration class of Gemma 3.
   const Model bare = model_of("gemma3_text", R"("num_hidden_layers": 2)");
   CHECK(bare.head_dim == 256);
 }
 
-TEST_CASE("a hybrid's pattern is read, and experts of latent vectors", "[model][huggingface]") {
+TEST_CASE("the pattern of a hybrid and latent experts are read", "[model][huggingface]") {
   const Model m = fixture("small-hybrid");
   CHECK(pattern_of(m) == "ME*E-");
   CHECK_FALSE(m.gated);
@@ -128,7 +129,7 @@ TEST_CASE("a hybrid's pattern is read, and experts of latent vectors", "[model][
 "mamba_num_heads": 8, "n_groups": 1)")) == "M-*");
 }
 
-TEST_CASE("biases are those of the family, or as the config says", "[model][huggingface]") {
+TEST_CASE("biases follow the family or the config", "[model][huggingface]") {
   const std::string layers = R"("num_hidden_layers": 2)";
   using Biases = Model::Biases;
   CHECK(model_of("qwen2", layers).biases == Biases::qkv);
@@ -141,7 +142,7 @@ TEST_CASE("biases are those of the family, or as the config says", "[model][hugg
              Contains("mlp_bias is true without attention_bias"));
 }
 
-TEST_CASE("windows follow their family's rule or a list", "[model][huggingface]") {
+TEST_CASE("sliding windows follow the rule of the family or a list", "[model][huggingface]") {
   const auto four = [](const std::string& type, const std::string& more) {
     return model_of(type, R"("num_hidden_layers": 4, "sliding_window": 32)" + more);
   };
@@ -167,7 +168,7 @@ TEST_CASE("windows follow their family's rule or a list", "[model][huggingface]"
   CHECK(chunked.full_attention_every == 4);
 }
 
-TEST_CASE("experts stand in the layers that a config names", "[model][huggingface]") {
+TEST_CASE("experts are in the layers that a config names", "[model][huggingface]") {
   const auto six = [](const std::string& type, const std::string& more) {
     return model_of(type, R"("num_hidden_layers": 6, "num_experts": 4, "num_experts_per_tok": 2,
 "moe_intermediate_size": 32)" +
@@ -190,7 +191,8 @@ TEST_CASE("experts stand in the layers that a config names", "[model][huggingfac
   CHECK(llama.ffn == 96);
 }
 
-TEST_CASE("gated delta nets stand three in four, with an output gate", "[model][huggingface]") {
+TEST_CASE("three of four layers are gated delta nets, with an output gate",
+          "[model][huggingface]") {
   const Model m = model_of("qwen3_next", R"("num_hidden_layers": 4, "num_experts": 4,
 "num_experts_per_tok": 2, "moe_intermediate_size": 32, "linear_num_key_heads": 2,
 "linear_num_value_heads": 4, "shared_expert_intermediate_size": 32)");
@@ -199,7 +201,7 @@ TEST_CASE("gated delta nets stand three in four, with an output gate", "[model][
   CHECK(m.linear_attention->value_heads == 4);
 }
 
-TEST_CASE("Mamba-2 alone needs no attention", "[model][huggingface]") {
+TEST_CASE("a model of Mamba-2 layers needs no attention", "[model][huggingface]") {
   const Folder folder;
   const Model m = model_at(folder.write("m/config.json", R"({"model_type": "mamba2",
 "hidden_size": 64, "num_hidden_layers": 3, "num_heads": 8, "head_dim": 16, "n_groups": 1,
@@ -209,7 +211,7 @@ TEST_CASE("Mamba-2 alone needs no attention", "[model][huggingface]") {
   CHECK(m.tied_embeddings);
 }
 
-TEST_CASE("GPT-2's own names are understood", "[model][huggingface]") {
+TEST_CASE("the key names of GPT-2 are understood", "[model][huggingface]") {
   const Folder folder;
   const Model m = model_at(folder.write("gpt/config.json", R"({"model_type": "gpt2",
 "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 256, "n_ctx": 256, "vocab_size": 1000,
@@ -223,7 +225,7 @@ TEST_CASE("GPT-2's own names are understood", "[model][huggingface]") {
   CHECK(m.tied_embeddings);
 }
 
-TEST_CASE("what matters and is not understood is named with its place", "[model][huggingface]") {
+TEST_CASE("an unknown key that may matter is refused with its place", "[model][huggingface]") {
   const std::string layers = R"("num_hidden_layers": 2)";
   CHECK_THAT(fault_of("llama9", layers), Contains("model_type 'llama9' is not understood; did you "
                                                   "mean 'llama"));
@@ -243,13 +245,14 @@ TEST_CASE("what matters and is not understood is named with its place", "[model]
                       "full_attention"));
   CHECK_THAT(fault_of("nemotron_h", layers + R"(, "hybrid_override_pattern": "MX")"),
              Contains("hybrid_override_pattern is the text 'MX'"));
-  // What is off, or of generation, positions and initial values, is passed by.
+  // Keys without effect are ignored: switched off, or of generation, positions and initial values.
   CHECK(fault_of("llama", layers + R"(, "num_experts": 0, "block_size": null, "top_k": 50,
 "some_dim": 0, "rope_head_dim_scaling": {"a": 1}, "num_beam_groups": 1, "embd_pdrop": 0.1,
 "_attn_implementation": "eager", "moe_layers": [])") == "");
 }
 
-TEST_CASE("a model is found by its file, its folder, and named by either", "[model][huggingface]") {
+TEST_CASE("a model is found by its file or its folder and named after them",
+          "[model][huggingface]") {
   const Folder folder;
   const std::string file =
       folder.write("Tiny-1B/config.json", config_of("llama", R"("num_hidden_layers": 2)"));
@@ -262,10 +265,10 @@ TEST_CASE("a model is found by its file, its folder, and named by either", "[mod
       "x.json", config_of("llama", R"("num_hidden_layers": 2, "_name_or_path": "acme/Own-3B")"));
   CHECK(model_at(named).name == "Own-3B");
   CHECK_THAT(error_of([&] { model_at((folder.path() / "snapshots").string()); }),
-             Contains("is no file; allowed: the path of a model's file"));
+             Contains("is no file; allowed: the path of a model file"));
 }
 
-// JSON's punctuation, and words that a config may have anywhere.
+// Punctuation of JSON, and words that can occur anywhere in a config.
 const std::vector<std::string> tokens{"{",
                                       "}",
                                       "[",

@@ -26,7 +26,7 @@ const std::string thirty_two = [] {
   return list + "]";
 }();
 
-TEST_CASE("layers have one time or one each, and the parts around them their own") {
+TEST_CASE("layers have a single time or one per layer, and embedding and head their own") {
   const Scenario s =
       read("mixtral-8x7b",
            "layer_times: {forward: 2 ms, backward: 5 ms, experts: {forward: 3 ms}, "
@@ -49,51 +49,52 @@ TEST_CASE("layers have one time or one each, and the parts around them their own
   CHECK_FALSE(listed.layer_times->value.has_backward());
 }
 
-TEST_CASE("what is asked with times of layers reads the same again") {
+TEST_CASE("a scenario with layer times reads as the same scenario") {
   const Scenario s =
       read("llama-3-8b", "layer_times: {forward: " + thirty_two + ", head: {forward: 1 ms}}");
   CHECK(read_scenario(read_yaml_text(s.text, "again")).text == s.text);
 }
 
-TEST_CASE("a number of times that is not that of the layers is refused with both numbers") {
+TEST_CASE("a wrong number of layer times is refused with both numbers") {
   CHECK(error("llama-3-8b", "layer_times: {forward: [1 ms, 2 ms]}") ==
         "t:1:88: layer_times.forward has 2 values; allowed: 1, or one per layer of llama-3-8b "
         "(32)");
 }
 
-TEST_CASE("times of layers that contradict one another are refused") {
+TEST_CASE("contradicting layer times are refused") {
   CHECK(
       error("llama-3-8b", "layer_times: {experts: {forward: 1 ms}}")
           .find("layer_times.experts are times of layers with experts, and llama-3-8b has none") !=
       std::string::npos);
   CHECK(
       error("mixtral-8x7b", "layer_times: {experts: {forward: 1 ms}, forward: " + thirty_two + "}")
-          .find("layer_times.forward has a time of each layer, those with experts included, and "
-                "layer_times.experts stands beside it") != std::string::npos);
+          .find("layer_times.forward has a time for every layer, and layer_times.experts for some "
+                "of them again") != std::string::npos);
   CHECK(error("llama-3-8b", "layer_times: {backward: 3 ms, input_grad: 1 ms}")
-            .find("layer_times.backward stands beside input_grad") != std::string::npos);
+            .find("layer_times.backward includes input_grad") != std::string::npos);
   CHECK(error("llama-3-8b", "layer_times: {head: {backward: 3 ms, weight_grad: 1 ms}}")
-            .find("layer_times.head.backward stands beside weight_grad") != std::string::npos);
+            .find("layer_times.head.backward includes weight_grad") != std::string::npos);
 }
 
-TEST_CASE("a part has one time") {
+TEST_CASE("a part of a model has a single time") {
   CHECK(error("llama-3-8b", "layer_times: {head: {forward: [1 ms, 2 ms]}}") ==
         "t:1:95: layer_times.head.forward is a list; allowed: a pass time, such as 18.5 ms");
 }
 
-TEST_CASE("times of layers and of whole stages are not both of the same passes") {
+TEST_CASE("times of layers and of stages for the same passes are refused") {
   const std::string stands =
-      "layer_times says what the forward passes of layers take, and forward_times, given at t:1:";
+      "layer_times gives the time of forward passes, and so does forward_times at t:1:";
   CHECK(error("llama-3-8b", "forward_times: 1, layer_times: {forward: 1 ms}").find(stands) !=
         std::string::npos);
   CHECK(
       error("llama-3-8b", "forward_times: 1, layer_times: {head: {forward: 1 ms}}").find(stands) !=
       std::string::npos);
   CHECK(error("llama-3-8b", "backward_times: 1, layer_times: {weight_grad: 1 ms}")
-            .find("the backward passes of layers take, and backward_times") != std::string::npos);
+            .find("the time of backward passes, and so does backward_times") != std::string::npos);
   CHECK(error("llama-3-8b",
               "input_grad_times: 1, weight_grad_times: 1, layer_times: {backward: 1 ms}")
-            .find("the backward passes of layers take, and input_grad_times") != std::string::npos);
+            .find("the time of backward passes, and so does input_grad_times") !=
+        std::string::npos);
   CHECK(error("llama-3-8b", "forward_times: 1, layer_times: {backward: 1 ms}").empty());
 }
 

@@ -22,7 +22,7 @@ std::string refusal(const std::string& text) {
   return error_of([&] { lengths(text); });
 }
 
-TEST_CASE("lengths are a file, a list, lognormal or uniform", "[lengths]") {
+TEST_CASE("lengths come from a file, a list, or a lognormal or uniform distribution", "[lengths]") {
   CHECK(lengths("{documents: [512, 2048]}").documents == std::vector<std::uint32_t>{512, 2048});
   const Lengths drawn = lengths("{mean: 1200, p95: 4000, shortest: 16}");
   CHECK(drawn.mean == 1200);
@@ -41,7 +41,7 @@ TEST_CASE("a lognormal distribution has its mean and its 95th percentile", "[len
   CHECK(lognormal_deviation(1200, 1200) == Approx(0).margin(1e-12));
 }
 
-TEST_CASE("a file has one length a line, or a histogram", "[lengths]") {
+TEST_CASE("a file has one length per line or a histogram", "[lengths]") {
   const Folder folder;
   const auto of_file = [&](const std::string& text) {
     return lengths("{file: " + folder.write("l.csv", text) + "}");
@@ -53,13 +53,15 @@ TEST_CASE("a file has one length a line, or a histogram", "[lengths]") {
   CHECK(histogram.histogram[1].weight == 1.5);
   CHECK_THAT(error_of([&] { of_file("100\nabc\n"); }), Contains("l.csv:2: 'abc' is no length"));
   CHECK_THAT(error_of([&] { of_file("100\n0\n"); }), Contains("l.csv:2: '0' is no length"));
-  CHECK_THAT(error_of([&] { of_file("100\n200,3\n"); }), Contains("l.csv:2: lines with a count"));
-  CHECK_THAT(error_of([&] { of_file("\n"); }), Contains("has no lengths"));
+  CHECK_THAT(error_of([&] { of_file("100\n200,3\n"); }),
+             Contains("l.csv:2: the file mixes lines with a count"));
+  CHECK_THAT(error_of([&] { of_file("\n"); }), Contains("the file has no lengths"));
 }
 
-TEST_CASE("lengths that say nothing, or two things, are refused", "[lengths]") {
-  CHECK_THAT(refusal("{}"), Contains("does not say how long documents are"));
-  CHECK_THAT(refusal("{documents: [1], mean: 3, p95: 4}"), Contains("in several ways"));
+TEST_CASE("lengths without a source, or with several, are refused", "[lengths]") {
+  CHECK_THAT(refusal("{}"), Contains("gives no lengths of documents"));
+  CHECK_THAT(refusal("{documents: [1], mean: 3, p95: 4}"),
+             Contains("gives lengths of documents more than once"));
   CHECK_THAT(refusal("{mean: 100}"), Contains("has mean without p95"));
   CHECK_THAT(refusal("{mean: 100, p95: 500}"), Contains("p95 is 500, with a mean of 100; allowed: "
                                                         "100 to 386"));
@@ -67,7 +69,8 @@ TEST_CASE("lengths that say nothing, or two things, are refused", "[lengths]") {
              Contains("longest is 50, below shortest (100)"));
 }
 
-TEST_CASE("a scenario settles whose documents are dealt out to whom", "[lengths]") {
+TEST_CASE("lengths take replicas, microbatches, iterations and seed from the scenario",
+          "[lengths]") {
   const std::string common =
       "microbatches: 8, iterations: 2, parallel: {dp: 3}, variation: {seed: "
       "7}, training: {lengths: {documents: [100]}";
@@ -85,7 +88,7 @@ TEST_CASE("a scenario settles whose documents are dealt out to whom", "[lengths]
                    "{model: mixtral-8x7b, gpu: h100-sxm, microbatches: 8, parallel: {ep: 8, dp: "
                    "8}, training: {experts: {imbalance: 1.3, power_law: 1}}}");
              }),
-             Contains("power_law draws what imbalance (1.3) says"));
+             Contains("power_law draws an imbalance, and imbalance is given too (1.3)"));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ State state(std::string_view text, std::uint32_t devices = 2) {
   return read_state({value, "state"}, devices);
 }
 
-TEST_CASE("without a word on releases, I and W release half each") {
+TEST_CASE("I and W release half of the activations by default") {
   const Activation a = activation("per_microbatch: 101");
   CHECK(a.per_microbatch.values == Bytes{101});
   CHECK(a.released_by_input_grad.values == Bytes{51});
@@ -32,7 +32,7 @@ TEST_CASE("without a word on releases, I and W release half each") {
   CHECK(nothing.released_by_weight_grad.values == Bytes{101});
 }
 
-TEST_CASE("one release makes the other the rest, in bytes or percent") {
+TEST_CASE("a single release leaves the rest to the other pass, in bytes or percent") {
   const Activation by_input = activation("{per_microbatch: 100, released_by_input_grad: 30}");
   CHECK(by_input.released_by_input_grad.values == Bytes{30});
   CHECK(by_input.released_by_weight_grad.values == Bytes{70});
@@ -41,7 +41,7 @@ TEST_CASE("one release makes the other the rest, in bytes or percent") {
   CHECK(by_weight.released_by_weight_grad.values == Bytes{30});
 }
 
-TEST_CASE("releases that differ by device spread the rest over the devices") {
+TEST_CASE("releases can differ by device") {
   const Activation a = activation("{per_microbatch: 1 kB, released_by_input_grad: [40 %, 100]}");
   CHECK(a.per_microbatch.values == Bytes{1000, 1000});
   CHECK(a.released_by_input_grad.values == Bytes{400, 100});
@@ -53,7 +53,7 @@ TEST_CASE("releases that differ by device spread the rest over the devices") {
   CHECK(b.released_by_weight_grad.values == Bytes{50, 100});
 }
 
-TEST_CASE("both releases always add up to the whole, however percents round") {
+TEST_CASE("both releases always add up to the whole despite rounding") {
   std::mt19937_64 random(4);
   for (int i = 0; i < 2'000; ++i) {
     const std::uint64_t whole = random() >> (12 + random() % 52);
@@ -70,18 +70,18 @@ TEST_CASE("both releases always add up to the whole, however percents round") {
   }
 }
 
-TEST_CASE("what the state leaves out is zero") {
+TEST_CASE("missing keys of the state are zero") {
   const State s = state("{weights: 2 GiB, gradients: [1, 2]}");
   CHECK(s.weights.at(1) == std::uint64_t{2} << 30U);
   CHECK(s.gradients.values == Bytes{1, 2});
   CHECK(s.optimizer.at(1) == 0);
 }
 
-TEST_CASE("each fault in the memory of a device is named") {
+TEST_CASE("every fault of memory keys has a message") {
   const auto [text, message] = GENERATE(table<std::string, std::string>({
       {"released_by_input_grad: 3",
-       "t:1:1: activation.per_microbatch is missing: bytes that one microbatch leaves on a device, "
-       "all chunks together (the key activation.per_microbatch)"},
+       "t:1:1: activation.per_microbatch is missing: activation bytes of a microbatch on a device, "
+       "all chunks together"},
       {"7",
        "t:1:1: activation is 7; allowed: a map with keys of: per_microbatch, "
        "released_by_input_grad, released_by_weight_grad"},
@@ -94,25 +94,25 @@ TEST_CASE("each fault in the memory of a device is named") {
        "t:1:17: activation.per_microbatch is an empty list; allowed: a size or a list of sizes, "
        "such as 24 MiB or [24 MiB, 20 MiB]"},
       {"per_microbatch: [1, -2]",
-       "t:1:21: activation.per_microbatch[1] is -2; a size of memory is a size from 0 to 2^63 "
+       "t:1:21: activation.per_microbatch[1] is -2; allowed: a size of memory from 0 to 2^63 "
        "bytes, such as 24 MiB"},
       {"per_microbatch: {a: 1}",
        "t:1:17: activation.per_microbatch is a map; allowed: a size of memory, such as 24 MiB"},
       {"{per_microbatch: 100, released_by_input_grad: 101}",
-       "t:1:47: activation.released_by_input_grad is 101 bytes on device 0; it is a part of the "
+       "t:1:47: activation.released_by_input_grad is 101 bytes on device 0; allowed: at most the "
        "100 bytes of activation.per_microbatch"},
       {"{per_microbatch: 100, released_by_input_grad: 101 %}",
-       "t:1:47: activation.released_by_input_grad is 101 %; what a pass releases is a share from "
-       "0 % to 100 %, such as 40 %"},
+       "t:1:47: activation.released_by_input_grad is 101 %; allowed: a release from 0 % to 100 %, "
+       "such as 40 %"},
       {"{per_microbatch: 100, released_by_input_grad: {a: 1}}",
        "t:1:47: activation.released_by_input_grad is a map; allowed: a size or a share of "
        "activation.per_microbatch, such as 24 MiB or 40 %"},
       {"{per_microbatch: 100, released_by_input_grad: 40, released_by_weight_grad: [60, 50]}",
        "t:1:76: activation.released_by_input_grad and activation.released_by_weight_grad add up to "
-       "90 of 100 bytes on device 1; together they release all, and one of them may be left out"},
+       "90 of 100 bytes on device 1; leave out one of them, which then is the rest"},
       {"{per_microbatch: 100, released_by_input_grad: 40 %, released_by_weight_grad: 70 %}",
        "t:1:78: activation.released_by_input_grad and activation.released_by_weight_grad add up to "
-       "110 of 100 bytes on device 0; together they release all, and one of them may be left out"},
+       "110 of 100 bytes on device 0; leave out one of them, which then is the rest"},
   }));
   CAPTURE(text);
   CHECK(error_of([t = text] { activation(t); }) == message);

@@ -23,7 +23,7 @@ Gpu gpu(const std::string& text) {
   return read_gpu({value, "gpu"});
 }
 
-TEST_CASE("what a model leaves out takes its usual value", "[model]") {
+TEST_CASE("missing keys of a model have their defaults", "[model]") {
   const Model m = with("");
   CHECK(m.kv_heads == 8);
   CHECK(m.head_dim == 8);
@@ -69,14 +69,14 @@ TEST_CASE("every key of a model is read", "[model]") {
   CHECK(m.experts->every == 2);
 }
 
-TEST_CASE("a model may be named, and is then called by its name", "[model]") {
+TEST_CASE("a model of the library has the name of its file", "[model]") {
   const Value name = make_text("mixtral-8x7b", {});
   const Model m = read_model({name, "model"});
   CHECK(m.name == "mixtral-8x7b");
   CHECK(m.experts->top_k == 2);
 }
 
-TEST_CASE("what cannot be in a model is named with what can", "[model]") {
+TEST_CASE("every fault of a model has a message with the allowed values", "[model]") {
   const auto [text, message] = GENERATE(table<std::string, std::string>({
       {", kv_heads: 3",
        "m.yaml:1:77: kv_heads is 3, which does not divide the 8 heads; allowed: 2 "
@@ -90,7 +90,7 @@ TEST_CASE("what cannot be in a model is named with what can", "[model]") {
       {", experts: {count: 4, ffn: 8, first_dense: 9}", "experts.first_dense is 9 of 4 layers"},
       {", experts: {count: 4, ffn: 8, capacity_factor: 0.5}", "a factor of at least 1"},
       {", experts: {count: 4, ffn: 8, capacity_factor: 5}",
-       "experts.capacity_factor is 5, and one expert of 4 can have at most 4 times the mean; "
+       "experts.capacity_factor is 5, and one expert of 4 receives at most 4 times the mean; "
        "allowed: 1 to 4"},
       {", experts: {count: 4}", "model.experts.ffn is missing"},
       {", latent: {kv_rank: 4}", "model.latent.nope_head_dim is missing"},
@@ -104,13 +104,13 @@ TEST_CASE("what cannot be in a model is named with what can", "[model]") {
                       "heads, or a head_dim"));
 }
 
-TEST_CASE("full attention in some layers needs a sliding window in the others", "[model]") {
+TEST_CASE("full attention in some layers needs a sliding window in other layers", "[model]") {
   CHECK(with(", sliding_window: 128, full_attention_every: 2").sliding_window == 128);
   CHECK_THAT(error_of([] { with(", full_attention_every: 2"); }),
              Catch::Contains("full_attention_every needs sliding_window"));
 }
 
-TEST_CASE("a GPU's rates have units, and its efficiencies defaults", "[model]") {
+TEST_CASE("rates of a GPU have units and its efficiencies have defaults", "[model]") {
   const Gpu g =
       gpu("{flops: 312 TFLOP/s, memory: 80 GiB, memory_bandwidth: 2039 GB/s, processors: 108}");
   CHECK(g.flops == Approx(312e12));
@@ -131,12 +131,12 @@ TEST_CASE("a GPU's rates have units, and its efficiencies defaults", "[model]") 
   CHECK(products_of(other, DataType::fp8).flops == Approx(2e15));
 }
 
-TEST_CASE("a GPU says which data types it multiplies", "[model]") {
+TEST_CASE("a GPU lists the data types of its products", "[model]") {
   const std::string rest =
       "flops: 312 TFLOP/s, memory: 80 GiB, memory_bandwidth: 2039 GB/s, processors: 108}";
   const Gpu g = gpu("{name: old, " + rest);
   CHECK_THAT(error_of([&] { products_of(g, DataType::mxfp8); }),
-             Catch::Contains("the GPU 'old' multiplies no mxfp8; allowed: bf16, fp16"));
+             Catch::Contains("the GPU 'old' has no mxfp8 products; allowed: bf16, fp16"));
   CHECK_THAT(error_of([&] { gpu("{products: {fp8: {efficiency: 0.5}}, " + rest); }),
              Catch::Contains("g.yaml:1:18: gpu.products.fp8.flops is missing"));
   CHECK(gpu("{assumed: [products.fp8, launch], " + rest).assumed.size() == 2);
@@ -145,7 +145,7 @@ TEST_CASE("a GPU says which data types it multiplies", "[model]") {
                              "keys of this file"));
 }
 
-TEST_CASE("a GPU's faults are named", "[model]") {
+TEST_CASE("every fault of a GPU has a message", "[model]") {
   const std::string rest = "memory: 80 GiB, memory_bandwidth: 2039 GB/s, processors: 108}";
   CHECK_THAT(error_of([&] { gpu("{flops: 312 TFLOPS, " + rest); }),
              Catch::Contains("g.yaml:1:9: gpu.flops"));
@@ -156,7 +156,7 @@ TEST_CASE("a GPU's faults are named", "[model]") {
   CHECK_THAT(error_of([] { find_gpu("a100"); }), Catch::Contains("a100-80gb"));
 }
 
-TEST_CASE("a GPU's numbers lie within what GPUs have", "[model]") {
+TEST_CASE("numbers of a GPU are limited to realistic ranges", "[model]") {
   const auto fault = [](const std::string& more) {
     return error_of([&] {
       gpu("{flops: 312 TFLOP/s, memory: 80 GiB, memory_bandwidth: 2039 GB/s, processors: 108, " +
@@ -165,18 +165,20 @@ TEST_CASE("a GPU's numbers lie within what GPUs have", "[model]") {
   };
   using Catch::Contains;
   CHECK_THAT(fault("launch: 140"),
-             Contains("gpu.launch is 140 (a bare number is in seconds); did you mean 140 us? an "
-                      "overhead is a time from 0 to 10 ms, such as 5 us"));
-  CHECK_THAT(fault("launch: 1 h"), Contains("gpu.launch is 1 h; an overhead is a time from 0 to"));
-  CHECK_THAT(fault("pass_overhead: 1.2 s"), Contains("a time from 0 to 1 s, such as 0.5 ms"));
-  CHECK_THAT(fault("pass_overhead: 30"), Contains("did you mean 30 ms?"));
+             Contains("gpu.launch is 140 (a bare number is in seconds); did you mean '140 us'? "
+                      "allowed: an overhead from 0 to 10 ms, such as 5 us"));
+  CHECK_THAT(fault("launch: 1 h"), Contains("gpu.launch is 1 h; allowed: an overhead from 0 to"));
+  CHECK_THAT(fault("pass_overhead: 1.2 s"), Contains("an overhead from 0 to 1 s, such as 0.5 ms"));
+  CHECK_THAT(fault("pass_overhead: 30"), Contains("did you mean '30 ms'?"));
   CHECK_THAT(fault("clock: {products: 3}"),
              Contains("gpu.clock.products is 3; allowed: a part above 0 and at most 2, such as"));
   CHECK_THAT(fault("clock: {products: -0.79}"),
              Contains("gpu.clock.products is -0.79; allowed: a part above 0"));
   CHECK_THAT(fault("attention: {forward: 0}"), Contains("allowed: a part above 0 and at most 1"));
-  CHECK_THAT(fault("free_memory: 96 GiB"),
-             Contains("gpu.free_memory is more than its memory; allowed: what CUDA reports free"));
+  CHECK_THAT(
+      fault("free_memory: 96 GiB"),
+      Contains(
+          "gpu.free_memory is more than gpu.memory; allowed: the free memory that CUDA reports"));
   CHECK_THAT(fault("products: {fp8: {flops: 19.79 TFLOP/s}}"),
              Contains("gpu.products.fp8.flops is 19.79 TFLOP/s, less than half of the 312 TFLOP/s "
                       "of bf16"));
@@ -190,13 +192,13 @@ TEST_CASE("a GPU's numbers lie within what GPUs have", "[model]") {
              Contains("allowed: a whole number from 1 to 10000, such as 108"));
 }
 
-TEST_CASE("numbers of a GPU without the GPU are told how to name it", "[model]") {
+TEST_CASE("numbers without a GPU are refused with advice", "[model]") {
   CHECK_THAT(error_of([] { gpu("{clock: {products: 0.395}}"); }),
-             Catch::Contains("g.yaml:1:9: gpu.clock is given, but not the GPU that it is of; "
-                             "allowed: beside the GPU's name or file, as in --gpu h100-sxm"));
+             Catch::Contains("g.yaml:1:9: gpu.clock changes a GPU, but no GPU is named; name the "
+                             "GPU or its file too, as in --gpu h100-sxm"));
 }
 
-TEST_CASE("a number that was meant in another unit is not taken for bytes or FLOP/s", "[model]") {
+TEST_CASE("a bare number in the wrong unit is refused with the likely unit", "[model]") {
   const auto fault = [](std::string_view flops, std::string_view memory,
                         std::string_view bandwidth) {
     const std::string text = "{flops: " + std::string(flops) + ", memory: " + std::string(memory) +
@@ -205,12 +207,12 @@ TEST_CASE("a number that was meant in another unit is not taken for bytes or FLO
   };
   CHECK(fault("312e12", "80e9", "2039e9").empty());
   CHECK(fault("989.5", "80 GiB", "2039 GB/s") ==
-        "g.yaml:1:9: gpu.flops is 989.5 (a bare number is in FLOP/s); did you mean 989.5 TFLOP/s? "
-        "a GPU's speed is a rate from 1 TFLOP/s to 1e6 TFLOP/s, such as 312 TFLOP/s");
-  CHECK_THAT(fault("312 TFLOP/s", "80", "2039 GB/s"), Catch::Contains("did you mean 80 GiB?"));
-  CHECK_THAT(fault("312 TFLOP/s", "80 GiB", "2000"), Catch::Contains("did you mean 2000 GB/s?"));
+        "g.yaml:1:9: gpu.flops is 989.5 (a bare number is in FLOP/s); did you mean '989.5 "
+        "TFLOP/s'? allowed: a GPU's speed from 1 TFLOP/s to 1e6 TFLOP/s, such as 312 TFLOP/s");
+  CHECK_THAT(fault("312 TFLOP/s", "80", "2039 GB/s"), Catch::Contains("did you mean '80 GiB'?"));
+  CHECK_THAT(fault("312 TFLOP/s", "80 GiB", "2000"), Catch::Contains("did you mean '2000 GB/s'?"));
   CHECK_THAT(fault("312 TFLOP/s", "0", "2039 GB/s"),
-             Catch::Contains("gpu.memory is 0; a GPU's memory is a size from 1 GiB"));
+             Catch::Contains("gpu.memory is 0; allowed: a GPU's memory from 1 GiB"));
   CHECK_THAT(fault("100 TFLOPS", "80 GiB", "2039 GB/s"),
              Catch::Contains("'TFLOPS' is no unit of a rate; did you mean 'TFLOP/s'? allowed "
                              "units: FLOP/s, GFLOP/s, TFLOP/s, PFLOP/s"));
@@ -229,7 +231,7 @@ TEST_CASE("a number that was meant in another unit is not taken for bytes or FLO
       Catch::Contains("gpu.attention.half_length is 1e300; allowed: a number of at most 1e6"));
 }
 
-TEST_CASE("sizes far above any model's are refused", "[model]") {
+TEST_CASE("sizes far above those of any model are refused", "[model]") {
   const std::string huge =
       GENERATE(as<std::string>(), "hidden", "heads", "ffn", "layers", "vocabulary", "sequence");
   std::string text = "layers: 4, hidden: 64, heads: 8, vocabulary: 10, sequence: 8, ffn: 8,";
@@ -242,11 +244,11 @@ TEST_CASE("sizes far above any model's are refused", "[model]") {
                                   "latent: {kv_rank: 2147483648, nope_head_dim: 1, "
                                   "rope_head_dim: 1, value_head_dim: 1}"})
     CHECK_THAT(error_of([&] { with(", " + inner); }), Catch::Contains("far above any model's"));
-  // Four times the greatest hidden size is a number still.
+  // Four times the largest hidden size stays within 32 bits.
   CHECK(model("{layers: 1, hidden: 1048576, heads: 1, vocabulary: 1, sequence: 1}").ffn == 4194304);
 }
 
-TEST_CASE("every GPU of the library has what a run needs", "[model]") {
+TEST_CASE("every GPU of the library has the keys that a run needs", "[model]") {
   for (const char* const name : {"a100-40gb", "a100-80gb", "h100-sxm", "h200", "b200", "gb200",
                                  "v100-16gb", "v100-32gb", "mi300x", "l40s"}) {
     INFO(name);

@@ -14,7 +14,7 @@ Parallel parallel(std::string_view text) {
   return read_parallel({value, "parallel"});
 }
 
-TEST_CASE("a layout that says nothing is one GPU a device") {
+TEST_CASE("an empty layout has one GPU per device") {
   const Parallel p = parallel("{}");
   CHECK(p.ranks_per_stage() == 1);
   CHECK(p.dp.value == 1);
@@ -24,22 +24,22 @@ TEST_CASE("a layout that says nothing is one GPU a device") {
   CHECK(p.order == std::array{Axis::tp, Axis::cp, Axis::ep, Axis::dp, Axis::pp});
 }
 
-TEST_CASE("sizes have short and long names") {
+TEST_CASE("parallel sizes have short and long names") {
   const Parallel p = parallel("{tp: 8, cp: 2, ep: 4, dp: 16, sp: true, zero: 1}");
   const Parallel q =
       parallel("{tensor: 8, context: 2, expert: 4, data: 16, sequence: true, zero: 1}");
-  for (const Parallel& one : {p, q}) {
-    CHECK(one.tp.value == 8);
-    CHECK(one.ranks_per_stage() == 16);
-    CHECK(one.ep.value == 4);
-    CHECK(one.dp.value == 16);
-    CHECK(one.sequence);
-    CHECK(one.zero == 1);
+  for (const Parallel& layout : {p, q}) {
+    CHECK(layout.tp.value == 8);
+    CHECK(layout.ranks_per_stage() == 16);
+    CHECK(layout.ep.value == 4);
+    CHECK(layout.dp.value == 16);
+    CHECK(layout.sequence);
+    CHECK(layout.zero == 1);
   }
   CHECK(to_string(p.ep.origin) == "t:1:20");
 }
 
-TEST_CASE("devices may have a tp of their own, and then there are as many devices") {
+TEST_CASE("tp_by_device sets the number of devices") {
   const auto read = [](const std::string& keys) {
     return read_scenario(read_yaml_text(
         "{model: llama-3-8b, gpu: h100-sxm, microbatches: 4, parallel: {" + keys + "}}", "t"));
@@ -52,9 +52,9 @@ TEST_CASE("devices may have a tp of their own, and then there are as many device
   CHECK(scenario.parallel.tp_text() == "8/4/4");
   CHECK(scenario.parallel.on(1).tp.value == 4);
   CHECK(scenario.parallel.on(1).tp_by_device.empty());
-  // What a trace keeps says the same.
+  // The text that a trace stores reads as the same layout.
   CHECK(read_scenario(read_yaml_text(scenario.text, "u")).parallel.gpus() == 32);
-  // All alike are as a tp.
+  // Equal sizes become tp.
   CHECK(read("tp_by_device: [4, 4]").parallel.tp_by_device.empty());
   CHECK(read("tp_by_device: [4, 4]").parallel.tp.value == 4);
   CHECK(read("tp_by_device: [4, 4]").devices.value == 2);
@@ -66,24 +66,24 @@ TEST_CASE("devices may have a tp of their own, and then there are as many device
              Contains("t:1:") && Contains("parallel.tp_by_device is given, and so is parallel.tp "
                                           "(8); leave out one of them"));
   CHECK_THAT(fault("pp: 4, tp_by_device: [8, 4]"),
-             Contains("parallel.tp_by_device has 2 sizes, and the pipeline 4 devices; allowed: one "
-                      "for each, or leave out pp"));
+             Contains("parallel.tp_by_device has 2 sizes for 4 devices of the pipeline; allowed: "
+                      "one size per device; or leave out pp"));
   CHECK_THAT(fault("tp_by_device: 8"), Contains("such as [8, 8, 4, 4]"));
   CHECK_THAT(fault("tp_by_device: []"), Contains("such as [8, 8, 4, 4]"));
   CHECK_THAT(fault("tp_by_device: [8, 0]"), Contains("tp_by_device"));
   CHECK_THAT(fault("tp_by_device: [8, 4], vocab_parallel: vocab-1"), Contains("vocab_parallel"));
   CHECK_THAT(fault("tp_by_device: [8, 4], dp: 2, order: tp-cp-ep-pp-dp"),
-             Contains("in parallel.order pp is not last; allowed: tp-cp-ep-dp-pp"));
+             Contains("pp is not last in parallel.order; allowed: tp-cp-ep-dp-pp"));
 }
 
-TEST_CASE("an order may leave out axes of size 1, wherever it stands") {
+TEST_CASE("an order may leave out axes of size 1") {
   const Parallel p = parallel("{order: tp-pp-dp, tp: 2, dp: 4}");
   CHECK(p.order == std::array{Axis::tp, Axis::pp, Axis::dp, Axis::cp, Axis::ep});
   CHECK(parallel("order: dp-ep-tp-cp-pp").order ==
         std::array{Axis::dp, Axis::ep, Axis::tp, Axis::cp, Axis::pp});
 }
 
-TEST_CASE("dp is shard x replicate, of which two are enough") {
+TEST_CASE("the third of dp, shard and replicate follows from two of them") {
   for (const char* text :
        {"{shard: 4, replicate: 2}", "{dp: 8, shard: 4}", "{dp_replicate: 2, data: 8}"}) {
     CAPTURE(text);
@@ -95,12 +95,12 @@ TEST_CASE("dp is shard x replicate, of which two are enough") {
   }
   CHECK(parallel("dp_shard: 8").dp.value == 8);
   CHECK(parallel("{shard: 8, zero: 1}").zero == 1);
-  // Copies alone are plain data parallelism, but ranks of cp share weights.
+  // Replicas without shards are plain data parallelism, but ranks of cp shard weights.
   CHECK(parallel("replicate: 8").zero == 0);
   CHECK(parallel("{replicate: 8, cp: 2}").zero == 3);
 }
 
-TEST_CASE("weights are gathered anew for backward passes, but not in PyTorch's pipelines") {
+TEST_CASE("weights are gathered again for backward passes, except in pipelines of PyTorch") {
   const auto reshards = [](const char* text, std::uint32_t pp) {
     Parallel p = parallel(text);
     p.pp.value = pp;
@@ -122,21 +122,19 @@ TEST_CASE("hierarchical context parallelism has two sizes") {
   CHECK(parallel("{cp: 4}").cp_a2a() == 1);
   CHECK(parallel("{cp_comm_type: a2a+p2p}").cp_a2a() == 1);
   CHECK(error_of([] { parallel("{cp: 16, cp_comm_type: a2a+p2p}"); }) ==
-        "t:1:24: parallel.cp_comm_type is a2a+p2p without "
-        "parallel.hierarchical_context_parallel_sizes; allowed: with two sizes whose product is "
-        "cp, such as [8, 2]");
+        "t:1:24: parallel.cp_comm_type a2a+p2p needs parallel.hierarchical_context_parallel_sizes; "
+        "give two sizes whose product is cp, such as [8, 2]");
   CHECK_THAT(error_of([] { parallel("{cp: 16, hierarchical_context_parallel_sizes: [8, 2]}"); }),
-             Catch::EndsWith("is for cp_comm_type a2a+p2p, which is p2p; leave it out"));
+             Catch::EndsWith("needs cp_comm_type a2a+p2p, which is p2p; leave it out"));
   CHECK_THAT(error_of([] {
                parallel("{cp_comm_type: a2a+p2p, hierarchical_context_parallel_sizes: [2, 2, 2]}");
              }),
              Catch::Contains("allowed: two sizes whose product is cp, such as [8, 2]"));
 }
 
-TEST_CASE("each fault in a layout is named") {
-  constexpr auto right =
-      "allowed: tp, cp, ep, dp and pp, each once, the one whose ranks are next to each other "
-      "first, such as tp-cp-ep-dp-pp";
+TEST_CASE("every fault of a layout has a message") {
+  constexpr auto advice =
+      "allowed: tp, cp, ep, dp and pp, each once, innermost axis first, such as tp-cp-ep-dp-pp";
   const auto [text, message] = GENERATE_COPY(table<std::string, std::string>({
       {"tp: 0", "t:1:5: parallel.tp is 0; allowed: a whole number from 1 to 2147483648, such as 8"},
       {"{tp: 2, tensor: 2}",
@@ -145,13 +143,13 @@ TEST_CASE("each fault in a layout is named") {
        "t:1:16: parallel.shard x parallel.replicate is 3 x 1, and parallel.dp is 8; allowed: dp "
        "3, or leave it out"},
       {"{dp: 8, replicate: 3}",
-       "t:1:20: parallel.replicate is 3, which does not divide parallel.dp (8); allowed: a "
-       "divisor"},
+       "t:1:20: parallel.replicate is 3, which does not divide parallel.dp (8); allowed: a divisor "
+       "of dp"},
       {"{shard: 8, zero: 0}",
-       "t:1:9: parallel.shard is 8, and parallel.zero 0 cuts nothing; allowed: zero 1 to 3, or "
+       "t:1:9: parallel.shard is 8, and parallel.zero 0 shards nothing; allowed: zero 1 to 3, or "
        "leave it out for 3"},
       {"{dp: 8, zero: 1, reshard_after_forward: false}",
-       "t:1:41: parallel.reshard_after_forward is for weights in shards, and parallel.zero is 1; "
+       "t:1:41: parallel.reshard_after_forward needs sharded weights, and parallel.zero is 1; "
        "allowed: zero 3, or leave it out"},
       {"dpp: 4",
        "t:1:1: unknown key 'dpp' in parallel; did you mean 'dp'? allowed: tp (or tensor), "
@@ -163,14 +161,15 @@ TEST_CASE("each fault in a layout is named") {
       {"zero: 4", "t:1:7: parallel.zero is 4; allowed: one of 0, 1, 2, 3"},
       {"sp: yes", "t:1:5: parallel.sp is the text 'yes'; allowed: one of false, true"},
       {"order: tp-dp-xp-pp",
-       std::string("t:1:8: parallel.order is the text 'tp-dp-xp-pp': 'xp' is no axis; ") + right},
+       std::string("t:1:8: parallel.order is the text 'tp-dp-xp-pp': 'xp' is no axis; ") + advice},
       {"order: tp-dp-tp-pp",
-       std::string("t:1:8: parallel.order is the text 'tp-dp-tp-pp': tp is there twice; ") + right},
+       std::string("t:1:8: parallel.order is the text 'tp-dp-tp-pp': tp is there twice; ") +
+           advice},
       {"order: tp-dp",
-       std::string("t:1:8: parallel.order is the text 'tp-dp': pp is left out; ") + right},
+       std::string("t:1:8: parallel.order is the text 'tp-dp': pp is left out; ") + advice},
       {"{cp: 2, order: tp-dp-pp}",
        std::string("t:1:16: parallel.order is the text 'tp-dp-pp': cp is 2 and left out; ") +
-           right},
+           advice},
   }));
   CAPTURE(text);
   CHECK(error_of([t = text] { parallel(t); }) == message);

@@ -15,7 +15,7 @@ Partition partition(const std::string& text) {
   return read_partition({map.entries.front().value, "partition"});
 }
 
-TEST_CASE("a partition is a rule or a list of layers, none allowed", "[training]") {
+TEST_CASE("a partition is a rule or a list of layers that may contain 0", "[training]") {
   CHECK(partition("ends_less").rule == Partition::Rule::ends_less);
   CHECK(partition("by_cost").origin.column == 12);
   const Partition listed = partition("[0, 3, 2]");
@@ -26,7 +26,7 @@ TEST_CASE("a partition is a rule or a list of layers, none allowed", "[training]
   CHECK_THAT(error_of([] { partition("0"); }), Catch::Contains("even"));
 }
 
-TEST_CASE("a map says what the ends of a pipeline have", "[training]") {
+TEST_CASE("a map sets the layers of the ends of a pipeline", "[training]") {
   const Partition ends = partition("{first: 3, last: 2}");
   CHECK(ends.rule == Partition::Rule::ends);
   CHECK(ends.first == 3U);
@@ -39,13 +39,14 @@ TEST_CASE("a map says what the ends of a pipeline have", "[training]") {
   CHECK(to_string(loss) == "account_for_loss");
   CHECK(to_string(partition("{account_for_embedding: true, account_for_loss: true}")) ==
         "ends_less");
-  CHECK_THAT(error_of([] { partition("{first: 3, account_for_loss: true}"); }),
-             Catch::Contains("p.yaml:1:12: partition says both how many layers the ends have and "
-                             "what counts as one; allowed: first or last, or account"));
+  CHECK_THAT(
+      error_of([] { partition("{first: 3, account_for_loss: true}"); }),
+      Catch::Contains("p.yaml:1:12: partition has both sizes of the ends and keys that count "
+                      "embedding or loss as layers; allowed: first and last, or account"));
   CHECK(partition("{account_for_loss: false}").rule == Partition::Rule::even);
 }
 
-TEST_CASE("a layout gives each stage its layers, in Megatron-LM's letters", "[training]") {
+TEST_CASE("a layout assigns layers to stages with the letters of Megatron-LM", "[training]") {
   const Partition plain = partition("Ett|ttt||tL");
   CHECK(plain.rule == Partition::Rule::layout);
   CHECK(plain.layers == Counts{2, 3, 0, 1});
@@ -57,20 +58,20 @@ TEST_CASE("a layout gives each stage its layers, in Megatron-LM's letters", "[tr
   layers.back() = 1;
   CHECK(deepseek.layers == layers);
   CHECK(deepseek.mtp.back() == 1);
-  // And on 16 x 2, where what predicts further tokens and the loss stand alone.
-  const Partition alone = partition("'Et*3|(tt|)*29,m|L'");
-  CHECK(alone.layers.size() == 32);
-  CHECK(alone.layers.front() == 3);
-  CHECK(alone.layers[29] == 2);
-  CHECK(alone.layers[30] == 0);
-  CHECK(alone.mtp[30] == 1);
-  CHECK(alone.layers.back() + alone.mtp.back() == 0);
+  // On 16 x 2 stages multi-token prediction and the loss have stages of their own.
+  const Partition narrow = partition("'Et*3|(tt|)*29,m|L'");
+  CHECK(narrow.layers.size() == 32);
+  CHECK(narrow.layers.front() == 3);
+  CHECK(narrow.layers[29] == 2);
+  CHECK(narrow.layers[30] == 0);
+  CHECK(narrow.mtp[30] == 1);
+  CHECK(narrow.layers.back() + narrow.mtp.back() == 0);
   CHECK(partition("E|((t*2|)*2,t|)*2L").layers == Counts{0, 2, 2, 1, 2, 2, 1, 0});
   CHECK(partition("E|t|*2tL").layers == Counts{0, 1, 0, 1});
   CHECK(partition("Et*8L").layers == Counts{8});
 }
 
-TEST_CASE("a wrong layout is refused where it is wrong", "[training]") {
+TEST_CASE("a wrong layout is refused with the position of the fault", "[training]") {
   const auto wrong = [](const std::string& text) { return error_of([&] { partition(text); }); };
   CHECK_THAT(wrong("Et*4|tx|L"),
              Catch::StartsWith("p.yaml:1:12: partition has 'x' at character 7; allowed: E, t, m"));

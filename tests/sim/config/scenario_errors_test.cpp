@@ -8,7 +8,7 @@
 namespace pipewright::config::test {
 namespace {
 
-// A sound scenario in lines 1 to 4, and `more` from line 5 on.
+// Error of a valid scenario in lines 1 to 4 with `more` from line 5 on.
 std::string error_with(const std::string& more) {
   return error_of([&] {
     read_scenario(read_yaml_text(
@@ -16,7 +16,7 @@ std::string error_with(const std::string& more) {
   });
 }
 
-// The sound scenario with one key set to something else.
+// Error of the valid scenario with a key set to another value.
 std::string error_when(const std::string& key, const std::string& value) {
   Value root = read_yaml_text("devices: 2\nmicrobatches: 4\nforward_times: 1\nbackward_times: 2\n",
                               "t.yaml");
@@ -36,13 +36,13 @@ const std::string all_keys =
     "boundary_tensor, activation, state, samples_per_microbatch, tokens_per_microbatch, p2p, "
     "engine, output (or output_file), trace";
 
-TEST_CASE("the sound scenario of these tests has no fault") {
+TEST_CASE("the valid scenario of these tests has no fault") {
   CHECK(error_with("").empty());
   CHECK(error_when("devices", "2147483648").empty());
   CHECK(error_when("forward_times", "0").empty());
 }
 
-TEST_CASE("keys that are unknown or given twice") {
+TEST_CASE("unknown and repeated keys are refused") {
   CHECK(error_with("forwardtimes: 1") ==
         "t.yaml:5:1: unknown key 'forwardtimes'; did you mean 'forward_times'? allowed: " +
             all_keys);
@@ -58,22 +58,22 @@ TEST_CASE("keys that are unknown or given twice") {
         "t.yaml:5:1: unknown key '" + std::string(60, 'x') + "...'; allowed: " + all_keys);
 }
 
-TEST_CASE("keys that are missing name the flag that gives them") {
+TEST_CASE("an error about a missing key names its option") {
   const auto missing = [](std::string_view text) {
     return error_of([&] { read_scenario(read_yaml_text(text, "t.yaml")); });
   };
   CHECK(error_of([] { read_scenario(empty_scenario()); }) ==
-        "devices is missing: how many pipeline devices, also parallel.pp; 1 with a model "
-        "(-s/--num-stages, or the key devices)");
+        "devices is missing: number of pipeline devices, the same as parallel.pp; default with a "
+        "model: 1 (-s/--num-stages, or the key devices)");
   CHECK(missing("{}") ==
-        "t.yaml: devices is missing: how many pipeline devices, also parallel.pp; 1 with a model "
-        "(-s/--num-stages, or the key devices)");
+        "t.yaml: devices is missing: number of pipeline devices, the same as parallel.pp; default "
+        "with a model: 1 (-s/--num-stages, or the key devices)");
   CHECK(missing("devices: 1") ==
-        "t.yaml: microbatches is missing: how many microbatches an iteration has (of each "
-        "replica) (-b/--num-batches, or the key microbatches)");
+        "t.yaml: microbatches is missing: number of microbatches per iteration and replica "
+        "(-b/--num-batches, or the key microbatches)");
   CHECK(missing("{devices: 1, microbatches: 1}") ==
-        "t.yaml: forward_times is missing: time of F: one, one per device, or one per stage "
-        "(-f/--forward-times, or the key forward_times)");
+        "t.yaml: forward_times is missing: time of the forward pass F: a single time, one per "
+        "device, or one per stage (-f/--forward-times, or the key forward_times)");
   CHECK(missing("[1, 2]") ==
         "t.yaml:1:1: the scenario is a list; allowed: a map with keys of: cluster, devices, "
         "placement, microbatches, global_batch, iterations, schedule, model, gpu, parallel, "
@@ -86,8 +86,8 @@ TEST_CASE("keys that are missing name the flag that gives them") {
         "samples_per_microbatch, tokens_per_microbatch, p2p, engine, output, trace");
 }
 
-TEST_CASE("the backward pass comes whole or in its halves") {
-  const std::string right =
+TEST_CASE("the backward pass needs its time or those of both halves") {
+  const std::string advice =
       "; give backward_times (--backward-times), or both input_grad_times and weight_grad_times "
       "(--input-grad-times and --weight-grad-times), or all three";
   const auto with = [](const std::string& more) {
@@ -96,15 +96,17 @@ TEST_CASE("the backward pass comes whole or in its halves") {
           read_yaml_text("devices: 2\nmicrobatches: 4\nforward_times: 1\n" + more, "t.yaml"));
     });
   };
-  CHECK(with("") == "t.yaml: the backward pass has no time" + right);
+  CHECK(with("") == "t.yaml: the backward pass has no time" + advice);
   CHECK(with("input_grad_times: 1") ==
-        "t.yaml:4:19: input_grad_times stand without weight_grad_times" + right);
+        "t.yaml:4:19: input_grad_times needs weight_grad_times" + advice);
   CHECK(with("weight_grad_times: 1") ==
-        "t.yaml:4:20: weight_grad_times stand without input_grad_times" + right);
+        "t.yaml:4:20: weight_grad_times needs input_grad_times" + advice);
   CHECK(error_with("weight_grad_times: 1") ==
-        "t.yaml:4:17: backward_times stand beside weight_grad_times alone" + right);
+        "t.yaml:4:17: backward_times and weight_grad_times are given without input_grad_times" +
+            advice);
   CHECK(error_with("input_grad_times: 1") ==
-        "t.yaml:4:17: backward_times stand beside input_grad_times alone" + right);
+        "t.yaml:4:17: backward_times and input_grad_times are given without weight_grad_times" +
+            advice);
 }
 
 TEST_CASE("counts are whole numbers from 1") {
@@ -124,12 +126,12 @@ TEST_CASE("counts are whole numbers from 1") {
         "--set: iterations is 0; allowed: a whole number from 1 to 2147483648, such as 2");
 }
 
-TEST_CASE("each key refuses what it cannot mean") {
+TEST_CASE("every key refuses invalid values") {
   const auto [key, value, message] = GENERATE(table<std::string, std::string, std::string>({
       {"forward_times", "[18.5 ms, 19 ms, -3 ms]",
-       "forward_times[2] is -3 ms; a pass time is a time from 0 to 1e9 s, such as 18.5 ms"},
+       "forward_times[2] is -3 ms; allowed: a pass time from 0 to 1e9 s, such as 18.5 ms"},
       {"forward_times", "nan",
-       "forward_times is the text 'nan'; a pass time is a time from 0 to 1e9 s, such as 18.5 ms"},
+       "forward_times is the text 'nan'; allowed: a pass time from 0 to 1e9 s, such as 18.5 ms"},
       {"backward_times", "[]",
        "backward_times is an empty list; allowed: a pass time, or a list of them, such as 18.5 ms "
        "or [18.5 ms, 19 ms]"},
@@ -138,17 +140,16 @@ TEST_CASE("each key refuses what it cannot mean") {
        "[18.5 ms, 19 ms]"},
       {"forward_times", "[1, [2]]",
        "forward_times[1] is a list; allowed: a pass time, such as 18.5 ms"},
-      {"p2p_time", "-1",
-       "p2p_time is -1; a hop's latency is a time from 0 to 1e9 s, such as 18.5 ms"},
-      {"p2p_time", "[1]", "p2p_time is a list; allowed: a hop's latency, such as 18.5 ms"},
+      {"p2p_time", "-1", "p2p_time is -1; allowed: a latency from 0 to 1e9 s, such as 18.5 ms"},
+      {"p2p_time", "[1]", "p2p_time is a list; allowed: a latency, such as 18.5 ms"},
       {"boundary_tensor", "24 MiBit",
-       "boundary_tensor is 24 MiBit, and 'MiBit' is no unit of a size; allowed units: B, kB, MB, "
-       "GB, TB, KiB, MiB, GiB, TiB (a bare number is in bytes); the size of a boundary tensor is a "
-       "size from 0 to 2^63 bytes, such as 24 MiB"},
+       "boundary_tensor is 24 MiBit, and 'MiBit' is no unit of a size; allowed: the size of a "
+       "boundary tensor from 0 to 2^63 bytes, such as 24 MiB; in B, kB, MB, GB, TB, KiB, MiB, GiB, "
+       "TiB (a bare number is in bytes)"},
       {"boundary_tensor", "[1]",
        "boundary_tensor is a list; allowed: the size of a boundary tensor, such as 24 MiB"},
       {"samples_per_microbatch", "0",
-       "samples_per_microbatch is 0; a number of samples is a finite number > 0, such as 3"},
+       "samples_per_microbatch is 0; allowed: a number of samples > 0, such as 3"},
       {"tokens_per_microbatch", "[1]",
        "tokens_per_microbatch is a list; allowed: a number of tokens, such as 3"},
       {"p2p", "eagr",
@@ -162,8 +163,8 @@ TEST_CASE("each key refuses what it cannot mean") {
        "schedule[0] is a list; allowed: a name, a map, or a list of those, such as 1f1b or {name: "
        "interleaved-1f1b, chunks: 2}"},
       {"schedule.chunks", "2",
-       "schedule.name is missing: which schedule, such as interleaved-1f1b (--schedule, or the key "
-       "schedule.name)"},
+       "schedule.name is missing: name of the schedule, such as interleaved-1f1b (--schedule, or "
+       "the key schedule.name)"},
       {"schedule", "{name: [a]}",
        "schedule.name is a list; allowed: a name such as interleaved-1f1b"},
       {"schedule", "[{name: a, chunks: 0}]",
@@ -177,44 +178,82 @@ TEST_CASE("each key refuses what it cannot mean") {
       {"activation", "{per_microbatch: [1, 2, 3]}",
        "activation.per_microbatch has 3 values; allowed: 1, or one per device (2)"},
       {"state", "{weights: -1}",
-       "state.weights is -1; a size of memory is a size from 0 to 2^63 bytes, such as 24 MiB"},
+       "state.weights is -1; allowed: a size of memory from 0 to 2^63 bytes, such as 24 MiB"},
       {"output", "''", "output is an empty text; allowed: a path such as run.html"},
       {"output", "[a.png, {b: c}]", "output[1] is a map; allowed: a path such as run.html"},
       {"output", "[]", "output is an empty list; allowed: a path or a list of paths"},
       {"trace", "[a.h5]", "trace is a list; allowed: a path such as run.h5"},
       {"placement", "[a, b]",
-       "placement is on hosts of a cluster, but no cluster is given; give one or leave out "
-       "placement"},
+       "placement needs a cluster; give a cluster (--cluster), or leave out placement"},
       {"placement", "[a, b, c]",
        "placement has 3 hosts for 2 GPUs; allowed: a list of host names, one per GPU"},
       {"placement", "[a, '']",
        "placement[1] is an empty text; allowed: a host name of the cluster"},
       {"placement", "[]",
-       "placement is an empty list; allowed: a list of host names, one per GPU, or a map of "
-       "domain, GPUs to use of each NVLink domain, and gpu_types, the types to use in their order"},
+       "placement is an empty list; allowed: a list of host names, one per GPU, or a map with the "
+       "keys domain (GPUs to use in each NVLink domain) and gpu_types (GPU types in the order of "
+       "ranks)"},
       {"cluster", "[a]", "cluster is a list; allowed: the path of a SimGrid platform file"},
   }));
   CAPTURE(key, value);
   CHECK(error_when(key, value) == "--set: " + message);
 }
 
-TEST_CASE("an error in a file gives line and column") {
+TEST_CASE("an error keeps its parts apart") {
+  const auto caught = [](const std::string& more) {
+    try {
+      read_scenario(read_yaml_text(
+          "devices: 2\nmicrobatches: 4\nforward_times: 1\nbackward_times: 2\n" + more, "t.yaml"));
+    } catch (const Error& error) {
+      return error;
+    }
+    return Error("");
+  };
+  const Error choice = caught("engine: timming");
+  CHECK(to_string(choice.location()) == "t.yaml:5:9");
+  CHECK(choice.key() == "engine");
+  CHECK(choice.found() == "engine is the text 'timming'");
+  CHECK(choice.allowed() == "one of simgrid, timing");
+  CHECK(choice.suggestion() == "timing");
+  CHECK(choice.suggests_name());
+  CHECK(choice.message() ==
+        "engine is the text 'timming'; did you mean 'timing'? allowed: one of simgrid, timing");
+  CHECK(choice.what() == "t.yaml:5:9: " + choice.message());
+
+  const Error contradiction = caught("variation: {slow_links: {link: a, factor: 0.5}}");
+  CHECK(contradiction.key() == "variation.slow_links");
+  CHECK(contradiction.suggestion() == "give a cluster (--cluster), or leave out slow_links");
+  CHECK_FALSE(contradiction.suggests_name());
+  CHECK(contradiction.allowed().empty());
+
+  CHECK(caught("iterations: 0").at({"other.yaml", 1, 1}, "devices").key() == "iterations");
+  CHECK(caught("gpu: h100").found().starts_with("gpu: 'h100' is not among the gpus"));
+}
+
+TEST_CASE("an override has the key that it sets") {
+  Value root = read_yaml_text("devices: 2\n", "t.yaml");
+  override_key(root, "parallel.tp", "0", {"--set parallel.tp", 0, 0, ""});
+  CHECK(find(*find(root, "parallel"), "tp")->origin.key == "parallel.tp");
+  CHECK(find(root, "devices")->origin.key == "devices");
+}
+
+TEST_CASE("an error in a file has line and column") {
   CHECK(error_with("iterations: 0") ==
         "t.yaml:5:13: iterations is 0; allowed: a whole number from 1 to 2147483648, such as 2");
   CHECK(error_with("schedule:\n  - gpipe\n  - name: x\n    chunks: -1\n") ==
         "t.yaml:8:13: schedule[1].chunks is -1; allowed: a whole number from 1 to 2147483648, such "
         "as 2");
   CHECK(error_with("state:\n  weights: [1, 2 s]\n") ==
-        "t.yaml:6:16: state.weights[1] is 2 s, and 's' is no unit of a size; allowed units: B, kB, "
-        "MB, GB, TB, KiB, MiB, GiB, TiB (a bare number is in bytes); a size of memory is a size "
-        "from 0 to 2^63 bytes, such as 24 MiB");
+        "t.yaml:6:16: state.weights[1] is 2 s, and 's' is no unit of a size; allowed: a size of "
+        "memory from 0 to 2^63 bytes, such as 24 MiB; in B, kB, MB, GB, TB, KiB, MiB, GiB, TiB (a "
+        "bare number is in bytes)");
 }
 
 TEST_CASE("a cluster and the ideal network's latency exclude each other") {
   const Folder folder;
   const std::string net = folder.write("net.xml", "<platform/>");
   CHECK(error_with("p2p_time: 1 us\ncluster: " + net) ==
-        "t.yaml:5:11: p2p_time is a hop's latency on the ideal network, but the cluster given at "
+        "t.yaml:5:11: p2p_time is the latency of the ideal network, but the cluster given at "
         "t.yaml:6:10 has latencies of its own; leave out one of them");
   const std::string allowed =
       "; allowed: the path of a SimGrid platform file, from the folder of the scenario or, on a "

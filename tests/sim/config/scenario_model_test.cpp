@@ -11,7 +11,7 @@ namespace {
 
 Scenario read(std::string_view text) { return read_scenario(read_yaml_text(text, "t")); }
 
-TEST_CASE("a model takes the place of the times of passes") {
+TEST_CASE("a model replaces the times of passes") {
   const Scenario s = read(
       "{model: llama-3-8b, gpu: a100-80gb, devices: 4, microbatches: 8, schedule: zb-h1, "
       "parallel: {tp: 2, dp: 3, zero: 1}, training: {microbatch_size: 2}}");
@@ -26,14 +26,16 @@ TEST_CASE("a model takes the place of the times of passes") {
   CHECK(s.parallel.zero == 1);
 }
 
-TEST_CASE("microbatches follow from the samples of a step") {
+TEST_CASE("the number of microbatches follows from the global batch") {
   const Scenario s = read(
       "{model: llama-3-8b, gpu: a100-80gb, devices: 4, global_batch: 96, schedule: 1f1b, "
       "parallel: {dp: 3}, training: {microbatch_size: 2}}");
   CHECK(s.microbatches.value == 16);
 }
 
-TEST_CASE("samples that do not make whole microbatches are refused with the nearest that do") {
+TEST_CASE(
+    "a global batch that is no multiple of the microbatches is refused with the nearest "
+    "multiples") {
   const std::string error = error_of([] {
     read(
         "{model: llama-3-8b, gpu: a100-80gb, devices: 4, global_batch: 97, schedule: 1f1b, "
@@ -45,19 +47,20 @@ TEST_CASE("samples that do not make whole microbatches are refused with the near
   CHECK(error.find("102") != std::string::npos);
 }
 
-TEST_CASE("a symmetric run knows no replica that differs") {
+TEST_CASE("symmetric excludes variation between replicas") {
   constexpr auto base =
       "{model: llama-3-8b, gpu: a100-80gb, devices: 4, microbatches: 8, schedule: 1f1b, "
       "symmetric: true, variation: ";
   CHECK(read(std::string(base) + "{seed: 2}}").symmetric);
   for (const char* const variation : {"{jitter: 1 %}", "{stragglers: {device: 0, factor: 2}}"})
-    CHECK(error_of([&] {
-            read(std::string(base) + variation + "}");
-          }).find("symmetric lets one replica stand for all, but variation makes them differ") !=
-          std::string::npos);
+    CHECK(
+        error_of([&] {
+          read(std::string(base) + variation + "}");
+        }).find("symmetric lets one replica stand for all, but variation makes replicas differ") !=
+        std::string::npos);
 }
 
-TEST_CASE("with a model, the pipeline is one device long as every other axis is") {
+TEST_CASE("with a model the number of devices defaults to 1") {
   const Scenario s =
       read("{model: llama-3-8b, gpu: a100-80gb, parallel: {dp: 8, zero: 3}, global_batch: 64}");
   CHECK(s.devices.value == 1);
@@ -68,7 +71,7 @@ TEST_CASE("with a model, the pipeline is one device long as every other axis is"
              Catch::Contains("devices is missing") && Catch::Contains("parallel.pp"));
 }
 
-TEST_CASE("keys that cannot be together are named with where the other one stands") {
+TEST_CASE("an error about contradicting keys names both of them") {
   const auto [text, message] = GENERATE(table<std::string, std::string>({
       {"parallel: {tp: 2}, communication: {tp_comm_overlap: true}",
        "communication.tp_comm_overlap is true, and parallel.sp is false (tp is 2); set "
@@ -85,14 +88,16 @@ TEST_CASE("keys that cannot be together are named with where the other one stand
   CHECK_THAT(error_of([&] { read(base + given + "}"); }), Catch::Contains(message));
 }
 
-TEST_CASE("tokens go beside compute where Megatron-LM sends them so") {
+TEST_CASE("overlap of token dispatch follows the rules of Megatron-LM") {
   const auto [experts, message] = GENERATE(table<std::string, std::string>({
       {"delay_wgrad: true", "delay_wgrad is true, and training.experts.overlap is not"},
       {"overlap: true, shared_overlap: true",
        "shared_overlap is true, and so is training.experts.overlap"},
-      {"shared_overlap: true, dispatcher: deepep", "only works with training.experts.dispatcher"},
+      {"shared_overlap: true, dispatcher: deepep",
+       "which needs training.experts.dispatcher: alltoall"},
       {"shared_overlap: true", "shared_overlap is true, and the model has no shared experts"},
-      {"overlap: true, dispatcher: allgather", "alltoall, deepep or hybridep, and not with"},
+      {"overlap: true, dispatcher: allgather",
+       "which Megatron-LM does not support with dispatcher: allgather"},
       {"overlap: true", ""},
       {"overlap: true, delay_wgrad: true, dispatcher: hybridep", ""},
   }));
@@ -112,13 +117,13 @@ TEST_CASE("tokens go beside compute where Megatron-LM sends them so") {
                Catch::Contains("training.experts.overlap is true, and parallel.ep is 1"));
 }
 
-TEST_CASE("what is overlapped needs no cut sequence where nothing is cut") {
+TEST_CASE("overlap of tensor parallelism needs no sequence parallelism if tp is 1") {
   CHECK(read("{model: llama-3-8b, gpu: a100-80gb, devices: 4, microbatches: 8, "
              "communication: {tp_comm_overlap: true}}")
             .communication.tp_comm_overlap);
 }
 
-TEST_CASE("what was asked is kept as text that reads the same again") {
+TEST_CASE("the stored text of a scenario reads as the same scenario") {
   const Scenario s = read(
       "{model: mixtral-8x7b, gpu: h100-sxm, microbatches: 8, schedule: 1f1b, "
       "parallel: {pp: 4, dp: 8, ep: 8}, communication: {detail: full}, variation: {jitter: 2 %}}");
@@ -130,27 +135,28 @@ TEST_CASE("what was asked is kept as text that reads the same again") {
   CHECK(again.variation.jitter == Approx(0.02));
 }
 
-TEST_CASE("what a model's microbatch has is not said twice") {
+TEST_CASE("sizes of a microbatch without a model are refused with a model") {
   constexpr auto base = "{model: llama-3-8b, gpu: h100-sxm, devices: 4, microbatches: 8, ";
   CHECK(error_of([&] { read(std::string(base) + "samples_per_microbatch: 7}"); }) ==
-        "t:1:89: samples_per_microbatch is for passes without a model, and the model's "
-        "training.microbatch_size is 1; set that and leave out samples_per_microbatch");
+        "t:1:89: samples_per_microbatch is for passes without a model; with a model "
+        "training.microbatch_size says so, which is 1; set training.microbatch_size and leave out "
+        "samples_per_microbatch");
   CHECK(error_of([&] {
           read(std::string(base) + "training: {sequence: 4096}, tokens_per_microbatch: 8192}");
-        }).find("the model's training.sequence is 4096") != std::string::npos);
+        }).find("training.sequence says so, which is 4096") != std::string::npos);
 }
 
-TEST_CASE("times of fused passes hold what full detail would simulate") {
+TEST_CASE("fused times exclude full detail of collectives") {
   constexpr auto base =
       "{model: llama-3-8b, gpu: h100-sxm, devices: 4, microbatches: 8, schedule: dualpipe-v, "
       "fused_times: 1";
   CHECK(read(std::string(base) + "}").fused_times);
   CHECK(error_of([&] {
           read(std::string(base) + ", communication: {detail: full}}");
-        }).find("fused_times hold the collectives within their passes") != std::string::npos);
+        }).find("fused_times include the collectives within passes") != std::string::npos);
 }
 
-TEST_CASE("a key of a named model or GPU can be set, as if its file stood there") {
+TEST_CASE("a key of a named model or GPU can be overridden") {
   const Origin flag{.source = "--set"};
   Value root = read_yaml_text(
       "{model: mixtral-8x7b, gpu: h100-sxm, devices: 4, microbatches: 8, schedule: 1f1b}", "t");
@@ -167,7 +173,7 @@ TEST_CASE("a key of a named model or GPU can be set, as if its file stood there"
   CHECK(read_scenario(read_yaml_text(s.text, "again")).text == s.text);
 }
 
-TEST_CASE("a key that is set in a named model is checked as in its file") {
+TEST_CASE("an overridden key of a named model is checked") {
   const auto error = [](std::string_view model, std::string_view key, std::string_view text) {
     return error_of([&] {
       Value root = read_yaml_text("{gpu: h100-sxm, devices: 4, microbatches: 8}", "t");

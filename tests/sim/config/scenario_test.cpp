@@ -15,7 +15,7 @@ Scenario read(std::string_view text) { return read_scenario(read_yaml_text(text,
 constexpr std::string_view small =
     "{devices: 2, microbatches: 4, forward_times: 1, backward_times: 2}";
 
-TEST_CASE("a scenario with everything in it") {
+TEST_CASE("a scenario with all keys is read") {
   const Folder folder;
   folder.write("clusters/net.xml", "<platform/>");
   const std::string path = folder.write("scenarios/full.yaml", R"(
@@ -73,7 +73,7 @@ trace: run.h5
   CHECK(s.title == "full");
 }
 
-TEST_CASE("what a scenario leaves out has its default") {
+TEST_CASE("missing keys of a scenario have their defaults") {
   const Scenario s = read(small);
   CHECK_FALSE(s.cluster);
   CHECK(s.placement.hosts.empty());
@@ -92,7 +92,7 @@ TEST_CASE("what a scenario leaves out has its default") {
   CHECK_FALSE(s.trace);
 }
 
-TEST_CASE("configs with the short names run as they are, in JSON and YAML") {
+TEST_CASE("configs with aliases are read in JSON and YAML") {
   const Folder folder;
   const std::vector<std::string> paths{
       folder.write("six.json", R"({
@@ -129,7 +129,7 @@ TEST_CASE("configs with the short names run as they are, in JSON and YAML") {
         "backward_times: [1.8, 2.2, 2.0, 1.6, 2.4]\np2p_time: 0\n");
 }
 
-TEST_CASE("a quick run needs no file") {
+TEST_CASE("a scenario can be set without a file") {
   Value root = empty_scenario();
   override_key(root, "num_stages", "4", {"--num-stages", 0, 0, ""});
   override_key(root, "microbatches", "8", {"--num-batches", 0, 0, ""});
@@ -151,7 +151,7 @@ TEST_CASE("a quick run needs no file") {
         "forward_times: [1, 2, 1, 1 s]\nbackward_times: 2\n");
 }
 
-TEST_CASE("a flag replaces what the file says under another name") {
+TEST_CASE("an override replaces a key that the file has under its alias") {
   Value root = read_yaml_text(
       R"({"num_stages": 2, "num_batches": 4, "forward_times": 1, "backward_times": 2})", "t.json");
   override_key(root, "devices", "3", {"-s", 0, 0, ""});
@@ -161,7 +161,7 @@ TEST_CASE("a flag replaces what the file says under another name") {
   CHECK(s.microbatches.value == 5);
 }
 
-TEST_CASE("a plain schedule name takes parameters, also within a list") {
+TEST_CASE("parameters of a schedule can be set if it was only a name, also within a list") {
   Value root = read_yaml_text(small, "t.yaml");
   override_key(root, "schedule", "[gpipe, 1f1b]", {"--schedule", 0, 0, ""});
   override_key(root, "schedule.1.chunks", "2", {"--set", 0, 0, ""});
@@ -177,7 +177,8 @@ TEST_CASE("a plain schedule name takes parameters, also within a list") {
         "schedule.0");
 }
 
-TEST_CASE("a cluster's path starts from its file, or from the current folder on a command line") {
+TEST_CASE(
+    "the path of a cluster is relative to its file, or on a command line to the current folder") {
   const Folder folder;
   const std::string net = folder.write("clusters/net.xml", "<platform/>");
   Value root = read_yaml_file(folder.write("scenarios/a.yaml", std::string(small) + "\n"));
@@ -192,7 +193,7 @@ TEST_CASE("a cluster's path starts from its file, or from the current folder on 
   CHECK(read_scenario(root).cluster->value == net);
 }
 
-TEST_CASE("the stored text asks the same question again") {
+TEST_CASE("the stored text of a scenario with all keys reads as the same scenario") {
   const Folder folder;
   folder.write("net.xml", "<platform/>");
   const Scenario first = read_scenario(
@@ -228,12 +229,12 @@ TEST_CASE("the help lists every key once") {
     CHECK(std::find(names.begin(), names.end(), name) != names.end());
 }
 
-TEST_CASE("every choice that the table of keys lists can be read, and so can the default") {
+TEST_CASE("every listed choice and every default can be read") {
   for (const KeyRow& row : scenario_keys()) {
     if (row.value.choices.empty() || row.name.starts_with("model.")) continue;
     INFO(row.name);
     std::vector<std::string_view> values(row.value.choices.begin(), row.value.choices.end());
-    // Where nothing depends on others.
+    // The default of this key depends on other keys.
     if (row.name != "parallel.reshard_after_forward")
       CHECK(std::find(values.begin(), values.end(), row.info.default_value) != values.end());
     for (const std::string_view value : values) {
@@ -254,22 +255,23 @@ TEST_CASE("every choice that the table of keys lists can be read, and so can the
   }
 }
 
-TEST_CASE("the help of a key says its choices and its default") {
+TEST_CASE("the help of a key has its choices and its default") {
   const auto help = [](std::string_view name) {
     for (const KeyRow& row : scenario_keys())
       if (row.name == name) return help_line(row);
     return std::string();
   };
-  CHECK(help("p2p") == "transfers point to point: eager, rendezvous or blocking (eager)");
+  CHECK(help("p2p") ==
+        "protocol of point-to-point transfers: eager, rendezvous or blocking (eager)");
   CHECK(help("partition") ==
-        "layers of the stages; a layout such as Et*3|(t*4|)*2tL, a map, or: even, ends_less, "
-        "by_cost, or "
-        "a list (even)");
+        "distribution of layers over stages; a list, a map, a layout such as Et*3|(t*4|)*2tL, or a "
+        "rule: even, ends_less, by_cost, or a list (even)");
   CHECK(help("parallel.tp") == "tensor parallelism: GPUs that share each layer (1)");
-  CHECK(help("forward_times") == "time of F: one, one per device, or one per stage");
+  CHECK(help("forward_times") ==
+        "time of the forward pass F: a single time, one per device, or one per stage");
 }
 
-TEST_CASE("modes and engines go by the names they are read by") {
+TEST_CASE("modes and engines have the names by which they are read") {
   for (const std::string name : {"eager", "rendezvous", "blocking"}) {
     Value root = read_yaml_text(small, "t");
     override_key(root, "p2p", name, {});

@@ -11,7 +11,7 @@
 
 namespace pipewright::config::test {
 
-// A folder of the test's own, gone with it.
+// A temporary folder, which the destructor removes.
 class Folder {
  public:
   Folder() {
@@ -38,7 +38,7 @@ class Folder {
   std::filesystem::path path_;
 };
 
-// The text of the Error that `action` throws, or "" if it throws none.
+// Text of the Error that `action` throws; empty if it throws none.
 template <class Action>
 std::string error_of(const Action& action) {
   try {
@@ -49,7 +49,7 @@ std::string error_of(const Action& action) {
   return {};
 }
 
-// Equal but for the places they were written at.
+// Compares two trees without their places.
 inline bool same(const Value& a, const Value& b) {
   if (a.kind != b.kind || a.text != b.text || a.items.size() != b.items.size() ||
       a.entries.size() != b.entries.size())

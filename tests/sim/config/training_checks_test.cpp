@@ -9,7 +9,7 @@
 namespace pipewright::config::test {
 namespace {
 
-// What is wrong with a scenario of 8 layers on 2 stages.
+// Error of a scenario with 8 layers on 2 stages.
 std::string fault(const std::string& model, const std::string& training) {
   const std::string text =
       "model: {layers: 8, hidden: 64, heads: 4, vocabulary: 100, sequence: 64" + model +
@@ -21,19 +21,19 @@ const std::string experts = ", experts: {count: 8, top_k: 2, ffn: 64}";
 
 }  // namespace
 
-TEST_CASE("modules that a model lacks are not recomputed", "[training]") {
+TEST_CASE("recomputation of modules that the model does not have is refused", "[training]") {
   CHECK(fault("", "recompute: {modules: [mlp, layernorm]}").empty());
   CHECK(fault("", "recompute: {modules: [mlp, moe]}") ==
-        "s.yaml:5:24: training.recompute.modules has moe, of which the model's layers have none; "
-        "allowed: core_attn, layernorm, mlp");
+        "s.yaml:5:24: training.recompute.modules has moe, which the layers of the model do not "
+        "have; allowed: core_attn, layernorm, mlp");
   CHECK(fault(experts, "recompute: {modules: [moe, moe_act]}").empty());
   CHECK_THAT(fault(experts, "recompute: {modules: [mlp, shared_experts]}"),
-             Catch::Contains("has mlp and shared_experts, of which the model's layers have none; "
-                             "allowed: core_attn, layernorm, moe_act, moe"));
+             Catch::Contains("has mlp and shared_experts, which the layers of the model do not "
+                             "have; allowed: core_attn, layernorm, moe_act, moe"));
   CHECK_THAT(fault("", "recompute: {modules: [mla_up_proj]}"), Catch::Contains("has mla_up_proj"));
 }
 
-TEST_CASE("no more layers are recomputed or offloaded than a stage has", "[training]") {
+TEST_CASE("more recomputed or offloaded layers than a stage has are refused", "[training]") {
   CHECK(fault("", "recompute: {method: block, num_layers: 4}").empty());
   CHECK(fault("", "recompute: {method: block, num_layers: 5}") ==
         "s.yaml:5:42: training.recompute.num_layers is 5, and a stage has no more than 4 layers; "

@@ -14,8 +14,7 @@ Training training(const std::string& text) {
   return read_training({value, "training"});
 }
 
-TEST_CASE("training has the defaults of today's frameworks, and all of them can be set",
-          "[training]") {
+TEST_CASE("training keys have the defaults of frameworks and can be set", "[training]") {
   const Training plain = training("{}");
   CHECK(plain.fragmentation == 0.1);
   CHECK(plain.reserved == std::uint64_t{2} << 30U);
@@ -42,7 +41,7 @@ TEST_CASE("training has the defaults of today's frameworks, and all of them can 
   CHECK(t.bytes.optimizer == 0);
   CHECK(t.bytes.gathered == 4);
   CHECK(gathered_bytes(plain) == 2);
-  // Beside 16 bits the copies that products take, by rows and by columns, or those alone.
+  // Weights have 16 bits and copies by rows and by columns for products, or only the copies.
   CHECK(weight_bytes(training("{precision: fp8}")) == 4);
   CHECK(weight_bytes(training("{precision: fp8, fp8_param_gather: true}")) == 2);
   CHECK(weight_bytes(training("{precision: fp8, bytes: {weights: 3}}")) == 3);
@@ -54,13 +53,13 @@ TEST_CASE("training has the defaults of today's frameworks, and all of them can 
              Catch::Contains("allowed: one of none, selective, full"));
 }
 
-TEST_CASE("the optimizer's state is as wide as its number formats", "[training]") {
+TEST_CASE("the size of the optimizer state follows from its data types", "[training]") {
   const auto bytes = [](const std::string& optimizer) {
     const Training t = training("{optimizer: " + optimizer + "}");
     return std::pair(gradient_bytes(t), optimizer_bytes(t));
   };
   CHECK(bytes("{}") == std::pair(4.0, 12.0));
-  // DeepSeek-V3: moments in bf16.
+  // DeepSeek-V3 has moments in bf16.
   CHECK(bytes("{exp_avg: bf16, exp_avg_sq: bf16}") == std::pair(4.0, 4.0 + 2 + 2));
   CHECK(bytes("{exp_avg_dtype: fp8, exp_avg_sq_dtype: fp16, main_params_dtype: remainders, "
               "main_grads_dtype: bf16}") == std::pair(2.0, 2.0 + 1 + 2));
@@ -80,7 +79,7 @@ TEST_CASE("the optimizer's state is as wide as its number formats", "[training]"
              Catch::Contains("allowed: one of fp32, fp16, bf16, fp8"));
 }
 
-TEST_CASE("shares are at most all, and widths are those of numbers", "[training]") {
+TEST_CASE("shares are at most 1 and widths at most 8 bytes", "[training]") {
   CHECK(training("{fragmentation: 0.05}").fragmentation == 0.05);
   CHECK(training("{fragmentation: 100 %}").fragmentation == 1);
   CHECK(training("{fragmentation: 0}").fragmentation == 0);

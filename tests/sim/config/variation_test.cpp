@@ -14,7 +14,7 @@ Variation variation(std::string_view text) {
   return read_variation({value, "variation"});
 }
 
-TEST_CASE("without a word nothing varies") {
+TEST_CASE("nothing varies by default") {
   const Variation v = variation("{}");
   CHECK_FALSE(v.is_random());
   CHECK(v.seed == 1);
@@ -35,7 +35,7 @@ TEST_CASE("jitter is a part or a percentage") {
   CHECK(variation("{jitter: 1 %, distribution: lognormal, seed: 42}").seed == 42);
 }
 
-TEST_CASE("slow devices and links are one or a list") {
+TEST_CASE("slow devices and links are a single map or a list") {
   const Variation v = variation(
       "{stragglers: [{device: 3, factor: 1.2}, {device: 0, replica: 1, factor: 2}], "
       "slow_links: {link: spine-0, factor: 0}}");
@@ -51,18 +51,18 @@ TEST_CASE("slow devices and links are one or a list") {
   CHECK(to_string(v.links[0].origin) == "t:1:90");
 }
 
-TEST_CASE("slow links are those of a cluster") {
+TEST_CASE("slow links need a cluster") {
   CHECK(error_of([] {
           read_scenario(read_yaml_text(
               "{devices: 2, microbatches: 4, forward_times: 1 s, backward_times: 2 s, schedule: "
               "1f1b, variation: {slow_links: {link: a, factor: 0.5}}}",
               "t"));
         }) ==
-        "t:1:112: variation.slow_links names links of a cluster, but no cluster is given; give one "
-        "or leave out slow_links");
+        "t:1:112: variation.slow_links needs a cluster; give a cluster (--cluster), or leave out "
+        "slow_links");
 }
 
-TEST_CASE("the network is faster or slower as a whole or by class of links") {
+TEST_CASE("the speed of the network scales as a whole or by class of links") {
   const Variation all = variation("{bandwidth: 0.8, latency: 1.5}");
   REQUIRE(all.bandwidth.size() == 1);
   CHECK(all.bandwidth[0].link_class == Variation::Bandwidth::all);
@@ -75,7 +75,7 @@ TEST_CASE("the network is faster or slower as a whole or by class of links") {
   CHECK(some.latency == 1);
 }
 
-TEST_CASE("each fault in a variation is named") {
+TEST_CASE("every fault of a variation has a message") {
   for (const char* const text :
        {"{jitter: 2}", "{jitter: -1 %}", "{distribution: gauss}", "{seed: -1}",
         "{stragglers: {factor: 2}}", "{stragglers: {device: 0}}",

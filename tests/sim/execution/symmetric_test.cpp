@@ -91,7 +91,7 @@ TEST_CASE("asymmetric runs are refused with the reason", "[symmetric]") {
     CAPTURE(variation);
     CHECK(error(place, std::string("--set variation.") + variation) ==
           "pipewright: --set symmetric: symmetric lets one replica stand for all, but variation "
-          "makes them differ; leave out one of them\n");
+          "makes replicas differ; leave out one of them\n");
   }
   // Two devices of the first replica share a node, but those of the second replica do not.
   std::string hosts;

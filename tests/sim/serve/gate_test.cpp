@@ -16,7 +16,7 @@ Head with_cookie(std::string_view host) {
 
 }  // namespace
 
-TEST_CASE("the address with its token is let in once, and by its cookie from then on", "[serve]") {
+TEST_CASE("the address with its token sets a cookie, which gives access from then on", "[serve]") {
   CHECK(gate.address() == "http://127.0.0.1:8123/?token=secret");
   CHECK(gate.judge({.target = "/?token=secret", .host = "127.0.0.1:8123"}) == Verdict::first_visit);
   CHECK(gate.cookie() == "pipewright-8123=secret; Path=/; HttpOnly; SameSite=Strict");
@@ -26,7 +26,7 @@ TEST_CASE("the address with its token is let in once, and by its cookie from the
         Verdict::welcome);
 }
 
-TEST_CASE("without the token, or with another, nobody is let in", "[serve]") {
+TEST_CASE("a missing or wrong token gives no access", "[serve]") {
   for (const char* const target : {"/", "/?token=", "/?token=secre", "/?token=secrets",
                                    "/?other=secret", "/api/form?token=secret"})
     CHECK(gate.judge({.target = target, .host = "127.0.0.1:8123"}) == Verdict::no_token);
@@ -36,7 +36,7 @@ TEST_CASE("without the token, or with another, nobody is let in", "[serve]") {
           Verdict::no_token);
 }
 
-TEST_CASE("a name that was made to lead here is not ours", "[serve]") {
+TEST_CASE("other host names that lead to the server are refused", "[serve]") {
   for (const char* const host : {"evil.example:8123", "127.0.0.1", "127.0.0.1:80", "", ":8123",
                                  "127.0.0.1.evil.example:8123", "10.0.0.1:8123"})
     CHECK(gate.judge(with_cookie(host)) == Verdict::wrong_host);
@@ -45,7 +45,22 @@ TEST_CASE("a name that was made to lead here is not ours", "[serve]") {
   CHECK(open.judge(with_cookie("evil.example:8123")) == Verdict::wrong_host);
 }
 
-TEST_CASE("pages of other sites and other ports may not ask", "[serve]") {
+TEST_CASE("an IPv6 host is written in brackets", "[serve]") {
+  const Gate ipv6("::1", 8123, "secret");
+  CHECK(ipv6.address() == "http://[::1]:8123/?token=secret");
+  Head head = with_cookie("[::1]:8123");
+  CHECK(ipv6.judge(head) == Verdict::welcome);
+  head.origin = "http://[::1]:8123";
+  CHECK(ipv6.judge(head) == Verdict::welcome);
+  CHECK(ipv6.judge(with_cookie("[::2]:8123")) == Verdict::wrong_host);
+  CHECK(ipv6.judge(with_cookie("evil.example:8123")) == Verdict::wrong_host);
+  const Gate open("::", 8123, "secret");
+  CHECK(open.address() == "http://[::1]:8123/?token=secret");
+  CHECK(open.judge(with_cookie("[fd00::7]:8123")) == Verdict::welcome);
+  CHECK(open.judge(with_cookie("evil.example:8123")) == Verdict::wrong_host);
+}
+
+TEST_CASE("requests from pages of other sites and ports are refused", "[serve]") {
   Head head = with_cookie("127.0.0.1:8123");
   head.origin = "http://127.0.0.1:9999";
   CHECK(gate.judge(head) == Verdict::wrong_origin);
@@ -57,7 +72,7 @@ TEST_CASE("pages of other sites and other ports may not ask", "[serve]") {
   CHECK(gate.judge(head) == Verdict::welcome);
 }
 
-TEST_CASE("tokens are 32 digits, each time others", "[serve]") {
+TEST_CASE("every token is new and has 32 digits", "[serve]") {
   std::set<std::string> tokens;
   for (int i = 0; i < 100; ++i) tokens.insert(random_token());
   CHECK(tokens.size() == 100);

@@ -17,18 +17,18 @@ const std::string text =
     "schedule: 1f1b\n"
     "global_batch: 128\n";
 
-std::string message_of(const std::string& scenario) {
+Fault fault_in(const std::string& scenario) {
   try {
     config::read_scenario(tree_of(scenario));
   } catch (const config::Error& error) {
-    return error.what();
+    return fault_of(error, scenario);
   }
-  return "";
+  return {};
 }
 
 }  // namespace
 
-TEST_CASE("a value takes the place of another, and all else stays as typed", "[serve]") {
+TEST_CASE("replacing a value keeps the rest of the text", "[serve]") {
   const std::string now = edited(text, {{"parallel.tp", "4"}, {"global_batch", "64"}});
   CHECK(now ==
         "# of a paper\n"
@@ -39,7 +39,7 @@ TEST_CASE("a value takes the place of another, and all else stays as typed", "[s
         "global_batch: 64\n");
 }
 
-TEST_CASE("keys come and go, and all else stays as typed", "[serve]") {
+TEST_CASE("adding and removing keys keeps the rest of the text", "[serve]") {
   const std::string more = edited(text, {{"training.precision", "fp8"}});
   CHECK(more == text + "training: {precision: fp8}\n");
   CHECK(edited(more, {{"training.sequence", "4096"}}) ==
@@ -53,7 +53,7 @@ TEST_CASE("keys come and go, and all else stays as typed", "[serve]") {
   CHECK(edited("", {{"model", "llama-3-8b"}}) == "model: llama-3-8b\n");
 }
 
-TEST_CASE("pipeline devices have one place, whatever they are called", "[serve]") {
+TEST_CASE("the number of pipeline devices has a single place under all of its names", "[serve]") {
   CHECK(values_of(tree_of("devices: 8\n")).at("parallel.pp") == "8");
   CHECK(edited("num_stages: 8\n", {{"parallel.pp", "4"}}) == "num_stages: 4\n");
   CHECK(edited("devices: 8\nmodel: m\n", {{"parallel.pp", ""}}) == "model: m\n");
@@ -70,7 +70,8 @@ TEST_CASE("a schedule keeps its choices when its name changes", "[serve]") {
   CHECK(values.at("schedule.chunks") == "2");
 }
 
-TEST_CASE("where that cannot be, the text is written anew below its first comments", "[serve]") {
+TEST_CASE("a text that cannot be edited in place is written anew below its first comments",
+          "[serve]") {
   const std::string now = edited(text, {{"parallel.pp", ""}});
   CHECK(now.starts_with("# of a paper\n"));
   const auto values = values_of(tree_of(now));
@@ -78,21 +79,25 @@ TEST_CASE("where that cannot be, the text is written anew below its first commen
   CHECK(values.at("parallel.tp") == "8");
 }
 
-TEST_CASE("what is written reads as the same scenario", "[serve]") {
+TEST_CASE("an edited text reads as the same scenario", "[serve]") {
   const std::string now =
       edited(text, {{"training.recompute", "full"}, {"training.recompute", ""}});
   CHECK(config::read_scenario(tree_of(now)).text == config::read_scenario(tree_of(text)).text);
 }
 
-TEST_CASE("a fault is found at the key that it is of", "[serve]") {
-  const std::string wrong = edited(text, {{"parallel.tp", "eight"}});
-  const Fault fault = fault_of(message_of(wrong), wrong);
+TEST_CASE("a fault has the key, line and column of its value", "[serve]") {
+  const Fault fault = fault_in(edited(text, {{"parallel.tp", "eight"}}));
   CHECK(fault.key == "parallel.tp");
   CHECK(fault.line == 4);
   CHECK(fault.column == 16);
   CHECK(fault.message.find("scenario.yaml") == std::string::npos);
-  const std::string unknown = edited(text, {{"model", "llama-9"}});
-  CHECK(fault_of(message_of(unknown), unknown).key == "model");
-  const std::string broken = text + "parallel: {\n";
-  CHECK(fault_of(message_of(broken), broken).line > 0);
+  CHECK(fault_in(edited(text, {{"model", "llama-9"}})).key == "model");
+  CHECK(fault_in(text + "parallel: {\n").line > 0);
+}
+
+TEST_CASE("a contradiction of two keys has one of these keys", "[serve]") {
+  const Fault fault = fault_in(text + "p2p_time: 1 ms\n");
+  CHECK(fault.key == "p2p_time");
+  CHECK(fault.line == 7);
+  CHECK(fault_in("devices: 8\n" + text).key == "parallel.pp");
 }

@@ -1,4 +1,4 @@
-"""The server of `pipewright serve` as programs meet it that mean no good, and as the page does.
+"""Tests of the server of `pipewright serve` with requests of the page and of attackers.
 
 usage: server_test.py PIPEWRIGHT
 """
@@ -27,7 +27,7 @@ global_batch: 32
 
 
 class Server:
-    def __init__(self, *words):
+    def __init__(self, *words, host="127.0.0.1"):
         self.folder = tempfile.TemporaryDirectory()
         base = pathlib.Path(self.folder.name)
         self.root = base / "project"
@@ -37,7 +37,7 @@ class Server:
         (base / "outside.yaml").write_text("secret: 1\n")
         (self.root / "link.yaml").symlink_to(base / "outside.yaml")
         self.process = subprocess.Popen(
-            [PROGRAM, "serve", "--no-browser", *words],
+            [PROGRAM, "serve", "--no-browser", "--host", host, *words],
             cwd=self.root,
             stdout=subprocess.PIPE,
             text=True,
@@ -45,13 +45,15 @@ class Server:
         )
         self.process.stdout.readline()
         address = self.process.stdout.readline().strip()
+        self.host = host
+        name = re.escape(f"[{host}]" if ":" in host else host)
         self.port, self.token = re.fullmatch(
-            r"http://127\.0\.0\.1:(\d+)/\?token=([0-9a-f]{32})", address
+            rf"http://{name}:(\d+)/\?token=([0-9a-f]{{32}})", address
         ).groups()
         self.port = int(self.port)
 
     def ask(self, method, path, body=None, **fields):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
         head = {"X-Pipewright-Token": self.token, "Content-Type": "application/json"}
         head.update({name.replace("_", "-"): value for name, value in fields.items()})
         try:
@@ -110,7 +112,7 @@ class Answers(unittest.TestCase):
     def status(self, *words, **fields):
         return self.server.ask(*words, **fields)[0].status
 
-    def test_the_token_is_asked_for_everywhere(self):
+    def test_every_request_needs_the_token(self):
         for path in ("/", "/api/form", "/results/r1.html", "/nothing"):
             for token in (None, "", "0" * 32, self.server.token[:-1]):
                 self.assertEqual(self.status("GET", path, X_Pipewright_Token=token), 401)
@@ -132,7 +134,7 @@ class Answers(unittest.TestCase):
         self.assertEqual(answer.headers["Referrer-Policy"], "no-referrer")
         self.assertIsNone(answer.headers["Access-Control-Allow-Origin"])
 
-    def test_other_names_and_other_sites_are_refused(self):
+    def test_other_host_names_and_other_sites_are_refused(self):
         self.assertEqual(self.status("GET", "/", Host="evil.example"), 421)
         self.assertEqual(self.status("GET", "/", Host=f"evil.example:{self.server.port}"), 421)
         self.assertEqual(self.status("GET", "/", Origin="http://evil.example"), 403)
@@ -141,12 +143,12 @@ class Answers(unittest.TestCase):
             self.status("POST", "/api/run", '{"tab": "t"}', Content_Type="text/plain"), 415
         )
 
-    def test_it_listens_at_the_loopback_alone(self):
+    def test_it_listens_only_at_the_loopback_address(self):
         listening = pathlib.Path("/proc/net/tcp").read_text()
         places = re.findall(rf"([0-9A-F]{{8}}):{self.server.port:04X} 00000000:0000 0A", listening)
         self.assertEqual(places, ["0100007F"])
 
-    def test_too_much_is_refused(self):
+    def test_large_requests_are_refused(self):
         head = f"POST /api/run HTTP/1.1\r\nHost: x\r\nContent-Length: {6 << 20}\r\n\r\n"
         with socket.create_connection(("127.0.0.1", self.server.port)) as raw:
             raw.sendall(head.encode())
@@ -156,7 +158,7 @@ class Answers(unittest.TestCase):
             raw.sendall(b"\x16\x03\x01 what\r\n\r\n")
             self.assertIn(b"400", raw.recv(100))
 
-    def test_nonsense_is_refused(self):
+    def test_invalid_requests_are_refused(self):
         for body in ("", "{", "[]", "3", '{"tab": 3}', '{"tab": ""}'):
             self.assertEqual(self.status("POST", "/api/run", body), 400, body)
         self.assertEqual(self.status("POST", "/api/nothing", '{"tab": "t"}'), 404)
@@ -164,7 +166,7 @@ class Answers(unittest.TestCase):
         self.assertIn("failure", self.server.lines("run"))
         self.assertIn("failure", self.server.lines("launch", text=SCENARIO, framework="jax"))
 
-    def test_no_file_outside_can_be_named(self):
+    def test_files_outside_of_the_project_are_refused(self):
         for path in ("../outside.yaml", "./link.yaml", "/etc/hostname", "./../project/link.yaml"):
             for key in ("model", "gpu", "cluster", "training.lengths.file"):
                 found = self.server.lines("run", text=SCENARIO, edits=[[key, path]])
@@ -174,7 +176,7 @@ class Answers(unittest.TestCase):
         found = self.server.lines("run", text=SCENARIO, edits=[["schedule.name", "../x.csv"]])
         self.assertIn("outside the project folder", found["fault"]["message"])
 
-    def test_no_path_leads_out_of_the_results(self):
+    def test_paths_outside_of_the_results_are_refused(self):
         for path in ("../../etc/passwd", "..%2f..%2fetc%2fpasswd", "r1.html/../../x", "r1", "x.html"):
             self.assertEqual(self.status("GET", f"/results/{path}"), 404)
         found = self.server.lines("what-if", id="../r1")
@@ -193,7 +195,7 @@ class Answers(unittest.TestCase):
         self.assertTrue(trace.startswith(b"\x89HDF"))
         self.assertEqual(list(self.server.root.parent.glob("x.*")), [], "outputs are not written")
 
-    def test_two_runs_are_one_page(self):
+    def test_two_runs_make_a_single_page(self):
         runs = [self.server.lines("run", text=SCENARIO, edits=[["global_batch", batch]])
                 for batch in ("16", "32")]
         variants = [{"id": run["result"]["id"], "name": name} for run, name in zip(runs, "AB")]
@@ -202,12 +204,12 @@ class Answers(unittest.TestCase):
         self.assertIn(b"A: 1f1b", content)
         self.assertIn(b"B: 1f1b", content)
 
-    def test_launch_flags_are_those_of_the_scenario(self):
+    def test_launch_flags_match_the_scenario(self):
         launch = self.server.lines("launch", text=SCENARIO, framework="megatron")["launch"]
         self.assertIn("--tensor-model-parallel-size 8", launch["text"])
         self.assertEqual(launch["name"], "launch-megatron.sh")
 
-    def test_a_newer_question_ends_the_one_before(self):
+    def test_a_new_question_ends_the_previous_one(self):
         first = {}
         slow = threading.Thread(
             target=lambda: first.update(self.server.lines(
@@ -218,7 +220,7 @@ class Answers(unittest.TestCase):
         slow.join(20)
         self.assertIn("superseded", first)
 
-    def test_many_ask_at_once(self):
+    def test_concurrent_questions_are_answered(self):
         found = []
         def ask(tab):
             answer, content = self.server.ask(
@@ -231,7 +233,7 @@ class Answers(unittest.TestCase):
             thread.join(30)
         self.assertEqual(found, [True] * 8)
 
-    def test_who_goes_away_leaves_no_process_behind(self):
+    def test_a_closed_connection_ends_its_process(self):
         body = json.dumps({"tab": "gone", "text": SCENARIO, "edits": [["global_batch", "65536"]]})
         raw = socket.create_connection(("127.0.0.1", self.server.port))
         raw.sendall((f"POST /api/run HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n"
@@ -240,6 +242,27 @@ class Answers(unittest.TestCase):
         self.assertTrue(wait_until(self.server.children))
         raw.close()
         self.assertTrue(wait_until(lambda: not self.server.children()))
+
+
+def has_ipv6():
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
+
+
+class Ipv6(unittest.TestCase):
+    @unittest.skipUnless(has_ipv6(), "this machine has no IPv6 loopback")
+    def test_an_ipv6_address_is_printed_in_brackets_and_serves_the_page(self):
+        server = Server(host="::1")
+        try:
+            answer, page = server.ask("GET", "/", Host=f"[::1]:{server.port}")
+            self.assertEqual(answer.status, 200)
+            self.assertIn(b"<title>", page)
+            self.assertEqual(server.ask("GET", "/", Host=f"[::2]:{server.port}")[0].status, 421)
+        finally:
+            server.close()
 
 
 class Ends(unittest.TestCase):
@@ -269,10 +292,10 @@ class Ends(unittest.TestCase):
         except (OSError, http.client.HTTPException):
             pass
 
-    def test_an_interrupt_ends_it_and_its_simulations(self):
+    def test_an_interrupt_ends_the_server_and_its_simulations(self):
         self.end_by(signal.SIGINT, True)
 
-    def test_a_server_that_is_killed_takes_its_simulations_along(self):
+    def test_a_killed_server_ends_its_simulations(self):
         self.end_by(signal.SIGKILL, False)
 
 

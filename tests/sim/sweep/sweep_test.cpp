@@ -217,7 +217,7 @@ TEST_CASE("a sweep needs the keys that a scenario needs", "[search][sweep]") {
   CHECK_THAT(fault("parallel: {pp: [2, 4]}\nmicrobatches: [4, 8]"),
              Catch::StartsWith("s.yaml: forward_times is missing: "));
   CHECK_THAT(fault(passes + "global_batch: [8, 16]"),
-             Catch::StartsWith("s.yaml:5:16: global_batch stands beside microbatches"));
+             Catch::StartsWith("s.yaml:5:16: global_batch and microbatches, given at"));
   CHECK_THAT(fault(passes + "parallel: {pp: [2, 4]}"),
              Catch::StartsWith("s.yaml:5:12: parallel.pp is another name of devices"));
   CHECK(fault("[1, 2]") ==

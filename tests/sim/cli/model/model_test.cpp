@@ -191,7 +191,7 @@ TEST_CASE("an invalid model is refused with its location", "[cli][model]") {
   const tests::Ran type = place.run("model llama-3-8b --gpu a100-80gb --precision nvfp4");
   CHECK(type.status == 2);
   CHECK_THAT(type.err, Catch::Contains("--precision: training.precision is nvfp4, but the GPU "
-                                       "'a100-80gb' multiplies no nvfp4; allowed: bf16, fp16"));
+                                       "'a100-80gb' has no nvfp4 products; allowed: bf16, fp16"));
 }
 
 TEST_CASE("a config.json runs, and can be changed and swept over like any model", "[cli][model]") {

@@ -25,8 +25,8 @@ TEST_CASE("a file of another kind is told from a scenario", "[run]") {
   place.write("sweep.yaml",
               "model: llama-3-8b\ncluster: dgx-h100\nglobal_batch: 64\nsearch: {objective: mfu}\n");
   place.write("tab.yaml", "devices: 4\nparallel:\n\ttp: 2\n");
-  complains(place, "run cluster.xml", "cluster.xml: is XML, as clusters are (--cluster)");
-  complains(place, "run sweep.yaml", "sweep.yaml:4:9: a section search makes this a sweep");
+  complains(place, "run cluster.xml", "cluster.xml: the file is XML, as clusters are (--cluster)");
+  complains(place, "run sweep.yaml", "sweep.yaml:4:9: the section search makes this file a sweep");
   complains(place, "run tab.yaml", "tab.yaml:3:1: a tab indents this line");
 }
 

@@ -10,7 +10,7 @@
 namespace pipewright::config::test {
 namespace {
 
-// A library of the test's own while it lives.
+// Sets a library for the test during the life of the object.
 struct OwnLibrary {
   OwnLibrary() { setenv("PIPEWRIGHT_PLATFORMS", folder.path().c_str(), 1); }
   ~OwnLibrary() { unsetenv("PIPEWRIGHT_PLATFORMS"); }
@@ -22,82 +22,83 @@ std::filesystem::path path_of(const std::string& text, const Origin& origin = {}
   return library_or_path({value, "model"}, "models", ".yaml");
 }
 
-TEST_CASE("the library that comes with the program is found by names", "[model]") {
+TEST_CASE("names find files of the library that comes with the program", "[model]") {
   CHECK(library_file("models", "llama-3-8b", ".yaml").filename() == "llama-3-8b.yaml");
   CHECK(std::filesystem::exists(library_file("gpus", "a100-80gb", ".yaml")));
 }
 
-TEST_CASE("folders that the environment names add to the library, the first before others",
+TEST_CASE("folders from the environment extend the library and earlier ones take precedence",
           "[model]") {
-  const OwnLibrary own;
-  const Folder other;
-  own.folder.write("models/b.yaml", "layers: 1");
-  own.folder.write("models/llama-3-8b.yaml", "layers: 1");
-  own.folder.write("models/notes.txt", "");
-  other.write("models/b.yaml", "layers: 2");
-  other.write("models/c.yaml", "layers: 2");
+  const OwnLibrary library;
+  const Folder second;
+  library.folder.write("models/b.yaml", "layers: 1");
+  library.folder.write("models/llama-3-8b.yaml", "layers: 1");
+  library.folder.write("models/notes.txt", "");
+  second.write("models/b.yaml", "layers: 2");
+  second.write("models/c.yaml", "layers: 2");
   setenv("PIPEWRIGHT_PLATFORMS",
-         (own.folder.path().string() + "::" + other.path().string()).c_str(), 1);
+         (library.folder.path().string() + "::" + second.path().string()).c_str(), 1);
   const std::vector<std::string> names = library_names("models", ".yaml");
   CHECK(std::ranges::is_sorted(names));
   CHECK(std::ranges::count(names, "b") == 1);
   CHECK(std::ranges::count(names, "llama-3-8b") == 1);
   CHECK(std::ranges::count(names, "mixtral-8x7b") == 1);
   CHECK(std::ranges::count(names, "notes") == 0);
-  CHECK(library_file("models", "b", ".yaml") == own.folder.path() / "models/b.yaml");
-  CHECK(library_file("models", "c", ".yaml") == other.path() / "models/c.yaml");
+  CHECK(library_file("models", "b", ".yaml") == library.folder.path() / "models/b.yaml");
+  CHECK(library_file("models", "c", ".yaml") == second.path() / "models/c.yaml");
   CHECK(library_file("models", "llama-3-8b", ".yaml").parent_path() ==
-        own.folder.path() / "models");
-  CHECK(is_of_library(other.path() / "models/c.yaml", "models"));
-  CHECK(!is_of_library(other.path() / "c.yaml", "models"));
+        library.folder.path() / "models");
+  CHECK(is_of_library(second.path() / "models/c.yaml", "models"));
+  CHECK(!is_of_library(second.path() / "c.yaml", "models"));
   CHECK_THAT(error_of([] { library_file("pictures", "a100", ".yaml"); }),
              Catch::Contains("there are no pictures"));
 }
 
-TEST_CASE("a program may set the folder that comes with it, after those of the environment",
+TEST_CASE("a program sets the folder that comes with it, which follows those of the environment",
           "[model]") {
-  const OwnLibrary own;
+  const OwnLibrary library;
   const Folder carried;
-  own.folder.write("models/b.yaml", "layers: 1");
+  library.folder.write("models/b.yaml", "layers: 1");
   carried.write("models/b.yaml", "layers: 2");
   carried.write("models/c.yaml", "layers: 2");
   const std::vector<std::filesystem::path> before = library_folders();
   set_own_library(carried.path());
-  CHECK(library_folders() == std::vector<std::filesystem::path>{own.folder.path(), carried.path()});
+  CHECK(library_folders() ==
+        std::vector<std::filesystem::path>{library.folder.path(), carried.path()});
   CHECK(library_names("models", ".yaml") == std::vector<std::string>{"b", "c"});
-  CHECK(library_file("models", "b", ".yaml") == own.folder.path() / "models/b.yaml");
+  CHECK(library_file("models", "b", ".yaml") == library.folder.path() / "models/b.yaml");
   set_own_library({});
   CHECK(library_folders() == before);
 }
 
-TEST_CASE("a name that the library has not is answered with the nearest and all", "[model]") {
+TEST_CASE("an unknown name is refused with the nearest name and all names", "[model]") {
   const std::string message = error_of([] { path_of("lama-3-8b", {"s.yaml", 3, 8}); });
   CHECK_THAT(message, Catch::StartsWith("s.yaml:3:8: model: 'lama-3-8b'"));
   CHECK_THAT(message, Catch::Contains("did you mean 'llama-3-8b'?"));
   CHECK_THAT(message, Catch::Contains("mixtral-8x7b"));
-  // h200 is but one letter away, and h100-sxm what was begun.
+  // h200 differs by a single letter, but h100-sxm continues the text.
   CHECK_THAT(error_of([] { library_file("gpus", "h100", ".yaml"); }),
              Catch::Contains("did you mean 'h100-sxm'?"));
 }
 
-TEST_CASE("what has a slash or the extension is a path from the file that names it", "[model]") {
+TEST_CASE("a text with a slash or the extension is a path relative to its file", "[model]") {
   const Folder folder;
   const std::string file = folder.write("sub/mine.yaml", "layers: 1");
   const Origin origin{"s.yaml", 1, 1, folder.path().string()};
   CHECK(path_of("sub/mine.yaml", origin) == file);
   CHECK(path_of("mine.yaml", {"s.yaml", 1, 1, (folder.path() / "sub").string()}) == file);
   CHECK(path_of(file) == file);
-  const std::string message = error_of([&] { path_of("sub/other.yaml", origin); });
-  CHECK_THAT(message, Catch::Contains("s.yaml:1:1: model is 'sub/other.yaml'") &&
+  const std::string message = error_of([&] { path_of("sub/second.yaml", origin); });
+  CHECK_THAT(message, Catch::Contains("s.yaml:1:1: model is 'sub/second.yaml'") &&
                           Catch::Contains("is no file"));
 }
 
-TEST_CASE("what ends in .json is a path as well", "[model]") {
+TEST_CASE("a text that ends in .json is a path", "[model]") {
   CHECK(is_library_name("llama-3-8b", ".yaml"));
   CHECK_FALSE(is_library_name("config.json", ".yaml"));
 }
 
-TEST_CASE("a file is called by its name, a config.json by its folder", "[model]") {
+TEST_CASE("the label of a file is its name, that of a config.json its folder", "[model]") {
   CHECK(label_of_file("models/mine.yaml") == "mine");
   CHECK(label_of_file("models/mine.json") == "mine");
   CHECK(label_of_file("models/llama-3.1") == "llama-3.1");

@@ -21,7 +21,7 @@ void read(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("scenarios of others read only what lies in the project", "[config]") {
+TEST_CASE("with a limit scenarios read only files in the project", "[config]") {
   const tests::Workplace workplace;
   const fs::path project = workplace.folder() / "project";
   fs::create_directories(project / "inner");

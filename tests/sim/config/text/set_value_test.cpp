@@ -20,7 +20,7 @@ std::string after(std::string_view before, std::string_view path, std::string_vi
   return to_yaml(root);
 }
 
-TEST_CASE("an override replaces, adds, and makes maps on its way") {
+TEST_CASE("an override replaces a value, adds a key and makes missing maps") {
   CHECK(after("a: 1", "a", "2") == "a: 2\n");
   CHECK(after("a: 1", "b", "2") == "a: 1\nb: 2\n");
   CHECK(after("{}", "a.b.c", "2") == "a:\n  b:\n    c: 2\n");
@@ -36,7 +36,7 @@ TEST_CASE("the text of an override is YAML") {
   CHECK(after("{}", "a", "'[1]'") == "a: \"[1]\"\n");
 }
 
-TEST_CASE("all that an override sets comes from its origin") {
+TEST_CASE("all values of an override have its origin") {
   Value root = read_yaml_text("a: 1", "t");
   apply_override(root, "b.c", "[1, 2]", flag);
   CHECK(to_string(root.entries.at(1).origin) == "--set");
@@ -45,48 +45,48 @@ TEST_CASE("all that an override sets comes from its origin") {
   CHECK(to_string(find(root, "a")->origin) == "t:1:4");
 }
 
-TEST_CASE("each fault of an override is named") {
-  const auto [before, path, text, message] =
-      GENERATE(table<std::string, std::string, std::string, std::string>({
-          {"a: 1", "a.b", "2", "--set: a is 1, so 'b' cannot be set in it; set the whole of a"},
-          {"a: {b: x}", "a.b.c", "2",
-           "--set: a.b is the text 'x', so 'c' cannot be set in it; set the whole of a.b"},
-          {"a: [1, 2]", "a.2", "3",
-           "--set: a is a list and has no item '2'; allowed: 0 to 1, such as a.0"},
-          {"a: [1, 2]", "a.b", "3",
-           "--set: a is a list and has no item 'b'; allowed: 0 to 1, such as a.0"},
-          {"a: [1, 2]", "a.-1", "3",
-           "--set: a is a list and has no item '-1'; allowed: 0 to 1, such as a.0"},
-          {"a: []", "a.0", "3", "--set: a is an empty list; set the whole list"},
-          {"a: 1", "", "3",
-           "--set: '' is no path; names joined by single dots are, such as schedule.chunks"},
-          {"a: 1", "a..b", "3",
-           "--set: 'a..b' is no path; names joined by single dots are, such as schedule.chunks"},
-          {"a: 1", "a.", "3",
-           "--set: 'a.' is no path; names joined by single dots are, such as schedule.chunks"},
-          {"x", "a", "3",
-           "--set: the scenario is the text 'x', so 'a' cannot be set in it; set the whole of the "
-           "scenario"},
-          {"a: 1", "a", "", "--set: no value given"},
-          {"a: 1", "a", "null", "--set: no value given"},
-          {"a: 1", "a", "[1",
-           "--set: a list or a map stands where a key should be; keys are texts "
-           "such as devices (or is a closing bracket missing?)"},
-          {"a: 1", "a", "b: c: d",
-           "--set: YAML syntax: illegal map value; write key: value, one a line, with texts that "
-           "hold ': ' in quotes"},
-      }));
+TEST_CASE("every fault of an override has a message") {
+  const auto [before, path, text,
+              message] = GENERATE(table<std::string, std::string, std::string, std::string>({
+      {"a: 1", "a.b", "2", "--set: a is 1, so 'b' cannot be set in it; set the whole of a"},
+      {"a: {b: x}", "a.b.c", "2",
+       "--set: a.b is the text 'x', so 'c' cannot be set in it; set the whole of a.b"},
+      {"a: [1, 2]", "a.2", "3",
+       "--set: a is a list and has no item '2'; allowed: 0 to 1, such as a.0"},
+      {"a: [1, 2]", "a.b", "3",
+       "--set: a is a list and has no item 'b'; allowed: 0 to 1, such as a.0"},
+      {"a: [1, 2]", "a.-1", "3",
+       "--set: a is a list and has no item '-1'; allowed: 0 to 1, such as a.0"},
+      {"a: []", "a.0", "3", "--set: a is an empty list; set the whole list"},
+      {"a: 1", "", "3",
+       "--set: '' is no path; allowed: names joined by single dots, such as schedule.chunks"},
+      {"a: 1", "a..b", "3",
+       "--set: 'a..b' is no path; allowed: names joined by single dots, such as schedule.chunks"},
+      {"a: 1", "a.", "3",
+       "--set: 'a.' is no path; allowed: names joined by single dots, such as schedule.chunks"},
+      {"x", "a", "3",
+       "--set: the scenario is the text 'x', so 'a' cannot be set in it; set the whole of the "
+       "scenario"},
+      {"a: 1", "a", "", "--set: no value given"},
+      {"a: 1", "a", "null", "--set: no value given"},
+      {"a: 1", "a", "[1",
+       "--set: a list or a map stands where a key should be; allowed: texts such as devices (or is "
+       "a closing bracket missing?)"},
+      {"a: 1", "a", "b: c: d",
+       "--set: YAML syntax: illegal map value; write key: value, one per line, with quotes around "
+       "texts that contain ': '"},
+  }));
   CAPTURE(before, path, text);
   Value root = read_yaml_text(before, "t");
   CHECK(error_of([&, p = path, t = text] { apply_override(root, p, t, flag); }) == message);
 }
 
-TEST_CASE("a path deeper than any scenario is refused") {
+TEST_CASE("a path with too many levels is refused") {
   Value root;
   std::string path = "a";
   for (int i = 1; i < 100'000; ++i) path += ".a";
   CHECK_THAT(error_of([&] { apply_override(root, path, "1", flag); }),
-             Catch::EndsWith("goes deeper than the 64 levels allowed"));
+             Catch::EndsWith("is nested too deeply; allowed: 64 levels"));
 }
 
 TEST_CASE("values from a command line need no YAML") {

@@ -24,7 +24,8 @@ bool same(const Value& a, const Value& b) {
 
 }  // namespace
 
-TEST_CASE("a tree that went through JSON is the same, places included", "[config]") {
+TEST_CASE("a tree that is written to JSON reads as the same tree with the same places",
+          "[config]") {
   const Value tree = read_yaml_text(
       "devices: 4\nparallel: {tp: 2, cp: 1}\nschedule:\n  - 1f1b\n  - {name: gpipe}\nempty: {}\n",
       "a.yaml");

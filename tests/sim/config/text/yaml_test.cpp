@@ -15,9 +15,9 @@ std::string error(std::string_view text) {
   return error_of([&] { read(text); });
 }
 
-TEST_CASE("null is a value where a document allows it, and nowhere a key") {
+TEST_CASE("null is a value in foreign documents and never a key") {
   Document document = scenario_document;
-  document.foreign = true;
+  document.is_foreign = true;
   const Value root = read_yaml_text(R"({"a": null, "b": [1, null], "c": ~})", "t", document);
   CHECK(find(root, "a")->text == null_text);
   CHECK(find(root, "b")->items[1].text == null_text);
@@ -26,7 +26,7 @@ TEST_CASE("null is a value where a document allows it, and nowhere a key") {
              Catch::Contains("a key is empty (null)"));
 }
 
-TEST_CASE("a file becomes a tree that knows its places") {
+TEST_CASE("a file becomes a tree whose values have places") {
   const Folder folder;
   const std::string path = folder.write("a.yaml",
                                         "devices: 8  # a comment\n"
@@ -50,7 +50,7 @@ TEST_CASE("a file becomes a tree that knows its places") {
   CHECK(find(root, "nothing") == nullptr);
 }
 
-TEST_CASE("JSON is read by the same reader, tightly written or indented by tabs") {
+TEST_CASE("JSON is read in compact form and with tabs") {
   const Value expected = read("{a: [1, 2.5], b: {c: d}, e: true}");
   CHECK(same(read(R"({"a":[1,2.5],"b":{"c":"d"},"e":true})"), expected));
   CHECK(
@@ -70,23 +70,25 @@ TEST_CASE("line ends of any system, a byte order mark and aliases change nothing
   CHECK(read("\"null\"").text == "null");
 }
 
-TEST_CASE("each fault of a text is named with its place") {
+TEST_CASE("every fault of a text has a message with its place") {
   const auto [text, message] = GENERATE(table<std::string, std::string>({
-      {"a: 1\nb: 2\na: 3", "t:3:1: key 'a' stands twice in one map; first at t:1:1"},
-      {R"({"a": {"b": 1, "b": 2}})", "t:1:16: key 'b' stands twice in one map; first at t:1:8"},
+      {"a: 1\nb: 2\na: 3",
+       "t:3:1: key 'a' stands twice in one map; leave out one; the first is at t:1:1"},
+      {R"({"a": {"b": 1, "b": 2}})",
+       "t:1:16: key 'b' stands twice in one map; leave out one; the first is at t:1:8"},
       {"",
-       "t: nothing in it; a scenario is a map with at least microbatches, and a model or "
-       "devices and forward_times"},
+       "t: the file is empty; allowed: a scenario, a map with at least microbatches, and a model "
+       "or devices and forward_times"},
       {"# only\n",
-       "t: nothing in it; a scenario is a map with at least microbatches, and a model or "
-       "devices and forward_times"},
+       "t: the file is empty; allowed: a scenario, a map with at least microbatches, and a model "
+       "or devices and forward_times"},
       {"---\n",
-       "t: nothing in it; a scenario is a map with at least microbatches, and a model or "
-       "devices and forward_times"},
+       "t: the file is empty; allowed: a scenario, a map with at least microbatches, and a model "
+       "or devices and forward_times"},
       {"a: 1\n---\nb: 2\n",
-       "t:2:1: something follows the end of the document; a scenario is one document"},
-      {"[a],", "t:1:4: something follows the end of the document; a scenario is one document"},
-      {",a", "t:1:1: no value begins here; a scenario is lines such as devices: 8"},
+       "t:2:1: text follows the end of the document; allowed: a scenario of one document"},
+      {"[a],", "t:1:4: text follows the end of the document; allowed: a scenario of one document"},
+      {",a", "t:1:1: no value begins here; allowed: lines such as devices: 8"},
       {"a:\nb: 1", "t:2:1: a has no value (null); write one, or leave the key out"},
       {"a: ~", "t:1:4: a has no value (null); write one, or leave the key out"},
       {R"({"a": null})", "t:1:7: a has no value (null); write one, or leave the key out"},
@@ -94,38 +96,40 @@ TEST_CASE("each fault of a text is named with its place") {
        "t:1:8: 2 has no value (null); write one, or leave the key out (or is a "
        "closing bracket missing?)"},
       {"[1, ~]", "t:1:5: a list item is empty (null); write a value or leave it out"},
-      {"~: 1", "t:1:1: a key is empty (null); keys are texts such as devices"},
+      {"~: 1", "t:1:1: a key is empty (null); allowed: texts such as devices"},
       {"? [a]\n: 1",
-       "t:1:3: a list or a map stands where a key should be; keys are texts such as "
-       "devices (or is a closing bracket missing?)"},
+       "t:1:3: a list or a map stands where a key should be; allowed: texts such as devices (or is "
+       "a closing bracket missing?)"},
       {"{a: 1",
-       "t:1:1: a list or a map stands where a key should be; keys are texts such as "
-       "devices (or is a closing bracket missing?)"},
+       "t:1:1: a list or a map stands where a key should be; allowed: texts such as devices (or is "
+       "a closing bracket missing?)"},
       {"a: &x [1]\n*x : 2",
-       "t:2:1: a list or a map stands where a key should be; keys are texts "
-       "such as devices (or is a closing bracket missing?)"},
+       "t:2:1: a list or a map stands where a key should be; allowed: texts such as devices (or is "
+       "a closing bracket missing?)"},
       {"a: &x [*x]", "t:1:8: an alias stands inside the value it repeats"},
       {"a: !include b",
        "t:1:4: tag '!include' has no meaning here; write plain texts, lists and "
        "maps"},
-      {"a: b\x01", "t:1:5: byte 0x01 is a control character; a scenario is plain UTF-8 text"},
+      {"a: b\x01",
+       "t:1:5: byte 0x01 is a control character; allowed: a scenario in plain UTF-8 text"},
       {"a: 1\n\x04 b: 2",
-       "t:2:1: byte 0x04 is a control character; a scenario is plain UTF-8 text"},
-      {"a: \"\\x04\"", "t:1:4: byte 0x04 is a control character; a scenario is plain UTF-8 text"},
-      {"a: 1\nb: \xff", "t:2:4: byte 0xff is not UTF-8; a scenario is plain UTF-8 text"},
+       "t:2:1: byte 0x04 is a control character; allowed: a scenario in plain UTF-8 text"},
+      {"a: \"\\x04\"",
+       "t:1:4: byte 0x04 is a control character; allowed: a scenario in plain UTF-8 text"},
+      {"a: 1\nb: \xff", "t:2:4: byte 0xff is not UTF-8; allowed: a scenario in plain UTF-8 text"},
       {"a: b: c",
-       "t:1:5: YAML syntax: illegal map value; write key: value, one a line, with texts that hold "
-       "': ' in quotes"},
+       "t:1:5: YAML syntax: illegal map value; write key: value, one per line, with quotes around "
+       "texts that contain ': '"},
       {"a: [1, 2\nb: 3",
-       "t:2:2: YAML syntax: end of sequence flow not found; close the list with ] and part its "
+       "t:2:2: YAML syntax: end of sequence flow not found; close the list with ] and separate its "
        "values by commas"},
       {"a: {b: 1\nc: 3",
-       "t:2:2: YAML syntax: end of map flow not found; close the map with } and part its keys by "
-       "commas"},
+       "t:2:2: YAML syntax: end of map flow not found; close the map with } and separate its keys "
+       "by commas"},
       {"a: 1\n,b",
        "t:2:1: YAML syntax: end of map not found; write key: value and begin all keys "
        "of a map in one column"},
-      {"a: 1\n\tb: 2", "t:2:1: a tab indents this line; YAML takes spaces"},
+      {"a: 1\n\tb: 2", "t:2:1: a tab indents this line; indent with spaces"},
       {"a: \"b", "t:1:6: YAML syntax: illegal EOF in scalar; close the quotes"},
       {"a: @b",
        "t:1:4: YAML syntax: unknown token; a scenario is YAML or JSON, with lines such as "
@@ -135,7 +139,7 @@ TEST_CASE("each fault of a text is named with its place") {
   CHECK(error(text) == message);
 }
 
-TEST_CASE("text that is no UTF-8 is refused, whatever is wrong with it") {
+TEST_CASE("invalid UTF-8 is refused") {
   for (const std::string bad :
        {"\x80", "\xc0\x80", "\xc3", "\xe0\x80\x80", "\xe2\x82", "\xed\xa0\x80", "\xf0\x80\x80\x80",
         "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xc3(", "\xe2\x82(", "\xf0\x9f\x98("}) {
@@ -146,57 +150,59 @@ TEST_CASE("text that is no UTF-8 is refused, whatever is wrong with it") {
     CHECK(read("a: " + good).entries.at(0).value.text == good);
 }
 
-TEST_CASE("hostile texts end in an error, not in a crash or without end") {
+TEST_CASE("hostile texts end in an error after a short time") {
   const auto repeat = [](std::string_view part, std::size_t times) {
     std::string text;
     for (std::size_t i = 0; i < times; ++i) text += part;
     return text;
   };
-  CHECK(error(repeat("[", 10'000'000)) == "t: more than 4 MiB; a scenario is a small text");
-  CHECK(error(repeat("[", 4'000'000)) == "t:1:1001: nested too deeply; 64 levels are allowed");
-  CHECK(error(repeat("- ", 2'000'000)) == "t:1:129: nested too deeply; 64 levels are allowed");
+  CHECK(error(repeat("[", 10'000'000)) ==
+        "t: a scenario of more than 4 MiB; allowed: at most 4 MiB");
+  CHECK(error(repeat("[", 4'000'000)) == "t:1:1001: nested too deeply; allowed: 64 levels");
+  CHECK(error(repeat("- ", 2'000'000)) == "t:1:129: nested too deeply; allowed: 64 levels");
   CHECK(error(repeat("[", 65) + repeat("]", 65)) ==
-        "t:1:65: nested too deeply; 64 levels are allowed");
+        "t:1:65: nested too deeply; allowed: 64 levels");
   CHECK(error(repeat("[", 64) + repeat("]", 64)).empty());
   CHECK(error("a: [" + repeat("1,", 1'000'001) + "]") ==
-        "t:1:1999999: more than the 1000000 values allowed");
+        "t:1:1999999: too many values; allowed: at most 1000000");
   CHECK(error(repeat(",[]", 1'000'000)) ==
-        "t:1:1: no value begins here; a scenario is lines such as devices: 8");
+        "t:1:1: no value begins here; allowed: lines such as devices: 8");
 
-  // Every line multiplies the one before by nine, or copies all that was before.
+  // Every line repeats the previous one nine times.
   std::string bomb = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
   for (int i = 1; i < 20; ++i) {
     const std::string before = fmt::format("*a{}", i - 1);
     bomb += fmt::format("a{0}: &a{0} [{1}{2}]\n", i, before, repeat(", " + before, 8));
   }
-  CHECK_THAT(error(bomb), Catch::Contains("more than the 1000000 values allowed"));
+  CHECK_THAT(error(bomb), Catch::Contains("too many values; allowed: at most 1000000"));
   std::string nested;
   for (int i = 0; i < 60; ++i) nested += fmt::format("&a{} [", i);
   CHECK_THAT(error(nested + repeat("1,", 20'000) + repeat("]", 60)),
-             Catch::Contains("more than the 1000000 values allowed"));
+             Catch::Contains("too many values; allowed: at most 1000000"));
   std::string deep = "a0: &a0 [1]\n";
   for (int i = 1; i < 70; ++i) deep += fmt::format("a{0}: &a{0} [*a{1}]\n", i, i - 1);
   CHECK_THAT(error(deep), Catch::Contains("nested too deeply"));
 }
 
-TEST_CASE("what is no readable file is named") {
+TEST_CASE("an unreadable file is refused with its name") {
   const Folder folder;
   const std::string base = folder.path().string();
-  const std::string right = "); give a scenario file in YAML or JSON";
+  const std::string advice = "); give a scenario file in YAML or JSON";
   const auto file_error = [](const std::string& path) {
     return error_of([&] { read_yaml_file(path); });
   };
   CHECK(file_error(base + "/none.yaml") ==
-        base + "/none.yaml: cannot be read (No such file or directory" + right);
-  CHECK(file_error(base) == base + ": cannot be read (it is a folder" + right);
+        base + "/none.yaml: cannot be read (No such file or directory" + advice);
+  CHECK(file_error(base) == base + ": cannot be read (it is a folder" + advice);
   const std::string file = folder.write("a.yaml", "a: 1");
-  CHECK(file_error(file + "/b") == file + "/b: cannot be read (Not a directory" + right);
+  CHECK(file_error(file + "/b") == file + "/b: cannot be read (Not a directory" + advice);
   CHECK(file_error(folder.write("big.yaml", std::string(max_bytes + 1, ' '))) ==
-        base + "/big.yaml: more than 4 MiB; a scenario is a small text");
+        base + "/big.yaml: a scenario of more than 4 MiB; allowed: at most 4 MiB");
   CHECK(file_error(folder.write("junk", std::string("\x7f"
                                                     "ELF\0\1",
                                                     6))) ==
-        base + "/junk:1:1: byte 0x7f is a control character; a scenario is plain UTF-8 text");
+        base +
+            "/junk:1:1: byte 0x7f is a control character; allowed: a scenario in plain UTF-8 text");
 }
 
 TEST_CASE("a tree is written in one canonical form") {
@@ -211,7 +217,7 @@ TEST_CASE("a tree is written in one canonical form") {
         "[\"../x\", \"a: b\", \"\", \"null\", \"q\\\"\\\\\\n\", 40 %, 5 µs, /x, \" a\"]\n");
 }
 
-// Any tree at all, with texts that YAML finds hard.
+// A random tree with texts that are difficult to write in YAML.
 Value random_tree(std::mt19937& random, int levels) {
   const auto text = [&] {
     static const std::vector<std::string> parts{
@@ -241,7 +247,7 @@ Value random_tree(std::mt19937& random, int levels) {
   }
 }
 
-TEST_CASE("any tree that is written reads as the same tree") {
+TEST_CASE("every written tree reads as the same tree") {
   std::mt19937 random(3);
   for (int i = 0; i < 20'000; ++i) {
     const Value tree = random_tree(random, 4);

@@ -44,7 +44,7 @@ TEST_CASE("recomputation is configured with Megatron-LM's terms", "[recompute]")
              Catch::Contains("t.yaml:1:24: training.recompute.modules[0] is the text 'attention'; "
                              "allowed: one of core_attn, layernorm, moe_act"));
   CHECK_THAT(fault("{granularity: full, modules: [mlp]}"),
-             Catch::Contains("nothing, as it belongs to granularity selective"));
+             Catch::Contains("no value, as the key belongs to granularity selective"));
   CHECK_THAT(fault("{method: block}"), Catch::Contains("num_layers is missing"));
   CHECK_THAT(fault("some"), Catch::Contains("allowed: one of none, selective, full"));
 }

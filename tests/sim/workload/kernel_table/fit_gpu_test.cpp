@@ -218,7 +218,7 @@ TEST_CASE("a data type that the GPU lacks cannot be fitted", "[model]") {
     table.rows.back().seconds = 1e-4;
   }
   CHECK_THROWS_WITH(workload::fit_gpu(table, config::find_gpu("h100-sxm")),
-                    Catch::Contains("multiplies no nvfp4"));
+                    Catch::Contains("has no nvfp4 products"));
 }
 
 TEST_CASE("coefficients stay within their bounds", "[model]") {

@@ -47,9 +47,10 @@ TEST_CASE("a row is not faster than the GPU, nor a thousand times slower", "[mod
 }
 
 TEST_CASE("a data type that the GPU lacks is reported with its line", "[model]") {
-  CHECK_THAT(fault_of("product,bf16,8192,8192,8192,,,,,,1400\nproduct,nvfp4,8,8,8,,,,,,9\n"),
-             Catch::StartsWith("t.csv:3: the GPU 'h100-sxm' multiplies no nvfp4; allowed: bf16") &&
-                 Catch::EndsWith("select another --gpu-file or remove the row"));
+  CHECK_THAT(
+      fault_of("product,bf16,8192,8192,8192,,,,,,1400\nproduct,nvfp4,8,8,8,,,,,,9\n"),
+      Catch::StartsWith("t.csv:3: the GPU 'h100-sxm' has no nvfp4 products; allowed: bf16") &&
+          Catch::EndsWith("select another --gpu-file or remove the row"));
 }
 
 TEST_CASE("a table without any kernel that a GPU file describes is rejected", "[model]") {

@@ -156,17 +156,17 @@ TEST_CASE("errors of a pattern name the missing or wrong key", "[model][hybrid]"
   const auto fault = [](const std::string& text) { return error_of([&] { model_of(text); }); };
   const std::string sizes = ", hidden: 64, heads: 8, vocabulary: 1000, sequence: 256";
   CHECK_THAT(fault("{pattern: 'M*'" + sizes + "}"),
-             Catch::Contains("pattern has layers M, which need the key mamba"));
+             Catch::Contains("pattern has layers of type M, which need the key mamba"));
   CHECK_THAT(fault("{pattern: 'Mx', mamba: {heads: 4}" + sizes + "}"),
-             Catch::Contains("a symbol a layer of M, G, *, S, +, - and E"));
+             Catch::Contains("one symbol per layer, M, G, *, S, +, - or E"));
   CHECK_THAT(fault("{pattern: 'M*', layers: 3, mamba: {heads: 8}" + sizes + "}"),
-             Catch::Contains("layers is 3, and pattern has 2; allowed: fewer"));
+             Catch::Contains("layers is 3, and pattern has 2 layers; allowed: 1 to 2"));
   CHECK_THAT(fault("{layers: 2, mamba: {heads: 8}" + sizes + "}"),
              Catch::Contains("mamba needs pattern"));
   CHECK_THAT(fault("{hidden: 64, heads: 8, vocabulary: 1000, sequence: 256}"),
              Catch::Contains("layers is missing"));
   CHECK_THAT(fault("{pattern: 'E*', experts: {count: 4, ffn: 32, every: 2}" + sizes + "}"),
-             Catch::Contains("whose E says what layers have experts"));
+             Catch::Contains("whose E says which layers have experts"));
   CHECK_THAT(fault("{pattern: 'M', mamba: {heads: 6, groups: 4}" + sizes + "}"),
-             Catch::Contains("6 heads that share 4, which does not divide them; allowed: 3"));
+             Catch::Contains("6 heads in 4 groups, which does not divide them; allowed: 3"));
 }

@@ -258,6 +258,6 @@ TEST_CASE("pass_overhead is added to given times only", "[modelled]") {
   CHECK(times(with_overhead, PassKind::forward) == std::vector<double>(4, 1.25));
   CHECK(times(with_overhead, PassKind::backward) == times(model, PassKind::backward));
   CHECK_THROWS_WITH(plan("schedule: 1f1b, pass_overhead: 250 ms"),
-                    Catch::EndsWith("pass_overhead is added to times of passes that are given, and "
-                                    "none is; those of a model have gpu.pass_overhead"));
+                    Catch::EndsWith("pass_overhead is added to given times of passes, and there "
+                                    "are none; set gpu.pass_overhead for the passes of a model"));
 }

@@ -111,7 +111,7 @@ TEST_CASE("a split vocabulary is rejected where it is not supported", "[vocabula
              Catch::Contains("parallel.vocab_parallel is vocab-2") &&
                  Catch::Contains("communication.detail: full"));
   CHECK_THAT(error_of([] { scenario("vocab-2", ", layer_times: {head: {forward: 1 ms}}"); }),
-             Catch::Contains("layer_times are of a whole output layer"));
+             Catch::Contains("layer_times are those of a whole output layer"));
 }
 
 TEST_CASE("given pass times include those of a split vocabulary", "[vocabulary]") {
