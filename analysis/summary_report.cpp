@@ -155,24 +155,6 @@ std::string symmetry_line(const Summary& run) {
                      run.run.replicas);
 }
 
-// Where microbatches differ: how much there is to learn from, and what evenness would save.
-std::string uneven_line(const Summary& run, std::string_view name) {
-  if (!run.job || (run.job->lengths.empty() && run.job->routing.empty())) return "";
-  std::string line = name.empty() ? "" : fmt::format("{}: ", name);
-  const double tokens = run.run.tokens_per_microbatch * run.run.microbatches * run.run.replicas;
-  if (!run.job->lengths.empty())
-    line +=
-        fmt::format("{:.4g} million tokens an iteration, {:.1f} % of what is computed is padding; ",
-                    tokens / 1e6, 100 * run.job->padding);
-  constexpr double worth_it = 0.0005;
-  if (run.job->uneven < worth_it)
-    return line + "spreading the work evenly over microbatches and ranks would save no time\n";
-  return line + fmt::format(
-                    "spread evenly over microbatches and ranks, the same work would take "
-                    "{:.1f} % less time\n",
-                    100 * run.job->uneven);
-}
-
 Json list_json(std::span<const Summary> runs, std::span<const JsonFields> more) {
   Json list = json_rows(run_columns(runs), runs);
   for (std::size_t i = 0; i < std::min(list.size(), more.size()); ++i)
@@ -229,7 +211,7 @@ ReportColumns<DeviceOfRun> csv_columns(std::span<const Summary> runs) {
 
 }  // namespace
 
-std::string over_capacity_line(const Summary& run, const std::string& name) {
+std::string over_capacity_text(const Summary& run, const std::string& name) {
   const DeviceSummary* worst = nullptr;
   int count = 0;
   for (const DeviceSummary& device : run.devices) {
@@ -246,12 +228,29 @@ std::string over_capacity_line(const Summary& run, const std::string& name) {
   const std::string whose = worst->memory_host.empty()
                                 ? fmt::format("its {}", has)
                                 : fmt::format("the {} of {}", has, printable(worst->memory_host));
-  std::string line = fmt::format(
-      "! {} does not fit: {} peaks at {} at {} {}, {} over {}{}: {}", name, named(*worst),
+  std::string text = fmt::format(
+      "{} does not fit: {} peaks at {} at {} {}, {} over {}{}: {}", name, named(*worst),
       format_bytes(worst->peak_memory_bytes), time(worst->peak_time_s), time.unit,
       format_bytes(worst->over_capacity_bytes()), whose, since(*worst, time), contents(*worst));
-  if (count > 1) line += fmt::format("; {} of {} devices are over", count, run.devices.size());
-  return line + '\n';
+  if (count > 1) text += fmt::format("; {} of {} devices are over", count, run.devices.size());
+  return text;
+}
+
+std::string uneven_text(const Summary& run, std::string_view name) {
+  if (!run.job || (run.job->lengths.empty() && run.job->routing.empty())) return "";
+  std::string text = name.empty() ? "" : fmt::format("{}: ", name);
+  const double tokens = run.run.tokens_per_microbatch * run.run.microbatches * run.run.replicas;
+  if (!run.job->lengths.empty())
+    text += fmt::format(
+        "{:.4g} million tokens an iteration, {:.1f} % of the computed tokens are padding; ",
+        tokens / 1e6, 100 * run.job->padding);
+  constexpr double negligible = 0.0005;
+  if (run.job->uneven < negligible)
+    return text + "spreading the work evenly over microbatches and ranks would save no time";
+  return text + fmt::format(
+                    "spread evenly over microbatches and ranks, the same work would take "
+                    "{:.1f} % less time",
+                    100 * run.job->uneven);
 }
 
 std::string component_table(const Summary& run) {
@@ -298,11 +297,15 @@ std::string console_table(std::span<const Summary> runs) {
   std::string text = label.common + '\n' + symmetry_line(runs[0]) + '\n';
   text += table_of(runs, label.names).text();
   for (std::size_t i = 0; i < runs.size(); ++i)
-    text += uneven_line(runs[i], runs.size() > 1 ? label.names[i] : std::string());
+    if (const std::string uneven =
+            uneven_text(runs[i], runs.size() > 1 ? label.names[i] : std::string());
+        !uneven.empty())
+      text += uneven + '\n';
   std::vector<trace::Assumed> assumed;
   for (const Summary& run : runs) assumed.push_back(run.run.assumed);
   text += assumed_lines(assumed);
-  for (std::size_t i = 0; i < runs.size(); ++i) text += over_capacity_line(runs[i], label.names[i]);
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (!fits(runs[i])) text += fmt::format("! {}\n", over_capacity_text(runs[i], label.names[i]));
   if (runs.size() > 1 || runs[0].devices.empty()) return text;
   if (runs[0].devices.size() > 1 && runs[0].devices.size() <= largest_device_table)
     text += (runs[0].run.replicas > 1 ? "\nof replica 0:\n" : "\n") + device_table(runs[0]);

@@ -46,9 +46,14 @@ std::string json_list(std::span<const Summary> runs, std::span<const JsonFields>
 // unknown is an empty field.
 std::string csv_summary(std::span<const Summary> runs);
 
-// "! 1f1b does not fit: device 0 (node-0-gpu-0) peaks at 82.1 GiB at 1.63 s, 2.1 GiB over its
-// 80.0 GiB, from 0.49 s on: ...", or nothing.
-std::string over_capacity_line(const Summary& run, const std::string& name);
+// "1f1b does not fit: device 0 (node-0-gpu-0) peaks at 82.1 GiB at 1.63 s, 2.1 GiB over its
+// 80.0 GiB, from 0.49 s on: weights 12.1 GiB, ..."; empty if the run fits.
+std::string over_capacity_text(const Summary& run, const std::string& name);
+
+// "2 million tokens an iteration, 3.1 % of the computed tokens are padding; spread evenly over
+// microbatches and ranks, the same work would take 1.2 % less time", after the name of the run if
+// it has one; empty if all microbatches are alike.
+std::string uneven_text(const Summary& run, std::string_view name);
 
 // What each device holds at its peak, a column for each component that any of them has.
 std::string component_table(const Summary& run);

@@ -60,7 +60,7 @@ void TextTable::add_numbers(std::vector<std::string> head, std::vector<std::stri
   columns_.push_back({std::move(head), std::move(cells), false, width});
 }
 
-std::string TextTable::text(std::size_t columns) const {
+std::string TextTable::text(std::size_t columns, std::size_t gap) const {
   std::size_t heads = 0;
   std::size_t rows = 0;
   std::size_t width = 0;
@@ -69,12 +69,13 @@ std::string TextTable::text(std::size_t columns) const {
     rows = std::max(rows, column.cells.size());
     width += column.width;
   }
-  const std::string gap(width + 2 * (columns_.size() - 1) <= columns ? 2 : 1, ' ');
+  while (gap > 1 && width + gap * (columns_.size() - 1) > columns) --gap;
+  const std::string blanks(gap, ' ');
 
   std::string text;
   const auto put = [&](const Column& column, const std::string& cell) {
     const std::string padding(column.width - characters(cell), ' ');
-    if (&column != columns_.data()) text += gap;
+    if (&column != columns_.data()) text += blanks;
     text += column.left ? cell + padding : padding + cell;
   };
   for (std::size_t line = 0; line < heads; ++line) {

@@ -12,9 +12,9 @@ class TextTable {
  public:
   void add_names(std::string head, std::vector<std::string> cells);                 // to the left
   void add_numbers(std::vector<std::string> head, std::vector<std::string> cells);  // to the right
-  // Each line ends with '\n'. Columns are two blanks apart, or one if the lines get longer than
-  // `columns` otherwise.
-  std::string text(std::size_t columns = 100) const;
+  // Each line ends with '\n'. Columns are `gap` blanks apart, or fewer where the lines would get
+  // longer than `columns` otherwise, but at least one.
+  std::string text(std::size_t columns = 100, std::size_t gap = 2) const;
 
   struct Column {
     std::vector<std::string> head;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdio>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -124,6 +126,27 @@ void write_output(const Output& output, std::span<const analysis::Summary> summa
     case OutputKind::csv:
       return trace::write_file(output.file, analysis::csv_summary(summaries));
   }
+}
+
+void OutputFiles::write(const std::filesystem::path& file,
+                        const std::function<void()>& write_file) {
+  std::fflush(stdout);  // a reader sees the report while files are drawn
+  try {
+    write_file();
+    written_.push_back(file);
+  } catch (const std::runtime_error& error) {
+    errors_.emplace_back(error.what());
+  }
+}
+
+void OutputFiles::print_written() const {
+  for (const std::filesystem::path& file : written_) fmt::print("wrote   {}\n", file.string());
+}
+
+int OutputFiles::status(int status) const {
+  std::fflush(stdout);
+  for (const std::string& error : errors_) fmt::print(stderr, "pipewright: {}\n", error);
+  return errors_.empty() ? status : exit_user_error;
 }
 
 }  // namespace pipewright::cli

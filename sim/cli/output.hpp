@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,5 +37,21 @@ bool needs_traces(std::span<const Output> outputs);
 
 void write_output(const Output& output, std::span<const analysis::Summary> summaries,
                   std::span<const trace::Trace> traces);
+
+// Output files of a command that has printed its report. A file that cannot be written costs
+// neither the report nor the other files: its error is printed at the end.
+class OutputFiles {
+ public:
+  // Calls `write_file`, which may throw std::runtime_error.
+  void write(const std::filesystem::path& file, const std::function<void()>& write_file);
+  // Prints "wrote   FILE" for each file that was written.
+  void print_written() const;
+  // Prints the errors on standard error. Returns exit_user_error if there are any, else `status`.
+  int status(int status) const;
+
+ private:
+  std::vector<std::filesystem::path> written_;
+  std::vector<std::string> errors_;
+};
 
 }  // namespace pipewright::cli

@@ -9,10 +9,10 @@ TEST_CASE("a line names each GPU's file once, with all of its keys without a sou
   CHECK(assumed_lines({}).empty());
   CHECK(assumed_lines({{}, {"h100-sxm", {}}}).empty());
   CHECK(assumed_lines({{"b200", {"launch"}}}) ==
-        "~ rests on numbers of b200 that no source has: launch\n");
+        "~ depends on values of b200 that are assumed, not sourced: launch\n");
   CHECK(assumed_lines({{"b200", {"launch"}}, {"l40s", {"clock"}}, {"b200", {"clock", "launch"}}}) ==
-        "~ rests on numbers of b200 that no source has: launch, clock\n"
-        "~ rests on numbers of l40s that no source has: clock\n");
+        "~ depends on values of b200 that are assumed, not sourced: launch, clock\n"
+        "~ depends on values of l40s that are assumed, not sourced: clock\n");
   CHECK(assumed_lines({{"a\nb", {"launch"}}}).find("a\\nb") != std::string::npos);
 }
 

@@ -4,7 +4,7 @@
 #include "tests/analysis/runs.hpp"
 
 using namespace pipewright;
-using analysis::over_capacity_line;
+using analysis::over_capacity_text;
 using analysis::Summary;
 using Catch::Matchers::Contains;
 using Catch::Matchers::Equals;
@@ -33,15 +33,15 @@ TEST_CASE("memory is over from the first time that it is, not from its peak", "[
   CHECK(run.devices[0].peak_time_s == 5);
   CHECK(run.devices[0].over_since_s == 1);
   CHECK_FALSE(fits(run));
-  CHECK_THAT(over_capacity_line(run, "1f1b"),
-             Equals("! 1f1b does not fit: device 0 (left) peaks at 9.0 GiB at 5.00 s, 3.0 GiB over "
-                    "its 6.0 GiB, from 1.00 s on: weights 4.0 GiB, activations 5.0 GiB\n"));
+  CHECK_THAT(over_capacity_text(run, "1f1b"),
+             Equals("1f1b does not fit: device 0 (left) peaks at 9.0 GiB at 5.00 s, 3.0 GiB over "
+                    "its 6.0 GiB, from 1.00 s on: weights 4.0 GiB, activations 5.0 GiB"));
 }
 
 TEST_CASE("where weights and state alone are too much, that is said", "[memory]") {
   const Summary run = run_on(3 * gib);
   CHECK(run.devices[0].over_since_s == 0);
-  CHECK_THAT(over_capacity_line(run, "1f1b"),
+  CHECK_THAT(over_capacity_text(run, "1f1b"),
              Contains(" over its 3.0 GiB, from 0 s on, with weights and state alone: "));
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("what fits, to the last byte or as far as is known, is not over", "[me
     const Summary run = run_on(capacity);
     CHECK(fits(run));
     CHECK_FALSE(run.devices[0].over_since_s.has_value());
-    CHECK(over_capacity_line(run, "1f1b").empty());
+    CHECK(over_capacity_text(run, "1f1b").empty());
   }
   CHECK_FALSE(fits(run_on(9 * gib - 1)));
 }
@@ -58,7 +58,7 @@ TEST_CASE("what fits, to the last byte or as far as is known, is not over", "[me
 TEST_CASE("the host of the smallest GPU is named where it is another one", "[memory]") {
   Summary run = run_on(6 * gib);
   run.devices[0].memory_host = "node-1\n";
-  CHECK_THAT(over_capacity_line(run, "1f1b"),
+  CHECK_THAT(over_capacity_text(run, "1f1b"),
              Contains("device 0 (left) peaks at 9.0 GiB at 5.00 s, 3.0 GiB over the 6.0 GiB of "
                       "node-1\\n, from"));
 }

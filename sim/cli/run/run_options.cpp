@@ -42,6 +42,7 @@ po::options_description visible_options() {
   add("power", several_words("W.."),
       "with --tokens: of a GPU that computes, and of an idle one (gpu.power)");
   add_together_options(options);
+  add("details", "print all tables and notes: devices, time split, collectives, memory");
   add("json", "print the summary as JSON and nothing else");
   add("quiet", "no progress bar");
   add("help,h", "this text");
@@ -249,6 +250,7 @@ RunRequest read_run_request(const po::variables_map& given) {
   return RunRequest{.scenario = std::move(scenario),
                     .file = scenario_file(given),
                     .json = given.count("json") != 0,
+                    .details = given.count("details") != 0,
                     .quiet = given.count("quiet") != 0,
                     .require_fit = given.count("require-fit") != 0,
                     .training = std::move(training),

@@ -20,6 +20,7 @@ struct RunRequest {
   config::Scenario scenario;
   std::optional<std::filesystem::path> file;  // that the scenario was read from
   bool json = false;                          // the summary on standard output, nothing else
+  bool details = false;                       // every table, not the first screen alone
   bool quiet = false;                         // no progress bar
   bool require_fit = false;                   // exit 3 where a device holds more than it has
   std::optional<analysis::TrainingQuestion> training;  // what so many tokens would take

@@ -30,7 +30,8 @@ using evaluation::JointRun;
 using std::filesystem::path;
 
 // Of one scenario alone.
-constexpr std::array other_options{"repeat", "launch", "tokens", "price", "power", "require-fit"};
+constexpr std::array other_options{"repeat", "launch",      "tokens", "price",
+                                   "power",  "require-fit", "details"};
 
 std::vector<std::string> files_of(const po::variables_map& given) {
   std::vector<std::string> files = values(given, "scenario");
@@ -166,16 +167,19 @@ int run_together(const po::variables_map& given) {
   std::vector<trace::Trace> rows;
   if (draws || !traces.empty()) rows = run.traces(worst_offsets(sharing));
   for (std::size_t i = 0; i < traces.size(); ++i) write_trace(rows[i], sharing, i, traces[i]);
-  for (const Output& output : outputs)
-    if (output.kind == OutputKind::html)
-      analysis::write_page(rows, at_once(sharing), output.file);
-    else
-      trace::write_file(output.file, analysis::sharing_json(sharing));
   fmt::print("{}", json ? analysis::sharing_json(sharing) : analysis::sharing_text(sharing));
-  if (json) return exit_ok;
+  OutputFiles output_files;
+  for (const Output& output : outputs)
+    output_files.write(output.file, [&] {
+      if (output.kind == OutputKind::html)
+        analysis::write_page(rows, at_once(sharing), output.file);
+      else
+        trace::write_file(output.file, analysis::sharing_json(sharing));
+    });
+  if (json) return output_files.status(exit_ok);
   for (const path& file : traces) fmt::print("trace   {}\n", file.string());
-  for (const Output& output : outputs) fmt::print("wrote   {}\n", output.file.string());
-  return exit_ok;
+  output_files.print_written();
+  return output_files.status(exit_ok);
 }
 
 }  // namespace pipewright::cli

@@ -70,15 +70,15 @@ int show_command(const Arguments& arguments) {
     }
     summaries.push_back(summary.summary());
   }
-  for (const Output& output : outputs) write_output(output, summaries, traces);
 
-  if (given.count("json") != 0) {
-    fmt::print("{}", analysis::json_summary(summaries));
-    return exit_ok;
-  }
-  fmt::print("{}", analysis::console_table(summaries));
-  for (const Output& output : outputs) fmt::print("wrote   {}\n", output.file.string());
-  return exit_ok;
+  const bool is_json = given.count("json") != 0;
+  fmt::print("{}",
+             is_json ? analysis::json_summary(summaries) : analysis::console_table(summaries));
+  OutputFiles written;
+  for (const Output& output : outputs)
+    written.write(output.file, [&] { write_output(output, summaries, traces); });
+  if (!is_json) written.print_written();
+  return written.status(exit_ok);
 }
 
 }  // namespace pipewright::cli

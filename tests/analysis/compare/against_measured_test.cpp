@@ -78,7 +78,7 @@ TEST_CASE("measured iterations are averaged, and errors are the prediction's", "
   CHECK_THAT(console_text(comparison),
              Catch::Contains(" ~11.00 ms") && Catch::Contains(" ~1.100 ms") &&
                  !Catch::Contains("~9.200 ms") &&
-                 Catch::Contains("~ rests on numbers of l40s that no source has: launch\n"));
+                 Catch::Contains("~ depends on values of l40s that are assumed, not sourced: launch\n"));
   const auto json = nlohmann::json::parse(json_text(comparison));
   CHECK(json["predicted"]["assumed"] == nlohmann::json{"launch"});
   CHECK(json["measured"]["assumed"].empty());
@@ -128,7 +128,7 @@ TEST_CASE("Megatron's timers beside the prediction's", "[compare]") {
   comparison.assumed = {"l40s", {"launch"}};
   CHECK_THAT(console_text(comparison),
              Catch::Contains(" ~40.00 ms") &&
-                 Catch::Contains("~ rests on numbers of l40s that no source has: launch\n"));
+                 Catch::Contains("~ depends on values of l40s that are assumed, not sourced: launch\n"));
   CHECK_THROWS_AS(
       compare_log(run, read_training_log(test::measured_sample("megatron.log")), {.skip = 3}),
       trace::TraceError);

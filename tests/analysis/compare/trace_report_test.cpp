@@ -168,7 +168,7 @@ TEST_CASE("of compared runs those figures are marked that count an assumed time"
   CHECK_THAT(text, Catch::Contains("10.00 s") && Catch::Contains("~10.00 s") &&
                        Catch::Contains("~600 tokens/s") && !Catch::Contains("~40.0 %") &&
                        !Catch::Contains("~7.0 GiB") &&
-                       Catch::Contains("~ rests on numbers of l40s that no source has: launch\n"));
+                       Catch::Contains("~ depends on values of l40s that are assumed, not sourced: launch\n"));
 }
 
 TEST_CASE("the JSON of a comparison has every number", "[compare]") {

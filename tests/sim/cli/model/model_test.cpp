@@ -166,7 +166,7 @@ TEST_CASE("times that rest on assumed numbers are marked", "[cli][model]") {
     CHECK(kernel["assumed"].size() == (rests ? 1 : 0));
   }
   const std::string text = place.run("model llama-3-8b --gpu guess.yaml").out;
-  CHECK_THAT(text, Catch::Contains("~ rests on numbers of plain that no source has: "
+  CHECK_THAT(text, Catch::Contains("~ depends on values of plain that are assumed, not sourced: "
                                    "attention.forward\n"));
   CHECK_THAT(
       place.run("model llama-3-8b --gpu guess.yaml --set training.flash_attention=false").out,

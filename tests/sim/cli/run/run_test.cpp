@@ -370,7 +370,7 @@ TEST_CASE("times that rest on assumed numbers of a GPU are marked", "[run]") {
   CHECK(summary(place, words)["assumed"] == json{"products.bf16.efficiency"});
   const std::string text = place.run("run " + words).out;
   CHECK_THAT(text, Catch::Contains("  ~") &&
-                       Catch::Contains("~ rests on numbers of guess that no source has: "
+                       Catch::Contains("~ depends on values of guess that are assumed, not sourced: "
                                        "products.bf16.efficiency\n"));
   // A trace keeps what its times rest on.
   place.run("run " + words + " --trace guess.h5");
@@ -396,7 +396,7 @@ TEST_CASE("a time rests on the way to the host where that is used, and says of w
   CHECK(summary(place, words)["assumed"] == json{"free_memory"});
   const std::string text = place.run("run " + words).out;
   CHECK_THAT(text,
-             Catch::Contains("~ rests on numbers of guess that no source has: free_memory\n"));
+             Catch::Contains("~ depends on values of guess that are assumed, not sourced: free_memory\n"));
   const std::size_t row = text.find("\n1f1b ");
   REQUIRE(row != std::string::npos);
   CHECK_THAT(text.substr(row, text.find('\n', row + 1) - row), !Catch::Contains("~"));

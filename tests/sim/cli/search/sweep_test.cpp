@@ -148,7 +148,7 @@ TEST_CASE("of a search only candidates that rest on assumed numbers are marked",
   }
   // As the file of results has it.
   const std::string text = place.run("search r.h5").out;
-  CHECK_THAT(text, Catch::Contains("\n~ rests on numbers of guess that no source has: "
+  CHECK_THAT(text, Catch::Contains("\n~ depends on values of guess that are assumed, not sourced: "
                                    "products.fp8.efficiency\n"));
   const auto line_of = [&](const std::string& precision) {
     const std::size_t at = text.find('\n' + precision + "  ");

@@ -89,7 +89,7 @@ TEST_CASE("of what ifs those are marked that rest on assumed numbers", "[cli]") 
     CHECK(row["assumed"] ==
           (row["change"] == "precision fp8" ? json{"products.fp8.efficiency"} : json::array()));
   const std::string line =
-      "\n~ rests on numbers of guess that no source has: products.fp8.efficiency\n";
+      "\n~ depends on values of guess that are assumed, not sourced: products.fp8.efficiency\n";
   const std::string text = place.run("why bf16.h5").out;
   CHECK_THAT(text,
              Catch::StartsWith("1f1b: ") && !Catch::StartsWith("1f1b: ~") && Catch::EndsWith(line));
