@@ -74,11 +74,15 @@ std::string model_word(std::string word) {
   return word;
 }
 
-// Turns a name of the library into a title. Names with other characters are left as they are.
+// Turns a name of the library into a title. Names without a number, or with other characters than
+// those of the library, are left as they are.
 template <class Word>
 std::string library_title(const std::string& name, const Word& word_of) {
+  constexpr std::string_view digits = "0123456789";
   constexpr std::string_view library_characters = "abcdefghijklmnopqrstuvwxyz0123456789.-";
-  if (name.find_first_not_of(library_characters) != std::string::npos) return printable(name);
+  if (name.find_first_not_of(library_characters) != std::string::npos ||
+      name.find_first_of(digits) == std::string::npos)
+    return printable(name);
   std::string title;
   for (std::size_t begin = 0; begin < name.size();) {
     const std::size_t end = std::min(name.find('-', begin), name.size());

@@ -236,15 +236,13 @@ Json run_json(const RunFigures& run) {
 
 std::string console_text(const TraceComparison& comparison) {
   const RunFigures& first = comparison.runs.front();
-  std::string text;
-  for (std::size_t i = 1; i < comparison.runs.size(); ++i)
-    for (const std::string& note : unlike_notes(first, comparison.runs[i]))
-      text += fmt::format("note: {}\n", note);
-  if (!text.empty()) text += '\n';
-  text += metrics_table(comparison.runs);
+  std::string text = metrics_table(comparison.runs);
   std::vector<trace::Assumed> assumed;
   for (const RunFigures& run : comparison.runs) assumed.push_back(run.summary.run.assumed);
   text += assumed_lines(assumed);
+  for (std::size_t i = 1; i < comparison.runs.size(); ++i)
+    for (const std::string& note : unlike_notes(first, comparison.runs[i]))
+      text += fmt::format("note: {}\n", note);
   const std::string links = link_note(comparison.runs);
   if (!links.empty()) text += fmt::format("note: {}\n", links);
   for (std::size_t i = 1; i < comparison.runs.size(); ++i) {

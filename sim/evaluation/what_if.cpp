@@ -80,18 +80,6 @@ Rerun read_rerun(const std::string& line) {
   return rerun;
 }
 
-std::optional<analysis::Overflow> overflow_of(const analysis::Summary& run) {
-  std::optional<analysis::Overflow> worst;
-  std::uint64_t most = 0;
-  for (const analysis::DeviceSummary& one : run.devices) {
-    const std::uint64_t capacity = one.memory_capacity_bytes;
-    if (capacity == 0 || one.peak_memory_bytes <= capacity + most) continue;
-    most = one.peak_memory_bytes - capacity;
-    worst = {one.device, one.peak_memory_bytes, capacity};
-  }
-  return worst;
-}
-
 // Loads the cluster, and is therefore called in a process of its own.
 Rerun simulate(config::Value tree, const Change& change) {
   if (change.edit) change.edit(tree);
@@ -102,7 +90,7 @@ Rerun simulate(config::Value tree, const Change& change) {
   if (change.speed) change.speed(plan.costs);
   analysis::SummarySink summary;
   execution::run(job, engine_of(scenario), {}, summary);
-  return {summary.summary().makespan_s, overflow_of(summary.summary()), job.assumed};
+  return {summary.summary().makespan_s, analysis::overflow_of(summary.summary()), job.assumed};
 }
 
 [[noreturn]] void cannot_run(const std::string& file, const std::string& reason) {

@@ -14,6 +14,9 @@ TEST_CASE("a line names each GPU's file once, with all of its keys without a sou
         "~ depends on values of b200 that are assumed, not sourced: launch, clock\n"
         "~ depends on values of l40s that are assumed, not sourced: clock\n");
   CHECK(assumed_lines({{"a\nb", {"launch"}}}).find("a\\nb") != std::string::npos);
+  CHECK(assumed_note({}).empty());
+  CHECK(assumed_note({{"b200", {"launch", "clock"}}, {"l40s", {"clock"}}}) ==
+        "b200: launch and clock are assumed, not sourced; l40s: clock is assumed, not sourced");
 }
 
 TEST_CASE("no time rests on what a GPU has free", "[assumed]") {

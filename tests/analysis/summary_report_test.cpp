@@ -77,7 +77,9 @@ TEST_CASE("a run's time and what is counted from it are marked where they are as
   const std::string text = console_table(runs);
   CHECK_THAT(text, Contains("\ninterleaved-1f1b x4  22.74     184    189   55.9 "));
   CHECK_THAT(text, Contains("\ngpipe x4            ~22.74    ~184   ~189   55.9 "));
-  CHECK_THAT(text, Contains("\n~ depends on values of l40s that are assumed, not sourced: launch, clock\n"));
+  CHECK_THAT(
+      text,
+      Contains("\n~ depends on values of l40s that are assumed, not sourced: launch, clock\n"));
   CHECK(widest_line(text) <= 100);
   const Json json = Json::parse(json_summary(runs));
   CHECK(json[0]["assumed"].empty());
@@ -92,7 +94,8 @@ TEST_CASE("what a device has is marked where it is assumed", "[report]") {
   const std::string text = console_table({&run, 1});
   CHECK_THAT(text, Contains("~87.5"));
   CHECK_THAT(text, !Contains("~10.00"));
-  CHECK_THAT(text, Contains("~ depends on values of mine that are assumed, not sourced: free_memory\n"));
+  CHECK_THAT(text,
+             Contains("~ depends on values of mine that are assumed, not sourced: free_memory\n"));
   run.devices[0].memory_capacity_bytes = 4ULL << 30;
   CHECK_THAT(console_table({&run, 1}), Contains("over its ~4.0 GiB"));
 }

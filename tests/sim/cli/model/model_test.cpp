@@ -218,7 +218,7 @@ TEST_CASE("a config.json runs, and is changed and swept over like any model", "[
       "--schedule 1f1b --trace t.h5");
   INFO(run.err);
   REQUIRE(run.status == 0);
-  CHECK_THAT(run.err, Catch::Contains("model: sequence: 2048 is assumed"));
+  CHECK_THAT(run.out, Catch::Contains("note: model: sequence: 2048 is assumed"));
   const tests::Ran trace = place.run("show t.h5");
   CHECK(trace.status == 0);
   CHECK_THAT(trace.out, Catch::Contains("small-mixture"));

@@ -125,8 +125,12 @@ TEST_CASE("outputs say what was run", "[run]") {
   const tests::Ran ran = place.run(words + "-o a.csv a.json");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
+  CHECK_THAT(ran.out,
+             Catch::StartsWith(
+                 "Llama 3 8B on 16 H100 SXM (ideal network): tp 4 + sp, pp 2, dp 2 + ZeRO-1, "
+                 "batch 16 x 8192, microbatch 2, partition by_cost, bf16, recompute full\n\n"));
   CHECK_THAT(
-      ran.out,
+      place.run(words + "--details").out,
       Catch::Contains("\nllama-3-8b on h100-sxm, tp 4, sp, pp 2, dp 2, zero 1, batch 16 of "
                       "8192 tokens, microbatch 2, partition by_cost, bf16, recompute full\n\n"));
   const json job = json::parse(place.read("a.json"))["job"];
@@ -162,7 +166,7 @@ TEST_CASE("outputs say what was run", "[run]") {
   CHECK_THAT(place.read("a.csv"), Catch::Contains(",model,gpu,tp,cp,ep,dp,pp,zero,") &&
                                       Catch::Contains(",llama-3-8b,h100-sxm,4,1,1,2,2,1,16,2,8192,"
                                                       "full,bf16,none,none,true,"));
-  CHECK_THAT(place.run(words + "--symmetric").out,
+  CHECK_THAT(place.run(words + "--symmetric --details").out,
              Catch::Contains("replica 0 was simulated for all 2: they were checked to be alike\n"));
 }
 
@@ -170,8 +174,8 @@ TEST_CASE("times that no GPU can do with this model are noted", "[run]") {
   const tests::Workplace place;
   const std::string words =
       "run --model llama-3-8b --gpu h100-sxm -s 2 -b 4 --quiet --backward-times 0 -f ";
-  CHECK_THAT(place.run(words + "0.001").err, Catch::Contains("is more than the GPUs can do"));
-  CHECK(place.run(words + "9").err.empty());
+  CHECK_THAT(place.run(words + "0.001").out, Catch::Contains("is more than the GPUs can do"));
+  CHECK(place.run(words + "9").out.find("note: ") == std::string::npos);
 }
 
 TEST_CASE("a key that is set twice is refused", "[run]") {

@@ -235,6 +235,45 @@ TEST_CASE("a folder that is not there is noticed, and nothing is half-written", 
   }
 }
 
+TEST_CASE("an output that cannot be written costs neither the report nor the other outputs",
+          "[run]") {
+  const tests::Workplace place;
+  for (const std::string words : {"run" + quick, std::string("show t.h5")}) {
+    REQUIRE(place.run("run" + quick + "--trace t.h5").status == 0);
+    const tests::Ran ran = place.run(words + " -o no/a.html b.json no/c.csv d.csv");
+    CAPTURE(words, ran.out, ran.err);
+    CHECK(ran.status == 2);
+    CHECK_THAT(ran.out, Catch::Contains("\n1f1b ") && Catch::Contains("wrote   b.json\n") &&
+                            Catch::Contains("wrote   d.csv\n") && !Catch::Contains("no/"));
+    CHECK_THAT(ran.err, Catch::Contains("no/a.html") && Catch::Contains("no/c.csv"));
+    CHECK(json::parse(place.read("b.json"))["makespan_s"] == 33);
+    CHECK(place.files() == "b.json d.csv t.h5");
+    place.shell("rm b.json d.csv");
+  }
+  const tests::Ran machine = place.run("run" + quick + "-o no/a.html b.json --json");
+  CHECK(machine.status == 2);
+  CHECK(json::parse(machine.out)["makespan_s"] == 33);
+  CHECK(place.files() == "b.json t.h5");
+}
+
+TEST_CASE("the first screen is short, and --details has the tables of devices", "[run]") {
+  const tests::Workplace place;
+  const tests::Ran ran = place.run("run" + quick + "--schedule 1f1b gpipe --engine timing");
+  CHECK(ran.status == 0);
+  CHECK(ran.err.empty());
+  CHECK(ran.out ==
+        "4 devices, 8 microbatches (ideal network), timing engine\n\n"
+        "schedule   iteration   bubble   exposed comm\n"
+        "1f1b         33.00 s   27.3 %          0.0 %\n"
+        "gpipe        33.00 s   27.3 %          0.0 %\n");
+  const tests::Ran details = place.run("run" + quick + "--details");
+  CHECK_THAT(details.out, Catch::Contains("4 devices x 8 microbatches x 1 iteration, engine ") &&
+                              Catch::Contains("\ndevice  passes"));
+  const tests::Ran spread =
+      place.run("run" + quick + "--set variation.jitter='2 %' --repeat 4 --quiet");
+  CHECK_THAT(spread.out, Catch::Contains("median of") && Catch::Contains("4 seeds"));
+}
+
 TEST_CASE("a full disk is told and leaves nothing behind", "[run]") {
   const tests::Workplace place;
   // The largest file that may be written is 1 KiB (POSIX: 512-byte blocks).
@@ -297,7 +336,8 @@ TEST_CASE("a model's memory is held against its GPUs', without a cluster as well
       "--set parallel.sp=true --engine timing --require-fit";
   const tests::Ran text = place.run(words);
   CHECK(text.status == 3);
-  CHECK_THAT(text.out, Catch::Contains("! 1f1b does not fit: device 0 peaks at ") &&
+  CHECK_THAT(text.out, Catch::Contains(" of 79.1 GiB   does not fit\n") &&
+                           Catch::Contains("note: 1f1b does not fit: device 0 peaks at ") &&
                            Catch::Contains(" over its 79.1 GiB, from 0 s on, with weights and "
                                            "state alone: "));
   const tests::Ran ran = place.run(words + " --json");
@@ -340,7 +380,7 @@ TEST_CASE("MFU counts causal attention once, and says what the whole square come
   CHECK(ratio == Approx(19.30 / 17.16).epsilon(0.001));
   CHECK(run["full_attention_flops_per_gpu"].get<double>() ==
         Approx(ratio * run["model_flops_per_gpu"].get<double>()));
-  const std::string table = place.run("run " + words).out;
+  const std::string table = place.run("run " + words + " --details").out;
   CHECK_THAT(table, Catch::Contains(" causal "));
 }
 
@@ -350,12 +390,12 @@ TEST_CASE("a run says that its GPUs wait for their host, and what helps", "[run]
     return place
         .run("run --model llama-3-8b --gpu h100-sxm -s 2 -b 4 --engine timing --set gpu.launch=" +
              launch + " training.cuda_graphs=" + graphs)
-        .err;
+        .out;
   };
-  CHECK_THAT(
-      note("10ms", "none"),
-      Catch::Contains("1f1b: passes of 2 of 2 stages wait for their host to launch kernels") &&
-          Catch::Contains("training.cuda_graphs (layer or iteration)"));
+  CHECK_THAT(note("10ms", "none"),
+             Catch::Contains(
+                 "note: 1f1b: passes of 2 of 2 stages wait for their host to launch kernels") &&
+                 Catch::Contains("training.cuda_graphs (layer or iteration)"));
   CHECK(note("10us", "none").find("wait for their host") == std::string::npos);
   CHECK(note("10ms", "iteration").find("wait for their host") == std::string::npos);
 }
@@ -368,20 +408,23 @@ TEST_CASE("times that rest on assumed numbers of a GPU are marked", "[run]") {
   const std::string words =
       "--model llama-3-8b --gpu guess.yaml -s 4 -b 8 --engine timing --schedule 1f1b";
   CHECK(summary(place, words)["assumed"] == json{"products.bf16.efficiency"});
-  const std::string text = place.run("run " + words).out;
-  CHECK_THAT(text, Catch::Contains("  ~") &&
-                       Catch::Contains("~ depends on values of guess that are assumed, not sourced: "
-                                       "products.bf16.efficiency\n"));
+  CHECK_THAT(
+      place.run("run " + words).out,
+      !Catch::Contains("~") &&
+          Catch::Contains("\nnote: guess: products.bf16.efficiency is assumed, not sourced\n"));
+  const std::string line =
+      "~ depends on values of guess that are assumed, not sourced: products.bf16.efficiency\n";
+  CHECK_THAT(place.run("run --details " + words).out,
+             Catch::Contains("  ~") && Catch::Contains(line));
   // A trace keeps what its times rest on.
   place.run("run " + words + " --trace guess.h5");
-  CHECK_THAT(place.run("show guess.h5").out,
-             Catch::Contains("  ~") && Catch::Contains("~ rests on numbers of guess that no source "
-                                                       "has: products.bf16.efficiency\n"));
+  CHECK_THAT(place.run("show guess.h5").out, Catch::Contains("  ~") && Catch::Contains(line));
   CHECK(json::parse(place.run("show guess.h5 --json").out)["assumed"] ==
         json{"products.bf16.efficiency"});
   const std::string given = " -f '10 ms' --backward-times '20 ms'";
   CHECK(summary(place, words + given)["assumed"].empty());
-  CHECK_THAT(place.run("run " + words + given).out, !Catch::Contains("~"));
+  CHECK_THAT(place.run("run " + words + given).out, !Catch::Contains("assumed"));
+  CHECK_THAT(place.run("run --details " + words + given).out, !Catch::Contains("~"));
 }
 
 TEST_CASE("a time rests on the way to the host where that is used, and says of what is free",
@@ -394,9 +437,12 @@ TEST_CASE("a time rests on the way to the host where that is used, and says of w
   const std::string words =
       "--model llama-3-8b --gpu guess.yaml -s 4 -b 8 --engine timing --schedule 1f1b";
   CHECK(summary(place, words)["assumed"] == json{"free_memory"});
-  const std::string text = place.run("run " + words).out;
-  CHECK_THAT(text,
-             Catch::Contains("~ depends on values of guess that are assumed, not sourced: free_memory\n"));
+  CHECK_THAT(place.run("run " + words).out,
+             Catch::Contains("\nnote: guess: free_memory is assumed, not sourced\n"));
+  const std::string text = place.run("run --details " + words).out;
+  CHECK_THAT(
+      text,
+      Catch::Contains("~ depends on values of guess that are assumed, not sourced: free_memory\n"));
   const std::size_t row = text.find("\n1f1b ");
   REQUIRE(row != std::string::npos);
   CHECK_THAT(text.substr(row, text.find('\n', row + 1) - row), !Catch::Contains("~"));
@@ -428,7 +474,9 @@ TEST_CASE("run marks communication outside of what the cluster's file was held a
   const tests::Ran ran = place.run(words);
   INFO(ran.out << ran.err);
   REQUIRE(ran.status == 0);
-  CHECK(ran.out.find("~") != std::string::npos);
-  CHECK(ran.out.find(" outside the cluster's record") != std::string::npos);
+  CHECK_THAT(ran.out, Catch::Contains("note: collectives of ") &&
+                          Catch::Contains(" outside the cluster's record"));
+  CHECK_THAT(place.run(words + "--details").out,
+             Catch::Contains("~") && Catch::Contains(" outside the cluster's record"));
   CHECK(place.run(words + "--json").out.find("\"outside_record\": \"") != std::string::npos);
 }

@@ -41,8 +41,8 @@ TEST_CASE("other programs' spellings are recognised", "[run]") {
 TEST_CASE("a single chunk is told to interleave nothing", "[run]") {
   const tests::Workplace place;
   const std::string words = "run " + passes + "--schedule interleaved-1f1b --chunks ";
-  CHECK_THAT(place.run(words + "1").err, Contains("with one chunk a device interleaves nothing"));
-  CHECK(place.run(words + "2").err.find("interleaves nothing") == std::string::npos);
+  CHECK_THAT(place.run(words + "1").out, Contains("with one chunk a device interleaves nothing"));
+  CHECK(place.run(words + "2").out.find("interleaves nothing") == std::string::npos);
 }
 
 TEST_CASE("nodes that a job leaves idle are noted, with the dp that takes them", "[run]") {
@@ -51,10 +51,11 @@ TEST_CASE("nodes that a job leaves idle are noted, with the dp that takes them",
   const std::string words =
       "run --cluster dgx-h100 --model llama-3-8b --global-batch 8 --set parallel.tp=8 "
       "parallel.pp=2 ";
-  CHECK_THAT(place.run(words).err,
-             Contains("the job takes 16 of 32 GPUs: 2 of 4 nodes are idle; parallel.dp is 1, and "
-                      "with 2 it takes all\n"));
-  CHECK(place.run(words + "parallel.dp=2").err.find("idle") == std::string::npos);
+  CHECK_THAT(
+      place.run(words).out,
+      Contains("note: the job takes 16 of 32 GPUs: 2 of 4 nodes are idle; parallel.dp is 1, and "
+               "with 2 it takes all\n"));
+  CHECK(place.run(words + "parallel.dp=2").out.find("idle") == std::string::npos);
 }
 
 TEST_CASE("the option --pp is the number of devices, wherever the scenario has it", "[run]") {

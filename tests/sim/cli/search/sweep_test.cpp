@@ -107,6 +107,21 @@ TEST_CASE("the best is written as a scenario that runs as it was predicted", "[s
   CHECK(json::parse(ran.out)["makespan_s"].get<double>() == Approx(best_time(found)).epsilon(1e-9));
 }
 
+TEST_CASE("an output that cannot be written costs neither the report nor the other outputs",
+          "[sweep]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  // What may be written is too small for a page, and large enough for a scenario.
+  const tests::Ran ran = place.shell("ulimit -f 16; '" PIPEWRIGHT_PROGRAM
+                                     "' search sweep.yaml --quiet -o page.html best.yaml");
+  CAPTURE(ran.out, ran.err);
+  CHECK(ran.status == 2);
+  CHECK_THAT(ran.out, Catch::Contains("\nbest: ") && Catch::Contains("wrote   best.yaml\n") &&
+                          !Catch::Contains("page.html"));
+  CHECK_THAT(ran.err, Catch::Contains("page.html"));
+  CHECK(place.files() == "best.yaml sweep.yaml");
+}
+
 TEST_CASE("the number of workers changes neither the best nor what is printed of it", "[sweep]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
