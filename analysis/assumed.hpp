@@ -8,8 +8,8 @@
 
 #include "analysis/trace/rows.hpp"
 
-// Numbers of a GPU's file that have no published source are assumed. Tables mark figures that depend
-// on them with a ~ (see marked() of report_table.hpp), and a line below names the numbers.
+// Numbers of a GPU's file that have no published source are assumed. Tables mark figures that
+// depend on them with a ~ (see marked() of report_table.hpp), and a line below names the numbers.
 namespace pipewright::analysis {
 
 inline constexpr std::string_view assumed_mark = "~";
@@ -23,7 +23,8 @@ bool capacity_rests_on(const trace::Assumed& assumed);
 // Mark before a time, or before a figure derived from it: "~" or nothing.
 std::string_view time_mark(const trace::Assumed& assumed);
 
-// Adds the keys `assumed`, the list of assumed numbers, and `assumed_gpu`, the file that holds them.
+// Adds the keys `assumed`, the list of assumed numbers, and `assumed_gpu`, the file that holds
+// them.
 void add_assumed(nlohmann::ordered_json& object, const trace::Assumed& assumed);
 
 // Format of a line about a GPU's file and its assumed keys. Pages fill it in themselves, in

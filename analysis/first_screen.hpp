@@ -7,8 +7,8 @@
 
 #include "analysis/summary.hpp"
 
-// The first screen of `pipewright run`: what was run, the figures that decide, and what a reader has
-// to know before trusting them. console_table() of summary_report.hpp has everything else.
+// The first screen of `pipewright run`: what was run, the figures that decide, and what a reader
+// has to know before trusting them. console_table() of summary_report.hpp has everything else.
 namespace pipewright::analysis {
 
 // Times of a run under several seeds, in seconds.

@@ -70,8 +70,8 @@ TEST_CASE("a table tells the job below what the run was", "[report]") {
   CHECK_THAT(table_of(run_of({})), Catch::Contains("p2p eager\n\n"));
   analysis::Summary copies = run_of({.symmetric = true});
   copies.run.replicas = 8;
-  CHECK_THAT(table_of(copies), Catch::Contains("\nreplica 0 was simulated for all 8: they were "
-                                               "checked to be alike\n\n"));
+  CHECK_THAT(table_of(copies), Catch::Contains("\nreplica 0 was simulated for all 8, which were "
+                                               "checked to be equivalent\n\n"));
 }
 
 TEST_CASE("a table tells what evenness would save, if anything", "[report]") {
@@ -80,7 +80,7 @@ TEST_CASE("a table tells what evenness would save, if anything", "[report]") {
   job.uneven = 0.123;
   CHECK_THAT(
       table_of(run_of(job)),
-      Catch::Contains("% of what is computed is padding; spread evenly over microbatches and "
+      Catch::Contains("% of the computed tokens are padding; spread evenly over microbatches and "
                       "ranks, the same work would take 12.3 % less time\n"));
   job.uneven = -0.002;  // shorter documents are less efficient
   CHECK_THAT(table_of(run_of(job)),

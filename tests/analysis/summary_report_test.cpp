@@ -55,13 +55,13 @@ TEST_CASE("a run's table says what it was, and how each device fared", "[report]
   const std::string expected =
       R"(2 devices x 2 microbatches x 1 iteration, engine timing, network ideal, 500 ms a hop, p2p eager
 
-                                  bubble    span            in      memory  exposed    of
-           time  samples  tokens   ratio  bubble  busy  flight        peak     comm  time
-schedule      s       /s      /s       %       s     s                 GiB        s     %
-1f1b      10.00    0.600     600    40.0    4.00  6.00    1..2  2.00..7.00     1.00  10.0
+                                  bubble    span  busy      in        peak  exposed  exposed
+           time  samples  tokens   ratio  bubble  time  flight      memory     comm    share
+schedule      s       /s      /s       %       s     s                 GiB        s        %
+1f1b      10.00    0.600     600    40.0    4.00  6.00    1..2  2.00..7.00     1.00     10.0
 
-                                                     in  memory        of  exposed
-                       start    end  busy  idle  flight    peak  capacity     comm
+                                                     in    peak        of  exposed
+                       start    end  busy  idle  flight  memory  capacity     comm
 device  host   passes      s      s     s     %             GiB         %        s
 0       left        4      0  10.00  6.00  40.0       2    7.00      87.5     1.00
 1       right       4   1.50   7.50  6.00  40.0       1    2.00         -     0.50

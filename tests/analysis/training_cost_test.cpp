@@ -35,7 +35,7 @@ TEST_CASE("a training of so many tokens takes hours of all GPUs, and their energ
   // 4 x (6 x 700 + 4 x 100) + 4 x (8 x 700 + 2 x 100) J in each of 36,000 iterations.
   CHECK(*cost->joules == Approx(41600.0 * 36000));
   CHECK(training_cost_table({&run, 1}, question) ==
-        "\n36 M tokens, without what fails meanwhile:\n\n"
+        "\n36 M tokens, without failures and restarts:\n\n"
         "          days  GPU-hours  price  energy\n"
         "schedule                       $     MWh\n"
         "1f1b      4.17        800   1600    0.42\n");

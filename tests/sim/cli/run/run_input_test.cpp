@@ -167,7 +167,7 @@ TEST_CASE("outputs say what was run", "[run]") {
                                       Catch::Contains(",llama-3-8b,h100-sxm,4,1,1,2,2,1,16,2,8192,"
                                                       "full,bf16,none,none,true,"));
   CHECK_THAT(place.run(words + "--symmetric --details").out,
-             Catch::Contains("replica 0 was simulated for all 2: they were checked to be alike\n"));
+             Catch::Contains("replica 0 was simulated for all 2, which were checked to be equivalent\n"));
 }
 
 TEST_CASE("times that no GPU can do with this model are noted", "[run]") {

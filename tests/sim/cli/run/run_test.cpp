@@ -238,7 +238,7 @@ TEST_CASE("a folder that is not there is noticed, and nothing is half-written", 
 TEST_CASE("an output that cannot be written costs neither the report nor the other outputs",
           "[run]") {
   const tests::Workplace place;
-  for (const std::string words : {"run" + quick, std::string("show t.h5")}) {
+  for (const std::string& words : {"run" + quick, std::string("show t.h5")}) {
     REQUIRE(place.run("run" + quick + "--trace t.h5").status == 0);
     const tests::Ran ran = place.run(words + " -o no/a.html b.json no/c.csv d.csv");
     CAPTURE(words, ran.out, ran.err);
