@@ -204,7 +204,8 @@ CompareRequest read_request(const po::variables_map& flags) {
                          .import = measured_options(flags),
                          .json = flags.count("json") != 0};
   if (request.files.size() < 2)
-    throw UsageError("compare: which runs? 'pipewright compare FIRST.h5 SECOND.h5'");
+    throw UsageError(
+        "compare: needs two or more files, as in 'pipewright compare FIRST.h5 SECOND.h5'");
   return request;
 }
 

@@ -106,9 +106,10 @@ void check_table(const ExportRequest& request) {
 ExportRequest parse_request(const po::variables_map& flags) {
   const std::vector<std::string> traces = values(flags, "trace");
   if (traces.size() != 1)
-    throw UsageError(traces.empty()
-                         ? "export: which trace? 'pipewright export FILE.h5 -o FILE.json'"
-                         : fmt::format("export: one trace at a time, not {}", traces.size()));
+    throw UsageError(
+        traces.empty()
+            ? "export: the trace is missing, as in 'pipewright export FILE.h5 -o FILE.json'"
+            : fmt::format("export: one trace at a time, not {}", traces.size()));
   if (flags.count("output") == 0)
     throw UsageError("export: the output is missing; give -o FILE, or -o -");
   ExportRequest request{traces.front(), flags["output"].as<std::string>(), {}, {}};

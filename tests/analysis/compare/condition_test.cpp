@@ -105,7 +105,7 @@ TEST_CASE("a condition that cannot be read says where, and what would be right",
                                       Catch::Contains("ms") && Catch::EndsWith("\n             ^"));
   CHECK_THAT(why("makespan>1%"), Catch::Contains("% after a sign"));
   CHECK_THAT(why("peak_memory>+1ms"), Catch::Contains("GiB"));
-  CHECK_THAT(why(">+1%"), Catch::Contains("no metric is called ''"));
-  CHECK_THAT(why(""), Catch::Contains("no metric is called ''"));
+  CHECK_THAT(why(">+1%"), Catch::Contains("unknown metric ''"));
+  CHECK_THAT(why(""), Catch::Contains("unknown metric ''"));
   CHECK(why("\x1b[31m>1").find('\x1b') == std::string::npos);
 }

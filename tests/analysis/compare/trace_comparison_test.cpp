@@ -27,7 +27,7 @@ TEST_CASE("a run against itself has not moved", "[compare]") {
   CHECK(moves.matched == 8);
   CHECK(moves.unmoved == 8);
   CHECK(moves.later + moves.earlier + moves.longer + moves.shorter == 0);
-  CHECK(moves.only_first + moves.only_second + moves.elsewhere == 0);
+  CHECK(moves.only_first + moves.only_second + moves.on_other_device == 0);
   CHECK_FALSE(moves.first.has_value());
   CHECK(moves.largest.empty());
   CHECK(moves.kinds.size() == 4);
@@ -101,7 +101,7 @@ TEST_CASE("runs that cut the model or a microbatch otherwise have no passes in c
   more.run.chunks = 2;
   more.passes[7].stage = 2;
   CHECK_THAT(compare(test::two_device_run(), more).not_comparable,
-             Catch::Contains("2 stages and into 3"));
+             Catch::Contains("the numbers of stages differ: 2 and 3"));
   trace::Trace sliced = test::two_device_run();
   sliced.run.slices = 2;
   CHECK_THAT(compare(test::two_device_run(), sliced).not_comparable, Catch::Contains("slices"));

@@ -47,7 +47,7 @@ TEST_CASE("conditions are judged of every run and told", "[compare]") {
         "makespan>+5% does not hold: c.h5 has 9.000 s, a.h5 10.00 s (-10.0 %)\n");
   // A condition on what is not known must not pass in silence.
   const std::vector<Condition> unknown{read_condition("mfu<40%", base.metrics)};
-  CHECK_THROWS_WITH(judge(unknown, base, others), Catch::Contains("mfu is not known of b.h5"));
+  CHECK_THROWS_WITH(judge(unknown, base, others), Catch::Contains("mfu is unknown for b.h5"));
 }
 
 TEST_CASE("a condition on measurements is one on the error that tables show", "[compare]") {
@@ -77,7 +77,7 @@ TEST_CASE("runs of unlike work are told, with the time of an iteration", "[compa
   CHECK(unlike_notes(once, once).empty());
   CHECK(unlike_notes(once, twice) ==
         std::vector<std::string>{
-            "b.h5 has 2 iterations, a.h5 1; their times are in the row iteration",
+            "b.h5 has 2 iterations, a.h5 1; compare the row iteration",
             "b.h5 has 1 microbatch, a.h5 2 an iteration", "b.h5 has 4 replicas, a.h5 1"});
   TraceComparison comparison{{once, twice}, {}, {}};
   comparison.moves = {compare_passes(comparison.runs[0], comparison.runs[1])};
@@ -109,10 +109,10 @@ TEST_CASE("what jobs have of their own is said", "[compare]") {
   fp8.summary.run.job = "llama-3-8b on h100-sxm, tp 2, fp8, recompute full";
   CHECK(unlike_notes(bf16, fp8) ==
         std::vector<std::string>{
-            "what was run is not the same: a.h5 has bf16; b.h5 has fp8, recompute full"});
+            "the jobs differ: a.h5 has bf16; b.h5 has fp8, recompute full"});
   fp8.summary.run.job = "llama-3-8b on h100-sxm, tp 2, bf16, recompute full";
   CHECK(unlike_notes(bf16, fp8) ==
-        std::vector<std::string>{"what was run is not the same: b.h5 has recompute full"});
+        std::vector<std::string>{"the jobs differ: b.h5 has recompute full"});
 }
 
 TEST_CASE("links tell whether collectives in passes are on them", "[compare]") {
@@ -125,10 +125,10 @@ TEST_CASE("links tell whether collectives in passes are on them", "[compare]") {
   full.link_use.push_back({0, trace::TrafficClass::in_passes, 0, 1, 500, 1, 0});
   const RunFigures without = figures_of(fast, "fast.h5");
   const RunFigures with = figures_of(full, "full.h5");
-  CHECK_THAT(link_note(std::vector{without, without}), Catch::Contains("are not on these links"));
+  CHECK_THAT(link_note(std::vector{without, without}), Catch::Contains("these links do not carry collectives in passes"));
   CHECK(link_note(std::vector{with, with}).empty());
   CHECK_THAT(link_note(std::vector{with, without}),
-             Catch::Contains("links of full.h5 count collectives in passes") &&
+             Catch::Contains("links of full.h5 carry collectives in passes") &&
                  Catch::Contains("those of fast.h5 do not"));
   const Metrics metrics = metrics_of(without);
   CHECK(find_metric(metrics, "activation_bytes")->label == "traffic, activations");
@@ -150,8 +150,8 @@ TEST_CASE("the table of a comparison", "[compare]") {
   CHECK_THAT(text, Catch::Contains("10.00 s") && Catch::Contains("11.00 s") &&
                        Catch::Contains("+1.000 s") && Catch::Contains("+10.0 %"));
   CHECK_THAT(text, Catch::Contains("+2.0 GiB") && Catch::Contains("+100.0 %"));
-  CHECK_THAT(text, Catch::Contains("8 in both\n1 start later, 0 earlier, 7 as before"));
-  CHECK_THAT(text, Catch::Contains("first to differ: B of microbatch 1 on stage 0: starts at "
+  CHECK_THAT(text, Catch::Contains("8 in both\n1 start later, 0 earlier, 7 unchanged"));
+  CHECK_THAT(text, Catch::Contains("first difference: B of microbatch 1 on stage 0: starts at "
                                    "9.000 s, was 8.000 s (+1.000 s)"));
   CHECK_THAT(text, Catch::Contains("B of stage 0"));
   CHECK(text.find("F of stage 0") == std::string::npos);  // did not change

@@ -143,7 +143,7 @@ TEST_CASE("wrong words on the command line are told", "[cli][comm]") {
   refused(std::string(compare) + "-o c.gif", "no output of kind '.gif'");
   refused(std::string(compare) + "-o some.log.csv -o some.log.csv", "twice");
   place.write("some.csv", log_of(16, 1));
-  refused("comm compare some.csv --cluster dgx-a100 -o some.csv", "is read by this run");
+  refused("comm compare some.csv --cluster dgx-a100 -o some.csv", "is an input of this command");
   CHECK(place.files() == "some.csv some.log");
 }
 

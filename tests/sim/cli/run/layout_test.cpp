@@ -47,23 +47,22 @@ TEST_CASE("the layout says where ranks are and how they talk", "[layout]") {
   const tests::Ran ran = place.run(quick);
   CHECK(ran.err == "");
   CHECK(ran.status == 0);
-  CHECK(
-      ran.out ==
-      "8 ranks on c.xml: tp 2 x dp 2 x pp 2\n"
-      "\n"
-      "nodes  GPUs of each  ranks  tp      dp            pp\n"
-      "0      0-3           0-3    0-1 x2  0-1 (2 each)  0\n"
-      "1      0-3           4-7    0-1 x2  0-1 (2 each)  1\n"
-      "\n"
-      "groups of             number  ranks  collective               by          in  hops\n"
-      "tp                         4      2  all-reduce of 64.0 MiB   ring    675 us  8 over "
-      "nvlink\n"
-      "dp                         4      2  all-reduce of 152.6 MiB  ring  1.604 ms  8 over "
-      "nvlink\n"
-      "first and last stage       4      2  all-reduce of 64.0 MiB   ring  6.721 ms  8 over nic + "
-      "fabric\n"
-      "pp                         4      2  from point to point                      4 over nic + "
-      "fabric\n");
+  CHECK(ran.out ==
+        "8 ranks on c.xml: tp 2 x dp 2 x pp 2\n"
+        "\n"
+        "nodes  GPUs per node  ranks  tp      dp            pp\n"
+        "0      0-3            0-3    0-1 x2  0-1 (2 each)  0\n"
+        "1      0-3            4-7    0-1 x2  0-1 (2 each)  1\n"
+        "\n"
+        "group                 groups  ranks  collective               algorithm      time  flows\n"
+        "tp                         4      2  all-reduce of 64.0 MiB   ring         675 us  8 over "
+        "nvlink\n"
+        "dp                         4      2  all-reduce of 152.6 MiB  ring       1.604 ms  8 over "
+        "nvlink\n"
+        "first and last stage       4      2  all-reduce of 64.0 MiB   ring       6.721 ms  8 over "
+        "nic + fabric\n"
+        "pp                         4      2  point to point                                4 over "
+        "nic + fabric\n");
 }
 
 TEST_CASE("experts and sequences have their place in the layout", "[layout]") {

@@ -166,8 +166,9 @@ TEST_CASE("outputs say what was run", "[run]") {
   CHECK_THAT(place.read("a.csv"), Catch::Contains(",model,gpu,tp,cp,ep,dp,pp,zero,") &&
                                       Catch::Contains(",llama-3-8b,h100-sxm,4,1,1,2,2,1,16,2,8192,"
                                                       "full,bf16,none,none,true,"));
-  CHECK_THAT(place.run(words + "--symmetric --details").out,
-             Catch::Contains("replica 0 was simulated for all 2, which were checked to be equivalent\n"));
+  CHECK_THAT(
+      place.run(words + "--symmetric --details").out,
+      Catch::Contains("replica 0 was simulated for all 2, which were checked to be equivalent\n"));
 }
 
 TEST_CASE("times that no GPU can do with this model are noted", "[run]") {

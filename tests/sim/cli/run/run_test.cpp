@@ -214,12 +214,12 @@ TEST_CASE("a run does not write over what it reads, nor one file twice", "[run]"
   place.write("a.json", scenario);
   const tests::Ran over = place.run("run a.json -o a.json");
   CHECK(over.status == 2);
-  CHECK_THAT(over.err, Catch::Contains("a.json: is read by this run"));
+  CHECK_THAT(over.err, Catch::Contains("a.json: is an input of this command"));
   CHECK(place.run("run a.json --trace ./a.json").status == 2);
   CHECK(place.read("a.json") == scenario);
   const tests::Ran twice = place.run("run a.json -o b.json --trace b.json");
   CHECK(twice.status == 2);
-  CHECK_THAT(twice.err, Catch::Contains("b.json: would be written twice"));
+  CHECK_THAT(twice.err, Catch::Contains("b.json: is given as an output twice"));
   CHECK(place.files() == "a.json");
 }
 

@@ -152,17 +152,17 @@ TEST_CASE("collectives within passes contend where they leave what is one job's"
 
 TEST_CASE("jobs that cannot run at once are told why", "[together]") {
   const Two place;
-  CHECK_THAT(place.error("one.yaml --together"), Contains("takes two scenarios or more"));
+  CHECK_THAT(place.error("one.yaml --together"), Contains("needs two or more scenarios"));
   CHECK_THAT(place.error("one.yaml other.yaml"), Contains("--together"));
-  CHECK_THAT(place.error("one.yaml --phases 4"), Contains("give --together"));
+  CHECK_THAT(place.error("one.yaml --phases 4"), Contains("--phases needs --together"));
   CHECK_THAT(place.error("one.yaml other.yaml --together --repeat 3"),
-             Contains("--repeat is of one scenario"));
+             Contains("--repeat needs a single scenario"));
   CHECK_THAT(place.error("one.yaml other.yaml --together --placing here"),
              Contains("allowed: side-by-side, interleaved"));
   CHECK_THAT(place.error("one.yaml other.yaml --together --phase 0.5 --phases 2"),
              Contains("leave out one of them"));
   CHECK_THAT(place.error("one.yaml other.yaml --together -o both.png"),
-             Contains("a .html or a .json is written"));
+             Contains("run --together writes .html and .json files only"));
   CHECK_THAT(place.error("one.yaml one.yaml --together"),
              Contains("one and one-2 are both placed on host 'a-0'"));
   CHECK_THAT(place.error("one.yaml other.yaml --together --schedule 1f1b gpipe"),

@@ -104,6 +104,6 @@ TEST_CASE("a run says what so many tokens take", "[run]") {
   CHECK(run.at("energy_j").get<double>() > seconds * 8 * 100);
   // Without watts the GPU's own.
   CHECK_THAT(place.run(job + "--tokens 300B").out, Contains("energy") && Contains("300 B tokens"));
-  complains(place, job + "--price 2", "--tokens says of how many");
+  complains(place, job + "--price 2", "--price needs --tokens");
   complains(place, "run " + passes + "--tokens 1B", "--tokens needs a model");
 }

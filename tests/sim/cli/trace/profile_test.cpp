@@ -105,7 +105,7 @@ TEST_CASE("an order of one's own is kept as a schedule file", "[cli]") {
       .add("PP:1B2", 80, 20, "gpu_user_annotation", 1);
   place.write("m.json", text.text());
   CHECK_THAT(place.run("profile m.json").out,
-             Catch::Contains("schedule: 1f1b  # the measured order is none of the catalogue's"));
+             Catch::Contains("schedule: 1f1b  # the measured order is not in the catalogue"));
   const tests::Ran ran = place.run("profile m.json --order order.csv --trace m.h5");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
@@ -192,8 +192,8 @@ TEST_CASE("profile refuses what has no passes", "[cli]") {
     CHECK(ran.out.empty());
     CHECK_THAT(ran.err, Catch::Contains(with));
   };
-  fails("", "which measured run?");
-  fails(samples + "megatron.log'", "is neither the JSON of a profiler");
+  fails("", "the measured run is missing");
+  fails(samples + "megatron.log'", "has no passes; allowed: JSON of a profiler");
   fails("none.json", "none.json");
   fails("'r{rank}.json'", "no file is called so");
   place.write("a.json", "{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"PP:0F0\"");

@@ -283,7 +283,7 @@ TEST_CASE("why refuses what it does not understand", "[cli]") {
     CHECK(ran.out.empty());
     CHECK_THAT(ran.err, Catch::Contains(message));
   };
-  refuses("", "which trace?");
+  refuses("", "the trace is missing");
   refuses("a.h5 b.h5", "takes one trace");
   refuses("a.h5 --jobs 0", "--jobs is 0; allowed: 1 or more");
   refuses("none.h5", "none.h5");
