@@ -5,7 +5,7 @@
 using namespace pipewright;
 using namespace pipewright::analysis;
 
-TEST_CASE("a line names each GPU's file once, with all of its keys without a source", "[assumed]") {
+TEST_CASE("assumed numbers are listed once for each GPU file", "[assumed]") {
   CHECK(assumed_lines({}).empty());
   CHECK(assumed_lines({{}, {"h100-sxm", {}}}).empty());
   CHECK(assumed_lines({{"b200", {"launch"}}}) ==
@@ -19,7 +19,7 @@ TEST_CASE("a line names each GPU's file once, with all of its keys without a sou
         "b200: launch and clock are assumed, not sourced; l40s: clock is assumed, not sourced");
 }
 
-TEST_CASE("no time rests on what a GPU has free", "[assumed]") {
+TEST_CASE("free memory affects no time", "[assumed]") {
   const trace::Assumed both{"mine", {"free_memory", "launch"}};
   const trace::Assumed memory{"mine", {"free_memory"}};
   CHECK(times_rest_on(both));

@@ -90,7 +90,7 @@ TEST_CASE("the first screen shows samples where tokens are unknown", "[report]")
   CHECK_THAT(screen_of(run), Contains(" samples/s ") && !Contains("tokens/s"));
 }
 
-TEST_CASE("peak memory is without a capacity where none is known", "[report]") {
+TEST_CASE("peak memory is shown alone if the capacity is unknown", "[report]") {
   Summary run = two_devices();
   run.devices[0].memory_capacity_bytes = 0;
   CHECK_THAT(screen_of(run), EndsWith(" 7.00 GiB\n"));
@@ -185,7 +185,7 @@ TEST_CASE("settings other than the defaults are on the identifying line", "[repo
                         "recompute full, blocking transfers\n"));
 }
 
-TEST_CASE("names that are not of the library stay as they are", "[report]") {
+TEST_CASE("only names in the library's format become titles", "[report]") {
   JobInfo job = llama();
   job.model = "My_model\n";
   CHECK_THAT(screen_of(run_of(job)), StartsWith("My_model\\n on 64 H100 SXM (dgx-h100-8): "));
@@ -198,4 +198,4 @@ TEST_CASE("names that are not of the library stay as they are", "[report]") {
   }
 }
 
-TEST_CASE("no runs make no first screen", "[report]") { CHECK(first_screen({}).empty()); }
+TEST_CASE("no runs give no first screen", "[report]") { CHECK(first_screen({}).empty()); }

@@ -28,7 +28,7 @@ Summary run_on(std::uint64_t capacity) {
 
 }  // namespace
 
-TEST_CASE("memory is over from the first time that it is, not from its peak", "[memory]") {
+TEST_CASE("overflow starts when memory first exceeds the capacity, before the peak", "[memory]") {
   const Summary run = run_on(6 * gib);
   CHECK(run.devices[0].peak_time_s == 5);
   CHECK(run.devices[0].over_since_s == 1);
@@ -38,14 +38,14 @@ TEST_CASE("memory is over from the first time that it is, not from its peak", "[
                     "its 6.0 GiB, from 1.00 s on: weights 4.0 GiB, activations 5.0 GiB"));
 }
 
-TEST_CASE("where weights and state alone are too much, that is said", "[memory]") {
+TEST_CASE("an overflow by weights and state alone is reported as such", "[memory]") {
   const Summary run = run_on(3 * gib);
   CHECK(run.devices[0].over_since_s == 0);
   CHECK_THAT(over_capacity_text(run, "1f1b"),
              Contains(" over its 3.0 GiB, from 0 s on, with weights and state alone: "));
 }
 
-TEST_CASE("what fits, to the last byte or as far as is known, is not over", "[memory]") {
+TEST_CASE("memory up to the capacity, or of unknown capacity, fits", "[memory]") {
   for (const std::uint64_t capacity : {std::uint64_t{0}, 9 * gib}) {
     const Summary run = run_on(capacity);
     CHECK(fits(run));
@@ -55,7 +55,7 @@ TEST_CASE("what fits, to the last byte or as far as is known, is not over", "[me
   CHECK_FALSE(fits(run_on(9 * gib - 1)));
 }
 
-TEST_CASE("the host of the smallest GPU is named where it is another one", "[memory]") {
+TEST_CASE("an overflow names the host of the smallest GPU if it is another host", "[memory]") {
   Summary run = run_on(6 * gib);
   run.devices[0].memory_host = "node-1\n";
   CHECK_THAT(over_capacity_text(run, "1f1b"),
@@ -63,7 +63,7 @@ TEST_CASE("the host of the smallest GPU is named where it is another one", "[mem
                       "node-1\\n, from"));
 }
 
-TEST_CASE("a table says of each device what it holds at its peak", "[memory]") {
+TEST_CASE("a table shows the memory components of each device at its peak", "[memory]") {
   CHECK(analysis::component_table(run_on(0)) ==
         R"(                     weights  activations   sum
 at its peak, device      GiB          GiB   GiB

@@ -12,7 +12,7 @@ using analysis::Summary;
 using trace::MemoryCategory;
 using trace::PassKind;
 
-TEST_CASE("1F1B on two devices, counted with pencil and paper", "[summary]") {
+TEST_CASE("the summary of 1F1B on two devices equals a count by hand", "[summary]") {
   const Summary summary = summarize(test::two_device_run());
   CHECK(summary.makespan_s == 10);
   CHECK(summary.bubble_ratio == Approx(0.4));   // 1 - 12 / (2 x 10)
@@ -46,8 +46,7 @@ TEST_CASE("throughput counts all iterations, and is unknown without samples", "[
   CHECK_FALSE(summary.tokens_per_s.has_value());
 }
 
-TEST_CASE("a blocking send and an input on its way are exposed once where they overlap",
-          "[summary]") {
+TEST_CASE("an overlapping blocking send and transfer are exposed once", "[summary]") {
   trace::Trace trace;
   trace.run.devices = 1;
   trace.devices = {{0, "", 0}};
@@ -78,8 +77,7 @@ TEST_CASE("both inputs of a fused pair are exposed", "[summary]") {
   CHECK(summarize(trace).devices[0].parts.p2p == 3);
 }
 
-TEST_CASE("a fused pair waits for collectives as a pair, and other passes as their own",
-          "[summary]") {
+TEST_CASE("a fused pair waits for collectives as a pair, other passes alone", "[summary]") {
   trace::Trace trace;
   trace.run.devices = 1;
   trace.devices = {{0, "", 0}};
@@ -95,8 +93,7 @@ TEST_CASE("a fused pair waits for collectives as a pair, and other passes as the
   CHECK(summarize(trace).devices[0].parts.in_passes == 0.5 + 2 * 0.125 + 0.75);
 }
 
-TEST_CASE("a step covers what is on its way meanwhile, and the send before it counts",
-          "[summary]") {
+TEST_CASE("a step covers transfers during it, but not the send before it", "[summary]") {
   trace::Trace trace;
   trace.run.devices = 1;
   trace.run.iterations = 2;
@@ -142,7 +139,7 @@ TEST_CASE("a chunk is in flight from its F to its W or B, and counts its share",
   CHECK(summarize(trace).devices[0].peak_in_flight == 1.0);  // four chunks of four
 }
 
-TEST_CASE("the memory peak is over all categories at one time", "[summary]") {
+TEST_CASE("the memory peak is the largest sum over categories at one time", "[summary]") {
   trace::Trace trace;
   trace.run.devices = 2;
   trace.devices = {{0, "", 0}, {1, "", 0}};
@@ -155,7 +152,7 @@ TEST_CASE("the memory peak is over all categories at one time", "[summary]") {
   CHECK(summary.devices[1].peak_memory_bytes == 7);
 }
 
-TEST_CASE("gradients are exposed while they are reduced, not while others are awaited",
+TEST_CASE("gradients are exposed during their reduction, not while waiting for peers",
           "[summary]") {
   using trace::CollectiveKind;
   trace::Trace trace;
@@ -182,7 +179,7 @@ TEST_CASE("gradients are exposed while they are reduced, not while others are aw
   CHECK(gradients() == 1 + 2);
 }
 
-TEST_CASE("a run of nothing has no bubble and no throughput", "[summary]") {
+TEST_CASE("an empty run has no bubble and no throughput", "[summary]") {
   trace::Trace trace;
   trace.run.devices = 1;
   trace.run.samples_per_microbatch = 1;
@@ -194,7 +191,7 @@ TEST_CASE("a run of nothing has no bubble and no throughput", "[summary]") {
   CHECK(summarize({}).devices.empty());
 }
 
-TEST_CASE("a summary of a file is that of the run", "[summary]") {
+TEST_CASE("the summary of a file equals that of its run", "[summary]") {
   const test::ScratchFolder folder;
   const trace::Trace trace = test::random_trace(3, 8, 20000);
   test::write_trace(trace, folder / "a.h5");

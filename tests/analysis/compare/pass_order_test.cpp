@@ -16,7 +16,7 @@ PassOrder order() { return order_of(figures_of(test::two_device_run(), "a").pass
 
 }  // namespace
 
-TEST_CASE("the order of a run is by start", "[compare]") {
+TEST_CASE("the order of a run's passes follows their starts", "[compare]") {
   const PassOrder found = order();
   REQUIRE(found.size() == 2);
   CHECK(found[1] == std::vector<PassKey>{{0, 0, 1, PassKind::forward},
@@ -26,7 +26,7 @@ TEST_CASE("the order of a run is by start", "[compare]") {
   CHECK(compare_orders(found, found).is_same());
 }
 
-TEST_CASE("orders that part are told from where", "[compare]") {
+TEST_CASE("orders that differ report the first difference", "[compare]") {
   PassOrder other = order();
   std::swap(other[1][1], other[1][2]);
   const OrderComparison comparison = compare_orders(order(), other);
@@ -46,7 +46,7 @@ TEST_CASE("orders that part are told from where", "[compare]") {
             json_text(comparison, "a", "b"))["devices"][0]["other_next"]["kind"] == "F");
 }
 
-TEST_CASE("passes on another device, or of one side alone", "[compare]") {
+TEST_CASE("passes on another device and passes of one run are counted", "[compare]") {
   PassOrder other = order();
   other[0].push_back(other[1].back());
   other[1].pop_back();

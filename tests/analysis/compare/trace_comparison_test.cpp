@@ -21,7 +21,7 @@ Moves compare(const trace::Trace& first, const trace::Trace& second) {
 
 }  // namespace
 
-TEST_CASE("a run against itself has not moved", "[compare]") {
+TEST_CASE("a run compared with itself has no moved passes", "[compare]") {
   const Moves moves = compare(test::two_device_run(), test::two_device_run());
   CHECK(moves.not_comparable.empty());
   CHECK(moves.matched == 8);
@@ -33,7 +33,7 @@ TEST_CASE("a run against itself has not moved", "[compare]") {
   CHECK(moves.kinds.size() == 4);
 }
 
-TEST_CASE("passes that start at another time, counted with pencil and paper", "[compare]") {
+TEST_CASE("moved passes are counted as by hand", "[compare]") {
   trace::Trace later = test::two_device_run();
   // The last two passes of device 1 come a second later and the last takes half as long; so the
   // last of device 0 waits two seconds.
@@ -68,7 +68,7 @@ TEST_CASE("passes that start at another time, counted with pencil and paper", "[
   CHECK(backward.mean_shift == 0.5);
 }
 
-TEST_CASE("what is opposite is opposite", "[compare]") {
+TEST_CASE("swapping the runs reverses the comparison", "[compare]") {
   trace::Trace other = test::two_device_run();
   other.passes[7].start += 0.5;
   other.passes[7].end += 1;
@@ -84,7 +84,7 @@ TEST_CASE("what is opposite is opposite", "[compare]") {
   CHECK(there.only_first == 1);
 }
 
-TEST_CASE("a whole run that starts later has not moved", "[compare]") {
+TEST_CASE("a later start of the whole run moves no pass", "[compare]") {
   trace::Trace shifted = test::two_device_run();
   for (trace::PassRow& pass : shifted.passes) {
     pass.start += 100;
@@ -94,8 +94,7 @@ TEST_CASE("a whole run that starts later has not moved", "[compare]") {
   CHECK(compare(test::two_device_run(), shifted).unmoved == 8);
 }
 
-TEST_CASE("runs that cut the model or a microbatch otherwise have no passes in common",
-          "[compare]") {
+TEST_CASE("runs with other stages or slices have no passes in common", "[compare]") {
   trace::Trace more = test::two_device_run();
   more.stages.push_back({2, 1, 0});
   more.run.chunks = 2;
@@ -107,7 +106,7 @@ TEST_CASE("runs that cut the model or a microbatch otherwise have no passes in c
   CHECK_THAT(compare(test::two_device_run(), sliced).not_comparable, Catch::Contains("slices"));
 }
 
-TEST_CASE("a run without passes compares", "[compare]") {
+TEST_CASE("a run without passes can be compared", "[compare]") {
   trace::Trace none = test::two_device_run();
   none.passes.clear();
   none.stages.clear();

@@ -7,7 +7,7 @@
 using namespace pipewright;
 using namespace pipewright::analysis;
 
-TEST_CASE("metrics are those of the summary, with traffic beside them", "[compare]") {
+TEST_CASE("metrics are those of the summary, and of the traffic", "[compare]") {
   trace::Trace trace = test::two_device_run();
   trace.links = {{0, "up", "nic", 3, 1e9}, {1, "nv", "nvlink", 1, 1e9}};
   trace.link_use = {{0, trace::TrafficClass::activation, 0, 1, 500, 1, 0},
@@ -29,7 +29,7 @@ TEST_CASE("metrics are those of the summary, with traffic beside them", "[compar
   CHECK(value("link_bytes.nvlink") == 7);
 }
 
-TEST_CASE("conditions are judged of every run and told", "[compare]") {
+TEST_CASE("conditions are judged for every run", "[compare]") {
   const NamedMetrics base{
       "a.h5",
       {{"makespan_s", "time", MetricKind::seconds, 10}, {"mfu", "MFU", MetricKind::ratio, {}}}};
@@ -50,7 +50,7 @@ TEST_CASE("conditions are judged of every run and told", "[compare]") {
   CHECK_THROWS_WITH(judge(unknown, base, others), Catch::Contains("mfu is unknown for b.h5"));
 }
 
-TEST_CASE("a condition on measurements is one on the error that tables show", "[compare]") {
+TEST_CASE("a condition on a measured run refers to the error in the tables", "[compare]") {
   const NamedMetrics predicted{"p.h5", {{"pass_span_s", "pass span", MetricKind::seconds, 9e-3}}};
   const NamedMetrics measured{"m.json",
                               {{"pass_span_s", "pass span", MetricKind::seconds, 9.2e-3}}};
@@ -67,7 +67,7 @@ TEST_CASE("a condition on measurements is one on the error that tables show", "[
              Catch::Contains("is the same as measured"));
 }
 
-TEST_CASE("runs of unlike work are told, with the time of an iteration", "[compare]") {
+TEST_CASE("runs of different work get notes and a row for the iteration", "[compare]") {
   const RunFigures once = figures_of(test::two_device_run(), "a.h5");
   trace::Trace trace = test::two_device_run();
   trace.run.iterations = 2;
@@ -76,9 +76,9 @@ TEST_CASE("runs of unlike work are told, with the time of an iteration", "[compa
   const RunFigures twice = figures_of(trace, "b.h5");
   CHECK(unlike_notes(once, once).empty());
   CHECK(unlike_notes(once, twice) ==
-        std::vector<std::string>{
-            "b.h5 has 2 iterations, a.h5 1; compare the row iteration",
-            "b.h5 has 1 microbatch, a.h5 2 an iteration", "b.h5 has 4 replicas, a.h5 1"});
+        std::vector<std::string>{"b.h5 has 2 iterations, a.h5 1; compare the row iteration",
+                                 "b.h5 has 1 microbatch, a.h5 2 an iteration",
+                                 "b.h5 has 4 replicas, a.h5 1"});
   TraceComparison comparison{{once, twice}, {}, {}};
   comparison.moves = {compare_passes(comparison.runs[0], comparison.runs[1])};
   CHECK_THAT(console_text(comparison), Catch::Contains("\nnote: b.h5 has 2 iterations") &&
@@ -100,7 +100,7 @@ TEST_CASE("runs of unlike work are told, with the time of an iteration", "[compa
              Catch::Contains("different models"));
 }
 
-TEST_CASE("what jobs have of their own is said", "[compare]") {
+TEST_CASE("differences between jobs are noted", "[compare]") {
   RunFigures bf16 = figures_of(test::two_device_run(), "a.h5");
   RunFigures fp8 = figures_of(test::two_device_run(), "b.h5");
   CHECK(unlike_notes(bf16, fp8).empty());  // of runs without a model
@@ -108,14 +108,13 @@ TEST_CASE("what jobs have of their own is said", "[compare]") {
   CHECK(unlike_notes(bf16, fp8).empty());
   fp8.summary.run.job = "llama-3-8b on h100-sxm, tp 2, fp8, recompute full";
   CHECK(unlike_notes(bf16, fp8) ==
-        std::vector<std::string>{
-            "the jobs differ: a.h5 has bf16; b.h5 has fp8, recompute full"});
+        std::vector<std::string>{"the jobs differ: a.h5 has bf16; b.h5 has fp8, recompute full"});
   fp8.summary.run.job = "llama-3-8b on h100-sxm, tp 2, bf16, recompute full";
   CHECK(unlike_notes(bf16, fp8) ==
         std::vector<std::string>{"the jobs differ: b.h5 has recompute full"});
 }
 
-TEST_CASE("links tell whether collectives in passes are on them", "[compare]") {
+TEST_CASE("a note says whether links carry collectives in passes", "[compare]") {
   trace::Trace fast = test::two_device_run();
   fast.links = {{0, "up", "nic", 1, 1e9}};
   fast.link_use = {{0, trace::TrafficClass::activation, 0, 1, 500, 1, 0}};
@@ -125,7 +124,8 @@ TEST_CASE("links tell whether collectives in passes are on them", "[compare]") {
   full.link_use.push_back({0, trace::TrafficClass::in_passes, 0, 1, 500, 1, 0});
   const RunFigures without = figures_of(fast, "fast.h5");
   const RunFigures with = figures_of(full, "full.h5");
-  CHECK_THAT(link_note(std::vector{without, without}), Catch::Contains("these links do not carry collectives in passes"));
+  CHECK_THAT(link_note(std::vector{without, without}),
+             Catch::Contains("these links do not carry collectives in passes"));
   CHECK(link_note(std::vector{with, with}).empty());
   CHECK_THAT(link_note(std::vector{with, without}),
              Catch::Contains("links of full.h5 carry collectives in passes") &&
@@ -135,7 +135,7 @@ TEST_CASE("links tell whether collectives in passes are on them", "[compare]") {
   CHECK(find_metric(metrics, "gradient_bytes")->label == "traffic, gradients of activations");
 }
 
-TEST_CASE("the table of a comparison", "[compare]") {
+TEST_CASE("a comparison prints metrics, memory and moved passes", "[compare]") {
   trace::Trace second = test::two_device_run();
   for (double* const time :
        {&second.passes[7].start, &second.passes[7].end, &second.passes[7].released})
@@ -157,7 +157,7 @@ TEST_CASE("the table of a comparison", "[compare]") {
   CHECK(text.find("F of stage 0") == std::string::npos);  // did not change
 }
 
-TEST_CASE("of compared runs those figures are marked that count an assumed time", "[compare]") {
+TEST_CASE("compared figures are marked if they depend on an assumed time", "[compare]") {
   trace::Trace second = test::two_device_run();
   second.run.assumed = {"l40s", {"launch"}};
   TraceComparison comparison;
@@ -172,7 +172,7 @@ TEST_CASE("of compared runs those figures are marked that count an assumed time"
                            "~ depends on values of l40s that are assumed, not sourced: launch\n"));
 }
 
-TEST_CASE("the JSON of a comparison has every number", "[compare]") {
+TEST_CASE("the JSON of a comparison has every figure", "[compare]") {
   trace::Trace second = test::two_device_run();
   for (double* const time :
        {&second.passes[7].start, &second.passes[7].end, &second.passes[7].released})

@@ -72,6 +72,6 @@ TEST_CASE("idle times and passes cover each device, and agree with the summary",
   CHECK(tests::random_pipelines(check) > 150);
 }
 
-TEST_CASE("idle times tell collectives and steps apart", "[why]") {
+TEST_CASE("idle times distinguish collectives and steps", "[why]") {
   CHECK(tests::random_hybrids(check) > 100);
 }

@@ -28,15 +28,15 @@ double makespan(const trace::Trace& trace) { return analysis::summarize(trace).m
 
 }  // namespace
 
-TEST_CASE("a run that is timed again from its trace takes as long", "[why]") {
+TEST_CASE("retiming a trace reproduces its makespan", "[why]") {
   CHECK(tests::random_pipelines(check_same_makespan) > 150);
 }
 
-TEST_CASE("a data-parallel run that is timed again from its trace takes as long", "[why]") {
+TEST_CASE("retiming a data-parallel trace reproduces its makespan", "[why]") {
   CHECK(tests::random_hybrids(check_same_makespan) > 100);
 }
 
-TEST_CASE("a stage may get slower by its slack and by no more", "[why]") {
+TEST_CASE("a stage can slow down by its slack and no more", "[why]") {
   std::mt19937 generator(1609);
   const auto real = [&](double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(generator);
@@ -86,7 +86,7 @@ TEST_CASE("a stage may get slower by its slack and by no more", "[why]") {
   CHECK(with_slack > 20);
 }
 
-TEST_CASE("a slower pass computes longer, and its collectives take as long as before", "[why]") {
+TEST_CASE("a slower pass computes longer with unchanged collectives", "[why]") {
   const auto schedule = schedules::make_schedule("1f1b", {.devices = 3, .microbatches = 6});
   schedules::PassTimes times = tests::uniform_times(schedule, 1, 1, 1);
   const std::array kinds{static_cast<std::size_t>(schedules::PassKind::forward),
@@ -118,7 +118,7 @@ TEST_CASE("equal stages of 1F1B have no slack", "[why]") {
   }
 }
 
-TEST_CASE("what a stage costs says which one matters", "[why]") {
+TEST_CASE("the cost of a slower stage shows which stage matters", "[why]") {
   const trace::Trace trace = tests::one_f_one_b({1, 1, 2, 1}, 32);
   const analysis::Slack slack = analysis::slack(trace);
   // Stage 2 computes from its first pass on, but for one second in which it waits for stage 3.
@@ -130,7 +130,7 @@ TEST_CASE("what a stage costs says which one matters", "[why]") {
   for (const std::uint32_t stage : {0, 1, 3}) CHECK(slack.stages[stage].slack == 0);
 }
 
-TEST_CASE("a weight gradient that fills a gap may take longer", "[why]") {
+TEST_CASE("a weight gradient that fills a gap has slack", "[why]") {
   // Both devices end with W, and the first has the later one.
   schedules::Schedule schedule =
       schedules::make_schedule("zb-h1", {.devices = 2, .microbatches = 1});

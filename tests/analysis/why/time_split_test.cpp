@@ -37,11 +37,11 @@ void check(const trace::Trace& trace, const std::string& what) {
 
 }  // namespace
 
-TEST_CASE("what a device's time goes to adds up to the makespan", "[why]") {
+TEST_CASE("the parts of a device's time add up to the makespan", "[why]") {
   CHECK(tests::random_pipelines(check) > 150);
 }
 
-TEST_CASE("what a device's time goes to adds up with collectives and steps", "[why]") {
+TEST_CASE("the parts of a device's time add up with collectives and steps", "[why]") {
   CHECK(tests::random_hybrids(check) > 100);
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("the bubble of 1F1B is in its warm-up and its cool-down", "[why]") {
   }
 }
 
-TEST_CASE("beside a slow stage the others are out of balance by its additional work", "[why]") {
+TEST_CASE("next to a slow stage, imbalance is the additional work of that stage", "[why]") {
   const auto splits = analysis::time_splits(tests::one_f_one_b({1, 1, 2, 1}, 16));
   const double makespan = 16 * 6 + 2 * 3 + 1;
   for (const TimeSplit& split : splits) {
@@ -98,7 +98,7 @@ void check_same_shares(const trace::Trace& once, const trace::Trace& often) {
 
 }  // namespace
 
-TEST_CASE("equal iterations have the shares of one", "[why]") {
+TEST_CASE("several equal iterations have the shares of one", "[why]") {
   for (const char* name : {"1f1b", "gpipe", "interleaved-1f1b"})
     for (const double latency : {0.0, 0.25})
       for (const auto mode : {schedules::P2p::eager, schedules::P2p::rendezvous})
@@ -109,7 +109,7 @@ TEST_CASE("equal iterations have the shares of one", "[why]") {
         }
 }
 
-TEST_CASE("equal iterations with steps have the shares of one", "[why]") {
+TEST_CASE("several equal iterations with steps have the shares of one", "[why]") {
   const cluster::Cluster cluster = tests::mesh_cluster(8);
   const auto of = [&](std::uint32_t iterations) {
     tests::HybridJob job(schedules::make_schedule(
@@ -124,7 +124,7 @@ TEST_CASE("equal iterations with steps have the shares of one", "[why]") {
   for (const std::uint32_t iterations : {2U, 3U}) check_same_shares(once, of(iterations));
 }
 
-TEST_CASE("what is not flushed has one warm-up and one cool-down", "[why]") {
+TEST_CASE("a schedule without flushes has one warm-up and one cool-down", "[why]") {
   const auto once = analysis::time_splits(iterations_of("1f1b", 1, 0));
   const auto without = analysis::time_splits(iterations_of("1f1b-2bw", 3, 0));
   CHECK(without[0].bubble_s() == Approx(once[0].bubble_s()));

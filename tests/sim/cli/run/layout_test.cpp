@@ -23,7 +23,7 @@ void prepare(const tests::Workplace& place, const tests::Shape& shape,
 
 }  // namespace
 
-TEST_CASE("sequences are told by what repeats in them", "[layout]") {
+TEST_CASE("sequences are described by their repetitions", "[layout]") {
   const auto [values, text] = GENERATE(table<Members, std::string>({
       {Members{}, ""},
       {{5}, "5"},
@@ -41,7 +41,7 @@ TEST_CASE("sequences are told by what repeats in them", "[layout]") {
   CHECK(cli::describe_sequence(values) == text);
 }
 
-TEST_CASE("the layout says where ranks are and how they talk", "[layout]") {
+TEST_CASE("the layout shows the placement of ranks and their communication", "[layout]") {
   const tests::Workplace place;
   prepare(place, {{4, 4}}, "{pp: 2, tp: 2, dp: 2}");
   const tests::Ran ran = place.run(quick);
@@ -65,7 +65,7 @@ TEST_CASE("the layout says where ranks are and how they talk", "[layout]") {
         "nic + fabric\n");
 }
 
-TEST_CASE("experts and sequences have their place in the layout", "[layout]") {
+TEST_CASE("the layout includes expert and context parallelism", "[layout]") {
   const tests::Workplace place;
   prepare(place, {{4, 4}}, "{pp: 1, cp: 2, ep: 4, dp: 4, zero: 1, order: tp-cp-ep-dp-pp}");
   const std::string out = place.run(quick).out;
@@ -80,7 +80,7 @@ TEST_CASE("experts and sequences have their place in the layout", "[layout]") {
   CHECK_THAT(out, Catch::Contains("\n0      2-3           2-3    0-1  2-3  1\n"));
 }
 
-TEST_CASE("a model's tokens go to their experts as its dispatcher has it", "[layout]") {
+TEST_CASE("the layout's dispatch collective follows the dispatcher", "[layout]") {
   const tests::Workplace place;
   place.write("c.xml", tests::platform_text({{4, 4}}));
   place.write("c.yaml",
@@ -112,7 +112,7 @@ TEST_CASE("groups across NVLink domains that could hold them are noted", "[layou
         "GPUs of each, keeps them whole\n");
 }
 
-TEST_CASE("experts folded over the ranks of tp have a layout of their own", "[layout]") {
+TEST_CASE("experts folded over tp ranks have their own layout", "[layout]") {
   const tests::Workplace place;
   prepare(place, {{4, 4}}, "{pp: 1, tp: 4, etp: 2, ep: 2, dp: 2, zero: 1}");
   const std::string out = place.run(quick).out;
@@ -123,7 +123,7 @@ TEST_CASE("experts folded over the ranks of tp have a layout of their own", "[la
   CHECK_THAT(out, Catch::Contains("etp               4      2  all-gather of 64.0 MiB"));
 }
 
-TEST_CASE("a layout of many stages shows the first and the last ones", "[layout]") {
+TEST_CASE("a layout of many stages shows the first and the last", "[layout]") {
   const tests::Workplace place;
   prepare(place, {std::vector<int>(10, 4)}, "{pp: 40}");
   const std::string out = place.run(quick).out;

@@ -51,7 +51,7 @@ void make_small(const tests::Workplace& place) {
 
 }  // namespace
 
-TEST_CASE("more GPUs than there are: the factors, the cluster and what would fit", "[run]") {
+TEST_CASE("a layout larger than the cluster is refused with sizes that fit", "[run]") {
   const tests::Workplace place;
   make_small(place);
   const tests::Ran ran =
@@ -69,7 +69,7 @@ TEST_CASE("more GPUs than there are: the factors, the cluster and what would fit
       Catch::EndsWith("allowed: a divisor, such as 1\n"));
 }
 
-TEST_CASE("layers that do not go into the stages: all that is offered runs", "[run]") {
+TEST_CASE("sizes offered for layers that do not divide into stages all run", "[run]") {
   const tests::Workplace place;
   const std::string words = GENERATE(
       as<std::string>(), "--model llama-3-405b -s 16 --chunks 8 -b 16 --schedule interleaved-1f1b",
@@ -94,7 +94,7 @@ TEST_CASE("layers that do not go into the stages: all that is offered runs", "[r
   }
 }
 
-TEST_CASE("ends_less is judged on the stages that there are", "[run]") {
+TEST_CASE("ends_less is checked for the actual number of stages", "[run]") {
   const tests::Workplace place;
   // 70 layers and 2 go into 12 stages and not into 4 x 4.
   place.write("m.yaml", "layers: 70\nhidden: 256\nheads: 8\nvocabulary: 1000\nsequence: 128\n");
@@ -105,7 +105,7 @@ TEST_CASE("ends_less is judged on the stages that there are", "[run]") {
                                              Catch::Contains("allowed: pp 4"));
 }
 
-TEST_CASE("a scenario comes through a pipe", "[run]") {
+TEST_CASE("a scenario can come through a pipe", "[run]") {
   const tests::Workplace place;
   place.write("s.yaml", "devices: 4\nmicrobatches: 8\nforward_times: 1\nbackward_times: 2\n");
   const std::string program = std::string(PIPEWRIGHT_PROGRAM) + " run ";
@@ -117,7 +117,7 @@ TEST_CASE("a scenario comes through a pipe", "[run]") {
   }
 }
 
-TEST_CASE("outputs say what was run", "[run]") {
+TEST_CASE("outputs describe the job", "[run]") {
   const tests::Workplace place;
   const std::string words =
       "run --model llama-3-8b --gpu h100-sxm -s 2 --tp 4 --sp --dp 2 --zero 1 --global-batch 16 "
@@ -171,7 +171,7 @@ TEST_CASE("outputs say what was run", "[run]") {
       Catch::Contains("replica 0 was simulated for all 2, which were checked to be equivalent\n"));
 }
 
-TEST_CASE("times that no GPU can do with this model are noted", "[run]") {
+TEST_CASE("pass times that exceed the GPU's peak are noted", "[run]") {
   const tests::Workplace place;
   const std::string words =
       "run --model llama-3-8b --gpu h100-sxm -s 2 -b 4 --quiet --backward-times 0 -f ";
@@ -188,8 +188,7 @@ TEST_CASE("a key that is set twice is refused", "[run]") {
   CHECK_THAT(ran.err, Catch::Contains("--set microbatches: is given twice"));
 }
 
-TEST_CASE("names that a platform file has not, or has wrong, come with where and what is near",
-          "[run]") {
+TEST_CASE("unknown names of a platform file are refused with a suggestion", "[run]") {
   const tests::Workplace place;
   make_small(place);
   const std::string words = "run --model llama-3-8b -s 2 -b 4 --quiet ";
@@ -207,7 +206,7 @@ TEST_CASE("names that a platform file has not, or has wrong, come with where and
                  Catch::Contains("did you mean 'h100-sxm'?"));
 }
 
-TEST_CASE("work that nobody interrupts for a while is ended by a signal", "[run]") {
+TEST_CASE("a signal ends work that does not look at the flag", "[run]") {
   const pid_t child = fork();
   if (child == 0) {
     cli::watch_for_interrupts(1);
@@ -220,7 +219,7 @@ TEST_CASE("work that nobody interrupts for a while is ended by a signal", "[run]
   CHECK(WEXITSTATUS(status) == 130);
 }
 
-TEST_CASE("who looks at the flag may clean up", "[run]") {
+TEST_CASE("work that looks at the flag can clean up", "[run]") {
   const pid_t child = fork();
   if (child == 0) {
     cli::watch_for_interrupts(1);

@@ -20,7 +20,7 @@ const std::string quick = " -s 4 -b 8 -f 1 --backward-times 2 ";
 
 }  // namespace
 
-TEST_CASE("F=I=W=1: bubbles and in-flight peaks are those of the reference table", "[run]") {
+TEST_CASE("bubbles and in-flight peaks with F=I=W=1 equal the reference table", "[run]") {
   struct Row {
     std::string schedule;
     int chunks;
@@ -68,8 +68,7 @@ TEST_CASE("F=I=W=1: bubbles and in-flight peaks are those of the reference table
   }
 }
 
-TEST_CASE("the first configuration that a newcomer writes runs as it is, in JSON and in YAML",
-          "[run]") {
+TEST_CASE("the configurations of a newcomer run in JSON and in YAML", "[run]") {
   const std::string six =
       R"({"num_stages": 6, "num_batches": 12, "forward_times": [0.8, 1.0, 1.2, 1.0, 0.9, 1.1],
           "backward_times": [1.6, 2.0, 2.4, 2.0, 1.8, 2.2], "p2p_time": 0.05,
@@ -93,8 +92,7 @@ TEST_CASE("the first configuration that a newcomer writes runs as it is, in JSON
   CHECK(result["devices"][1]["busy_s"].get<double>() == Approx(8 * 3.3));
 }
 
-TEST_CASE("every kind of output is written, and of an unknown kind it is said which there are",
-          "[run]") {
+TEST_CASE("every kind of output is written, and an unknown kind is refused with a list", "[run]") {
   const tests::Workplace place;
   CHECK(place.run("run" + quick + "-o a.html a.svg a.png -o a.pdf a.json a.csv --trace a.h5")
             .status == 0);
@@ -130,7 +128,7 @@ TEST_CASE("the same input gives the same bytes", "[run]") {
   }
 }
 
-TEST_CASE("several schedules are compared in one table, with a trace each", "[run]") {
+TEST_CASE("several schedules share one table and have a trace each", "[run]") {
   const tests::Workplace place;
   const tests::Ran ran =
       place.run("run" + quick + "--schedule 1f1b interleaved-1f1b --chunks 2 --trace t.h5");
@@ -145,7 +143,7 @@ TEST_CASE("several schedules are compared in one table, with a trace each", "[ru
   CHECK(sliced[0]["devices"][0]["passes"].get<int>() * 4 == sliced[1]["devices"][0]["passes"]);
 }
 
-TEST_CASE("options stand over the scenario, and --set reaches every key", "[run]") {
+TEST_CASE("options override the scenario, and --set reaches every key", "[run]") {
   const tests::Workplace place;
   place.write("s.yaml", "devices: 4\nmicrobatches: 8\nforward_times: 1\nbackward_times: 2\n");
   CHECK(summary(place, "s.yaml -b 16")["num_batches"] == 16);
@@ -157,7 +155,7 @@ TEST_CASE("options stand over the scenario, and --set reaches every key", "[run]
   CHECK(summary(place, "s.yaml --iterations 2")["makespan_s"] == 66);
 }
 
-TEST_CASE("the main scenario reproduces the published bubble rates' order", "[run]") {
+TEST_CASE("the main scenario reproduces the order of the published bubble rates", "[run]") {
   const tests::Workplace place;
   const json runs = summary(place, PIPEWRIGHT_ROOT "/platforms/scenarios/gpt-6b-a100.yaml");
   REQUIRE(runs.size() == 3);
@@ -173,7 +171,7 @@ TEST_CASE("the main scenario reproduces the published bubble rates' order", "[ru
   CHECK(runs[2]["devices"][1]["peak_memory_bytes"] > runs[0]["devices"][1]["peak_memory_bytes"]);
 }
 
-TEST_CASE("what is wrong is told with its place, and nothing is written", "[run]") {
+TEST_CASE("errors name their position, and nothing is written", "[run]") {
   const tests::Workplace place;
   place.write("bad.yaml",
               "devices: 4\nmicrobatches: 8\nforward_times: [1, 2]\nbackward_times: 2\n");
@@ -207,7 +205,7 @@ TEST_CASE("what is wrong is told with its place, and nothing is written", "[run]
              Catch::Contains("= 40 GPUs, and dgx-a100 has 32; allowed: pp 31 or 32"));
 }
 
-TEST_CASE("a run does not write over what it reads, nor one file twice", "[run]") {
+TEST_CASE("a run overwrites no input and writes no file twice", "[run]") {
   const tests::Workplace place;
   const std::string scenario = R"({"devices": 2, "microbatches": 2, "forward_times": 1,
                                    "backward_times": 2})";
@@ -223,7 +221,7 @@ TEST_CASE("a run does not write over what it reads, nor one file twice", "[run]"
   CHECK(place.files() == "a.json");
 }
 
-TEST_CASE("a folder that is not there is noticed, and nothing is half-written", "[run]") {
+TEST_CASE("a missing folder is an error and leaves no incomplete file", "[run]") {
   const tests::Workplace place;
   for (const std::string words :
        {"--trace no/where.h5", "-o no/where.html", "-o no/where.png", "-o no/where.json"}) {
@@ -274,7 +272,7 @@ TEST_CASE("the first screen is short, and --details has the tables of devices", 
   CHECK_THAT(spread.out, Catch::Contains("median of") && Catch::Contains("4 seeds"));
 }
 
-TEST_CASE("a full disk is told and leaves nothing behind", "[run]") {
+TEST_CASE("a full disk is an error and leaves no file", "[run]") {
   const tests::Workplace place;
   // The largest file that may be written is 1 KiB (POSIX: 512-byte blocks).
   for (const std::string words :
@@ -289,7 +287,7 @@ TEST_CASE("a full disk is told and leaves nothing behind", "[run]") {
   }
 }
 
-TEST_CASE("a killed run leaves no trace under the final name, an interrupted one none at all",
+TEST_CASE("a killed run leaves no trace under the final name, an interrupted run none at all",
           "[run]") {
   const tests::Workplace place;
   const std::string long_run =
@@ -313,7 +311,7 @@ TEST_CASE("a killed run leaves no trace under the final name, an interrupted one
   }
 }
 
-TEST_CASE("help is by example and goes to standard output", "[run]") {
+TEST_CASE("help has examples and goes to standard output", "[run]") {
   const tests::Workplace place;
   for (const std::string words :
        {"--help", "run --help", "show --help", "schedule --help", "schedule list --help",
@@ -329,7 +327,7 @@ TEST_CASE("help is by example and goes to standard output", "[run]") {
   CHECK_THAT(place.run("--version").out, Catch::StartsWith("pipewright "));
 }
 
-TEST_CASE("a model's memory is held against its GPUs', without a cluster as well", "[run]") {
+TEST_CASE("a model's memory is compared with its GPU without a cluster too", "[run]") {
   const tests::Workplace place;
   const std::string words =
       "run --model llama-3-70b --gpu h100-sxm --tp 2 -s 4 -b 8 "
@@ -355,7 +353,7 @@ TEST_CASE("a model's memory is held against its GPUs', without a cluster as well
   }
 }
 
-TEST_CASE("hfu counts what a schedule's own passes make again", "[run]") {
+TEST_CASE("HFU counts recomputation by the schedule's own passes", "[run]") {
   const tests::Workplace place;
   const std::string words =
       "--model zero-bubble-6.2b --gpu a100-80gb -s 4 -b 16 --engine timing "
@@ -369,7 +367,7 @@ TEST_CASE("hfu counts what a schedule's own passes make again", "[run]") {
   CHECK(plain["hfu"] == plain["mfu"]);
 }
 
-TEST_CASE("MFU counts causal attention once, and says what the whole square comes to", "[run]") {
+TEST_CASE("MFU counts causal attention, and a second figure counts full attention", "[run]") {
   const tests::Workplace place;
   const std::string words =
       "--model llama-3-8b --gpu h100-sxm -s 4 -b 8 --engine timing --schedule 1f1b";
@@ -384,7 +382,7 @@ TEST_CASE("MFU counts causal attention once, and says what the whole square come
   CHECK_THAT(table, Catch::Contains(" causal "));
 }
 
-TEST_CASE("a run says that its GPUs wait for their host, and what helps", "[run]") {
+TEST_CASE("a note says that GPUs wait for their host, and suggests a remedy", "[run]") {
   const tests::Workplace place;
   const auto note = [&](const std::string& launch, const std::string& graphs) {
     return place
@@ -400,7 +398,7 @@ TEST_CASE("a run says that its GPUs wait for their host, and what helps", "[run]
   CHECK(note("10ms", "iteration").find("wait for their host") == std::string::npos);
 }
 
-TEST_CASE("times that rest on assumed numbers of a GPU are marked", "[run]") {
+TEST_CASE("times that depend on assumed numbers of a GPU are noted or marked", "[run]") {
   const tests::Workplace place;
   place.write("guess.yaml",
               "name: guess\nflops: 312 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 2000 GB/s\n"
@@ -427,8 +425,7 @@ TEST_CASE("times that rest on assumed numbers of a GPU are marked", "[run]") {
   CHECK_THAT(place.run("run --details " + words + given).out, !Catch::Contains("~"));
 }
 
-TEST_CASE("a time rests on the way to the host where that is used, and says of what is free",
-          "[run]") {
+TEST_CASE("assumed host bandwidth and free memory are noted where they matter", "[run]") {
   const tests::Workplace place;
   place.write("guess.yaml",
               "name: guess\nflops: 312 TFLOP/s\nmemory: 80 GiB\nfree_memory: 79 GiB\n"
@@ -452,7 +449,7 @@ TEST_CASE("a time rests on the way to the host where that is used, and says of w
         json{"free_memory"});
 }
 
-TEST_CASE("waiting for the other end of a pipeline is no communication", "[run]") {
+TEST_CASE("waiting for the other end of a pipeline is not communication", "[run]") {
   const tests::Workplace place;
   // The embedding is tied, and sums up without a network in no time.
   for (const std::string engine : {"simgrid", "timing"}) {
@@ -463,7 +460,7 @@ TEST_CASE("waiting for the other end of a pipeline is no communication", "[run]"
   }
 }
 
-TEST_CASE("run marks communication outside of what the cluster's file was held against", "[cli]") {
+TEST_CASE("run notes communication outside of the cluster's record", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place
               .run("comm bench --cluster dgx-h100 --ranks 8 --op all-gather --sizes 8:8G:8 -o "

@@ -56,7 +56,7 @@ struct Two : tests::Workplace {
 }  // namespace
 
 // d apart, up to 1 s, each message takes 2 s - d, once in either direction.
-TEST_CASE("two pipelines over one trunk slow down by what they are in phase", "[together]") {
+TEST_CASE("two pipelines over one trunk slow down according to their phase", "[together]") {
   const Two place;
   const json found = place.together("one.yaml other.yaml --phase 0 0.0625 0.125 0.5 0.9375");
   const std::vector<double> iteration{10, 9, 8, 8, 9};
@@ -78,7 +78,7 @@ TEST_CASE("two pipelines over one trunk slow down by what they are in phase", "[
       CHECK(use.get<double>() == Approx(0.1).epsilon(0.01));  // 1 s of 10 s
 }
 
-TEST_CASE("phases are spread over an iteration of the first job", "[together]") {
+TEST_CASE("phases are spread evenly over an iteration of the first job", "[together]") {
   const Two place;
   const json found = place.together("one.yaml other.yaml --phases 4 --jobs 1");
   REQUIRE(found["phases"].size() == 4);
@@ -87,7 +87,7 @@ TEST_CASE("phases are spread over an iteration of the first job", "[together]") 
           Approx(2 * static_cast<double>(i)));
 }
 
-TEST_CASE("any number of jobs run at once, and one scenario makes several", "[together]") {
+TEST_CASE("any number of jobs run at once, also of one scenario", "[together]") {
   const Two place;
   place.run("platform make --node dgx-h100 --nodes 3 -o nodes.xml");
   place.write("small.yaml",
@@ -102,7 +102,7 @@ TEST_CASE("any number of jobs run at once, and one scenario makes several", "[to
   for (const json& job : found["jobs"]) CHECK(job["slow_down_most"] == 1);
 }
 
-TEST_CASE("what jobs that run at once did is on a page and in a trace of each", "[together]") {
+TEST_CASE("jobs that run at once are on one page and have a trace each", "[together]") {
   const Two place;
   const tests::Ran ran = place.run(
       "run one.yaml other.yaml --together --phase 0.0625 -o both.html both.json --trace "
@@ -121,7 +121,7 @@ TEST_CASE("what jobs that run at once did is on a page and in a trace of each", 
   CHECK(summary["makespan_s"].get<double>() == Approx(4 * 9));
 }
 
-TEST_CASE("the same jobs at once give the same bytes", "[together]") {
+TEST_CASE("the same jobs give the same bytes", "[together]") {
   const Two place;
   const std::string words = "run one.yaml other.yaml --together --phase 0.3 -o ";
   const tests::Ran first = place.run(words + "first.html");
@@ -131,7 +131,7 @@ TEST_CASE("the same jobs at once give the same bytes", "[together]") {
   CHECK(place.read("first.html") == place.read("again.html"));
 }
 
-TEST_CASE("collectives within passes contend where they leave what is one job's", "[together]") {
+TEST_CASE("collectives in passes contend on links that jobs share", "[together]") {
   const Two place;
   place.run(
       "platform make --node dgx-h100 --nodes 4 --fabric leaf-spine --leaf-nodes 2 "
@@ -150,7 +150,7 @@ TEST_CASE("collectives within passes contend where they leave what is one job's"
   CHECK_THAT(ran.err, !Contains("inside: collectives"));
 }
 
-TEST_CASE("jobs that cannot run at once are told why", "[together]") {
+TEST_CASE("jobs that cannot run at once are refused with a reason", "[together]") {
   const Two place;
   CHECK_THAT(place.error("one.yaml --together"), Contains("needs two or more scenarios"));
   CHECK_THAT(place.error("one.yaml other.yaml"), Contains("--together"));

@@ -19,7 +19,7 @@ void complains(const tests::Workplace& place, const std::string& words, const st
 
 }  // namespace
 
-TEST_CASE("a file of another kind is told from a scenario", "[run]") {
+TEST_CASE("files that are no scenarios are recognised", "[run]") {
   const tests::Workplace place;
   place.write("cluster.xml", "<?xml version='1.0'?>\n<platform version='4.1'/>\n");
   place.write("sweep.yaml",
@@ -38,14 +38,14 @@ TEST_CASE("other programs' spellings are recognised", "[run]") {
   complains(place, "run " + passes + "--recompute full", "--recompute-activations full");
 }
 
-TEST_CASE("a single chunk is told to interleave nothing", "[run]") {
+TEST_CASE("a note says that a single chunk interleaves nothing", "[run]") {
   const tests::Workplace place;
   const std::string words = "run " + passes + "--schedule interleaved-1f1b --chunks ";
   CHECK_THAT(place.run(words + "1").out, Contains("with one chunk a device interleaves nothing"));
   CHECK(place.run(words + "2").out.find("interleaves nothing") == std::string::npos);
 }
 
-TEST_CASE("nodes that a job leaves idle are noted, with the dp that takes them", "[run]") {
+TEST_CASE("idle nodes are noted, with the dp that uses them", "[run]") {
   const tests::Workplace place;
   // dgx-h100 has four nodes of eight GPUs.
   const std::string words =
@@ -58,7 +58,7 @@ TEST_CASE("nodes that a job leaves idle are noted, with the dp that takes them",
   CHECK(place.run(words + "parallel.dp=2").out.find("idle") == std::string::npos);
 }
 
-TEST_CASE("the option --pp is the number of devices, wherever the scenario has it", "[run]") {
+TEST_CASE("the option --pp sets the number of devices under either key", "[run]") {
   const tests::Workplace place;
   const auto devices = [&](const std::string& words) {
     const tests::Ran ran = place.run("run " + words + " -b 8 -f 1 --backward-times 2 --json");
@@ -83,13 +83,13 @@ TEST_CASE("a layout takes the options of a run", "[layout]") {
   CHECK_THAT(ran.out, Contains("tp 4 x pp 2"));
 }
 
-TEST_CASE("what nobody runs is refused before time passes", "[run]") {
+TEST_CASE("a run of absurd size is refused at once", "[run]") {
   const tests::Workplace place;
   complains(place, "run -s 4 -b 2147483640 -f 1 --backward-times 2",
             "passes are more than the 268435456 that are supported");
 }
 
-TEST_CASE("a run says what so many tokens take", "[run]") {
+TEST_CASE("a run prints the cost of a number of tokens", "[run]") {
   const tests::Workplace place;
   const std::string job =
       "run --model llama-3-8b --cluster dgx-h100 --tp 8 --global-batch 8 --schedule 1f1b --quiet ";

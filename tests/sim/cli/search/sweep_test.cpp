@@ -107,11 +107,11 @@ TEST_CASE("the best is written as a scenario that runs as it was predicted", "[s
   CHECK(json::parse(ran.out)["makespan_s"].get<double>() == Approx(best_time(found)).epsilon(1e-9));
 }
 
-TEST_CASE("an output that cannot be written costs neither the report nor the other outputs",
+TEST_CASE("a search whose page cannot be written prints its report and writes the other files",
           "[sweep]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
-  // What may be written is too small for a page, and large enough for a scenario.
+  // The limit on the size of a file is too small for a page and large enough for a scenario.
   const tests::Ran ran = place.shell("ulimit -f 16; '" PIPEWRIGHT_PROGRAM
                                      "' search sweep.yaml --quiet -o page.html best.yaml");
   CAPTURE(ran.out, ran.err);

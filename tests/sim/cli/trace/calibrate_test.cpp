@@ -60,7 +60,7 @@ tests::Ran calibrated(const tests::Workplace& place, const std::string& gpu) {
 
 }  // namespace
 
-TEST_CASE("a profile's kernels are held against the model's, kind by kind", "[cli]") {
+TEST_CASE("kernels of a profile are compared with the model by kind", "[cli]") {
   const tests::Workplace place;
   const tests::Ran ran = calibrated(place, "a100-80gb");
   CAPTURE(ran.out);
@@ -77,7 +77,7 @@ TEST_CASE("a profile's kernels are held against the model's, kind by kind", "[cl
   CHECK_THAT(ran.out, Catch::Matches("[^]*\nnot compared +2 +- +55 [^]*"));
 }
 
-TEST_CASE("on the calibrated GPU the model's kernels take as long as the measured ones", "[cli]") {
+TEST_CASE("on the calibrated GPU, the modelled kernels take the measured time", "[cli]") {
   const tests::Workplace place;
   calibrated(place, "a100-80gb");
   const std::string first = place.read("my.yaml");
@@ -91,7 +91,7 @@ TEST_CASE("on the calibrated GPU the model's kernels take as long as the measure
   CHECK(clock(place.read("my.yaml")) == clock(first));
 }
 
-TEST_CASE("data types keep the proportion of their clocks", "[cli]") {
+TEST_CASE("clocks of data types keep their proportion", "[cli]") {
   const tests::Workplace place;
   const auto clocks = [](const std::string& name) {
     const config::Gpu gpu = config::read_gpu({config::make_text(name, {}), "gpu"});
@@ -106,8 +106,7 @@ TEST_CASE("data types keep the proportion of their clocks", "[cli]") {
   CHECK(fp8_now / now == Approx(fp8 / products).epsilon(1e-3));
 }
 
-TEST_CASE("the host's launch is scaled by how many kernels a run has for one of the model's",
-          "[cli]") {
+TEST_CASE("the launch time is scaled by the number of kernels per modelled kernel", "[cli]") {
   const tests::Workplace place;
   const tests::Ran ran = calibrated(place, "a100-80gb");
   double modelled = 0;
@@ -122,7 +121,7 @@ TEST_CASE("the host's launch is scaled by how many kernels a run has for one of 
   if (assumed != std::string::npos) CHECK(file.substr(assumed).find("launch") == std::string::npos);
 }
 
-TEST_CASE("products faster than the model's overheads are told of", "[cli]") {
+TEST_CASE("products faster than the modelled overheads are noted", "[cli]") {
   const tests::Workplace place;
   place.write("gpt.yaml", scenario + "gpu: a100-80gb\n");
   test::ChromeText text;
@@ -139,7 +138,7 @@ TEST_CASE("products faster than the model's overheads are told of", "[cli]") {
   CHECK(launch == config::find_gpu("a100-80gb").launch);
 }
 
-TEST_CASE("a clock that no run keeps is told of", "[cli]") {
+TEST_CASE("an implausible clock is noted", "[cli]") {
   const tests::Workplace place;
   // Compute alone takes time, so that products take it by one over flops. 80 ms were measured.
   const auto with_peak = [&](double teraflops) {
@@ -156,7 +155,7 @@ TEST_CASE("a clock that no run keeps is told of", "[cli]") {
       Catch::Contains("note: clock.products comes to 1.3: the measured products are faster"));
 }
 
-TEST_CASE("what cannot be calibrated says what would do", "[cli]") {
+TEST_CASE("inputs that cannot be calibrated are refused with a remedy", "[cli]") {
   const tests::Workplace place;
   place.write("gpt.yaml", scenario + "gpu: a100-80gb\n");
   place.write("times.yaml", "devices: 1\nmicrobatches: 8\nforward_times: 1\nbackward_times: 2\n");

@@ -18,7 +18,7 @@ const std::string predicted =
 
 }  // namespace
 
-TEST_CASE("compare tells how runs differ, and its status", "[cli]") {
+TEST_CASE("compare reports differences, and sets its exit status", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(quick + "--schedule 1f1b gpipe --trace t.h5").status == 0);
   REQUIRE(place.run(quick + "--schedule 1f1b --p2p-time 0.5 --trace slow.h5").status == 0);
@@ -50,7 +50,7 @@ TEST_CASE("compare tells how runs differ, and its status", "[cli]") {
         64);
 }
 
-TEST_CASE("compare refuses what it cannot judge", "[cli]") {
+TEST_CASE("compare refuses inputs that it cannot compare", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(quick + "--trace t.h5").status == 0);
   const std::string whole = place.read("t.h5");
@@ -82,7 +82,7 @@ TEST_CASE("compare refuses what it cannot judge", "[cli]") {
         "no annotation marks a pass");
 }
 
-TEST_CASE("a prediction beside what PyTorch's profiler measured", "[cli]") {
+TEST_CASE("a prediction is compared with a run measured by PyTorch's profiler", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(predicted).status == 0);
   const std::string measured = samples + "kineto-rank{rank}.json'";
@@ -113,7 +113,7 @@ TEST_CASE("a prediction beside what PyTorch's profiler measured", "[cli]") {
   CHECK(place.run("compare p.h5 " + measured + " --skip 2").status == 2);
 }
 
-TEST_CASE("a prediction's memory beside snapshots of PyTorch's allocator", "[cli]") {
+TEST_CASE("predicted memory is compared with snapshots of PyTorch's allocator", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place
               .run("run -s 2 -b 2 -f '1 ms' --backward-times '2 ms' --trace p.h5 "
@@ -128,7 +128,7 @@ TEST_CASE("a prediction's memory beside snapshots of PyTorch's allocator", "[cli
                           Catch::Contains("-5.3 %"));
 }
 
-TEST_CASE("a prediction beside Megatron's log and PyTorch's schedule", "[cli]") {
+TEST_CASE("a prediction is compared with a log of Megatron and a schedule of PyTorch", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(predicted).status == 0);
   const tests::Ran log = place.run("compare p.h5 " + samples + "megatron.log' --skip 1");
@@ -143,8 +143,7 @@ TEST_CASE("a prediction beside Megatron's log and PyTorch's schedule", "[cli]") 
   place.write("twice.log", line(1, "90.0") + line(2, "80.0") + line(1, "40.0"));
   const tests::Ran last = place.run("compare p.h5 twice.log");
   CAPTURE(last.out, last.err);
-  CHECK_THAT(last.out, Catch::Contains("the log has 2 runs") &&
-                           Catch::Contains("from line 3,") &&
+  CHECK_THAT(last.out, Catch::Contains("the log has 2 runs") && Catch::Contains("from line 3,") &&
                            Catch::Contains("twice.log, 1 iteration,") &&
                            Catch::Contains("no timers of forward and backward passes") &&
                            Catch::Contains("40.00 ms"));

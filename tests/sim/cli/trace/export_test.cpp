@@ -21,7 +21,7 @@ const std::string cluster =
 
 }  // namespace
 
-TEST_CASE("export writes Chrome traces of real runs that keep their rules", "[cli]") {
+TEST_CASE("export writes valid Chrome traces of runs", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(quick).status == 0);
   const tests::Ran ran = place.run("export t.h5 -o t.json");
@@ -37,7 +37,7 @@ TEST_CASE("export writes Chrome traces of real runs that keep their rules", "[cl
   CHECK(place.read("again.json") == place.read("t.json"));
 }
 
-TEST_CASE("export of a run on a cluster keeps the rules as well", "[cli]") {
+TEST_CASE("export writes valid Chrome traces of runs on a cluster", "[cli]") {
   const tests::Workplace place;
   const tests::Ran made = place.run(cluster);
   CAPTURE(made.err);
@@ -46,7 +46,7 @@ TEST_CASE("export of a run on a cluster keeps the rules as well", "[cli]") {
   CHECK(test::broken_rules(place.read("t.json")) == std::vector<std::string>{});
 }
 
-TEST_CASE("export writes all tables as CSV, or one", "[cli]") {
+TEST_CASE("export writes one table or all tables as CSV", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(quick).status == 0);
   CHECK(place.run("export t.h5 -o tables/").status == 0);
@@ -63,7 +63,7 @@ TEST_CASE("export writes all tables as CSV, or one", "[cli]") {
   CHECK(std::count(text.begin(), text.end(), '\n') == 1 + 4 * 8 * 2);
 }
 
-TEST_CASE("export writes the summary that show writes, and Paje", "[cli]") {
+TEST_CASE("export writes Paje, and the summary that show writes", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(quick).status == 0);
   const std::string summary = place.run("export t.h5 -o - --as json").out;
@@ -73,7 +73,7 @@ TEST_CASE("export writes the summary that show writes, and Paje", "[cli]") {
   CHECK_THAT(place.read("t.paje"), Catch::StartsWith("%EventDef PajeDefineContainerType 0\n"));
 }
 
-TEST_CASE("export says what is wrong and leaves nothing", "[cli]") {
+TEST_CASE("export errors leave no files", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(quick).status == 0);
   const std::string whole = place.read("t.h5");
@@ -115,7 +115,7 @@ TEST_CASE("show draws each kind of picture", "[cli]") {
   CHECK_THAT(place.run("show t.h5 -o t.h5").err, Catch::Contains("t.h5"));
 }
 
-TEST_CASE("the Python example finds what the summary says", "[cli]") {
+TEST_CASE("the Python example computes the figures of the summary", "[cli]") {
   const tests::Workplace place;
   if (place.shell("/usr/bin/python3 -c 'import h5py, pandas'").status != 0) {
     WARN("skipped: h5py or pandas is not installed");

@@ -60,7 +60,7 @@ constexpr const char* one_by_one = "0F0,0B0,0F1,0B1\n1F0,1B0,1F1,1B1\n";
 
 }  // namespace
 
-TEST_CASE("why says what is on the path, where time goes and what would help", "[cli]") {
+TEST_CASE("why reports the critical path, the parts of time and the gain of changes", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(std::string("run ") + first).status == 0);
   const tests::Ran ran = place.run("why a.h5");
@@ -73,7 +73,7 @@ TEST_CASE("why says what is on the path, where time goes and what would help", "
   CHECK(place.files() == "a.h5");
 }
 
-TEST_CASE("of what ifs those are marked that rest on assumed numbers", "[cli]") {
+TEST_CASE("what-ifs that depend on assumed numbers are marked", "[cli]") {
   const tests::Workplace place;
   place.write("guess.yaml",
               "name: guess\nflops: 1000 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 3000 GB/s\n"
@@ -103,7 +103,7 @@ TEST_CASE("of what ifs those are marked that rest on assumed numbers", "[cli]") 
   CHECK(both["others"][0]["assumed"] == json{"products.fp8.efficiency"});
 }
 
-TEST_CASE("each row of what if is what a run of the changed scenario takes", "[cli]") {
+TEST_CASE("each what-if equals a run of the changed scenario", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(std::string("run ") + first).status == 0);
   const json why = why_json(place, "a.h5 --jobs 2");
@@ -123,7 +123,7 @@ TEST_CASE("each row of what if is what a run of the changed scenario takes", "[c
   }
 }
 
-TEST_CASE("what if makes links and latencies better on the cluster of the trace", "[cli]") {
+TEST_CASE("what-ifs improve links and latencies of the trace's cluster", "[cli]") {
   const tests::Workplace place;
   place.write("cluster.xml", cluster_with(1, 100));
   place.write("job.yaml",
@@ -147,7 +147,7 @@ TEST_CASE("what if makes links and latencies better on the cluster of the trace"
   CHECK(rows_of(why_json(place, "job.h5")) == rows);
 }
 
-TEST_CASE("of many stages that gain nothing a few are shown", "[cli]") {
+TEST_CASE("only a few of many stages without gain are shown", "[cli]") {
   const tests::Workplace place;
   REQUIRE(
       place
@@ -164,7 +164,7 @@ TEST_CASE("of many stages that gain nothing a few are shown", "[cli]") {
              Catch::StartsWith(std::to_string(16 - stages) + " more stages, left out"));
 }
 
-TEST_CASE("what if tries other recomputation and says what does not fit", "[cli]") {
+TEST_CASE("what-ifs try other recomputation and mark changes that do not fit", "[cli]") {
   const tests::Workplace place;
   const std::string scenario = PIPEWRIGHT_ROOT "/platforms/scenarios/gpt3-175b-a100.yaml";
   REQUIRE(place.run("run " + scenario + " --schedule 1f1b --trace a.h5").status == 0);
@@ -187,7 +187,7 @@ TEST_CASE("what if tries other recomputation and says what does not fit", "[cli]
                                             Catch::Contains("! recompute none does not fit: "));
 }
 
-TEST_CASE("why tells tokens' ways from other collectives and tries other dispatchers", "[cli]") {
+TEST_CASE("why lists dispatch apart from other collectives and tries other dispatchers", "[cli]") {
   const tests::Workplace place;
   const std::string scenario = PIPEWRIGHT_ROOT "/platforms/scenarios/mixtral-8x7b-h100.yaml";
   REQUIRE(place.run("run " + scenario + " --trace a.h5").status == 0);
@@ -215,7 +215,7 @@ TEST_CASE("why tells tokens' ways from other collectives and tries other dispatc
              Catch::Contains("collectives in passes") && Catch::Contains("\nep dispatch "));
 }
 
-TEST_CASE("what if knows what is random and slow", "[cli]") {
+TEST_CASE("what-ifs remove jitter and stragglers", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place
               .run("run -s 2 -b 4 -f 1 --backward-times 2 --set 'variation.jitter=5 %' --set "
@@ -226,7 +226,7 @@ TEST_CASE("what if knows what is random and slow", "[cli]") {
   CHECK(rows.at("no stragglers") < rows.at("no jitter"));
 }
 
-TEST_CASE("the number of jobs does not change the answer", "[cli]") {
+TEST_CASE("the number of parallel simulations does not change the report", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(std::string("run ") + first).status == 0);
   CHECK(place.run("why a.h5 --jobs 1").out == place.run("why a.h5 --jobs 3").out);
@@ -245,7 +245,7 @@ TEST_CASE("a change that cannot run says so in its row", "[cli]") {
              Catch::Contains("cannot run:") && Catch::Contains("one more chunk: 3 chunks"));
 }
 
-TEST_CASE("where the scenario cannot run again the trace still says why", "[cli]") {
+TEST_CASE("a trace whose scenario cannot run still gets a report", "[cli]") {
   const tests::Workplace place;
   place.write("plan.csv", both_at_once);
   REQUIRE(
@@ -260,7 +260,7 @@ TEST_CASE("where the scenario cannot run again the trace still says why", "[cli]
   CHECK(place.run("why a.h5 --no-what-if").err.empty());
 }
 
-TEST_CASE("a file that has changed since is told", "[cli]") {
+TEST_CASE("a file that has changed since the run is noted", "[cli]") {
   const tests::Workplace place;
   place.write("plan.csv", both_at_once);
   REQUIRE(place
@@ -274,7 +274,7 @@ TEST_CASE("a file that has changed since is told", "[cli]") {
              Catch::Contains("gains are against the new time"));
 }
 
-TEST_CASE("why refuses what it does not understand", "[cli]") {
+TEST_CASE("why refuses wrong arguments", "[cli]") {
   const tests::Workplace place;
   const auto refuses = [&](const std::string& words, const char* message) {
     const tests::Ran ran = place.run("why " + words);
