@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t gib = 1ULL << 30;
 
-// Weights of 4 GiB all the time; activations of 3, 5 and 2 GiB from 1, 5 and 8 s on.
+// Constant weights of 4 GiB; activations of 3, 5 and 2 GiB from 1, 5 and 8 s on.
 Summary run_on(std::uint64_t capacity) {
   trace::Trace trace = test::two_device_run();
   trace.devices[0].memory_capacity = capacity;

@@ -25,7 +25,7 @@ std::size_t widest_line(const std::string& text) {
   return width;
 }
 
-// A large run of a long name in which every column is as wide as it gets.
+// A run with a long name and the widest values of every column.
 Summary large_run(std::uint32_t devices) {
   Summary run;
   run.run.schedule = "interleaved-1f1b";

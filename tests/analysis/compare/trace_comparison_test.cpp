@@ -35,8 +35,8 @@ TEST_CASE("a run compared with itself has no moved passes", "[compare]") {
 
 TEST_CASE("moved passes are counted as by hand", "[compare]") {
   trace::Trace later = test::two_device_run();
-  // The last two passes of device 1 come a second later and the last takes half as long; so the
-  // last of device 0 waits two seconds.
+  // The last two passes of device 1 start a second later, and the last takes half as long. The last
+  // pass of device 0 therefore starts two seconds later.
   for (const std::size_t i : {4U, 6U}) {
     later.passes[i].start += 1;
     later.passes[i].end += 1;

@@ -45,7 +45,7 @@ TEST_CASE("conditions are judged for every run", "[compare]") {
   CHECK(describe(judgements) ==
         "makespan>+5% holds: b.h5 has 11.00 s, a.h5 10.00 s (+10.0 %)\n"
         "makespan>+5% does not hold: c.h5 has 9.000 s, a.h5 10.00 s (-10.0 %)\n");
-  // A condition on what is not known must not pass in silence.
+  // A condition on an unknown metric is an error.
   const std::vector<Condition> unknown{read_condition("mfu<40%", base.metrics)};
   CHECK_THROWS_WITH(judge(unknown, base, others), Catch::Contains("mfu is unknown for b.h5"));
 }

@@ -17,7 +17,8 @@ using analysis::CriticalPiece;
 
 namespace {
 
-// The pieces tile the run, computing ones are of passes that ran then, and all has a reason.
+// Checks that the pieces tile the run, that compute pieces match passes, and that all causes are
+// known.
 void check(const trace::Trace& trace, const std::string& what) {
   INFO(what);
   const std::vector<CriticalPiece> path = analysis::critical_path(trace);
@@ -79,7 +80,7 @@ TEST_CASE("a stage of twice the work dominates the critical path", "[why]") {
   const auto path = analysis::critical_path(trace);
   const analysis::PathSplit split = analysis::split_path(trace, path);
   CHECK(split.stages.front().stage == 2);
-  // Its second forward hides behind the first microbatch's way over stage 3.
+  // The second forward is hidden by the first microbatch's passes on stage 3.
   CHECK(split.stages.front().seconds == Approx(16 * 6 - 2));
   CHECK(split.computing_s == Approx(path.back().end));
 }
@@ -99,7 +100,7 @@ TEST_CASE("the path of one microbatch passes all stages and hops twice", "[why]"
 }
 
 TEST_CASE("a blocking send is on the critical path", "[why]") {
-  // The only device that sends gets held up after each of its forwards.
+  // The only sender is blocked after each of its forwards.
   const trace::Trace trace = tests::one_f_one_b({1, 0.01}, 8, 0.5, schedules::P2p::blocking);
   double blocked = 0;
   for (const CriticalPiece& piece : analysis::critical_path(trace))

@@ -52,7 +52,7 @@ TEST_CASE("the bubble of 1F1B is in its warm-up and its cool-down", "[why]") {
     const TimeSplit& split = splits[device];
     CHECK(split.compute_s[static_cast<std::size_t>(trace::PassKind::forward)] == Approx(8));
     CHECK(split.compute_s[static_cast<std::size_t>(trace::PassKind::backward)] == Approx(16));
-    // Until its first backward, p F and p - 1 - d B have passed, in p - d of its own F's.
+    // Before the first backward of device d, p F and p - 1 - d B pass, in which it has p - d F.
     CHECK(split.warm_up_s == Approx(device + 2 * (3 - device)));
     CHECK(split.cool_down_s == Approx((3 - device) + 2 * device));
     CHECK(split.steady_s == Approx(0).margin(1e-12));
@@ -67,7 +67,7 @@ TEST_CASE("next to a slow stage, imbalance is the additional work of that stage"
   for (const TimeSplit& split : splits) {
     CAPTURE(split.device);
     CHECK(split.imbalance_s == Approx(split.device == 2 ? 0 : 16 * 3).margin(1e-9));
-    // What is left is alike: what the busiest device does not work.
+    // The rest of the time is equal on all devices: the idle time of the busiest.
     CHECK(split.bubble_s() - split.imbalance_s == Approx(makespan - 16 * 6));
   }
 }

@@ -5,14 +5,14 @@
 #include "support/paths.hpp"
 #include "support/program.hpp"
 
-// Which of the large libraries the program loads: a start without any takes a few milliseconds, one
-// with all of them ten times as long.
+// Large libraries that the program loads. A start without any takes a few milliseconds, a start with
+// all of them ten times as long.
 
 using namespace pipewright;
 
 namespace {
 
-// Of these, as the dynamic linker tells them: "simgrid hdf5".
+// Names of the large libraries that the dynamic linker loads for a command: "simgrid hdf5".
 std::string loaded(const std::string& words) {
   const tests::Workplace place;
   place.run("run -s 2 -b 2 -f 1 --backward-times 2 --schedule 1f1b --trace run.h5");

@@ -10,14 +10,14 @@
 #include "support/paths.hpp"
 #include "support/program.hpp"
 
-// What `run` says to numbers that do not go together, and of what was run.
+// Errors of `run` for sizes that contradict each other, and descriptions of the job.
 
 using namespace pipewright;
 using nlohmann::json;
 
 namespace {
 
-// What an error offers, as options: "allowed: chunks 7, or pp 14 or 15, or partition by_cost".
+// Options that an error offers: "allowed: chunks 7, or pp 14 or 15, or partition by_cost".
 std::vector<std::string> offers(const std::string& error) {
   std::vector<std::string> options;
   std::string words = error.substr(error.find("allowed: ") + 9);
@@ -35,7 +35,7 @@ std::vector<std::string> offers(const std::string& error) {
   return options;
 }
 
-// The last of each option counts, as a user would change it.
+// Replaces an option of a command line, or adds it.
 std::string changed(std::string words, const std::string& option) {
   const std::string name = option.substr(0, option.find(' ') + 1);
   const std::size_t at = words.find(name);
@@ -60,10 +60,10 @@ TEST_CASE("a layout larger than the cluster is refused with sizes that fit", "[r
   CHECK(ran.err ==
         "pipewright: --dp: tp 8 x cp 1 x pp 4 x dp 3 = 96 GPUs, and small.xml has 64; allowed: dp "
         "1 or 2\n");
-  // One replica is too large as well; 80 layers go into 2 stages.
+  // A single replica is too large as well.
   CHECK_THAT(place.run(std::string("run --model llama-3-70b -s 16 --tp 8 -b 8") + on_64).err,
              Catch::EndsWith("allowed: pp 7 or 8\n"));
-  // Not offered: 2, for which there are not GPUs enough.
+  // Size 2 is not offered, since there are too few GPUs.
   CHECK_THAT(
       place.run(std::string("run --model llama-3-70b -s 4 --tp 8 --dp 2 --cp 3 -b 8") + on_64).err,
       Catch::EndsWith("allowed: a divisor, such as 1\n"));
@@ -96,7 +96,7 @@ TEST_CASE("sizes offered for layers that do not divide into stages all run", "[r
 
 TEST_CASE("ends_less is checked for the actual number of stages", "[run]") {
   const tests::Workplace place;
-  // 70 layers and 2 go into 12 stages and not into 4 x 4.
+  // 70 + 2 layers divide into 12 stages, but not into 4 x 4.
   place.write("m.yaml", "layers: 70\nhidden: 256\nheads: 8\nvocabulary: 1000\nsequence: 128\n");
   const std::string words =
       "run --model ./m.yaml --gpu h100-sxm -s 5 -b 10 --schedule interleaved-1f1b --partition "

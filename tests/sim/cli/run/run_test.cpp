@@ -274,7 +274,7 @@ TEST_CASE("the first screen is short, and --details has the tables of devices", 
 
 TEST_CASE("a full disk is an error and leaves no file", "[run]") {
   const tests::Workplace place;
-  // The largest file that may be written is 1 KiB (POSIX: 512-byte blocks).
+  // Limits files to 1 KiB (POSIX: 512-byte blocks).
   for (const std::string words :
        {"--trace t.h5", "-o t.html", "-o t.svg", "-o t.png", "-o t.pdf", "-o t.csv"}) {
     const tests::Ran ran =
@@ -300,7 +300,7 @@ TEST_CASE("a killed run leaves no trace under the final name, an interrupted run
   for (const auto& entry : std::filesystem::directory_iterator(place.folder()))
     std::filesystem::remove(entry);
 
-  // A shell without job control starts what is in the background deaf to SIGINT; env undoes that.
+  // A shell without job control makes background processes ignore SIGINT; env undoes that.
   for (const std::string signal : {"TERM", "INT"}) {
     const tests::Ran interrupted = place.shell("env --default-signal=INT " + long_run + "kill -" +
                                                signal + " $pid; wait $pid");
@@ -359,7 +359,7 @@ TEST_CASE("HFU counts recomputation by the schedule's own passes", "[run]") {
       "--model zero-bubble-6.2b --gpu a100-80gb -s 4 -b 16 --engine timing "
       "--schedule grouped-interleaved --chunks 2 --recompute 1";
   const json run = summary(place, words);
-  // One chunk of two is made twice: half of the forward, a third of all.
+  // One chunk of two runs its forward twice: half of the forward, which is a third of all FLOPs.
   CHECK(run["hfu"].get<double>() / run["mfu"].get<double>() == Approx(1 + 1.0 / 6).epsilon(0.02));
   const json plain = summary(place,
                              "--model zero-bubble-6.2b --gpu a100-80gb -s 4 -b 16 "
@@ -414,7 +414,7 @@ TEST_CASE("times that depend on assumed numbers of a GPU are noted or marked", "
       "~ depends on values of guess that are assumed, not sourced: products.bf16.efficiency\n";
   CHECK_THAT(place.run("run --details " + words).out,
              Catch::Contains("  ~") && Catch::Contains(line));
-  // A trace keeps what its times rest on.
+  // A trace stores the assumed keys.
   place.run("run " + words + " --trace guess.h5");
   CHECK_THAT(place.run("show guess.h5").out, Catch::Contains("  ~") && Catch::Contains(line));
   CHECK(json::parse(place.run("show guess.h5 --json").out)["assumed"] ==
@@ -451,7 +451,7 @@ TEST_CASE("assumed host bandwidth and free memory are noted where they matter", 
 
 TEST_CASE("waiting for the other end of a pipeline is not communication", "[run]") {
   const tests::Workplace place;
-  // The embedding is tied, and sums up without a network in no time.
+  // The tied embedding is reduced in no time without a network.
   for (const std::string engine : {"simgrid", "timing"}) {
     const json run =
         summary(place, "--model gpt3-175b --gpu h100-sxm -s 8 -b 16 --engine " + engine);

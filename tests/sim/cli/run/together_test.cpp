@@ -25,8 +25,8 @@ const char* const trunk = R"(<?xml version='1.0'?>
 </zone></platform>
 )";
 
-// Two stages on either side: F of 1 s, 1 GB over the trunk, F, B of 2 s, 1 GB back, B. Alone an
-// iteration takes 8 s, of which the trunk is busy for 1 s in either direction.
+// A stage on either side: F of 1 s, 1 GB over the trunk, F, B of 2 s, 1 GB back, B. An iteration
+// alone takes 8 s, in which the trunk is busy for 1 s in either direction.
 std::string pipeline(const std::string& side) {
   return "cluster: trunk.xml\nplacement: [a-" + side + ", b-" + side +
          "]\ndevices: 2\nmicrobatches: 1\nschedule: 1f1b\nforward_times: 1 s\n"

@@ -16,8 +16,8 @@ const std::string scenario =
     "model: {layers: 4, hidden: 2048, heads: 16, ffn: 8192, vocabulary: 32000, sequence: 2048}\n"
     "devices: 1\nmicrobatches: 8\nengine: timing\n";
 
-// Two steps, of each 80 ms of products, 12 ms of attention and 20 ms of other kernels; the host
-// launches one every 8 us.
+// Two steps, each with 80 ms of products, 12 ms of attention and 20 ms of other kernels; the host
+// launches a kernel every 8 us.
 std::string profile(int rank) {
   test::ChromeText text;
   for (int step = 0; step < 2; ++step) {
@@ -86,7 +86,7 @@ TEST_CASE("on the calibrated GPU, the modelled kernels take the measured time", 
   CAPTURE(again.out, first);
   for (const char* const name : {"products", "attention", "memory-bound"})
     CHECK(row(again.out, name).factor == Approx(1).margin(0.002));
-  // A second time changes nothing.
+  // A second calibration changes nothing.
   const auto clock = [&](const std::string& text) { return text.substr(text.find("clock:"), 60); };
   CHECK(clock(place.read("my.yaml")) == clock(first));
 }
@@ -112,11 +112,11 @@ TEST_CASE("the launch time is scaled by the number of kernels per modelled kerne
   double modelled = 0;
   for (const char* const name : {"products", "attention", "memory-bound"})
     modelled += row(ran.out, name).modelled_kernels;
-  // 8 us from launch to launch, and 4 kernels an iteration.
+  // 8 us between launches, and 4 kernels per iteration.
   const std::string file = place.read("my.yaml");
   CAPTURE(file);
   CHECK_THAT(file, Catch::Contains(fmt::format("launch: {:.4g} us", 8 * 4 / modelled)));
-  // What was measured is assumed no more.
+  // Measured keys are no longer assumed.
   const std::size_t assumed = file.find("assumed:");
   if (assumed != std::string::npos) CHECK(file.substr(assumed).find("launch") == std::string::npos);
 }
@@ -140,7 +140,7 @@ TEST_CASE("products faster than the modelled overheads are noted", "[cli]") {
 
 TEST_CASE("an implausible clock is noted", "[cli]") {
   const tests::Workplace place;
-  // Compute alone takes time, so that products take it by one over flops. 80 ms were measured.
+  // Compute alone takes time, so the time of products is inversely proportional to flops.
   const auto with_peak = [&](double teraflops) {
     return calibrated(place, fmt::format("{{flops: {:.6f} TFLOP/s, memory: 80 GiB, "
                                          "memory_bandwidth: 900 TB/s, processors: 1, products: "

@@ -11,7 +11,7 @@ namespace {
 const std::string quick = "run -s 4 -b 8 -f 1 --backward-times 2 --engine timing ";
 const std::string samples = "'" PIPEWRIGHT_TEST_DATA "/measured/";
 
-// F = 1 ms, B = 2 ms, 0.1 ms a hop: what the sample of two ranks says.
+// F = 1 ms, B = 2 ms, 0.1 ms per hop, as in the sample of two ranks.
 const std::string predicted =
     "run -s 2 -b 2 -f '1 ms' --backward-times '2 ms' --p2p-time '0.1 ms' --schedule 1f1b --trace "
     "p.h5";
@@ -29,8 +29,8 @@ TEST_CASE("compare reports differences, and sets its exit status", "[cli]") {
   CHECK_THAT(same.out, Catch::Contains("64 in both; no pass moved"));
   CHECK_THAT(same.out, Catch::Contains("makespan>+0% does not hold"));
 
-  // Of 8 microbatches on 4 devices, 1F1B and GPipe take (8 + 3) x 3 s; six hops on the way of the
-  // first and last microbatch take half a second each, and more where they are waited for.
+  // 1F1B and GPipe take (8 + 3) x 3 s for 8 microbatches on 4 devices. The six hops of the first
+  // and the last microbatch add half a second each, or more if a device waits for them.
   const tests::Ran slow =
       place.run("compare t-1f1b.h5 slow.h5 t-gpipe.h5 --fail-if 'makespan>+5%' 'makespan>1000s'");
   CAPTURE(slow.out);
@@ -99,7 +99,7 @@ TEST_CASE("a prediction is compared with a run measured by PyTorch's profiler", 
     CHECK(pass["error"].get<double>() == Approx(0).margin(1e-6));
   CHECK(place.run("compare p.h5 " + measured + " --fail-if 'bubble_ratio>10%'").status == 1);
 
-  // What conditions ask is the error that the table shows.
+  // Conditions refer to the error in the table.
   std::string shorter = predicted;
   const std::string hop = "--p2p-time '0.1 ms' ";
   shorter.erase(shorter.find(hop), hop.size());
@@ -123,7 +123,7 @@ TEST_CASE("predicted memory is compared with snapshots of PyTorch's allocator", 
   const tests::Ran ran = place.run("compare p.h5 " + snapshots + " --fail-if 'peak_memory>+50%'");
   CAPTURE(ran.out, ran.err);
   CHECK(ran.status == 0);
-  // Device 0 holds two microbatches: 12 + 6 MiB beside the 19 MiB of the snapshot.
+  // Device 0 holds two microbatches: 12 + 6 MiB, compared with 19 MiB in the snapshot.
   CHECK_THAT(ran.out, Catch::Contains("18.0 MiB") && Catch::Contains("19.0 MiB") &&
                           Catch::Contains("-5.3 %"));
 }

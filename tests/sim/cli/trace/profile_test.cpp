@@ -20,7 +20,7 @@ double makespan(const tests::Workplace& place, const std::string& words) {
   return nlohmann::json::parse(ran.out)["makespan_s"].get<double>();
 }
 
-// Runs, writes the run as PyTorch's profiler would, makes a scenario of that and runs it.
+// Runs, exports the run as PyTorch's profiler would, and runs the scenario of its profile.
 void check_round_trip(const std::string& words) {
   const tests::Workplace place;
   CAPTURE(words);
@@ -57,7 +57,7 @@ TEST_CASE("profiles with several stages per device or split backwards give the s
 }
 
 TEST_CASE("full backwards are timed apart from halves if a run has both", "[cli]") {
-  // The second microbatch's backward is whole and faster than the halves of the first.
+  // The second microbatch has a full backward, which is faster than the halves of the first.
   const tests::Workplace place;
   test::ChromeText text;
   text.add("PP:0F0", 0, 1000).add("PP:0F1", 1000, 1000);
@@ -89,7 +89,7 @@ TEST_CASE("the scenario of a profile has units and the spread of times", "[cli]"
                           Catch::Contains("forward_times:\n  - 1 ms  # stage 0: 4 passes") &&
                           Catch::Contains("backward_times:\n  - 2 ms") &&
                           Catch::Contains("# p2p_time: 0.1 ms"));
-  // The same again is the same text.
+  // A second profile has the same text.
   CHECK(place.run("profile " + samples + "kineto-rank{rank}.json'").out == ran.out);
 }
 

@@ -29,7 +29,7 @@ double makespan(const tests::Workplace& place, const std::string& words) {
   return json::parse(ran.out)["makespan_s"];
 }
 
-// Predicted times by change; not a number for what could not run.
+// Predicted times by change; not-a-number for changes that cannot run.
 std::map<std::string, double> rows_of(const json& why) {
   std::map<std::string, double> rows;
   for (const json& row : why["what_if"]["rows"])
@@ -37,7 +37,7 @@ std::map<std::string, double> rows_of(const json& why) {
   return rows;
 }
 
-// Two nodes, a GPU in each, and a cable between them.
+// A cluster of two nodes with a GPU each and a cable between them.
 std::string cluster_with(double gigabytes_per_s, double milliseconds) {
   return fmt::format(
       "<?xml version='1.0'?>\n"
@@ -139,7 +139,7 @@ TEST_CASE("what-ifs improve links and latencies of the trace's cluster", "[cli]"
   place.write("cluster.xml", cluster_with(1, 50));
   CHECK(rows.at("all latencies halved") == Approx(makespan(place, "job.yaml")));
   CHECK(why["slack"]["links"][0]["link_class"] == "cable");
-  // The trace holds the cluster, so that the file may go.
+  // The trace contains the cluster, so its file is no longer needed.
   REQUIRE(place.shell("rm cluster.xml").status == 0);
   place.write("cluster.xml", cluster_with(1, 100));
   REQUIRE(place.run("run job.yaml").status == 0);
@@ -157,7 +157,7 @@ TEST_CASE("only a few of many stages without gain are shown", "[cli]") {
   const json why = why_json(place, "a.h5");
   int stages = 0;
   for (const auto& [change, time] : rows_of(why)) stages += change.starts_with("passes of stage");
-  // Only the slow one gains; of the others the first microbatch is on the path.
+  // Only the slow stage gains; the other stages are on the path for the first microbatch alone.
   CHECK(stages >= 8);
   CHECK(stages < 16);
   CHECK_THAT(why["what_if"]["notes"][0].get<std::string>(),
@@ -234,7 +234,7 @@ TEST_CASE("the number of parallel simulations does not change the report", "[cli
 
 TEST_CASE("a change that cannot run says so in its row", "[cli]") {
   const tests::Workplace place;
-  // Times by stage fit two chunks and no others.
+  // Times by stage fit two chunks only.
   REQUIRE(place
               .run("run -s 2 -b 4 -f 1 1 1 1 --backward-times 2 2 2 2 --schedule "
                    "interleaved-1f1b --trace a.h5")
