@@ -40,8 +40,8 @@ std::vector<MemoryPart> memory_parts() {
   using Measured = const MeasuredMemory&;
   using Device = const DeviceSummary&;
   std::vector<MemoryPart> list{
-      {"between iterations", state_bytes, [](Measured rank) { return rank.between; }},
-      {"additional at peak",
+      {"held between iterations", state_bytes, [](Measured rank) { return rank.between; }},
+      {"more at the peak",
        [](Device device) {
          return static_cast<double>(device.peak_allocated_bytes()) - state_bytes(device);
        },

@@ -28,7 +28,7 @@ constexpr std::array<PartKind, critical_parts> part_kinds{{{"compute"},
                                                            {"norm of gradients", true},
                                                            {"optimizer's step"},
                                                            {"other replicas"},
-                                                           {"unknown"}}};
+                                                           {"not known"}}};
 
 const PartKind& kind_of(CriticalPart part) { return part_kinds.at(static_cast<std::size_t>(part)); }
 
