@@ -97,7 +97,8 @@ TEST_CASE("comm fit refuses what it cannot do, and writes nothing then", "[cli]"
   };
   refused("--cluster dgx-a100", "which logs?");
   refused("a.log", "which cluster?");
-  refused("a.log --cluster mine.xml -o mine.xml", "is an input of this command, so it cannot be an output");
+  refused("a.log --cluster mine.xml -o mine.xml",
+          "is an input of this command, so it cannot be an output");
   refused("a.log --cluster dgx-a100 -o fitted.json", "ends in .xml");
   refused("a.log --cluster dgx-a100 --hold-out some", "odd, even or none");
   refused("a.log --cluster dgx-a100 --parameters 0", "from 1 to 8");

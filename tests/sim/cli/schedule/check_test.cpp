@@ -223,8 +223,9 @@ TEST_CASE("a schedule from a file runs as one of the catalog", "[cli][torch]") {
   CHECK_THAT(place.run("run deep/run.yaml --set microbatches=9").err,
              Catch::Contains("deep/run.yaml:1:") &&
                  Catch::Contains("a schedule of 8 microbatches, and 9 are asked for"));
-  CHECK_THAT(place.run("run deep/run.yaml -o deep/mine.csv").err,
-             Catch::Contains("deep/mine.csv: is an input of this command, so it cannot be an output"));
+  CHECK_THAT(
+      place.run("run deep/run.yaml -o deep/mine.csv").err,
+      Catch::Contains("deep/mine.csv: is an input of this command, so it cannot be an output"));
   CHECK_THAT(place.run("run deep/run.yaml --set schedule=mine.csv").err,
              Catch::Contains("'mine.csv' is no file"));
   CHECK_THAT(
