@@ -89,10 +89,10 @@ TEST_CASE("a table reports the gain of even microbatches", "[report]") {
 }
 
 TEST_CASE("differences between jobs go into the names of runs", "[report]") {
-  JobInfo other = plain();
-  other.precision = "fp8";
-  other.cuda_graphs = "layer";
-  const std::vector<analysis::Summary> runs{run_of(plain()), run_of(other)};
+  JobInfo fp8_job = plain();
+  fp8_job.precision = "fp8";
+  fp8_job.cuda_graphs = "layer";
+  const std::vector<analysis::Summary> runs{run_of(plain()), run_of(fp8_job)};
   const std::string text = analysis::console_table(runs);
   CHECK_THAT(text,
              Catch::Contains("\nllama-3-8b on h100-sxm, tp 2, pp 4, batch 64 of 8192 tokens\n"));

@@ -116,9 +116,9 @@ TEST_CASE("tables fit into 100 columns for one device and for a thousand", "[rep
     CHECK(widest_line(console_table(runs)) <= 100);
     CHECK(widest_line(console_table({runs.data(), 1})) <= 100);
   }
-  const Summary one = large_run(1);
-  CHECK_THAT(console_table({&one, 1}), StartsWith("1 device x 0 microbatches"));
-  CHECK_THAT(console_table({&one, 1}), !Contains(".."));
+  const Summary single = large_run(1);
+  CHECK_THAT(console_table({&single, 1}), StartsWith("1 device x 0 microbatches"));
+  CHECK_THAT(console_table({&single, 1}), !Contains(".."));
 }
 
 TEST_CASE("settings that differ between runs are in their names", "[report]") {

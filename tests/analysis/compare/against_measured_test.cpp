@@ -44,8 +44,8 @@ TEST_CASE("a prediction compared with itself has no error", "[compare]") {
   CHECK(result.predicted.iteration_s == 10.0);
   CHECK_FALSE(result.measured.iteration_s.has_value());  // of a single one
   REQUIRE(result.passes.size() == 4);
-  for (const PassTimeError& one : result.passes)
-    CHECK(one.error().value() == Approx(0).margin(1e-6));
+  for (const PassTimeError& row : result.passes)
+    CHECK(row.error().value() == Approx(0).margin(1e-6));
 }
 
 TEST_CASE("measured iterations are averaged, and errors are relative to the measurement",
@@ -62,9 +62,9 @@ TEST_CASE("measured iterations are averaged, and errors are relative to the meas
   CHECK(result.measured.pass_span_s == Approx(9.2e-3));
   CHECK(result.measured.iteration_s.value() == Approx(10e-3));
   CHECK(result.measured.bubble_ratio == Approx(1 - 12 / (2 * 9.2)));
-  for (const PassTimeError& one : result.passes) {
-    CHECK(one.measured->passes == 4);
-    CHECK(one.error().value() == Approx(0.1));
+  for (const PassTimeError& row : result.passes) {
+    CHECK(row.measured->passes == 4);
+    CHECK(row.error().value() == Approx(0.1));
   }
 
   MeasuredComparison comparison{
@@ -114,7 +114,7 @@ TEST_CASE("Megatron's timers are compared with predicted times", "[compare]") {
   CHECK(comparison.deviation_s == Approx(std::sqrt(2.0) * 1e-3));
   const auto timer = [&](const std::string& name) {
     return *std::find_if(comparison.timers.begin(), comparison.timers.end(),
-                         [&](const TimerComparison& one) { return one.name == name; });
+                         [&](const TimerComparison& row) { return row.name == name; });
   };
   CHECK(timer("iteration").measured->most == Approx(38e-3));
   CHECK(timer("iteration").predicted->most == Approx(40e-3));

@@ -17,19 +17,19 @@ PassOrder order() { return order_of(figures_of(test::two_device_run(), "a").pass
 }  // namespace
 
 TEST_CASE("the order of a run's passes follows their starts", "[compare]") {
-  const PassOrder found = order();
-  REQUIRE(found.size() == 2);
-  CHECK(found[1] == std::vector<PassKey>{{0, 0, 1, PassKind::forward},
-                                         {0, 0, 1, PassKind::backward},
-                                         {0, 1, 1, PassKind::forward},
-                                         {0, 1, 1, PassKind::backward}});
-  CHECK(compare_orders(found, found).is_same());
+  const PassOrder order_of_run = order();
+  REQUIRE(order_of_run.size() == 2);
+  CHECK(order_of_run[1] == std::vector<PassKey>{{0, 0, 1, PassKind::forward},
+                                                {0, 0, 1, PassKind::backward},
+                                                {0, 1, 1, PassKind::forward},
+                                                {0, 1, 1, PassKind::backward}});
+  CHECK(compare_orders(order_of_run, order_of_run).is_same());
 }
 
 TEST_CASE("orders that differ report the first difference", "[compare]") {
-  PassOrder other = order();
-  std::swap(other[1][1], other[1][2]);
-  const OrderComparison comparison = compare_orders(order(), other);
+  PassOrder changed = order();
+  std::swap(changed[1][1], changed[1][2]);
+  const OrderComparison comparison = compare_orders(order(), changed);
   CHECK_FALSE(comparison.is_same());
   CHECK(comparison.passes == 8);
   REQUIRE(comparison.differences.size() == 1);
@@ -47,12 +47,12 @@ TEST_CASE("orders that differ report the first difference", "[compare]") {
 }
 
 TEST_CASE("passes on another device and passes of one run are counted", "[compare]") {
-  PassOrder other = order();
-  other[0].push_back(other[1].back());
-  other[1].pop_back();
-  other[1].push_back({0, 2, 1, PassKind::forward});
-  other[0].erase(other[0].begin());
-  const OrderComparison comparison = compare_orders(order(), other);
+  PassOrder changed = order();
+  changed[0].push_back(changed[1].back());
+  changed[1].pop_back();
+  changed[1].push_back({0, 2, 1, PassKind::forward});
+  changed[0].erase(changed[0].begin());
+  const OrderComparison comparison = compare_orders(order(), changed);
   CHECK(comparison.on_other_device == 1);
   CHECK(comparison.only_first == 1);
   CHECK(comparison.only_second == 1);

@@ -69,14 +69,14 @@ TEST_CASE("moved passes are counted as by hand", "[compare]") {
 }
 
 TEST_CASE("swapping the runs reverses the comparison", "[compare]") {
-  trace::Trace other = test::two_device_run();
-  other.passes[7].start += 0.5;
-  other.passes[7].end += 1;
-  other.passes[7].released += 1;
-  other.passes.pop_back();
-  other.passes[1].start = 1.25;
-  const Moves there = compare(test::two_device_run(), other);
-  const Moves back = compare(other, test::two_device_run());
+  trace::Trace changed = test::two_device_run();
+  changed.passes[7].start += 0.5;
+  changed.passes[7].end += 1;
+  changed.passes[7].released += 1;
+  changed.passes.pop_back();
+  changed.passes[1].start = 1.25;
+  const Moves there = compare(test::two_device_run(), changed);
+  const Moves back = compare(changed, test::two_device_run());
   CHECK(there.matched == back.matched);
   CHECK(there.later == back.earlier);
   CHECK(there.shorter == back.longer);

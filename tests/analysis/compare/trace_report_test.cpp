@@ -89,10 +89,10 @@ TEST_CASE("runs of different work get notes and a row for the iteration", "[comp
   CHECK(console_text(comparison).find("iteration ") == std::string::npos);
 
   const auto with_model = [](double flops, double tokens) {
-    trace::Trace one = test::two_device_run();
-    one.run.model_flops = flops;
-    one.run.tokens_per_microbatch = tokens;
-    return figures_of(one, "m.h5");
+    trace::Trace trace_of_model = test::two_device_run();
+    trace_of_model.run.model_flops = flops;
+    trace_of_model.run.tokens_per_microbatch = tokens;
+    return figures_of(trace_of_model, "m.h5");
   };
   CHECK_THAT(unlike_notes(once, with_model(0, 6000)).at(0), Catch::Contains("sequence lengths"));
   CHECK(unlike_notes(with_model(6e12, 3000), once).empty());  // unknown
@@ -182,12 +182,12 @@ TEST_CASE("the JSON of a comparison has every figure", "[compare]") {
   comparison.moves = {compare_passes(comparison.runs[0], comparison.runs[1])};
   const auto json = nlohmann::json::parse(json_text(comparison));
   CHECK(json["baseline"]["metrics"]["makespan_s"] == 10);
-  const auto& other = json["others"][0];
-  CHECK(other["differences"]["makespan_s"]["difference"] == 1);
-  CHECK(other["differences"]["makespan_s"]["change"] == Approx(0.1));
-  CHECK(other["metrics"]["mfu"].is_null());
-  CHECK(other["passes"]["later"] == 1);
-  CHECK(other["passes"]["first_to_differ"]["kind"] == "B");
-  CHECK(other["passes"]["by_stage_and_kind"].size() == 4);
-  CHECK(other["devices"][0]["peak_memory_bytes"] == 7 * 0x1p30);
+  const auto& second_json = json["others"][0];
+  CHECK(second_json["differences"]["makespan_s"]["difference"] == 1);
+  CHECK(second_json["differences"]["makespan_s"]["change"] == Approx(0.1));
+  CHECK(second_json["metrics"]["mfu"].is_null());
+  CHECK(second_json["passes"]["later"] == 1);
+  CHECK(second_json["passes"]["first_to_differ"]["kind"] == "B");
+  CHECK(second_json["passes"]["by_stage_and_kind"].size() == 4);
+  CHECK(second_json["devices"][0]["peak_memory_bytes"] == 7 * 0x1p30);
 }

@@ -201,6 +201,7 @@ TEST_CASE("analyses of arbitrary rows terminate", "[why]") {
       forwards = forwards && idle.end > idle.start && idle.start >= 0;
     CHECK(forwards);
     analysis::time_splits(trace);
-    for (const analysis::StageSlack& one : analysis::slack(trace).stages) CHECK(one.slack >= 0);
+    for (const analysis::StageSlack& stage_slack : analysis::slack(trace).stages)
+      CHECK(stage_slack.slack >= 0);
   }
 }

@@ -65,13 +65,13 @@ TEST_CASE("a stage can slow down by its slack and no more", "[why]") {
         return makespan(tests::timed_run(schedule, slower, latency, mode));
       };
       CAPTURE(entry.name, static_cast<int>(mode), latency);
-      for (const analysis::StageSlack& one : slack.stages) {
-        CAPTURE(one.stage, one.slack);
-        REQUIRE(std::isfinite(one.slack));
-        CHECK(with(one.stage, 1 + one.slack) == Approx(before).epsilon(1e-7));
-        CHECK(with(one.stage, 1 + one.slack + 0.01) > before * (1 + 1e-5));
-        CHECK(one.seconds == Approx(one.slack * one.mean_pass_s));
-        with_slack += one.slack > 0.001;
+      for (const analysis::StageSlack& stage_slack : slack.stages) {
+        CAPTURE(stage_slack.stage, stage_slack.slack);
+        REQUIRE(std::isfinite(stage_slack.slack));
+        CHECK(with(stage_slack.stage, 1 + stage_slack.slack) == Approx(before).epsilon(1e-7));
+        CHECK(with(stage_slack.stage, 1 + stage_slack.slack + 0.01) > before * (1 + 1e-5));
+        CHECK(stage_slack.seconds == Approx(stage_slack.slack * stage_slack.mean_pass_s));
+        with_slack += stage_slack.slack > 0.001;
         ++checked;
       }
       REQUIRE(slack.links.size() == 1);
@@ -98,23 +98,24 @@ TEST_CASE("a slower pass computes longer with unchanged collectives", "[why]") {
   for (trace::StageRow& row : trace.stages) row.waits_f = row.waits_b = waits;
   const analysis::Slack slack = analysis::slack(trace);
   REQUIRE(slack.stages.size() == 3);
-  for (const analysis::StageSlack& one : slack.stages) {
+  for (const analysis::StageSlack& stage_slack : slack.stages) {
     schedules::PassTimes slower = times;
     for (const std::size_t kind : kinds)
-      slower.of_stage[kind][one.stage] += 0.1 * (times.of_stage[kind][one.stage] - waits);
-    CAPTURE(one.stage);
-    CHECK(one.cost_s ==
+      slower.of_stage[kind][stage_slack.stage] +=
+          0.1 * (times.of_stage[kind][stage_slack.stage] - waits);
+    CAPTURE(stage_slack.stage);
+    CHECK(stage_slack.cost_s ==
           Approx(makespan(tests::timed_run(schedule, slower, 0.1)) - makespan(trace)));
-    CHECK(one.mean_pass_s == Approx((one.stage == 1 ? 1.3 : 1) * 1.5 - waits));
+    CHECK(stage_slack.mean_pass_s == Approx((stage_slack.stage == 1 ? 1.3 : 1) * 1.5 - waits));
   }
 }
 
 TEST_CASE("equal stages of 1F1B have no slack", "[why]") {
-  for (const analysis::StageSlack& one :
+  for (const analysis::StageSlack& stage_slack :
        analysis::slack(tests::one_f_one_b({1, 1, 1, 1}, 8)).stages) {
-    CHECK(one.slack == 0);
-    CHECK(one.passes == 16);
-    CHECK(one.mean_pass_s == Approx(1.5));
+    CHECK(stage_slack.slack == 0);
+    CHECK(stage_slack.passes == 16);
+    CHECK(stage_slack.mean_pass_s == Approx(1.5));
   }
 }
 

@@ -85,14 +85,14 @@ void check_same_shares(const trace::Trace& once, const trace::Trace& often) {
   const double count = often.run.iterations;
   REQUIRE(analysis::summarize(often).makespan_s ==
           Approx(count * analysis::summarize(once).makespan_s));
-  const auto one = analysis::time_splits(once);
-  const auto all = analysis::time_splits(often);
-  for (std::uint32_t device = 0; device < all.size(); ++device) {
+  const auto single = analysis::time_splits(once);
+  const auto repeated = analysis::time_splits(often);
+  for (std::uint32_t device = 0; device < repeated.size(); ++device) {
     CAPTURE(device, count);
-    CHECK(all[device].warm_up_s == Approx(count * one[device].warm_up_s).margin(1e-6));
-    CHECK(all[device].steady_s == Approx(count * one[device].steady_s).margin(1e-6));
-    CHECK(all[device].cool_down_s == Approx(count * one[device].cool_down_s).margin(1e-6));
-    CHECK(all[device].p2p_s == Approx(count * one[device].p2p_s).margin(1e-6));
+    CHECK(repeated[device].warm_up_s == Approx(count * single[device].warm_up_s).margin(1e-6));
+    CHECK(repeated[device].steady_s == Approx(count * single[device].steady_s).margin(1e-6));
+    CHECK(repeated[device].cool_down_s == Approx(count * single[device].cool_down_s).margin(1e-6));
+    CHECK(repeated[device].p2p_s == Approx(count * single[device].p2p_s).margin(1e-6));
   }
 }
 

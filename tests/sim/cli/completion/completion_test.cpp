@@ -21,7 +21,7 @@ namespace {
 
 std::vector<std::string> words_for(const std::vector<std::string>& typed) {
   std::vector<std::string> words;
-  for (const Candidate& one : candidates(typed).words) words.push_back(one.word);
+  for (const Candidate& candidate : candidates(typed).words) words.push_back(candidate.word);
   return words;
 }
 
@@ -43,13 +43,13 @@ TEST_CASE("every option in a command's help is offered with its help", "[cli]") 
     const std::string help = place.run(fmt::format("{} --help", fmt::join(words, " "))).out;
     const Syntax syntax = syntax_of(command);
     words.emplace_back("--");
-    const Candidates found = candidates(words);
+    const Candidates completions = candidates(words);
     CAPTURE(words);
-    CHECK(found.words.size() >= syntax.options.options().size());
-    for (const Candidate& one : found.words) {
-      CAPTURE(one.word);
-      if (one.word != "--help") CHECK_THAT(help, Catch::Contains(one.word));
-      CHECK_FALSE(one.help.empty());
+    CHECK(completions.words.size() >= syntax.options.options().size());
+    for (const Candidate& candidate : completions.words) {
+      CAPTURE(candidate.word);
+      if (candidate.word != "--help") CHECK_THAT(help, Catch::Contains(candidate.word));
+      CHECK_FALSE(candidate.help.empty());
     }
   };
   for (const Command& command : commands()) {

@@ -79,8 +79,8 @@ TEST_CASE("sizes offered for layers that do not divide into stages all run", "[r
       "--model llama-3-8b -s 6 --chunks 2 --partition ends_less -b 12 --schedule interleaved-1f1b",
       "--model llama-3-8b -s 20 -b 8 --schedule zb-v");
   CAPTURE(words);
-  const auto run = [&](const std::string& all) {
-    return place.run("run " + all + " --gpu h100-sxm --engine timing --quiet");
+  const auto run = [&](const std::string& all_words) {
+    return place.run("run " + all_words + " --gpu h100-sxm --engine timing --quiet");
   };
   const tests::Ran ran = run(words);
   INFO(ran.err);
@@ -88,9 +88,9 @@ TEST_CASE("sizes offered for layers that do not divide into stages all run", "[r
   const std::vector<std::string> offered = offers(ran.err);
   CHECK(!offered.empty());
   for (const std::string& option : offered) {
-    const tests::Ran other = run(changed(words, option));
-    INFO(option << ": " << other.err);
-    CHECK(other.status == 0);
+    const tests::Ran offered_run = run(changed(words, option));
+    INFO(option << ": " << offered_run.err);
+    CHECK(offered_run.status == 0);
   }
 }
 

@@ -58,20 +58,20 @@ struct Two : tests::Workplace {
 // d apart, up to 1 s, each message takes 2 s - d, once in either direction.
 TEST_CASE("two pipelines over one trunk slow down according to their phase", "[together]") {
   const Two place;
-  const json found = place.together("one.yaml other.yaml --phase 0 0.0625 0.125 0.5 0.9375");
+  const json sharing = place.together("one.yaml other.yaml --phase 0 0.0625 0.125 0.5 0.9375");
   const std::vector<double> iteration{10, 9, 8, 8, 9};
-  REQUIRE(found["phases"].size() == iteration.size());
+  REQUIRE(sharing["phases"].size() == iteration.size());
   for (std::size_t i = 0; i < iteration.size(); ++i)
-    for (const json& job : found["phases"][i]["jobs"]) {
+    for (const json& job : sharing["phases"][i]["jobs"]) {
       CAPTURE(i, job.dump());
       CHECK(job["alone_s"].get<double>() == Approx(8));
       CHECK(job["iteration_s"].get<double>() == Approx(iteration[i]));
       CHECK(job["slow_down"].get<double>() == Approx(iteration[i] / 8));
       CHECK(job["iterations"] >= 3);
     }
-  CHECK(found["phases"][1]["jobs"][1]["offset_s"].get<double>() == Approx(0.5));
-  CHECK(found["worst_phase"] == 0);
-  const json& links = found["phases"][0]["shared_links"];
+  CHECK(sharing["phases"][1]["jobs"][1]["offset_s"].get<double>() == Approx(0.5));
+  CHECK(sharing["worst_phase"] == 0);
+  const json& links = sharing["phases"][0]["shared_links"];
   REQUIRE(links.size() == 2);
   for (const json& link : links)
     for (const json& use : link["use_by_job"])
@@ -80,10 +80,10 @@ TEST_CASE("two pipelines over one trunk slow down according to their phase", "[t
 
 TEST_CASE("phases are spread evenly over an iteration of the first job", "[together]") {
   const Two place;
-  const json found = place.together("one.yaml other.yaml --phases 4 --jobs 1");
-  REQUIRE(found["phases"].size() == 4);
+  const json sharing = place.together("one.yaml other.yaml --phases 4 --jobs 1");
+  REQUIRE(sharing["phases"].size() == 4);
   for (std::size_t i = 0; i < 4; ++i)
-    CHECK(found["phases"][i]["jobs"][1]["offset_s"].get<double>() ==
+    CHECK(sharing["phases"][i]["jobs"][1]["offset_s"].get<double>() ==
           Approx(2 * static_cast<double>(i)));
 }
 
@@ -93,13 +93,13 @@ TEST_CASE("any number of jobs run at once, also of one scenario", "[together]") 
   place.write("small.yaml",
               "cluster: nodes.xml\ndevices: 8\nmicrobatches: 8\nschedule: 1f1b\n"
               "forward_times: 1 ms\nbackward_times: 2 ms\nboundary_tensor: 1 MB\n");
-  const json found = place.together("small.yaml small.yaml small.yaml --placing interleaved");
-  REQUIRE(found["jobs"].size() == 3);
-  CHECK(found["jobs"][2]["name"] == "small-3");
-  CHECK(found["jobs"][2]["first_host"] == "node-2-gpu-0");
-  CHECK(found["share_links"] == false);
-  CHECK(found["phases"].empty());
-  for (const json& job : found["jobs"]) CHECK(job["slow_down_most"] == 1);
+  const json sharing = place.together("small.yaml small.yaml small.yaml --placing interleaved");
+  REQUIRE(sharing["jobs"].size() == 3);
+  CHECK(sharing["jobs"][2]["name"] == "small-3");
+  CHECK(sharing["jobs"][2]["first_host"] == "node-2-gpu-0");
+  CHECK(sharing["share_links"] == false);
+  CHECK(sharing["phases"].empty());
+  for (const json& job : sharing["jobs"]) CHECK(job["slow_down_most"] == 1);
 }
 
 TEST_CASE("jobs that run at once are on one page and have a trace each", "[together]") {

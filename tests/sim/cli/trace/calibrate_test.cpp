@@ -44,9 +44,9 @@ Printed row(const std::string& out, const std::string& name) {
   const std::size_t place = out.find("\n" + name + " ");
   REQUIRE(place != std::string::npos);
   std::istringstream words(out.substr(place + 1 + name.size()));
-  Printed found;
-  words >> found.kernels >> found.modelled_kernels >> found.ms >> found.modelled_ms >> found.factor;
-  return found;
+  Printed cells;
+  words >> cells.kernels >> cells.modelled_kernels >> cells.ms >> cells.modelled_ms >> cells.factor;
+  return cells;
 }
 
 tests::Ran calibrated(const tests::Workplace& place, const std::string& gpu) {

@@ -23,11 +23,11 @@ TEST_CASE("compare reports differences, and sets its exit status", "[cli]") {
   REQUIRE(place.run(quick + "--schedule 1f1b gpipe --trace t.h5").status == 0);
   REQUIRE(place.run(quick + "--schedule 1f1b --p2p-time 0.5 --trace slow.h5").status == 0);
 
-  const tests::Ran same = place.run("compare t-1f1b.h5 t-1f1b.h5 --fail-if 'makespan>+0%'");
-  CAPTURE(same.out, same.err);
-  CHECK(same.status == 0);
-  CHECK_THAT(same.out, Catch::Contains("64 in both; no pass moved"));
-  CHECK_THAT(same.out, Catch::Contains("makespan>+0% does not hold"));
+  const tests::Ran unchanged = place.run("compare t-1f1b.h5 t-1f1b.h5 --fail-if 'makespan>+0%'");
+  CAPTURE(unchanged.out, unchanged.err);
+  CHECK(unchanged.status == 0);
+  CHECK_THAT(unchanged.out, Catch::Contains("64 in both; no pass moved"));
+  CHECK_THAT(unchanged.out, Catch::Contains("makespan>+0% does not hold"));
 
   // 1F1B and GPipe take (8 + 3) x 3 s for 8 microbatches on 4 devices. The six hops of the first
   // and the last microbatch add half a second each, or more if a device waits for them.
@@ -154,13 +154,13 @@ TEST_CASE("a prediction is compared with a log of Megatron and a schedule of PyT
   REQUIRE(
       place.shell("'" PIPEWRIGHT_PROGRAM "' schedule show 1f1b -s 2 -b 2 --format csv > same.csv")
           .status == 0);
-  const tests::Ran same = place.run("compare p.h5 same.csv --fail-if 'displaced>0'");
-  CAPTURE(same.out, same.err);
-  CHECK(same.status == 0);
-  CHECK_THAT(same.out, Catch::Contains("the same 8 passes in the same order"));
+  const tests::Ran unchanged = place.run("compare p.h5 same.csv --fail-if 'displaced>0'");
+  CAPTURE(unchanged.out, unchanged.err);
+  CHECK(unchanged.status == 0);
+  CHECK_THAT(unchanged.out, Catch::Contains("the same 8 passes in the same order"));
   place.write("other.csv", "0F0,0F1,,,0B0,,0B1\r\n,1F0,1F1,1B0,1B1\r\n");
-  const tests::Ran other = place.run("compare p.h5 other.csv --fail-if 'displaced>0'");
-  CAPTURE(other.out, other.err);
-  CHECK(other.status == 1);
-  CHECK_THAT(other.out, Catch::Contains("device 1: first difference at pass 2"));
+  const tests::Ran swapped = place.run("compare p.h5 other.csv --fail-if 'displaced>0'");
+  CAPTURE(swapped.out, swapped.err);
+  CHECK(swapped.status == 1);
+  CHECK_THAT(swapped.out, Catch::Contains("device 1: first difference at pass 2"));
 }

@@ -195,17 +195,17 @@ TEST_CASE("why lists dispatch apart from other collectives and tries other dispa
   const auto rows = rows_of(why);
   CHECK(rows.contains("experts.dispatcher allgather"));
   CHECK(!rows.contains("experts.dispatcher alltoall"));  // as it is
-  const tests::Ran other =
+  const tests::Ran deepep =
       place.run("run " + scenario + " --set training.experts.dispatcher=deepep --json");
-  REQUIRE(other.status == 0);
+  REQUIRE(deepep.status == 0);
   CHECK(rows.at("experts.dispatcher deepep") ==
-        Approx(json::parse(other.out)["makespan_s"].get<double>()));
+        Approx(json::parse(deepep.out)["makespan_s"].get<double>()));
 
   double exposed = 0;
-  for (const json& one : why["pass_collectives"]) {
-    CAPTURE(one);
-    CHECK(one["exposed_s"][1] <= one["seconds"][1]);
-    exposed += one["exposed_s"][1].get<double>();
+  for (const json& collectives : why["pass_collectives"]) {
+    CAPTURE(collectives);
+    CHECK(collectives["exposed_s"][1] <= collectives["seconds"][1]);
+    exposed += collectives["exposed_s"][1].get<double>();
   }
   double most = 0;
   for (const json& device : why["devices"])
