@@ -8,29 +8,36 @@
 
 #include "analysis/trace/rows.hpp"
 
-// Figures that rest on numbers that no source has carry the mark ~ in tables (see marked() of
-// report_table.hpp), and a line below says which numbers these are.
+// Numbers of a GPU's file that have no published source are assumed. Tables mark figures that
+// depend on them with a ~ (see marked() of report_table.hpp), and a line below names the numbers.
 namespace pipewright::analysis {
 
 inline constexpr std::string_view assumed_mark = "~";
 
-// The key of a GPU's file on which no time rests, only what a device has.
+// Key of a GPU's file that affects memory capacities, but no time.
 inline constexpr std::string_view free_memory_key = "free_memory";
 
 bool times_rest_on(const trace::Assumed& assumed);
 bool capacity_rests_on(const trace::Assumed& assumed);
 
-// "~" or nothing, before a time or what is counted from it.
+// Mark before a time, or before a figure derived from it: "~" or nothing.
 std::string_view time_mark(const trace::Assumed& assumed);
 
-// Of JSON: the list `assumed` of keys, and `assumed_gpu`, whose file has them.
+// Adds the keys `assumed`, the list of assumed numbers, and `assumed_gpu`, the file that holds
+// them.
 void add_assumed(nlohmann::ordered_json& object, const trace::Assumed& assumed);
 
-// Pages fill this in themselves, in elements.js.
-inline constexpr const char* assumed_words = "~ rests on numbers of {} that no source has: {}";
+// Format of a line about a GPU's file and its assumed keys. Pages fill it in themselves, in
+// elements.js.
+inline constexpr const char* assumed_words =
+    "~ depends on values of {} that are assumed, not sourced: {}";
 
-// "~ rests on numbers of b200 that no source has: launch, clock", a line for each GPU's file, with
-// all keys of it that are in any of these; nothing where nothing is assumed.
-std::string assumed_lines(const std::vector<trace::Assumed>& all);
+// A line for each GPU's file with the assumed keys of all runs; empty if nothing is assumed:
+// "~ depends on values of b200 that are assumed, not sourced: launch, clock".
+std::string assumed_lines(const std::vector<trace::Assumed>& runs);
+
+// The same in plain words, for a screen without marks: "b200: launch and clock are assumed, not
+// sourced; l40s: clock is assumed, not sourced".
+std::string assumed_note(const std::vector<trace::Assumed>& runs);
 
 }  // namespace pipewright::analysis

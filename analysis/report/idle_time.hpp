@@ -9,55 +9,55 @@
 
 #include "analysis/trace/rows.hpp"
 
-// What a device that computes nothing waits for: the rules of metrics.md, by which summaries and
-// lists of idle times go alike.
+// Causes of a device's idle time. Summaries and lists of idle times share these rules of
+// metrics.md.
 namespace pipewright::analysis {
 
 enum class IdleCause : std::uint8_t {
-  input,         // a pass of `stage` that makes its next input is not done yet
-  transfer,      // its next input is on its way from `stage`
-  rendezvous,    // its next input waits for both ends to be ready
-  blocked_send,  // its own send, of `stage`, holds it
-  weights,       // sharded weights of `stage` are gathered
-  gradients,     // its gradients, of `stage`, are reduced
-  embeddings,    // tied embeddings likewise
-  norm,          // all devices' gradients, for their norm
-  peers,         // who else its gradients or embeddings are summed with is not there yet
-  finished,      // nothing: its iteration, or the run, is over for it
-  other,         // none of these shows in the trace
+  input,         // the pass of `stage` that produces the next input has not ended
+  transfer,      // the next input is being transferred from `stage`
+  rendezvous,    // the next input waits until both ends are ready
+  blocked_send,  // the device's own send, of `stage`, blocks it
+  weights,       // gathering of sharded weights of `stage`
+  gradients,     // reduction of gradients of `stage`
+  embeddings,    // reduction of tied embeddings
+  norm,          // gradients of all devices, for their norm
+  peers,         // ranks with which gradients or embeddings are reduced are not ready
+  finished,      // the device has finished its iteration or the run
+  other,         // the trace shows no cause
 };
 inline constexpr int idle_causes = 11;
 
-// The time before a pass, or before two that run as one, in seconds.
+// The time before a pass or a fused pair of passes, in seconds.
 struct Gap {
   struct Input {
     double sent = 0;
-    double ready = 0;  // it has arrived
+    double ready = 0;  // arrival
   };
-  double start = 0;             // what ran before has ended
-  double released = 0;          // and its blocking send
-  double end = 0;               // the pass starts
-  std::array<Input, 2> inputs;  // of the pass and of its partner
+  double start = 0;             // end of the previous pass
+  double released = 0;          // end of its blocking send
+  double end = 0;               // start of the pass
+  std::array<Input, 2> inputs;  // of the pass and of its partner in the pair
   std::size_t number_inputs = 1;
 };
 
-// Calls `until(cause, end, input)` for one cause after the other: the device waits for it until
-// `end`, if that is later than what it waited for before. `input` is the number of one. What is
-// left of the gap after them has another cause.
+// Calls until(cause, end, input) for the causes of a gap in order of time: the device waits for the
+// cause until `end`, unless the previous cause ended later. `input` is the index of the input. The
+// rest of the gap has another cause.
 template <class Until>
 void cut_gap(const Gap& gap, const Until& until) {
   until(IdleCause::blocked_send, std::min(gap.released, gap.end), std::size_t{0});
-  // The pair waits for the one of its inputs that comes last.
+  // A pair waits for its later input.
   const bool swapped = gap.number_inputs == 2 && gap.inputs[1].ready < gap.inputs[0].ready;
   for (std::size_t i = 0; i < gap.number_inputs; ++i) {
-    const std::size_t number = swapped ? 1 - i : i;
-    const double ready = std::min(gap.inputs[number].ready, gap.end);
-    until(IdleCause::input, std::min(gap.inputs[number].sent, ready), number);
-    until(IdleCause::transfer, ready, number);
+    const std::size_t input = swapped ? 1 - i : i;
+    const double ready = std::min(gap.inputs[input].ready, gap.end);
+    until(IdleCause::input, std::min(gap.inputs[input].sent, ready), input);
+    until(IdleCause::transfer, ready, input);
   }
 }
 
-// A collective that a step waits for.
+// A collective that an optimizer step waits for.
 struct Reduction {
   double start = 0;
   double end = 0;
@@ -65,20 +65,20 @@ struct Reduction {
   bool ties_embeddings = false;
 };
 
-// Likewise what the device waits for in a step of its optimizer, with `until(cause, end,
-// reduction)` where the reduction may be null. While none of the reductions runs, it waits for
-// another replica or for the other end of the pipeline.
+// Calls until(cause, end, reduction) for the waits in an optimizer step, as cut_gap does; the
+// reduction may be null. While no reduction runs, the device waits for another replica or for the
+// other end of the pipeline.
 template <class Until>
 void cut_step(const trace::StepRow& step, std::vector<Reduction>& reductions, const Until& until) {
   std::ranges::stable_sort(reductions, {}, &Reduction::start);
-  for (const Reduction& one : reductions) {
-    until(IdleCause::peers, std::min(one.start, step.reduced), &one);
-    until(one.ties_embeddings ? IdleCause::embeddings : IdleCause::gradients,
-          std::min(one.end, step.reduced), &one);
+  for (const Reduction& reduction : reductions) {
+    until(IdleCause::peers, std::min(reduction.start, step.reduced), &reduction);
+    until(reduction.ties_embeddings ? IdleCause::embeddings : IdleCause::gradients,
+          std::min(reduction.end, step.reduced), &reduction);
   }
-  const Reduction* const none = nullptr;
-  until(reductions.empty() ? IdleCause::gradients : IdleCause::peers, step.reduced, none);
-  until(IdleCause::norm, step.synchronized, none);
+  const Reduction* const no_reduction = nullptr;
+  until(reductions.empty() ? IdleCause::gradients : IdleCause::peers, step.reduced, no_reduction);
+  until(IdleCause::norm, step.synchronized, no_reduction);
 }
 
 }  // namespace pipewright::analysis

@@ -1,7 +1,10 @@
 #include "analysis/report/job.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,16 +14,82 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr std::string_view between_parts = ", ";
+constexpr std::string_view part_separator = ", ";
 
-std::vector<std::string_view> parts_of(std::string_view job) {
+std::vector<std::string_view> parts_of_job(std::string_view job) {
   std::vector<std::string_view> parts;
   while (!job.empty()) {
-    const std::size_t end = std::min(job.find(between_parts), job.size());
+    const std::size_t end = std::min(job.find(part_separator), job.size());
     parts.push_back(job.substr(0, end));
-    job.remove_prefix(std::min(end + between_parts.size(), job.size()));
+    job.remove_prefix(std::min(end + part_separator.size(), job.size()));
   }
   return parts;
+}
+
+void add_size(std::string& text, const char* name, std::uint64_t size, std::uint64_t default_size) {
+  if (size != default_size) text += fmt::format(", {} {}", name, size);
+}
+
+void add_choice(std::string& text, const char* name, const std::string& choice,
+                const char* default_choice) {
+  if (choice != default_choice) text += fmt::format(", {} {}", name, printable(choice));
+}
+
+// Settings of the batch's samples and of the partition.
+void add_sample_settings(std::string& text, const JobInfo& job) {
+  add_size(text, "microbatch", job.microbatch_size, 1);
+  add_choice(text, "documents", job.lengths, "");
+  if (job.dispatch != "alltoall") add_choice(text, "dispatch", job.dispatch, "");
+  add_choice(text, "experts' tokens", job.routing, "");
+  add_choice(text, "partition", job.partition, "even");
+}
+
+// Precision, and settings of how a layer is computed and stored.
+void add_compute_settings(std::string& text, const JobInfo& job) {
+  text += ", " + printable(job.precision);
+  add_choice(text, "cuda graphs", job.cuda_graphs, "none");
+  if (!job.flash_attention) text += ", scores kept";
+  add_choice(text, "recompute", job.recompute, "none");
+  add_choice(text, "offload", job.offload, "none");
+}
+
+std::string in_capitals(std::string word) {
+  std::ranges::transform(word, word.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return word;
+}
+
+// A word of a model's name as its makers write it: "llama" is "Llama", "70b" is "70B".
+std::string model_word(std::string word) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> irregular{
+      {{"deepseek", "DeepSeek"}, {"glm", "GLM"}, {"gpt", "GPT"}, {"oss", "OSS"}, {"olmo", "OLMo"}}};
+  const auto* const match =
+      std::ranges::find(irregular, std::string_view(word), &decltype(irregular)::value_type::first);
+  if (match != irregular.end()) return std::string(match->second);
+  const bool is_size =
+      word.size() > 1 && word.ends_with('b') && word.find_first_of("0123456789") < 2;
+  if (word.starts_with("gpt") && word.size() == 4) return in_capitals(std::move(word));
+  word.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(word.front())));
+  if (is_size) word.back() = 'B';
+  return word;
+}
+
+// Turns a name of the library into a title. Names without a number, or with other characters than
+// those of the library, are left as they are.
+template <class Word>
+std::string library_title(const std::string& name, const Word& word_of) {
+  constexpr std::string_view digits = "0123456789";
+  constexpr std::string_view library_characters = "abcdefghijklmnopqrstuvwxyz0123456789.-";
+  if (name.find_first_not_of(library_characters) != std::string::npos ||
+      name.find_first_of(digits) == std::string::npos)
+    return printable(name);
+  std::string title;
+  for (std::size_t begin = 0; begin < name.size();) {
+    const std::size_t end = std::min(name.find('-', begin), name.size());
+    if (end > begin) title += (title.empty() ? "" : " ") + word_of(name.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return title;
 }
 
 }  // namespace
@@ -28,35 +97,21 @@ std::vector<std::string_view> parts_of(std::string_view job) {
 std::string describe(const JobInfo& job) {
   if (job.model.empty()) return "";
   std::string text = printable(job.model) + (job.gpu.empty() ? "" : " on " + printable(job.gpu));
-  const auto add = [&](const char* name, std::uint64_t size, std::uint64_t usual) {
-    if (size != usual) text += fmt::format(", {} {}", name, size);
-  };
-  const auto add_choice = [&](const char* name, const std::string& choice, const char* usual) {
-    if (choice != usual) text += fmt::format(", {} {}", name, printable(choice));
-  };
   if (job.tp_by_device.empty())
-    add("tp", job.tp, 1);
+    add_size(text, "tp", job.tp, 1);
   else
     text += fmt::format(", tp {}", printable(job.tp_by_device));
   if (job.sequence_parallel && job.tp > 1) text += ", sp";
-  add("cp", job.cp, 1);
-  add("ep", job.ep, 1);
-  if (job.ep > 1) add("etp", job.etp, job.tp);
-  add("pp", job.pp, 1);
-  add("dp", job.dp, 1);
-  add("replicate", job.replicate, 1);
-  add("zero", job.zero, 0);
+  add_size(text, "cp", job.cp, 1);
+  add_size(text, "ep", job.ep, 1);
+  if (job.ep > 1) add_size(text, "etp", job.etp, job.tp);
+  add_size(text, "pp", job.pp, 1);
+  add_size(text, "dp", job.dp, 1);
+  add_size(text, "replicate", job.replicate, 1);
+  add_size(text, "zero", job.zero, 0);
   text += fmt::format(", batch {} of {} tokens", job.global_batch, job.sequence);
-  add("microbatch", job.microbatch_size, 1);
-  add_choice("documents", job.lengths, "");
-  if (job.dispatch != "alltoall") add_choice("dispatch", job.dispatch, "");
-  add_choice("experts' tokens", job.routing, "");
-  add_choice("partition", job.partition, "even");
-  text += ", " + printable(job.precision);
-  add_choice("cuda graphs", job.cuda_graphs, "none");
-  if (!job.flash_attention) text += ", scores kept";
-  add_choice("recompute", job.recompute, "none");
-  add_choice("offload", job.offload, "none");
+  add_sample_settings(text, job);
+  add_compute_settings(text, job);
   if (!job.straddling.empty())
     text += fmt::format(", {} across NVLink domains", printable(job.straddling));
   if (!job.untried.empty())
@@ -64,20 +119,47 @@ std::string describe(const JobInfo& job) {
   return text;
 }
 
+std::string job_title(const JobInfo& job, std::uint64_t gpus, const std::string& network) {
+  const bool is_type_known = !job.gpu.empty() && job.gpu.find(' ') == std::string::npos;
+  std::string text = fmt::format("{} on {} {} ({}{})", library_title(job.model, model_word), gpus,
+                                 is_type_known ? library_title(job.gpu, in_capitals)
+                                 : gpus == 1   ? "GPU"
+                                               : "GPUs",
+                                 is_type_known || job.gpu.empty() ? "" : printable(job.gpu) + ", ",
+                                 printable(network));
+  std::string layout;
+  if (!job.tp_by_device.empty())
+    layout += fmt::format(", tp {}", printable(job.tp_by_device));
+  else
+    add_size(layout, "tp", job.tp, 1);
+  if (job.sequence_parallel && job.tp > 1) layout += " + sp";
+  add_size(layout, "cp", job.cp, 1);
+  add_size(layout, "ep", job.ep, 1);
+  if (job.ep > 1) add_size(layout, "etp", job.etp, job.tp);
+  add_size(layout, "pp", job.pp, 1);
+  add_size(layout, "dp", job.dp, 1);
+  if (job.zero > 0) layout += fmt::format("{}ZeRO-{}", job.dp > 1 ? " + " : ", ", job.zero);
+  add_size(layout, "replicate", job.replicate, 1);
+  layout += fmt::format(", batch {} x {}", job.global_batch, job.sequence);
+  add_sample_settings(layout, job);
+  add_compute_settings(layout, job);
+  return text + ": " + layout.substr(part_separator.size());
+}
+
 JobParts split_jobs(const std::vector<std::string>& jobs) {
   std::vector<std::vector<std::string_view>> parts;
-  for (const std::string& job : jobs) parts.push_back(parts_of(job));
-  const auto joined = [&](std::vector<std::string_view> of_job, bool common) {
-    std::erase_if(of_job, [&](std::string_view part) {
-      return common != std::ranges::all_of(parts, [&](const auto& others) {
-               return std::ranges::count(others, part) > 0;
+  for (const std::string& job : jobs) parts.push_back(parts_of_job(job));
+  const auto joined = [&](std::vector<std::string_view> job, bool is_common) {
+    std::erase_if(job, [&](std::string_view part) {
+      return is_common != std::ranges::all_of(parts, [&](const auto& job_parts) {
+               return std::ranges::count(job_parts, part) > 0;
              });
     });
-    return printable(fmt::format("{}", fmt::join(of_job, between_parts)));
+    return printable(fmt::format("{}", fmt::join(job, part_separator)));
   };
   JobParts split;
   if (!parts.empty()) split.common = joined(parts.front(), true);
-  for (const auto& of_job : parts) split.own.push_back(joined(of_job, false));
+  for (const auto& job : parts) split.own.push_back(joined(job, false));
   return split;
 }
 

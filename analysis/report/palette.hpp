@@ -9,11 +9,12 @@
 
 namespace pipewright::analysis {
 
-// The colours of a timeline, shared by the static picture and the page. The hues are those of Okabe
-// and Ito, "Color Universal Design" (2008), which people of all kinds of colour vision tell apart.
+// Colours of a timeline, shared by the static picture and the page. The hues are those of Okabe and
+// Ito, "Color Universal Design" (2008), which people with any kind of colour vision can
+// distinguish.
 
 struct Colour {
-  double red;  // of 0..1, sRGB
+  double red;  // 0 to 1, sRGB
   double green;
   double blue;
 };
@@ -42,7 +43,7 @@ constexpr Colour mix(Colour a, Colour b, double share_of_b) {
           a.blue * share_of_a + b.blue * share_of_b};
 }
 
-// The chunks of a device go from dark to light; a single one has the plain colour.
+// Chunks of a device go from dark to light; a single chunk has the plain colour.
 constexpr Colour pass_colour(trace::PassKind kind, std::uint32_t chunk, std::uint32_t chunks) {
   constexpr Colour black{0, 0, 0};
   constexpr Colour white{1, 1, 1};
@@ -55,8 +56,8 @@ constexpr Colour pass_colour(trace::PassKind kind, std::uint32_t chunk, std::uin
   return shade < 0 ? mix(plain, black, -shade) : mix(plain, white, shade);
 }
 
-// Black or white, whichever contrasts more: relative luminance as in WCAG 2.1, where the contrasts
-// are equal at 0.179.
+// Whether black text contrasts more than white text. The relative luminance is that of WCAG 2.1, by
+// which both contrasts are equal at 0.179.
 inline bool wants_dark_text(Colour background) {
   const auto linear = [](double c) {
     return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
@@ -77,9 +78,9 @@ inline std::string hex(Colour colour) {  // "#56b4e9"
   return text;
 }
 
-// The colours and words of what a device holds and what a link carries. Each two of the nine, and
-// of the six, are at least 15 apart by CIEDE2000 for normal and dichromatic eyes, and all stand out
-// from a white and from a dark ground.
+// Colours and words of memory components and of traffic classes. Any two of the nine, and any two
+// of the six, are at least 15 apart by CIEDE2000 for normal and dichromatic vision, and every
+// colour contrasts with a white and with a dark background.
 
 struct ComponentStyle {
   const char* words;
@@ -90,7 +91,7 @@ constexpr Colour colour_of(unsigned rgb) {  // 0xrrggbb
   return {(rgb >> 16) / 255.0, (rgb >> 8 & 0xFF) / 255.0, (rgb & 0xFF) / 255.0};
 }
 
-// In the order of trace::MemoryCategory, which is that of a stack from below.
+// In the order of trace::MemoryCategory, which is the order of a stack from the bottom.
 inline constexpr std::array<ComponentStyle, trace::memory_categories> memory_styles{{
     {"weights", colour_of(0x5e4fa2)},
     {"gradients", colour_of(0xcc79a7)},
@@ -117,8 +118,8 @@ constexpr Colour traffic_colour(trace::TrafficClass traffic) {
   return traffic_styles[static_cast<std::size_t>(traffic)].colour;
 }
 
-// What a device does besides passes, and when it does nothing. The bubble is grey; imbalance is
-// hatched, `cool_down` on `warm_up`.
+// Colours of a device's time outside passes. The bubble is grey; imbalance is hatched in
+// `cool_down` on `warm_up`.
 namespace time_colours {
 inline constexpr Colour in_passes = traffic_colour(trace::TrafficClass::in_passes);
 inline constexpr Colour transfers = colour_of(0x996666);
@@ -133,6 +134,6 @@ inline constexpr Colour steady = colour_of(0x8b95a3);
 inline constexpr Colour cool_down = colour_of(0x5b6470);
 }  // namespace time_colours
 
-enum class PictureKind : std::uint8_t { svg, png, pdf };  // files that pictures are drawn to
+enum class PictureKind : std::uint8_t { svg, png, pdf };  // file formats of pictures
 
 }  // namespace pipewright::analysis

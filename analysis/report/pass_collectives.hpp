@@ -10,18 +10,18 @@
 
 namespace pipewright::analysis {
 
-// Collectives of one kind within passes, over the whole run and the devices that have them. What of
-// them is exposed adds up to `in_passes` of a device's time. Definitions: analysis/metrics.md.
+// Collectives of one kind within passes, over the whole run and all devices that call them. Their
+// exposed seconds add up to a device's `in_passes`. Definitions: analysis/metrics.md.
 struct PassCollectives {
   std::string group;        // "ep"
   std::string operation;    // "dispatch"
-  std::uint64_t calls = 0;  // of one GPU of the device that has most
-  std::uint64_t bytes = 0;  // likewise
+  std::uint64_t calls = 0;  // per GPU, maximum over devices
+  std::uint64_t bytes = 0;  // per GPU, maximum over devices
   Range seconds;
   Range exposed_s;
 };
 
-// In the order in which rows first name them.
+// Merges the rows of all devices, in order of first appearance.
 std::vector<PassCollectives> over_devices(std::span<const trace::PassCollectiveRow> rows);
 
 }  // namespace pipewright::analysis

@@ -11,18 +11,18 @@
 namespace pipewright::analysis {
 namespace {
 
-// A number, or the greater end of a range; nothing of all else.
+// Number of a cell, or upper end of its range; 0 for other cells.
 double magnitude(const Json& cell) {
   if (cell.is_number()) return cell.get<double>();
   return cell.is_array() ? cell.at(1).get<double>() : 0;
 }
 
-bool is_nothing(const Json& cell, double negligible) {
+bool is_empty(const Json& cell, double negligible) {
   if (cell.is_string()) return cell.get_ref<const std::string&>().empty();
   return !(magnitude(cell) > negligible);
 }
 
-std::string as_it_is(const Json& cell) {
+std::string plain_text(const Json& cell) {
   if (cell.is_string()) return printable(cell.get_ref<const std::string&>());
   if (cell.is_number_float()) return fmt::to_string(cell.get<double>());
   return cell.dump();
@@ -40,7 +40,7 @@ Quantity Quantity::rate() { return {.scale = rate_scale}; }
 
 Quantity Quantity::percent(int decimals) {
   Quantity quantity = on({1, decimals, "%"});
-  quantity.times = 100;
+  quantity.factor = 100;
   return quantity;
 }
 
@@ -48,23 +48,23 @@ Quantity Quantity::on(ColumnScale scale) {
   return {.scale = [scale = std::move(scale)](double) { return scale; }};
 }
 
-Quantity Quantity::each_as(std::function<std::string(double)> write) {
-  return {.each = std::move(write)};
+Quantity Quantity::each_as(std::function<std::string(double)> format) {
+  return {.format = std::move(format)};
 }
 
 void add_column(TextTable& table, const std::vector<std::string>& heading, const Quantity& quantity,
                 const std::vector<Json>& cells, bool is_optional, const std::vector<bool>& marks) {
   if (is_optional && std::ranges::all_of(cells, [&](const Json& cell) {
-        return is_nothing(cell, quantity.negligible);
+        return is_empty(cell, quantity.negligible);
       }))
     return;
   double largest = 0;
-  for (const Json& cell : cells) largest = std::max(largest, quantity.times * magnitude(cell));
+  for (const Json& cell : cells) largest = std::max(largest, quantity.factor * magnitude(cell));
   const ColumnScale scale = quantity.scale ? quantity.scale(largest) : ColumnScale{};
   const auto number_text = [&](const Json& number) {
-    if (!quantity.each && !quantity.scale) return as_it_is(number);
-    const double value = quantity.times * number.get<double>();
-    return quantity.each ? quantity.each(value) : scale(value);
+    if (!quantity.format && !quantity.scale) return plain_text(number);
+    const double value = quantity.factor * number.get<double>();
+    return quantity.format ? quantity.format(value) : scale(value);
   };
   const auto is_unknown = [&](const Json& cell) {
     return cell.is_null() || cell.is_discarded() || (quantity.zero_is_unknown && cell == 0);
@@ -72,10 +72,10 @@ void add_column(TextTable& table, const std::vector<std::string>& heading, const
   const auto text_of = [&](const Json& cell) {
     if (is_unknown(cell)) return quantity.unknown;
     if (cell.is_number()) return number_text(cell);
-    if (!cell.is_array()) return as_it_is(cell);
-    const std::string least = number_text(cell.at(0));
-    const std::string most = number_text(cell.at(1));
-    return least == most ? most : least + ".." + most;
+    if (!cell.is_array()) return plain_text(cell);
+    const std::string low = number_text(cell.at(0));
+    const std::string high = number_text(cell.at(1));
+    return low == high ? high : low + ".." + high;
   };
   std::vector<std::string> texts;
   texts.reserve(cells.size());

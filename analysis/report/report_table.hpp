@@ -15,7 +15,7 @@
 #include "analysis/report/text_table.hpp"
 #include "analysis/report/units_text.hpp"
 
-// A report is declared once, as columns of its rows; tables for a terminal, JSON and CSV follow:
+// A report is declared once, as columns of its rows. Text tables, JSON and CSV are derived from it:
 //
 //   struct Link { std::string name; double bandwidth; std::optional<double> latency; };
 //
@@ -32,11 +32,11 @@
 //   json_rows(columns, links);    //  [{"link":"nvl","bandwidth_bytes_per_s":450e9,...}]
 //   csv_text(columns, links);     //  link,bandwidth_bytes_per_s,latency_s,is_slow
 //
-// A column without a heading is in files alone, one from table_only in tables alone. Columns may
-// be lambdas that hold what else they need, such as the time that shares are of.
+// A column without a heading appears only in files; a column from table_only() only in tables. The
+// value of a column may be a lambda that captures further data, such as the makespan of a share.
 namespace nlohmann {
 
-// Nothing is null.
+// An empty optional is null.
 template <class Value>
 struct adl_serializer<std::optional<Value>> {
   template <class Json>
@@ -59,30 +59,30 @@ inline void to_json(Json& json, const Range& range) {
   json = Json::array({range.least, range.most});
 }
 
-// The value of a field that a row does not have: its key is left out of the row's object.
+// Value of a field that a row does not have: its key is omitted from the row's object.
 inline Json no_field() { return Json::value_t::discarded; }
 
-// What the cells of a column are, and so how a table writes them. A cell with two numbers is the
-// range between them, a text stands as it is.
+// Kind of a column's cells, which decides how a table writes them. An array of two numbers is a
+// range; a text is written as it is.
 struct Quantity {
-  // The scale of all numbers of the column, from the largest of them. Its unit is the last line of
-  // the heading.
+  // Makes the scale of all numbers of the column from the largest. Its unit becomes the last line
+  // of the heading.
   std::function<ColumnScale(double largest)> scale;
-  std::function<std::string(double)> each;  // or how every number is written by itself
-  double times = 1;                         // 100 for percentages of ratios
-  double negligible = 0;                    // what counts as nothing where a column may be empty
-  std::string unknown = "-";                // for null
-  bool zero_is_unknown = false;             // in tables
-  bool is_name = false;                     // to the left, under a heading of one line
+  std::function<std::string(double)> format;  // writes a number with its own unit; replaces `scale`
+  double factor = 1;                          // 100 for percentages of ratios
+  double negligible = 0;         // largest value that counts as empty in an optional column
+  std::string unknown = "-";     // text for null
+  bool zero_is_unknown = false;  // in tables
+  bool is_name = false;          // aligned to the left, under a heading of one line
 
   static Quantity name() { return {.is_name = true}; }
-  static Quantity count() { return {}; }      // to the right, as it is
+  static Quantity count() { return {}; }      // aligned to the right, without a scale
   static Quantity seconds(int digits);        // significant digits
   static Quantity bytes();                    // in KiB, MiB, ...
-  static Quantity rate();                     // things per second: k/s, M/s, ...
+  static Quantity rate();                     // per second: k/s, M/s, ...
   static Quantity percent(int decimals = 1);  // from a ratio
-  static Quantity on(ColumnScale scale);      // one that several columns share
-  static Quantity each_as(std::function<std::string(double)> write);  // with units of their own
+  static Quantity on(ColumnScale scale);      // with a scale that several columns share
+  static Quantity each_as(std::function<std::string(double)> format);  // every number with a unit
 };
 
 template <class Row>
@@ -91,9 +91,9 @@ struct ReportColumn {
   std::vector<std::string> heading;  // lines in a table, without the unit
   Quantity quantity;
   std::function<Json(const Row&)> value;
-  bool is_optional = false;  // a table leaves it out where no row has more than nothing
+  bool is_optional = false;  // a table omits the column if it is empty in all rows
   bool is_in_files = true;
-  std::function<bool(const Row&)> is_marked;  // whose cells have a ~ in tables; none: of no row
+  std::function<bool(const Row&)> is_marked;  // rows whose cells have a ~ in tables; may be empty
 
   ReportColumn(std::string key_, std::vector<std::string> heading_, Quantity quantity_,
                std::function<Json(const Row&)> value_)
@@ -118,31 +118,32 @@ ReportColumn<Row> optional(ReportColumn<Row> column) {
   return column;
 }
 
-// A column whose figures rest on numbers that no source has, in rows of which `rests` is true.
-template <class Row, class Rests>
-ReportColumn<Row> marked(ReportColumn<Row> column, Rests rests) {
-  column.is_marked = [rests = std::move(rests)](const Row& row) { return std::invoke(rests, row); };
+// Marks the cells of rows whose figure depends on assumed numbers.
+template <class Row, class Predicate>
+ReportColumn<Row> marked(ReportColumn<Row> column, Predicate is_assumed) {
+  column.is_marked = [is_assumed = std::move(is_assumed)](const Row& row) {
+    return std::invoke(is_assumed, row);
+  };
   return column;
 }
 
-// The columns of these keys, in their order: where a table or a file shows fewer, or in another
-// order. Throws std::logic_error if there is no such column.
+// Selects columns by key, in the order of the keys. Throws std::logic_error for an unknown key.
 template <class Row>
 ReportColumns<Row> picked(const ReportColumns<Row>& columns,
                           std::initializer_list<std::string_view> keys);
 
-// Columns of a row that is part of another row.
+// Turns columns of a part into columns of the row that contains it.
 template <class Row, class Part, class Projection>
 ReportColumns<Row> of_part(const ReportColumns<Part>& columns, const Projection& part_of);
 
-// Adds a column to a table whose other columns come from elsewhere. `marks`: see is_marked.
+// Adds a column to a table. `marks` has an element for each cell, or is empty: see is_marked.
 void add_column(TextTable& table, const std::vector<std::string>& heading, const Quantity& quantity,
                 const std::vector<Json>& cells, bool is_optional = false,
                 const std::vector<bool>& marks = {});
 template <class Row, std::ranges::input_range Rows>
 void add_columns(TextTable& table, const ReportColumns<Row>& columns, const Rows& rows);
 
-// Each line ends with '\n'; see TextTable. Empty texts are no cells: tables of no rows have heads.
+// Writes a table; each line ends with '\n'. A table without rows has its headings.
 template <class Row, std::ranges::input_range Rows>
 std::string table_text(const ReportColumns<Row>& columns, const Rows& rows);
 
@@ -150,56 +151,59 @@ template <class Row>
 Json json_object(const ReportColumns<Row>& columns, const Row& row);
 template <class Row, std::ranges::input_range Rows>
 Json json_rows(const ReportColumns<Row>& columns, const Rows& rows);
-// A whole file: indented, with a newline at its end. Bytes that are no UTF-8 become U+FFFD.
+// Writes an indented document that ends with a newline. Invalid UTF-8 becomes U+FFFD.
+//
+// Writing and parsing JSON are compiled in report_table.cpp alone, since each takes the compiler
+// seconds.
 std::string json_document(const Json& json);
-// In one line without an end, likewise, or as `not_utf8` says. To write and to read are compiled in
-// one place only: each takes the compiler seconds.
+// Writes one line without its newline. `not_utf8` is the treatment of invalid UTF-8.
 std::string json_line(const Json& json,
                       Json::error_handler_t not_utf8 = Json::error_handler_t::replace);
 Json parse_json(std::string_view text);  // throws Json::parse_error
 
-// A field of CSV: see csv_field for texts; null is empty. Numbers read back as they were.
+// A field of CSV; null is empty, texts are quoted by csv_field. Numbers read back as the same
+// double.
 std::string csv_cell(const Json& cell);
 template <class Row>
-std::string csv_heading(const ReportColumns<Row>& columns);  // without an end of line
+std::string csv_heading(const ReportColumns<Row>& columns);  // without its newline
 template <class Row>
-std::string csv_line(const ReportColumns<Row>& columns, const Row& row);  // likewise
+std::string csv_line(const ReportColumns<Row>& columns, const Row& row);  // without its newline
 template <class Row, std::ranges::input_range Rows>
 std::string csv_text(const ReportColumns<Row>& columns, const Rows& rows);
 
-// How the templates do it.
+// Definitions of the templates.
 
 [[noreturn]] void throw_no_column(std::string_view key);
 
 template <class Row>
 ReportColumns<Row> picked(const ReportColumns<Row>& columns,
                           std::initializer_list<std::string_view> keys) {
-  ReportColumns<Row> found;
+  ReportColumns<Row> selection;
   for (const std::string_view key : keys) {
     const auto column = std::ranges::find(columns, key, &ReportColumn<Row>::key);
     if (column == columns.end()) throw_no_column(key);
-    found.push_back(*column);
+    selection.push_back(*column);
   }
-  return found;
+  return selection;
 }
 
 template <class Row, class Part, class Projection>
 ReportColumns<Row> of_part(const ReportColumns<Part>& columns, const Projection& part_of) {
-  ReportColumns<Row> all;
+  ReportColumns<Row> row_columns;
   for (const ReportColumn<Part>& column : columns) {
-    ReportColumn<Row> one(column.key, column.heading, column.quantity,
-                          [part_of, value = column.value](const Row& row) {
-                            return value(std::invoke(part_of, row));
-                          });
-    one.is_optional = column.is_optional;
-    one.is_in_files = column.is_in_files;
+    ReportColumn<Row> row_column(column.key, column.heading, column.quantity,
+                                 [part_of, value = column.value](const Row& row) {
+                                   return value(std::invoke(part_of, row));
+                                 });
+    row_column.is_optional = column.is_optional;
+    row_column.is_in_files = column.is_in_files;
     if (column.is_marked)
-      one.is_marked = [part_of, is_marked = column.is_marked](const Row& row) {
+      row_column.is_marked = [part_of, is_marked = column.is_marked](const Row& row) {
         return is_marked(std::invoke(part_of, row));
       };
-    all.push_back(std::move(one));
+    row_columns.push_back(std::move(row_column));
   }
-  return all;
+  return row_columns;
 }
 
 template <class Row, std::ranges::input_range Rows>

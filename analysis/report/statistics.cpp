@@ -5,12 +5,12 @@
 
 namespace pipewright::analysis {
 
-double quantile(std::vector<double> values, double part) {
+double quantile(std::vector<double> values, double probability) {
   std::ranges::sort(values);
-  const double place = part * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
+  const double position = probability * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
   const std::size_t above = std::min(below + 1, values.size() - 1);
-  return std::lerp(values[below], values[above], place - static_cast<double>(below));
+  return std::lerp(values[below], values[above], position - static_cast<double>(below));
 }
 
 double standard_deviation(const std::vector<double>& values, double mean) {

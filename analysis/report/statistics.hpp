@@ -4,11 +4,11 @@
 
 namespace pipewright::analysis {
 
-// Linear between the two values around it, `part` from 0 to 1 of the way from least to most. Of one
-// value or more.
-double quantile(std::vector<double> values, double part);
+// Quantile of at least one value, for a probability from 0 to 1. Interpolates linearly between the
+// two neighbouring values.
+double quantile(std::vector<double> values, double probability);
 
-// The standard deviation of a sample of this mean; of a single value 0.
+// Standard deviation of a sample with this mean; 0 for a single value.
 double standard_deviation(const std::vector<double>& values, double mean);
 
 }  // namespace pipewright::analysis

@@ -15,7 +15,7 @@ using trace::PassKind;
 
 double length(double from, double to) { return std::max(0.0, to - from); }
 
-// For how long of a gap, from `now` on, the input or the send before is in the network.
+// Seconds of a gap, from `now` on, in which its input or the previous send is in the network.
 double exposed_in(const Gap& gap, double now) {
   double exposed = 0;
   cut_gap(gap, [&](IdleCause cause, double end, std::size_t) {
@@ -67,7 +67,7 @@ void SummarySink::pass(const trace::PassRow& row) {
     gap.inputs[1] = input;
     gap.number_inputs = 2;
   } else {
-    keep_between(running);
+    store_gap(running);
     device.busy_s += row.end - row.start;
     gap = {running.end, running.released, row.start, {input, {}}, 1};
     running.exposed = 0;
@@ -76,7 +76,7 @@ void SummarySink::pass(const trace::PassRow& row) {
   device.parts.p2p += length(running.exposed, exposed);
   running.exposed = exposed;
   const auto kind = static_cast<std::size_t>(row.kind);
-  if (is_fused) {  // the first was taken for one alone
+  if (is_fused) {  // the first pass of the pair was counted as a single pass
     device.parts.in_passes += running.in_pair - running.in_pass + in_pairs_.at(row.stage)[kind];
   } else {
     running.in_pass = in_passes_.at(row.stage)[kind];
@@ -138,14 +138,15 @@ void SummarySink::step(const trace::StepRow& row) {
   running.step_end = std::max(running.step_end, row.end);
 }
 
-// The gap before what ran last, if a pass of another iteration ended before it.
-void SummarySink::keep_between(Running& running) {
+// Stores the gap before the current unit if it separates two iterations.
+void SummarySink::store_gap(Running& running) {
   if (running.gap_after) running.between[*running.gap_after].gap = running.gap;
   running.gap_after.reset();
 }
 
-// What a step covers is no exposed transfer, but the send before it is.
-void SummarySink::cut_by_step(Running& running, Between& between) {
+// Counts the communication that a step covers: it is not exposed, except for the send before the
+// step.
+void SummarySink::subtract_step(Running& running, Between& between) {
   if (!between.step) return;
   const trace::StepRow& step = *between.step;
   const double rounding = 1e-9 * step.end;
@@ -154,16 +155,16 @@ void SummarySink::cut_by_step(Running& running, Between& between) {
     const Gap& gap = *between.gap;
     const double sending = length(gap.start, std::min(gap.released, step.start));
     running.covered_by_steps += exposed_in(gap, gap.start) - sending - exposed_in(gap, step.end);
-  } else if (step.start >= running.end - rounding)  // the last
+  } else if (step.start >= running.end - rounding)  // the last step
     running.covered_by_steps -= length(running.end, std::min(running.released, step.start));
 }
 
-// What is left of the makespan is idle.
+// Completes the parts of a device's time: the rest of the makespan is idle.
 TimeParts SummarySink::parts_of(std::size_t number) {
   const DeviceSummary& device = summary_.devices[number];
   Running& running = running_[number];
-  keep_between(running);
-  for (auto& [iteration, between] : running.between) cut_by_step(running, between);
+  store_gap(running);
+  for (auto& [iteration, between] : running.between) subtract_step(running, between);
   TimeParts parts = device.parts;
   parts.p2p -= running.covered_by_steps;
   parts.in_passes = std::min(parts.in_passes, device.busy_s);
@@ -175,7 +176,7 @@ TimeParts SummarySink::parts_of(std::size_t number) {
 
 void SummarySink::finish() {
   double busy = 0;
-  // A stage, or a slice's part of it, in microbatches of 1/devices of the model.
+  // Fraction of a device's model part that one stage, or one slice of it, makes up.
   const double share = static_cast<double>(summary_.devices.size()) /
                        static_cast<double>(std::max<std::size_t>(1, recomputed_.size())) /
                        std::max(1U, summary_.run.slices);
@@ -189,7 +190,7 @@ void SummarySink::finish() {
   }
   for (std::size_t i = 0; i < summary_.devices.size(); ++i) summary_.devices[i].parts = parts_of(i);
   summary_.pass_collectives = over_devices(pass_collectives_);
-  if (summary_.makespan_s <= 0) return;  // no passes: nothing to divide by
+  if (summary_.makespan_s <= 0) return;  // no passes, hence no ratios
   constexpr double rounding = 1e-12;     // of sums of times
   if (summary_.span_bubble_s < rounding * summary_.makespan_s) summary_.span_bubble_s = 0;
   summary_.bubble_ratio =

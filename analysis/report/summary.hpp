@@ -15,16 +15,16 @@
 
 namespace pipewright::analysis {
 
-// Where a device's time goes, in seconds that add up to the makespan. What is neither computing,
-// nor the optimizer's step, nor idle is exposed communication: the device waits for it.
+// Parts of a device's time, in seconds that add up to the makespan. All parts except compute, the
+// optimizer step and idle time are exposed communication: the device waits for it.
 struct TimeParts {
   double compute = 0;    // passes, without their collectives
   double in_passes = 0;  // tensor, context and expert collectives
-  double p2p = 0;        // its next input or its own send is on the way
-  double gradients = 0;  // data-parallel reduction, and tied embeddings, once all are there
-  double weights = 0;    // sharded weights that are gathered
+  double p2p = 0;        // transfers of the next input, and sends that block the device
+  double gradients = 0;  // data-parallel reduction and tied embeddings, once all ranks are ready
+  double weights = 0;    // gathering of sharded weights
   double optimizer = 0;
-  double idle = 0;  // bubble, and all other waiting
+  double idle = 0;  // bubble and all other waits
 
   double exposed() const { return p2p + in_passes + gradients + weights; }
 };
@@ -34,20 +34,19 @@ struct DeviceSummary {
   std::uint32_t device = 0;
   std::string host;
   std::uint64_t passes = 0;
-  double busy_s = 0;   // sum of its passes' durations
-  double start_s = 0;  // its first pass starts
-  double end_s = 0;    // its last pass ends
+  double busy_s = 0;   // sum of the durations of its passes
+  double start_s = 0;  // start of its first pass
+  double end_s = 0;    // end of its last pass
   TimeParts parts;
-  double peak_in_flight = 0;            // microbatches of a whole device (a chunk counts 1/chunks)
-  std::uint64_t peak_memory_bytes = 0;  // over all categories at once
+  double peak_in_flight = 0;            // microbatches; a chunk counts 1/chunks
+  std::uint64_t peak_memory_bytes = 0;  // sum over all categories
   std::array<std::uint64_t, trace::memory_categories> at_peak{};  // bytes of each category then
-  double peak_time_s = 0;                                         // when that is first so
+  double peak_time_s = 0;                                         // first time of the peak
   std::uint64_t memory_capacity_bytes = 0;                        // 0: unknown
-  std::string memory_host;             // of its GPU that has so little, unless it is `host`
-  std::optional<double> over_since_s;  // when it first holds more than that
+  std::string memory_host;             // host of the GPU with this capacity, unless it is `host`
+  std::optional<double> over_since_s;  // first time above the capacity
 
-  // Of its peak, without what the driver, NCCL and fragmentation keep: what PyTorch reports as
-  // max_memory_allocated.
+  // Peak without the allowance for driver, NCCL and fragmentation: PyTorch's max_memory_allocated.
   std::uint64_t peak_allocated_bytes() const {
     return peak_memory_bytes - at_peak[static_cast<std::size_t>(trace::MemoryCategory::allowance)];
   }
@@ -59,28 +58,29 @@ struct DeviceSummary {
   }
 };
 
-// What one run comes to. Times in seconds from the start of the run.
+// Figures of one run. Times are seconds from the start of the run.
 struct Summary {
   trace::RunInfo run;
-  std::optional<JobInfo> job;  // where whoever asks knows it
-  double makespan_s = 0;       // latest end over devices, their optimizer's steps included
+  std::optional<JobInfo> job;  // empty for a run read from a trace
+  double makespan_s = 0;       // latest end over devices, including their optimizer steps
   double bubble_ratio = 0;     // 1 - busy / (devices * makespan)
   double span_bubble_s = 0;    // max over devices of (last end - first start - busy)
   std::optional<double> samples_per_s;
   std::optional<double> tokens_per_s;
-  // FLOP/s, of forward and backward without recompute, and their part of the GPU's peak: causal
-  // attention counted once, or its whole square of scores.
+  // FLOP/s of forward and backward without recomputation, and their fraction of the GPU's peak.
+  // Causal attention counts half of the score matrix; the figures of full attention count all of
+  // it.
   std::optional<double> model_flops_per_gpu;
   std::optional<double> mfu;
   std::optional<double> full_attention_flops_per_gpu;
   std::optional<double> mfu_full_attention;
-  std::optional<double> mfu_precision;  // as mfu, of the peak of the recipe's data type
-  std::optional<double> hfu;            // as mfu, with what is recomputed
+  std::optional<double> mfu_precision;  // MFU relative to the peak of the recipe's data type
+  std::optional<double> hfu;            // MFU including recomputation
   std::vector<DeviceSummary> devices;
   std::vector<PassCollectives> pass_collectives;
 };
 
-// Builds a summary from rows as they come, in memory that does not grow with them.
+// Builds a summary from the rows of a trace, in memory that does not grow with their number.
 class SummarySink final : public trace::Sink {
  public:
   void begin(const trace::RunInfo& run, const std::vector<trace::DeviceRow>& devices,
@@ -98,46 +98,47 @@ class SummarySink final : public trace::Sink {
   const Summary& summary() const { return summary_; }
 
  private:
-  // The gap after an iteration's last pass, which the step of the optimizer cuts in two. A file has
-  // its steps after all passes, an engine reports a step before the next pass.
+  // The gap after the last pass of an iteration, which the optimizer step splits. Steps come after
+  // all passes in a file, and before the next pass from an engine.
   struct Between {
     std::vector<Reduction> reductions;
-    std::optional<Gap> gap;  // so far: passes of two iterations alternate where these overlap
+    std::optional<Gap> gap;  // the last one so far: passes of overlapping iterations alternate
     std::optional<trace::StepRow> step;
   };
+  // State of a device. Its current unit is a pass, or a fused pair of a forward and a backward.
   struct Running {
-    Gap gap;             // before what runs: a pass, or a fused forward and backward
-    double exposed = 0;  // communication in that
-    double in_pass = 0;  // and in what runs, alone
-    double in_pair = 0;  // or as the first of two that run as one
-    std::optional<std::uint32_t> gap_after;  // whose pass ended before that gap
+    Gap gap;             // before the current unit
+    double exposed = 0;  // communication in that gap
+    double in_pass = 0;  // exposed communication of the current pass if it runs alone
+    double in_pair = 0;  // the same if it is the first of a fused pair
+    std::optional<std::uint32_t> gap_after;  // iteration that ended before the gap, if one did
     double end = 0;                          // of the last pass
-    double released = 0;                     // likewise
+    double released = 0;                     // release of the device by the last pass
     double step_end = 0;
-    double covered_by_steps = 0;  // of what is exposed in gaps, less what steps leave open
+    double covered_by_steps = 0;  // communication counted in gaps that steps cover, in seconds
     std::uint32_t iteration = 0;  // of the last pass
     int chunks_in_flight = 0;
     int peak_chunks_in_flight = 0;
     std::array<std::uint64_t, trace::memory_categories> held{};  // bytes
-    std::map<std::uint32_t, Between> between;                    // by iteration
+    std::map<std::uint32_t, Between> between;                    // by the iteration before
   };
-  static void keep_between(Running& running);
-  static void cut_by_step(Running& running, Between& between);
+  static void store_gap(Running& running);
+  static void subtract_step(Running& running, Between& between);
   TimeParts parts_of(std::size_t device);
 
   Summary summary_;
   std::vector<Running> running_;
   std::vector<trace::PassCollectiveRow> pass_collectives_;
   std::vector<bool> recomputed_;                                  // by stage
-  std::vector<std::array<double, trace::pass_kinds>> in_passes_;  // likewise, exposed seconds
-  std::vector<std::array<double, trace::pass_kinds>> in_pairs_;   // of each of two that run as one
+  std::vector<std::array<double, trace::pass_kinds>> in_passes_;  // exposed seconds by stage
+  std::vector<std::array<double, trace::pass_kinds>> in_pairs_;   // the same of fused pairs
 };
 
 Summary summarize(const trace::Trace& trace);
 
-bool fits(const Summary& summary);                     // on all devices that say what they have
-double exposed_communication(const Summary& summary);  // seconds, of the device that has most of it
-TimeParts mean_parts(const Summary& summary);          // over devices, of an iteration
+bool fits(const Summary& summary);                     // on every device of known capacity
+double exposed_communication(const Summary& summary);  // seconds, maximum over devices
+TimeParts mean_parts(const Summary& summary);          // of an iteration, mean over devices
 std::uint64_t gpus(const trace::RunInfo& run);
 
 }  // namespace pipewright::analysis

@@ -19,15 +19,15 @@ const ColumnScale percent{1, 1, "%"};
 
 double percentage(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
-// What a value is on the devices of a run, from the least to the most.
+// Range of a value over the devices of a run.
 template <class Value>
 Range over_devices(const Summary& run, Value DeviceSummary::*value) {
   if (run.devices.empty()) return {};
-  const auto [least, most] = std::ranges::minmax(run.devices, {}, value);
-  return {static_cast<double>(least.*value), static_cast<double>(most.*value)};
+  const auto [low, high] = std::ranges::minmax(run.devices, {}, value);
+  return {static_cast<double>(low.*value), static_cast<double>(high.*value)};
 }
 
-// A chunk is a fraction of a microbatch.
+// Formats counts of microbatches, which are fractions where a device holds chunks.
 std::string microbatches(Range count) {
   int decimals = 0;
   for (double power = 1; decimals < 2; ++decimals, power *= 10)
@@ -37,12 +37,12 @@ std::string microbatches(Range count) {
   return ColumnScale{1, decimals, ""}(count);
 }
 
-Json held_json(const DeviceSummary& device) {
+Json peak_contents_json(const DeviceSummary& device) {
   const auto names = trace::enum_names(trace::ColumnType::memory_category);
-  Json held = Json::object();
+  Json contents = Json::object();
   for (std::size_t i = 0; i < names.size(); ++i)
-    if (device.at_peak[i] > 0) held[names[i]] = device.at_peak[i];
-  return held;
+    if (device.at_peak[i] > 0) contents[names[i]] = device.at_peak[i];
+  return contents;
 }
 
 ReportColumns<TimeParts> exposed_columns() {
@@ -57,8 +57,8 @@ Json fits_json(const Summary& run) {
   return is_known ? Json(fits(run)) : Json();
 }
 
-// The peak of the fullest and of the emptiest device. Runs over the capacity of a device are
-// marked.
+// Memory peaks from the emptiest to the fullest device. A run with a device over its capacity has a
+// mark.
 ReportColumn<Summary> memory_column(std::span<const Summary> runs) {
   const auto peak_of = [](const Summary& run) {
     return over_devices(run, &DeviceSummary::peak_memory_bytes);
@@ -74,7 +74,7 @@ ReportColumn<Summary> memory_column(std::span<const Summary> runs) {
     return text;
   };
   return table_only<Summary>(
-      {"memory", {"memory", "peak", scale.unit}, Quantity::count(), text_of});
+      {"memory", {"peak", "memory", scale.unit}, Quantity::count(), text_of});
 }
 
 using JobMember = std::variant<std::string JobInfo::*, std::uint32_t JobInfo::*,
@@ -111,7 +111,7 @@ constexpr std::array<std::pair<const char*, JobMember>, 29> job_fields{{
     {"outside_record", &JobInfo::untried},
 }};
 
-// Of the time of a run, and of what is counted from it.
+// Marks figures that depend on an assumed time.
 ReportColumn<Summary> timed(ReportColumn<Summary> column) {
   return marked(std::move(column),
                 [](const Summary& run) { return times_rest_on(run.run.assumed); });
@@ -123,17 +123,17 @@ ReportColumns<Summary> run_columns(std::span<const Summary> runs) {
   const auto of_run = [](auto trace::RunInfo::*field) {
     return [field](const Summary& run) -> Json { return run.run.*field; };
   };
-  // Which of attention's scores count in the columns of a table.
-  const char* const counted =
+  // Attention scores that the FLOPs of a table count.
+  const char* const scores =
       std::ranges::all_of(
           runs,
           [](const Summary& run) { return run.run.model_flops == run.run.full_attention_flops; })
           ? "full"
           : "causal";
-  // A recipe's products have another peak.
-  std::vector<std::string> mfu_title{"MFU", counted};
+  // The MFU refers to the bf16 peak, which is not that of every precision.
+  std::vector<std::string> mfu_heading{"MFU", scores};
   if (std::ranges::any_of(runs, [](const Summary& run) { return run.mfu_precision != run.mfu; }))
-    mfu_title.emplace_back("of 16 bits");
+    mfu_heading.emplace_back("of bf16");
   const Quantity teraflops =
       Quantity::each_as([](double flops) { return fmt::format("{:.1f}", flops / 1e12); });
   return {
@@ -159,24 +159,24 @@ ReportColumns<Summary> run_columns(std::span<const Summary> runs) {
       timed(optional<Summary>(
           {"tokens_per_s", {"tokens"}, Quantity::rate(), &Summary::tokens_per_s})),
       timed(optional<Summary>({"model_flops_per_gpu",
-                               {"TFLOP/s", "a GPU", counted},
+                               {"TFLOP/s", "per GPU", scores},
                                teraflops,
                                &Summary::model_flops_per_gpu})),
-      timed(optional<Summary>({"mfu", mfu_title, Quantity::on({0.01, 1, "%"}), &Summary::mfu})),
+      timed(optional<Summary>({"mfu", mfu_heading, Quantity::on({0.01, 1, "%"}), &Summary::mfu})),
       {"full_attention_flops_per_gpu", &Summary::full_attention_flops_per_gpu},
       {"mfu_full_attention", &Summary::mfu_full_attention},
       {"mfu_precision", &Summary::mfu_precision},
       {"hfu", &Summary::hfu},
       table_only<Summary>(
           {"busy",
-           {"busy"},
+           {"busy", "time"},
            Quantity::seconds(3),
            [](const Summary& run) { return over_devices(run, &DeviceSummary::busy_s); }}),
       table_only<Summary>({"in_flight", {"in", "flight", ""}, Quantity::count(), in_flight_text}),
       memory_column(runs),
       {"exposed_communication_s", {"exposed", "comm"}, Quantity::seconds(3), exposed_communication},
       table_only<Summary>({"exposed_share",
-                           {"of", "time"},
+                           {"exposed", "share"},
                            Quantity::on(percent),
                            [](const Summary& run) {
                              return percentage(exposed_communication(run), run.makespan_s);
@@ -189,7 +189,7 @@ ReportColumns<Summary> run_columns(std::span<const Summary> runs) {
          return json_rows(pass_collective_columns(), run.pass_collectives);
        }},
       {"versions", of_run(&trace::RunInfo::versions)},
-      {"definitions", [](const Summary&) { return "analysis/metrics.md"; }}};  // of every key
+      {"definitions", [](const Summary&) { return "analysis/metrics.md"; }}};
 }
 
 ReportColumns<JobInfo> job_columns() {
@@ -217,7 +217,7 @@ ReportColumns<DeviceSummary> device_columns(double makespan_s) {
     return percentage(static_cast<double>(device.peak_memory_bytes),
                       static_cast<double>(device.memory_capacity_bytes));
   };
-  // What only a device of known capacity has.
+  // Null for a device of unknown capacity.
   const auto if_known = [](const Device& device, Json value) {
     if (device.memory_capacity_bytes == 0) value = nullptr;
     return value;
@@ -248,10 +248,10 @@ ReportColumns<DeviceSummary> device_columns(double makespan_s) {
          return microbatches({count, count});
        }),
        &Device::peak_in_flight},
-      {"peak_memory_bytes", {"memory", "peak"}, peak, &Device::peak_memory_bytes},
+      {"peak_memory_bytes", {"peak", "memory"}, peak, &Device::peak_memory_bytes},
       {"peak_allocated_bytes", {"", "allocated"}, peak, &Device::peak_allocated_bytes},
       table_only<Device>({"of_capacity", {"of", "capacity"}, Quantity::on(percent), of_capacity}),
-      {"at_peak_bytes", held_json},
+      {"at_peak_bytes", peak_contents_json},
       {"peak_time_s", &Device::peak_time_s},
       {"memory_capacity_bytes",
        [=](const Device& device) { return if_known(device, device.memory_capacity_bytes); }},
@@ -272,8 +272,8 @@ ReportColumns<DeviceSummary> time_columns(double makespan_s) {
       {"gradients_s", {"gradient", "reduction"}, time, &TimeParts::gradients},
       {"weights_s", {"weight", "gather"}, time, &TimeParts::weights},
       {"optimizer_s", {"optimizer", "step"}, time, &TimeParts::optimizer},
-      {"idle_s", {"other", "idle"}, time, [](const TimeParts& all) {
-         return std::max(0.0, all.idle);
+      {"idle_s", {"other", "idle"}, time, [](const TimeParts& device) {
+         return std::max(0.0, device.idle);
        }}};
   ReportColumns<DeviceSummary> columns{
       {"device", {"device"}, Quantity::name(), &DeviceSummary::device}};
@@ -291,13 +291,10 @@ ReportColumns<PassCollectives> pass_collective_columns() {
                        [](const Row& row) { return row.group + ' ' + row.operation; }}),
       {"group", [](const Row& row) { return row.group; }},
       {"operation", [](const Row& row) { return row.operation; }},
-      {"calls", {"calls", "of a GPU"}, Quantity::count(), [](const Row& row) { return row.calls; }},
-      {"bytes", {"their", "data"}, Quantity::bytes(), [](const Row& row) { return row.bytes; }},
-      {"seconds",
-       {"they", "take"},
-       Quantity::seconds(3),
-       [](const Row& row) { return row.seconds; }},
-      {"exposed_s", {"of it", "exposed"}, Quantity::seconds(3), [](const Row& row) {
+      {"calls", {"calls", "per GPU"}, Quantity::count(), [](const Row& row) { return row.calls; }},
+      {"bytes", {"", "bytes"}, Quantity::bytes(), [](const Row& row) { return row.bytes; }},
+      {"seconds", {"", "time"}, Quantity::seconds(3), [](const Row& row) { return row.seconds; }},
+      {"exposed_s", {"", "exposed"}, Quantity::seconds(3), [](const Row& row) {
          return row.exposed_s;
        }}};
 }

@@ -7,23 +7,23 @@
 #include "analysis/report/report_table.hpp"
 #include "analysis/report/summary.hpp"
 
-// The fields of a summary, each with its key in files, its heading in tables and its quantity. The
-// order is that of JSON.
+// Columns of reports on summaries: key in files, heading in tables, quantity. Their order is that
+// of the keys in JSON.
 namespace pipewright::analysis {
 
-// Of runs that stand in one table.
+// Columns of a table of runs. Headings depend on what the runs have in common.
 ReportColumns<Summary> run_columns(std::span<const Summary> runs);
 ReportColumns<JobInfo> job_columns();
-// The job that such an object tells of; of null nothing.
+// Reads the job that job_columns() wrote; null gives nothing.
 std::optional<JobInfo> job_of(const Json& json);
-// Of the devices of a run of this time, which sets the scale of theirs.
+// Columns of the devices of a run. The makespan sets the scale of all times.
 ReportColumns<DeviceSummary> device_columns(double makespan_s);
-// Where the time of its devices goes.
+// Columns of the parts of each device's time.
 ReportColumns<DeviceSummary> time_columns(double makespan_s);
 
 ReportColumns<PassCollectives> pass_collective_columns();
 
-// The peak microbatches in flight on the devices of a run: "8", "5.5..7".
+// Range over devices of the peak number of microbatches in flight: "8", "5.5..7".
 std::string in_flight_text(const Summary& run);
 
 }  // namespace pipewright::analysis

@@ -31,13 +31,14 @@ std::string contents(const DeviceSummary& device) {
   return text;
 }
 
-std::string named(const DeviceSummary& device) {
+// "device 0 (node-0-gpu-0)"
+std::string device_name(const DeviceSummary& device) {
   return device.host.empty() ? fmt::format("device {}", device.device)
                              : fmt::format("device {} ({})", device.device, printable(device.host));
 }
 
-// What is held from the start to the end of a run.
-std::uint64_t resting(const DeviceSummary& device) {
+// Bytes at the peak that a device holds from the start to the end of a run.
+std::uint64_t static_bytes(const DeviceSummary& device) {
   std::uint64_t bytes = 0;
   for (const auto category :
        {MemoryCategory::weights, MemoryCategory::gradients, MemoryCategory::optimizer,
@@ -47,18 +48,18 @@ std::uint64_t resting(const DeviceSummary& device) {
 }
 
 // ", from 0.49 s on", ", from the start, with weights and state alone"
-std::string since(const DeviceSummary& device, const ColumnScale& time) {
+std::string overflow_start_text(const DeviceSummary& device, const ColumnScale& time) {
   if (!device.over_since_s) return "";
-  if (resting(device) > device.memory_capacity_bytes)
+  if (static_bytes(device) > device.memory_capacity_bytes)
     return ", from 0 s on, with weights and state alone";
   return fmt::format(", from {} {} on", time(*device.over_since_s), time.unit);
 }
 
-constexpr std::size_t largest_device_table = 16;
+constexpr std::size_t max_device_rows = 16;
 
-// What a run was, in parts: three sizes, then words.
-constexpr std::size_t sizes = 3;
-std::vector<std::string> description(const trace::RunInfo& run) {
+// Description of a run in parts: three sizes, then settings.
+constexpr std::size_t size_parts = 3;
+std::vector<std::string> run_parts(const trace::RunInfo& run) {
   std::string devices = counted(run.devices, "device");
   if (run.ranks_per_stage > 1)
     devices += fmt::format(" of {}{} GPUs", run.gpus > 0 ? "up to " : "", run.ranks_per_stage);
@@ -71,38 +72,39 @@ std::vector<std::string> description(const trace::RunInfo& run) {
           "p2p " + printable(run.p2p)};
 }
 
-// What runs have in common goes into a line, their job into another; what differs goes into each
-// run's name.
+// Common parts of several runs as a line, and of their jobs as another; parts that differ are added
+// to the names of the runs.
 struct Labels {
   std::string common;
   std::vector<std::string> names;
 };
 
-Labels labels(std::span<const Summary> runs) {
+Labels labels_of(std::span<const Summary> runs) {
   std::vector<std::vector<std::string>> parts;
-  Labels found;
+  Labels labels;
   for (const Summary& run : runs) {
-    parts.push_back(description(run.run));
+    parts.push_back(run_parts(run.run));
     std::string name = printable(run.run.schedule);
     if (run.run.chunks > 1) name += fmt::format(" x{}", run.run.chunks);
-    found.names.push_back(std::move(name));
+    labels.names.push_back(std::move(name));
   }
   for (std::size_t i = 0; i < parts.front().size(); ++i) {
     const std::string& first = parts.front()[i];
     if (std::all_of(parts.begin(), parts.end(), [&](const auto& p) { return p[i] == first; })) {
-      if (!found.common.empty()) found.common += i < sizes ? " x " : ", ";
-      found.common += first;
+      if (!labels.common.empty()) labels.common += i < size_parts ? " x " : ", ";
+      labels.common += first;
     } else {
-      for (std::size_t run = 0; run < parts.size(); ++run) found.names[run] += ", " + parts[run][i];
+      for (std::size_t run = 0; run < parts.size(); ++run)
+        labels.names[run] += ", " + parts[run][i];
     }
   }
   std::vector<std::string> jobs;
   for (const Summary& run : runs) jobs.push_back(run.run.job);
   const JobParts job = split_jobs(jobs);
-  if (!job.common.empty()) found.common += '\n' + job.common;
+  if (!job.common.empty()) labels.common += '\n' + job.common;
   for (std::size_t run = 0; run < runs.size(); ++run)
-    if (!job.own[run].empty()) found.names[run] += ", " + job.own[run];
-  return found;
+    if (!job.own[run].empty()) labels.names[run] += ", " + job.own[run];
+  return labels;
 }
 
 TextTable table_of(std::span<const Summary> runs, const std::vector<std::string>& names) {
@@ -122,66 +124,48 @@ std::string device_table(const Summary& run) {
       device_columns(run.makespan_s),
       {"device", "host", "passes", "start_s", "end_s", "busy_s", "idle", "peak_in_flight",
        "peak_memory_bytes", "peak_allocated_bytes", "of_capacity", "exposed_communication_s"});
-  const auto leave_out = [&](std::string_view key) {
+  const auto remove_column = [&](std::string_view key) {
     std::erase_if(columns, [&](const auto& column) { return column.key == key; });
   };
   if (!std::ranges::any_of(run.devices, &DeviceSummary::memory_capacity_bytes))
-    leave_out("of_capacity");
+    remove_column("of_capacity");
   else if (capacity_rests_on(run.run.assumed))
     std::ranges::find(columns, "of_capacity", &ReportColumn<DeviceSummary>::key)->is_marked =
         [](const DeviceSummary&) { return true; };
-  const auto keeps_more = [](const DeviceSummary& device) {
+  const auto has_allowance = [](const DeviceSummary& device) {
     return device.peak_allocated_bytes() < device.peak_memory_bytes;
   };
-  if (!std::ranges::any_of(run.devices, keeps_more)) leave_out("peak_allocated_bytes");
+  if (!std::ranges::any_of(run.devices, has_allowance)) remove_column("peak_allocated_bytes");
   return table_text(columns, run.devices);
 }
 
-// Of a run with more in it than passes and transfers.
+// Table of the parts of each device's time; empty for a run of passes and transfers alone.
 std::string time_table(const Summary& run) {
-  const bool has_more = std::ranges::any_of(run.devices, [](const DeviceSummary& d) {
+  const bool has_collectives = std::ranges::any_of(run.devices, [](const DeviceSummary& d) {
     return d.parts.optimizer + d.parts.exposed() - d.parts.p2p > 0;
   });
-  return has_more ? '\n' + table_text(time_columns(run.makespan_s), run.devices) : "";
+  return has_collectives ? '\n' + table_text(time_columns(run.makespan_s), run.devices) : "";
 }
 
-// Where copies were left out.
+// Line on the replicas that were not simulated.
 std::string symmetry_line(const Summary& run) {
   if (!run.job || !run.job->symmetric || run.run.replicas <= 1) return "";
   if (!run.job->lengths.empty())
-    return fmt::format("replica 0, which has most to do, was simulated for all {}\n",
+    return fmt::format("replica 0, the one with the most work, was simulated for all {}\n",
                        run.run.replicas);
-  return fmt::format("replica 0 was simulated for all {}: they were checked to be alike\n",
+  return fmt::format("replica 0 was simulated for all {}, which were checked to be equivalent\n",
                      run.run.replicas);
 }
 
-// Where microbatches differ: how much there is to learn from, and what evenness would save.
-std::string uneven_line(const Summary& run, std::string_view name) {
-  if (!run.job || (run.job->lengths.empty() && run.job->routing.empty())) return "";
-  std::string line = name.empty() ? "" : fmt::format("{}: ", name);
-  const double tokens = run.run.tokens_per_microbatch * run.run.microbatches * run.run.replicas;
-  if (!run.job->lengths.empty())
-    line +=
-        fmt::format("{:.4g} million tokens an iteration, {:.1f} % of what is computed is padding; ",
-                    tokens / 1e6, 100 * run.job->padding);
-  constexpr double worth_it = 0.0005;
-  if (run.job->uneven < worth_it)
-    return line + "spreading the work evenly over microbatches and ranks would save no time\n";
-  return line + fmt::format(
-                    "spread evenly over microbatches and ranks, the same work would take "
-                    "{:.1f} % less time\n",
-                    100 * run.job->uneven);
-}
-
-Json list_json(std::span<const Summary> runs, std::span<const JsonFields> more) {
+Json list_json(std::span<const Summary> runs, std::span<const JsonFields> fields) {
   Json list = json_rows(run_columns(runs), runs);
-  for (std::size_t i = 0; i < std::min(list.size(), more.size()); ++i)
-    for (const JsonField& field : more[i])
+  for (std::size_t i = 0; i < std::min(list.size(), fields.size()); ++i)
+    for (const JsonField& field : fields[i])
       std::visit([&](const auto& value) { list[i][field.key] = value; }, field.value);
   return list;
 }
 
-// A device and the run that it is of: a line of CSV.
+// A line of CSV: a device of a run.
 struct DeviceOfRun {
   const Summary* run;
   const DeviceSummary* device;
@@ -189,8 +173,8 @@ struct DeviceOfRun {
 
 ReportColumns<DeviceOfRun> csv_columns(std::span<const Summary> runs) {
   ReportColumns<DeviceOfRun> columns;
-  const auto add = [&](ReportColumns<DeviceOfRun> more) {
-    columns.insert(columns.end(), more.begin(), more.end());
+  const auto add = [&](const ReportColumns<DeviceOfRun>& added) {
+    columns.insert(columns.end(), added.begin(), added.end());
   };
   const auto add_run = [&](std::initializer_list<std::string_view> keys) {
     add(of_part<DeviceOfRun>(picked(run_columns(runs), keys),
@@ -200,7 +184,7 @@ ReportColumns<DeviceOfRun> csv_columns(std::span<const Summary> runs) {
     add(of_part<DeviceOfRun>(picked(device_columns(0), keys),
                              [](const DeviceOfRun& row) -> auto& { return *row.device; }));
   };
-  // Empty where the run has no job, or one without a model where they need that.
+  // Adds columns of the job, empty for a run without a job, or without a model if they need one.
   const auto add_job = [&](std::initializer_list<std::string_view> keys, bool needs_model) {
     for (const ReportColumn<JobInfo>& column : picked(job_columns(), keys))
       columns.emplace_back(column.key, [=](const DeviceOfRun& row) -> Json {
@@ -229,7 +213,7 @@ ReportColumns<DeviceOfRun> csv_columns(std::span<const Summary> runs) {
 
 }  // namespace
 
-std::string over_capacity_line(const Summary& run, const std::string& name) {
+std::string over_capacity_text(const Summary& run, const std::string& name) {
   const DeviceSummary* worst = nullptr;
   int count = 0;
   for (const DeviceSummary& device : run.devices) {
@@ -240,26 +224,45 @@ std::string over_capacity_line(const Summary& run, const std::string& name) {
   }
   if (worst == nullptr) return "";
   const ColumnScale time = time_scale(run.makespan_s, 4);
-  const std::string has =
+  const std::string capacity =
       fmt::format("{}{}", capacity_rests_on(run.run.assumed) ? assumed_mark : "",
                   format_bytes(worst->memory_capacity_bytes));
-  const std::string whose = worst->memory_host.empty()
-                                ? fmt::format("its {}", has)
-                                : fmt::format("the {} of {}", has, printable(worst->memory_host));
-  std::string line = fmt::format(
-      "! {} does not fit: {} peaks at {} at {} {}, {} over {}{}: {}", name, named(*worst),
-      format_bytes(worst->peak_memory_bytes), time(worst->peak_time_s), time.unit,
-      format_bytes(worst->over_capacity_bytes()), whose, since(*worst, time), contents(*worst));
-  if (count > 1) line += fmt::format("; {} of {} devices are over", count, run.devices.size());
-  return line + '\n';
+  const std::string owned_capacity =
+      worst->memory_host.empty()
+          ? fmt::format("its {}", capacity)
+          : fmt::format("the {} of {}", capacity, printable(worst->memory_host));
+  std::string text =
+      fmt::format("{} does not fit: {} peaks at {} at {} {}, {} over {}{}: {}", name,
+                  device_name(*worst), format_bytes(worst->peak_memory_bytes),
+                  time(worst->peak_time_s), time.unit, format_bytes(worst->over_capacity_bytes()),
+                  owned_capacity, overflow_start_text(*worst, time), contents(*worst));
+  if (count > 1) text += fmt::format("; {} of {} devices are over", count, run.devices.size());
+  return text;
+}
+
+std::string uneven_text(const Summary& run, std::string_view name) {
+  if (!run.job || (run.job->lengths.empty() && run.job->routing.empty())) return "";
+  std::string text = name.empty() ? "" : fmt::format("{}: ", name);
+  const double tokens = run.run.tokens_per_microbatch * run.run.microbatches * run.run.replicas;
+  if (!run.job->lengths.empty())
+    text += fmt::format(
+        "{:.4g} million tokens an iteration, {:.1f} % of the computed tokens are padding; ",
+        tokens / 1e6, 100 * run.job->padding);
+  constexpr double negligible = 0.0005;
+  if (run.job->uneven < negligible)
+    return text + "spreading the work evenly over microbatches and ranks would save no time";
+  return text + fmt::format(
+                    "spread evenly over microbatches and ranks, the same work would take "
+                    "{:.1f} % less time",
+                    100 * run.job->uneven);
 }
 
 std::string component_table(const Summary& run) {
   using Device = DeviceSummary;
-  std::uint64_t most = 0;
-  for (const Device& device : run.devices) most = std::max(most, device.peak_memory_bytes);
-  ColumnScale bytes = memory_scale(static_cast<double>(most));
-  bytes.decimals = std::max(bytes.decimals, 2);  // beside the largest, the smallest shows as well
+  std::uint64_t largest = 0;
+  for (const Device& device : run.devices) largest = std::max(largest, device.peak_memory_bytes);
+  ColumnScale bytes = memory_scale(static_cast<double>(largest));
+  bytes.decimals = std::max(bytes.decimals, 2);  // so that small components show as well
   ReportColumns<Device> columns{
       {"device", {"at its peak, device"}, Quantity::name(), &Device::device}};
   const auto names = trace::enum_names(trace::ColumnType::memory_category);
@@ -277,47 +280,51 @@ std::string peak_line(const Summary& run) {
   const auto fullest =
       std::max_element(run.devices.begin(), run.devices.end(),
                        [](auto& a, auto& b) { return a.peak_memory_bytes < b.peak_memory_bytes; });
-  return fmt::format("memory peak of {}, {}, {} of it allocated: {}\n", named(*fullest),
+  return fmt::format("memory peak of {}, {}, of which {} allocated: {}\n", device_name(*fullest),
                      format_bytes(fullest->peak_memory_bytes),
                      format_bytes(fullest->peak_allocated_bytes()), contents(*fullest));
 }
 
 std::vector<std::string> names_of(std::span<const Summary> runs) {
-  return runs.empty() ? std::vector<std::string>() : labels(runs).names;
+  return runs.empty() ? std::vector<std::string>() : labels_of(runs).names;
 }
 
 TextTable summary_table(std::span<const Summary> runs) { return table_of(runs, names_of(runs)); }
 
 std::string common_line(std::span<const Summary> runs) {
-  return runs.empty() ? std::string() : labels(runs).common;
+  return runs.empty() ? std::string() : labels_of(runs).common;
 }
 
 std::string console_table(std::span<const Summary> runs) {
   if (runs.empty()) return "";
-  const Labels label = labels(runs);
-  std::string text = label.common + '\n' + symmetry_line(runs[0]) + '\n';
-  text += table_of(runs, label.names).text();
+  const Labels labels = labels_of(runs);
+  std::string text = labels.common + '\n' + symmetry_line(runs[0]) + '\n';
+  text += table_of(runs, labels.names).text();
   for (std::size_t i = 0; i < runs.size(); ++i)
-    text += uneven_line(runs[i], runs.size() > 1 ? label.names[i] : std::string());
+    if (const std::string uneven =
+            uneven_text(runs[i], runs.size() > 1 ? labels.names[i] : std::string());
+        !uneven.empty())
+      text += uneven + '\n';
   std::vector<trace::Assumed> assumed;
   for (const Summary& run : runs) assumed.push_back(run.run.assumed);
   text += assumed_lines(assumed);
-  for (std::size_t i = 0; i < runs.size(); ++i) text += over_capacity_line(runs[i], label.names[i]);
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (!fits(runs[i])) text += fmt::format("! {}\n", over_capacity_text(runs[i], labels.names[i]));
   if (runs.size() > 1 || runs[0].devices.empty()) return text;
-  if (runs[0].devices.size() > 1 && runs[0].devices.size() <= largest_device_table)
-    text += (runs[0].run.replicas > 1 ? "\nof replica 0:\n" : "\n") + device_table(runs[0]);
-  if (runs[0].devices.size() <= largest_device_table) text += time_table(runs[0]);
+  if (runs[0].devices.size() > 1 && runs[0].devices.size() <= max_device_rows)
+    text += (runs[0].run.replicas > 1 ? "\nreplica 0:\n" : "\n") + device_table(runs[0]);
+  if (runs[0].devices.size() <= max_device_rows) text += time_table(runs[0]);
   if (!runs[0].pass_collectives.empty())
     text += '\n' + table_text(pass_collective_columns(), runs[0].pass_collectives);
   if (runs[0].run.model_flops <= 0) return text;
-  if (runs[0].devices.size() > 1 && runs[0].devices.size() <= largest_device_table)
+  if (runs[0].devices.size() > 1 && runs[0].devices.size() <= max_device_rows)
     text += '\n' + component_table(runs[0]);
   text += '\n' + peak_line(runs[0]);
   return text;
 }
 
-std::string json_summary(std::span<const Summary> runs, std::span<const JsonFields> more) {
-  const Json json = list_json(runs, more);
+std::string json_summary(std::span<const Summary> runs, std::span<const JsonFields> fields) {
+  const Json json = list_json(runs, fields);
   return json_document(runs.size() == 1 ? json[0] : json);
 }
 
@@ -330,8 +337,8 @@ void add_from_json(const Json& json, Summary& run) {
     run.devices[i].memory_host = devices[i].value("memory_host", "");
 }
 
-std::string json_list(std::span<const Summary> runs, std::span<const JsonFields> more) {
-  return json_document(list_json(runs, more));
+std::string json_list(std::span<const Summary> runs, std::span<const JsonFields> fields) {
+  return json_document(list_json(runs, fields));
 }
 
 std::string csv_summary(std::span<const Summary> runs) {

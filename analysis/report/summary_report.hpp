@@ -9,51 +9,56 @@
 #include "analysis/report/summary.hpp"
 #include "analysis/report/text_table.hpp"
 
-// Summaries of runs as text, JSON and CSV. The words are those of metrics.md.
+// Summaries of runs as text, JSON and CSV, in the terms of metrics.md.
 namespace pipewright::analysis {
 
-// Runs side by side, a row each, for a terminal of 100 columns; a line above says what they have in
-// common, a line below names each run whose memory does not fit. A single run of up to 16 devices
-// gets a second table with a row a device.
+// Prints all tables for a terminal of 100 columns. The lines above the first table describe what
+// the runs have in common; the lines below it name each run that does not fit into memory. A single
+// run of up to 16 devices also gets tables with a row for each device.
 std::string console_table(std::span<const Summary> runs);
 
-// The table that it has of the runs; and, in lines, what they have in common.
+// The first table of console_table(), with a row for each run, and the lines above it.
 TextTable summary_table(std::span<const Summary> runs);
 std::string common_line(std::span<const Summary> runs);
 
-// What tables call each of some runs: its schedule, and what else not all have.
+// Names of runs in tables: the schedule, and what distinguishes the run from the others.
 std::vector<std::string> names_of(std::span<const Summary> runs);
 
-// A figure beside those of the run itself.
+// A field that a caller adds to the JSON of a run.
 struct JsonField {
   std::string key;
   std::variant<double, bool, std::string> value;
 };
 using JsonFields = std::vector<JsonField>;
 
-// One run as an object, several as an array of them; ends with a newline. Keys carry their units
-// and mean what metrics.md says; numbers are written so that reading them gives the same double.
-// `more` is empty, or has fields for each run.
-std::string json_summary(std::span<const Summary> runs, std::span<const JsonFields> more = {});
-// One run as such an object. What its rows do not say, its job and whose memory is small, is taken
-// from such an object by add_from_json.
+// Writes one run as an object, several runs as an array; ends with a newline. Keys carry their
+// units and are defined in metrics.md. Numbers read back as the same double. `fields` is empty, or
+// has an element for each run.
+std::string json_summary(std::span<const Summary> runs, std::span<const JsonFields> fields = {});
+// The JSON object of one run.
 Json json_of(const Summary& run);
+// Sets the members that a trace does not have, its job and memory_host, from such an object.
 void add_from_json(const Json& json, Summary& run);
-// An array, however many they are.
-std::string json_list(std::span<const Summary> runs, std::span<const JsonFields> more = {});
+// As json_summary, but always an array.
+std::string json_list(std::span<const Summary> runs, std::span<const JsonFields> fields = {});
 
-// A line a device of each run, below a line of names; names and quoting as in RFC 4180. What is
-// unknown is an empty field.
+// Writes a header line, then one line for each device of each run, as RFC 4180 defines CSV. Unknown
+// values are empty fields.
 std::string csv_summary(std::span<const Summary> runs);
 
-// "! 1f1b does not fit: device 0 (node-0-gpu-0) peaks at 82.1 GiB at 1.63 s, 2.1 GiB over its
-// 80.0 GiB, from 0.49 s on: ...", or nothing.
-std::string over_capacity_line(const Summary& run, const std::string& name);
+// "1f1b does not fit: device 0 (node-0-gpu-0) peaks at 82.1 GiB at 1.63 s, 2.1 GiB over its
+// 80.0 GiB, from 0.49 s on: weights 12.1 GiB, ..."; empty if the run fits.
+std::string over_capacity_text(const Summary& run, const std::string& name);
 
-// What each device holds at its peak, a column for each component that any of them has.
+// "2 million tokens an iteration, 3.1 % of the computed tokens are padding; spread evenly over
+// microbatches and ranks, the same work would take 1.2 % less time", after the name of the run if
+// it has one; empty if all microbatches are alike.
+std::string uneven_text(const Summary& run, std::string_view name);
+
+// Table of each device's memory at its peak, with a column for each component that some device has.
 std::string component_table(const Summary& run);
 
-// The same of the fullest device, in a line.
+// Line on the memory components of the fullest device.
 std::string peak_line(const Summary& run);
 
 }  // namespace pipewright::analysis

@@ -11,7 +11,7 @@
 namespace pipewright::analysis {
 namespace {
 
-// Characters, not bytes, of UTF-8.
+// Number of UTF-8 characters.
 std::size_t characters(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
@@ -29,10 +29,10 @@ void end_line(std::string& text) {
   text += '\n';
 }
 
-bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
-// The bytes of the character that `rest` begins with, 0 if it is none that can be drawn. Overlong
-// forms, surrogates and what is beyond U+10FFFF are none (RFC 3629).
+// Size in bytes of the first character of `rest`, or 0 if that cannot be drawn: a control
+// character, an overlong form, a surrogate, or a code above U+10FFFF (RFC 3629).
 std::size_t character_size(std::string_view rest) {
   const auto lead = static_cast<unsigned char>(rest.front());
   if (lead < 0x80) return lead >= 0x20 && lead != 0x7F ? 1 : 0;
@@ -40,11 +40,11 @@ std::size_t character_size(std::string_view rest) {
   if (lead < 0xC2 || lead > 0xF4 || rest.size() < size) return 0;
   std::uint32_t code = lead & (0xFFU >> (size + 1));
   for (const char byte : rest.substr(1, size - 1)) {
-    if (!continues(byte)) return 0;
+    if (!is_continuation(byte)) return 0;
     code = code << 6 | (static_cast<unsigned char>(byte) & 0x3FU);
   }
-  constexpr std::array<std::uint32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
-  if (code < least[size] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return 0;
+  constexpr std::array<std::uint32_t, 5> smallest_code{0, 0, 0x80, 0x800, 0x10000};
+  if (code < smallest_code[size] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return 0;
   return code < 0xA0 ? 0 : size;  // U+0080 to U+009F are controls
 }
 
@@ -60,7 +60,7 @@ void TextTable::add_numbers(std::vector<std::string> head, std::vector<std::stri
   columns_.push_back({std::move(head), std::move(cells), false, width});
 }
 
-std::string TextTable::text(std::size_t columns) const {
+std::string TextTable::text(std::size_t columns, std::size_t gap) const {
   std::size_t heads = 0;
   std::size_t rows = 0;
   std::size_t width = 0;
@@ -69,12 +69,13 @@ std::string TextTable::text(std::size_t columns) const {
     rows = std::max(rows, column.cells.size());
     width += column.width;
   }
-  const std::string gap(width + 2 * (columns_.size() - 1) <= columns ? 2 : 1, ' ');
+  while (gap > 1 && width + gap * (columns_.size() - 1) > columns) --gap;
+  const std::string blanks(gap, ' ');
 
   std::string text;
   const auto put = [&](const Column& column, const std::string& cell) {
     const std::string padding(column.width - characters(cell), ' ');
-    if (&column != columns_.data()) text += gap;
+    if (&column != columns_.data()) text += blanks;
     text += column.left ? cell + padding : padding + cell;
   };
   for (std::size_t line = 0; line < heads; ++line) {
@@ -122,7 +123,7 @@ std::string drawable(std::string_view words) {
 }
 
 void drop_last_character(std::string& utf8) {
-  while (!utf8.empty() && continues(utf8.back())) utf8.pop_back();
+  while (!utf8.empty() && is_continuation(utf8.back())) utf8.pop_back();
   if (!utf8.empty()) utf8.pop_back();
 }
 

@@ -7,14 +7,17 @@
 
 namespace pipewright::analysis {
 
-// A table of text with aligned columns under heads of one or more lines, which stand on the last.
+// A text table with aligned columns. Headings of fewer lines than others are aligned to the last
+// line.
 class TextTable {
  public:
-  void add_names(std::string head, std::vector<std::string> cells);                 // to the left
-  void add_numbers(std::vector<std::string> head, std::vector<std::string> cells);  // to the right
-  // Each line ends with '\n'. Columns are two blanks apart, or one if the lines get longer than
-  // `columns` otherwise.
-  std::string text(std::size_t columns = 100) const;
+  // Adds a column that is aligned to the left.
+  void add_names(std::string head, std::vector<std::string> cells);
+  // Adds a column that is aligned to the right.
+  void add_numbers(std::vector<std::string> head, std::vector<std::string> cells);
+  // Each line ends with '\n'. Columns are `gap` blanks apart, or fewer where the lines would get
+  // longer than `columns` otherwise, but at least one.
+  std::string text(std::size_t columns = 100, std::size_t gap = 2) const;
 
   struct Column {
     std::vector<std::string> head;
@@ -28,11 +31,11 @@ class TextTable {
   std::vector<Column> columns_;
 };
 
-// What a name from a file looks like in a terminal: control characters as "\n", "\x1b".
+// Makes a name from a file safe for a terminal: control characters become "\n", "\x1b".
 std::string printable(const std::string& name);
 
-// A field of a CSV file, in quotes where RFC 4180 wants them. A text that a spreadsheet would take
-// for a formula, for it begins with = + - or @, gets an apostrophe before it.
+// Writes a field of a CSV file, quoted where RFC 4180 requires it. A text that begins with = + - or
+// @ gets an apostrophe before it, so that no spreadsheet takes it for a formula.
 inline std::string csv_field(std::string_view words) {
   std::string field;
   if (!words.empty() && std::string_view("=+-@\t\r").find(words.front()) != std::string_view::npos)
@@ -42,7 +45,7 @@ inline std::string csv_field(std::string_view words) {
   return '"' + field + '"';
 }
 
-// UTF-8 without control characters; what is neither becomes U+FFFD, one for each byte.
+// Makes a text drawable: control characters and invalid UTF-8 become U+FFFD, byte by byte.
 std::string drawable(std::string_view words);
 
 void drop_last_character(std::string& utf8);

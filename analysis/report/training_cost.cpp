@@ -13,42 +13,46 @@ namespace {
 constexpr double hour = 3600;
 constexpr double day = 24 * hour;
 
-struct Row {
+struct CostRow {
   std::string name;
   TrainingCost cost;
 };
 
-// Joules of all GPUs in one run of an iteration or of several.
+// Joules that all GPUs need for the simulated iterations.
 double energy(const Summary& run, const GpuPower& power) {
-  const double gpus_a_device =
+  const double gpus_per_device =
       static_cast<double>(gpus(run.run)) / static_cast<double>(run.devices.size());
   double joules = 0;
   for (const DeviceSummary& device : run.devices) {
-    const double computes = device.parts.compute + device.parts.optimizer;
-    joules += gpus_a_device * (computes * power.compute + (run.makespan_s - computes) * power.idle);
+    const double computing = device.parts.compute + device.parts.optimizer;
+    joules +=
+        gpus_per_device * (computing * power.compute + (run.makespan_s - computing) * power.idle);
   }
   return joules;
 }
 
-ReportColumns<Row> columns(const TrainingQuestion& question) {
+ReportColumns<CostRow> cost_columns(const TrainingQuestion& question) {
   const auto in = [](const std::string& unit) {
     return Quantity{.scale = [unit](double largest) {
       return ColumnScale{.decimals = largest < 10 ? 2 : largest < 100 ? 1 : 0, .unit = unit};
     }};
   };
-  ReportColumns<Row> all{
-      {"schedule", {"schedule"}, Quantity::name(), &Row::name},
-      {"train_time_days", {"days"}, in(""), [](const Row& row) { return row.cost.seconds / day; }},
-      {"gpu_hours", {"GPU-hours"}, in(""), [](const Row& row) { return row.cost.gpu_hours; }}};
+  ReportColumns<CostRow> columns{
+      {"schedule", {"schedule"}, Quantity::name(), &CostRow::name},
+      {"train_time_days",
+       {"days"},
+       in(""),
+       [](const CostRow& row) { return row.cost.seconds / day; }},
+      {"gpu_hours", {"GPU-hours"}, in(""), [](const CostRow& row) { return row.cost.gpu_hours; }}};
   if (question.price_per_gpu_hour)
-    all.push_back({"price", {"price"}, in(question.currency), [](const Row& row) {
-                     return Json(*row.cost.price);
-                   }});
+    columns.push_back({"price", {"price"}, in(question.currency), [](const CostRow& row) {
+                         return Json(*row.cost.price);
+                       }});
   if (question.power)
-    all.push_back({"energy_mwh", {"energy"}, in("MWh"), [](const Row& row) {
-                     return Json(*row.cost.joules / hour / 1e6);
-                   }});
-  return all;
+    columns.push_back({"energy_mwh", {"energy"}, in("MWh"), [](const CostRow& row) {
+                         return Json(*row.cost.joules / hour / 1e6);
+                       }});
+  return columns;
 }
 
 }  // namespace
@@ -65,12 +69,12 @@ std::optional<TrainingCost> training_cost(const Summary& run, const TrainingQues
 
 std::string training_cost_table(std::span<const Summary> runs, const TrainingQuestion& question) {
   const std::vector<std::string> names = names_of(runs);
-  std::vector<Row> rows;
+  std::vector<CostRow> rows;
   for (std::size_t i = 0; i < runs.size(); ++i)
     if (const auto cost = training_cost(runs[i], question)) rows.push_back({names[i], *cost});
   if (rows.empty()) return "";
-  return fmt::format("\n{} tokens, without what fails meanwhile:\n\n{}",
-                     format_scaled(question.tokens), table_text(columns(question), rows));
+  return fmt::format("\n{} tokens, without failures and restarts:\n\n{}",
+                     format_scaled(question.tokens), table_text(cost_columns(question), rows));
 }
 
 JsonFields training_cost_fields(const Summary& run, const TrainingQuestion& question) {

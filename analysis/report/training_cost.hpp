@@ -8,10 +8,11 @@
 #include "analysis/report/summary.hpp"
 #include "analysis/report/summary_report.hpp"
 
-// What a training of many iterations takes, each as long as one that was simulated.
+// Time, GPU-hours, price and energy of a training whose iterations all take as long as the
+// simulated iteration.
 namespace pipewright::analysis {
 
-// Watts of a GPU while it computes, and while it waits.
+// Power of a GPU in watts, while it computes and while it waits.
 struct GpuPower {
   double compute = 0;
   double idle = 0;
@@ -27,16 +28,16 @@ struct TrainingQuestion {
 struct TrainingCost {
   double seconds = 0;
   double gpu_hours = 0;
-  std::optional<double> price;   // in the currency
+  std::optional<double> price;   // in the question's currency
   std::optional<double> joules;  // of the GPUs alone
 };
 
-// Energy: sum over devices of their GPUs times (compute x P_compute + the rest x P_idle), where the
-// rest are bubbles and exposed communication. Kernels that wait for others draw more than an idle
-// GPU, so it is a lower bound there. None of a run whose tokens are not known.
+// Returns nothing for a run of unknown tokens/s. The energy is the sum over devices of GPUs x
+// (compute x P_compute + rest x P_idle), where the rest is bubble and exposed communication.
+// Kernels that wait draw more power than an idle GPU, so the energy of the rest is a lower bound.
 std::optional<TrainingCost> training_cost(const Summary& run, const TrainingQuestion& question);
 
-// A table with a row for each run, below "300B tokens:"; nothing where no run knows its tokens.
+// Table with a row for each run below the line "300 B tokens ..."; empty if no run has tokens/s.
 std::string training_cost_table(std::span<const Summary> runs, const TrainingQuestion& question);
 JsonFields training_cost_fields(const Summary& run, const TrainingQuestion& question);
 

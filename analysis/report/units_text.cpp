@@ -16,9 +16,10 @@ struct Unit {
   const char* name;
 };
 
-// `units` from large to small; `base` is the unit for a column of zeros.
-ColumnScale choose(double largest, int digits, std::initializer_list<Unit> units,
-                   const char* base) {
+// Chooses the scale of a column. `units` go from large to small; `base` is that of a column of
+// zeros.
+ColumnScale choose_scale(double largest, int digits, std::initializer_list<Unit> units,
+                         const char* base) {
   if (!(largest > 0) || !std::isfinite(largest)) return {1, 0, base};
   // A number that rounds up to 1000 belongs to the next unit.
   const double rounding = 1 + 0.5 * std::pow(10.0, -digits);
@@ -35,7 +36,7 @@ struct Scale {
   int digits;  // significant ones
 };
 
-// Decimals that show `value` with `digits` significant digits, and never cut the integer part.
+// Number of decimals that shows `value` with `digits` significant digits; never negative.
 int decimals(double value, int digits) {
   if (value == 0) return 0;
   return std::max(0, digits - 1 - static_cast<int>(std::floor(std::log10(value))));
@@ -46,9 +47,8 @@ double rounded(double value, int digits) {
   return std::round(value * power) / power;
 }
 
-// The smallest scale in which the rounded value stays below 1000: 0.99999 s is 1.000 s, and not
-// 1000 ms.
-const Scale& pick(double magnitude, std::span<const Scale> scales) {
+// The smallest scale in which the rounded value is below 1000: 0.99999 s is 1.000 s, not 1000 ms.
+const Scale& pick_scale(double magnitude, std::span<const Scale> scales) {
   for (const Scale& scale : scales)
     if (rounded(magnitude / scale.factor, scale.digits) < 1000) return scale;
   return scales.back();
@@ -64,13 +64,13 @@ std::string ColumnScale::operator()(double value) const {
 }
 
 std::string ColumnScale::operator()(Range value) const {
-  const std::string least = (*this)(value.least);
-  const std::string most = (*this)(value.most);
-  return least == most ? most : least + ".." + most;
+  const std::string low = (*this)(value.least);
+  const std::string high = (*this)(value.most);
+  return low == high ? high : low + ".." + high;
 }
 
 ColumnScale time_scale(double largest, int digits) {
-  return choose(largest, digits, {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}, "s");
+  return choose_scale(largest, digits, {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}, "s");
 }
 
 ColumnScale memory_scale(double largest) {
@@ -78,15 +78,15 @@ ColumnScale memory_scale(double largest) {
   constexpr double mib = 1024 * kib;
   constexpr double gib = 1024 * mib;
   constexpr double tib = 1024 * gib;
-  ColumnScale scale =
-      choose(largest, 3, {{tib, "TiB"}, {gib, "GiB"}, {mib, "MiB"}, {kib, "KiB"}, {1, "B"}}, "B");
+  ColumnScale scale = choose_scale(
+      largest, 3, {{tib, "TiB"}, {gib, "GiB"}, {mib, "MiB"}, {kib, "KiB"}, {1, "B"}}, "B");
   if (scale.factor == 1) scale.decimals = 0;
   return scale;
 }
 
 ColumnScale rate_scale(double largest) {
-  return choose(largest, 3, {{1e12, "T/s"}, {1e9, "G/s"}, {1e6, "M/s"}, {1e3, "k/s"}, {1, "/s"}},
-                "/s");
+  return choose_scale(largest, 3,
+                      {{1e12, "T/s"}, {1e9, "G/s"}, {1e6, "M/s"}, {1e3, "k/s"}, {1, "/s"}}, "/s");
 }
 
 std::string format_seconds(double s) {
@@ -94,7 +94,7 @@ std::string format_seconds(double s) {
       {{1e-9, "ns", 3}, {1e-6, "us", 3}, {1e-3, "ms", 4}, {1, "s", 4}}};
   if (s == 0) return "0 s";
   if (!std::isfinite(s)) return fmt::format("{} s", s);
-  const Scale& scale = pick(std::abs(s), scales);
+  const Scale& scale = pick_scale(std::abs(s), scales);
   const double value = s / scale.factor;
   const double shown = rounded(std::abs(value), scale.digits);
   return fmt::format("{:.{}f} {}", value, decimals(shown, scale.digits), scale.unit);
@@ -114,11 +114,11 @@ std::string format_percent(double ratio) {
   return fmt::format("{:.1f} %", tenths == 0 ? 0.0 : tenths / 10);  // never "-0.0 %"
 }
 
-std::string format_rate(double per_s, std::string_view what) {
+std::string format_rate(double per_s, std::string_view noun) {
   static constexpr std::array<Scale, 5> scales{
       {{1, "", 3}, {1e3, "k ", 3}, {1e6, "M ", 3}, {1e9, "G ", 3}, {1e12, "T ", 3}}};
-  if (per_s == 0 || !std::isfinite(per_s)) return fmt::format("{} {}/s", per_s, what);
-  const Scale& scale = pick(std::abs(per_s), scales);
+  if (per_s == 0 || !std::isfinite(per_s)) return fmt::format("{} {}/s", per_s, noun);
+  const Scale& scale = pick_scale(std::abs(per_s), scales);
   const double value = per_s / scale.factor;
   const double shown = rounded(std::abs(value), scale.digits);
   std::string number = fmt::format("{:.{}f}", value, decimals(shown, scale.digits));
@@ -126,14 +126,14 @@ std::string format_rate(double per_s, std::string_view what) {
     number.erase(number.find_last_not_of('0') + 1);
     if (number.back() == '.') number.pop_back();
   }
-  return fmt::format("{} {}{}/s", number, scale.unit, what);
+  return fmt::format("{} {}{}/s", number, scale.unit, noun);
 }
 
 std::string format_scaled(double value) {
   std::string text = format_rate(value, "");
   text.resize(text.size() - 2);
   if (text.back() == ' ') text.pop_back();
-  if (text.back() == 'G') text.back() = 'B';  // as people count tokens, parameters and money
+  if (text.back() == 'G') text.back() = 'B';  // the usual letter for tokens, parameters and money
   return text;
 }
 
@@ -144,9 +144,9 @@ std::string format_exact_bytes(std::uint64_t bytes) {
   return fmt::format("{} {}", bytes, units[unit]);
 }
 
-std::string counted(std::uint64_t count, std::string_view one) {
-  const char* const plural = one.ends_with("ch") || one.ends_with("ss") ? "es" : "s";
-  return fmt::format("{} {}{}", count, one, count == 1 ? "" : plural);
+std::string counted(std::uint64_t count, std::string_view noun) {
+  const char* const plural = noun.ends_with("ch") || noun.ends_with("ss") ? "es" : "s";
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : plural);
 }
 
 }  // namespace pipewright::analysis

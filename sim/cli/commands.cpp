@@ -9,58 +9,62 @@ namespace pipewright::cli {
 namespace {
 
 constexpr std::array schedule_verbs{
-    Command{.name = "list", .help = "the schedules there are", .run = list_schedules},
-    Command{.name = "show", .help = "draws one, or writes it for PyTorch", .run = show_schedule},
-    Command{.name = "check", .help = "judges a schedule file of PyTorch", .run = check_schedule},
-    Command{.name = "explain", .help = "the steps from a building block", .run = explain_schedule},
+    Command{.name = "list", .help = "list all schedules", .run = list_schedules},
+    Command{
+        .name = "show", .help = "draw a schedule, or write it for PyTorch", .run = show_schedule},
+    Command{.name = "check", .help = "check a schedule file of PyTorch", .run = check_schedule},
+    Command{.name = "explain",
+            .help = "derive a schedule from its building block",
+            .run = explain_schedule},
     Command{.name = "search",
-            .help = "finds the best for given times, latency and memory",
+            .help = "find the best schedule for given times, latency and memory",
             .run = search_schedule},
     Command{.name = "frontier",
-            .help = "what giving up memory costs: a search at every limit",
+            .help = "trade memory for time: a search at every memory limit",
             .run = frontier_schedule},
 };
 
 constexpr std::array platform_verbs{
     Command{.name = "make",
-            .help = "writes a cluster of any size as a SimGrid file",
+            .help = "write a cluster of any size as a SimGrid file",
             .run = make_platform_file},
     Command{.name = "import",
-            .help = "writes one of NCCL's, ibnetdiscover's or Slurm's topology",
+            .help = "write a cluster from a topology of NCCL, ibnetdiscover or Slurm",
             .run = import_platform},
     Command{.name = "show",
-            .help = "GPUs, links, bisection, and the route of a pair",
+            .help = "show GPUs, links, bisection, and the route of a pair",
             .run = show_platform},
     Command{
-        .name = "check", .help = "finds what a file says but hardly means", .run = check_platform},
+        .name = "check", .help = "find likely mistakes in a platform file", .run = check_platform},
 };
 
 constexpr std::array comm_verbs{
     Command{.name = "bench",
-            .help = "the table that nccl-tests would print on a cluster",
+            .help = "print the table that nccl-tests would print on a cluster",
             .run = comm_bench},
     Command{.name = "compare",
-            .help = "logs of nccl-tests or OSU against predictions",
+            .help = "compare logs of nccl-tests or OSU with predictions",
             .run = comm_compare},
     Command{.name = "fit",
-            .help = "the network's parameters from logs, as a new platform file",
+            .help = "fit network parameters to logs, as a new platform file",
             .run = comm_fit},
     Command{.name = "matrix",
-            .help = "bandwidth and latency of every pair, bisection, the worst permutation",
+            .help = "show bandwidth and latency of every pair, bisection, the worst permutation",
             .run = comm_matrix},
     Command{.name = "interference",
-            .help = "what two kinds of traffic at once do to each other",
+            .help = "measure how two kinds of traffic slow each other down",
             .run = comm_interference},
     Command{.name = "survey",
-            .help = "what a failed link or switch costs, or a collision of hashes",
+            .help = "show the cost of a failed link or switch, or of a hash collision",
             .run = comm_survey},
 };
 
 constexpr std::array gpu_verbs{
-    Command{
-        .name = "fit", .help = "a GPU file from a table of measured kernels", .run = fit_gpu_file},
+    Command{.name = "fit",
+            .help = "make a GPU file from a table of measured kernels",
+            .run = fit_gpu_file},
     Command{.name = "check",
-            .help = "a GPU file against a table of measured kernels",
+            .help = "compare a GPU file with a table of measured kernels",
             .run = check_gpu},
 };
 
@@ -82,33 +86,34 @@ std::span<const Command> commands() {
               .help = "simulate a scenario: table, trace, picture and page",
               .run = run_command},
       Command{.name = "import",
-              .help = "a scenario from a script or configuration of Megatron-LM, torchtitan, ...",
+              .help = "turn a job of Megatron-LM, torchtitan, ... into a scenario",
               .run = import_command},
-      Command{
-          .name = "show", .help = "the same table and pictures from a trace", .run = show_command},
+      Command{.name = "show",
+              .help = "print the tables and draw the pictures of a trace",
+              .run = show_command},
       Command{.name = "export",
-              .help = "a trace for Perfetto, spreadsheets and other tools",
+              .help = "convert a trace for Perfetto, spreadsheets and other tools",
               .run = export_command},
       Command{.name = "compare",
-              .help = "how runs differ: from each other, from what was measured",
+              .help = "compare runs with each other or with measurements",
               .run = compare_command},
       Command{.name = "profile",
-              .help = "pass times for a scenario from a measured run",
+              .help = "take pass times for a scenario from a measured run",
               .run = profile_command},
       Command{.name = "why",
-              .help = "why a run takes as long as it does, and what would help",
+              .help = "explain the time of a run, and what would reduce it",
               .run = why_command},
       Command{.name = "serve",
-              .help = "a page on which a scenario is changed, and its figures follow at once",
+              .help = "open a page that updates the figures as a scenario is edited",
               .run = serve_command},
       Command{.name = "search",
-              .help = "find the best layout, schedule and the like of many, with a proof",
+              .help = "find the best layout and schedule among many, with a proof",
               .run = search_command},
       Command{.name = "goodput",
-              .help = "weeks of training: failures, checkpoints, spares, days and cost",
+              .help = "predict weeks of training: failures, checkpoints, spares, days, cost",
               .run = goodput_command},
       Command{.name = "schedule",
-              .help = "list, draw, check and explain schedules, search for better ones",
+              .help = "list, draw, check, explain and search for schedules",
               .verbs = schedule_verbs,
               .first_try =
                   "  pipewright schedule list -s 8 -b 32\n"
@@ -117,10 +122,10 @@ std::span<const Command> commands() {
                   "12 15\n"
                   "      --weight-grad-times 7 8 8 10 --memory-limit 3 -o best.csv best.png\n"},
       Command{.name = "model",
-              .help = "a model's parameters, FLOPs and bytes, and the kernels of a layer on a GPU",
+              .help = "show a model's parameters, FLOPs and bytes, and its kernels on a GPU",
               .run = model_command},
       Command{.name = "layout",
-              .help = "show where a scenario's ranks are and how their groups talk",
+              .help = "show the placement of ranks and the links of their groups",
               .run = layout_command},
       Command{
           .name = "platform",
@@ -131,21 +136,21 @@ std::span<const Command> commands() {
               "  pipewright platform make --node dgx-h100 --nodes 64 --fabric rail -o mine.xml\n"
               "  pipewright platform check mine.xml\n"},
       Command{.name = "gpu",
-              .help = "describe a GPU by kernels that were measured on it",
+              .help = "describe a GPU by measured kernels",
               .verbs = gpu_verbs,
               .first_try = "  pipewright gpu check my-gpu.csv --gpu-file h100-sxm\n"},
       Command{
           .name = "comm",
-          .help = "what collectives cost on a cluster, against logs of nccl-tests",
+          .help = "predict collectives on a cluster, and compare with logs",
           .verbs = comm_verbs,
-          .about = "What communication costs on a cluster, and how far that is from what was "
-                   "measured.\n\n",
+          .about = "Predicts communication on a cluster, and compares predictions with "
+                   "measurements.\n\n",
           .first_try = "  pipewright comm bench --cluster dgx-a100 --op all-reduce --ranks 16\n"},
       Command{.name = "help",
-              .help = "pages on a topic: first steps, scenarios, clusters, search, accuracy, ...",
+              .help = "print a page on a topic: first steps, scenarios, clusters, search, ...",
               .run = help_command},
       Command{.name = "completion",
-              .help = "what bash, zsh and fish need to complete commands, options and names",
+              .help = "print the completion script of bash, zsh or fish",
               .run = completion_command},
   };
   return table;
@@ -167,8 +172,8 @@ int run(const Command& command, const Arguments& arguments) {
   std::string names;
   for (const Command& verb : command.verbs) {
     if (verb.name == word) return run(verb, {arguments.begin() + 1, arguments.end()});
-    const bool last = &verb == &command.verbs.back();
-    names += fmt::format("{}'{}'", names.empty() ? "" : last ? " or " : ", ", verb.name);
+    const bool is_last = &verb == &command.verbs.back();
+    names += fmt::format("{}'{}'", names.empty() ? "" : is_last ? " or " : ", ", verb.name);
   }
   throw UsageError(fmt::format("{}: {}, not '{}'", command.name, names, word));
 }

@@ -8,14 +8,14 @@
 
 namespace pipewright::cli {
 
-using Arguments = std::vector<std::string>;  // without the program's and the command's names
+using Arguments = std::vector<std::string>;  // without the names of program and command
 
-// A command line that says what no command understands.
+// A command line that no command understands.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Exit statuses. A user's fault is told in one message and leaves nothing half-written.
+// Exit statuses. A user's error is reported in one message and leaves no incomplete files.
 enum ExitStatus : int {
   exit_ok = 0,
   exit_findings = 1,  // of a check
@@ -25,25 +25,26 @@ enum ExitStatus : int {
   exit_interrupted = 130
 };
 
-// A command runs by itself, or is a set of verbs, which are commands of their own.
+// A command that runs, or a group of verbs, which are commands themselves.
 struct Command {
   std::string_view name;
   std::string_view help;  // one line
   int (*run)(const Arguments& arguments) = nullptr;
   std::span<const Command> verbs = {};
-  std::string_view about = {};      // what its verbs are for, if their names do not say it
-  std::string_view first_try = {};  // of a verb
+  std::string_view about = {};      // purpose of the verbs, if their names do not tell
+  std::string_view first_try = {};  // example of a verb
 };
 std::span<const Command> commands();
 
-// Runs a command, or the one of its verbs that comes first, or prints the verbs' names if that is
-// asked for. Throws UsageError for an unknown verb.
+// Runs a command, or the verb that the first argument names; --help lists the verbs of a group.
+// Throws UsageError for an unknown verb.
 int run(const Command& command, const Arguments& arguments);
-// The command that the first word names, with the others. Throws UsageError if none is called so.
+// Runs the command that the first word names with the other words. Throws UsageError for an unknown
+// name.
 int run_named(const Arguments& words);
 
-// `pipewright --answer`: answers requests that come over the socket that standard input is, one at
-// a time, until its other end is closed. For packages that run pipewright, such as Python's.
+// `pipewright --answer`: answers requests from a socket on standard input, one at a time, until the
+// peer closes it. Serves packages that run pipewright, such as the Python package.
 int answer_requests(const Arguments& arguments);
 
 int run_command(const Arguments& arguments);         // pipewright run

@@ -16,13 +16,13 @@
 namespace pipewright::cli {
 namespace {
 
-struct Named {
+struct LibraryCluster {
   std::string name;
-  std::string gpu;  // of most hosts
+  std::string gpu;  // most frequent type
   std::uint64_t gpus = 0;
 };
 
-// The value of an attribute in a tag.
+// Value of an attribute of a tag; empty without the attribute.
 std::string attribute(std::string_view tag, std::string_view name) {
   const std::string opening = fmt::format(" {}=\"", name);
   const std::size_t at = tag.find(opening);
@@ -31,7 +31,7 @@ std::string attribute(std::string_view tag, std::string_view name) {
   return std::string(tag.substr(begin, tag.find('"', begin) - begin));
 }
 
-// Hosts of "0-7": 8; of anything else 1.
+// Number of hosts of a radical: 8 for "0-7", 1 for any other text.
 std::uint64_t hosts_of(const std::string& radical) {
   std::uint64_t first = 0, last = 0;
   const std::size_t dash = radical.find('-');
@@ -42,10 +42,10 @@ std::uint64_t hosts_of(const std::string& radical) {
   return last >= first && last - first < (1U << 24U) ? last - first + 1 : 1;
 }
 
-// Hosts with a property `gpu`, as the library's files are written: looking at all of them must be
-// quick, and needs no engine.
-Named look_at(const std::string& name) {
-  Named found{.name = name};
+// Counts hosts with a property `gpu` in a cluster file. Reads the format of the library's files
+// line by line, which is fast for all of them and needs no simulation engine.
+LibraryCluster read_library_cluster(const std::string& name) {
+  LibraryCluster cluster{.name = name};
   std::ifstream file(config::library_file("clusters", name, ".xml"));
   std::map<std::string, std::uint64_t> kinds;
   std::uint64_t hosts = 0;
@@ -55,13 +55,13 @@ Named look_at(const std::string& name) {
     if (line.find("<prop id=\"gpu\"") != std::string::npos)
       kinds[attribute(line, "value")] += hosts;
   }
-  std::uint64_t most = 0;
+  std::uint64_t largest = 0;
   for (const auto& [gpu, count] : kinds) {
-    found.gpus += count;
-    if (count > most) found.gpu = gpu;
-    most = std::max(most, count);
+    cluster.gpus += count;
+    if (count > largest) cluster.gpu = gpu;
+    largest = std::max(largest, count);
   }
-  return found;
+  return cluster;
 }
 
 std::uint64_t number_at(const config::Value& tree, std::string_view section, std::string_view key) {
@@ -81,29 +81,29 @@ std::uint64_t gpus_of(const config::Value& tree) {
   for (const char* const key : {"tp", "cp", "pp", "dp"})
     gpus *= static_cast<double>(number_at(tree, "parallel", key));
   gpus *= static_cast<double>(number_at(tree, "", "devices"));
-  constexpr double most = 1e15;
-  return static_cast<std::uint64_t>(std::min(gpus, most));
+  constexpr double limit = 1e15;
+  return static_cast<std::uint64_t>(std::min(gpus, limit));
 }
 
 std::string fitting_clusters(const std::string& gpu, std::uint64_t gpus) {
-  std::vector<Named> fitting;
+  std::vector<LibraryCluster> fitting;
   for (const std::string& name : config::library_names("clusters", ".xml")) {
-    Named one = look_at(name);
-    if (one.gpus >= gpus && one.gpu.starts_with(gpu)) fitting.push_back(std::move(one));
+    LibraryCluster cluster = read_library_cluster(name);
+    if (cluster.gpus >= gpus && cluster.gpu.starts_with(gpu)) fitting.push_back(std::move(cluster));
   }
-  std::ranges::sort(fitting, [](const Named& a, const Named& b) {
+  std::ranges::sort(fitting, [](const LibraryCluster& a, const LibraryCluster& b) {
     return std::pair(a.gpus, a.name) < std::pair(b.gpus, b.name);
   });
   std::vector<std::string> words;
-  for (const Named& one : fitting)
-    words.push_back(fmt::format("{} ({} {})", one.name, one.gpus, one.gpu));
-  const std::string wanted = fmt::format("{} {}", gpus, gpu.empty() ? "GPUs" : gpu);
+  for (const LibraryCluster& cluster : fitting)
+    words.push_back(fmt::format("{} ({} {})", cluster.name, cluster.gpus, cluster.gpu));
+  const std::string requirement = fmt::format("{} {}", gpus, gpu.empty() ? "GPUs" : gpu);
   if (!words.empty())
-    return fmt::format("of those that have {}: {}", wanted, fmt::join(words, ", "));
+    return fmt::format("such as one with {}: {}", requirement, fmt::join(words, ", "));
   return fmt::format(
-      "of your own: none of the library has {}; 'pipewright platform make --node dgx-h100 --nodes "
-      "{} -o mine.xml' makes one",
-      wanted, (gpus + 7) / 8);
+      "a file of your own: no cluster of the library has {}; 'pipewright platform make --node "
+      "dgx-h100 --nodes {} -o mine.xml' makes one",
+      requirement, (gpus + 7) / 8);
 }
 
 }  // namespace pipewright::cli

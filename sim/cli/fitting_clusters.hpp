@@ -7,11 +7,11 @@
 
 namespace pipewright::cli {
 
-// GPUs that a scenario's parallel sizes take.
+// Number of GPUs that the parallel sizes of a scenario need.
 std::uint64_t gpus_of(const config::Value& tree);
 
-// Which clusters of the library have so many GPUs of a kind ("h100", or empty for any), in words:
-// "such as dgx-h100 (32 GPUs) or ..", or how one is made.
+// Describes the clusters of the library with at least this many GPUs of a type ("h100", or empty
+// for any type), or how to make such a cluster; completes the sentence "Give --cluster X, ...".
 std::string fitting_clusters(const std::string& gpu, std::uint64_t gpus);
 
 }  // namespace pipewright::cli

@@ -16,12 +16,12 @@ namespace pipewright::cli {
 namespace {
 
 volatile std::sig_atomic_t raised = 0;
-volatile std::sig_atomic_t patience = 0;  // seconds; 0: without end
+volatile std::sig_atomic_t grace_seconds = 0;  // 0: no limit
 
-// Both may call only what is safe within a signal handler.
+// Both handlers call only functions that are safe in a signal handler.
 void raise_flag(int) {
   raised = 1;
-  if (patience > 0) alarm(static_cast<unsigned>(patience));
+  if (grace_seconds > 0) alarm(static_cast<unsigned>(grace_seconds));
 }
 void give_up(int) {
   constexpr std::string_view text = "pipewright: interrupted before the end\n";
@@ -32,7 +32,7 @@ void give_up(int) {
 }  // namespace
 
 void watch_for_interrupts(unsigned grace) {
-  patience = static_cast<std::sig_atomic_t>(grace);
+  grace_seconds = static_cast<std::sig_atomic_t>(grace);
   struct sigaction end {};
   end.sa_handler = give_up;
   sigaction(SIGALRM, &end, nullptr);
@@ -51,11 +51,11 @@ void throw_if_interrupted() {
 }
 
 int guarded(const char* program, const std::function<int()>& body) {
-  const auto report = [&](const char* what, int status) {
-    fmt::print(stderr, "{}: {}\n", program, what);
+  const auto report = [&](const char* message, int status) {
+    fmt::print(stderr, "{}: {}\n", program, message);
     return status;
   };
-  // A file that grows beyond a limit then is one that cannot be written.
+  // Writing beyond a file size limit then fails like any other write.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int status = body();

@@ -24,33 +24,35 @@ const config::Value* value_in(const config::Value& tree, const std::string& key)
   const std::size_t dot = key.find('.');
   const config::Value* const value = config::find(tree, key.substr(0, dot));
   if (dot == std::string::npos || value == nullptr) return value;
-  // A model by its name has all of its keys.
+  // A model given by its name has all keys.
   if (value->kind == config::Value::Kind::text) return value;
   return value->kind == config::Value::Kind::map ? value_in(*value, key.substr(dot + 1)) : nullptr;
 }
 
-std::string what_to_do(const std::string& key) {
-  if (key == "parallel.dp") return "how many GPUs there are; give --dp, or --set parallel.dp=N";
+// Message on a missing key.
+std::string missing_key_text(const std::string& key) {
+  if (key == "parallel.dp")
+    return "the number of GPUs is unknown; give --dp, or --set parallel.dp=N";
   if (key == "model.vocabulary")
-    return "how many tokens the vocabulary has; give --set model.vocabulary=N";
-  if (key == "model") return "of which model the job is; give --model X";
-  if (key == "global_batch") return "the batch of an iteration; give --global-batch N";
-  return fmt::format("the key {}; give --set {}=N", key, key);
+    return "the size of the vocabulary is unknown; give --set model.vocabulary=N";
+  if (key == "model") return "the model is unknown; give --model X";
+  if (key == "global_batch") return "the global batch is unknown; give --global-batch N";
+  return fmt::format("the key {} is unknown; give --set {}=N", key, key);
 }
 
 }  // namespace
 
 JobFiles job_files(const std::vector<std::string>& words) {
-  JobFiles found;
+  JobFiles job;
   for (const std::string& word : words) {
     std::error_code ignored;
     if (is_variable(word) && !std::filesystem::exists(word, ignored))
-      found.words.variables.emplace_back(word.substr(0, word.find('=')),
-                                         word.substr(word.find('=') + 1));
+      job.words.variables.emplace_back(word.substr(0, word.find('=')),
+                                       word.substr(word.find('=') + 1));
     else
-      found.files.push_back(word);
+      job.files.push_back(word);
   }
-  return found;
+  return job;
 }
 
 bool is_job(const JobFiles& files) {
@@ -68,9 +70,9 @@ std::optional<jobs::Job> read_job(const JobFiles& files) {
 
 std::string job_report(const jobs::Job& job) {
   std::string text;
-  for (const std::string& one : job.assumed) text += fmt::format("assumed: {}\n", one);
-  for (const std::string& key : job.missing)
-    text += fmt::format("nothing says {}\n", what_to_do(key));
+  for (const std::string& assumption : job.assumed)
+    text += fmt::format("assumed: {}\n", assumption);
+  for (const std::string& key : job.missing) text += fmt::format("{}\n", missing_key_text(key));
   for (const jobs::Note& note : job.not_understood)
     text +=
         fmt::format("not understood: {}\n", std::string(config::locate(note.origin, note.text)));
@@ -87,9 +89,9 @@ void check_job(const jobs::Job& job, const config::Value& tree) {
     if (value_in(tree, key) == nullptr &&
         (key != "parallel.dp" || !value_in(tree, "parallel.shard")))
       if (key != "global_batch" || value_in(tree, "microbatches") == nullptr)
-        throw config::Error(fmt::format("{}: nothing says {}", job.name, what_to_do(key)));
+        throw config::Error(fmt::format("{}: {}", job.name, missing_key_text(key)));
   if (value_in(tree, "cluster") != nullptr || value_in(tree, "gpu") != nullptr) return;
-  throw config::Error(fmt::format("{}: on which cluster? Give --cluster X, {}", job.name,
+  throw config::Error(fmt::format("{}: the cluster is unknown; give --cluster X, {}", job.name,
                                   fitting_clusters(job.gpu, gpus_of(tree))));
 }
 

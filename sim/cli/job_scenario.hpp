@@ -9,7 +9,7 @@
 
 namespace pipewright::cli {
 
-// Words of a command line: files, and VAR=VALUE for the variables of scripts.
+// Words of a command line: files, and variables of scripts as VAR=VALUE.
 struct JobFiles {
   std::vector<std::string> files;
   jobs::JobWords words;
@@ -19,14 +19,14 @@ JobFiles job_files(const std::vector<std::string>& words);
 // The files are a job of a framework, not a scenario. Only looks at the files.
 bool is_job(const JobFiles& files);
 
-// Reads the files as a job; none if they are a scenario.
+// Reads the job that the files describe; empty if they are a scenario.
 std::optional<jobs::Job> read_job(const JobFiles& files);
 
-// What is said of a job besides the scenario: what was assumed, what is not understood.
+// Report on the import of a job: assumptions, missing keys, flags that were not understood.
 std::string job_report(const jobs::Job& job);
 
-// Throws config::Error where the scenario made of a job still lacks a key that a run needs, or has
-// neither a cluster nor a GPU: the message lists the library's clusters that fit.
+// Throws config::Error if the scenario of a job lacks a key that a run needs, or has neither a
+// cluster nor a GPU. The message lists the clusters of the library that fit.
 void check_job(const jobs::Job& job, const config::Value& tree);
 
 }  // namespace pipewright::cli

@@ -10,12 +10,12 @@ using namespace pipewright::cli;
 
 std::string usage() {
   std::string text =
-      "pipewright predicts how pipeline-parallel training runs on a GPU cluster\n\n"
+      "pipewright predicts pipeline- and hybrid-parallel training on GPU clusters\n\n"
       "usage: pipewright COMMAND [ARGUMENTS]\n\n";
   for (const Command& command : commands())
     text += fmt::format("  {:<10} {}\n", command.name, command.help);
   text +=
-      "\n'pipewright COMMAND --help' explains a command by example. A first try:\n"
+      "\n'pipewright COMMAND --help' explains a command by example. To start with:\n"
       "  pipewright run -s 4 -b 8 -f 1 --backward-times 2 --schedule 1f1b gpipe -o first.html\n";
   return text;
 }

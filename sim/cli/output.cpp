@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdio>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -34,13 +36,13 @@ Output parse_output(const std::filesystem::path& file) {
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   const auto* const kind = std::find_if(kinds.begin(), kinds.end(),
-                                        [&](const auto& one) { return one.first == extension; });
+                                        [&](const auto& row) { return row.first == extension; });
   if (kind == kinds.end())
     throw UsageError(fmt::format(
-        "{}: {}; there are .html (page), .svg, .png and .pdf (picture), .json and .csv (summary)",
+        "{}: {}; allowed: .html (page), .svg, .png and .pdf (picture), .json and .csv (summary)",
         file.string(),
-        extension.empty() ? "the extension says what is written"
-                          : fmt::format("there is no output of kind '{}'", extension)));
+        extension.empty() ? "the file needs an extension, which selects the kind of output"
+                          : fmt::format("unknown kind of output '{}'", extension)));
   return {file, kind->second, {}};
 }
 
@@ -62,11 +64,11 @@ void draw(const Output& output, analysis::PictureKind kind,
 
 Picture parse_picture(const std::string& name) {
   constexpr std::array<std::string_view, 4> names{"timeline", "memory", "tradeoff", "bubbles"};
-  const auto* const found = std::find(names.begin(), names.end(), name);
-  if (found == names.end())
+  const auto* const match = std::find(names.begin(), names.end(), name);
+  if (match == names.end())
     throw UsageError(
-        fmt::format("--picture: '{}' is none of timeline, memory, tradeoff and bubbles", name));
-  return static_cast<Picture>(found - names.begin());
+        fmt::format("--picture is '{}'; allowed: timeline, memory, tradeoff, bubbles", name));
+  return static_cast<Picture>(match - names.begin());
 }
 
 bool is_picture(const Output& output) {
@@ -83,21 +85,21 @@ std::vector<Output> parse_outputs(std::span<const std::filesystem::path> files) 
 void check_files(std::span<const std::filesystem::path> read,
                  std::span<const std::filesystem::path> written) {
   using std::filesystem::path;
-  // What has no name in a folder, as a pipe, is only itself.
-  const auto whole = [](const path& file) {
-    std::error_code unnamed;
-    path found = std::filesystem::weakly_canonical(file, unnamed);
-    return unnamed ? file : found;
+  // A file without a canonical name, such as a pipe, keeps the name it has.
+  const auto canonical = [](const path& file) {
+    std::error_code error;
+    path name = std::filesystem::weakly_canonical(file, error);
+    return error ? file : name;
   };
   std::set<path> inputs;
-  for (const path& file : read) inputs.insert(whole(file));
+  for (const path& file : read) inputs.insert(canonical(file));
   std::set<path> taken;
   for (const path& file : written) {
-    if (inputs.count(whole(file)) != 0)
+    if (inputs.count(canonical(file)) != 0)
       throw UsageError(
-          fmt::format("{}: is read by this run and cannot be written too", file.string()));
-    if (!taken.insert(whole(file)).second)
-      throw UsageError(fmt::format("{}: would be written twice", file.string()));
+          fmt::format("{}: is an input of this command, so it cannot be an output", file.string()));
+    if (!taken.insert(canonical(file)).second)
+      throw UsageError(fmt::format("{}: is given as an output twice", file.string()));
   }
 }
 
@@ -124,6 +126,27 @@ void write_output(const Output& output, std::span<const analysis::Summary> summa
     case OutputKind::csv:
       return trace::write_file(output.file, analysis::csv_summary(summaries));
   }
+}
+
+void OutputFiles::write(const std::filesystem::path& file,
+                        const std::function<void()>& write_file) {
+  std::fflush(stdout);  // a reader sees the report while files are drawn
+  try {
+    write_file();
+    written_.push_back(file);
+  } catch (const std::runtime_error& error) {
+    errors_.emplace_back(error.what());
+  }
+}
+
+void OutputFiles::print_written() const {
+  for (const std::filesystem::path& file : written_) fmt::print("wrote   {}\n", file.string());
+}
+
+int OutputFiles::status(int status) const {
+  std::fflush(stdout);
+  for (const std::string& error : errors_) fmt::print(stderr, "pipewright: {}\n", error);
+  return errors_.empty() ? status : exit_user_error;
 }
 
 }  // namespace pipewright::cli

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,10 +11,10 @@
 
 namespace pipewright::cli {
 
-// What a file is by its extension.
+// Kind of an output file, by its extension.
 enum class OutputKind { html, svg, png, pdf, json, csv };
 
-// What a .svg, .png or .pdf shows.
+// Content of a .svg, .png or .pdf file.
 enum class Picture { timeline, memory, tradeoff, bubbles };
 Picture parse_picture(const std::string& name);  // throws UsageError
 
@@ -24,17 +25,33 @@ struct Output {
 };
 bool is_picture(const Output& output);
 
-// Throws UsageError, which says what kinds there are, or what is wrong with the file's folder.
+// Throws UsageError for an unknown extension; the message lists all kinds.
 std::vector<Output> parse_outputs(std::span<const std::filesystem::path> files);
 
-// Refuses to write over what is read, and two files of one name. Throws UsageError.
+// Throws UsageError if a file would be written over an input, or if two outputs have one name.
 void check_files(std::span<const std::filesystem::path> read,
                  std::span<const std::filesystem::path> written);
 
-// Pages and most pictures are drawn from traces, the others from summaries.
+// Whether some output is drawn from traces, as pages and most pictures are, not from summaries.
 bool needs_traces(std::span<const Output> outputs);
 
 void write_output(const Output& output, std::span<const analysis::Summary> summaries,
                   std::span<const trace::Trace> traces);
+
+// Output files of a command that has printed its report. A file that cannot be written costs
+// neither the report nor the other files: its error is printed at the end.
+class OutputFiles {
+ public:
+  // Calls `write_file`, which may throw std::runtime_error.
+  void write(const std::filesystem::path& file, const std::function<void()>& write_file);
+  // Prints "wrote   FILE" for each file that was written.
+  void print_written() const;
+  // Prints the errors on standard error. Returns exit_user_error if there are any, else `status`.
+  int status(int status) const;
+
+ private:
+  std::vector<std::filesystem::path> written_;
+  std::vector<std::string> errors_;
+};
 
 }  // namespace pipewright::cli

@@ -51,7 +51,7 @@ double ProgressBar::seconds() const {
 RowProgress::RowProgress(std::string label, Rows rows, std::uint64_t total, bool visible)
     : bar_(std::move(label), visible), rows_(rows), total_(total) {}
 
-void RowProgress::look() {
+void RowProgress::check_and_draw() {
   throw_if_interrupted();
   if (!bar_.is_due()) return;
   const double share = static_cast<double>(done_) / static_cast<double>(total_);
@@ -63,8 +63,8 @@ void RowProgress::look() {
 void replay_with_progress(const std::string& label, const std::filesystem::path& file,
                           trace::Sink& sink) {
   RowProgress progress(label, RowProgress::Rows::all, trace::count_rows(file), true);
-  trace::Tee both({&sink, &progress});
-  trace::replay(file, both);
+  trace::Tee tee({&sink, &progress});
+  trace::replay(file, tee);
 }
 
 }  // namespace pipewright::cli

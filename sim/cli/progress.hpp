@@ -9,8 +9,8 @@
 
 namespace pipewright::cli {
 
-// A bar on standard error, if that is a terminal and the work takes longer than a moment; or, where
-// work goes on for hours, a plain line now and then in a log.
+// Progress bar on standard error, if that is a terminal and the work takes more than half a second.
+// Work of hours can also print plain lines at growing intervals into a log.
 class ProgressBar {
  public:
   enum class InLogs : bool { no, yes };
@@ -20,7 +20,7 @@ class ProgressBar {
   ~ProgressBar();
 
   bool is_due();  // whether it is time to draw
-  // `share` of the work is done; `details` stand behind the bar.
+  // Draws the bar for the finished share of the work, followed by `details`.
   void draw(double share, const std::string& details);
   double seconds() const;  // since the start
 
@@ -33,8 +33,7 @@ class ProgressBar {
   double next_;  // seconds
 };
 
-// Counts the rows of a trace as they are reported, or its passes alone, shows how many there are,
-// and notices interrupts.
+// Counts the rows of a trace, or only its passes, shows their progress, and throws on interrupts.
 class RowProgress final : public trace::Sink {
  public:
   enum class Rows : bool { passes, all };
@@ -43,22 +42,22 @@ class RowProgress final : public trace::Sink {
   void begin(const trace::RunInfo&, const std::vector<trace::DeviceRow>&,
              const std::vector<trace::StageRow>&) override {}
   void pass(const trace::PassRow&) override { count(); }
-  void transfer(const trace::TransferRow&) override { count_other(); }
-  void memory(const trace::MemoryRow&) override { count_other(); }
-  void collective(const trace::CollectiveRow&) override { count_other(); }
-  void step(const trace::StepRow&) override { count_other(); }
+  void transfer(const trace::TransferRow&) override { count_further_row(); }
+  void memory(const trace::MemoryRow&) override { count_further_row(); }
+  void collective(const trace::CollectiveRow&) override { count_further_row(); }
+  void step(const trace::StepRow&) override { count_further_row(); }
   bool wants_links() const override { return rows_ == Rows::all; }
-  void link_use(const trace::LinkUseRow&) override { count_other(); }
+  void link_use(const trace::LinkUseRow&) override { count_further_row(); }
   void finish() override {}
 
  private:
   void count() {
-    if ((++done_ & 0xfff) == 0) look();
+    if ((++done_ & 0xfff) == 0) check_and_draw();
   }
-  void count_other() {
+  void count_further_row() {
     if (rows_ == Rows::all) count();
   }
-  void look();
+  void check_and_draw();
 
   ProgressBar bar_;
   Rows rows_;
@@ -66,7 +65,7 @@ class RowProgress final : public trace::Sink {
   std::uint64_t done_ = 0;
 };
 
-// Replays a trace file to a sink with a bar on the terminal.
+// Replays a trace file to a sink, with a progress bar.
 void replay_with_progress(const std::string& label, const std::filesystem::path& file,
                           trace::Sink& sink);
 

@@ -81,18 +81,6 @@ Rerun read_rerun(const std::string& line) {
   return rerun;
 }
 
-std::optional<analysis::Overflow> overflow_of(const analysis::Summary& run) {
-  std::optional<analysis::Overflow> worst;
-  std::uint64_t largest_excess = 0;
-  for (const analysis::DeviceSummary& device : run.devices) {
-    const std::uint64_t capacity = device.memory_capacity_bytes;
-    if (capacity == 0 || device.peak_memory_bytes <= capacity + largest_excess) continue;
-    largest_excess = device.peak_memory_bytes - capacity;
-    worst = {device.device, device.peak_memory_bytes, capacity};
-  }
-  return worst;
-}
-
 [[noreturn]] void cannot_run(const std::string& file, const std::string& reason) {
   throw trace::TraceError(fmt::format("{}: the scenario cannot be run again: {}", file, reason));
 }
@@ -149,7 +137,7 @@ Rerun rerun_with(config::Value tree, const Change& change, const StoredCluster& 
   if (change.speed) change.speed(plan.costs);
   analysis::SummarySink summary;
   execution::run(job, engine_of(scenario), {}, summary);
-  return {summary.summary().makespan_s, overflow_of(summary.summary()), job.assumed};
+  return {summary.summary().makespan_s, analysis::overflow_of(summary.summary()), job.assumed};
 }
 
 // Parameters of the hardware that can be changed, in JSON: classes of the links on the routes from

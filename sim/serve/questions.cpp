@@ -102,10 +102,8 @@ void simulate(config::Scenario scenario, const Question& question, const Workspa
   add_notes(notes, evaluation::notes_of_speed(summaries));
   add_notes(notes, evaluation::notes_of_host(run));
   for (const analysis::Summary& summary : summaries)
-    if (!analysis::fits(summary)) {
-      const std::string line = analysis::over_capacity_line(summary, summary.run.schedule);
-      add_notes(notes, {line.substr(2, line.size() - 3)});  // without "! " and the line's end
-    }
+    if (!analysis::fits(summary))
+      add_notes(notes, {analysis::over_capacity_text(summary, summary.run.schedule)});
   const analysis::Subject subject = analysis::common_subject(summaries);
   Json result{{"id", question.id},
               {"subject", subject.name},

@@ -158,5 +158,5 @@ def test_jobs_run_together(tmp_path):
     assert "slow-down" in str(found)
     found.save(tmp_path / "both.html", tmp_path / "both.json")
     assert "one takes" in (tmp_path / "both.html").read_text()
-    with pytest.raises(pipewright.Error, match="two scenarios or more"):
+    with pytest.raises(pipewright.Error, match="needs two or more scenarios"):
         pipewright.run_together([job])

@@ -18,7 +18,7 @@ test("the cards say what the summary says", { skip }, async () => {
 });
 
 test("figures that rest on numbers without a source are marked", { skip }, async () => {
-  const line = "~ rests on numbers of b200 that no source has: launch, free_memory";
+  const line = "~ depends on values of b200 that are assumed, not sourced: launch, free_memory";
   const guessed = await open("guessed");
   const cards = await guessed.locator(".card").allTextContents();
   for (const card of cards.map(plain))

@@ -245,7 +245,7 @@ test("the map has the best of each pair of values, and tells empty pairs apart",
 
 test("only candidates that rest on numbers without a source are marked", { skip }, async () => {
   const guessed = await open("assumed");
-  const line = "~ rests on numbers of b200 that no source has: launch, clock";
+  const line = "~ depends on values of b200 that are assumed, not sourced: launch, clock";
   const cards = (await guessed.locator("#winner .card").allTextContents())
     .map((card) => card.replaceAll("\u00a0", " "));
   for (const card of cards)

@@ -21,7 +21,7 @@ struct Span {
   double start = std::numeric_limits<double>::infinity();
   double end = 0;
   double busy = 0;
-  double last_start = -1;  // of the pass before, to count a fused pair once
+  double last_start = -1;  // of the previous pass, to count a fused pair once
   double last_end = -1;
 
   void add(const TimedPass& pass) {
@@ -33,16 +33,16 @@ struct Span {
   }
 };
 
-constexpr const char* unknown = "-";
+constexpr const char* unknown_error = "-";
 
-std::string describe(const std::string& role, const std::string& name, const trace::RunInfo& run,
-                     std::uint32_t iterations) {
+std::string describe_side(const std::string& role, const std::string& name,
+                          const trace::RunInfo& run, std::uint32_t iterations) {
   return fmt::format("{:<10} {}: {}, {} x {} x {}\n", role, printable(name),
                      printable(run.schedule), counted(run.devices, "device"),
                      counted(run.microbatches, "microbatch"), counted(iterations, "iteration"));
 }
 
-// Errors say how much the prediction is above the measurement.
+// Table of the figures of a run. Errors are those of the prediction relative to the measurement.
 std::string run_table(const AgainstMeasured& result, bool is_assumed) {
   struct Row {
     Metric predicted;
@@ -56,11 +56,11 @@ std::string run_table(const AgainstMeasured& result, bool is_assumed) {
     return metric.value ? Json(format_value(metric.quantity, *metric.value)) : Json();
   };
   const auto error_of = [](const Row& row) -> std::string {
-    const auto& [ours, theirs] = row;
-    if (!ours.value || !theirs.value) return unknown;
-    return ours.quantity == MetricKind::ratio
-               ? format_difference(ours.quantity, *theirs.value, *ours.value)
-               : format_change(*theirs.value, *ours.value);
+    const auto& [predicted, measured] = row;
+    if (!predicted.value || !measured.value) return unknown_error;
+    return predicted.quantity == MetricKind::ratio
+               ? format_difference(predicted.quantity, *measured.value, *predicted.value)
+               : format_change(*measured.value, *predicted.value);
   };
   const ReportColumns<Row> columns{
       {"label", {""}, Quantity::name(), [](const Row& row) { return row.predicted.label; }},
@@ -77,7 +77,7 @@ std::string run_table(const AgainstMeasured& result, bool is_assumed) {
   return table_text(columns, rows);
 }
 
-ReportColumns<PassTime> time_columns() {
+ReportColumns<PassTime> pass_time_columns() {
   return {{"passes", &PassTime::passes},   {"mean_s", &PassTime::mean},
           {"median_s", &PassTime::median}, {"deviation_s", &PassTime::deviation},
           {"least_s", &PassTime::least},   {"most_s", &PassTime::most}};
@@ -85,19 +85,19 @@ ReportColumns<PassTime> time_columns() {
 
 ReportColumns<PassTimeError> error_columns(bool is_assumed = false) {
   const Quantity seconds = Quantity::each_as(format_seconds);
-  // What a table shows of the times of a side, and a file as an object of all of them.
-  const auto shown = [](std::vector<std::string> heading, const Quantity& quantity,
-                        std::optional<PassTime> PassTimeError::*side, auto value_of) {
+  // A table shows single figures of a side; a file has an object with all of them.
+  const auto figure = [](std::vector<std::string> heading, const Quantity& quantity,
+                         std::optional<PassTime> PassTimeError::*side, auto value_of) {
     return table_only<PassTimeError>(
-        {"", std::move(heading), quantity, [=](const PassTimeError& one) -> Json {
-           const std::optional<PassTime>& time = one.*side;
+        {"", std::move(heading), quantity, [=](const PassTimeError& error) -> Json {
+           const std::optional<PassTime>& time = error.*side;
            return time ? Json(std::invoke(value_of, *time)) : Json();
          }});
   };
-  const auto all = [](std::optional<PassTime> PassTimeError::*side) {
-    return [side](const PassTimeError& one) {
-      const std::optional<PassTime>& time = one.*side;
-      return time ? json_object(time_columns(), *time) : Json();
+  const auto object = [](std::optional<PassTime> PassTimeError::*side) {
+    return [side](const PassTimeError& error) {
+      const std::optional<PassTime>& time = error.*side;
+      return time ? json_object(pass_time_columns(), *time) : Json();
     };
   };
   return {
@@ -105,18 +105,19 @@ ReportColumns<PassTimeError> error_columns(bool is_assumed = false) {
       {"kind",
        {"kind"},
        Quantity::name(),
-       [](const PassTimeError& one) { return pass_letter(one.kind); }},
-      {"predicted", all(&PassTimeError::predicted)},
-      {"measured", all(&PassTimeError::measured)},
-      shown({"measured", "passes"}, Quantity::count(), &PassTimeError::measured, &PassTime::passes),
-      marked(shown({"predicted", "mean"}, seconds, &PassTimeError::predicted, &PassTime::mean),
+       [](const PassTimeError& error) { return pass_letter(error.kind); }},
+      {"predicted", object(&PassTimeError::predicted)},
+      {"measured", object(&PassTimeError::measured)},
+      figure({"measured", "passes"}, Quantity::count(), &PassTimeError::measured,
+             &PassTime::passes),
+      marked(figure({"predicted", "mean"}, seconds, &PassTimeError::predicted, &PassTime::mean),
              [=](const PassTimeError&) { return is_assumed; }),
-      shown({"measured", "mean"}, seconds, &PassTimeError::measured, &PassTime::mean),
-      shown({"standard", "deviation"}, seconds, &PassTimeError::measured, &PassTime::deviation),
-      shown({"least..most"}, seconds, &PassTimeError::measured,
-            [](const PassTime& time) {
-              return Range{time.least, time.most};
-            }),
+      figure({"measured", "mean"}, seconds, &PassTimeError::measured, &PassTime::mean),
+      figure({"standard", "deviation"}, seconds, &PassTimeError::measured, &PassTime::deviation),
+      figure({"range"}, seconds, &PassTimeError::measured,
+             [](const PassTime& time) {
+               return Range{time.least, time.most};
+             }),
       {"error",
        {"error"},
        Quantity::each_as([](double error) { return format_change(1, 1 + error); }),
@@ -150,21 +151,21 @@ IterationFigures iteration_figures(const RunFigures& run) {
   const auto count = static_cast<double>(iterations.size());
   std::vector<double> spans;
   for (const auto& [number, devices] : iterations) {
-    Span whole;
+    Span total;
     double bubble = 0;
     for (const auto& [device, span] : devices) {
-      whole.start = std::min(whole.start, span.start);
-      whole.end = std::max(whole.end, span.end);
-      whole.busy += span.busy;
+      total.start = std::min(total.start, span.start);
+      total.end = std::max(total.end, span.end);
+      total.busy += span.busy;
       bubble = std::max(bubble, span.end - span.start - span.busy);
     }
-    const double length = whole.end - whole.start;
+    const double length = total.end - total.start;
     spans.push_back(length);
     figures.pass_span_s += length / count;
     figures.span_bubble_s += bubble / count;
     if (length > 0)
       figures.bubble_ratio +=
-          (1 - whole.busy / (static_cast<double>(run.summary.devices.size()) * length)) / count;
+          (1 - total.busy / (static_cast<double>(run.summary.devices.size()) * length)) / count;
   }
   figures.pass_span_deviation_s = standard_deviation(spans, figures.pass_span_s);
   figures.iteration_s = run.iteration_s;
@@ -183,9 +184,9 @@ AgainstMeasured compare_measured(const RunFigures& predicted, const RunFigures& 
     errors[{time.stage, time.kind}].predicted = time;
   for (const PassTime& time : pass_times(measured.passes))
     errors[{time.stage, time.kind}].measured = time;
-  for (auto& [place, error] : errors) {
-    error.stage = place.first;
-    error.kind = place.second;
+  for (auto& [key, error] : errors) {
+    error.stage = key.first;
+    error.kind = key.second;
     result.passes.push_back(error);
   }
   return result;
@@ -200,15 +201,15 @@ Metrics metrics_of(const IterationFigures& figures) {
 
 std::string console_text(const MeasuredComparison& comparison) {
   const AgainstMeasured& result = comparison.result;
-  std::string text = describe("predicted", comparison.predicted_name, comparison.predicted_run,
-                              result.predicted.iterations) +
-                     describe("measured", comparison.measured_name, comparison.measured_run,
-                              result.measured.iterations);
-  for (const std::string& note : comparison.notes) text += fmt::format("note: {}\n", note);
+  std::string text = describe_side("predicted", comparison.predicted_name, comparison.predicted_run,
+                                   result.predicted.iterations) +
+                     describe_side("measured", comparison.measured_name, comparison.measured_run,
+                                   result.measured.iterations);
   const trace::Assumed& assumed = comparison.predicted_run.assumed;
   text += '\n' + run_table(result, times_rest_on(assumed));
   text += '\n' + table_text(error_columns(times_rest_on(assumed)), result.passes);
   text += assumed_lines({assumed});
+  for (const std::string& note : comparison.notes) text += fmt::format("note: {}\n", note);
   if (!comparison.judgements.empty()) text += '\n' + describe(comparison.judgements);
   return text;
 }
@@ -219,7 +220,6 @@ std::string json_text(const MeasuredComparison& comparison) {
   json["predicted"] =
       side_json(comparison.predicted_name, comparison.predicted_run, result.predicted);
   json["measured"] = side_json(comparison.measured_name, comparison.measured_run, result.measured);
-  // Of the prediction against the measurement.
   json["errors"] = differences_json(metrics_of(result.measured), metrics_of(result.predicted));
   json["passes"] = json_rows(error_columns(), result.passes);
   json["notes"] = comparison.notes;

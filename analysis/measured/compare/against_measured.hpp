@@ -13,18 +13,19 @@
 
 namespace pipewright::analysis {
 
-// What a simulated and a measured run have in common, as means over iterations. An iteration's
-// **pass span** is from the start of its first pass to the end of its last one, over all devices.
+// Figures that both a simulated and a measured run have, as means over iterations. The **pass
+// span** of an iteration is the time from the start of its first pass to the end of its last, over
+// all devices.
 struct IterationFigures {
   std::uint32_t iterations = 0;
-  std::optional<double> iteration_s;  // as RunFigures has it
+  std::optional<double> iteration_s;  // see RunFigures
   double pass_span_s = 0;
   double pass_span_deviation_s = 0;  // standard deviation
   double bubble_ratio = 0;           // 1 - busy / (devices x pass span)
   double span_bubble_s = 0;          // max over devices of (last end - first start - busy)
 };
 
-// Predicted beside measured, of the passes of one kind on one stage.
+// Predicted and measured times of the passes of one kind on one stage.
 struct PassTimeError {
   std::uint32_t stage = 0;
   trace::PassKind kind = trace::PassKind::forward;
@@ -43,10 +44,10 @@ struct AgainstMeasured {
 IterationFigures iteration_figures(const RunFigures& run);
 AgainstMeasured compare_measured(const RunFigures& predicted, const RunFigures& measured);
 
-// For conditions and tables: iteration_s, pass_span_s, bubble_ratio, span_bubble_s.
+// Metrics for conditions and tables: iteration_s, pass_span_s, bubble_ratio, span_bubble_s.
 Metrics metrics_of(const IterationFigures& figures);
 
-// A prediction beside what was measured, to be told.
+// Report on a prediction and a measured run.
 struct MeasuredComparison {
   std::string predicted_name;
   std::string measured_name;

@@ -57,9 +57,10 @@ constexpr std::array<std::pair<std::string_view, Relation>, 4> comparisons{
      {">", Relation::more},
      {"<", Relation::less}}};
 
-class Reader {
+class ConditionReader {
  public:
-  Reader(const std::string& text, const Metrics& metrics) : text_(text), metrics_(metrics) {}
+  ConditionReader(const std::string& text, const Metrics& metrics)
+      : text_(text), metrics_(metrics) {}
 
   Condition read() {
     Condition condition{.text = text_};
@@ -77,7 +78,7 @@ class Reader {
   }
 
  private:
-  // The condition with a mark below the place, which is what is wrong.
+  // Throws an error that marks a position of the condition.
   [[noreturn]] void fail(std::size_t at, const std::string& what) const {
     const std::string before = printable(text_.substr(0, at));
     throw ConditionError(fmt::format("--fail-if: {}\n  {}{}\n  {:>{}}", what, before,
@@ -98,7 +99,7 @@ class Reader {
     for (const Metric& metric : metrics_) names.push_back(printable(metric.name));
     const std::string nearest = nearest_name(metrics_, name);
     fail(start,
-         fmt::format("no metric is called '{}'; {}there are {}", printable(name),
+         fmt::format("unknown metric '{}'; {}allowed: {}", printable(name),
                      nearest.empty() ? "" : fmt::format("did you mean '{}'? ", printable(nearest)),
                      fmt::join(names, ", ")));
   }
@@ -109,7 +110,7 @@ class Reader {
         at_ += word.size();
         return comparison;
       }
-    fail(at_, "a metric is followed by >, <, >= or <=, as in makespan>+1%");
+    fail(at_, "after a metric, allowed: >, <, >= or <=, as in makespan>+1%");
   }
 
   double read_number() {
@@ -118,13 +119,13 @@ class Reader {
         std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
     if (error != std::errc{} || !std::isfinite(value))
       fail(at_,
-           "a number was expected: a change such as +1% or -2%, a difference such as +10ms, or a "
-           "value such as 20s");
+           "expected a number: a change such as +1% or -2%, a difference such as +10ms, or a value "
+           "such as 20s");
     at_ = static_cast<std::size_t>(end - text_.data());
     return value;
   }
 
-  // What the number is to be multiplied by.
+  // Factor of the number's unit.
   double read_unit(const Metric& metric, Operand& operand) {
     skip_blanks();
     std::string unit = text_.substr(at_);
@@ -135,10 +136,10 @@ class Reader {
     }
     const std::span<const Unit> units = units_of(metric.quantity);
     if (unit.empty()) return 1;
-    for (const Unit& known : units)
-      if (known.symbol == unit) return known.factor;
+    for (const Unit& candidate : units)
+      if (candidate.symbol == unit) return candidate.factor;
     std::vector<std::string_view> allowed;
-    for (const Unit& known : units) allowed.push_back(known.symbol);
+    for (const Unit& candidate : units) allowed.push_back(candidate.symbol);
     allowed.emplace_back("% after a sign");
     fail(at_, fmt::format("'{}' is no unit of {}; allowed: {}", printable(unit), metric.name,
                           fmt::join(allowed, ", ")));
@@ -149,69 +150,73 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-double known(const Condition& condition, const NamedMetrics& run) {
+// Value of the condition's metric. Throws ConditionError if it is unknown.
+double metric_value(const Condition& condition, const NamedMetrics& run) {
   const Metric* const metric = find_metric(run.metrics, condition.metric);
   if (metric != nullptr && metric->value) return *metric->value;
-  throw ConditionError(fmt::format("--fail-if '{}': {} is not known of {}",
+  throw ConditionError(fmt::format("--fail-if '{}': {} is unknown for {}",
                                    printable(condition.text), printable(condition.metric),
                                    printable(run.name)));
 }
 
-Judgement ask(const Condition& condition, const NamedMetrics& base, const NamedMetrics& run) {
+Judgement judge_run(const Condition& condition, const NamedMetrics& base, const NamedMetrics& run) {
   Judgement judgement{.condition = condition, .base_name = base.name, .name = run.name};
   judgement.quantity = find_metric(base.metrics, condition.metric)->quantity;
-  judgement.value = known(condition, run);
-  // What is asked of a run alone does not need the other's.
-  judgement.base = condition.operand == Operand::value ? judgement.value : known(condition, base);
+  judgement.value = metric_value(condition, run);
+  // A condition on a value needs no baseline.
+  judgement.base =
+      condition.operand == Operand::value ? judgement.value : metric_value(condition, base);
   judgement.holds = holds(condition, judgement.base, judgement.value);
   return judgement;
 }
 
-std::string difference_text(const Judgement& one) {
-  return one.condition.operand == Operand::change
-             ? format_change(one.base, one.value)
-             : format_difference(one.quantity, one.base, one.value);
+std::string difference_text(const Judgement& judgement) {
+  return judgement.condition.operand == Operand::change
+             ? format_change(judgement.base, judgement.value)
+             : format_difference(judgement.quantity, judgement.base, judgement.value);
 }
 
-std::string describe_error(const Judgement& one) {
-  std::string measured = "measured " + format_value(one.quantity, one.base);
-  if (one.condition.operand == Operand::value) return measured;
-  const double error = difference(one.base, one.value);
-  const std::string place = error == 0 ? "the same as"
-                                       : fmt::format("{} {}", difference_text(one).substr(1),
-                                                     error > 0 ? "above" : "below");
-  return fmt::format("predicted {} is {} {}", format_value(one.quantity, one.value), place,
-                     measured);
+std::string describe_error(const Judgement& judgement) {
+  std::string measured = "measured " + format_value(judgement.quantity, judgement.base);
+  if (judgement.condition.operand == Operand::value) return measured;
+  const double error = difference(judgement.base, judgement.value);
+  const std::string relation = error == 0
+                                   ? "the same as"
+                                   : fmt::format("{} {}", difference_text(judgement).substr(1),
+                                                 error > 0 ? "above" : "below");
+  return fmt::format("predicted {} is {} {}", format_value(judgement.quantity, judgement.value),
+                     relation, measured);
 }
 
-std::string describe_run(const Judgement& one) {
-  std::string text =
-      fmt::format("{} has {}", printable(one.name), format_value(one.quantity, one.value));
-  if (one.condition.operand != Operand::value)
-    text += fmt::format(", {} {} ({})", printable(one.base_name),
-                        format_value(one.quantity, one.base), difference_text(one));
+std::string describe_run(const Judgement& judgement) {
+  std::string text = fmt::format("{} has {}", printable(judgement.name),
+                                 format_value(judgement.quantity, judgement.value));
+  if (judgement.condition.operand != Operand::value)
+    text +=
+        fmt::format(", {} {} ({})", printable(judgement.base_name),
+                    format_value(judgement.quantity, judgement.base), difference_text(judgement));
   return text;
 }
 
 }  // namespace
 
 Condition read_condition(const std::string& text, const Metrics& metrics) {
-  return Reader(text, metrics).read();
+  return ConditionReader(text, metrics).read();
 }
 
 bool holds(const Condition& condition, double base, double value) {
-  const double found = condition.operand == Operand::value        ? value
-                       : condition.operand == Operand::difference ? difference(base, value)
-                                                                  : relative_change(base, value);
+  const double operand = condition.operand == Operand::value        ? value
+                         : condition.operand == Operand::difference ? difference(base, value)
+                                                                    : relative_change(base, value);
   switch (condition.comparison) {
     case Relation::more:
-      return found > condition.bound;
+      return operand > condition.bound;
     case Relation::less:
-      return found < condition.bound;
+      return operand < condition.bound;
     case Relation::more_or_equal:
-      return found >= condition.bound;
+      return operand >= condition.bound;
     case Relation::less_or_equal:
-      return found <= condition.bound;
+      return operand <= condition.bound;
   }
   return false;
 }
@@ -220,7 +225,8 @@ std::vector<Judgement> judge(std::span<const Condition> conditions, const NamedM
                              std::span<const NamedMetrics> runs) {
   std::vector<Judgement> judgements;
   for (const NamedMetrics& run : runs)
-    for (const Condition& condition : conditions) judgements.push_back(ask(condition, base, run));
+    for (const Condition& condition : conditions)
+      judgements.push_back(judge_run(condition, base, run));
   return judgements;
 }
 
@@ -229,7 +235,7 @@ std::vector<Judgement> judge_error(std::span<const Condition> conditions,
   std::vector<Judgement> judgements;
   for (const Condition& condition : conditions) {
     const bool is_value = condition.operand == Operand::value;
-    judgements.push_back(ask(condition, measured, is_value ? measured : predicted));
+    judgements.push_back(judge_run(condition, measured, is_value ? measured : predicted));
     judgements.back().of_error = true;
   }
   return judgements;
@@ -241,22 +247,22 @@ bool any_holds(std::span<const Judgement> judgements) {
 
 std::string describe(std::span<const Judgement> judgements) {
   std::string text;
-  for (const Judgement& one : judgements)
-    text += fmt::format("{} {}: {}\n", printable(one.condition.text),
-                        one.holds ? "holds" : "does not hold",
-                        one.of_error ? describe_error(one) : describe_run(one));
+  for (const Judgement& judgement : judgements)
+    text += fmt::format("{} {}: {}\n", printable(judgement.condition.text),
+                        judgement.holds ? "holds" : "does not hold",
+                        judgement.of_error ? describe_error(judgement) : describe_run(judgement));
   return text;
 }
 
 Json judgements_json(std::span<const Judgement> judgements) {
   const ReportColumns<Judgement> columns{
-      {"condition", [](const Judgement& one) { return one.condition.text; }},
-      {"metric", [](const Judgement& one) { return one.condition.metric; }},
+      {"condition", [](const Judgement& judgement) { return judgement.condition.text; }},
+      {"metric", [](const Judgement& judgement) { return judgement.condition.metric; }},
       {"file", &Judgement::name},
       {"value", &Judgement::value},
       {"baseline",
-       [](const Judgement& one) {
-         return one.condition.operand == Operand::value ? Json() : Json(one.base);
+       [](const Judgement& judgement) {
+         return judgement.condition.operand == Operand::value ? Json() : Json(judgement.base);
        }},
       {"holds", &Judgement::holds}};
   return json_rows(columns, judgements);

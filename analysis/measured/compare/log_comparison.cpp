@@ -20,7 +20,7 @@ namespace {
 
 using trace::PassKind;
 
-// What a device does in an iteration, in Megatron's words.
+// Seconds of a device in an iteration by Megatron's name of the timer.
 using DeviceTimes = std::map<std::string, double>;
 
 std::vector<DeviceTimes> predicted_times(const RunFigures& run) {
@@ -56,19 +56,19 @@ std::optional<Range> range_of(const std::vector<DeviceTimes>& devices, const std
   return range;
 }
 
-// Means over the iterations that report a timer.
-struct Measured {
+// Sums over the iterations that report a timer.
+struct TimerSums {
   double least = 0;
   double most = 0;
   double count = 0;
-  std::map<std::uint32_t, double> of_rank;  // sums
+  std::map<std::uint32_t, double> of_rank;
 };
 
-std::map<std::string, Measured> measured_timers(std::span<const LogIteration> iterations) {
-  std::map<std::string, Measured> timers;
+std::map<std::string, TimerSums> measured_timers(std::span<const LogIteration> iterations) {
+  std::map<std::string, TimerSums> timers;
   for (const LogIteration& iteration : iterations)
     for (const auto& [name, timer] : iteration.timers) {
-      Measured& sum = timers[name];
+      TimerSums& sum = timers[name];
       sum.least += timer.least_s;
       sum.most += timer.most_s;
       ++sum.count;
@@ -77,8 +77,9 @@ std::map<std::string, Measured> measured_timers(std::span<const LogIteration> it
   return timers;
 }
 
-// Pipeline ranks are the outermost of Megatron's order (tp-cp-ep-dp-pp).
-std::vector<double> of_devices(const Measured& timer, std::size_t devices) {
+// Mean time of a timer on each device. The pipeline is the outermost dimension of Megatron's order
+// of ranks (tp-cp-ep-dp-pp). Empty if the log lacks ranks.
+std::vector<double> device_means(const TimerSums& timer, std::size_t devices) {
   const std::size_t ranks = timer.of_rank.size();
   if (ranks == 0 || ranks % devices != 0 || timer.of_rank.rbegin()->first + 1 != ranks) return {};
   const std::size_t group = ranks / devices;
@@ -88,23 +89,23 @@ std::vector<double> of_devices(const Measured& timer, std::size_t devices) {
   return means;
 }
 
-// DeepSpeed's names of what Megatron-LM times too.
+// Megatron-LM's name of a timer of DeepSpeed.
 std::string megatron_name(const std::string& name) {
   return name == "fwd" ? "forward-compute" : name == "bwd" ? "backward-compute" : name;
 }
 
-const LoggedTraining& chosen_run(const TrainingLog& log, std::optional<std::size_t> wanted,
+const LoggedTraining& chosen_run(const TrainingLog& log, std::optional<std::size_t> choice,
                                  std::vector<std::string>& notes) {
   const std::size_t count = log.runs.size();
-  const std::size_t number = wanted.value_or(count);
+  const std::size_t number = choice.value_or(count);
   if (number < 1 || number > count)
     throw trace::TraceError(
-        fmt::format("the log has {}, and no run {}", counted(count, "run"), number));
-  if (count > 1 && !wanted)
-    notes.push_back(
-        fmt::format("the log holds {}, where the number of the iteration falls; compared is the "
-                    "last one, from line {} on, and --run takes another",
-                    counted(count, "run"), log.runs[number - 1].line));
+        fmt::format("the log has {}, but no run {}", counted(count, "run"), number));
+  if (count > 1 && !choice)
+    notes.push_back(fmt::format(
+        "the log has {} (the iteration number restarts); the last one, from line {}, is "
+        "compared; select another with --run",
+        counted(count, "run"), log.runs[number - 1].line));
   return log.runs[number - 1];
 }
 
@@ -114,23 +115,23 @@ std::vector<RateComparison> compare_rates(const RunFigures& predicted,
   std::optional<double> tokens = summary.tokens_per_s;
   if (tokens) *tokens /= static_cast<double>(gpus(summary.run));
   struct Rate {
-    Metric metric;  // as it is predicted
+    Metric metric;  // predicted
     std::optional<double> LogIteration::*measured;
   };
   const std::array rates{
       Rate{{"samples_per_s", "samples/s", MetricKind::samples_per_s, summary.samples_per_s},
            &LogIteration::samples_per_s},
-      Rate{{"tokens_per_gpu_s", "tokens/s a GPU", MetricKind::tokens_per_s, tokens},
+      Rate{{"tokens_per_gpu_s", "tokens/s per GPU", MetricKind::tokens_per_s, tokens},
            &LogIteration::tokens_per_gpu_s},
-      Rate{{"flops_per_gpu", "model's FLOP/s a GPU", MetricKind::flops,
+      Rate{{"flops_per_gpu", "model FLOP/s per GPU", MetricKind::flops,
             summary.full_attention_flops_per_gpu},
            &LogIteration::flops_per_gpu}};
   std::vector<RateComparison> rows;
   for (const Rate& rate : rates) {
     double sum = 0;
     double count = 0;
-    for (const LogIteration& one : iterations)
-      if (const auto value = one.*rate.measured) {
+    for (const LogIteration& iteration : iterations)
+      if (const auto value = iteration.*rate.measured) {
         sum += *value;
         ++count;
       }
@@ -149,15 +150,15 @@ std::map<std::uint32_t, MeasuredMemory> measured_memory(const LoggedTraining& ru
   return ranks;
 }
 
-void note_what_is_missing(LogComparison& result, std::size_t timed) {
+void add_notes_on_missing_parts(LogComparison& result, std::size_t timed) {
   const auto is_pass = [](const TimerComparison& timer) {
     return timer.name != "iteration" && timer.predicted;
   };
   if (timed == 0 && result.iterations > 0)
-    result.notes.emplace_back("the log says no time of an iteration");
+    result.notes.emplace_back("the log has no iteration times");
   if (!result.timers.empty() && std::ranges::none_of(result.timers, is_pass))
     result.notes.emplace_back(
-        "the log has no timers of forward and backward passes, so that no stage is compared");
+        "the log has no timers of forward and backward passes, so stages are not compared");
 }
 
 }  // namespace
@@ -167,13 +168,13 @@ LogComparison compare_log(const RunFigures& predicted, const TrainingLog& log,
   LogComparison result{.assumed = predicted.summary.run.assumed};
   const LoggedTraining& run = chosen_run(log, choice.run, result.notes);
   if (choice.skip > 0 && choice.skip >= run.iterations.size())
-    throw trace::TraceError(fmt::format("the log has {}, and {} are skipped",
+    throw trace::TraceError(fmt::format("the log has {}, but {} are skipped",
                                         counted(run.iterations.size(), "iteration"), choice.skip));
   const auto iterations = std::span(run.iterations).subspan(choice.skip);
   result.iterations = iterations.size();
   std::vector<double> times;
-  for (const LogIteration& one : iterations)
-    if (one.elapsed_s) times.push_back(*one.elapsed_s);
+  for (const LogIteration& iteration : iterations)
+    if (iteration.elapsed_s) times.push_back(*iteration.elapsed_s);
   const double mean = std::accumulate(times.begin(), times.end(), 0.0) /
                       std::max(1.0, static_cast<double>(times.size()));
   result.deviation_s = standard_deviation(times, mean);
@@ -187,24 +188,24 @@ LogComparison compare_log(const RunFigures& predicted, const TrainingLog& log,
   result.devices.resize(devices.size());
   const auto timers = measured_timers(iterations);
   for (const auto& [name, timer] : timers) {
-    const std::string ours_name = megatron_name(name);
+    const std::string timer_name = megatron_name(name);
     result.timers.push_back({name,
-                             range_of(devices, ours_name),
+                             range_of(devices, timer_name),
                              Range{timer.least / timer.count, timer.most / timer.count},
                              {}});
-    const std::vector<double> means = of_devices(timer, devices.size());
+    const std::vector<double> means = device_means(timer, devices.size());
     for (std::size_t i = 0; i < means.size(); ++i) {
-      const auto ours = devices[i].find(ours_name);
-      if (ours == devices[i].end()) continue;
+      const auto time = devices[i].find(timer_name);
+      if (time == devices[i].end()) continue;
       result.devices[i].push_back(
-          {name, Range{ours->second, ours->second}, Range{means[i], means[i]}, {}});
+          {name, Range{time->second, time->second}, Range{means[i], means[i]}, {}});
       set_error(result.devices[i].back());
     }
   }
   for (TimerComparison& timer : result.timers) set_error(timer);
   result.rates = compare_rates(predicted, iterations);
   result.memory = compare_memory(predicted, measured_memory(run));
-  note_what_is_missing(result, times.size());
+  add_notes_on_missing_parts(result, times.size());
   return result;
 }
 

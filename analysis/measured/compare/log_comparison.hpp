@@ -12,16 +12,15 @@
 
 namespace pipewright::analysis {
 
-// One timer of a log beside what the prediction has of it, seconds in an iteration: from
-// the device (rank) with least of it to the one with most.
+// A timer of a log and its prediction, in seconds per iteration, as ranges over ranks and devices.
 struct TimerComparison {
   std::string name;
-  std::optional<Range> predicted;  // empty: the prediction has no such part
+  std::optional<Range> predicted;  // empty: not predicted
   std::optional<Range> measured;   // means over iterations
-  std::optional<double> error;     // of the most: predicted / measured - 1
+  std::optional<double> error;     // of the upper ends: predicted / measured - 1
 };
 
-// A rate of the whole iteration, mean over those that say it, beside the prediction's.
+// A rate of the iteration, as the mean over iterations that report it, and its prediction.
 struct RateComparison {
   Metric predicted;
   Metric measured;
@@ -30,29 +29,29 @@ struct RateComparison {
 struct LogComparison {
   std::string predicted_name;
   std::string measured_name;
-  std::size_t iterations = 0;           // of the log, without those skipped
-  double deviation_s = 0;               // standard deviation of the iterations' times
+  std::size_t iterations = 0;           // of the log, without skipped iterations
+  double deviation_s = 0;               // standard deviation of the iteration times
   std::vector<TimerComparison> timers;  // the iteration first
   std::vector<RateComparison> rates;
   std::vector<MemoryError> memory;
-  std::vector<std::string> notes;  // what the log does not say, a sentence each
-  // Of each device, where the log has every rank: ranks follow one another along the pipeline last.
+  std::vector<std::string> notes;  // missing parts of the log
+  // Timers of each device, if the log has every rank and the pipeline is the outermost dimension.
   std::vector<std::vector<TimerComparison>> devices;
   std::vector<Judgement> judgements;
-  trace::Assumed assumed;  // what the prediction rests on
+  trace::Assumed assumed;  // numbers that the prediction depends on
 };
 
-// Which part of a log is compared.
+// Selects a part of a log.
 struct LogChoice {
-  std::size_t skip = 0;            // iterations to warm up
-  std::optional<std::size_t> run;  // of several in one log, from 1; the last one if empty
+  std::size_t skip = 0;            // iterations of warm-up
+  std::optional<std::size_t> run;  // number of the run in the log, from 1; empty: the last run
 };
 
-// Throws trace::TraceError if nothing is left.
+// Throws trace::TraceError if no iterations remain.
 LogComparison compare_log(const RunFigures& predicted, const TrainingLog& log,
                           const LogChoice& choice);
 
-// For conditions: iteration_s, rates and peak_memory_bytes of either side.
+// Metrics for conditions: iteration_s, rates and peak_memory_bytes of either side.
 Metrics predicted_metrics(const LogComparison& comparison);
 Metrics measured_metrics(const LogComparison& comparison);
 

@@ -1,4 +1,4 @@
-// How a comparison with a log is told.
+// Report on the comparison with a log.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -14,24 +14,24 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr const char* unknown = "-";
+constexpr const char* unknown_time = "-";
 
-std::string text_of(const std::optional<Range>& range) {
-  if (!range) return unknown;
-  const std::string least = format_seconds(range->least);
-  const std::string most = format_seconds(range->most);
-  // "max time across ranks" has no least.
-  return least == most || range->least == 0 ? most : least + ".." + most;
+std::string range_text(const std::optional<Range>& range) {
+  if (!range) return unknown_time;
+  const std::string low = format_seconds(range->least);
+  const std::string high = format_seconds(range->most);
+  // A log with the "max time across ranks" has no lower end.
+  return low == high || range->least == 0 ? high : low + ".." + high;
 }
 
-// A timer of the whole run, or of one device of it.
+// A timer of the run, or of one device.
 struct TimerRow {
   const TimerComparison* timer;
   std::optional<std::size_t> device;
 };
 
-std::vector<TimerRow> rows_of(const std::vector<TimerComparison>& timers,
-                              std::optional<std::size_t> device = {}) {
+std::vector<TimerRow> timer_rows(const std::vector<TimerComparison>& timers,
+                                 std::optional<std::size_t> device = {}) {
   std::vector<TimerRow> rows;
   for (const TimerComparison& timer : timers) rows.push_back({&timer, device});
   return rows;
@@ -40,14 +40,14 @@ std::vector<TimerRow> rows_of(const std::vector<TimerComparison>& timers,
 std::vector<TimerRow> device_rows(const LogComparison& comparison) {
   std::vector<TimerRow> rows;
   for (std::size_t device = 0; device < comparison.devices.size(); ++device)
-    for (const TimerRow& row : rows_of(comparison.devices[device], device)) rows.push_back(row);
+    for (const TimerRow& row : timer_rows(comparison.devices[device], device)) rows.push_back(row);
   return rows;
 }
 
 ReportColumns<TimerRow> timer_columns(const char* heading, bool is_assumed = false) {
   using Side = std::optional<Range> TimerComparison::*;
   const auto text_of_side = [](Side side) {
-    return [side](const TimerRow& row) { return text_of(row.timer->*side); };
+    return [side](const TimerRow& row) { return range_text(row.timer->*side); };
   };
   const auto json_of_side = [](Side side) {
     return [side](const TimerRow& row) -> Json {
@@ -84,13 +84,13 @@ ReportColumns<TimerRow> timer_columns(const char* heading, bool is_assumed = fal
       {"device", [](const TimerRow& row) { return row.device ? Json(*row.device) : no_field(); }}};
 }
 
-// Of either side, for conditions.
-Metrics metrics_of(const LogComparison& comparison, std::optional<Range> TimerComparison::*side,
-                   Metric RateComparison::*rate, std::optional<double> peak) {
+// Metrics of one side for conditions.
+Metrics side_metrics(const LogComparison& comparison, std::optional<Range> TimerComparison::*side,
+                     Metric RateComparison::*rate, std::optional<double> peak) {
   const std::optional<Range>& time = comparison.timers.front().*side;
   Metrics metrics{{"iteration_s", "iteration", MetricKind::seconds,
                    time ? std::optional(time->most) : std::nullopt}};
-  for (const RateComparison& one : comparison.rates) metrics.push_back(one.*rate);
+  for (const RateComparison& row : comparison.rates) metrics.push_back(row.*rate);
   metrics.push_back({"peak_memory_bytes", "peak memory", MetricKind::bytes, peak});
   return metrics;
 }
@@ -104,7 +104,7 @@ ReportColumns<RateComparison> rate_columns() {
   };
   return {
       table_only<RateComparison>({"label",
-                                  {"of an iteration"},
+                                  {"per iteration"},
                                   Quantity::name(),
                                   [](const RateComparison& row) { return row.measured.label; }}),
       {"name", [](const RateComparison& row) { return row.measured.name; }},
@@ -132,13 +132,13 @@ ReportColumns<RateComparison> rate_columns() {
 }  // namespace
 
 Metrics predicted_metrics(const LogComparison& comparison) {
-  return metrics_of(comparison, &TimerComparison::predicted, &RateComparison::predicted,
-                    predicted_peak(comparison.memory));
+  return side_metrics(comparison, &TimerComparison::predicted, &RateComparison::predicted,
+                      predicted_peak(comparison.memory));
 }
 
 Metrics measured_metrics(const LogComparison& comparison) {
-  return metrics_of(comparison, &TimerComparison::measured, &RateComparison::measured,
-                    measured_peak(comparison.memory));
+  return side_metrics(comparison, &TimerComparison::measured, &RateComparison::measured,
+                      measured_peak(comparison.memory));
 }
 
 std::string console_text(const LogComparison& comparison) {
@@ -146,16 +146,16 @@ std::string console_text(const LogComparison& comparison) {
       "predicted  {}\nmeasured   {}, {}, standard deviation {}\n",
       printable(comparison.predicted_name), printable(comparison.measured_name),
       counted(comparison.iterations, "iteration"), format_seconds(comparison.deviation_s));
-  for (const std::string& note : comparison.notes) text += fmt::format("note: {}\n", note);
   const bool is_assumed = times_rest_on(comparison.assumed);
-  text += '\n' + table_text(timer_columns("timer", is_assumed), rows_of(comparison.timers));
+  text += '\n' + table_text(timer_columns("timer", is_assumed), timer_rows(comparison.timers));
   const std::vector<TimerRow> devices = device_rows(comparison);
   if (!devices.empty())
-    text += "\nmeans of the ranks of each device, if the pipeline is the outermost dimension:\n" +
+    text += "\nmeans over the ranks of each device, if the pipeline is the outermost dimension:\n" +
             table_text(timer_columns("device", is_assumed), devices);
   if (!comparison.rates.empty()) text += '\n' + table_text(rate_columns(), comparison.rates);
   if (!comparison.memory.empty()) text += '\n' + table_text(memory_columns(), comparison.memory);
   text += assumed_lines({comparison.assumed});
+  for (const std::string& note : comparison.notes) text += fmt::format("note: {}\n", note);
   if (!comparison.judgements.empty()) text += '\n' + describe(comparison.judgements);
   return text;
 }
@@ -167,7 +167,7 @@ std::string json_text(const LogComparison& comparison) {
   json["iterations"] = comparison.iterations;
   json["deviation_s"] = comparison.deviation_s;
   add_assumed(json, comparison.assumed);
-  json["timers"] = json_rows(timer_columns("timer"), rows_of(comparison.timers));
+  json["timers"] = json_rows(timer_columns("timer"), timer_rows(comparison.timers));
   json["devices"] = json_rows(timer_columns("device"), device_rows(comparison));
   json["rates"] = json_rows(rate_columns(), comparison.rates);
   json["memory"] = json_rows(memory_columns(), comparison.memory);

@@ -11,18 +11,18 @@
 
 namespace pipewright::analysis {
 
-// Bytes of PyTorch's allocator that were measured on a rank; what is not known is empty.
+// Measured bytes of PyTorch's allocator on a rank; unknown values are empty.
 struct MeasuredMemory {
   std::optional<double> between;         // held between iterations: weights, gradients, optimizer
   std::optional<double> peak_allocated;  // max_memory_allocated
   std::optional<double> peak_reserved;
-  // Of the peak, by the category of a prediction.
+  // Bytes at the peak, by category of the prediction.
   std::map<trace::MemoryCategory, double> at_peak;
 };
 
-// One part of a device's memory, predicted beside measured.
+// Predicted and measured bytes of one part of a device's memory.
 struct MemoryError {
-  std::optional<std::uint32_t> device;  // empty: the device with most of it
+  std::optional<std::uint32_t> device;  // empty: the maximum over devices
   std::string part;                     // "peak allocated"
   std::optional<double> predicted;
   std::optional<double> measured;
@@ -30,12 +30,13 @@ struct MemoryError {
   std::optional<double> error() const;  // predicted / measured - 1
 };
 
-// Ranks in their order are those of the devices, as many for each; of several the one with most
-// counts. Where there are not so many, the most of all is compared.
+// Compares each device with its ranks, which follow in the order of the devices in equal numbers;
+// the rank with the largest value counts. If the numbers do not match, compares the maxima over all
+// devices and ranks.
 std::vector<MemoryError> compare_memory(const RunFigures& predicted,
                                         const std::map<std::uint32_t, MeasuredMemory>& ranks);
 
-// "peak_memory_bytes": the most that a device allocates; empty where it is not known.
+// Largest peak of allocated bytes over devices; empty if it is unknown.
 std::optional<double> predicted_peak(const std::vector<MemoryError>& rows);
 std::optional<double> measured_peak(const std::vector<MemoryError>& rows);
 

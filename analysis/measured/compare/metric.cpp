@@ -24,18 +24,18 @@ std::string_view without_unit(std::string_view name) {
   return name;
 }
 
-// Parts of a metric are indented in tables.
+// Label without the indentation of a metric that is part of another.
 std::string_view unindented(std::string_view label) {
   return label.substr(std::min(label.size(), label.find_first_not_of(' ')));
 }
 
-// Small numbers keep two digits, so that none but 0 reads as zero.
+// Small numbers have two significant digits, so that only 0 looks like zero.
 std::string signed_number(double value) {
   if (value == 0) return "0";
   return std::abs(value) >= 0.1 ? fmt::format("{:+.1f}", value) : fmt::format("{:+.2g}", value);
 }
 
-// Letters to insert, leave out or replace.
+// Levenshtein distance: number of insertions, deletions and replacements.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -78,11 +78,11 @@ std::string format_value(MetricKind quantity, double value) {
 }
 
 std::string format_difference(MetricKind quantity, double base, double value) {
-  const double more = difference(base, value);
-  if (quantity == MetricKind::ratio) return signed_number(100 * more) + " pp";
-  if (quantity == MetricKind::flops && more == 0) return "0 TFLOP/s";
-  const std::string sign = more < 0 ? "-" : more > 0 ? "+" : "";
-  return sign + format_value(quantity, std::abs(more));
+  const double change = difference(base, value);
+  if (quantity == MetricKind::ratio) return signed_number(100 * change) + " pp";
+  if (quantity == MetricKind::flops && change == 0) return "0 TFLOP/s";
+  const std::string sign = change < 0 ? "-" : change > 0 ? "+" : "";
+  return sign + format_value(quantity, std::abs(change));
 }
 
 std::string format_change(double base, double value) {
@@ -92,15 +92,15 @@ std::string format_change(double base, double value) {
 
 double difference(double base, double value) {
   constexpr double rounding = 1e-9;
-  const double more = value - base;
-  return std::abs(more) < rounding * std::max(std::abs(base), std::abs(value)) ? 0 : more;
+  const double change = value - base;
+  return std::abs(change) < rounding * std::max(std::abs(base), std::abs(value)) ? 0 : change;
 }
 
 double relative_change(double base, double value) {
-  const double more = difference(base, value);
-  if (more == 0) return 0;
+  const double change = difference(base, value);
+  if (change == 0) return 0;
   if (base == 0) return std::copysign(std::numeric_limits<double>::infinity(), value);
-  return more / std::abs(base);
+  return change / std::abs(base);
 }
 
 const Metric* find_metric(const Metrics& metrics, std::string_view name) {
@@ -108,29 +108,29 @@ const Metric* find_metric(const Metrics& metrics, std::string_view name) {
     if (metric.name == name) return &metric;
   for (const Metric& metric : metrics)
     if (without_unit(metric.name) == name) return &metric;
-  const Metric* found = nullptr;
+  const Metric* match = nullptr;
   for (const Metric& metric : metrics) {
     if (unindented(metric.label) != name) continue;
     if (metric.value) return &metric;
-    if (found == nullptr) found = &metric;
+    if (match == nullptr) match = &metric;
   }
-  return found;
+  return match;
 }
 
 std::string nearest_name(const Metrics& metrics, std::string_view name) {
-  constexpr std::size_t longest = 100;  // the distance costs length times length
-  if (name.size() > longest) return {};
+  constexpr std::size_t max_length = 100;  // the cost of the distance is quadratic
+  if (name.size() > max_length) return {};
   std::size_t nearest = 1 + std::min<std::size_t>(3, name.size() / 3);
   std::string_view best;
   for (const Metric& metric : metrics)
-    for (const std::string_view one :
+    for (const std::string_view candidate :
          {without_unit(metric.name), std::string_view(metric.name), unindented(metric.label)}) {
-      const std::size_t distance = edit_distance(name, one);
+      const std::size_t distance = edit_distance(name, candidate);
       if (distance >= nearest) continue;
       nearest = distance;
-      best = one;
+      best = candidate;
     }
-  // Of a measured run, the whole time is not a metric.
+  // The makespan is no metric of a measured run.
   if (best.empty() && (name == "time" || name.starts_with("makespan")))
     if (const Metric* const iteration = find_metric(metrics, "iteration")) best = iteration->name;
   return std::string(best);

@@ -9,10 +9,10 @@
 
 namespace pipewright::analysis {
 
-// What a number counts, which says its unit.
+// Kind of a number, which determines its unit.
 enum class MetricKind { seconds, bytes, ratio, samples_per_s, tokens_per_s, flops, count };
 
-// One number of a run, by the name that it has in JSON; metrics.md defines it.
+// A number of a run under its JSON key; metrics.md defines it.
 struct Metric {
   std::string name;   // "makespan_s"
   std::string label;  // in tables: "time"
@@ -21,29 +21,29 @@ struct Metric {
 };
 using Metrics = std::vector<Metric>;
 
-// Whether it is the time of a run or of an iteration, or counted from that.
+// Whether a metric is the time of a run or an iteration, or is derived from it.
 bool is_of_time(const Metric& metric);
 
 std::string format_value(MetricKind quantity, double value);  // "33.00 s", "24.0 MiB", "10.9 %"
-// How much `value` is more than `base`: "+1.60 ms", of ratios "+1.2 pp".
+// Difference of `value` from `base`: "+1.60 ms", for ratios "+1.2 pp".
 std::string format_difference(MetricKind quantity, double base, double value);
-// How much `value` is more than `base`: "+4.8 %", "0 %", "-" where there is no saying.
+// Relative change from `base` to `value`: "+4.8 %", "0 %", "-" if it is undefined.
 std::string format_change(double base, double value);
-// value - base: 0 if that is rounding, less than 1e-9 of the greater.
+// value - base; 0 if the difference is a rounding error below 1e-9 of the larger number.
 double difference(double base, double value);
-// difference / |base|: 0 if both are 0, infinite if only `base` is.
+// difference / |base|; 0 if both are 0, infinite if only `base` is 0.
 double relative_change(double base, double value);
 
-// The metric of that name, which may leave out its unit ("makespan"), or of that label in tables
-// ("time"), of several the first that is known; null if there is none.
+// Finds a metric by its key, with or without the unit ("makespan"), or by its label in tables
+// ("time"). Of several metrics with the label, returns the first known one. Null if there is none.
 const Metric* find_metric(const Metrics& metrics, std::string_view name);
 
-// What may be meant by a name that no metric has: one that is spelt nearly so; empty if none is.
+// The name of a metric that is spelt most like an unknown name; empty if none is close.
 std::string nearest_name(const Metrics& metrics, std::string_view name);
 
-Json metrics_json(const Metrics& metrics);  // by name; null where unknown
+Json metrics_json(const Metrics& metrics);  // by key; unknown values are null
 
-// {"makespan_s": {"difference": .., "change": ..}, ..} of those known in both.
+// {"makespan_s": {"difference": .., "change": ..}, ..} for metrics that both runs know.
 Json differences_json(const Metrics& base, const Metrics& run);
 
 }  // namespace pipewright::analysis

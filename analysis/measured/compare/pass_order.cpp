@@ -33,24 +33,24 @@ OrderComparison compare_orders(const PassOrder& first, const PassOrder& second) 
   const auto in_second = devices_of(second);
   comparison.passes = in_first.size();
   for (const auto& [pass, device] : in_first) {
-    const auto other = in_second.find(pass);
-    if (other == in_second.end()) ++comparison.only_first;
-    if (other != in_second.end() && other->second != device) ++comparison.elsewhere;
+    const auto match = in_second.find(pass);
+    if (match == in_second.end()) ++comparison.only_first;
+    if (match != in_second.end() && match->second != device) ++comparison.on_other_device;
   }
   for (const auto& [pass, device] : in_second)
     comparison.only_second += in_first.count(pass) == 0 ? 1 : 0;
 
-  static const std::vector<PassKey> nothing;
+  static const std::vector<PassKey> no_passes;
   for (std::size_t device = 0; device < std::max(first.size(), second.size()); ++device) {
-    const auto& a = device < first.size() ? first[device] : nothing;
-    const auto& b = device < second.size() ? second[device] : nothing;
-    const auto [one, other] = std::ranges::mismatch(a, b);
-    if (one == a.end() && other == b.end()) continue;
+    const auto& a = device < first.size() ? first[device] : no_passes;
+    const auto& b = device < second.size() ? second[device] : no_passes;
+    const auto [in_a, in_b] = std::ranges::mismatch(a, b);
+    if (in_a == a.end() && in_b == b.end()) continue;
     OrderDifference difference{.device = static_cast<std::uint32_t>(device),
-                               .place = static_cast<std::size_t>(one - a.begin())};
-    if (one != a.end()) difference.first = *one;
-    if (other != b.end()) difference.second = *other;
-    for (std::size_t i = difference.place; i < a.size(); ++i)
+                               .position = static_cast<std::size_t>(in_a - a.begin())};
+    if (in_a != a.end()) difference.first = *in_a;
+    if (in_b != b.end()) difference.second = *in_b;
+    for (std::size_t i = difference.position; i < a.size(); ++i)
       difference.displaced += i >= b.size() || a[i] != b[i] ? 1 : 0;
     comparison.differences.push_back(difference);
   }
@@ -59,36 +59,38 @@ OrderComparison compare_orders(const PassOrder& first, const PassOrder& second) 
 
 Metrics metrics_of(const OrderComparison& comparison) {
   std::uint64_t displaced = 0;
-  for (const OrderDifference& one : comparison.differences) displaced += one.displaced;
+  for (const OrderDifference& difference : comparison.differences)
+    displaced += difference.displaced;
   const auto count = [](const char* name, std::uint64_t value) {
     return Metric{name, name, MetricKind::count, static_cast<double>(value)};
   };
   return {count("displaced", displaced), count("only_in_baseline", comparison.only_first),
           count("only_in_other", comparison.only_second),
-          count("on_another_device", comparison.elsewhere)};
+          count("on_another_device", comparison.on_other_device)};
 }
 
 std::string console_text(const OrderComparison& comparison, const std::string& first,
                          const std::string& second) {
   const std::string a = printable(first);
   const std::string b = printable(second);
-  if (comparison.same())
+  if (comparison.is_same())
     return fmt::format("{} and {}: the same {} passes in the same order on every device\n", a, b,
                        comparison.passes);
   std::string text = fmt::format("{} passes in {}", comparison.passes, a);
   if (comparison.only_first > 0)
-    text += fmt::format(", {} of them not in {}", comparison.only_first, b);
-  if (comparison.only_second > 0)
-    text += fmt::format(", {} in {} alone", comparison.only_second, b);
-  if (comparison.elsewhere > 0) text += fmt::format(", {} on another device", comparison.elsewhere);
+    text += fmt::format(", {} missing in {}", comparison.only_first, b);
+  if (comparison.only_second > 0) text += fmt::format(", {} only in {}", comparison.only_second, b);
+  if (comparison.on_other_device > 0)
+    text += fmt::format(", {} on another device", comparison.on_other_device);
   text += '\n';
-  const auto named = [](const std::optional<PassKey>& pass) {
-    return pass ? describe(*pass) : "nothing more";
+  const auto pass_text = [](const std::optional<PassKey>& pass) {
+    return pass ? describe(*pass) : "no further pass";
   };
-  for (const OrderDifference& one : comparison.differences)
+  for (const OrderDifference& difference : comparison.differences)
     text += fmt::format(
-        "device {}: differs from pass {} on: {} has {}, {} has {}; {} passes at other places\n",
-        one.device, one.place + 1, a, named(one.first), b, named(one.second), one.displaced);
+        "device {}: first difference at pass {}: {} has {}, {} has {}; {} passes are displaced\n",
+        difference.device, difference.position + 1, a, pass_text(difference.first), b,
+        pass_text(difference.second), difference.displaced);
   return text;
 }
 
@@ -97,19 +99,21 @@ std::string json_text(const OrderComparison& comparison, const std::string& firs
   Json json;
   json["baseline"] = first;
   json["other"] = second;
-  json["same"] = comparison.same();
+  json["same"] = comparison.is_same();
   json["passes"] = comparison.passes;
   json["only_in_baseline"] = comparison.only_first;
   json["only_in_other"] = comparison.only_second;
-  json["on_another_device"] = comparison.elsewhere;
+  json["on_another_device"] = comparison.on_other_device;
   const auto pass_json = [](const std::optional<PassKey>& pass) {
     return pass ? json_object(pass_columns(), *pass) : Json();
   };
   const ReportColumns<OrderDifference> columns{
       {"device", &OrderDifference::device},
-      {"same_passes", &OrderDifference::place},
-      {"baseline_next", [=](const OrderDifference& one) { return pass_json(one.first); }},
-      {"other_next", [=](const OrderDifference& one) { return pass_json(one.second); }},
+      {"same_passes", &OrderDifference::position},
+      {"baseline_next",
+       [=](const OrderDifference& difference) { return pass_json(difference.first); }},
+      {"other_next",
+       [=](const OrderDifference& difference) { return pass_json(difference.second); }},
       {"displaced", &OrderDifference::displaced}};
   json["devices"] = json_rows(columns, comparison.differences);
   return json_document(json);

@@ -10,33 +10,35 @@
 
 namespace pipewright::analysis {
 
-// The passes of each device in their order, where no times are known.
+// The passes of each device in their order, without times.
 using PassOrder = std::vector<std::vector<PassKey>>;
 
-// Where two orders of one device part.
+// First difference of two orders on one device.
 struct OrderDifference {
   std::uint32_t device = 0;
-  std::size_t place = 0;         // passes before it are the same
-  std::optional<PassKey> first;  // none: it has ended
+  std::size_t position = 0;      // number of equal passes before the difference
+  std::optional<PassKey> first;  // empty: the order has ended
   std::optional<PassKey> second;
-  std::uint64_t displaced = 0;  // passes of the device that are at another place, or not there
+  std::uint64_t displaced = 0;  // passes of the device with another position, or missing
 };
 
 struct OrderComparison {
-  std::uint64_t passes = 0;  // of the first
+  std::uint64_t passes = 0;  // of the first order
   std::uint64_t only_first = 0;
   std::uint64_t only_second = 0;
-  std::uint64_t elsewhere = 0;               // on another device
-  std::vector<OrderDifference> differences;  // a device each, those that differ
+  std::uint64_t on_other_device = 0;
+  std::vector<OrderDifference> differences;  // one for each device that differs
 
-  bool same() const { return differences.empty() && only_first + only_second + elsewhere == 0; }
+  bool is_same() const {
+    return differences.empty() && only_first + only_second + on_other_device == 0;
+  }
 };
 
-// By start; of a fused pair in the order of the rows.
+// Order by start; the passes of a fused pair stay in the order of the rows.
 PassOrder order_of(std::vector<TimedPass> passes, std::size_t devices);
 OrderComparison compare_orders(const PassOrder& first, const PassOrder& second);
 
-// For conditions: displaced, only_in_baseline, only_in_other, on_another_device.
+// Metrics for conditions: displaced, only_in_baseline, only_in_other, on_another_device.
 Metrics metrics_of(const OrderComparison& comparison);
 
 std::string console_text(const OrderComparison& comparison, const std::string& first,

@@ -22,7 +22,7 @@ PassTime time_of(std::uint32_t stage, trace::PassKind kind, std::vector<double> 
   time.mean = std::accumulate(lengths.begin(), lengths.end(), 0.0) / n;
   time.median = count % 2 == 1 ? lengths[count / 2]
                                : std::midpoint(lengths[count / 2 - 1], lengths[count / 2]);
-  constexpr double rounding = 1e-9;  // of times that count from the start of the run
+  constexpr double rounding = 1e-9;  // of times since the start of the run
   time.deviation = standard_deviation(lengths, time.mean);
   if (time.deviation < rounding * time.mean) time.deviation = 0;
   time.least = lengths.front();
@@ -30,17 +30,17 @@ PassTime time_of(std::uint32_t stage, trace::PassKind kind, std::vector<double> 
   return time;
 }
 
-// Those that run as one with the pass before or after on their device.
+// Whether each pass is fused with the previous or next pass of its device.
 std::vector<bool> fused_passes(std::span<const TimedPass> passes) {
   std::vector<bool> fused(passes.size(), false);
   std::map<std::uint32_t, std::size_t> last;  // by device
   for (std::size_t i = 0; i < passes.size(); ++i) {
-    const auto [before, is_first] = last.try_emplace(passes[i].device, i);
-    const TimedPass& other = passes[before->second];
-    if (!is_first && other.start == passes[i].start && other.end == passes[i].end &&
-        other.end > other.start)
-      fused[i] = fused[before->second] = true;
-    before->second = i;
+    const auto [it, is_first] = last.try_emplace(passes[i].device, i);
+    const TimedPass& previous = passes[it->second];
+    if (!is_first && previous.start == passes[i].start && previous.end == passes[i].end &&
+        previous.end > previous.start)
+      fused[i] = fused[it->second] = true;
+    it->second = i;
   }
   return fused;
 }
@@ -59,24 +59,25 @@ std::string describe(const PassKey& key) {
 }
 
 std::vector<PassTime> pass_times(std::span<const TimedPass> passes) {
-  using Place = std::pair<std::uint32_t, trace::PassKind>;
-  std::map<Place, std::vector<double>> lengths;
-  std::map<Place, std::vector<double>> fused_lengths;
+  using StageKind = std::pair<std::uint32_t, trace::PassKind>;
+  std::map<StageKind, std::vector<double>> lengths;
+  std::map<StageKind, std::vector<double>> fused_lengths;
   const std::vector<bool> fused = fused_passes(passes);
   for (std::size_t i = 0; i < passes.size(); ++i) {
-    auto& own = fused[i] ? fused_lengths : lengths;
-    own[{passes[i].key.stage, passes[i].key.kind}].push_back(passes[i].end - passes[i].start);
+    auto& pass_lengths = fused[i] ? fused_lengths : lengths;
+    pass_lengths[{passes[i].key.stage, passes[i].key.kind}].push_back(passes[i].end -
+                                                                      passes[i].start);
   }
-  std::map<Place, bool> only_in_pairs;
-  for (auto& [place, of] : fused_lengths)
-    if (lengths.count(place) == 0) {
-      lengths[place] = std::move(of);
-      only_in_pairs[place] = true;
+  std::map<StageKind, bool> only_in_pairs;
+  for (auto& [key, pair_lengths] : fused_lengths)
+    if (lengths.count(key) == 0) {
+      lengths[key] = std::move(pair_lengths);
+      only_in_pairs[key] = true;
     }
   std::vector<PassTime> times;
-  for (auto& [place, of] : lengths) {
-    times.push_back(time_of(place.first, place.second, std::move(of)));
-    times.back().only_in_pairs = only_in_pairs.count(place) != 0;
+  for (auto& [key, pass_lengths] : lengths) {
+    times.push_back(time_of(key.first, key.second, std::move(pass_lengths)));
+    times.back().only_in_pairs = only_in_pairs.count(key) != 0;
   }
   return times;
 }

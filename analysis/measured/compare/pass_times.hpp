@@ -11,17 +11,17 @@
 
 namespace pipewright::analysis {
 
-// What makes a pass of one run the same as a pass of another.
+// Identity of a pass across runs.
 struct PassKey {
   std::uint32_t iteration = 0;
-  std::uint32_t microbatch = 0;  // or slice, counted over all iterations
+  std::uint32_t microbatch = 0;  // or slice; numbered across iterations
   std::uint32_t stage = 0;
   trace::PassKind kind = trace::PassKind::forward;
 
   auto operator<=>(const PassKey&) const = default;
 };
 
-// The part of a pass that comparisons need, small enough to keep millions.
+// The part of a pass that comparisons need, small enough to store millions.
 struct TimedPass {
   PassKey key;
   std::uint32_t device = 0;
@@ -34,7 +34,7 @@ TimedPass timed(const trace::PassRow& row);
 std::string pass_letter(trace::PassKind kind);  // "F"
 std::string describe(const PassKey& key);       // "F of microbatch 3 on stage 1"
 
-// How long the passes of one kind on one stage take, in seconds.
+// Times of the passes of one kind on one stage, in seconds.
 struct PassTime {
   std::uint32_t stage = 0;
   trace::PassKind kind = trace::PassKind::forward;
@@ -44,11 +44,11 @@ struct PassTime {
   double deviation = 0;  // standard deviation
   double least = 0;
   double most = 0;
-  bool only_in_pairs = false;  // each ran as one with another, and took the time of both
+  bool only_in_pairs = false;  // all passes were fused, and their times are those of the pairs
 };
 
-// By stage and kind; passes of a device in order of time. A fused forward and backward take the
-// time of both: they count only where a stage has no others of the kind.
+// Times by stage and kind, of passes that are in order of time on each device. The time of a fused
+// pass is that of its pair, so it counts only for a stage without other passes of the kind.
 std::vector<PassTime> pass_times(std::span<const TimedPass> passes);
 
 ReportColumns<PassKey> pass_columns();  // stage, kind, microbatch, iteration

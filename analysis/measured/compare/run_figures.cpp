@@ -14,7 +14,7 @@
 namespace pipewright::analysis {
 namespace {
 
-// Between the first and the last iteration that begin.
+// Mean time between the starts of iterations.
 std::optional<double> measured_iteration(const std::vector<TimedPass>& passes) {
   std::map<std::uint32_t, double> starts;
   for (const TimedPass& pass : passes) {
@@ -77,17 +77,17 @@ RunFigures figures_of(const trace::Trace& trace, std::string name) {
 
 Metrics metrics_of(const RunFigures& run) {
   const Summary& summary = run.summary;
-  TimeParts most;  // each part of the device that has most of it
+  TimeParts largest;  // maximum over devices, of each part separately
   double busy = 0;
   double in_flight = 0;
   std::uint64_t memory = 0;
   for (const DeviceSummary& device : summary.devices) {
-    most.p2p = std::max(most.p2p, device.parts.p2p);
-    most.in_passes = std::max(most.in_passes, device.parts.in_passes);
-    most.gradients = std::max(most.gradients, device.parts.gradients);
-    most.weights = std::max(most.weights, device.parts.weights);
+    largest.p2p = std::max(largest.p2p, device.parts.p2p);
+    largest.in_passes = std::max(largest.in_passes, device.parts.in_passes);
+    largest.gradients = std::max(largest.gradients, device.parts.gradients);
+    largest.weights = std::max(largest.weights, device.parts.weights);
     busy = std::max(busy, device.busy_s);
-    most.optimizer = std::max(most.optimizer, device.parts.optimizer);
+    largest.optimizer = std::max(largest.optimizer, device.parts.optimizer);
     in_flight = std::max(in_flight, device.peak_in_flight);
     memory = std::max(memory, device.peak_memory_bytes);
   }
@@ -99,23 +99,23 @@ Metrics metrics_of(const RunFigures& run) {
       {"busy_s", "busy", MetricKind::seconds, busy},
       {"exposed_communication_s", "exposed communication", MetricKind::seconds,
        exposed_communication(summary)},
-      {"p2p_s", "  point to point", MetricKind::seconds, most.p2p},
-      {"in_passes_s", "  collectives in passes", MetricKind::seconds, most.in_passes},
-      {"gradients_s", "  gradient reduction", MetricKind::seconds, most.gradients},
-      {"weights_s", "  weight gathering", MetricKind::seconds, most.weights},
-      {"optimizer_step_s", "optimizer step", MetricKind::seconds, most.optimizer},
+      {"p2p_s", "  point to point", MetricKind::seconds, largest.p2p},
+      {"in_passes_s", "  collectives in passes", MetricKind::seconds, largest.in_passes},
+      {"gradients_s", "  gradient reduction", MetricKind::seconds, largest.gradients},
+      {"weights_s", "  weight gathering", MetricKind::seconds, largest.weights},
+      {"optimizer_step_s", "optimizer step", MetricKind::seconds, largest.optimizer},
       {"peak_memory_bytes", "memory peak", MetricKind::bytes,
        memory > 0 ? std::optional<double>(static_cast<double>(memory)) : std::nullopt},
       {"peak_in_flight", "peak in flight", MetricKind::count, in_flight},
       {"samples_per_s", "throughput", MetricKind::samples_per_s, summary.samples_per_s},
       {"tokens_per_s", "throughput", MetricKind::tokens_per_s, summary.tokens_per_s},
-      {"model_flops_per_gpu", "of the model, a GPU", MetricKind::flops,
+      {"model_flops_per_gpu", "model FLOP/s per GPU", MetricKind::flops,
        summary.model_flops_per_gpu},
-      {"mfu", "MFU of 16 bits, causal attention", MetricKind::ratio, summary.mfu},
-      {"mfu_full_attention", "MFU of 16 bits, full attention", MetricKind::ratio,
+      {"mfu", "MFU of bf16 peak, causal attention", MetricKind::ratio, summary.mfu},
+      {"mfu_full_attention", "MFU of bf16 peak, full attention", MetricKind::ratio,
        summary.mfu_full_attention},
-      {"mfu_precision", "MFU of the recipe's type", MetricKind::ratio, summary.mfu_precision},
-      {"hfu", "HFU of 16 bits", MetricKind::ratio, summary.hfu},
+      {"mfu_precision", "MFU of the precision's peak", MetricKind::ratio, summary.mfu_precision},
+      {"hfu", "HFU of bf16 peak", MetricKind::ratio, summary.hfu},
   };
   const auto classes = trace::enum_names(trace::ColumnType::traffic_class);
   for (std::size_t i = 0; i < static_cast<std::size_t>(trace::TrafficClass::in_passes); ++i)

@@ -15,25 +15,25 @@
 
 namespace pipewright::analysis {
 
-// Bytes that a run's rows say were sent.
+// Bytes that the rows of a run report as sent.
 struct Traffic {
   std::array<std::uint64_t, trace::traffic_classes> of_class{};  // boundary tensors, collectives
-  std::map<std::string, std::uint64_t> of_link_class;            // over all links of it
-  bool in_passes_on_links = false;  // of runs in full detail: collectives in passes too
+  std::map<std::string, std::uint64_t> of_link_class;            // sum over links
+  bool in_passes_on_links = false;  // whether links carry collectives in passes (full detail)
 };
 
-// What comparisons need of one run.
+// Figures of a run that comparisons need.
 struct RunFigures {
-  std::string name;  // the file's
+  std::string name;  // of the file
   Summary summary;
-  // From the start of an iteration to that of the next, the optimizer's step included; unknown of
-  // a single measured one.
+  // Time from the start of an iteration to the start of the next, which includes the optimizer
+  // step. Unknown for a single measured iteration.
   std::optional<double> iteration_s;
   Traffic traffic;
-  std::vector<TimedPass> passes;  // as they came
+  std::vector<TimedPass> passes;  // in the order of the rows
 };
 
-// Gathers that from rows as they come; passes are the only rows that it keeps.
+// Collects the figures from the rows of a trace. Stores no rows except passes.
 class RunFiguresSink final : public trace::Sink {
  public:
   void begin(const trace::RunInfo& run, const std::vector<trace::DeviceRow>& devices,
@@ -58,7 +58,7 @@ class RunFiguresSink final : public trace::Sink {
 RunFigures read_figures(const std::filesystem::path& file);
 RunFigures figures_of(const trace::Trace& trace, std::string name);
 
-// Every number of the run that stands alone. Those of link classes are called link_bytes.CLASS.
+// All scalar figures of the run. Bytes of link classes have the key link_bytes.CLASS.
 Metrics metrics_of(const RunFigures& run);
 
 }  // namespace pipewright::analysis

@@ -25,33 +25,33 @@ void add_notes(const MemorySnapshot& snapshot, std::vector<std::string>& notes) 
   const std::string file = printable(snapshot.file.string());
   if (!snapshot.has_history)
     notes.push_back(fmt::format(
-        "{} has no history: what was held when it was taken is compared; "
-        "torch.cuda.memory._record_memory_history() before the iteration records the peak",
+        "{} has no history, so the memory at the time of the snapshot is compared; call "
+        "torch.cuda.memory._record_memory_history() before the iteration to record the peak",
         file));
   if (snapshot.unattributed > 0.5 * snapshot.peak_allocated)
     notes.push_back(
-        fmt::format("{}: of {} no stack says what they are for, such as what was allocated before "
-                    "the record",
+        fmt::format("{}: {} have no stack that tells their purpose, such as allocations before the "
+                    "recording",
                     file, format_value(MetricKind::bytes, snapshot.unattributed)));
 }
 
-// Not more points than a picture shows: of each stretch of actions the one that holds most.
+// Thins the points to the resolution of a picture: the maximum of each stretch of actions.
 Json over_time(const MemorySnapshot& snapshot) {
-  constexpr std::size_t most = 512;
-  const std::size_t stretch = snapshot.over_time.size() / most + 1;
+  constexpr std::size_t max_points = 512;
+  const std::size_t stretch = snapshot.over_time.size() / max_points + 1;
   Json points = Json::array();
   for (std::size_t from = 0; from < snapshot.over_time.size(); from += stretch) {
     const auto begin = snapshot.over_time.begin() + static_cast<std::ptrdiff_t>(from);
     const auto end =
         begin + static_cast<std::ptrdiff_t>(std::min(stretch, snapshot.over_time.size() - from));
     const auto top = std::max_element(
-        begin, end, [](const auto& one, const auto& other) { return one.bytes < other.bytes; });
+        begin, end, [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
     points.push_back({{"time_s", top->time_s}, {"bytes", top->bytes}});
   }
   return points;
 }
 
-Metrics metrics_of(std::optional<double> peak) {
+Metrics peak_metrics(std::optional<double> peak) {
   return {{"peak_memory_bytes", "peak memory", MetricKind::bytes, peak}};
 }
 
@@ -72,19 +72,19 @@ SnapshotComparison compare_snapshots(const RunFigures& predicted,
 }
 
 Metrics predicted_metrics(const SnapshotComparison& comparison) {
-  return metrics_of(predicted_peak(comparison.memory));
+  return peak_metrics(predicted_peak(comparison.memory));
 }
 
 Metrics measured_metrics(const SnapshotComparison& comparison) {
-  return metrics_of(measured_peak(comparison.memory));
+  return peak_metrics(measured_peak(comparison.memory));
 }
 
 std::string console_text(const SnapshotComparison& comparison) {
   std::string text =
       fmt::format("predicted  {}\nmeasured   {}\n", printable(comparison.predicted_name),
                   printable(comparison.measured_name));
-  for (const std::string& note : comparison.notes) text += fmt::format("note: {}\n", note);
   text += '\n' + table_text(memory_columns(), comparison.memory);
+  for (const std::string& note : comparison.notes) text += fmt::format("note: {}\n", note);
   if (!comparison.judgements.empty()) text += '\n' + describe(comparison.judgements);
   return text;
 }

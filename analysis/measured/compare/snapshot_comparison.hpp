@@ -10,8 +10,8 @@
 
 namespace pipewright::analysis {
 
-// Snapshots of PyTorch's allocator, one for each rank in the order of the devices, beside what a
-// run was predicted to hold.
+// Comparison of a predicted run with snapshots of PyTorch's allocator, one for each rank in the
+// order of the devices.
 struct SnapshotComparison {
   std::string predicted_name;
   std::string measured_name;
@@ -24,7 +24,7 @@ struct SnapshotComparison {
 SnapshotComparison compare_snapshots(const RunFigures& predicted,
                                      const std::vector<std::filesystem::path>& files);
 
-// For conditions: peak_memory_bytes of either side.
+// Metric for conditions: peak_memory_bytes of either side.
 Metrics predicted_metrics(const SnapshotComparison& comparison);
 Metrics measured_metrics(const SnapshotComparison& comparison);
 

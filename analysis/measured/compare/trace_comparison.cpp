@@ -26,22 +26,23 @@ std::uint32_t stages(const std::vector<TimedPass>& passes) {
   return count;
 }
 
-std::string why_not(const RunFigures& first, const RunFigures& second) {
+// Reason why the passes of two runs cannot be matched, or nothing.
+std::string mismatch_reason(const RunFigures& first, const RunFigures& second) {
   const std::uint32_t first_stages = stages(first.passes);
   const std::uint32_t second_stages = stages(second.passes);
   if (first_stages != second_stages)
-    return fmt::format("the model is cut into {} stages and into {}", first_stages, second_stages);
+    return fmt::format("the numbers of stages differ: {} and {}", first_stages, second_stages);
   if (first.summary.run.slices != second.summary.run.slices)
-    return fmt::format("microbatches are cut into {} slices and into {}", first.summary.run.slices,
-                       second.summary.run.slices);
+    return fmt::format("the numbers of slices of a microbatch differ: {} and {}",
+                       first.summary.run.slices, second.summary.run.slices);
   return {};
 }
 
-class Counter {
+class MoveCounter {
  public:
-  Counter(Moves& moves, double tolerance) : moves_(moves), tolerance_(tolerance) {}
+  MoveCounter(Moves& moves, double tolerance) : moves_(moves), tolerance_(tolerance) {}
 
-  void add(const Moved& pass) {
+  void add(const PassMove& pass) {
     ++moves_.matched;
     KindChange& kind = kinds_[{pass.pass.stage, pass.pass.kind}];
     const double shift = pass.shift();
@@ -54,20 +55,20 @@ class Counter {
     kind.earlier += shift < -tolerance_ ? 1 : 0;
     moves_.longer += longer > tolerance_ ? 1 : 0;
     moves_.shorter += longer < -tolerance_ ? 1 : 0;
-    moves_.elsewhere += pass.first_device != pass.second_device ? 1 : 0;
+    moves_.on_other_device += pass.first_device != pass.second_device ? 1 : 0;
     const bool moved = std::abs(shift) > tolerance_;
     moves_.unmoved += moved ? 0 : 1;
     if ((moved || std::abs(longer) > tolerance_) &&
         (!moves_.first || pass.first_start < moves_.first->first_start))
       moves_.first = pass;
-    if (moved) keep_largest(pass);
+    if (moved) add_to_largest(pass);
   }
 
   void finish() {
-    for (auto& [place, kind] : kinds_) {
+    for (auto& [key, kind] : kinds_) {
       const auto count = static_cast<double>(kind.passes);
-      kind.stage = place.first;
-      kind.kind = place.second;
+      kind.stage = key.first;
+      kind.kind = key.second;
       kind.mean_shift /= count;
       kind.first_length /= count;
       kind.second_length /= count;
@@ -78,14 +79,15 @@ class Counter {
   }
 
  private:
-  void keep_largest(const Moved& pass) {
+  void add_to_largest(const PassMove& pass) {
     auto& list = moves_.largest;
-    if (list.size() == largest_shifts && std::abs(pass.shift()) <= std::abs(list.back().shift()))
+    if (list.size() == max_listed_shifts && std::abs(pass.shift()) <= std::abs(list.back().shift()))
       return;
-    const auto place = std::ranges::find_if(
-        list, [&](const Moved& one) { return std::abs(one.shift()) < std::abs(pass.shift()); });
-    list.insert(place, pass);
-    if (list.size() > largest_shifts) list.pop_back();
+    const auto position = std::ranges::find_if(list, [&](const PassMove& move) {
+      return std::abs(move.shift()) < std::abs(pass.shift());
+    });
+    list.insert(position, pass);
+    if (list.size() > max_listed_shifts) list.pop_back();
   }
 
   Moves& moves_;
@@ -93,26 +95,27 @@ class Counter {
   std::map<std::pair<std::uint32_t, trace::PassKind>, KindChange> kinds_;
 };
 
-// 0: unknown
+// Ratio, or 0 if it is unknown.
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-bool unlike_where_known(double first, double second) {
+bool are_known_and_differ(double first, double second) {
   return first > 0 && second > 0 && difference(first, second) != 0;
 }
 
-// By the FLOP of a token, and the tokens of a sample. What times alone describe is of any model.
-bool unlike_models(const trace::RunInfo& a, const trace::RunInfo& b) {
-  return unlike_where_known(ratio(a.model_flops, a.tokens_per_microbatch),
-                            ratio(b.model_flops, b.tokens_per_microbatch)) ||
-         unlike_where_known(ratio(a.tokens_per_microbatch, a.samples_per_microbatch),
-                            ratio(b.tokens_per_microbatch, b.samples_per_microbatch));
+// Whether two runs have different models, by the FLOP of a token, or different sequence lengths, by
+// the tokens of a sample. A run of given pass times matches any model.
+bool have_unlike_models(const trace::RunInfo& a, const trace::RunInfo& b) {
+  return are_known_and_differ(ratio(a.model_flops, a.tokens_per_microbatch),
+                              ratio(b.model_flops, b.tokens_per_microbatch)) ||
+         are_known_and_differ(ratio(a.tokens_per_microbatch, a.samples_per_microbatch),
+                              ratio(b.tokens_per_microbatch, b.samples_per_microbatch));
 }
 
-// "a.h5 has bf16; b.h5 has fp8, recompute full"; empty where they are the same, or not known.
-std::string unlike_jobs(const std::string& a, const std::string& was, const std::string& b,
-                        const std::string& is) {
+// "a.h5 has bf16; b.h5 has fp8, recompute full"; empty if the jobs are equal or unknown.
+std::string job_differences(const std::string& a, const std::string& was, const std::string& b,
+                            const std::string& is) {
   if (was.empty() || is.empty()) return {};
-  // What lies outside of a cluster's record says how sure a prediction is, not what was run.
+  // Marks on calls outside of a cluster's record concern the accuracy of a run, not its job.
   const auto without_marks = [](const std::string& job) { return job.substr(0, job.find(", ~")); };
   const std::vector<std::string> own = split_jobs({without_marks(was), without_marks(is)}).own;
   const auto has = [](const std::string& name, const std::string& parts) {
@@ -131,7 +134,7 @@ bool waits_in_passes(const RunFigures& run) {
 
 Moves compare_passes(RunFigures& first, RunFigures& second) {
   Moves moves;
-  moves.not_comparable = why_not(first, second);
+  moves.not_comparable = mismatch_reason(first, second);
   if (!moves.not_comparable.empty()) return moves;
   const auto by_key = [](RunFigures& run) {
     if (!std::ranges::is_sorted(run.passes, {}, &TimedPass::key))
@@ -142,8 +145,8 @@ Moves compare_passes(RunFigures& first, RunFigures& second) {
   const double first_origin = first_start(first.passes);
   const double second_origin = first_start(second.passes);
   constexpr double rounding = 1e-9;
-  Counter counter(moves,
-                  rounding * std::max({1.0, first.summary.makespan_s, second.summary.makespan_s}));
+  MoveCounter counter(
+      moves, rounding * std::max({1.0, first.summary.makespan_s, second.summary.makespan_s}));
   auto a = first.passes.begin();
   auto b = second.passes.begin();
   while (a != first.passes.end() || b != second.passes.end()) {
@@ -183,13 +186,13 @@ std::vector<std::string> unlike_notes(const RunFigures& first, const RunFigures&
     if (before != now)
       notes.push_back(fmt::format("{} has {}, {} {}{}", b, counted(now, noun), a, before, advice));
   };
-  add(was.iterations, is.iterations, "iteration", "; their times are in the row iteration");
+  add(was.iterations, is.iterations, "iteration", "; compare the row iteration");
   add(was.microbatches, is.microbatches, "microbatch", " an iteration");
   add(was.replicas, is.replicas, "replica", "");
-  if (unlike_models(was, is))
-    notes.push_back(fmt::format("{} and {} are of different models or sequence lengths", b, a));
-  if (const std::string jobs = unlike_jobs(a, was.job, b, is.job); !jobs.empty())
-    notes.push_back("what was run is not the same: " + jobs);
+  if (have_unlike_models(was, is))
+    notes.push_back(fmt::format("{} and {} have different models or sequence lengths", b, a));
+  if (const std::string jobs = job_differences(a, was.job, b, is.job); !jobs.empty())
+    notes.push_back("the jobs differ: " + jobs);
   return notes;
 }
 
@@ -205,8 +208,8 @@ std::string link_note(std::span<const RunFigures> runs) {
   }
   if (!any_links || without.empty()) return {};
   if (with.empty())
-    return "collectives in passes are not on these links; runs with --detail full have them there";
-  return fmt::format("links of {} count collectives in passes (--detail full), those of {} do not",
+    return "these links do not carry collectives in passes; runs with --detail full include them";
+  return fmt::format("links of {} carry collectives in passes (--detail full), those of {} do not",
                      fmt::join(with, ", "), fmt::join(without, ", "));
 }
 

@@ -13,8 +13,8 @@
 
 namespace pipewright::analysis {
 
-// The same pass in two runs. Times count from each run's first pass.
-struct Moved {
+// The same pass in two runs. Times count from the first pass of each run.
+struct PassMove {
   PassKey pass;
   std::uint32_t first_device = 0;
   std::uint32_t second_device = 0;
@@ -26,7 +26,7 @@ struct Moved {
   double shift() const { return second_start - first_start; }  // > 0: later
 };
 
-// What became of the passes of one kind on one stage.
+// Changes of the passes of one kind on one stage.
 struct KindChange {
   std::uint32_t stage = 0;
   trace::PassKind kind = trace::PassKind::forward;
@@ -35,55 +35,55 @@ struct KindChange {
   std::uint64_t earlier = 0;
   double mean_shift = 0;     // seconds
   double first_length = 0;   // mean
-  double second_length = 0;  // likewise
+  double second_length = 0;  // mean
 };
 
-// How the passes of a second run lie against those of a first.
+// Comparison of the passes of a second run with those of a first.
 struct Moves {
-  std::string
-      not_comparable;  // why, if passes of one are none of the other; then all else is empty
+  std::string not_comparable;  // reason, if the runs share no passes; the rest is then empty
   std::uint64_t matched = 0;
   std::uint64_t only_first = 0;
   std::uint64_t only_second = 0;
-  std::uint64_t unmoved = 0;  // start as they did
+  std::uint64_t unmoved = 0;  // same start
   std::uint64_t later = 0;
   std::uint64_t earlier = 0;
   std::uint64_t longer = 0;
   std::uint64_t shorter = 0;
-  std::uint64_t elsewhere = 0;    // on another device
-  std::optional<Moved> first;     // that starts at another time, or takes another
-  std::vector<Moved> largest;     // shifts, the largest first
+  std::uint64_t on_other_device = 0;
+  std::optional<PassMove> first;  // first pass with another start or another duration
+  std::vector<PassMove> largest;  // largest shifts first
   std::vector<KindChange> kinds;  // by stage and kind
 };
 
-inline constexpr std::size_t largest_shifts = 5;
+inline constexpr std::size_t max_listed_shifts = 5;
 
-// Passes are the same by stage, kind, microbatch and iteration (with slices: slice), where both
-// runs cut model and microbatches alike. Times within a nanosecond, or 1e-9 of the longer run, are
-// equal. Takes the passes by reference to sort them.
+// Matches passes by stage, kind, microbatch (or slice) and iteration, if both runs have the same
+// stages and slices. Times within a nanosecond, or 1e-9 of the longer run, are equal. Sorts the
+// passes of both runs.
 Moves compare_passes(RunFigures& first, RunFigures& second);
 
-// Runs against the first of them.
+// Comparison of several runs with the first.
 struct TraceComparison {
-  std::vector<RunFigures> runs;       // their passes are not needed any more
-  std::vector<Moves> moves;           // of the second run and each that follows
-  std::vector<Judgement> judgements;  // of conditions that were asked
+  std::vector<RunFigures> runs;       // their passes are no longer needed
+  std::vector<Moves> moves;           // one for each run after the first
+  std::vector<Judgement> judgements;  // of the conditions
 };
 
-// For a terminal of 100 columns, as long as there are not too many runs.
+// Report for a terminal: the table of metrics first, then notes and changes of memory and passes.
 std::string console_text(const TraceComparison& comparison);
 
 // An object with "baseline", "others" and "conditions"; ends with a newline.
 std::string json_text(const TraceComparison& comparison);
 
-// What a reader has to know of runs that are compared. Names of files are made printable.
+// Notes on compared runs. Names of files are made printable.
 
+// Whether the runs have different numbers of iterations.
 bool unlike_iterations(std::span<const RunFigures> runs);
 
-// Where the runs are not of the same work: iterations, microbatches, replicas, models.
+// Notes on runs of different work: iterations, microbatches, replicas, models.
 std::vector<std::string> unlike_notes(const RunFigures& first, const RunFigures& other);
 
-// Whether what went over links includes collectives in passes; empty where no run has any.
+// Note on whether the traffic of links includes collectives in passes; empty if no run has any.
 std::string link_note(std::span<const RunFigures> runs);
 
 }  // namespace pipewright::analysis

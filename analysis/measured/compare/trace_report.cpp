@@ -13,24 +13,25 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr const char* unknown = "-";
+constexpr const char* unknown_change = "-";
 
-// Metrics that some run has more than nothing of, in the first one's order. An iteration's time
-// tells something new only of runs with unlike numbers of them.
-std::vector<const Metric*> rows_of(const std::vector<Metrics>& runs, bool with_iteration) {
+// Metrics that are above 0 in some run, in the order of the first. The iteration time adds
+// information only for runs with different numbers of iterations.
+std::vector<const Metric*> metric_rows(const std::vector<Metrics>& runs, bool with_iteration) {
   std::vector<const Metric*> rows;
   for (const Metrics& run : runs)
     for (const Metric& metric : run) {
-      const bool shown =
+      const bool is_listed =
           std::ranges::any_of(rows, [&](const Metric* row) { return row->name == metric.name; });
-      const bool always = metric.name == "makespan_s" || metric.name == "bubble_ratio";
+      const bool is_essential = metric.name == "makespan_s" || metric.name == "bubble_ratio";
       if (metric.name == "iteration_s" && !with_iteration) continue;
-      if (!shown && metric.value && (always || *metric.value != 0)) rows.push_back(&metric);
+      if (!is_listed && metric.value && (is_essential || *metric.value != 0))
+        rows.push_back(&metric);
     }
   return rows;
 }
 
-// What each run's values are, and of all but the first how they differ from its.
+// Table of the values of all runs, and their differences from the first.
 std::string metrics_table(const std::vector<RunFigures>& runs) {
   std::vector<Metrics> metrics;
   for (const RunFigures& run : runs) metrics.push_back(metrics_of(run));
@@ -42,9 +43,10 @@ std::string metrics_table(const std::vector<RunFigures>& runs) {
                                    {printable(runs[i].name)},
                                    Quantity::count(),
                                    [&, i](const Row& row) -> Json {
-                                     const Metric* const own = find_metric(metrics[i], row->name);
-                                     if (own == nullptr || !own->value) return nullptr;
-                                     return format_value(own->quantity, *own->value);
+                                     const Metric* const metric =
+                                         find_metric(metrics[i], row->name);
+                                     if (metric == nullptr || !metric->value) return nullptr;
+                                     return format_value(metric->quantity, *metric->value);
                                    }},
                                   [is_assumed = times_rest_on(runs[i].summary.run.assumed)](
                                       const Row& row) { return is_assumed && is_of_time(*row); }));
@@ -52,29 +54,30 @@ std::string metrics_table(const std::vector<RunFigures>& runs) {
       columns.push_back(
           {heading, {heading}, Quantity::count(), [&metrics, i, text_of](const Row& row) -> Json {
              const Metric* const first = find_metric(metrics.front(), row->name);
-             const Metric* const own = find_metric(metrics[i], row->name);
-             if (first == nullptr || own == nullptr || !first->value || !own->value) return unknown;
-             return text_of(own->quantity, *first->value, *own->value);
+             const Metric* const metric = find_metric(metrics[i], row->name);
+             if (first == nullptr || metric == nullptr || !first->value || !metric->value)
+               return unknown_change;
+             return text_of(metric->quantity, *first->value, *metric->value);
            }});
     };
     if (i == 0) continue;
     add("difference", format_difference);
     add("change", [](MetricKind, double base, double value) { return format_change(base, value); });
   }
-  return table_text(columns, rows_of(metrics, unlike_iterations(runs)));
+  return table_text(columns, metric_rows(metrics, unlike_iterations(runs)));
 }
 
-// A table that grows with the run shows its first rows.
+// Table of the first rows, with a line on the number of other rows.
 template <class Row>
 std::string table_of_first(const ReportColumns<Row>& columns, std::vector<Row> rows) {
-  constexpr std::size_t most = 24;
-  const std::size_t more = rows.size() - std::min(rows.size(), most);
-  rows.resize(rows.size() - more);
+  constexpr std::size_t max_rows = 24;
+  const std::size_t hidden = rows.size() - std::min(rows.size(), max_rows);
+  rows.resize(rows.size() - hidden);
   const std::string table = table_text(columns, rows);
-  return more > 0 ? table + fmt::format("and {} more (--json lists all)\n", more) : table;
+  return hidden > 0 ? table + fmt::format("and {} more (--json lists all)\n", hidden) : table;
 }
 
-// The memory peak of a device in bytes.
+// Memory peaks of a device in two runs, in bytes.
 struct PeakChange {
   std::uint32_t device;
   double was, is;
@@ -99,14 +102,16 @@ std::string memory_table(const RunFigures& first, const RunFigures& run) {
       {"difference",
        {"difference"},
        Quantity::count(),
-       [](const PeakChange& one) { return format_difference(MetricKind::bytes, one.was, one.is); }},
-      {"change", {"change"}, Quantity::count(), [](const PeakChange& one) {
-         return format_change(one.was, one.is);
+       [](const PeakChange& peak) {
+         return format_difference(MetricKind::bytes, peak.was, peak.is);
+       }},
+      {"change", {"change"}, Quantity::count(), [](const PeakChange& peak) {
+         return format_change(peak.was, peak.is);
        }}};
-  return "\nmemory peak of the devices that differ:\n" + table_of_first(columns, changed);
+  return "\npeak memory of the devices that differ:\n" + table_of_first(columns, changed);
 }
 
-std::string describe_shift(const Moved& pass) {
+std::string describe_shift(const PassMove& pass) {
   std::string text =
       fmt::format("{}: starts at {}, was {} ({})", describe(pass.pass),
                   format_seconds(pass.second_start), format_seconds(pass.first_start),
@@ -116,7 +121,7 @@ std::string describe_shift(const Moved& pass) {
   return text;
 }
 
-std::string describe_first(const Moved& pass) {
+std::string describe_first(const PassMove& pass) {
   if (difference(pass.first_length, pass.second_length) == 0) return describe_shift(pass);
   return fmt::format("{}; takes {}, was {}", describe_shift(pass),
                      format_seconds(pass.second_length), format_seconds(pass.first_length));
@@ -151,7 +156,7 @@ ReportColumns<KindChange> kind_columns() {
           table_only<Kind>({"shift", {"mean shift"}, Quantity::count(), shift})};
 }
 
-// Of those that changed, the first ones.
+// Table of the kinds of passes that changed.
 std::string kinds_table(const Moves& moves) {
   std::vector<KindChange> changed;
   std::ranges::copy_if(moves.kinds, std::back_inserter(changed), [](const KindChange& kind) {
@@ -167,33 +172,33 @@ std::string kinds_table(const Moves& moves) {
 std::string moves_text(const RunFigures& first, const RunFigures& run, const Moves& moves) {
   std::string text =
       fmt::format("\npasses of {} against {}: ", printable(run.name), printable(first.name));
-  if (!moves.not_comparable.empty())
-    return text + "not compared, as " + moves.not_comparable + "\n";
+  if (!moves.not_comparable.empty()) return text + "not compared: " + moves.not_comparable + "\n";
   text += fmt::format("{} in both", moves.matched);
-  if (moves.only_first > 0) text += fmt::format(", {} are gone", moves.only_first);
-  if (moves.only_second > 0) text += fmt::format(", {} are new", moves.only_second);
-  if (moves.elsewhere > 0) text += fmt::format(", {} on another device", moves.elsewhere);
-  if (!moves.first) return text + "; none moved\n";
-  text += fmt::format("\n{} start later, {} earlier, {} as before; {} take longer, {} shorter\n",
+  if (moves.only_first > 0) text += fmt::format(", {} missing", moves.only_first);
+  if (moves.only_second > 0) text += fmt::format(", {} new", moves.only_second);
+  if (moves.on_other_device > 0)
+    text += fmt::format(", {} on another device", moves.on_other_device);
+  if (!moves.first) return text + "; no pass moved\n";
+  text += fmt::format("\n{} start later, {} earlier, {} unchanged; {} take longer, {} shorter\n",
                       moves.later, moves.earlier, moves.unmoved, moves.longer, moves.shorter);
-  text += fmt::format("first to differ: {}\n", describe_first(*moves.first));
-  for (const Moved& pass : moves.largest)
+  text += fmt::format("first difference: {}\n", describe_first(*moves.first));
+  for (const PassMove& pass : moves.largest)
     text += fmt::format("{} {}\n",
                         &pass == moves.largest.data() ? "largest shifts: " : "                ",
                         describe_shift(pass));
   return text + '\n' + kinds_table(moves);
 }
 
-ReportColumns<Moved> move_columns() {
-  ReportColumns<Moved> columns = of_part<Moved>(pass_columns(), &Moved::pass);
-  const ReportColumns<Moved> more{{"device", &Moved::second_device},
-                                  {"baseline_device", &Moved::first_device},
-                                  {"start_s", &Moved::second_start},
-                                  {"baseline_start_s", &Moved::first_start},
-                                  {"shift_s", &Moved::shift},
-                                  {"duration_s", &Moved::second_length},
-                                  {"baseline_duration_s", &Moved::first_length}};
-  columns.insert(columns.end(), more.begin(), more.end());
+ReportColumns<PassMove> move_columns() {
+  ReportColumns<PassMove> columns = of_part<PassMove>(pass_columns(), &PassMove::pass);
+  const ReportColumns<PassMove> move_figures{{"device", &PassMove::second_device},
+                                             {"baseline_device", &PassMove::first_device},
+                                             {"start_s", &PassMove::second_start},
+                                             {"baseline_start_s", &PassMove::first_start},
+                                             {"shift_s", &PassMove::shift},
+                                             {"duration_s", &PassMove::second_length},
+                                             {"baseline_duration_s", &PassMove::first_length}};
+  columns.insert(columns.end(), move_figures.begin(), move_figures.end());
   return columns;
 }
 
@@ -206,7 +211,7 @@ Json moves_json(const Moves& moves) {
   json["in_both"] = moves.matched;
   json["only_in_baseline"] = moves.only_first;
   json["only_here"] = moves.only_second;
-  json["on_another_device"] = moves.elsewhere;
+  json["on_another_device"] = moves.on_other_device;
   json["later"] = moves.later;
   json["earlier"] = moves.earlier;
   json["unmoved"] = moves.unmoved;
@@ -236,15 +241,13 @@ Json run_json(const RunFigures& run) {
 
 std::string console_text(const TraceComparison& comparison) {
   const RunFigures& first = comparison.runs.front();
-  std::string text;
-  for (std::size_t i = 1; i < comparison.runs.size(); ++i)
-    for (const std::string& note : unlike_notes(first, comparison.runs[i]))
-      text += fmt::format("note: {}\n", note);
-  if (!text.empty()) text += '\n';
-  text += metrics_table(comparison.runs);
+  std::string text = metrics_table(comparison.runs);
   std::vector<trace::Assumed> assumed;
   for (const RunFigures& run : comparison.runs) assumed.push_back(run.summary.run.assumed);
   text += assumed_lines(assumed);
+  for (std::size_t i = 1; i < comparison.runs.size(); ++i)
+    for (const std::string& note : unlike_notes(first, comparison.runs[i]))
+      text += fmt::format("note: {}\n", note);
   const std::string links = link_note(comparison.runs);
   if (!links.empty()) text += fmt::format("note: {}\n", links);
   for (std::size_t i = 1; i < comparison.runs.size(); ++i) {

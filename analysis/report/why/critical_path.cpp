@@ -42,8 +42,8 @@ PathSplit split_path(const trace::Trace& trace, const std::vector<CriticalPiece>
   std::map<std::uint32_t, double> stages;
   for (const CriticalPiece& piece : path) {
     const double seconds = piece.end - piece.start;
-    const bool computes = piece.part == CriticalPart::compute;
-    const auto kind = computes ? trace.passes[piece.pass].kind : trace::PassKind::forward;
+    const bool is_compute = piece.part == CriticalPart::compute;
+    const auto kind = is_compute ? trace.passes[piece.pass].kind : trace::PassKind::forward;
     const std::string link =
         piece.link < trace.links.size() ? trace.links[piece.link].link_class : "";
     PathShare& share = parts[{piece.part, kind, link}];
@@ -53,12 +53,12 @@ PathSplit split_path(const trace::Trace& trace, const std::vector<CriticalPiece>
     share.seconds += seconds;
     ++share.pieces;
     if (piece.alone > 0) {
-      const double longer = seconds - piece.alone;
+      const double delay = seconds - piece.alone;
       share.contention_s =
-          share.contention_s.value_or(0) + (longer > time_tolerance(piece.end) ? longer : 0);
+          share.contention_s.value_or(0) + (delay > time_tolerance(piece.end) ? delay : 0);
     }
     if (piece.pass != no_pass) stages[piece.stage] += seconds;
-    if (computes)
+    if (is_compute)
       split.computing_s += seconds;
     else if (piece.part == CriticalPart::optimizer)
       split.optimizer_s += seconds;

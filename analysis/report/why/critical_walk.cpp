@@ -18,7 +18,7 @@ using trace::CollectiveRow;
 using trace::PassRow;
 using trace::StepRow;
 
-CriticalPart part_of(CollectiveKind kind) {
+CriticalPart critical_part(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::gather_weights:
       return CriticalPart::weights;
@@ -30,8 +30,9 @@ CriticalPart part_of(CollectiveKind kind) {
   return CriticalPart::gradients;
 }
 
-// Goes back in time from the event that ends a trace: at each place it asks which event made this
-// one happen when it did, adds the time between them as a piece, and goes on from there.
+// Walks back in time from the last event of a trace. At each event it finds the earlier event that
+// determined its time, adds the time between the two as a piece, and continues from the earlier
+// event.
 class CriticalWalk {
  public:
   explicit CriticalWalk(const TraceIndex& index) : trace_(index.trace()), index_(index) {
@@ -54,13 +55,14 @@ class CriticalWalk {
       add(0, {.part = CriticalPart::other});
       return std::move(pieces_);
     }
-    At at = last_event();
-    // Each place is left once or so for each event; more is going round in circles, which rows that
-    // contradict each other may bring about.
+    Position position = last_event();
+    // The walk visits each event about once. A limit ends the circles that contradictory rows
+    // cause.
     const std::size_t events =
         trace_.passes.size() + 4 * trace_.steps.size() + trace_.collectives.size();
     std::size_t steps_left = 4 * events + 16;
-    while (at.place != Place::start && now_ > 0 && steps_left-- > 0) at = go_back(at);
+    while (position.place != Place::start && now_ > 0 && steps_left-- > 0)
+      position = go_back(position);
     if (now_ > time_tolerance(now_))
       add(0, {.part = CriticalPart::other});
     else if (!pieces_.empty())
@@ -70,16 +72,16 @@ class CriticalWalk {
   }
 
  private:
-  // Where the walk stands; the time is `now_`.
+  // Kind of the walk's position, at the time `now_`.
   enum class Place : std::uint8_t {
-    start,       // of the run
-    unit,        // the device computes unit `row`
-    unit_start,  // unit `row` starts
-    step_end,    // the step `step` ends
-    collective,  // `collective` ends
-    device,      // whatever `device` does
+    start,       // start of the run
+    unit,        // inside or at the end of unit `row`
+    unit_start,  // start of unit `row`
+    step_end,    // end of the step `step`
+    collective,  // end of `collective`
+    device,      // any event of `device`
   };
-  struct At {
+  struct Position {
     Place place = Place::start;
     std::size_t row = no_row;
     const trace::StepRow* step = nullptr;
@@ -97,7 +99,7 @@ class CriticalWalk {
   bool is_now(double time) const { return std::abs(time - now_) <= time_tolerance(now_); }
   bool is_past(double time) const { return time < now_ - time_tolerance(now_); }
 
-  At last_event() {
+  Position last_event() {
     for (const StepRow& row : trace_.steps)
       if (row.end == now_) return {.place = Place::step_end, .step = &row};
     for (std::size_t i = 0; i < trace_.passes.size(); ++i)
@@ -105,25 +107,25 @@ class CriticalWalk {
     return {};
   }
 
-  At go_back(const At& at) {
-    switch (at.place) {
+  Position go_back(const Position& position) {
+    switch (position.place) {
       case Place::start:
         break;
       case Place::unit:
-        return through_unit(at.row);
+        return through_unit(position.row);
       case Place::unit_start:
-        return before_unit(at.row);
+        return before_unit(position.row);
       case Place::step_end:
-        return step_end(*at.step);
+        return step_end(*position.step);
       case Place::collective:
-        return through_collective(*at.collective);
+        return through_collective(*position.collective);
       case Place::device:
-        return on_device(at.device);
+        return on_device(position.device);
     }
     return {};
   }
 
-  // What goes from `start` to now.
+  // Adds a piece from `start` to now.
   void add(double start, CriticalPiece piece) {
     start = std::max(start, 0.0);
     if (start >= now_) return;
@@ -133,13 +135,13 @@ class CriticalWalk {
     now_ = start;
   }
 
-  At end_of(std::size_t pass) { return {.place = Place::unit, .row = index_.unit_of(pass)}; }
+  Position end_of(std::size_t pass) { return {.place = Place::unit, .row = index_.unit_of(pass)}; }
 
-  // The waits within a pass may be anywhere in it; they are put at its end.
+  // The trace does not say where in a pass its waits are; the path shows them at its end.
   void add_pass(std::size_t pass, double start) {
     const PassRow& row = trace_.passes[pass];
-    const double whole = index_.own_seconds(pass);
-    const double share = whole > 0 ? std::min(1.0, (now_ - start) / whole) : 0;
+    const double duration = index_.own_seconds(pass);
+    const double share = duration > 0 ? std::min(1.0, (now_ - start) / duration) : 0;
     CriticalPiece piece{
         .device = row.device, .pass = pass, .stage = row.stage, .microbatch = row.microbatch};
     piece.part = CriticalPart::in_passes;
@@ -149,16 +151,16 @@ class CriticalWalk {
     add(start, piece);
   }
 
-  At through_unit(std::size_t number) {
+  Position through_unit(std::size_t number) {
     const PassUnit& unit = index_.units()[number];
     const double start = trace_.passes[unit.first].start;
-    // How the two of a fused pair share its time, the trace does not say.
+    // The trace does not say how a fused pair divides its time, so each pass gets half.
     if (unit.is_fused() && start < now_) add_pass(unit.last, start + (now_ - start) / 2);
     add_pass(unit.first, start);
     return {.place = Place::unit_start, .row = number};
   }
 
-  // When the device could have started the unit, its input aside.
+  // Time at which the device could have started the unit if its input had been there.
   double device_ready(std::size_t number) const {
     const std::size_t previous = index_.units()[number].previous;
     const StepRow* step = index_.step_before_unit(number);
@@ -167,51 +169,51 @@ class CriticalWalk {
     return step == nullptr ? released : std::max(step->end, released);
   }
 
-  At before_unit(std::size_t number) {
+  Position before_unit(std::size_t number) {
     const PassUnit& unit = index_.units()[number];
     const double free = device_ready(number);
     if (!is_past(free)) return before_on_device(number);
 
-    const PassRow* late = &trace_.passes[unit.first];
-    if (trace_.passes[unit.last].ready > late->ready) late = &trace_.passes[unit.last];
-    const auto input = static_cast<std::size_t>(late - trace_.passes.data());
-    if (!is_past(late->ready)) return input_of(input);
+    const PassRow* pass = &trace_.passes[unit.first];  // the pass with the later input
+    if (trace_.passes[unit.last].ready > pass->ready) pass = &trace_.passes[unit.last];
+    const auto row = static_cast<std::size_t>(pass - trace_.passes.data());
+    if (!is_past(pass->ready)) return input_of(row);
 
     const trace::CollectiveRow* weights = weights_for(unit);
     if (weights != nullptr) return {.place = Place::collective, .collective = weights};
 
-    add(std::max(free, late->ready),
-        {.device = late->device, .stage = late->stage, .microbatch = late->microbatch});
-    return late->ready > free ? input_of(input) : before_on_device(number);
+    add(std::max(free, pass->ready),
+        {.device = pass->device, .stage = pass->stage, .microbatch = pass->microbatch});
+    return pass->ready > free ? input_of(row) : before_on_device(number);
   }
 
-  At before_on_device(std::size_t number) {
+  Position before_on_device(std::size_t number) {
     if (const StepRow* step = index_.step_before_unit(number))
       return {.place = Place::step_end, .step = step};
     const std::size_t previous = index_.units()[number].previous;
     if (previous == no_row) return {};
     const std::size_t last = index_.units()[previous].last;
-    if (is_past(trace_.passes[last].end)) add_blocked(last, trace_.passes[last].end);
+    if (is_past(trace_.passes[last].end)) add_blocked_send(last, trace_.passes[last].end);
     return {.place = Place::unit, .row = previous};
   }
 
-  static void go_by(const trace::PathRow* path, CriticalPiece& piece) {
+  static void set_link(const trace::PathRow* path, CriticalPiece& piece) {
     if (path == nullptr) return;
     piece.link = path->link;
     piece.alone = path->alone;
   }
 
-  void add_blocked(std::size_t pass, double start) {
+  void add_blocked_send(std::size_t pass, double start) {
     const PassRow& row = trace_.passes[pass];
     CriticalPiece piece{.part = CriticalPart::blocked_send,
                         .device = row.device,
                         .stage = row.stage,
                         .microbatch = row.microbatch};
-    go_by(index_.path_of_output(pass), piece);
+    set_link(index_.path_of_output(pass), piece);
     add(start, piece);
   }
 
-  At input_of(std::size_t pass) {
+  Position input_of(std::size_t pass) {
     const PassRow& row = trace_.passes[pass];
     const std::size_t producer = index_.producer(row);
     if (producer == no_row) {
@@ -223,12 +225,12 @@ class CriticalWalk {
                         .device = row.device,
                         .stage = from.stage,
                         .microbatch = row.microbatch};
-    if (from.device != row.device) go_by(index_.path_of_output(producer), piece);
+    if (from.device != row.device) set_link(index_.path_of_output(producer), piece);
     const std::size_t transfer = index_.transfer_to(row);
     if (transfer != no_row && trace_.transfers[transfer].start > row.sent) {
       add(std::min(now_, trace_.transfers[transfer].start), piece);
       if (is_past(row.sent)) {
-        // A rendezvous began when the receiver came to it.
+        // The rendezvous began when the receiver was ready.
         const std::size_t number = index_.unit_of(pass);
         const PassUnit& unit = index_.units()[number];
         if (is_now(device_ready(number))) return before_on_device(number);
@@ -238,46 +240,46 @@ class CriticalWalk {
       }
     }
     add(row.sent, piece);
-    // The second of a fused pair is sent after the first, which blocks.
-    if (is_past(from.end)) add_blocked(producer, from.end);
+    // The second output of a fused pair is sent after the first, whose send blocks.
+    if (is_past(from.end)) add_blocked_send(producer, from.end);
     return end_of(producer);
   }
 
-  // One that ends now on a device and is wanted, or null.
-  template <class Wanted>
-  const CollectiveRow* collective_at(std::uint32_t device, const Wanted& wanted) const {
+  // A collective of the device that ends now and matches the predicate, or null.
+  template <class Predicate>
+  const CollectiveRow* collective_at(std::uint32_t device, const Predicate& matches) const {
     const auto& rows = index_.collectives_on(device);
-    auto at =
+    auto it =
         std::lower_bound(rows.begin(), rows.end(), now_ - time_tolerance(now_),
                          [](const CollectiveRow* row, double limit) { return row->end < limit; });
-    for (; at != rows.end() && is_now((*at)->end); ++at)
-      if ((*at)->posted < now_ && wanted(**at)) return *at;
+    for (; it != rows.end() && is_now((*it)->end); ++it)
+      if ((*it)->posted < now_ && matches(**it)) return *it;
     return nullptr;
   }
 
   const CollectiveRow* weights_for(const PassUnit& unit) const {
     const trace::PassRow& first = trace_.passes[unit.first];
     const trace::PassRow& last = trace_.passes[unit.last];
-    const auto wanted = [&](const CollectiveRow& row) {
+    const auto gathers_weights = [&](const CollectiveRow& row) {
       return row.kind == CollectiveKind::gather_weights &&
              (row.stage == first.stage || row.stage == last.stage);
     };
-    if (const CollectiveRow* row = collective_at(first.device, wanted)) return row;
-    // What it waited for parts of its weights on the way is put before its start: the part that
-    // came then.
+    if (const CollectiveRow* row = collective_at(first.device, gathers_weights)) return row;
+    // A trace counts waits of a running pass for parts of its weights before the start of the pass,
+    // so the gathering that it waited for may end during the pass.
     const auto& rows = index_.collectives_on(first.device);
-    for (auto at = std::ranges::lower_bound(rows, now_, {}, &CollectiveRow::end);
-         at != rows.end() && (*at)->end <= last.end + time_tolerance(last.end); ++at)
-      if (wanted(**at) && is_past(std::max((*at)->start, (*at)->posted))) return *at;
+    for (auto it = std::ranges::lower_bound(rows, now_, {}, &CollectiveRow::end);
+         it != rows.end() && (*it)->end <= last.end + time_tolerance(last.end); ++it)
+      if (gathers_weights(**it) && is_past(std::max((*it)->start, (*it)->posted))) return *it;
     return nullptr;
   }
 
   static InstanceKey instance_of(const CollectiveRow& row) {
-    const bool tied = row.kind == CollectiveKind::tie_embeddings;  // two stages meet
-    return {row.kind, tied ? 0 : row.stage, row.iteration};
+    const bool is_tied = row.kind == CollectiveKind::tie_embeddings;  // rows of two stages
+    return {row.kind, is_tied ? 0 : row.stage, row.iteration};
   }
 
-  At step_end(const StepRow& step) {
+  Position step_end(const StepRow& step) {
     if (!is_past(step.updated)) return step_updated(step);
     const CollectiveRow* weights = collective_at(step.device, [&](const CollectiveRow& row) {
       return row.kind == CollectiveKind::gather_weights;
@@ -287,13 +289,13 @@ class CriticalWalk {
     return step_updated(step);
   }
 
-  At step_updated(const StepRow& step) {
+  Position step_updated(const StepRow& step) {
     add(step.synchronized, {.part = CriticalPart::optimizer, .device = step.device});
     return step_synchronized(step);
   }
 
-  // The norm takes the gradients of all devices, so that the last one counts.
-  At step_synchronized(const StepRow& step) {
+  // The norm needs the gradients of all devices, so the last device determines its time.
+  Position step_synchronized(const StepRow& step) {
     if (!is_past(step.reduced)) return step_reduced(step);
     const StepRow* last = last_reduced_.at(step.iteration);
     if (last->reduced > now_ + time_tolerance(now_)) last = &step;
@@ -301,10 +303,11 @@ class CriticalWalk {
     return step_reduced(*last);
   }
 
-  At step_reduced(const StepRow& step) {
+  Position step_reduced(const StepRow& step) {
     if (is_past(step.start)) {
-      const CollectiveRow* row = collective_at(step.device, [&](const CollectiveRow& one) {
-        return one.kind != CollectiveKind::gather_weights && one.iteration == step.iteration;
+      const CollectiveRow* row = collective_at(step.device, [&](const CollectiveRow& reduction) {
+        return reduction.kind != CollectiveKind::gather_weights &&
+               reduction.iteration == step.iteration;
       });
       if (row != nullptr) return {.place = Place::collective, .collective = row};
       add(step.start, {.part = CriticalPart::gradients, .device = step.device});
@@ -312,22 +315,21 @@ class CriticalWalk {
     return {.place = Place::device, .device = step.device};
   }
 
-  At through_collective(const CollectiveRow& row) {
-    CriticalPiece piece{.part = part_of(row.kind), .device = row.device, .stage = row.stage};
-    go_by(index_.path(traffic_of(row.kind), row.device, row.device, row.stage), piece);
+  Position through_collective(const CollectiveRow& row) {
+    CriticalPiece piece{.part = critical_part(row.kind), .device = row.device, .stage = row.stage};
+    set_link(index_.path(traffic_of(row.kind), row.device, row.device, row.stage), piece);
     add(std::max(row.start, row.posted), piece);
     if (!is_past(row.posted)) return {.place = Place::device, .device = row.device};
 
-    // It waited for another device that has a part in it, or for one before it in the same stream.
+    // It waited for another participant, or for an earlier collective of the same stream.
     const Instances& instances = collectives_.at(instance_of(row));
-    auto other = std::ranges::lower_bound(instances.by_post, now_ - time_tolerance(now_), {},
-                                          &CollectiveRow::posted);
-    for (; other != instances.by_post.end() && is_now((*other)->posted); ++other)
-      if ((*other)->device != row.device)
-        return {.place = Place::device, .device = (*other)->device};
+    auto peer = std::ranges::lower_bound(instances.by_post, now_ - time_tolerance(now_), {},
+                                         &CollectiveRow::posted);
+    for (; peer != instances.by_post.end() && is_now((*peer)->posted); ++peer)
+      if ((*peer)->device != row.device) return {.place = Place::device, .device = (*peer)->device};
     for (const std::uint32_t device : instances.devices) {
-      const CollectiveRow* before = collective_at(device, [this](const CollectiveRow& one) {
-        return one.kind != CollectiveKind::tie_embeddings && is_past(one.start);
+      const CollectiveRow* before = collective_at(device, [this](const CollectiveRow& earlier) {
+        return earlier.kind != CollectiveKind::tie_embeddings && is_past(earlier.start);
       });
       if (before != nullptr) return {.place = Place::collective, .collective = before};
     }
@@ -336,7 +338,7 @@ class CriticalWalk {
     return {.place = Place::device, .device = row.device};
   }
 
-  At on_device(std::uint32_t device) {
+  Position on_device(std::uint32_t device) {
     const auto& units = index_.units_on(device);
     const auto start_of = [&](std::uint32_t unit) {
       return trace_.passes[index_.units()[unit].first].start;
@@ -356,14 +358,14 @@ class CriticalWalk {
     if (before == no_row) return {};
     const std::size_t last = index_.units()[before].last;
     if (now_ <= trace_.passes[last].released + time_tolerance(now_))
-      add_blocked(last, end);
+      add_blocked_send(last, end);
     else
       add(end, {.device = device});
     return {.place = Place::unit, .row = before};
   }
 
-  // At one of the times of a step, where another collective was posted.
-  At within_step(const StepRow& step) {
+  // Continues inside a step, at the time at which a collective was posted.
+  Position within_step(const StepRow& step) {
     if (is_past(step.updated)) return step_end(step);
     if (is_past(step.synchronized)) return step_updated(step);
     if (is_past(step.reduced)) return step_synchronized(step);
@@ -375,7 +377,7 @@ class CriticalWalk {
   std::map<std::uint32_t, const trace::StepRow*> last_reduced_;  // by iteration
   std::map<InstanceKey, Instances> collectives_;
   double now_ = 0;
-  std::vector<CriticalPiece> pieces_;  // the last first
+  std::vector<CriticalPiece> pieces_;  // in reverse order of time
 };
 
 }  // namespace

@@ -23,12 +23,12 @@ class DeviceIdle {
       const PassUnit& unit = index_.units()[number];
       const double start = trace_.passes[unit.first].start;
       while (step != steps.end() && (*step)->end <= start + time_tolerance(start))
-        before_and_in(**step++);
-      before(unit);
+        list_step(**step++);
+      list_gap(unit);
       last_ = unit.last;
       now_ = std::max(now_, trace_.passes[unit.first].end);
     }
-    while (step != steps.end()) before_and_in(**step++);
+    while (step != steps.end()) list_step(**step++);
     idle(IdleCause::finished, index_.makespan());
   }
 
@@ -39,19 +39,20 @@ class DeviceIdle {
     now_ = end;
   }
 
-  // Until the device's own send is over.
-  void blocked(double until) {
-    if (last_ != no_row) idle(IdleCause::blocked_send, until, last().stage, last().microbatch);
+  // The device waits for its own send until `end`.
+  void wait_for_send(double end) {
+    if (last_ != no_row) idle(IdleCause::blocked_send, end, last().stage, last().microbatch);
   }
 
-  void before_and_in(const StepRow& step) {
-    if (last_ != no_row) blocked(std::min(last().released, step.start));
+  // Lists the idle times before a step and inside it.
+  void list_step(const StepRow& step) {
+    if (last_ != no_row) wait_for_send(std::min(last().released, step.start));
     idle(IdleCause::other, step.start);
     const std::uint32_t stage = last_ == no_row ? 0 : last().stage;
     std::vector<Reduction> reductions = reductions_of(step);
     cut_step(step, reductions, [&](IdleCause cause, double end, const Reduction* reduction) {
-      const bool is_of_all = cause == IdleCause::norm;
-      idle(cause, end, reduction != nullptr ? reduction->stage : is_of_all ? 0 : stage);
+      const bool has_no_stage = cause == IdleCause::norm;
+      idle(cause, end, reduction != nullptr ? reduction->stage : has_no_stage ? 0 : stage);
     });
     now_ = std::max(now_, step.updated);  // the optimizer's step
     idle(IdleCause::weights, step.end, stage);
@@ -59,17 +60,18 @@ class DeviceIdle {
 
   std::vector<Reduction> reductions_of(const StepRow& step) const {
     std::vector<Reduction> reductions;
-    for (auto at = first_ending_after(step.start);
-         at != index_.collectives_on(device_).end() &&
-         (*at)->end <= step.reduced + time_tolerance(step.reduced);
-         ++at)
-      if ((*at)->iteration == step.iteration && (*at)->kind != CollectiveKind::gather_weights)
-        reductions.push_back({(*at)->start, (*at)->end, (*at)->stage,
-                              (*at)->kind == CollectiveKind::tie_embeddings});
+    for (auto it = first_ending_after(step.start);
+         it != index_.collectives_on(device_).end() &&
+         (*it)->end <= step.reduced + time_tolerance(step.reduced);
+         ++it)
+      if ((*it)->iteration == step.iteration && (*it)->kind != CollectiveKind::gather_weights)
+        reductions.push_back({(*it)->start, (*it)->end, (*it)->stage,
+                              (*it)->kind == CollectiveKind::tie_embeddings});
     return reductions;
   }
 
-  void before(const PassUnit& unit) {
+  // Lists the idle times before a unit.
+  void list_gap(const PassUnit& unit) {
     const PassRow& first = trace_.passes[unit.first];
     const PassRow& second = trace_.passes[unit.last];
     const Gap gap{.start = now_,
@@ -79,7 +81,7 @@ class DeviceIdle {
                   .number_inputs = unit.is_fused() ? 2U : 1U};
     cut_gap(gap, [&](IdleCause cause, double end, std::size_t input) {
       if (cause == IdleCause::blocked_send)
-        blocked(end);
+        wait_for_send(end);
       else
         wait_for(input == 0 ? first : second, cause, end);
     });
@@ -87,22 +89,24 @@ class DeviceIdle {
          first.microbatch);
   }
 
-  // Parts of weights may come while it runs; what it waits for them counts as before it.
+  // Waits of a running pass for parts of its weights count as time before the pass, so gathering
+  // may end during the pass.
   bool waits_for_weights(const PassUnit& unit) const {
     const PassRow& first = trace_.passes[unit.first];
     const PassRow& last = trace_.passes[unit.last];
     const auto& rows = index_.collectives_on(device_);
-    for (auto at = first_ending_after(first.start - time_tolerance(first.start));
-         at != rows.end() && (*at)->end <= last.end + time_tolerance(last.end); ++at)
-      if ((*at)->kind == CollectiveKind::gather_weights &&
-          ((*at)->stage == first.stage || (*at)->stage == last.stage))
+    for (auto it = first_ending_after(first.start - time_tolerance(first.start));
+         it != rows.end() && (*it)->end <= last.end + time_tolerance(last.end); ++it)
+      if ((*it)->kind == CollectiveKind::gather_weights &&
+          ((*it)->stage == first.stage || (*it)->stage == last.stage))
         return true;
     return false;
   }
 
-  // Until then the input of a pass is made, or on its way: at first until both ends are ready.
+  // The device waits until `end` for the input of a pass: for its producer or for its transfer,
+  // which may begin with a rendezvous.
   void wait_for(const PassRow& row, IdleCause cause, double end) {
-    if (end <= now_) return;  // as of most passes
+    if (end <= now_) return;  // the usual case
     const std::size_t producer = index_.producer(row);
     const std::uint32_t stage = producer == no_row ? row.stage : trace_.passes[producer].stage;
     const std::size_t transfer = index_.transfer_to(row);
@@ -112,7 +116,7 @@ class DeviceIdle {
     idle(cause, end, stage, row.microbatch);
   }
 
-  // The first of the device's collectives that does not end before.
+  // The first collective of the device that ends at this time or later.
   std::vector<const trace::CollectiveRow*>::const_iterator first_ending_after(double time) const {
     const auto& rows = index_.collectives_on(device_);
     return std::ranges::lower_bound(rows, time, {}, &trace::CollectiveRow::end);
@@ -125,16 +129,16 @@ class DeviceIdle {
   std::uint32_t device_;
   std::vector<Idle>& into_;
   double now_ = 0;
-  std::size_t last_ = no_row;  // pass that ran
+  std::size_t last_ = no_row;  // last pass so far
 };
 
 }  // namespace
 
 std::vector<Idle> idle_times(const TraceIndex& index) {
-  std::vector<Idle> all;
+  std::vector<Idle> idle_times;
   for (std::uint32_t device = 0; device < index.trace().devices.size(); ++device)
-    DeviceIdle(index, device, all).list();
-  return all;
+    DeviceIdle(index, device, idle_times).list();
+  return idle_times;
 }
 
 }  // namespace pipewright::analysis

@@ -11,7 +11,7 @@ namespace pipewright::analysis {
 using trace::PassRow;
 using trace::StepRow;
 
-// Makes the graph of a trace: a node for each pass, each transfer, and two for each step.
+// Builds the graph of a trace: a node for each pass and each transfer, and two for each step.
 class Retiming::Builder {
  public:
   Builder(const TraceIndex& index, Retiming& into);
@@ -25,8 +25,8 @@ class Retiming::Builder {
     bool ends_run = false;
     double start = 0;  // in the trace
     double end = 0;
-    double waits = 0;  // of a pass for collectives within it, which keep their time
-    double stretched() const { return end - start - waits; }
+    double waits = 0;  // seconds of collectives inside a pass, which keep their length
+    double scalable() const { return end - start - waits; }
   };
   struct Edge {
     Number from = 0;
@@ -34,18 +34,18 @@ class Retiming::Builder {
   };
 
   Number add_node(const Planned& node);
-  // Only if the trace bears it out.
+  // Adds a dependency, unless the times of the trace contradict it.
   void add_edge(Number from, Number to);
   void add_units();
   void add_transfers();
   void add_steps();
   void connect_unit(std::size_t number);
   void connect_transfer(std::size_t pass, Number node);
-  // What has to be over on the device before it goes on to a unit, or after one.
+  // Makes a node wait for the end of the device's work before a unit, or for the end of a unit.
   void wait_before(std::size_t unit, Number node);
   void wait_after(std::size_t unit, Number node);
   Class link_class_of(const trace::PathRow* path);
-  // In which all come after what they wait for.
+  // Topological order of the nodes.
   std::vector<Number> order() const;
   void write(const std::vector<Number>& order);
 
@@ -56,13 +56,13 @@ class Retiming::Builder {
   std::vector<Planned> nodes_;
   std::vector<Edge> edges_;
   std::vector<Number> transfer_into_;  // node of the transfer into each pass
-  std::vector<Number> transfer_from_;  // and from each
+  std::vector<Number> transfer_from_;  // node of the transfer of each pass's output
   std::unordered_map<const trace::StepRow*, Number> step_ends_;
   std::map<std::string, Class> link_numbers_;
 };
 
-// Nodes of passes have their rows' numbers. The second of a fused pair follows the first, each
-// with half of the time that they take together.
+// Nodes of passes have the numbers of their rows. The second pass of a fused pair follows the
+// first; each takes half of the time of the pair.
 Retiming::Builder::Builder(const TraceIndex& index, Retiming& into)
     : trace_(index.trace()),
       index_(index),
@@ -89,8 +89,8 @@ Retiming::Builder::Number Retiming::Builder::add_node(const Planned& node) {
     Members& members =
         is_stage ? into_.stages_[node.kind] : into_.links_[node.kind - into_.stages_.size()];
     ++members.count;
-    members.seconds += node.stretched();
-    members.longest = std::max(members.longest, node.stretched());
+    members.seconds += node.scalable();
+    members.longest = std::max(members.longest, node.scalable());
   }
   nodes_.push_back(node);
   return static_cast<Number>(nodes_.size() - 1);
@@ -118,15 +118,15 @@ void Retiming::Builder::add_units() {
 }
 
 Retiming::Class Retiming::Builder::link_class_of(const trace::PathRow* path) {
-  const bool known = path != nullptr && path->link < trace_.links.size();
-  const std::string name = known ? trace_.links[path->link].link_class : "";
-  const auto [place, is_new] =
+  const bool is_known = path != nullptr && path->link < trace_.links.size();
+  const std::string name = is_known ? trace_.links[path->link].link_class : "";
+  const auto [it, is_new] =
       link_numbers_.try_emplace(name, static_cast<Class>(link_numbers_.size()));
   if (is_new) {
     into_.links_.emplace_back();
     into_.link_classes_.push_back(name);
   }
-  return into_.link(place->second);
+  return into_.link(it->second);
 }
 
 void Retiming::Builder::add_transfers() {
@@ -148,7 +148,8 @@ void Retiming::Builder::wait_after(std::size_t number, Number node) {
   const PassRow& last = trace_.passes[unit.last];
   add_edge(static_cast<Number>(unit.last), node);
   if (last.released <= last.end + time_tolerance(last.end)) return;
-  // Sends block the device; where the trace does not show them, for as long again.
+  // A send blocks the device. A send that the trace does not show blocks it for the same time
+  // again.
   if (transfer_from_[unit.first] == no_node && transfer_from_[unit.last] == no_node) {
     const Number send = add_node({.start = last.end, .end = last.released});
     add_edge(static_cast<Number>(unit.last), send);
@@ -179,7 +180,7 @@ void Retiming::Builder::connect_transfer(std::size_t pass, Number node) {
   const PassUnit& from = index_.units()[index_.unit_of(producer)];
   add_edge(static_cast<Number>(from.last), node);
   const double sent = trace_.passes[pass].sent;
-  // The second of a fused pair sends after the first has sent.
+  // The second output of a fused pair is sent after the first.
   if (producer != from.first && sent > trace_.passes[producer].end + time_tolerance(sent))
     add_edge(transfer_from_[from.first], node);
   if (!rendezvous_) return;
@@ -189,8 +190,8 @@ void Retiming::Builder::connect_transfer(std::size_t pass, Number node) {
   if (pass != unit.first) add_edge(transfer_into_[unit.first], node);
 }
 
-// Of each step two nodes: until its gradients are reduced, and the rest. Where steps wait for the
-// norm, the last to get its gradients lets all go on.
+// A step has two nodes: one until its gradients are reduced, one for the rest. If steps wait for
+// the norm, a barrier between the two lets them continue when the last device has its gradients.
 void Retiming::Builder::add_steps() {
   struct Norm {
     double start = 0;
@@ -216,7 +217,7 @@ void Retiming::Builder::add_steps() {
   for (const auto& [iteration, norm] : norms) {
     if (!norm.waits) continue;
     const Number node = barriers[iteration] = add_node({.start = norm.start, .end = norm.start});
-    for (const Number one : norm.reduced) add_edge(one, node);
+    for (const Number reduction : norm.reduced) add_edge(reduction, node);
   }
   for (std::size_t i = 0; i < trace_.steps.size(); ++i) {
     const StepRow& step = trace_.steps[i];
@@ -231,14 +232,14 @@ void Retiming::Builder::add_steps() {
 std::vector<Retiming::Builder::Number> Retiming::Builder::order() const {
   std::vector<Number> waits(nodes_.size());
   std::vector<Number> first(nodes_.size() + 1);
-  for (const Edge& one : edges_) {
-    ++waits[one.to];
-    ++first[one.from + 1];
+  for (const Edge& edge : edges_) {
+    ++waits[edge.to];
+    ++first[edge.from + 1];
   }
   for (std::size_t i = 0; i < nodes_.size(); ++i) first[i + 1] += first[i];
   std::vector<Number> targets(edges_.size());
   std::vector<Number> next = first;
-  for (const Edge& one : edges_) targets[next[one.from]++] = one.to;
+  for (const Edge& edge : edges_) targets[next[edge.from]++] = edge.to;
 
   std::vector<Number> order;
   order.reserve(nodes_.size());
@@ -247,32 +248,32 @@ std::vector<Retiming::Builder::Number> Retiming::Builder::order() const {
   for (std::size_t i = 0; i < order.size(); ++i)
     for (Number at = first[order[i]]; at < first[order[i] + 1]; ++at)
       if (--waits[targets[at]] == 0) order.push_back(targets[at]);
-  return order;  // without those that wait for each other, which take no time
+  return order;  // without nodes in cycles, which take no time
 }
 
 void Retiming::Builder::write(const std::vector<Number>& order) {
-  std::vector<Number> place(nodes_.size(), no_node);
-  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<Number>(i);
+  std::vector<Number> position(nodes_.size(), no_node);
+  for (std::size_t i = 0; i < order.size(); ++i) position[order[i]] = static_cast<Number>(i);
   std::vector<Number> count(order.size() + 1);
-  for (const Edge& one : edges_)
-    if (place[one.to] != no_node) ++count[place[one.to] + 1];
+  for (const Edge& edge : edges_)
+    if (position[edge.to] != no_node) ++count[position[edge.to] + 1];
   for (std::size_t i = 0; i < order.size(); ++i) count[i + 1] += count[i];
   into_.edges_.resize(count.back());
   into_.nodes_.resize(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     const Planned& planned = nodes_[order[i]];
     into_.nodes_[i] = {.delay = planned.start,
-                       .duration = planned.stretched(),
+                       .duration = planned.scalable(),
                        .kind = planned.kind,
                        .first_edge = count[i],
                        .ends_run = planned.ends_run};
   }
-  std::vector<double> due(order.size(), 0);  // by its edges
-  for (const Edge& one : edges_) {
-    const Number to = place[one.to];
+  std::vector<double> due(order.size(), 0);  // latest end of the predecessors
+  for (const Edge& edge : edges_) {
+    const Number to = position[edge.to];
     if (to == no_node) continue;
-    into_.edges_[count[to]++] = place[one.from];
-    due[to] = std::max(due[to], nodes_[one.from].end);
+    into_.edges_[count[to]++] = position[edge.from];
+    due[to] = std::max(due[to], nodes_[edge.from].end);
   }
   for (std::size_t i = 0; i < order.size(); ++i) {
     double& delay = into_.nodes_[i].delay;

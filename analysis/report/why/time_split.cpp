@@ -12,23 +12,23 @@ namespace {
 
 using trace::PassRow;
 
-// Passes of a device between two times at which its pipeline is empty: those of an iteration, or
-// of several where a schedule does not flush between them.
+// Passes of a device between two times at which its pipeline is empty: an iteration, or several
+// iterations of a schedule that does not flush between them.
 struct Round {
-  double start = 0;       // the rounds before have ended on all devices, or its first pass starts
-  double first_back = 0;  // its first backward starts
-  double last_front = 0;  // its last forward ends
+  double start = 0;  // end of the previous rounds on all devices, or start of the first pass
+  double first_backward_start = 0;
+  double last_forward_end = 0;
 };
 
-// By iteration: when it and all before it are over on all devices.
-std::map<std::uint32_t, double> ends_of(const trace::Trace& trace) {
+// Time at which an iteration and all earlier iterations have ended on all devices.
+std::map<std::uint32_t, double> iteration_ends(const trace::Trace& trace) {
   std::map<std::uint32_t, double> ends;
-  const auto see = [&](std::uint32_t iteration, double end) {
+  const auto add = [&](std::uint32_t iteration, double end) {
     double& last = ends[iteration];
     last = std::max(last, end);
   };
-  for (const PassRow& row : trace.passes) see(row.iteration, row.end);
-  for (const trace::StepRow& row : trace.steps) see(row.iteration, row.end);
+  for (const PassRow& row : trace.passes) add(row.iteration, row.end);
+  for (const trace::StepRow& row : trace.steps) add(row.iteration, row.end);
   double last = 0;
   for (auto& [iteration, end] : ends) last = end = std::max(last, end);
   return ends;
@@ -55,9 +55,9 @@ std::vector<Round> rounds_of(const TraceIndex& index, std::uint32_t device,
       has_backward = false;
     }
     before = std::max(before, row.iteration);
-    if (row.kind == trace::PassKind::forward) rounds.back().last_front = row.end;
+    if (row.kind == trace::PassKind::forward) rounds.back().last_forward_end = row.end;
     if (!makes_gradient(row.kind) || has_backward) continue;
-    rounds.back().first_back = row.start;
+    rounds.back().first_backward_start = row.start;
     has_backward = true;
   }
   return rounds;
@@ -77,19 +77,19 @@ void add_passes(const TraceIndex& index, std::uint32_t device, TimeSplit& split)
   }
 }
 
-// The parts of the bubble, from one idle time after the other.
+// Splits the bubble of a device into its parts.
 class Bubbles {
  public:
   Bubbles(std::vector<Round> rounds, TimeSplit& split)
       : rounds_(std::move(rounds)), split_(split) {}
 
-  // In order of time. What lies in two rounds is cut where the second begins.
+  // Adds idle times in order of time. An idle time in two rounds is cut at the start of the second.
   void add(Idle idle) {
-    while (at_ + 1 < rounds_.size() && rounds_[at_ + 1].start < idle.end) {
-      const double cut = std::max(idle.start, rounds_[at_ + 1].start);
+    while (round_ + 1 < rounds_.size() && rounds_[round_ + 1].start < idle.end) {
+      const double cut = std::max(idle.start, rounds_[round_ + 1].start);
       add_in_round(idle, cut);
       idle.start = cut;
-      ++at_;
+      ++round_;
     }
     add_in_round(idle, idle.end);
   }
@@ -98,9 +98,11 @@ class Bubbles {
   void add_in_round(const Idle& idle, double end) {
     const double seconds = end - idle.start;
     const bool finished = idle.cause == IdleCause::finished;
-    if (!finished && (rounds_.empty() || end <= rounds_[at_].first_back + time_tolerance(end)))
+    if (!finished &&
+        (rounds_.empty() || end <= rounds_[round_].first_backward_start + time_tolerance(end)))
       split_.warm_up_s += seconds;
-    else if (finished || idle.start >= rounds_[at_].last_front - time_tolerance(idle.start))
+    else if (finished ||
+             idle.start >= rounds_[round_].last_forward_end - time_tolerance(idle.start))
       split_.cool_down_s += seconds;
     else
       split_.steady_s += seconds;
@@ -108,22 +110,22 @@ class Bubbles {
 
   std::vector<Round> rounds_;
   TimeSplit& split_;
-  std::size_t at_ = 0;
+  std::size_t round_ = 0;
 };
 
-// A device with less to do than the busiest one waits for it where the pipeline is steady, if it
-// waits there so long, and else wherever it waits.
-void take_out_imbalance(double missing, TimeSplit& split) {
-  if (missing < 1e-9 * split.computing_s()) return;  // a rounding
+// Moves the work that a device has less than the busiest device from its waits to the imbalance:
+// from the steady state as far as that has waits, then from all other waits.
+void separate_imbalance(double missing, TimeSplit& split) {
+  if (missing < 1e-9 * split.computing_s()) return;  // a rounding error
   missing = std::min(missing, split.warm_up_s + split.steady_s + split.cool_down_s);
   split.imbalance_s = missing;
   const double of_steady = std::min(missing, split.steady_s);
   split.steady_s -= of_steady;
   const double ends = split.warm_up_s + split.cool_down_s;
   if (ends <= 0) return;
-  const double left = std::max(0.0, 1 - (missing - of_steady) / ends);
-  split.warm_up_s *= left;
-  split.cool_down_s *= left;
+  const double remaining = std::max(0.0, 1 - (missing - of_steady) / ends);
+  split.warm_up_s *= remaining;
+  split.cool_down_s *= remaining;
 }
 
 }  // namespace
@@ -136,16 +138,16 @@ std::vector<TimeSplit> time_splits(const TraceIndex& index) {
   const trace::Trace& trace = index.trace();
   std::vector<TimeSplit> splits(trace.devices.size());
   std::vector<Bubbles> bubbles;
-  const std::map<std::uint32_t, double> ends = ends_of(trace);
+  const std::map<std::uint32_t, double> ends = iteration_ends(trace);
   for (std::uint32_t device = 0; device < splits.size(); ++device) {
     splits[device].device = device;
     add_passes(index, device, splits[device]);
     bubbles.emplace_back(rounds_of(index, device, ends), splits[device]);
   }
-  std::map<std::uint32_t, double> all_reduced;  // by iteration
+  std::map<std::uint32_t, double> last_reduced;  // by iteration
   for (const trace::StepRow& row : trace.steps) {
     splits[row.device].optimizer_s += std::max(0.0, row.updated - row.synchronized);
-    double& last = all_reduced[row.iteration];
+    double& last = last_reduced[row.iteration];
     last = std::max(last, row.reduced);
   }
   for (const Idle& idle : idle_times(index)) {
@@ -167,9 +169,9 @@ std::vector<TimeSplit> time_splits(const TraceIndex& index) {
         split.embeddings_s += seconds;
         break;
       case IdleCause::norm: {
-        // Until the last device has its gradients, this one waits for that one's passes.
+        // Until the last device has its gradients, the wait is for that device's passes.
         const trace::StepRow* step = index.step_at(idle.device, idle.end);
-        const double last = step == nullptr ? idle.start : all_reduced[step->iteration];
+        const double last = step == nullptr ? idle.start : last_reduced[step->iteration];
         const double waits = std::clamp(last - idle.start, 0.0, seconds);
         split.cool_down_s += waits;
         split.norm_s += seconds - waits;
@@ -188,7 +190,7 @@ std::vector<TimeSplit> time_splits(const TraceIndex& index) {
     return split.computing_s() + split.in_passes_s + split.optimizer_s;
   };
   for (const TimeSplit& split : splits) busiest = std::max(busiest, work(split));
-  for (TimeSplit& split : splits) take_out_imbalance(busiest - work(split), split);
+  for (TimeSplit& split : splits) separate_imbalance(busiest - work(split), split);
   return splits;
 }
 

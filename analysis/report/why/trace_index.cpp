@@ -9,29 +9,29 @@ using trace::PassKind;
 using trace::PassRow;
 using trace::StepRow;
 
-void RowsByPlace::make_room(std::size_t rows, std::uint64_t stages, std::uint64_t microbatches) {
+void RowsByStage::reserve(std::size_t rows, std::uint64_t stages, std::uint64_t microbatches) {
   stages_ = stages;
   microbatches_ = microbatches;
-  const std::uint64_t most = 8 * std::uint64_t{rows} + 1024;
-  if (stages > 0 && microbatches <= most / stages)
+  const std::uint64_t max_table_size = 8 * std::uint64_t{rows} + 1024;
+  if (stages > 0 && microbatches <= max_table_size / stages)
     table_.resize(stages * microbatches);
   else
     map_.reserve(rows);
 }
 
-void RowsByPlace::add(std::uint32_t stage, std::uint32_t microbatch, std::size_t row) {
+void RowsByStage::add(std::uint32_t stage, std::uint32_t microbatch, std::size_t row) {
   const auto number = static_cast<std::uint32_t>(row + 1);
-  const std::uint64_t place = stage * microbatches_ + microbatch;
-  std::uint32_t& at = table_.empty() ? map_[place] : table_[place];
-  if (at == 0) at = number;
+  const std::uint64_t key = stage * microbatches_ + microbatch;
+  std::uint32_t& slot = table_.empty() ? map_[key] : table_[key];
+  if (slot == 0) slot = number;
 }
 
-std::size_t RowsByPlace::find(std::uint32_t stage, std::uint32_t microbatch) const {
+std::size_t RowsByStage::find(std::uint32_t stage, std::uint32_t microbatch) const {
   if (stage >= stages_ || microbatch >= microbatches_) return no_row;
-  const std::uint64_t place = stage * microbatches_ + microbatch;
-  if (!table_.empty()) return table_[place] == 0 ? no_row : table_[place] - 1;
-  const auto found = map_.find(place);
-  return found == map_.end() ? no_row : found->second - 1;
+  const std::uint64_t key = stage * microbatches_ + microbatch;
+  if (!table_.empty()) return table_[key] == 0 ? no_row : table_[key] - 1;
+  const auto it = map_.find(key);
+  return it == map_.end() ? no_row : it->second - 1;
 }
 
 TraceIndex::TraceIndex(const trace::Trace& trace)
@@ -70,9 +70,9 @@ void TraceIndex::add_units() {
     auto& on_device = units_on_.at(row.device);
     const std::size_t before = on_device.empty() ? no_row : on_device.back();
     if (before != no_row && !units_[before].is_fused()) {
-      const PassRow& other = trace_.passes[units_[before].first];
-      const bool pair = (row.kind == PassKind::forward) != (other.kind == PassKind::forward);
-      if (pair && row.start == other.start && row.end == other.end) {
+      const PassRow& previous = trace_.passes[units_[before].first];
+      const bool is_pair = (row.kind == PassKind::forward) != (previous.kind == PassKind::forward);
+      if (is_pair && row.start == previous.start && row.end == previous.end) {
         units_[before].last = i;
         unit_of_.push_back(static_cast<std::uint32_t>(before));
         continue;
@@ -88,16 +88,16 @@ void TraceIndex::add_units() {
 void TraceIndex::add_passes() {
   std::uint64_t stages = 0;
   std::uint64_t microbatches = 0;
-  const auto see = [&](std::uint32_t stage, std::uint32_t microbatch) {
+  const auto count = [&](std::uint32_t stage, std::uint32_t microbatch) {
     stages = std::max(stages, std::uint64_t{stage} + 1);
     microbatches = std::max(microbatches, std::uint64_t{microbatch} + 1);
   };
-  for (const PassRow& row : trace_.passes) see(row.stage, row.microbatch);
-  for (const trace::TransferRow& row : trace_.transfers) see(row.stage, row.microbatch);
-  for (RowsByPlace* rows : {&forwards_, &gradients_})
-    rows->make_room(trace_.passes.size(), stages, microbatches);
-  for (RowsByPlace* rows : {&activation_transfers_, &gradient_transfers_})
-    rows->make_room(trace_.transfers.size(), stages, microbatches);
+  for (const PassRow& row : trace_.passes) count(row.stage, row.microbatch);
+  for (const trace::TransferRow& row : trace_.transfers) count(row.stage, row.microbatch);
+  for (RowsByStage* rows : {&forwards_, &gradients_})
+    rows->reserve(trace_.passes.size(), stages, microbatches);
+  for (RowsByStage* rows : {&activation_transfers_, &gradient_transfers_})
+    rows->reserve(trace_.transfers.size(), stages, microbatches);
   for (std::size_t i = 0; i < trace_.passes.size(); ++i) {
     const PassRow& row = trace_.passes[i];
     if (row.kind == PassKind::forward) forwards_.add(row.stage, row.microbatch, i);
@@ -114,9 +114,9 @@ std::size_t TraceIndex::producer(const PassRow& pass) const {
   switch (pass.kind) {
     case PassKind::forward:
       return pass.stage == 0 ? no_row : forwards_.find(pass.stage - 1, pass.microbatch);
-    case PassKind::weight_grad:  // the gradient that I left
+    case PassKind::weight_grad:  // needs the gradient of I
       return gradients_.find(pass.stage, pass.microbatch);
-    case PassKind::recompute:  // what F kept
+    case PassKind::recompute:  // needs the input that F stored
       return forwards_.find(pass.stage, pass.microbatch);
     case PassKind::input_grad:
     case PassKind::backward:
@@ -142,8 +142,8 @@ std::size_t TraceIndex::transfer_to(const PassRow& pass) const {
 
 const trace::PathRow* TraceIndex::path(trace::TrafficClass traffic, std::uint32_t source,
                                        std::uint32_t destination, std::uint32_t stage) const {
-  const auto found = paths_.find({traffic, source, destination, stage});
-  return found == paths_.end() ? nullptr : found->second;
+  const auto it = paths_.find({traffic, source, destination, stage});
+  return it == paths_.end() ? nullptr : it->second;
 }
 
 const trace::PathRow* TraceIndex::path_of_output(std::size_t pass) const {
@@ -170,8 +170,8 @@ double TraceIndex::own_seconds(std::size_t pass) const {
 
 const StepRow* TraceIndex::step_at(std::uint32_t device, double time) const {
   const auto& rows = steps_on_[device];
-  const auto at = std::ranges::lower_bound(rows, time, {}, &StepRow::end);
-  return at == rows.end() ? nullptr : *at;
+  const auto it = std::ranges::lower_bound(rows, time, {}, &StepRow::end);
+  return it == rows.end() ? nullptr : *it;
 }
 
 const StepRow* TraceIndex::step_before(std::uint32_t device, double time) const {

@@ -15,77 +15,80 @@ namespace pipewright::analysis {
 
 inline constexpr std::size_t no_row = std::numeric_limits<std::size_t>::max();
 
-// Times that are this close are one event: engines merge them.
+// Largest difference of times that count as one event, since engines merge such events.
 inline double time_tolerance(double time) { return 2e-9 + 1e-12 * time; }
 
-// What runs at once on a device: a pass, or a fused forward and backward.
+// A pass, or a fused pair of a forward and a backward, which run at once on a device.
 struct PassUnit {
   std::size_t first = no_row;     // row of trace.passes
-  std::size_t last = no_row;      // the same, or that of the second
-  std::size_t previous = no_row;  // the unit before on the device
+  std::size_t last = no_row;      // row of the second pass; equal to `first` for a single pass
+  std::size_t previous = no_row;  // previous unit of the device
   bool is_fused() const { return first != last; }
 };
 
-// Numbers of rows by stage and microbatch: a table where rows fill it, else a map.
-class RowsByPlace {
+// Row numbers by stage and microbatch: a table if rows fill it well, else a map.
+class RowsByStage {
  public:
-  // Of so many rows, with stages and microbatches below these.
-  void make_room(std::size_t rows, std::uint64_t stages, std::uint64_t microbatches);
-  void add(std::uint32_t stage, std::uint32_t microbatch, std::size_t row);  // the first counts
-  std::size_t find(std::uint32_t stage, std::uint32_t microbatch) const;     // or no_row
+  // Prepares for this many rows, with stages and microbatches below these numbers.
+  void reserve(std::size_t rows, std::uint64_t stages, std::uint64_t microbatches);
+  // Adds a row; the first row of a stage and microbatch stays.
+  void add(std::uint32_t stage, std::uint32_t microbatch, std::size_t row);
+  // Returns no_row if there is none.
+  std::size_t find(std::uint32_t stage, std::uint32_t microbatch) const;
 
  private:
   std::uint64_t stages_ = 0;
   std::uint64_t microbatches_ = 0;
-  std::vector<std::uint32_t> table_;  // row + 1; empty: there is the map
+  std::vector<std::uint32_t> table_;  // row + 1, or 0; empty if the map is used
   std::unordered_map<std::uint64_t, std::uint32_t> map_;
 };
 
-// Who comes before whom in a trace: the order of each device, and which pass makes the input of
-// which. Needs the trace while it lives.
+// Order of events in a trace: the order of passes on each device, and the producer of each input.
+// The trace must outlive the index.
 class TraceIndex {
  public:
-  // Whoever asks only one thing of a trace may hand over the trace itself.
+  // Implicit, so that functions on an index accept a trace.
   TraceIndex(const trace::Trace& trace);
   const trace::Trace& trace() const { return trace_; }
 
-  const std::vector<PassUnit>& units() const { return units_; }  // of one device in order of time
+  // Units of each device are in order of time.
+  const std::vector<PassUnit>& units() const { return units_; }
   std::size_t unit_of(std::size_t pass) const { return unit_of_[pass]; }
   const std::vector<std::uint32_t>& units_on(std::uint32_t device) const {
     return units_on_[device];
   }
-  // Both in order of their ends.
+  // Steps and collectives of a device, in order of their ends.
   const std::vector<const trace::StepRow*>& steps_on(std::uint32_t device) const {
     return steps_on_[device];
   }
   const std::vector<const trace::CollectiveRow*>& collectives_on(std::uint32_t device) const {
     return collectives_on_[device];
   }
-  // The step that is under way, or the next one; or null.
+  // The step at this time, or the next one; null if there is none.
   const trace::StepRow* step_at(std::uint32_t device, double time) const;
-  // The step between a unit and the one before it on its device, or null.
+  // The step between a unit and the previous unit of its device, or null.
   const trace::StepRow* step_before_unit(std::size_t unit) const;
 
-  // The pass that makes the input of another, and the one that takes its output; or no_row.
+  // The passes that produce a pass's input and consume its output, or no_row.
   std::size_t producer(const trace::PassRow& pass) const;
   std::size_t consumer(const trace::PassRow& pass) const;
-  // The row of the transfer of its input, or no_row.
+  // The transfer of a pass's input, or no_row.
   std::size_t transfer_to(const trace::PassRow& pass) const;
-  // Of the table `paths`, or null. `stage` is 0 for boundary tensors.
+  // A row of the table `paths`, or null. `stage` is 0 for boundary tensors.
   const trace::PathRow* path(trace::TrafficClass traffic, std::uint32_t source,
                              std::uint32_t destination, std::uint32_t stage) const;
   const trace::PathRow* path_of_output(std::size_t pass) const;
 
-  // Seconds of a pass in which it waits for collectives within it, at the most its own; and all of
-  // its own: half of a fused pair's, since the trace does not say who has how much.
+  // Seconds in which a pass waits for collectives inside it, at most its duration.
   double exposed_within(std::size_t pass) const;
+  // Duration of a pass; half of the pair's for a fused pass, since the trace does not divide it.
   double own_seconds(std::size_t pass) const;
-  double makespan() const { return makespan_; }  // as metrics.md says
-  // Whether the trace says when inputs arrived, which measured runs do not.
+  double makespan() const { return makespan_; }
+  // Whether the trace has arrival times of inputs, which measured runs lack.
   bool knows_inputs() const { return knows_inputs_; }
 
  private:
-  // The step that ended last of those that ended before `time`, or null.
+  // The last step that ended before `time`, or null.
   const trace::StepRow* step_before(std::uint32_t device, double time) const;
   void add_units();
   void add_passes();
@@ -96,12 +99,12 @@ class TraceIndex {
   std::vector<std::vector<std::uint32_t>> units_on_;  // by device
   std::vector<std::vector<const trace::StepRow*>> steps_on_;
   std::vector<std::vector<const trace::CollectiveRow*>> collectives_on_;
-  RowsByPlace forwards_, gradients_;                       // passes; W is not among them
-  RowsByPlace activation_transfers_, gradient_transfers_;  // by what produces them
-  using Way = std::tuple<trace::TrafficClass, std::uint32_t, std::uint32_t, std::uint32_t>;
-  std::map<Way, const trace::PathRow*> paths_;
+  RowsByStage forwards_, gradients_;                       // passes of F, and of I and B
+  RowsByStage activation_transfers_, gradient_transfers_;  // by stage of their producer
+  using PathKey = std::tuple<trace::TrafficClass, std::uint32_t, std::uint32_t, std::uint32_t>;
+  std::map<PathKey, const trace::PathRow*> paths_;
   std::vector<std::array<double, trace::pass_kinds>> in_passes_;  // by stage
-  std::vector<std::array<double, trace::pass_kinds>> in_pairs_;   // likewise, of fused pairs
+  std::vector<std::array<double, trace::pass_kinds>> in_pairs_;   // by stage, of fused pairs
   double makespan_ = 0;
   bool knows_inputs_ = false;
 };

@@ -13,29 +13,31 @@
 namespace pipewright::analysis {
 namespace {
 
-std::string share(double seconds, double makespan) { return format_percent(seconds / makespan); }
+std::string percent_of(double makespan, double seconds) {
+  return format_percent(seconds / makespan);
+}
 
-// The longest part of the path that is no compute.
+// The longest part of the path except compute.
 const PathShare* longest_wait(const PathSplit& path) {
-  for (const PathShare& one : path.parts)
-    if (one.part != CriticalPart::compute) return &one;
+  for (const PathShare& share : path.parts)
+    if (share.part != CriticalPart::compute) return &share;
   return nullptr;
 }
 
-// The stage whose passes matter most, if no other comes near; or null. Where stages are alike,
-// which of them the critical path goes along is chance.
+// The stage whose passes cost the most time, or null if another stage comes close to it: among
+// similar stages it is arbitrary which of them the critical path takes.
 const StageSlack* pacemaker(const Slack& slack) {
-  const StageSlack* most = nullptr;
-  double next = 0;
-  for (const StageSlack& one : slack.stages) {
-    if (most == nullptr || one.cost_s > most->cost_s) {
-      next = most == nullptr ? 0 : most->cost_s;
-      most = &one;
+  const StageSlack* costliest = nullptr;
+  double runner_up_s = 0;
+  for (const StageSlack& stage : slack.stages) {
+    if (costliest == nullptr || stage.cost_s > costliest->cost_s) {
+      runner_up_s = costliest == nullptr ? 0 : costliest->cost_s;
+      costliest = &stage;
     } else {
-      next = std::max(next, one.cost_s);
+      runner_up_s = std::max(runner_up_s, stage.cost_s);
     }
   }
-  return most != nullptr && most->cost_s > 1.5 * next ? most : nullptr;
+  return costliest != nullptr && costliest->cost_s > 1.5 * runner_up_s ? costliest : nullptr;
 }
 
 // "75.5 % of the critical path is compute, 24.1 % is collectives in passes; ..."
@@ -43,30 +45,41 @@ std::string verdict_on(const WhyReport& report) {
   const PathSplit& path = report.path;
   std::string text = report.knows_inputs
                          ? fmt::format("{} of the critical path is compute",
-                                       share(path.computing_s, report.makespan_s))
-                         : "critical path and slack are not known: the trace does not say when "
-                           "inputs arrived";
+                                       percent_of(report.makespan_s, path.computing_s))
+                         : "critical path and slack are unknown: the trace has no arrival times "
+                           "of inputs";
   if (const PathShare* wait = report.knows_inputs ? longest_wait(path) : nullptr) {
     const std::string over =
         wait->link_class.empty() ? "" : fmt::format(" over {}", printable(wait->link_class));
-    text += fmt::format(", {} is {}{}", share(wait->seconds, report.makespan_s), words(wait->part),
-                        over);
+    text += fmt::format(", {} is {}{}", percent_of(report.makespan_s, wait->seconds),
+                        words(wait->part), over);
   }
   if (const StageSlack* stage = pacemaker(report.slack)) {
-    const auto of_stage = std::ranges::find(path.stages, stage->stage, &StageShare::stage);
-    if (of_stage != path.stages.end())
+    const auto share = std::ranges::find(path.stages, stage->stage, &StageShare::stage);
+    if (share != path.stages.end())
       text += fmt::format("; passes of stage {} are {} of it", stage->stage,
-                          share(of_stage->seconds, report.makespan_s));
+                          percent_of(report.makespan_s, share->seconds));
   }
   const auto idlest = std::ranges::max_element(
       report.devices, {}, [](const TimeSplit& split) { return split.bubble_s(); });
   if (idlest != report.devices.end() && idlest->bubble_s() > 0)
-    text += fmt::format("; device {} has most bubble, {}", idlest->device,
-                        share(idlest->bubble_s(), report.makespan_s));
+    text += fmt::format("; device {} has the largest bubble, {}", idlest->device,
+                        percent_of(report.makespan_s, idlest->bubble_s()));
   return text;
 }
 
 }  // namespace
+
+std::optional<Overflow> overflow_of(const Summary& run) {
+  std::optional<Overflow> worst;
+  std::uint64_t excess = 0;
+  for (const DeviceSummary& device : run.devices) {
+    if (device.over_capacity_bytes() <= excess) continue;
+    excess = device.over_capacity_bytes();
+    worst = {device.device, device.peak_memory_bytes, device.memory_capacity_bytes};
+  }
+  return worst;
+}
 
 double gain_s(const WhatIf& what_if, const WhatIfRow& row) {
   const double gain = what_if.rerun_s - row.makespan_s.value_or(what_if.rerun_s);
@@ -75,15 +88,15 @@ double gain_s(const WhatIf& what_if, const WhatIfRow& row) {
 
 WhyReport why(const trace::Trace& trace, const std::string& name) {
   if (trace.passes.empty())
-    throw trace::TraceError(name +
-                            ": has no passes, so nothing says why it takes as long as it does");
+    throw trace::TraceError(name + ": has no passes, so there is no makespan to explain");
   const TraceIndex index(trace);
   WhyReport report{.schedule = trace.run.schedule,
                    .chunks = trace.run.chunks,
                    .makespan_s = index.makespan(),
-                   .assumed = trace.run.assumed};
+                   .assumed = trace.run.assumed,
+                   .overflow = overflow_of(summarize(trace))};
   if (!(report.makespan_s > 0))
-    throw trace::TraceError(name + ": all its passes end at 0 s; passes that take time have a why");
+    throw trace::TraceError(name + ": all passes end at 0 s, so there is no makespan to explain");
   report.knows_inputs = index.knows_inputs();
   report.path = split_path(trace, critical_path(index));
   report.devices = time_splits(index);

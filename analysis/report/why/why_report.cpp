@@ -13,12 +13,12 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr std::size_t most_stages = 24;  // that the table of slack has room for
+constexpr std::size_t max_slack_stages = 24;  // rows of the table of slack
 
 const Quantity seconds = Quantity::each_as(format_seconds);
 const Quantity ratio = Quantity::each_as(format_percent);
 
-std::string name_of(const PathShare& share) {
+std::string part_name(const PathShare& share) {
   if (share.part == CriticalPart::compute)
     return fmt::format("compute, {} ({})", style(share.kind).words, style(share.kind).letter);
   return share.link_class.empty() ? words(share.part)
@@ -28,30 +28,33 @@ std::string name_of(const PathShare& share) {
 ReportColumns<PathShare> path_columns(double makespan_s) {
   Quantity contention = seconds;
   contention.unknown = "";
-  return {
-      table_only<PathShare>({"name", {"critical path"}, Quantity::name(), name_of}),
-      {"part", [](const PathShare& one) { return words(one.part); }},
-      {"kind",
-       [](const PathShare& one) {
-         return one.part == CriticalPart::compute ? Json(std::string(1, style(one.kind).letter))
-                                                  : no_field();
-       }},
-      {"link_class",
-       [](const PathShare& one) {
-         return one.link_class.empty() ? no_field() : Json(one.link_class);
-       }},
-      {"seconds", {"time"}, seconds, &PathShare::seconds},
-      {"share", {"of time"}, ratio, [=](const PathShare& one) { return one.seconds / makespan_s; }},
-      optional<PathShare>({"contention_s",
-                           {"waits for", "other flows"},
-                           contention,
-                           [](const PathShare& one) {
-                             return one.contention_s ? Json(*one.contention_s) : no_field();
-                           }}),
-      {"pieces", &PathShare::pieces}};
+  return {table_only<PathShare>({"name", {"critical path"}, Quantity::name(), part_name}),
+          {"part", [](const PathShare& share) { return words(share.part); }},
+          {"kind",
+           [](const PathShare& share) {
+             return share.part == CriticalPart::compute
+                        ? Json(std::string(1, style(share.kind).letter))
+                        : no_field();
+           }},
+          {"link_class",
+           [](const PathShare& share) {
+             return share.link_class.empty() ? no_field() : Json(share.link_class);
+           }},
+          {"seconds", {"time"}, seconds, &PathShare::seconds},
+          {"share",
+           {"of makespan"},
+           ratio,
+           [=](const PathShare& share) { return share.seconds / makespan_s; }},
+          optional<PathShare>({"contention_s",
+                               {"waits for", "other flows"},
+                               contention,
+                               [](const PathShare& share) {
+                                 return share.contention_s ? Json(*share.contention_s) : no_field();
+                               }}),
+          {"pieces", &PathShare::pieces}};
 }
 
-// In tables the parts are of the makespan, and those that no device has are left out.
+// Tables show the parts as percentages of the makespan, and leave out parts that no device has.
 ReportColumns<TimeSplit> split_columns(double makespan_s) {
   Quantity part = Quantity::each_as([=](double s) { return format_percent(s / makespan_s); });
   part.negligible = 1e-9 * makespan_s;
@@ -68,93 +71,98 @@ ReportColumns<TimeSplit> split_columns(double makespan_s) {
   return {{"device", {"device"}, Quantity::name(), &TimeSplit::device},
           table_only(column("computing_s", {"compute"}, &TimeSplit::computing_s)),
           {"compute_s", compute_by_kind},
-          column("in_passes_s", {"in", "passes"}, &TimeSplit::in_passes_s),
-          column("p2p_s", {"p2p"}, &TimeSplit::p2p_s),
-          column("weights_s", {"weights"}, &TimeSplit::weights_s),
-          column("gradients_s", {"gradients"}, &TimeSplit::gradients_s),
-          column("embeddings_s", {"embed-", "dings"}, &TimeSplit::embeddings_s),
-          column("norm_s", {"norm"}, &TimeSplit::norm_s),
-          column("optimizer_s", {"optimizer"}, &TimeSplit::optimizer_s),
+          column("in_passes_s", {"collectives", "in passes"}, &TimeSplit::in_passes_s),
+          column("p2p_s", {"transfers"}, &TimeSplit::p2p_s),
+          column("weights_s", {"weight", "gather"}, &TimeSplit::weights_s),
+          column("gradients_s", {"gradient", "reduction"}, &TimeSplit::gradients_s),
+          column("embeddings_s", {"tied", "embeddings"}, &TimeSplit::embeddings_s),
+          column("norm_s", {"gradient", "norm"}, &TimeSplit::norm_s),
+          column("optimizer_s", {"optimizer", "step"}, &TimeSplit::optimizer_s),
           column("warm_up_s", {"bubble:", "warm-up"}, &TimeSplit::warm_up_s),
           column("steady_s", {"bubble:", "steady"}, &TimeSplit::steady_s),
           column("cool_down_s", {"bubble:", "cool-down"}, &TimeSplit::cool_down_s),
           column("imbalance_s", {"bubble:", "imbalance"}, &TimeSplit::imbalance_s)};
 }
 
-// What may get slower: the passes of a stage, or the transfers over a class of links.
-struct Slowed {
+// Row of the table of slack: the passes of a stage, or the transfers over a class of links.
+struct SlackRow {
   std::string name;
   Json id;
   double slack, seconds, cost_s, mean_s;
   std::uint64_t count;
 };
 
-Slowed slowed(const StageSlack& one) {
-  return {fmt::format("passes of stage {}", one.stage),
-          one.stage,
-          one.slack,
-          one.seconds,
-          one.cost_s,
-          one.mean_pass_s,
-          one.passes};
+SlackRow slack_row(const StageSlack& stage) {
+  return {fmt::format("passes of stage {}", stage.stage),
+          stage.stage,
+          stage.slack,
+          stage.seconds,
+          stage.cost_s,
+          stage.mean_pass_s,
+          stage.passes};
 }
 
-Slowed slowed(const LinkSlack& one) {
-  return {one.link_class.empty() ? "transfers" : fmt::format("transfers over {}", one.link_class),
-          one.link_class,
-          one.slack,
-          one.seconds,
-          one.cost_s,
-          one.mean_transfer_s,
-          one.transfers};
+SlackRow slack_row(const LinkSlack& link) {
+  return {link.link_class.empty() ? "transfers" : fmt::format("transfers over {}", link.link_class),
+          link.link_class,
+          link.slack,
+          link.seconds,
+          link.cost_s,
+          link.mean_transfer_s,
+          link.transfers};
 }
 
 template <class Slack>
-std::vector<Slowed> slowed(const std::vector<Slack>& all) {
-  std::vector<Slowed> rows;
-  for (const Slack& one : all) rows.push_back(slowed(one));
+std::vector<SlackRow> slack_rows(const std::vector<Slack>& slacks) {
+  std::vector<SlackRow> rows;
+  for (const Slack& slack : slacks) rows.push_back(slack_row(slack));
   return rows;
 }
 
-// Slack without limit is null in files.
-ReportColumns<Slowed> slack_columns(const char* id, const char* mean_s, const char* count) {
+// JSON infinity is null, which stands for a slack without limit.
+ReportColumns<SlackRow> slack_columns(const char* id, const char* mean_s, const char* count) {
   const auto or_any = [](std::string (*write)(double)) {
     return Quantity::each_as(
         [=](double value) { return std::isfinite(value) ? write(value) : "any"; });
   };
   const Quantity cost =
       Quantity::each_as([](double value) { return format_seconds(std::max(0.0, value)); });
-  return {table_only<Slowed>({"name", {"may get slower"}, Quantity::name(), &Slowed::name}),
-          {id, &Slowed::id},
-          {"slack", {"slack"}, or_any(format_percent), &Slowed::slack},
-          {"slack_s", {"slack", "of each"}, or_any(format_seconds), &Slowed::seconds},
-          {"cost_of_10_percent_s", {"10 % slower", "cost"}, cost, &Slowed::cost_s},
-          {mean_s, {"each takes", "(mean)"}, seconds, &Slowed::mean_s},
-          {count, &Slowed::count}};
+  return {table_only<SlackRow>({"name", {"slower work"}, Quantity::name(), &SlackRow::name}),
+          {id, &SlackRow::id},
+          {"slack", {"slack"}, or_any(format_percent), &SlackRow::slack},
+          {"slack_s", {"slack", "of one"}, or_any(format_seconds), &SlackRow::seconds},
+          {"cost_of_10_percent_s", {"cost of", "10 % slower"}, cost, &SlackRow::cost_s},
+          {mean_s, {"mean", "duration"}, seconds, &SlackRow::mean_s},
+          {count, &SlackRow::count}};
 }
 
-ReportColumns<WhatIfRow> what_if_columns(const WhatIf& what_if) {
-  // What only a change that could run has.
-  const auto if_it_ran = [](auto value_of) {
+// A row is marked if it does not fit into memory; of a run that itself does not fit, rows that do
+// fit are marked instead.
+ReportColumns<WhatIfRow> what_if_columns(const WhatIf& what_if, bool is_base_over) {
+  // Cells that only changes with a makespan have.
+  const auto if_run = [](auto value_of) {
     return [=](const WhatIfRow& row) { return row.makespan_s ? Json(value_of(row)) : no_field(); };
   };
   const auto gain = [&](const WhatIfRow& row) { return gain_s(what_if, row); };
-  const auto rests = [](const WhatIfRow& row) { return times_rest_on(row.assumed); };
-  return {table_only<WhatIfRow>(
-              {"name",
-               {"what if"},
-               Quantity::name(),
-               [](const WhatIfRow& row) { return row.change + (row.overflow ? " !" : ""); }}),
+  const auto is_assumed = [](const WhatIfRow& row) { return times_rest_on(row.assumed); };
+  return {table_only<WhatIfRow>({"name",
+                                 {"what if"},
+                                 Quantity::name(),
+                                 [is_base_over](const WhatIfRow& row) {
+                                   if (is_base_over)
+                                     return row.change + (row.overflow ? "" : " (fits)");
+                                   return row.change + (row.overflow ? " !" : "");
+                                 }}),
           {"change", &WhatIfRow::change},
-          marked<WhatIfRow>({"makespan_s", {"time"}, seconds, if_it_ran([](const WhatIfRow& row) {
+          marked<WhatIfRow>({"makespan_s", {"time"}, seconds, if_run([](const WhatIfRow& row) {
                                return *row.makespan_s;
                              })},
-                            rests),
-          {"gain_s", {"gain"}, seconds, if_it_ran(gain)},
-          {"gain", {"gain", "of time"}, ratio, if_it_ran([&, gain](const WhatIfRow& row) {
+                            is_assumed),
+          {"gain_s", {"gain"}, seconds, if_run(gain)},
+          {"gain", {"gain", "of makespan"}, ratio, if_run([&, gain](const WhatIfRow& row) {
              return gain(row) / what_if.rerun_s;
            })},
-          {"assumed", if_it_ran([](const WhatIfRow& row) { return row.assumed.keys; })},
+          {"assumed", if_run([](const WhatIfRow& row) { return row.assumed.keys; })},
           {"does_not_fit",
            [](const WhatIfRow& row) -> Json {
              if (!row.makespan_s || !row.overflow) return no_field();
@@ -180,45 +188,52 @@ Json path_json(const PathSplit& path, double makespan_s) {
 std::string slack_table(const WhyReport& report) {
   std::vector<StageSlack> stages = report.slack.stages;
   std::string more;
-  if (stages.size() > most_stages) {
+  if (stages.size() > max_slack_stages) {
     std::ranges::stable_sort(stages, std::ranges::greater{}, &StageSlack::cost_s);
-    more = fmt::format("and {} stages that cost less\n", stages.size() - most_stages);
-    stages.resize(most_stages);
+    more = fmt::format("and {} stages that cost less\n", stages.size() - max_slack_stages);
+    stages.resize(max_slack_stages);
   }
-  std::vector<Slowed> rows = slowed(stages);
-  for (const LinkSlack& one : report.slack.links) rows.push_back(slowed(one));
-  const ReportColumns<Slowed> columns = slack_columns("id", "mean_s", "count");
-  // What takes no time has any slack, which says nothing.
+  std::vector<SlackRow> rows = slack_rows(stages);
+  for (const LinkSlack& link : report.slack.links) rows.push_back(slack_row(link));
+  const ReportColumns<SlackRow> columns = slack_columns("id", "mean_s", "count");
+  // The infinite slack of work that takes no time is of no interest.
   const bool has_slack = std::ranges::any_of(
-      rows, [](const Slowed& row) { return row.slack > 0 && std::isfinite(row.slack); });
+      rows, [](const SlackRow& row) { return row.slack > 0 && std::isfinite(row.slack); });
   const std::string table = table_text(
       has_slack ? picked(columns, {"name", "mean_s", "slack", "slack_s", "cost_of_10_percent_s"})
                 : picked(columns, {"name", "mean_s", "cost_of_10_percent_s"}),
       rows);
   if (!has_slack)
-    more += "no slack: all that takes time is on a critical path, if only for one microbatch\n";
+    more +=
+        "no slack: every stage and link class is on a critical path, if only for one microbatch\n";
   if (std::ranges::any_of(report.devices,
                           [](const TimeSplit& split) { return split.in_passes_s > 0; }))
-    more += "passes: what they compute; their collectives take as long as they did\n";
+    more += "passes count without their collectives, which keep their duration\n";
   return table + more;
 }
 
-std::string what_if_table(const WhatIf& what_if) {
+// "device 1 peaks at 3.0 GiB, its capacity is 1.0 GiB"
+std::string overflow_text(const Overflow& overflow) {
+  return fmt::format("device {} peaks at {}, its capacity is {}", overflow.device,
+                     format_bytes(overflow.peak_bytes), format_bytes(overflow.capacity_bytes));
+}
+
+// A run that does not fit is reported once, above the tables; its changed runs need no line each.
+std::string what_if_table(const WhatIf& what_if, bool is_base_over) {
   std::vector<WhatIfRow> rows;
-  std::string marked;
-  std::string rest;
+  std::string overflows;
+  std::string failures;
   for (const WhatIfRow& row : what_if.rows) {
     if (row.makespan_s) rows.push_back(row);
-    if (row.makespan_s && row.overflow)
-      marked += fmt::format("! {} does not fit: device {} peaks at {}, it has {}\n",
-                            printable(row.change), row.overflow->device,
-                            format_bytes(row.overflow->peak_bytes),
-                            format_bytes(row.overflow->capacity_bytes));
+    if (row.makespan_s && row.overflow && !is_base_over)
+      overflows += fmt::format("! {} does not fit: {}\n", printable(row.change),
+                               overflow_text(*row.overflow));
     if (!row.makespan_s)
-      rest += fmt::format("  {}: {}\n", printable(row.change), printable(row.why_not));
+      failures += fmt::format("  {}: {}\n", printable(row.change), printable(row.why_not));
   }
-  std::string text = rows.empty() ? "" : table_text(what_if_columns(what_if), rows) + marked;
-  if (!rest.empty()) text += fmt::format("cannot run:\n{}", rest);
+  std::string text =
+      rows.empty() ? "" : table_text(what_if_columns(what_if, is_base_over), rows) + overflows;
+  if (!failures.empty()) text += fmt::format("cannot run:\n{}", failures);
   for (const std::string& note : what_if.notes) text += fmt::format("note: {}\n", printable(note));
   return text;
 }
@@ -237,13 +252,15 @@ std::string why_json_text(const WhyReport& report) {
            {"pass_collectives", json_rows(pass_collective_columns(), report.pass_collectives)},
            {"slack",
             {{"stages", json_rows(slack_columns("stage", "mean_pass_s", "passes"),
-                                  slowed(report.slack.stages))},
+                                  slack_rows(report.slack.stages))},
              {"links", json_rows(slack_columns("link_class", "mean_transfer_s", "transfers"),
-                                 slowed(report.slack.links))}}}};
+                                 slack_rows(report.slack.links))}}}};
   if (report.what_if)
-    all["what_if"] = {{"rerun_s", report.what_if->rerun_s},
-                      {"notes", report.what_if->notes},
-                      {"rows", json_rows(what_if_columns(*report.what_if), report.what_if->rows)}};
+    all["what_if"] = {
+        {"rerun_s", report.what_if->rerun_s},
+        {"notes", report.what_if->notes},
+        {"rows", json_rows(what_if_columns(*report.what_if, report.overflow.has_value()),
+                           report.what_if->rows)}};
   return json_document(all);
 }
 
@@ -253,8 +270,10 @@ std::string why_text(const WhyReport& report) {
   std::string devices = table_text(split_columns(report.makespan_s), report.devices);
   if (!report.pass_collectives.empty())
     devices += '\n' + table_text(pass_collective_columns(), report.pass_collectives);
-  std::string text = fmt::format("{}: {}{}\n{}\n\n", name, time_mark(report.assumed),
+  std::string text = fmt::format("{}: {}{}\n{}\n", name, time_mark(report.assumed),
                                  format_seconds(report.makespan_s), report.verdict);
+  if (report.overflow) text += fmt::format("! does not fit: {}\n", overflow_text(*report.overflow));
+  text += '\n';
   if (report.knows_inputs)
     text +=
         fmt::format("{}\n{}\n{}", table_text(path_columns(report.makespan_s), report.path.parts),
@@ -263,7 +282,7 @@ std::string why_text(const WhyReport& report) {
     text += devices;
   std::vector<trace::Assumed> assumed{report.assumed};
   if (report.what_if) {
-    text += fmt::format("\n{}", what_if_table(*report.what_if));
+    text += fmt::format("\n{}", what_if_table(*report.what_if, report.overflow.has_value()));
     for (const WhatIfRow& row : report.what_if->rows) assumed.push_back(row.assumed);
   }
   return text + assumed_lines(assumed);

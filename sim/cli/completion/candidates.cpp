@@ -12,7 +12,7 @@
 namespace pipewright::cli {
 namespace {
 
-// bash gives "--op=ring" as three words.
+// Joins words that bash has split: it passes "--op=ring" as three words.
 void join_at_equals(std::vector<std::string>& words) {
   for (std::size_t i = 1; i < words.size();) {
     if (words[i] != "=") {
@@ -30,7 +30,7 @@ bool is_option(std::string_view word) {
   return word.size() > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9') && word[1] != '.';
 }
 
-// The option of "--cluster", "--cluster=dgx-a100" or "-s"; null for another word.
+// The option that a word such as "--cluster", "--cluster=dgx-a100" or "-s" names, or null.
 const po::option_description* option_of(const Syntax& syntax, std::string_view word) {
   const std::string name(word.substr(0, word.find('=')));
   for (const auto& option : syntax.options.options())
@@ -41,21 +41,21 @@ const po::option_description* option_of(const Syntax& syntax, std::string_view w
 }
 
 Candidates commands_of(std::span<const Command> table) {
-  Candidates found;
+  Candidates completions;
   for (const Command& command : table)
-    found.words.push_back({std::string(command.name), std::string(command.help)});
-  return found;
+    completions.words.push_back({std::string(command.name), std::string(command.help)});
+  return completions;
 }
 
 Candidates options_of(const Syntax& syntax) {
-  Candidates found;
+  Candidates completions;
   for (const auto& option : syntax.options.options())
-    found.words.push_back({"--" + option->long_name(), option->description()});
-  if (option_of(syntax, "--help") == nullptr) found.words.push_back({"--help", "this text"});
-  return found;
+    completions.words.push_back({"--" + option->long_name(), option->description()});
+  if (option_of(syntax, "--help") == nullptr) completions.words.push_back({"--help", "this text"});
+  return completions;
 }
 
-// "NAME.." of what --help shows as "NAME.. (=x)".
+// The name of a value without its default: "NAME.." for "NAME.. (=x)".
 std::string value_name(const po::option_description& option) {
   const std::string name = option.semantic()->name();
   return name.substr(0, name.find(" ("));
@@ -67,7 +67,7 @@ Candidates value_of(const std::string& command, const po::option_description& op
                                      : values_of(command, option.long_name(), value_name(option));
 }
 
-// After the command's name; `words` are not empty.
+// Completions after the name of a command; `words` are not empty.
 Candidates argument(const std::string& command, const Syntax& syntax,
                     std::span<const std::string> words) {
   const std::string& last = words.back();
@@ -75,40 +75,44 @@ Candidates argument(const std::string& command, const Syntax& syntax,
       last.starts_with("--") && equals != std::string::npos) {
     const po::option_description* const option = option_of(syntax, last);
     if (option == nullptr) return {};
-    Candidates found = value_of(command, *option, last.substr(equals + 1));
-    for (Candidate& one : found.words) one.word.insert(0, last.substr(0, equals + 1));
-    return found;
+    Candidates completions = value_of(command, *option, last.substr(equals + 1));
+    for (Candidate& candidate : completions.words)
+      candidate.word.insert(0, last.substr(0, equals + 1));
+    return completions;
   }
   if (last == "-" || is_option(last)) return options_of(syntax);
-  // The option before it takes it, if it takes any more.
+  // The word belongs to the previous option if that takes another value.
   for (std::size_t i = words.size() - 1; i-- > 0;) {
     if (!is_option(words[i])) continue;
     const po::option_description* const option = option_of(syntax, words[i]);
     if (option == nullptr) break;
-    const std::size_t taken = words.size() - 2 - i + (words[i].find('=') != std::string::npos);
-    if (taken < option->semantic()->max_tokens()) return value_of(command, *option, last);
+    const std::size_t values_before =
+        words.size() - 2 - i + (words[i].find('=') != std::string::npos);
+    if (values_before < option->semantic()->max_tokens()) return value_of(command, *option, last);
     break;
   }
   return values_of(command, syntax.positional, "");
 }
 
-Candidates of_words(std::vector<std::string> words) {
+Candidates candidates_for(std::vector<std::string> words) {
   std::span<const Command> table = commands();
   std::string name;
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-    const auto found = std::ranges::find(table, words[i], &Command::name);
-    if (found == table.end()) return {};
+    const auto command = std::ranges::find(table, words[i], &Command::name);
+    if (command == table.end()) return {};
     name += (name.empty() ? "" : " ") + words[i];
-    if (found->run != nullptr)
-      return argument(name, syntax_of(*found), std::span(words).subspan(i + 1));
-    table = found->verbs;
+    if (command->run != nullptr)
+      return argument(name, syntax_of(*command), std::span(words).subspan(i + 1));
+    table = command->verbs;
   }
-  Candidates found = commands_of(table);
+  Candidates completions = commands_of(table);
   if (words.back().starts_with("-")) {
-    found.words = {{"--help", "this text"}};
-    if (name.empty()) found.words.push_back({"--version", "of the program and of SimGrid"});
+    completions.words = {{"--help", "this text"}};
+    if (name.empty())
+      completions.words.push_back(
+          {"--version", "print the versions of the program and of SimGrid"});
   }
-  return found;
+  return completions;
 }
 
 }  // namespace
@@ -117,9 +121,10 @@ Candidates candidates(std::vector<std::string> words) {
   join_at_equals(words);
   if (words.empty()) words.emplace_back();
   const std::string last = words.back();
-  Candidates found = of_words(std::move(words));
-  std::erase_if(found.words, [&](const Candidate& one) { return !one.word.starts_with(last); });
-  return found;
+  Candidates completions = candidates_for(std::move(words));
+  std::erase_if(completions.words,
+                [&](const Candidate& candidate) { return !candidate.word.starts_with(last); });
+  return completions;
 }
 
 }  // namespace pipewright::cli

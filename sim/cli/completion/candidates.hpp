@@ -7,9 +7,8 @@
 
 namespace pipewright::cli {
 
-// What may stand for the last of the words that follow the program's name, which is what was typed
-// of it and may be empty: commands, verbs, options, and what options and commands take. A word that
-// a shell has cut at its "=" is taken for the one that it was.
+// Completions of the last word after the program's name, which may be incomplete or empty:
+// commands, verbs, options, and values. A word that the shell has split at "=" is joined again.
 Candidates candidates(std::vector<std::string> words);
 
 }  // namespace pipewright::cli

@@ -19,9 +19,9 @@ po::options_description completion_options() {
 int print_help() {
   fmt::print(
       "usage: pipewright completion bash|zsh|fish\n\n"
-      "Prints what makes a shell complete commands, options, and the names of clusters, models,\n"
-      "GPUs, schedules and keys. An installed program has it in the place where shells look;\n"
-      "else, for this session or, in the file that it reads at its start, for all:\n\n"
+      "Prints the script by which a shell completes commands, options, and the names of clusters,\n"
+      "models, GPUs, schedules and keys. An installation puts it where shells look for it.\n"
+      "Otherwise run one of these lines in a session, or put it into the shell's start file:\n\n"
       "  source <(pipewright completion bash)        # ~/.bashrc\n"
       "  source <(pipewright completion zsh)         # ~/.zshrc, after compinit\n"
       "  pipewright completion fish | source         # ~/.config/fish/config.fish\n\n"
@@ -30,31 +30,32 @@ int print_help() {
   return exit_ok;
 }
 
-// "word TAB help" a line; last ":files" where the names of files may stand as well.
-void print(const Candidates& found) {
-  for (const Candidate& one : found.words) {
-    std::string help = one.help;
+// Prints a line "word TAB help" for each candidate, and ":files" if names of files are allowed too.
+void print(const Candidates& completions) {
+  for (const Candidate& candidate : completions.words) {
+    std::string help = candidate.help;
     std::ranges::replace(help, '\n', ' ');
-    fmt::print("{}\t{}\n", one.word, help);
+    fmt::print("{}\t{}\n", candidate.word, help);
   }
-  if (found.files) fmt::print(":files\n");
+  if (completions.files) fmt::print(":files\n");
 }
 
 }  // namespace
 
 int completion_command(const Arguments& arguments) {
-  // What the scripts ask: --candidates -- WORD.., of which the last is not complete.
+  // Request of the scripts: --candidates -- WORD.., whose last word is incomplete.
   if (arguments.size() > 1 && arguments[0] == "--candidates" && arguments[1] == "--") {
     print(candidates({arguments.begin() + 2, arguments.end()}));
     return exit_ok;
   }
-  const po::variables_map given = parse(arguments, completion_options(), "shell");
-  if (given.count("help") != 0) return print_help();
-  const Arguments shells = values(given, "shell");
+  const po::variables_map flags = parse(arguments, completion_options(), "shell");
+  if (flags.count("help") != 0) return print_help();
+  const Arguments shells = values(flags, "shell");
   const std::string_view script = shells.size() == 1
                                       ? completion_script(fmt::format("pipewright.{}", shells[0]))
                                       : std::string_view();
-  if (script.empty()) throw UsageError("completion: of which shell? bash, zsh or fish");
+  if (script.empty())
+    throw UsageError("completion: the shell is missing; allowed: bash, zsh, fish");
   fmt::print("{}", script);
   return exit_ok;
 }

@@ -4,8 +4,7 @@
 
 namespace pipewright::cli {
 
-// What a shell runs, which is part of the program: "pipewright.bash" and the like; empty for
-// another name.
+// Text of an embedded script, such as "pipewright.bash"; empty for an unknown name.
 std::string_view completion_script(std::string_view name);
 
 }  // namespace pipewright::cli

@@ -24,7 +24,7 @@ namespace {
 using Words = std::vector<Candidate>;
 
 template <class Names>
-Words plain(const Names& names) {
+Words words_of(const Names& names) {
   Words words;
   for (const auto& name : names) words.push_back({std::string(name)});
   return words;
@@ -36,16 +36,16 @@ Words with_help(const Table& table) {
   return words;
 }
 
-Words clusters() { return plain(config::library_names("clusters", ".xml")); }
-Words models() { return plain(config::library_names("models", ".yaml")); }
-Words gpus() { return plain(config::library_names("gpus", ".yaml")); }
-Words nodes() { return plain(config::library_names("nodes", ".yaml")); }
+Words clusters() { return words_of(config::library_names("clusters", ".xml")); }
+Words models() { return words_of(config::library_names("models", ".yaml")); }
+Words gpus() { return words_of(config::library_names("gpus", ".yaml")); }
+Words nodes() { return words_of(config::library_names("nodes", ".yaml")); }
 Words schedule_names() { return with_help(schedules::catalog()); }
 Words operations() { return with_help(analysis::operation_list()); }
 Words fabric_names() { return with_help(cluster::fabrics()); }
-Words algorithms() { return plain(config::algorithm_names); }
-Words ways() { return plain(config::multipath_names); }
-Words shells() { return plain(std::array{"bash", "zsh", "fish"}); }
+Words algorithms() { return words_of(config::algorithm_names); }
+Words multipath_modes() { return words_of(config::multipath_names); }
+Words shells() { return words_of(std::array{"bash", "zsh", "fish"}); }
 Words no_words() { return {}; }
 
 // Frameworks that launches are written for.
@@ -64,46 +64,46 @@ Words topic_names() {
   return words;
 }
 
-// Of several rows that match, the first counts.
-struct Row {
-  std::string_view name;     // of the option, or of the words without one
-  std::string_view command;  // with which the command's name begins
+// A source of values. The first matching row counts.
+struct ValueSource {
+  std::string_view name;     // of the option, or of the words without an option
+  std::string_view command;  // prefix of the command's name
   Words (*words)() = nullptr;
   bool files = false;
 };
-constexpr std::array rows{
-    Row{"cluster", "", clusters, true},
-    Row{"model", "", models, true},
-    Row{"gpu", "", gpus, true},
-    Row{"gpu-file", "gpu", gpus, true},
-    Row{"node", "platform", nodes, true},
-    Row{"schedule", "", schedule_names, true},
-    Row{"op", "comm", operations},
-    Row{"fabric", "platform", fabric_names},
-    Row{"algorithm", "comm", algorithms},
-    Row{"multipath", "", ways},
-    Row{"launch", "", frameworks},
-    Row{"name", "schedule", schedule_names, true},
-    Row{"name", "model", models, true},
-    Row{"file", "platform import", no_words, true},
-    Row{"file", "platform", clusters, true},
-    Row{"topic", "help", topic_names},
-    Row{"shell", "completion", shells},
-    Row{"extra", "", no_words},
-    Row{"word", "", no_words},
-    Row{"scenario", "", no_words, true},
-    Row{"trace", "", no_words, true},
-    Row{"table", "gpu", no_words, true},
-    Row{"file", "", no_words, true},
-    Row{"log", "", no_words, true},
+constexpr std::array value_sources{
+    ValueSource{"cluster", "", clusters, true},
+    ValueSource{"model", "", models, true},
+    ValueSource{"gpu", "", gpus, true},
+    ValueSource{"gpu-file", "gpu", gpus, true},
+    ValueSource{"node", "platform", nodes, true},
+    ValueSource{"schedule", "", schedule_names, true},
+    ValueSource{"op", "comm", operations},
+    ValueSource{"fabric", "platform", fabric_names},
+    ValueSource{"algorithm", "comm", algorithms},
+    ValueSource{"multipath", "", multipath_modes},
+    ValueSource{"launch", "", frameworks},
+    ValueSource{"name", "schedule", schedule_names, true},
+    ValueSource{"name", "model", models, true},
+    ValueSource{"file", "platform import", no_words, true},
+    ValueSource{"file", "platform", clusters, true},
+    ValueSource{"topic", "help", topic_names},
+    ValueSource{"shell", "completion", shells},
+    ValueSource{"extra", "", no_words},
+    ValueSource{"word", "", no_words},
+    ValueSource{"scenario", "", no_words, true},
+    ValueSource{"trace", "", no_words, true},
+    ValueSource{"table", "gpu", no_words, true},
+    ValueSource{"file", "", no_words, true},
+    ValueSource{"log", "", no_words, true},
 };
 
 Candidates values_of_key(const config::KeyRow& row) {
   if (row.value.type == config::ValueType::path) return {{}, true};
-  return {plain(row.value.choices)};
+  return {words_of(row.value.choices)};
 }
 
-// "text|csv|comms", of which each is a value; "FILE.xml|NAME" is not.
+// Whether the name of a value lists all values: "text|csv|comms" does, "FILE.xml|NAME" does not.
 bool is_list(std::string_view value_name) {
   return value_name.find('|') != std::string_view::npos &&
          std::ranges::none_of(value_name, [](unsigned char c) { return std::isupper(c) != 0; });
@@ -117,8 +117,9 @@ bool is_file(std::string_view value_name) {
 }  // namespace
 
 Candidates values_of(std::string_view command, std::string_view name, std::string_view value_name) {
-  for (const Row& row : rows)
-    if (row.name == name && command.starts_with(row.command)) return {row.words(), row.files};
+  for (const ValueSource& source : value_sources)
+    if (source.name == name && command.starts_with(source.command))
+      return {source.words(), source.files};
   if (is_list(value_name)) {
     Words words;
     for (const auto part : std::views::split(value_name, '|'))
@@ -145,10 +146,11 @@ Candidates settings(std::string_view word) {
   const std::string_view key = word.substr(0, equals);
   const auto row = std::ranges::find(keys, key, &config::KeyRow::name);
   if (row == keys.end()) return {};
-  Candidates found = values_of("", key, "");
-  if (found.words.empty()) found = values_of_key(*row);
-  for (Candidate& one : found.words) one.word = fmt::format("{}={}", key, one.word);
-  return {found.words};
+  Candidates completions = values_of("", key, "");
+  if (completions.words.empty()) completions = values_of_key(*row);
+  for (Candidate& candidate : completions.words)
+    candidate.word = fmt::format("{}={}", key, candidate.word);
+  return {completions.words};
 }
 
 }  // namespace pipewright::cli

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-// What may stand for the words of a command line, for shells that complete them.
+// Values of the words of a command line, for completion in shells.
 namespace pipewright::cli {
 
 struct Candidate {
@@ -14,15 +14,15 @@ struct Candidate {
 
 struct Candidates {
   std::vector<Candidate> words;
-  bool files = false;  // the names of files may stand there as well
+  bool files = false;  // whether names of files are allowed too
 };
 
-// What may stand for an option of `command` ("schedule show"), which is called `name` and whose
-// help calls the value `value_name`; or for the words without an option, as "scenario". Of what no
-// table knows, as of numbers, there is nothing.
+// Values of an option of `command` ("schedule show") with this name and this name of its value in
+// the help; or of the words without an option, whose name is such as "scenario". Empty for values
+// that no table lists, such as numbers.
 Candidates values_of(std::string_view command, std::string_view name, std::string_view value_name);
 
-// "KEY=" for every key of a scenario, and once `word` has the "=", "KEY=VALUE" for what it takes.
+// "KEY=" for every key of a scenario; once `word` contains the "=", "KEY=VALUE" for every value.
 Candidates settings(std::string_view word);
 
 }  // namespace pipewright::cli

@@ -178,14 +178,12 @@ int goodput_command(const Arguments& arguments) {
       goodput::study(request.scenario, iteration, request.study, journal ? &*journal : nullptr);
   report.price_per_gpu_hour = request.price;
   report.currency = request.currency;
-  for (const Output& output : request.outputs) write(output, report);
-  if (request.json) {
-    fmt::print("{}", analysis::goodput_json(report));
-    return exit_ok;
-  }
-  fmt::print("{}", analysis::goodput_text(report));
-  for (const Output& output : request.outputs) fmt::print("wrote   {}\n", output.file.string());
-  return exit_ok;
+  fmt::print("{}", request.json ? analysis::goodput_json(report) : analysis::goodput_text(report));
+  OutputFiles files;
+  for (const Output& output : request.outputs)
+    files.write(output.file, [&] { write(output, report); });
+  if (!request.json) files.print_written();
+  return files.status(exit_ok);
 }
 
 }  // namespace pipewright::cli

@@ -15,7 +15,7 @@ namespace {
 
 po::options_description help_options() {
   po::options_description options("options", 100);
-  options.add_options()("man", "print the manual page, as man reads it")("help,h", "this text");
+  options.add_options()("man", "print the manual page in the format of man")("help,h", "this text");
   return options;
 }
 
@@ -30,25 +30,25 @@ std::string list_of_topics() {
       text, describe(help_options()));
 }
 
-std::string unknown(const std::string& word) {
+std::string unknown_topic_text(const std::string& word) {
   std::vector<std::string_view> names;
   for (const Topic& topic : topics()) names.push_back(topic.name);
-  const std::string all = fmt::format("{}", fmt::join(names, ", "));
+  const std::string topic_names = fmt::format("{}", fmt::join(names, ", "));
   for (const Command& command : commands()) names.push_back(command.name);
   return fmt::format("help: no topic is called '{}'{}topics: {}", word,
-                     config::did_you_mean(word, names), all);
+                     config::did_you_mean(word, names), topic_names);
 }
 
 }  // namespace
 
 int help_command(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, help_options(), "topic");
-  if (given.count("man") != 0) {
+  const po::variables_map flags = parse(arguments, help_options(), "topic");
+  if (flags.count("man") != 0) {
     fmt::print("{}", man_page());
     return exit_ok;
   }
-  const Arguments words = values(given, "topic");
-  if (words.empty() || given.count("help") != 0) {
+  const Arguments words = values(flags, "topic");
+  if (words.empty() || flags.count("help") != 0) {
     fmt::print("{}", list_of_topics());
     return exit_ok;
   }
@@ -63,7 +63,7 @@ int help_command(const Arguments& arguments) {
       rest.emplace_back("--help");
       return run(command, rest);
     }
-  throw UsageError(unknown(fmt::format("{}", fmt::join(words, " "))));
+  throw UsageError(unknown_topic_text(fmt::format("{}", fmt::join(words, " "))));
 }
 
 }  // namespace pipewright::cli

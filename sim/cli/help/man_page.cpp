@@ -20,15 +20,16 @@ struct Status {
   std::string_view meaning;
 };
 constexpr std::array statuses{
-    Status{exit_ok, "All went well."},
-    Status{exit_findings, "A check found something, a condition holds, or a search found nothing."},
-    Status{exit_user_error, "Something is wrong with what was given; the message says what."},
-    Status{exit_does_not_fit, "With run --require-fit: a device holds more memory than it has."},
-    Status{exit_our_fault, "A fault of the program itself."},
+    Status{exit_ok, "Success."},
+    Status{exit_findings,
+           "A check has findings, a condition holds, or a search found no candidate."},
+    Status{exit_user_error, "Error in the input; the message explains it."},
+    Status{exit_does_not_fit, "A device exceeds its memory, with run --require-fit."},
+    Status{exit_our_fault, "Internal error of the program."},
     Status{exit_interrupted, "Interrupted before the end."},
 };
 
-// A line that begins with a point or an apostrophe would be a request.
+// Escapes a line. A leading dot or apostrophe would make it a request.
 std::string escaped(std::string_view text) {
   std::string plain = text.starts_with('.') || text.starts_with('\'') ? "\\&" : "";
   for (const char c : text)
@@ -41,7 +42,7 @@ std::string escaped(std::string_view text) {
   return plain;
 }
 
-// Text that is filled, in lines that editors show.
+// Splits text that man fills into lines of moderate length.
 std::string prose(std::string_view text) {
   constexpr std::size_t columns = 76;
   std::string lines;
@@ -59,19 +60,19 @@ std::string prose(std::string_view text) {
   return lines;
 }
 
-// What a function prints on standard output.
+// Captures the text that a function prints on standard output.
 template <class Print>
-std::string printed_by(const Print& print) {
+std::string captured_output(const Print& print) {
   using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
   const File file(std::tmpfile(), std::fclose);
-  if (!file) throw std::runtime_error("no temporary file can be made");
+  if (!file) throw std::runtime_error("cannot create a temporary file");
   std::fflush(stdout);
-  const int kept = dup(STDOUT_FILENO);
+  const int standard_output = dup(STDOUT_FILENO);
   dup2(fileno(file.get()), STDOUT_FILENO);
   print();
   std::fflush(stdout);
-  dup2(kept, STDOUT_FILENO);
-  close(kept);
+  dup2(standard_output, STDOUT_FILENO);
+  close(standard_output);
   std::rewind(file.get());
   std::string text;
   std::array<char, 4096> part{};
@@ -98,10 +99,10 @@ std::string options_text(const po::options_description& options) {
   return text;
 }
 
-// A command's help, in which its options stand as macros.
+// Help of a command, with its options as macros.
 std::string command_text(const std::string& name, const Command& command) {
   std::string text = fmt::format(".SS pipewright {}\n", escaped(name));
-  const std::string help = printed_by([&] { run(command, {"--help"}); });
+  const std::string help = captured_output([&] { run(command, {"--help"}); });
   if (command.run == nullptr) return text + man_text(help);
   const po::options_description options = syntax_of(command).options;
   const std::string described = describe(options);
@@ -131,13 +132,13 @@ std::string man_text(std::string_view help) {
       begins = true;
       continue;
     }
-    const bool stays = line.starts_with(' ') || line.starts_with("usage:");
-    if (!stays) end_code();
+    const bool is_indented = line.starts_with(' ') || line.starts_with("usage:");
+    if (!is_indented) end_code();
     if (begins && !text.empty()) text += ".PP\n";
-    if (stays && !is_code) text += ".RS 4\n.nf\n";
-    is_code = stays;
+    if (is_indented && !is_code) text += ".RS 4\n.nf\n";
+    is_code = is_indented;
     begins = false;
-    text += stays ? escaped(line) + "\n" : prose(line);
+    text += is_indented ? escaped(line) + "\n" : prose(line);
   }
   end_code();
   return text;
@@ -155,9 +156,9 @@ std::string man_page() {
       ".B pipewright help\n.RI [ TOPIC ]\n.br\n"
       ".B mpirun \\-n\n.I RANKS\n.B pipewright\\-mpi search\n.I SWEEP\n.RI [ OPTIONS ]\n"
       ".SH DESCRIPTION\n"
-      "A discrete-event simulator of the training of large models: from a model, the\n"
-      "sizes of its parallelism, a schedule and a cluster it tells the time of an\n"
-      "iteration, bubbles, exposed communication and memory, and draws them.\n"
+      "A discrete-event simulator of the training of large models. From a model, its\n"
+      "parallel sizes, a schedule and a cluster it predicts and draws the time of an\n"
+      "iteration, bubbles, exposed communication and memory.\n"
       ".B pipewright\\-mpi\nspreads a search over many machines.\n.PP\n"
       ".B pipewright help\nhas a page on each of these topics:\n";
   for (const Topic& topic : topics())
@@ -175,9 +176,8 @@ std::string man_page() {
     text += fmt::format(".TP\n.B {}\n{}", static_cast<int>(row.status), prose(row.meaning));
   return text +
          ".SH ENVIRONMENT\n.TP\n.B PIPEWRIGHT_PLATFORMS\n"
-         "Folders, with colons between them, of clusters, models and GPUs of one's own:\n"
-         "they add to the library that is installed beside the program, and stand before\n"
-         "it.\n"
+         "Folders of further clusters, models and GPUs, separated by colons. They are\n"
+         "searched before the library that is installed beside the program.\n"
          ".SH SEE ALSO\n.BR mpirun (1)\n";
 }
 

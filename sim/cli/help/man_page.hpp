@@ -5,10 +5,10 @@
 
 namespace pipewright::cli {
 
-// pipewright(1) in the macros of man(7), made from what every command's --help prints.
+// The manual page pipewright(1) in the macros of man(7), made from the --help of every command.
 std::string man_page();
 
-// A text as --help prints it: paragraphs are filled, and what is indented stays as it is.
+// Converts a text of --help: paragraphs are filled, indented lines are left as they are.
 std::string man_text(std::string_view help);
 
 }  // namespace pipewright::cli

@@ -12,7 +12,7 @@
 namespace pipewright::cli {
 namespace {
 
-// Characters, not bytes, of UTF-8.
+// Number of UTF-8 characters.
 std::size_t width(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
@@ -23,7 +23,7 @@ std::size_t indent(std::string_view line) {
   return std::min(line.find_first_not_of(' '), line.size());
 }
 
-// "[the words](where)" at `start` of `text`; no `end` if no link begins there.
+// A link "[words](target)" at a position of a text; `end` is 0 if there is none.
 struct Link {
   std::string_view words;
   std::string_view target;
@@ -38,7 +38,7 @@ Link link_at(std::string_view text, std::size_t start) {
           end + 1};
 }
 
-// A paragraph or cell without its marks; what stands between backticks stays as it is.
+// Removes the markup of a paragraph or cell. Code between backticks is left as it is.
 std::string inline_text(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size();) {
@@ -69,7 +69,7 @@ std::string inline_text(std::string_view text) {
   return plain;
 }
 
-// The words of a text in lines of at most `columns`; a longer word has a line of its own.
+// Breaks a text into lines of at most `columns`; a longer word has its own line.
 std::vector<std::string> filled(std::string_view text, std::size_t columns) {
   std::vector<std::string> lines;
   for (std::size_t start = text.find_first_not_of(' '); start < text.size();) {
@@ -98,7 +98,7 @@ std::vector<std::string> cells_of(std::string_view row) {
   return cells;
 }
 
-// Whether a row of a table is the line below its head, as in |---|---:|.
+// Whether a row of a table is the rule below the headings, such as |---|---:|.
 bool is_rule(std::string_view row) {
   return row.find_first_not_of("|-: ") == std::string_view::npos;
 }
@@ -134,7 +134,7 @@ std::string table_text(const std::vector<std::string_view>& rows, std::size_t co
   return table.text(before_last + left);
 }
 
-// Where the text of a list's item begins: after "- " or "12. "; 0: the line begins no item.
+// Position of the text of a list item, after "- " or "12. "; 0 if the line begins no item.
 std::size_t item_text(std::string_view line) {
   std::size_t i = indent(line);
   if (line.substr(i, 2) == "- ") return i + 2;
@@ -208,7 +208,8 @@ class Page {
     text_ += table_text(rows, columns_);
   }
 
-  // Of a list's item the first line has the mark, and the others are as far to the right.
+  // Adds a paragraph or list item. Lines after the first are indented by the width of the item's
+  // mark.
   void add_paragraph() {
     const std::string_view first = lines_[next_];
     const std::size_t margin = item_text(first) > 0 ? item_text(first) : indent(first);

@@ -28,7 +28,7 @@ using execution::Algorithm;
 using workload::Collective;
 using workload::Group;
 
-constexpr std::uint64_t typical = 64U << 20U;  // bytes of an activation that ranks share
+constexpr std::uint64_t typical_bytes = 64U << 20U;  // of an activation that ranks share
 
 struct TypicalCollective {
   const char* name;
@@ -37,7 +37,7 @@ struct TypicalCollective {
   std::uint64_t bytes;
 };
 
-// By what tokens get to their experts.
+// Collective that dispatches tokens to experts.
 workload::Operation dispatch_of(const config::Scenario& scenario) {
   using config::Dispatcher;
   const config::ExpertTraining& experts = scenario.training.experts;
@@ -54,16 +54,16 @@ workload::Operation dispatch_of(const config::Scenario& scenario) {
   return Collective::all_to_all;
 }
 
-// Whether experts are laid out otherwise than the other parts of a layer.
-bool folds(const config::Parallel& parallel) {
+// Whether experts have another layout than the rest of a layer.
+bool has_expert_layout(const config::Parallel& parallel) {
   return parallel.ep.value > 1 || parallel.expert_tp() != parallel.tp.value;
 }
 
-// How ranks of cp get at each other's keys.
-void add_context(const config::Parallel& parallel, std::vector<TypicalCollective>& found) {
+// Adds the collectives by which context-parallel ranks exchange keys and values.
+void add_context(const config::Parallel& parallel, std::vector<TypicalCollective>& collectives) {
   using config::ContextComm;
   const auto add = [&](const char* name, Group group, Collective collective) {
-    found.push_back({name, group, collective, typical});
+    collectives.push_back({name, group, collective, typical_bytes});
   };
   switch (parallel.cp_comm) {
     case ContextComm::p2p:
@@ -78,7 +78,7 @@ void add_context(const config::Parallel& parallel, std::vector<TypicalCollective
   }
 }
 
-// What each kind of group calls most.
+// Collective that each kind of group calls most.
 std::vector<TypicalCollective> typical_collectives(const config::Parallel& parallel,
                                                    bool ties_embeddings,
                                                    const config::Communication& communication,
@@ -89,34 +89,37 @@ std::vector<TypicalCollective> typical_collectives(const config::Parallel& paral
       parallel.zero > 0 ? Collective::reduce_scatter : Collective::all_reduce;
   const std::uint64_t bucket =
       config::bucket_bytes(communication, parallel.dp.value * parallel.cp.value);
-  std::vector<TypicalCollective> found{{"tp", Group::tp, activations, typical}};
-  add_context(parallel, found);
-  found.push_back({"ep", Group::ep, to_experts, typical});
-  found.push_back({"dp x cp", Group::dp, gradients, bucket});
-  if (parallel.cp.value == 1) found.back().name = "dp";
+  std::vector<TypicalCollective> collectives{{"tp", Group::tp, activations, typical_bytes}};
+  add_context(parallel, collectives);
+  collectives.push_back({"ep", Group::ep, to_experts, typical_bytes});
+  collectives.push_back({"dp x cp", Group::dp, gradients, bucket});
+  if (parallel.cp.value == 1) collectives.back().name = "dp";
   if (parallel.zero > 0 && parallel.replicates() > 1) {
-    found.back() = {parallel.cp.value == 1 ? "shard" : "shard x cp", Group::shard, gradients,
-                    bucket};
-    found.push_back(
+    collectives.back() = {parallel.cp.value == 1 ? "shard" : "shard x cp", Group::shard, gradients,
+                          bucket};
+    collectives.push_back(
         {"replicate", Group::replicate, Collective::all_reduce,
          bucket * parallel.replicates() / (std::uint64_t{parallel.dp.value} * parallel.cp.value)});
   }
-  if (parallel.etp) found.push_back({"etp", Group::etp, Collective::all_gather, typical});
-  if (folds(parallel)) found.push_back({"experts' dp", Group::edp, gradients, bucket});
+  if (parallel.etp)
+    collectives.push_back({"etp", Group::etp, Collective::all_gather, typical_bytes});
+  if (has_expert_layout(parallel))
+    collectives.push_back({"experts' dp", Group::edp, gradients, bucket});
   if (parallel.cuts_vocabulary())
-    found.push_back({"vocabulary", Group::pp, Collective::broadcast, typical});
+    collectives.push_back({"vocabulary", Group::pp, Collective::broadcast, typical_bytes});
   else if (ties_embeddings)
-    found.push_back({"first and last stage", Group::embedding, Collective::all_reduce, typical});
-  return found;
+    collectives.push_back(
+        {"first and last stage", Group::embedding, Collective::all_reduce, typical_bytes});
+  return collectives;
 }
 
-// "ring", or "tree, LL128".
+// "ring", "tree, LL128"
 std::string choice_text(const execution::AlgorithmProtocol& choice) {
   if (choice.protocol != cluster::Protocol::simple) return execution::to_string(choice);
   return std::string(config::to_string(choice.algorithm));
 }
 
-// Counts flows by the classes of the links that they cross.
+// Counts flows by the classes of links on their routes.
 class Hops {
  public:
   explicit Hops(const execution::RankPlacement& placement) : placement_(placement) {}
@@ -130,7 +133,7 @@ class Hops {
     ++count_[classes];
   }
 
-  // The most frequent first: "16384 over nvlink".
+  // Counts from the largest: "16384 over nvlink".
   std::vector<std::string> text() const {
     std::vector<std::pair<std::uint64_t, std::string>> sorted;
     for (const auto& [classes, count] : count_) {
@@ -148,13 +151,13 @@ class Hops {
 
  private:
   std::uint32_t class_of(const cluster::Link* link) {
-    const auto [known, is_new] = class_of_.emplace(link, 0);
-    if (!is_new) return known->second;
+    const auto [it, is_new] = class_of_.emplace(link, 0);
+    if (!is_new) return it->second;
     const std::string& name = placement_.cluster().link_class(link);
-    const auto place = std::ranges::find(names_, name);
-    known->second = static_cast<std::uint32_t>(place - names_.begin());
-    if (place == names_.end()) names_.push_back(name);
-    return known->second;
+    const auto match = std::ranges::find(names_, name);
+    it->second = static_cast<std::uint32_t>(match - names_.begin());
+    if (match == names_.end()) names_.push_back(name);
+    return it->second;
   }
 
   const execution::RankPlacement& placement_;
@@ -174,13 +177,13 @@ class GroupsTable {
   }
   std::string text() {
     analysis::TextTable table;
-    table.add_names("groups of", columns_[0]);
-    table.add_numbers({"number"}, columns_[1]);
+    table.add_names("group", columns_[0]);
+    table.add_numbers({"groups"}, columns_[1]);
     table.add_numbers({"ranks"}, columns_[2]);
     table.add_names("collective", columns_[3]);
-    table.add_names("by", columns_[4]);
-    table.add_numbers({"in"}, columns_[5]);
-    table.add_names("hops", columns_[6]);
+    table.add_names("algorithm", columns_[4]);
+    table.add_numbers({"time"}, columns_[5]);
+    table.add_names("flows", columns_[6]);
     return table.text();
   }
 
@@ -188,7 +191,7 @@ class GroupsTable {
   std::array<std::vector<std::string>, 7> columns_;
 };
 
-// The largest first, without those of one rank.
+// Groups of two or more ranks by size, the largest first.
 using Groups = std::vector<std::vector<std::uint32_t>>;
 std::map<std::size_t, Groups, std::greater<>> by_size(Groups groups) {
   std::map<std::size_t, Groups, std::greater<>> sizes;
@@ -197,43 +200,43 @@ std::map<std::size_t, Groups, std::greater<>> by_size(Groups groups) {
   return sizes;
 }
 
-// A table of the kinds of groups that have more than one rank: how many there are, over which
-// classes of links they communicate, and, for a typical collective, the algorithm and the time that
-// it takes when all of them run it at once. `ties_embeddings`: the first and the last stage share
-// one; `to_experts`: by what tokens get to them.
+// Table of the kinds of groups with more than one rank: their number, the classes of links between
+// their ranks, and the algorithm and time of a typical collective when all groups run it at once.
+// `ties_embeddings`: the first and the last stage share an embedding. `to_experts`: collective that
+// dispatches tokens.
 std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
                          const config::Communication& communication,
                          const workload::Operation& to_experts, const workload::Ranks& ranks,
                          cluster::Cluster& cluster, const execution::RankPlacement& placement) {
   GroupsTable table;
   execution::CollectiveTimes times(cluster, ranks, placement, communication.all_reduce);
-  for (const TypicalCollective& one :
+  for (const TypicalCollective& call :
        typical_collectives(parallel, ties_embeddings, communication, to_experts)) {
-    const Algorithm algorithm = one.collective.kind == Collective::all_reduce
+    const Algorithm algorithm = call.collective.kind == Collective::all_reduce
                                     ? communication.all_reduce
                                     : Algorithm::automatic;
-    const auto bytes = static_cast<double>(one.bytes);
-    for (const auto& [size, groups] : by_size(ranks.groups(one.group))) {
+    const auto bytes = static_cast<double>(call.bytes);
+    for (const auto& [size, groups] : by_size(ranks.groups(call.group))) {
       Hops hops(placement);
       for (const auto& group : groups) {
-        execution::FlowSum pairs;  // of all phases
+        execution::FlowSum pairs;  // over all phases
         for (const auto& phase :
-             execution::plan(one.collective, bytes, group, algorithm, placement))
+             execution::plan(call.collective, bytes, group, algorithm, placement))
           for (const execution::Flow& flow : phase.flows)
             pairs.add(flow.source, flow.destination, 0);
         for (const execution::Flow& pair : pairs.take()) hops.add(pair.source, pair.destination);
       }
       double seconds = 0;
       for (std::uint32_t device = 0; device < ranks.devices(); ++device)
-        if (ranks.group_size(one.group, device) == size)
-          seconds = std::max(
-              seconds,
-              times.seconds({.group = one.group, .collective = one.collective, .bytes = one.bytes},
-                            device));
-      table.add({one.name, fmt::format("{}", groups.size()), fmt::format("{}", size),
-                 fmt::format("{} of {}", workload::name_of(one.collective.kind),
-                             analysis::format_bytes(one.bytes)),
-                 choice_text(execution::choose(one.collective, bytes, groups.front(), algorithm,
+        if (ranks.group_size(call.group, device) == size)
+          seconds = std::max(seconds, times.seconds({.group = call.group,
+                                                     .collective = call.collective,
+                                                     .bytes = call.bytes},
+                                                    device));
+      table.add({call.name, fmt::format("{}", groups.size()), fmt::format("{}", size),
+                 fmt::format("{} of {}", workload::name_of(call.collective.kind),
+                             analysis::format_bytes(call.bytes)),
+                 choice_text(execution::choose(call.collective, bytes, groups.front(), algorithm,
                                                placement)),
                  analysis::format_seconds(seconds)},
                 hops);
@@ -247,7 +250,7 @@ std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
              ranks.hop({replica, device - 1}, device, true))
           hops.add(source, destination);
     table.add({"pp", fmt::format("{}", ranks.replicas() * ranks.ranks_per_stage()),
-               fmt::format("{}", ranks.devices()), "from point to point", "", ""},
+               fmt::format("{}", ranks.devices()), "point to point", "", ""},
               hops);
   }
   return table.text();
@@ -260,7 +263,7 @@ po::options_description layout_options() {
   return options;
 }
 
-// "tp 8 x dp 128 x pp 16", the innermost first.
+// "tp 8 x dp 128 x pp 16", from the innermost axis.
 std::string sizes_text(const config::Parallel& parallel) {
   const std::array names{"tp", "cp", "ep", "dp", "pp"};
   const std::array sizes{parallel.tp.value, parallel.cp.value, std::uint32_t{1}, parallel.dp.value,
@@ -272,7 +275,7 @@ std::string sizes_text(const config::Parallel& parallel) {
                                                : fmt::format("{} {}", names[i], sizes[i]));
   if (parts.empty()) return "one GPU";
   std::string text = fmt::format("{}", fmt::join(parts, " x "));
-  if (folds(parallel))
+  if (has_expert_layout(parallel))
     text += fmt::format(", experts etp {} x ep {} x edp {}", parallel.expert_tp(),
                         parallel.ep.value, parallel.expert_replicas());
   return text;
@@ -281,21 +284,20 @@ std::string sizes_text(const config::Parallel& parallel) {
 }  // namespace
 
 int layout_command(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, layout_options(), "scenario");
-  if (given.count("help") != 0) {
+  const po::variables_map flags = parse(arguments, layout_options(), "scenario");
+  if (flags.count("help") != 0) {
     fmt::print(
         "usage: pipewright layout SCENARIO [OPTIONS]\n\n"
-        "Shows where the ranks of a scenario are: which GPUs hold which part of tp, cp, ep, dp "
-        "and\n"
-        "pp, over which links their groups talk, and how long a typical collective takes there\n"
-        "when all groups of its kind are at it. Nothing else is simulated.\n\n"
+        "Shows the placement of a scenario's ranks: the coordinates in tp, cp, ep, dp and pp of\n"
+        "each GPU, the links between the ranks of a group, and the time of a typical collective\n"
+        "when all groups of its kind run it at once. Nothing else is simulated.\n\n"
         "  pipewright layout platforms/scenarios/gpt-6b-a100.yaml\n"
         "  pipewright layout llama.yaml --tp 4 --pp 2\n"
         "  pipewright layout llama.yaml --set parallel.order=tp-cp-ep-pp-dp\n\n{}",
         describe(layout_options()));
     return exit_ok;
   }
-  const config::Scenario scenario = config::read_scenario(scenario_tree(given));
+  const config::Scenario scenario = config::read_scenario(scenario_tree(flags));
   evaluation::Hardware hardware = evaluation::open_hardware(scenario);
   const execution::RankPlacement placement(hardware.cluster, hardware.hosts);
   fmt::print("{} ranks on {}: {}\n\n{}", hardware.ranks.size(), hardware.cluster.name(),

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "analysis/report/first_screen.hpp"
 #include "analysis/report/statistics.hpp"
 #include "analysis/report/summary.hpp"
 #include "analysis/report/summary_report.hpp"
@@ -32,35 +33,40 @@
 namespace pipewright::cli {
 namespace {
 
-// The times of one schedule under several seeds.
+using std::filesystem::path;
+
+// Times of one schedule under several seeds.
 struct Repeats {
-  std::string name;               // the schedule's
+  std::string schedule;
   std::vector<double> makespans;  // seconds, in order of the seeds
 };
 
-constexpr double low = 0.05;
-constexpr double high = 0.95;
+analysis::SeedSpread spread_of(const Repeats& repeats) {
+  const std::vector<double>& times = repeats.makespans;
+  return {.seeds = times.size(),
+          .median_s = analysis::quantile(times, 0.5),
+          .p05_s = analysis::quantile(times, 0.05),
+          .p95_s = analysis::quantile(times, 0.95)};
+}
 
-// "1f1b, 20 seeds: time 5.620 s (median), 5.581 to 5.713 s (90 %)"
+// "1f1b, 20 seeds: median 5.620 s, 90 % from 5.581 s to 5.713 s"
 std::string describe(const Repeats& repeats) {
-  const auto& times = repeats.makespans;
-  return fmt::format("{}, {} seeds: time {} (median), {} to {} (90 %)\n", repeats.name,
-                     times.size(), analysis::format_seconds(analysis::quantile(times, 0.5)),
-                     analysis::format_seconds(analysis::quantile(times, low)),
-                     analysis::format_seconds(analysis::quantile(times, high)));
+  const analysis::SeedSpread spread = spread_of(repeats);
+  return fmt::format("{}, {} seeds: median {}, 90 % from {} to {}\n", repeats.schedule,
+                     spread.seeds, analysis::format_seconds(spread.median_s),
+                     analysis::format_seconds(spread.p05_s),
+                     analysis::format_seconds(spread.p95_s));
 }
 
 analysis::JsonFields json_fields(const Repeats& repeats) {
-  const auto& times = repeats.makespans;
-  return {{"repeats", static_cast<double>(times.size())},
-          {"makespan_median_s", analysis::quantile(times, 0.5)},
-          {"makespan_p05_s", analysis::quantile(times, low)},
-          {"makespan_p95_s", analysis::quantile(times, high)}};
+  const analysis::SeedSpread spread = spread_of(repeats);
+  return {{"repeats", static_cast<double>(spread.seeds)},
+          {"makespan_median_s", spread.median_s},
+          {"makespan_p05_s", spread.p05_s},
+          {"makespan_p95_s", spread.p95_s}};
 }
 
-using std::filesystem::path;
-
-// One trace a schedule: the given name if there is one, else with the schedule's label in it.
+// One trace for each schedule. Several traces have the schedule's label in their names.
 std::vector<path> trace_files(const path& file, const std::vector<workload::Plan>& plans) {
   if (plans.size() == 1) return {file};
   std::vector<path> files;
@@ -77,18 +83,18 @@ std::vector<path> trace_files(const path& file, const std::vector<workload::Plan
 }
 
 // All files that the run reads.
-std::vector<path> files_read(const RunRequest& request) {
-  std::vector<path> read;
-  if (request.file) read.push_back(*request.file);
-  if (request.scenario.cluster) read.push_back(request.scenario.cluster->value);
+std::vector<path> input_files(const RunRequest& request) {
+  std::vector<path> files;
+  if (request.file) files.push_back(*request.file);
+  if (request.scenario.cluster) files.push_back(request.scenario.cluster->value);
   const std::optional<config::Lengths>& lengths = request.scenario.training.lengths;
-  if (lengths && lengths->file) read.push_back(*lengths->file);
+  if (lengths && lengths->file) files.push_back(*lengths->file);
   for (const config::ScheduleSpec& spec : request.scenario.schedules)
-    if (config::is_file(config::schedule_source(spec.name))) read.emplace_back(spec.name);
-  return read;
+    if (config::is_file(config::schedule_source(spec.name))) files.emplace_back(spec.name);
+  return files;
 }
 
-// Seeds matter where something is random, and the simulated engine alone knows that.
+// Refuses --repeat where every seed would give the same time.
 void check_repeat(const RunRequest& request) {
   if (request.repeat == 1 || request.scenario.variation.is_random()) return;
   throw UsageError(
@@ -98,20 +104,20 @@ void check_repeat(const RunRequest& request) {
 
 struct Results {
   std::vector<analysis::Summary> summaries;
-  std::vector<trace::Trace> traces;  // only where an output is drawn from them
-  std::vector<path> files;           // the traces', if they are wanted
-  std::vector<Repeats> repeats;      // if there are some
+  std::vector<trace::Trace> traces;  // empty unless an output is drawn from them
+  std::vector<path> trace_files;     // empty unless the scenario asks for traces
+  std::vector<Repeats> repeats;      // empty without --repeat
 };
 
 // Runs the schedule again with the seeds that follow its own.
-Repeats repeat(evaluation::ScenarioRun& run, std::size_t schedule, std::uint32_t runs,
-               const analysis::Summary& first, bool visible) {
-  const schedules::Schedule& of = run.plans()[schedule].schedule;
-  Repeats repeats{of.name, {first.makespan_s}};
-  ProgressBar bar(fmt::format("{} again", of.name), visible);
+Repeats repeat(evaluation::ScenarioRun& run, std::size_t index, std::uint32_t runs,
+               const analysis::Summary& first, bool is_visible) {
+  const schedules::Schedule& schedule = run.plans()[index].schedule;
+  Repeats repeats{schedule.name, {first.makespan_s}};
+  ProgressBar bar(fmt::format("{} again", schedule.name), is_visible);
   for (std::uint32_t seed = 1; seed < runs; ++seed) {
-    RowProgress interrupts("", RowProgress::Rows::passes, of.size(), false);
-    repeats.makespans.push_back(run.makespan(schedule, seed, interrupts));
+    RowProgress interrupts("", RowProgress::Rows::passes, schedule.size(), false);
+    repeats.makespans.push_back(run.makespan(index, seed, interrupts));
     if (bar.is_due())
       bar.draw(static_cast<double>(seed) / runs, fmt::format("{} of {} runs", seed, runs));
   }
@@ -120,88 +126,132 @@ Repeats repeat(evaluation::ScenarioRun& run, std::size_t schedule, std::uint32_t
 
 Results run_all(const RunRequest& request, evaluation::ScenarioRun& run,
                 const std::vector<path>& files, bool collect) {
-  const bool visible = !request.quiet && !request.json;
-  Results results{.files = files};
+  const bool is_visible = !request.quiet && !request.json;
+  Results results{.trace_files = files};
   for (std::size_t i = 0; i < run.plans().size(); ++i) {
     const schedules::Schedule& schedule = run.plans()[i].schedule;
     trace::TraceCollector collector;
     RowProgress progress(evaluation::label(schedule), RowProgress::Rows::passes, schedule.size(),
-                         visible);
+                         is_visible);
     std::unique_ptr<trace::TraceWriter> writer;
     std::vector<trace::Sink*> sinks{&progress};
     if (collect) sinks.push_back(&collector);
     if (request.scenario.trace)
-      sinks.push_back((writer = std::make_unique<trace::TraceWriter>(results.files[i])).get());
+      sinks.push_back((writer = std::make_unique<trace::TraceWriter>(files[i])).get());
     results.summaries.push_back(run.run(i, sinks));
     if (request.repeat > 1)
-      results.repeats.push_back(repeat(run, i, request.repeat, results.summaries.back(), visible));
+      results.repeats.push_back(
+          repeat(run, i, request.repeat, results.summaries.back(), is_visible));
     if (collect) results.traces.push_back(std::move(collector.trace));
   }
   return results;
 }
 
+void append(std::vector<std::string>& notes, const std::vector<std::string>& further) {
+  notes.insert(notes.end(), further.begin(), further.end());
+}
+
+// Notes on the figures of a run, the most important first. A quiet run has no notes that only
+// advise.
+std::vector<std::string> notes_on(const RunRequest& request, const evaluation::ScenarioRun& run,
+                                  const Results& results) {
+  std::vector<std::string> notes = evaluation::notes_of_speed(results.summaries);
+  append(notes, notes_before(run));
+  if (!request.quiet) {
+    std::vector<std::string> names;
+    for (const config::ScheduleSpec& spec : request.scenario.schedules) names.push_back(spec.name);
+    if (!request.json) append(notes, evaluation::notes_of_files(names));
+    append(notes, notes_of_host(run));
+  }
+  return notes;
+}
+
+// The question that --tokens asks, with the power of the first GPU type unless --power gives it.
+std::optional<analysis::TrainingQuestion> training_question(const RunRequest& request,
+                                                            const evaluation::ScenarioRun& run) {
+  std::optional<analysis::TrainingQuestion> training = request.training;
+  const workload::Gpus& gpus = run.hardware().gpus;
+  if (training && !training->power && !gpus.empty() && gpus.front().power)
+    training->power = {{gpus.front().power->compute, gpus.front().power->idle}};
+  return training;
+}
+
+std::string json_report(const Results& results,
+                        const std::optional<analysis::TrainingQuestion>& training) {
+  std::vector<analysis::JsonFields> fields(results.summaries.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (i < results.repeats.size()) fields[i] = json_fields(results.repeats[i]);
+    if (!training) continue;
+    for (analysis::JsonField& field : training_cost_fields(results.summaries[i], *training))
+      fields[i].push_back(std::move(field));
+  }
+  return analysis::json_summary(results.summaries, fields);
+}
+
+std::string text_report(const RunRequest& request, const Results& results,
+                        const std::vector<std::string>& notes,
+                        const std::optional<analysis::TrainingQuestion>& training) {
+  std::string text;
+  if (request.details) {
+    text = analysis::console_table(results.summaries);
+    for (const Repeats& repeats : results.repeats) text += describe(repeats);
+    text += analysis::note_lines(notes);
+  } else {
+    std::vector<analysis::SeedSpread> spreads;
+    for (const Repeats& repeats : results.repeats) spreads.push_back(spread_of(repeats));
+    text = analysis::first_screen(results.summaries, spreads, notes);
+  }
+  if (training) text += training_cost_table(results.summaries, *training);
+  return text;
+}
+
 }  // namespace
 
 int run_command(const Arguments& arguments) {
-  const std::optional<po::variables_map> given = parse_run(arguments);
-  if (!given) return exit_ok;
-  if (given->count("together") != 0) return run_together(*given);
-  const RunRequest request = read_run_request(*given);
+  const std::optional<po::variables_map> options = parse_run(arguments);
+  if (!options) return exit_ok;
+  if (options->count("together") != 0) return run_together(*options);
+  const RunRequest request = read_run_request(*options);
   const config::Scenario& scenario = request.scenario;
   check_repeat(request);
-  std::vector<path> named;
-  for (const auto& output : scenario.outputs) named.push_back(output.value);
-  const std::vector<Output> outputs = parse_outputs(named);
+  std::vector<path> output_files;
+  for (const auto& output : scenario.outputs) output_files.push_back(output.value);
+  const std::vector<Output> outputs = parse_outputs(output_files);
   std::vector<path> traces;
   watch_for_interrupts(interrupt_grace);  // planning does not poll
   evaluation::ScenarioRun run(scenario);
   const std::vector<workload::Plan>& plans = run.plans();
   if (scenario.trace) traces = trace_files(scenario.trace->value, plans);
-  std::vector<path> written = named;
+  std::vector<path> written = output_files;
   written.insert(written.end(), traces.begin(), traces.end());
-  check_files(files_read(request), written);
+  check_files(input_files(request), written);
 
-  print_notes(notes_before(run));
-  if (!request.quiet && !request.json) {
-    std::vector<std::string> names;
-    for (const config::ScheduleSpec& spec : scenario.schedules) names.push_back(spec.name);
-    print_notes(evaluation::notes_of_files(names));
-  }
   const Results results = run_all(request, run, traces, needs_traces(outputs));
-  for (const Output& output : outputs) write_output(output, results.summaries, results.traces);
-  print_notes(evaluation::notes_of_speed(results.summaries));
-  if (!request.quiet) print_notes(notes_of_host(run));
-
-  const bool over = request.require_fit && !std::ranges::all_of(results.summaries, analysis::fits);
-  const int status = over ? exit_does_not_fit : exit_ok;
-  std::optional<analysis::TrainingQuestion> training = request.training;
-  const workload::Gpus& gpus = run.hardware().gpus;
-  if (training && !training->power && !gpus.empty() && gpus.front().power)
-    training->power = {{gpus.front().power->compute, gpus.front().power->idle}};
+  const std::vector<std::string> notes = notes_on(request, run, results);
+  const std::optional<analysis::TrainingQuestion> training = training_question(request, run);
   if (request.json) {
-    std::vector<analysis::JsonFields> more(results.summaries.size());
-    for (std::size_t i = 0; i < more.size(); ++i) {
-      if (i < results.repeats.size()) more[i] = json_fields(results.repeats[i]);
-      if (!training) continue;
-      for (analysis::JsonField& field : training_cost_fields(results.summaries[i], *training))
-        more[i].push_back(std::move(field));
-    }
-    fmt::print("{}", analysis::json_summary(results.summaries, more));
-    return status;
+    print_notes(notes);
+    fmt::print("{}", json_report(results, training));
+  } else {
+    fmt::print("{}", text_report(request, results, notes, training));
   }
-  fmt::print("{}", analysis::console_table(results.summaries));
-  for (const Repeats& repeats : results.repeats) fmt::print("{}", describe(repeats));
-  if (training) fmt::print("{}", training_cost_table(results.summaries, *training));
-  if (!request.launches.empty()) {
+  OutputFiles files;
+  for (const Output& output : outputs)
+    files.write(output.file, [&] { write_output(output, results.summaries, results.traces); });
+  if (!request.json && !request.launches.empty()) {
     const auto fastest =
         std::ranges::min_element(results.summaries, {}, &analysis::Summary::makespan_s);
     const auto index = static_cast<std::size_t>(fastest - results.summaries.begin());
     fmt::print("{}", write_launch(with_schedule(scenario, index), request.launches,
                                   &plans[index].schedule));
   }
-  for (const path& file : results.files) fmt::print("trace   {}\n", file.string());
-  for (const Output& output : outputs) fmt::print("wrote   {}\n", output.file.string());
-  return status;
+  if (!request.json) {
+    for (const path& file : results.trace_files) fmt::print("trace   {}\n", file.string());
+    files.print_written();
+  }
+  const bool is_over =
+      request.require_fit && !std::ranges::all_of(results.summaries, analysis::fits);
+  return files.status(is_over ? exit_does_not_fit : exit_ok);
 }
 
 }  // namespace pipewright::cli

@@ -28,28 +28,32 @@ po::options_description visible_options() {
       add(option_of(info).c_str(), std::string(info.help).c_str());
     else
       add(option_of(info).c_str(), several_words("N"), std::string(info.help).c_str());
-  add("legacy", "a .csv of 2024: B is the input gradient, BW the full backward");
+  add("legacy", "read a .csv of 2024, in which B is the input gradient and BW the full backward");
   add_scenario_options(options);
   add_failure_words(options);
   add("output,o", several_words("FILE..")->composing(), "write .html .svg .png .pdf .json or .csv");
   add("launch", several_words("F..")->composing(),
-      fmt::format("print the launch of it for a framework ({}); F:FILE writes it",
+      fmt::format("print the launch script for a framework ({}); F:FILE writes it",
                   jobs::writable_frameworks())
           .c_str());
-  add("repeat", several_words("N"), "run with so many seeds and print the median and a 90 % band");
-  add("require-fit", "exit with status 3 where a device holds more memory than it has");
-  add("tokens", several_words("N"), "days, GPU-hours and energy of so many, such as 300B");
-  add("price", several_words("P"), "with --tokens: of a GPU-hour, such as 2.5, $2.5 or 2.5 EUR");
+  add("repeat", several_words("N"),
+      "run with N seeds; print the median and the range of 90 % of the times");
+  add("require-fit", "exit with status 3 if a device exceeds its memory");
+  add("tokens", several_words("N"),
+      "print days, GPU-hours and energy of training on N tokens, such as 300B");
+  add("price", several_words("P"),
+      "price of a GPU-hour for --tokens, such as 2.5, $2.5 or 2.5 EUR");
   add("power", several_words("W.."),
-      "with --tokens: of a GPU that computes, and of an idle one (gpu.power)");
+      "watts of a computing and of an idle GPU for --tokens (default: gpu.power)");
   add_together_options(options);
+  add("details", "print all tables and notes: devices, parts of time, collectives, memory");
   add("json", "print the summary as JSON and nothing else");
-  add("quiet", "no progress bar");
+  add("quiet", "print no progress bar and no advice");
   add("help,h", "this text");
   return options;
 }
 
-// What is counted, or the type.
+// Unit of a key, or its type.
 std::string_view type_of(const config::KeyRow& row) {
   constexpr std::array<std::string_view, 12> names{"text",   "flag", "choice", "count",
                                                    "number", "time", "size",   "rate",
@@ -63,8 +67,8 @@ void print_help() {
       "       pipewright run SCENARIO SCENARIO.. --together [OPTIONS]\n\n"
       "Simulates training iterations of a pipeline or of a hybrid-parallel model and prints time,\n"
       "throughput, bubbles, exposed communication and memory. SCENARIO is a YAML or JSON file, or\n"
-      "- for standard input; options stand over what it says. --together runs several jobs on one\n"
-      "cluster at once and prints how much slower each gets because of the others.\n\n"
+      "- for standard input; options override it. --details prints all tables. --together runs\n"
+      "several jobs at once on one cluster and prints how much each slows down.\n\n"
       "  pipewright run --model llama-3-70b --cluster dgx-h100 --tp 8 -s 4 --dp 1\n"
       "      --global-batch 64 --recompute-activations full --sp\n"
       "  pipewright run platforms/scenarios/gpt-6b-a100.yaml -o gpt.html --trace gpt.h5\n"
@@ -75,8 +79,9 @@ void print_help() {
       "  pipewright run gpt.yaml --tokens 300B --price '$2.5'\n"
       "  pipewright run gpt.yaml --set microbatches=128 p2p=blocking schedule.chunks=2\n"
       "  pipewright run pretrain.yaml finetune.yaml --cluster fat-tree.xml --together\n\n"
-      "Times take units (18.5 ms), sizes too (24 MiB); bare numbers are seconds and bytes.\n\n"
-      "{}\nkeys of a scenario, what each is, and its [option]; * has to be there in its section:\n",
+      "Times and sizes take units (18.5 ms, 24 MiB); plain numbers are seconds and bytes.\n\n"
+      "{}\nkeys of a scenario: name, type or unit, meaning, [option]; * is required in its "
+      "section:\n",
       describe(visible_options()));
   for (const config::KeyRow& key : config::scenario_keys())
     fmt::print("  {:<36} {:<7} {}{}{}\n", key.name, type_of(key), help_line(key),
@@ -84,41 +89,40 @@ void print_help() {
                key.info.required && key.name.find('.') != std::string::npos ? " *" : "");
 }
 
-std::uint32_t repeat(const po::variables_map& given) {
-  const std::vector<std::string> words = values(given, "repeat");
+std::uint32_t repeat(const po::variables_map& flags) {
+  const std::vector<std::string> words = values(flags, "repeat");
   if (words.empty()) return 1;
   const config::Value value = config::make_text(single(words, "--repeat"), {.source = "--repeat"});
   return config::read_count({value, "the number of runs"}, "20");
 }
 
-std::optional<analysis::TrainingQuestion> training_question(const po::variables_map& given,
+std::optional<analysis::TrainingQuestion> training_question(const po::variables_map& flags,
                                                             const config::Scenario& scenario) {
   const auto field = [&](const char* name, const auto& read) {
     const std::string flag = std::string("--") + name;
     const config::Value value =
-        config::make_text(single(values(given, name), flag), {.source = flag});
+        config::make_text(single(values(flags, name), flag), {.source = flag});
     read(config::Field{value, name});
   };
-  if (given.count("tokens") == 0) {
-    for (const char* const other : {"price", "power"})
-      if (given.count(other) != 0)
-        throw UsageError(fmt::format("--{} is of a training: --tokens says of how many", other));
+  if (flags.count("tokens") == 0) {
+    for (const char* const option : {"price", "power"})
+      if (flags.count(option) != 0) throw UsageError(fmt::format("--{} needs --tokens", option));
     return std::nullopt;
   }
   if (!scenario.model && !scenario.tokens_per_microbatch)
     throw UsageError("--tokens needs a model, or tokens_per_microbatch");
   analysis::TrainingQuestion question;
   field("tokens", [&](const config::Field& f) { question.tokens = search::read_tokens(f); });
-  if (given.count("price") != 0) {
+  if (flags.count("price") != 0) {
     analysis::Objective price;
     field("price", [&](const config::Field& f) { search::read_price(f, price); });
     question.price_per_gpu_hour = price.price_per_gpu_hour;
     question.currency = price.currency;
   }
-  const std::vector<std::string> watts = values(given, "power");
+  const std::vector<std::string> watts = values(flags, "power");
   if (!watts.empty()) {
     if (watts.size() > 2)
-      throw UsageError("--power takes the watts of a GPU that computes, and of an idle one");
+      throw UsageError("--power takes the watts of a computing and of an idle GPU");
     const auto watt = [](const std::string& text) {
       return config::parse_power(text, "--power", "a GPU's power");
     };
@@ -133,10 +137,11 @@ bool takes(const std::string& name, schedules::Choice choice) {
   });
 }
 
-// --schedule replaces the scenario's; --chunks and the like go to those of several schedules that
-// take them, and to a single one whatever it is, which then may refuse.
-void set_schedules(config::Value& root, const po::variables_map& given) {
-  const std::vector<std::string> names = values(given, "schedule");
+// Applies --schedule, which replaces the scenario's schedules, and parameters such as --chunks. Of
+// several schedules only those with the parameter get it; a single schedule gets it always, and may
+// refuse it.
+void set_schedules(config::Value& root, const po::variables_map& flags) {
+  const std::vector<std::string> names = values(flags, "schedule");
   const config::Origin origin{.source = "--schedule"};
   if (!names.empty()) {
     config::Value list{.kind = config::Value::Kind::list, .origin = origin};
@@ -147,7 +152,7 @@ void set_schedules(config::Value& root, const po::variables_map& given) {
     }
     config::set_key(root, "schedule", names.size() == 1 ? list.items.front() : list);
   }
-  if (given.count("legacy") != 0) {
+  if (flags.count("legacy") != 0) {
     const config::Value value = config::make_text("true", {.source = "--legacy"});
     if (names.size() < 2) config::set_key(root, "schedule.legacy", value);
     for (std::size_t i = 0; i < names.size() && names.size() > 1; ++i)
@@ -155,16 +160,16 @@ void set_schedules(config::Value& root, const po::variables_map& given) {
         config::set_key(root, fmt::format("schedule.{}.legacy", i), value);
   }
   for (const schedules::ChoiceInfo& info : schedules::choices) {
-    if (given.count(option_of(info)) == 0) continue;
+    if (flags.count(option_of(info)) == 0) continue;
     const std::vector<std::string> words =
-        info.is_flag ? std::vector<std::string>{"true"} : values(given, option_of(info));
+        info.is_flag ? std::vector<std::string>{"true"} : values(flags, option_of(info));
     if (words.empty()) continue;
     const std::string flag(info.flag);
     if (info.key == "recompute" &&
         std::ranges::find(config::recompute_names, words.front()) != config::recompute_names.end())
       throw UsageError(
-          fmt::format("--recompute is a number of chunks whose forward runs again; of "
-                      "layers it is --recompute-activations {}",
+          fmt::format("--recompute takes a number of chunks; use --recompute-activations {} to "
+                      "recompute layers",
                       words.front()));
     const config::Value value = config::make_text(single(words, flag), {.source = flag});
     if (names.size() < 2) {
@@ -177,37 +182,36 @@ void set_schedules(config::Value& root, const po::variables_map& given) {
   }
 }
 
-// The first schedule file of PyTorch among a scenario's schedules; empty without one.
+// First schedule file of PyTorch among the scenario's schedules; `file` is empty without one.
 struct TorchSchedule {
   std::string file;
   bool legacy = false;
 };
 TorchSchedule torch_schedule(const config::Value& root) {
-  const config::Value* const given = config::find(root, "schedule");
-  if (given == nullptr) return {};
-  const bool several = given->kind == config::Value::Kind::list;
-  const std::size_t count = several ? given->items.size() : 1;
+  const config::Value* const value = config::find(root, "schedule");
+  if (value == nullptr) return {};
+  const bool is_list = value->kind == config::Value::Kind::list;
+  const std::size_t count = is_list ? value->items.size() : 1;
   for (std::size_t i = 0; i < count; ++i) {
-    const config::Value& one = several ? given->items[i] : *given;
-    const config::Value* const name =
-        one.kind == config::Value::Kind::map ? config::find(one, "name") : &one;
+    const config::Value& schedule = is_list ? value->items[i] : *value;
+    const bool is_map = schedule.kind == config::Value::Kind::map;
+    const config::Value* const name = is_map ? config::find(schedule, "name") : &schedule;
     if (name == nullptr ||
         config::schedule_source(name->text) != config::ScheduleSource::torch_file)
       continue;
-    const config::Value* const legacy =
-        one.kind == config::Value::Kind::map ? config::find(one, "legacy") : nullptr;
+    const config::Value* const legacy = is_map ? config::find(schedule, "legacy") : nullptr;
     return {(std::filesystem::path(name->origin.folder) / name->text).string(),
             legacy != nullptr && legacy->text == "true"};
   }
   return {};
 }
 
-// A schedule file of PyTorch says how many devices and microbatches there are, where nothing else
-// does.
-void take_sizes_of_file(config::Value& root) {
+// Takes the numbers of devices and microbatches from a schedule file of PyTorch, if nothing else
+// sets them.
+void set_sizes_of_file(config::Value& root) {
   const auto has = [&](std::string_view key, std::string_view part = {}) {
-    const config::Value* const found = config::find(root, key);
-    return found != nullptr && (part.empty() || config::find(*found, part) != nullptr);
+    const config::Value* const value = config::find(root, key);
+    return value != nullptr && (part.empty() || config::find(*value, part) != nullptr);
   };
   const bool devices = has("devices") || has("parallel", "pp") || has("parallel", "pipeline");
   const bool microbatches = has("microbatches") || has("global_batch");
@@ -227,34 +231,35 @@ void take_sizes_of_file(config::Value& root) {
 }  // namespace
 
 std::optional<po::variables_map> parse_run(const Arguments& arguments) {
-  po::variables_map given = parse(arguments, visible_options(), "scenario");
-  if (given.count("help") == 0) return given;
+  po::variables_map flags = parse(arguments, visible_options(), "scenario");
+  if (flags.count("help") == 0) return flags;
   print_help();
   return std::nullopt;
 }
 
-config::Value run_tree(const po::variables_map& given) {
-  config::Value root = scenario_tree(given, [&](config::Value& tree) {
-    if (const std::vector<std::string> files = values(given, "output"); !files.empty())
+config::Value run_tree(const po::variables_map& flags) {
+  config::Value root = scenario_tree(flags, [&](config::Value& tree) {
+    if (const std::vector<std::string> files = values(flags, "output"); !files.empty())
       config::set_key(tree, "output", config::make_list(files, {.source = "--output"}));
-    set_schedules(tree, given);
+    set_schedules(tree, flags);
   });
-  take_sizes_of_file(root);
+  set_sizes_of_file(root);
   return root;
 }
 
-RunRequest read_run_request(const po::variables_map& given) {
-  check_together_options(given);
-  config::Scenario scenario = config::read_scenario(run_tree(given));
-  auto training = training_question(given, scenario);
+RunRequest read_run_request(const po::variables_map& flags) {
+  check_together_options(flags);
+  config::Scenario scenario = config::read_scenario(run_tree(flags));
+  auto training = training_question(flags, scenario);
   return RunRequest{.scenario = std::move(scenario),
-                    .file = scenario_file(given),
-                    .json = given.count("json") != 0,
-                    .quiet = given.count("quiet") != 0,
-                    .require_fit = given.count("require-fit") != 0,
+                    .file = scenario_file(flags),
+                    .json = flags.count("json") != 0,
+                    .details = flags.count("details") != 0,
+                    .quiet = flags.count("quiet") != 0,
+                    .require_fit = flags.count("require-fit") != 0,
                     .training = std::move(training),
-                    .repeat = repeat(given),
-                    .launches = parse_launch(values(given, "launch"))};
+                    .repeat = repeat(flags),
+                    .launches = parse_launch(values(flags, "launch"))};
 }
 
 }  // namespace pipewright::cli

@@ -14,24 +14,25 @@
 
 namespace pipewright::cli {
 
-// What `pipewright run` was asked: a scenario, from a file and the command line over it, and what
-// concerns the printing alone.
+// Request of `pipewright run`: the scenario of a file and of the command line, and settings of the
+// output.
 struct RunRequest {
   config::Scenario scenario;
-  std::optional<std::filesystem::path> file;  // that the scenario was read from
-  bool json = false;                          // the summary on standard output, nothing else
+  std::optional<std::filesystem::path> file;  // source of the scenario
+  bool json = false;                          // print only the summary, as JSON
+  bool details = false;                       // print every table instead of the first screen
   bool quiet = false;                         // no progress bar
-  bool require_fit = false;                   // exit 3 where a device holds more than it has
-  std::optional<analysis::TrainingQuestion> training;  // what so many tokens would take
-  std::uint32_t repeat = 1;               // runs, each with the seed after the last one's
-  std::vector<LaunchWord> launches = {};  // of the fastest schedule
+  bool require_fit = false;                   // exit with 3 if a device exceeds its memory
+  std::optional<analysis::TrainingQuestion> training;  // of --tokens
+  std::uint32_t repeat = 1;                            // runs with consecutive seeds
+  std::vector<LaunchWord> launches = {};               // for the fastest schedule
 };
 
-// Empty if only help was asked for, which is then printed. Throws UsageError.
+// Parses the command line. Prints the help and returns nothing for --help. Throws UsageError.
 std::optional<po::variables_map> parse_run(const Arguments& arguments);
-// The scenario that is named, with the options over it.
-config::Value run_tree(const po::variables_map& given);
+// The scenario with the options of the command line applied.
+config::Value run_tree(const po::variables_map& flags);
 // Throws UsageError or config::Error.
-RunRequest read_run_request(const po::variables_map& given);
+RunRequest read_run_request(const po::variables_map& flags);
 
 }  // namespace pipewright::cli

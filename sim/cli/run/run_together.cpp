@@ -29,56 +29,58 @@ namespace {
 using evaluation::JointRun;
 using std::filesystem::path;
 
-// Of one scenario alone.
-constexpr std::array other_options{"repeat", "launch", "tokens", "price", "power", "require-fit"};
+// Options of a single scenario.
+constexpr std::array single_run_options{"repeat", "launch",      "tokens", "price",
+                                        "power",  "require-fit", "details"};
 
-std::vector<std::string> files_of(const po::variables_map& given) {
-  std::vector<std::string> files = values(given, "scenario");
-  for (const std::string& file : values(given, "config")) files.push_back(file);
+std::vector<std::string> files_of(const po::variables_map& flags) {
+  std::vector<std::string> files = values(flags, "scenario");
+  for (const std::string& file : values(flags, "config")) files.push_back(file);
   if (files.size() < 2)
     throw UsageError(
-        "run --together: takes two scenarios or more, as in 'pipewright run pretrain.yaml "
+        "run --together: needs two or more scenarios, as in 'pipewright run pretrain.yaml "
         "finetune.yaml --cluster fat-tree.xml --together'");
   return files;
 }
 
-// Each is called as its file, a second one of that name "gpt-2".
-std::vector<evaluation::NamedTree> jobs_of(const po::variables_map& given) {
+// Jobs are named after their files; a second job of the same name is "gpt-2".
+std::vector<evaluation::NamedTree> jobs_of(const po::variables_map& flags) {
   std::vector<evaluation::NamedTree> jobs;
-  std::map<std::string, int> times;
-  for (const std::string& file : files_of(given)) {
-    po::variables_map one = given;
-    one.erase("config");
-    one.erase("output");
-    one.erase("scenario");
-    one.emplace("scenario", po::variable_value(boost::any(std::vector<std::string>{file}), false));
+  std::map<std::string, int> uses;
+  for (const std::string& file : files_of(flags)) {
+    po::variables_map job_flags = flags;
+    job_flags.erase("config");
+    job_flags.erase("output");
+    job_flags.erase("scenario");
+    job_flags.emplace("scenario",
+                      po::variable_value(boost::any(std::vector<std::string>{file}), false));
     std::string name = path(file).stem().string();
-    if (const int number = ++times[name]; number > 1) name += fmt::format("-{}", number);
-    jobs.push_back({name, run_tree(one)});
+    if (const int number = ++uses[name]; number > 1) name += fmt::format("-{}", number);
+    jobs.push_back({name, run_tree(job_flags)});
   }
   return jobs;
 }
 
-// One trace a job: "trace-pretrain.h5".
+// Trace file of a job: "trace-pretrain.h5".
 path trace_file(const path& file, const std::string& job) {
   const std::string stem = fmt::format("{}-{}", file.stem().string(), job);
   return path(file).replace_filename(stem + file.extension().string());
 }
 
-std::vector<Output> outputs_of(const po::variables_map& given) {
+std::vector<Output> outputs_of(const po::variables_map& flags) {
   std::vector<path> files;
-  for (const std::string& file : values(given, "output")) files.emplace_back(file);
+  for (const std::string& file : values(flags, "output")) files.emplace_back(file);
   std::vector<Output> outputs = parse_outputs(files);
   for (const Output& output : outputs)
     if (output.kind != OutputKind::html && output.kind != OutputKind::json)
-      throw UsageError(fmt::format("{}: of jobs that run together a .html or a .json is written",
+      throw UsageError(fmt::format("{}: run --together writes .html and .json files only",
                                    output.file.string()));
   return outputs;
 }
 
-analysis::Sharing sweep(JointRun& run, const po::variables_map& given, bool visible) {
+analysis::Sharing sweep(JointRun& run, const po::variables_map& flags, bool visible) {
   ProgressBar bar("together", visible);
-  evaluation::PhaseSweepOptions sweep{.phases = phases_of(given), .jobs = count_jobs(given)};
+  evaluation::PhaseSweepOptions sweep{.phases = phases_of(flags), .jobs = count_jobs(flags)};
   sweep.on_progress = [&](std::size_t done, std::size_t of) {
     throw_if_interrupted();
     if (bar.is_due())
@@ -92,8 +94,8 @@ std::vector<std::string> notes_of_memory(const analysis::Sharing& sharing) {
   std::vector<std::string> notes;
   for (const analysis::SharingJob& job : sharing.jobs)
     if (job.memory_capacity_bytes > 0 && job.peak_memory_bytes > job.memory_capacity_bytes)
-      notes.push_back(fmt::format("{} does not fit: a device holds {} of the {} that it has",
-                                  job.name, analysis::format_bytes(job.peak_memory_bytes),
+      notes.push_back(fmt::format("{} does not fit: a device needs {} and has {}", job.name,
+                                  analysis::format_bytes(job.peak_memory_bytes),
                                   analysis::format_bytes(job.memory_capacity_bytes)));
   return notes;
 }
@@ -105,11 +107,11 @@ std::vector<double> worst_offsets(const analysis::Sharing& sharing) {
   return offsets;
 }
 
-// The network's name says beside which jobs it was.
+// Writes the trace of a job. Its network's name lists the other jobs.
 void write_trace(trace::Trace rows, const analysis::Sharing& sharing, std::size_t job,
                  const path& file) {
-  for (std::size_t other = 0; other < sharing.jobs.size(); ++other)
-    if (other != job) rows.run.network += fmt::format(", beside {}", sharing.jobs[other].name);
+  for (std::size_t peer = 0; peer < sharing.jobs.size(); ++peer)
+    if (peer != job) rows.run.network += fmt::format(", beside {}", sharing.jobs[peer].name);
   trace::TraceWriter writer(file);
   trace::replay(rows, writer);
 }
@@ -134,30 +136,30 @@ analysis::AtOnce at_once(const analysis::Sharing& sharing) {
 
 }  // namespace
 
-int run_together(const po::variables_map& given) {
-  for (const char* const option : other_options)
-    if (given.count(option) != 0)
-      throw UsageError(fmt::format("--{} is of one scenario; leave out --together", option));
-  const bool json = given.count("json") != 0;
-  const bool visible = !json && given.count("quiet") == 0;
-  const std::vector<Output> outputs = outputs_of(given);
-  const evaluation::Placing placing = placing_of(given);
-  phases_of(given);
+int run_together(const po::variables_map& flags) {
+  for (const char* const option : single_run_options)
+    if (flags.count(option) != 0)
+      throw UsageError(fmt::format("--{} needs a single scenario; leave out --together", option));
+  const bool json = flags.count("json") != 0;
+  const bool visible = !json && flags.count("quiet") == 0;
+  const std::vector<Output> outputs = outputs_of(flags);
+  const evaluation::Placing placing = placing_of(flags);
+  phases_of(flags);
   watch_for_interrupts(interrupt_grace);  // planning does not poll
-  std::vector<evaluation::NamedTree> jobs = jobs_of(given);
+  std::vector<evaluation::NamedTree> jobs = jobs_of(flags);
   std::vector<path> traces;
-  if (const std::vector<std::string> words = values(given, "trace"); !words.empty())
-    for (const evaluation::NamedTree& one : jobs)
-      traces.push_back(trace_file(single(words, "--trace"), one.name));
+  if (const std::vector<std::string> words = values(flags, "trace"); !words.empty())
+    for (const evaluation::NamedTree& job : jobs)
+      traces.push_back(trace_file(single(words, "--trace"), job.name));
   std::vector<path> written = traces;
   for (const Output& output : outputs) written.push_back(output.file);
   std::vector<path> read;
-  for (const std::string& file : files_of(given)) read.emplace_back(file);
+  for (const std::string& file : files_of(flags)) read.emplace_back(file);
   check_files(read, written);
 
   JointRun run(std::move(jobs), placing);
   if (visible) print_notes(run.notes());
-  analysis::Sharing sharing = sweep(run, given, visible);
+  analysis::Sharing sharing = sweep(run, flags, visible);
   sharing.placing = placing == evaluation::Placing::interleaved ? "interleaved" : "side by side";
 
   print_notes(notes_of_memory(sharing));
@@ -166,16 +168,19 @@ int run_together(const po::variables_map& given) {
   std::vector<trace::Trace> rows;
   if (draws || !traces.empty()) rows = run.traces(worst_offsets(sharing));
   for (std::size_t i = 0; i < traces.size(); ++i) write_trace(rows[i], sharing, i, traces[i]);
-  for (const Output& output : outputs)
-    if (output.kind == OutputKind::html)
-      analysis::write_page(rows, at_once(sharing), output.file);
-    else
-      trace::write_file(output.file, analysis::sharing_json(sharing));
   fmt::print("{}", json ? analysis::sharing_json(sharing) : analysis::sharing_text(sharing));
-  if (json) return exit_ok;
+  OutputFiles output_files;
+  for (const Output& output : outputs)
+    output_files.write(output.file, [&] {
+      if (output.kind == OutputKind::html)
+        analysis::write_page(rows, at_once(sharing), output.file);
+      else
+        trace::write_file(output.file, analysis::sharing_json(sharing));
+    });
+  if (json) return output_files.status(exit_ok);
   for (const path& file : traces) fmt::print("trace   {}\n", file.string());
-  for (const Output& output : outputs) fmt::print("wrote   {}\n", output.file.string());
-  return exit_ok;
+  output_files.print_written();
+  return output_files.status(exit_ok);
 }
 
 }  // namespace pipewright::cli

@@ -4,7 +4,7 @@
 
 namespace pipewright::cli {
 
-// `run A.yaml B.yaml --together`: several jobs on one cluster.
-int run_together(const po::variables_map& given);
+// `pipewright run A.yaml B.yaml --together`: runs several jobs at once on one cluster.
+int run_together(const po::variables_map& flags);
 
 }  // namespace pipewright::cli

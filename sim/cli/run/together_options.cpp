@@ -13,49 +13,49 @@
 namespace pipewright::cli {
 namespace {
 
-constexpr std::uint32_t usual_phases = 8;
-constexpr std::array own_options{"placing", "phases", "phase", "jobs"};
+constexpr std::uint32_t default_phases = 8;
+constexpr std::array together_options{"placing", "phases", "phase", "jobs"};
 
 }  // namespace
 
 void add_together_options(po::options_description& options) {
   auto add = options.add_options();
-  add("together", "several scenarios at once on one cluster: how much slower each gets");
+  add("together", "run several scenarios at once on one cluster; print how much each slows down");
   add("placing", several_words("side-by-side|interleaved"),
-      "with --together: nodes for one job after the other, or to each in turn (side-by-side); "
-      "a scenario's placement stands above it");
+      "node assignment for --together: job by job, or to each job in turn (side-by-side); "
+      "a scenario's placement overrides it");
   add("phases", several_words("N"),
-      "with --together: so many offsets of the other jobs, over an iteration of the first (8)");
-  add("phase", several_words("P.."), "with --together: these offsets, as in '25 %', of that");
+      "number of offsets between the jobs for --together, over an iteration of the first (8)");
+  add("phase", several_words("P.."),
+      "offsets between the jobs for --together, as parts of an iteration: '25 %'");
   add("jobs,j", several_words("N"),
-      "with --together: simulations at a time (as many as the machine has processors)");
+      "parallel simulations for --together (default: number of processors)");
 }
 
-void check_together_options(const po::variables_map& given) {
-  for (const char* const option : own_options)
-    if (given.count(option) != 0)
-      throw UsageError(fmt::format("--{} is of jobs that run at once: give --together", option));
+void check_together_options(const po::variables_map& flags) {
+  for (const char* const option : together_options)
+    if (flags.count(option) != 0) throw UsageError(fmt::format("--{} needs --together", option));
 }
 
-evaluation::Placing placing_of(const po::variables_map& given) {
-  const std::vector<std::string> words = values(given, "placing");
+evaluation::Placing placing_of(const po::variables_map& flags) {
+  const std::vector<std::string> words = values(flags, "placing");
   if (words.empty()) return evaluation::Placing::side_by_side;
   const std::string& word = single(words, "--placing");
   const auto& names = evaluation::placing_names;
-  const auto* const found = std::ranges::find(names, word);
-  if (found == names.end())
+  const auto* const match = std::ranges::find(names, word);
+  if (match == names.end())
     throw UsageError(fmt::format("--placing is '{}'; allowed: {}", word, fmt::join(names, ", ")));
-  return static_cast<evaluation::Placing>(found - names.begin());
+  return static_cast<evaluation::Placing>(match - names.begin());
 }
 
-std::vector<double> phases_of(const po::variables_map& given) {
-  const std::vector<std::string> words = values(given, "phase");
-  const std::vector<std::string> count = values(given, "phases");
+std::vector<double> phases_of(const po::variables_map& flags) {
+  const std::vector<std::string> words = values(flags, "phase");
+  const std::vector<std::string> count = values(flags, "phases");
   if (!words.empty() && !count.empty())
-    throw UsageError("--phases says how many there are, --phase which; leave out one of them");
+    throw UsageError("--phases and --phase exclude each other; leave out one");
   if (words.empty())
     return evaluation::even_phases(
-        count.empty() ? usual_phases
+        count.empty() ? default_phases
                       : config::read_count(
                             {config::make_text(single(count, "--phases"), {}), "--phases"}, "8"));
   std::vector<double> phases;
@@ -66,8 +66,8 @@ std::vector<double> phases_of(const po::variables_map& given) {
   return phases;
 }
 
-std::size_t count_jobs(const po::variables_map& given) {
-  const std::vector<std::string> words = values(given, "jobs");
+std::size_t count_jobs(const po::variables_map& flags) {
+  const std::vector<std::string> words = values(flags, "jobs");
   if (words.empty()) return std::max(1U, std::thread::hardware_concurrency());
   return config::read_count({config::make_text(single(words, "--jobs"), {}), "--jobs"}, "8");
 }

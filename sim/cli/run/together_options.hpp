@@ -10,12 +10,12 @@
 namespace pipewright::cli {
 
 void add_together_options(po::options_description& options);
-// Throws UsageError where they are given without --together.
-void check_together_options(const po::variables_map& given);
+// Throws UsageError if one of these options is given without --together.
+void check_together_options(const po::variables_map& flags);
 
-// They throw UsageError or config::Error.
-evaluation::Placing placing_of(const po::variables_map& given);
-std::vector<double> phases_of(const po::variables_map& given);
-std::size_t count_jobs(const po::variables_map& given);  // simulations at a time
+// Values of the options. Throw UsageError or config::Error.
+evaluation::Placing placing_of(const po::variables_map& flags);
+std::vector<double> phases_of(const po::variables_map& flags);
+std::size_t count_jobs(const po::variables_map& flags);  // parallel simulations
 
 }  // namespace pipewright::cli

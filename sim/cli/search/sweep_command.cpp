@@ -309,17 +309,24 @@ std::vector<std::pair<std::string, std::string>> launches_of(const std::string& 
   return launches;
 }
 
-void report_search(const SweepRequest& request, const analysis::SearchRun& run,
-                   const WinnerAnswers& answers, const analysis::ScenarioOf& scenario_of) {
+// Prints the report, then writes the files. Returns `status`, or exit_user_error if a file cannot
+// be written.
+int report_search(const SweepRequest& request, const analysis::SearchRun& run,
+                  const WinnerAnswers& answers, const analysis::ScenarioOf& scenario_of,
+                  int status) {
   const OutputTexts output_texts{
       scenario_of, [&](std::uint64_t candidate) { return launches_of(scenario_of(candidate)); },
       request.candidate, answers};
-  for (const std::filesystem::path& file : request.outputs)
-    write_sweep_output(file, run, output_texts);
+  OutputFiles files;
+  const auto write_files = [&] {
+    for (const std::filesystem::path& file : request.outputs)
+      files.write(file, [&] { write_sweep_output(file, run, output_texts); });
+  };
   if (request.json) {
     analysis::write_search_json(std::cout, run, winner_json(run, answers));
     std::cout.flush();
-    return;
+    write_files();
+    return files.status(status);
   }
   analysis::SearchReportOptions options{.top = request.top, .by = {}};
   for (const std::string& name : request.by)
@@ -328,14 +335,15 @@ void report_search(const SweepRequest& request, const analysis::SearchRun& run,
     else
       options.by_gpus = true;
   fmt::print("{}{}", analysis::search_report(run, options), winner_text(run, answers));
+  write_files();
   if (request.results) fmt::print("results {}\n", request.results->string());
-  for (const std::filesystem::path& file : request.outputs)
-    fmt::print("wrote   {}\n", file.string());
+  files.print_written();
   const analysis::Findings findings = analysis::find(run);
-  if (request.launches.empty() || !findings.best) return;
+  if (request.launches.empty() || !findings.best) return files.status(status);
   const std::string best = scenario_of(run.rows[*findings.best].candidate);
   fmt::print("{}", write_launch(config::read_scenario(config::read_yaml_text(best, "the best")),
                                 request.launches));
+  return files.status(status);
 }
 
 }  // namespace
@@ -389,9 +397,9 @@ int sweep_command(const Arguments& arguments, const SweepProcesses& processes,
   run.shard = {prepared.sweep.shard.number, prepared.sweep.shard.count};
   const WinnerAnswers answers =
       answer_questions(request, parts, prepared, run, *workers, processes);
-  report_search(request, run, answers, scenario_of);
-  if (interrupted()) return exit_interrupted;
-  return analysis::find(run).best ? exit_ok : exit_findings;
+  const int status = analysis::find(run).best ? exit_ok : exit_findings;
+  const int report_status = report_search(request, run, answers, scenario_of, status);
+  return interrupted() ? exit_interrupted : report_status;
 }
 
 }  // namespace pipewright::cli

@@ -6,9 +6,9 @@
 
 namespace pipewright::cli {
 
-// Holds the kernels of a measured run against those that the model says of its scenario, prints
-// how far they are apart by what they do, and returns the YAML of the GPU with these factors in its
-// clock and its launch. Throws trace::TraceError, config::Error, UsageError.
+// Compares the kernels of a measured run with the modelled kernels of its scenario and prints their
+// ratio by kind of work. Returns the YAML of the scenario's GPU with a clock and a launch time that
+// fit the measurement. Throws trace::TraceError, config::Error, UsageError.
 std::string calibrate(const std::vector<std::filesystem::path>& files, const std::string& scenario);
 
 }  // namespace pipewright::cli

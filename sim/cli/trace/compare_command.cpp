@@ -22,9 +22,9 @@ namespace {
 using analysis::FileKind;
 using std::filesystem::path;
 
-// What every kind of comparison is asked.
-struct Request {
-  std::vector<path> files;  // the first is what the others are compared with
+// Request that all kinds of comparison share.
+struct CompareRequest {
+  std::vector<path> files;  // the first is the baseline
   std::vector<std::string> conditions;
   analysis::ImportOptions import;
   bool json = false;
@@ -34,10 +34,10 @@ po::options_description compare_options() {
   po::options_description options("options", 100);
   auto add = options.add_options();
   add("fail-if", several_words("CONDITION..")->composing(),
-      "exit with status 1 where it holds for a run");
+      "exit with status 1 if the condition holds for a run");
   add("json", "print the comparison as JSON and nothing else");
   add("help,h", "this text");
-  po::options_description measured("of measured runs", 100);
+  po::options_description measured("options for measured runs", 100);
   add_measured_options(measured);
   options.add(measured);
   return options;
@@ -47,11 +47,11 @@ int print_help() {
   fmt::print(
       "usage: pipewright compare FIRST.h5 OTHER.. [OPTIONS]\n"
       "\n"
-      "How runs differ from the first: time, bubbles, communication, memory, traffic, and which "
-      "passes\n"
-      "moved. The first is a trace of 'pipewright run --trace'; the others are of one of these "
-      "formats,\n"
-      "seen from their content, and measured runs of one file for each pipeline device or one of "
+      "Compares runs with the first: time, bubbles, communication, memory, traffic, and moved "
+      "passes.\n"
+      "The first is a trace of 'pipewright run --trace'. The others have one of these formats, "
+      "which is\n"
+      "recognised by content; a measured run has one file for each pipeline device or one file for "
       "all:\n"
       "\n"
       "{}"
@@ -66,30 +66,30 @@ int print_help() {
       "\n"
       "A condition is a metric, one of > < >= <=, and a change of the first run's value (+1%, "
       "-2%),\n"
-      "a difference from it (+10ms, -1GiB, +0.5pp of a ratio) or a value (20s, 80GiB, 20%). "
-      "Of measured\n"
-      "runs and logs, changes and differences are those of the column 'error', of the prediction "
-      "from what\n"
-      "was measured: 'pass_span<-2%' holds if it is more than 2 % too short; values are "
-      "measured ones.\n"
-      "Metrics, in the tables' words (time, bubble ratio) or as JSON calls them, with or "
-      "without their\n"
-      "units: makespan_s, iteration_s, bubble_ratio, span_bubble_s, busy_s, "
+      "a difference from it (+10ms, -1GiB, +0.5pp for a ratio) or a value (20s, 80GiB, 20%). For\n"
+      "measured runs and logs, changes and differences are errors of the prediction, as in the "
+      "column\n"
+      "'error': 'pass_span<-2%' holds if the prediction is more than 2 % too short. Values are "
+      "measured.\n"
+      "A metric has its label in the tables (time, bubble ratio) or its JSON key with or without "
+      "the\n"
+      "unit: makespan_s, iteration_s, bubble_ratio, span_bubble_s, busy_s, "
       "exposed_communication_s,\n"
-      "peak_memory_bytes, peak_in_flight, samples_per_s, tokens_per_s, mfu and more; of measured "
-      "runs\n"
-      "iteration_s, pass_span_s, bubble_ratio, span_bubble_s; of logs iteration_s, samples_per_s,\n"
-      "tokens_per_gpu_s, flops_per_gpu, peak_memory_bytes; of schedules displaced.\n"
-      "Exit status: 0, 1 if a condition holds, 2 if something is wrong.\n"
+      "peak_memory_bytes, peak_in_flight, samples_per_s, tokens_per_s, mfu and more. Measured runs "
+      "have\n"
+      "iteration_s, pass_span_s, bubble_ratio, span_bubble_s; logs iteration_s, samples_per_s,\n"
+      "tokens_per_gpu_s, flops_per_gpu, peak_memory_bytes; schedules displaced.\n"
+      "Exit status: 0; 1 if a condition holds; 2 after an error.\n"
       "\n"
-      "Named groups of --pattern are kind, stage, microbatch and device; without one, passes are "
-      "known\n"
-      "as PyTorch calls them (PP:2F0, Forward 0) and Megatron-LM (forward_step).\n\n{}",
+      "Named groups of --pattern are kind, stage, microbatch and device. Without --pattern, passes "
+      "are\n"
+      "recognised by the names of PyTorch (PP:2F0, Forward 0) and Megatron-LM "
+      "(forward_step).\n\n{}",
       analysis::formats_text(), describe(compare_options()));
   return exit_ok;
 }
 
-std::vector<analysis::Condition> read_conditions(const Request& request,
+std::vector<analysis::Condition> read_conditions(const CompareRequest& request,
                                                  const analysis::Metrics& metrics) {
   std::vector<analysis::Condition> conditions;
   for (const std::string& text : request.conditions)
@@ -101,32 +101,32 @@ int status(const std::vector<analysis::Judgement>& judgements) {
   return analysis::any_holds(judgements) ? exit_findings : exit_ok;
 }
 
-// Prints it as was asked.
+// Prints a comparison as text or JSON. Returns the exit status.
 template <class Comparison>
-int tell(const Request& request, const Comparison& comparison) {
+int print_comparison(const CompareRequest& request, const Comparison& comparison) {
   fmt::print("{}", request.json ? json_text(comparison) : console_text(comparison));
   return status(comparison.judgements);
 }
 
-int compare_traces(const Request& request) {
+int compare_traces(const CompareRequest& request) {
   analysis::TraceComparison comparison;
   comparison.runs.push_back(analysis::read_figures(request.files.front()));
   const analysis::NamedMetrics base{comparison.runs.front().name,
                                     metrics_of(comparison.runs.front())};
   const auto conditions = read_conditions(request, base.metrics);
-  std::vector<analysis::NamedMetrics> others;
+  std::vector<analysis::NamedMetrics> further_runs;
   for (std::size_t i = 1; i < request.files.size(); ++i) {
     analysis::RunFigures run = analysis::read_figures(request.files[i]);
     comparison.moves.push_back(analysis::compare_passes(comparison.runs.front(), run));
     run.passes = {};
-    others.push_back({run.name, metrics_of(run)});
+    further_runs.push_back({run.name, metrics_of(run)});
     comparison.runs.push_back(std::move(run));
   }
-  comparison.judgements = analysis::judge(conditions, base, others);
-  return tell(request, comparison);
+  comparison.judgements = analysis::judge(conditions, base, further_runs);
+  return print_comparison(request, comparison);
 }
 
-int compare_measured_run(const Request& request) {
+int compare_measured_run(const CompareRequest& request) {
   const analysis::RunFigures predicted = analysis::read_figures(request.files.front());
   const auto predicted_figures = analysis::iteration_figures(predicted);
   const auto conditions = read_conditions(request, metrics_of(predicted_figures));
@@ -141,94 +141,95 @@ int compare_measured_run(const Request& request) {
       .result = analysis::compare_measured(predicted, analysis::figures_of(measured.trace, name)),
       .notes = measured.notes,
       .judgements = {}};
-  const trace::RunInfo& ours = comparison.predicted_run;
-  const trace::RunInfo& theirs = comparison.measured_run;
-  if (ours.devices != theirs.devices || ours.microbatches != theirs.microbatches)
+  const trace::RunInfo& model = comparison.predicted_run;
+  const trace::RunInfo& log = comparison.measured_run;
+  if (model.devices != log.devices || model.microbatches != log.microbatches)
     comparison.notes.push_back(
-        fmt::format("the runs are of different sizes: predicted are {} devices x {} microbatches, "
+        fmt::format("the runs have different sizes: predicted {} devices x {} microbatches, "
                     "measured {} x {}",
-                    ours.devices, ours.microbatches, theirs.devices, theirs.microbatches));
+                    model.devices, model.microbatches, log.devices, log.microbatches));
   comparison.judgements =
       analysis::judge_error(conditions, {predicted.name, metrics_of(predicted_figures)},
                             {name, metrics_of(comparison.result.measured)});
-  return tell(request, comparison);
+  return print_comparison(request, comparison);
 }
 
-int compare_with_log(const Request& request) {
+int compare_with_log(const CompareRequest& request) {
   const analysis::RunFigures predicted = analysis::read_figures(request.files.front());
   analysis::LogComparison comparison =
       analysis::compare_log(predicted, analysis::read_training_log(request.files.back()),
                             {.skip = request.import.skip, .run = request.import.run});
   comparison.predicted_name = predicted.name;
   comparison.measured_name = request.files.back().string();
-  const analysis::NamedMetrics ours{predicted.name, predicted_metrics(comparison)};
+  const analysis::NamedMetrics predicted_run{predicted.name, predicted_metrics(comparison)};
   comparison.judgements =
-      analysis::judge_error(read_conditions(request, ours.metrics), ours,
+      analysis::judge_error(read_conditions(request, predicted_run.metrics), predicted_run,
                             {comparison.measured_name, measured_metrics(comparison)});
-  return tell(request, comparison);
+  return print_comparison(request, comparison);
 }
 
-int compare_with_snapshots(const Request& request) {
+int compare_with_snapshots(const CompareRequest& request) {
   const analysis::RunFigures predicted = analysis::read_figures(request.files.front());
   const std::vector<path> files(request.files.begin() + 1, request.files.end());
   analysis::SnapshotComparison comparison = analysis::compare_snapshots(predicted, files);
   comparison.predicted_name = predicted.name;
   comparison.measured_name = measured_name(files);
-  const analysis::NamedMetrics ours{predicted.name, predicted_metrics(comparison)};
+  const analysis::NamedMetrics predicted_run{predicted.name, predicted_metrics(comparison)};
   comparison.judgements =
-      analysis::judge_error(read_conditions(request, ours.metrics), ours,
+      analysis::judge_error(read_conditions(request, predicted_run.metrics), predicted_run,
                             {comparison.measured_name, measured_metrics(comparison)});
-  return tell(request, comparison);
+  return print_comparison(request, comparison);
 }
 
-int compare_with_schedule(const Request& request) {
+int compare_with_schedule(const CompareRequest& request) {
   analysis::RunFigures run = analysis::read_figures(request.files.front());
-  // A schedule's file is of one iteration.
+  // A schedule file has one iteration.
   std::erase_if(run.passes, [](const analysis::TimedPass& pass) { return pass.key.iteration > 0; });
   const std::string file = request.files.back().string();
   const analysis::OrderComparison comparison =
       analysis::compare_orders(analysis::order_of(run.passes, run.summary.devices.size()),
                                order_of(workload::read_torch_file(file).schedule));
   const analysis::NamedMetrics base{run.name, metrics_of(analysis::OrderComparison())};
-  const std::vector<analysis::NamedMetrics> other{{file, metrics_of(comparison)}};
-  const auto judgements = analysis::judge(read_conditions(request, base.metrics), base, other);
+  const std::vector<analysis::NamedMetrics> runs{{file, metrics_of(comparison)}};
+  const auto judgements = analysis::judge(read_conditions(request, base.metrics), base, runs);
   fmt::print("{}", request.json ? json_text(comparison, run.name, file)
                                 : console_text(comparison, run.name, file));
   if (!request.json && !judgements.empty()) fmt::print("\n{}", analysis::describe(judgements));
   return status(judgements);
 }
 
-Request read_request(const po::variables_map& given) {
-  Request request{.files = expand_ranks(values(given, "file")),
-                  .conditions = values(given, "fail-if"),
-                  .import = measured_options(given),
-                  .json = given.count("json") != 0};
+CompareRequest read_request(const po::variables_map& flags) {
+  CompareRequest request{.files = expand_ranks(values(flags, "file")),
+                         .conditions = values(flags, "fail-if"),
+                         .import = measured_options(flags),
+                         .json = flags.count("json") != 0};
   if (request.files.size() < 2)
-    throw UsageError("compare: which runs? 'pipewright compare FIRST.h5 SECOND.h5'");
+    throw UsageError(
+        "compare: needs two or more files, as in 'pipewright compare FIRST.h5 SECOND.h5'");
   return request;
 }
 
 }  // namespace
 
 int compare_command(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, compare_options(), "file");
-  if (given.count("help") != 0) return print_help();
-  const Request request = read_request(given);
+  const po::variables_map flags = parse(arguments, compare_options(), "file");
+  if (flags.count("help") != 0) return print_help();
+  const CompareRequest request = read_request(flags);
 
   std::vector<FileKind> kinds;
   for (const path& file : request.files) kinds.push_back(analysis::file_kind(file));
   const auto name = [&](std::size_t i) { return analysis::printable(request.files[i].string()); };
   if (kinds.front() != FileKind::trace)
     throw UsageError(fmt::format(
-        "compare: {} is no trace; the first file is the run that others are compared with, as in "
+        "compare: {} is no trace; the first file must be the trace of the predicted run, as in "
         "'pipewright compare predicted.h5 measured.json'",
         name(0)));
   const FileKind kind = kinds[1];
   for (std::size_t i = 2; i < kinds.size(); ++i)
     if (kinds[i] != kind)
-      throw UsageError(
-          fmt::format("compare: {} and {} are of different kinds; compare with one kind at a time",
-                      name(1), name(i)));
+      throw UsageError(fmt::format(
+          "compare: {} and {} are different kinds of files; compare with one kind at a time",
+          name(1), name(i)));
   if (kind == FileKind::trace) return compare_traces(request);
   if (kind == FileKind::chrome || kind == FileKind::primus_passes)
     return compare_measured_run(request);

@@ -28,11 +28,11 @@ constexpr std::array<const char*, 4> format_names{"chrome", "csv", "json", "paje
 
 constexpr const char* table_mark = "{table}";
 
-struct Request {
+struct ExportRequest {
   fs::path trace;
   std::string output;  // "-": standard output
   Format format = Format::chrome;
-  std::string table;  // of CSV; empty: all
+  std::string table;  // of CSV; empty: all tables
 
   bool to_standard_output() const { return output == "-"; }
 };
@@ -40,9 +40,9 @@ struct Request {
 po::options_description export_options() {
   po::options_description options("options", 100);
   auto add = options.add_options();
-  add("output,o", one_word("FILE"), "the file to write; - is standard output");
-  add("as", one_word("chrome|csv|json|paje"), "the format; else the file's name says");
-  add("table", one_word("NAME"), "of csv: this table alone");
+  add("output,o", one_word("FILE"), "output file; - is standard output");
+  add("as", one_word("chrome|csv|json|paje"), "output format (default: by the file name)");
+  add("table", one_word("NAME"), "single table to write as csv");
   add("help,h", "this text");
   return options;
 }
@@ -50,11 +50,11 @@ po::options_description export_options() {
 void print_help() {
   fmt::print(
       "usage: pipewright export TRACE.h5 -o FILE [--as FORMAT] [--table NAME]\n\n"
-      "Writes a trace in the format of other programs, however many rows it has.\n\n"
+      "Converts a trace of any size for other programs.\n\n"
       "  pipewright export gpt.h5 -o gpt.json             # chrome: open it in ui.perfetto.dev\n"
       "  pipewright export gpt.h5 -o gpt.paje             # paje: for ViTE and PajeNG\n"
       "  pipewright export gpt.h5 -o tables/              # csv: a file for each table\n"
-      "  pipewright export gpt.h5 -o 'gpt-{{table}}.csv'    # likewise, named after the tables\n"
+      "  pipewright export gpt.h5 -o 'gpt-{{table}}.csv'    # csv: files named after the tables\n"
       "  pipewright export gpt.h5 -o - --as csv --table passes | head\n"
       "  pipewright export gpt.h5 -o summary.json --as json   # the summary, as show writes it\n\n"
       "Tables: {}.\n\n{}",
@@ -65,58 +65,61 @@ bool is_folder(const std::string& output) {
   return output.ends_with('/') || fs::is_directory(output);
 }
 
-Format format_of(const po::variables_map& given, const std::string& output) {
-  if (given.count("as") != 0) {
-    const auto& word = given["as"].as<std::string>();
-    const auto* const found = std::ranges::find(format_names, word);
-    if (found == format_names.end())
-      throw UsageError(fmt::format("--as: '{}' is none of chrome, csv, json and paje", word));
-    return static_cast<Format>(found - format_names.begin());
+Format format_of(const po::variables_map& flags, const std::string& output) {
+  if (flags.count("as") != 0) {
+    const auto& word = flags["as"].as<std::string>();
+    const auto* const match = std::ranges::find(format_names, word);
+    if (match == format_names.end())
+      throw UsageError(fmt::format("--as is '{}'; allowed: chrome, csv, json, paje", word));
+    return static_cast<Format>(match - format_names.begin());
   }
   const std::string extension = fs::path(output).extension().string();
   if (extension == ".json") return Format::chrome;
   if (extension == ".paje") return Format::paje;
-  if (extension == ".csv" || given.count("table") != 0 || is_folder(output)) return Format::csv;
-  throw UsageError(fmt::format(
-      "{}: say what to write by --as chrome, csv, json or paje, or by a name that ends in .json "
-      "(chrome), .paje, .csv or / (a folder of csv)",
-      output == "-" ? "standard output" : output));
+  if (extension == ".csv" || flags.count("table") != 0 || is_folder(output)) return Format::csv;
+  throw UsageError(
+      fmt::format("{}: the format is unknown; give --as chrome, csv, json or paje, or a name that "
+                  "ends in .json "
+                  "(chrome), .paje, .csv or / (a folder of csv)",
+                  output == "-" ? "standard output" : output));
 }
 
-void check_table(const Request& request) {
+void check_table(const ExportRequest& request) {
   const std::vector<std::string> tables = analysis::csv_table_names();
   if (request.format != Format::csv) {
     if (!request.table.empty())
-      throw UsageError("--table goes with csv: other formats hold all tables");
+      throw UsageError("--table needs the format csv: other formats have all tables");
     return;
   }
   if (!request.table.empty()) {
     if (std::ranges::find(tables, request.table) == tables.end())
       throw UsageError(
-          fmt::format("--table: '{}' is none of {}", request.table, fmt::join(tables, ", ")));
+          fmt::format("--table is '{}'; allowed: {}", request.table, fmt::join(tables, ", ")));
   } else if (!is_folder(request.output) && request.output.find(table_mark) == std::string::npos) {
-    throw UsageError(
-        fmt::format("{}: which table? name one by --table, or a folder, which ends in /, or a file "
-                    "name with {} for all of them",
-                    request.to_standard_output() ? "standard output" : request.output, table_mark));
+    throw UsageError(fmt::format(
+        "{}: csv has one table; give --table, or for all tables a folder, which ends in "
+        "/, or a file name with {}",
+        request.to_standard_output() ? "standard output" : request.output, table_mark));
   }
 }
 
-Request parse_request(const po::variables_map& given) {
-  const std::vector<std::string> traces = values(given, "trace");
+ExportRequest parse_request(const po::variables_map& flags) {
+  const std::vector<std::string> traces = values(flags, "trace");
   if (traces.size() != 1)
-    throw UsageError(traces.empty()
-                         ? "export: which trace? 'pipewright export FILE.h5 -o FILE.json'"
-                         : fmt::format("export: one trace at a time, not {}", traces.size()));
-  if (given.count("output") == 0) throw UsageError("export: where to? -o FILE, or -o -");
-  Request request{traces.front(), given["output"].as<std::string>(), {}, {}};
-  request.format = format_of(given, request.output);
-  if (given.count("table") != 0) request.table = given["table"].as<std::string>();
+    throw UsageError(
+        traces.empty()
+            ? "export: the trace is missing, as in 'pipewright export FILE.h5 -o FILE.json'"
+            : fmt::format("export: one trace at a time, not {}", traces.size()));
+  if (flags.count("output") == 0)
+    throw UsageError("export: the output is missing; give -o FILE, or -o -");
+  ExportRequest request{traces.front(), flags["output"].as<std::string>(), {}, {}};
+  request.format = format_of(flags, request.output);
+  if (flags.count("table") != 0) request.table = flags["table"].as<std::string>();
   check_table(request);
   return request;
 }
 
-void export_to(std::ostream& stream, const Request& request) {
+void export_to(std::ostream& stream, const ExportRequest& request) {
   const auto run = [&](trace::Sink& sink) { replay_with_progress("export", request.trace, sink); };
   switch (request.format) {
     case Format::chrome:
@@ -134,7 +137,7 @@ void export_to(std::ostream& stream, const Request& request) {
   }
 }
 
-fs::path file_of(const Request& request, const std::string& table) {
+fs::path file_of(const ExportRequest& request, const std::string& table) {
   if (is_folder(request.output)) return fs::path(request.output) / (table + ".csv");
   std::string name = request.output;
   if (const std::size_t mark = name.find(table_mark); mark != std::string::npos)
@@ -142,8 +145,8 @@ fs::path file_of(const Request& request, const std::string& table) {
   return name;
 }
 
-// All tables at once, a file each; all of them appear, or none.
-std::vector<fs::path> export_tables(const Request& request) {
+// Writes all tables, one file each. Either all files appear or none.
+std::vector<fs::path> export_tables(const ExportRequest& request) {
   struct File {
     explicit File(const fs::path& path) : partial(path) {
       stream.open(partial.temporary(), std::ios::binary);
@@ -151,11 +154,11 @@ std::vector<fs::path> export_tables(const Request& request) {
     trace::PartialFile partial;
     std::ofstream stream;
   };
-  std::vector<fs::path> named;
+  std::vector<fs::path> table_files;
   for (const std::string& table : analysis::csv_table_names())
-    named.push_back(file_of(request, table));
-  check_files(std::array{request.trace}, named);
-  const bool made = is_folder(request.output) && fs::create_directory(request.output);
+    table_files.push_back(file_of(request, table));
+  check_files(std::array{request.trace}, table_files);
+  const bool is_new_folder = is_folder(request.output) && fs::create_directory(request.output);
   std::list<File> files;
   try {
     const auto sink = analysis::csv_export([&](const std::string& table) {
@@ -177,7 +180,7 @@ std::vector<fs::path> export_tables(const Request& request) {
   } catch (...) {
     files.clear();
     std::error_code ignored;
-    if (made) fs::remove(request.output, ignored);
+    if (is_new_folder) fs::remove(request.output, ignored);
     throw;
   }
 }
@@ -185,12 +188,12 @@ std::vector<fs::path> export_tables(const Request& request) {
 }  // namespace
 
 int export_command(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, export_options(), "trace");
-  if (given.count("help") != 0) {
+  const po::variables_map flags = parse(arguments, export_options(), "trace");
+  if (flags.count("help") != 0) {
     print_help();
     return exit_ok;
   }
-  const Request request = parse_request(given);
+  const ExportRequest request = parse_request(flags);
   watch_for_interrupts();
   if (request.to_standard_output()) {
     std::ios::sync_with_stdio(false);

@@ -17,33 +17,34 @@
 namespace pipewright::cli {
 namespace {
 
-std::uint32_t number(const po::variables_map& given, const char* option, std::uint32_t least) {
-  const std::string text = given[option].as<std::string>();
+std::uint32_t number(const po::variables_map& flags, const char* option, std::uint32_t minimum) {
+  const std::string text = flags[option].as<std::string>();
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < least)
-    throw UsageError(fmt::format("--{} is '{}'; allowed: a whole number from {} on", option,
-                                 analysis::printable(text), least));
+  if (error != std::errc{} || end != text.data() + text.size() || value < minimum)
+    throw UsageError(fmt::format("--{} is '{}'; allowed: a whole number of at least {}", option,
+                                 analysis::printable(text), minimum));
   return value;
 }
 
 using schedules::Schedule;
 
-// A stage's device; every stage has one.
+// Device of each stage. Throws schedules::Error for a stage with none or several.
 schedules::Routes routes_of(const trace::Trace& trace) {
-  constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+  constexpr std::uint32_t no_device = std::numeric_limits<std::uint32_t>::max();
   std::vector<std::uint32_t> device_of;
   for (const trace::StageRow& row : trace.stages) {
     if (row.stage > std::numeric_limits<std::uint16_t>::max())
-      throw schedules::Error(fmt::format("stage {} is more than a schedule can number", row.stage));
-    if (device_of.size() <= row.stage) device_of.resize(row.stage + 1, none);
-    if (device_of[row.stage] != none)
+      throw schedules::Error(
+          fmt::format("stage {} exceeds the largest stage number of a schedule", row.stage));
+    if (device_of.size() <= row.stage) device_of.resize(row.stage + 1, no_device);
+    if (device_of[row.stage] != no_device)
       throw schedules::Error(fmt::format("stage {} is on device {} and on device {}", row.stage,
                                          device_of[row.stage], row.device));
     device_of[row.stage] = row.device;
   }
-  if (std::ranges::find(device_of, none) != device_of.end())
-    throw schedules::Error("not every stage was measured");
+  if (std::ranges::find(device_of, no_device) != device_of.end())
+    throw schedules::Error("some stages have no measured passes");
   return schedules::Routes({device_of});
 }
 
@@ -51,22 +52,22 @@ schedules::Routes routes_of(const trace::Trace& trace) {
 
 void add_measured_options(po::options_description& options) {
   auto add = options.add_options();
-  add("skip", one_word("N"), "leave out the first N iterations (0)");
-  add("run", one_word("N"), "of several runs in one log the N-th (the last)");
-  add("pattern", one_word("REGEX"), "how annotations that mark passes are called");
-  add("category", one_word("NAME"), "only events of this category, such as user_annotation");
-  add("microbatches", one_word("N"), "of an iteration, where annotations have no numbers");
-  add("align", "shift the clocks of ranks that contradict each other");
+  add("skip", one_word("N"), "skip the first N iterations (0)");
+  add("run", one_word("N"), "select the N-th run of a log (the last)");
+  add("pattern", one_word("REGEX"), "pattern of the annotations that mark passes");
+  add("category", one_word("NAME"), "read only events of this category, such as user_annotation");
+  add("microbatches", one_word("N"), "microbatches per iteration, for annotations without numbers");
+  add("align", "shift the clocks of ranks whose times contradict each other");
 }
 
-analysis::ImportOptions measured_options(const po::variables_map& given) {
+analysis::ImportOptions measured_options(const po::variables_map& flags) {
   analysis::ImportOptions options;
-  if (given.count("pattern") != 0) options.pattern = given["pattern"].as<std::string>();
-  if (given.count("category") != 0) options.category = given["category"].as<std::string>();
-  if (given.count("microbatches") != 0) options.microbatches = number(given, "microbatches", 1);
-  if (given.count("skip") != 0) options.skip = number(given, "skip", 0);
-  if (given.count("run") != 0) options.run = number(given, "run", 1);
-  options.align = given.count("align") != 0;
+  if (flags.count("pattern") != 0) options.pattern = flags["pattern"].as<std::string>();
+  if (flags.count("category") != 0) options.category = flags["category"].as<std::string>();
+  if (flags.count("microbatches") != 0) options.microbatches = number(flags, "microbatches", 1);
+  if (flags.count("skip") != 0) options.skip = number(flags, "skip", 0);
+  if (flags.count("run") != 0) options.run = number(flags, "run", 1);
+  options.align = flags.count("align") != 0;
   return options;
 }
 
@@ -112,19 +113,20 @@ Schedule measured_schedule(const trace::Trace& trace) {
                     .routes = routes_of(trace),
                     .programs = {}};
   std::vector<std::vector<schedules::Pass>> passes(trace.run.devices);
-  const trace::PassRow* before = nullptr;
+  const trace::PassRow* previous = nullptr;
   for (const trace::PassRow& row : trace.passes) {  // by device and start
     if (row.iteration > 0) continue;
-    auto& own = passes[row.device];
-    const bool fused = before != nullptr && before->device == row.device &&
-                       before->start == row.start && before->end == row.end &&
-                       before->end > before->start;
-    if (fused) own.back().fused = true;
-    own.push_back({execution::kind_in_schedule(row.kind), static_cast<std::uint16_t>(row.stage),
-                   row.microbatch, false});
-    before = &row;
+    auto& device_passes = passes[row.device];
+    const bool is_fused = previous != nullptr && previous->device == row.device &&
+                          previous->start == row.start && previous->end == row.end &&
+                          previous->end > previous->start;
+    if (is_fused) device_passes.back().fused = true;
+    device_passes.push_back({execution::kind_in_schedule(row.kind),
+                             static_cast<std::uint16_t>(row.stage), row.microbatch, false});
+    previous = &row;
   }
-  for (const auto& own : passes) schedule.programs.push_back(schedules::fold(own));
+  for (const auto& device_passes : passes)
+    schedule.programs.push_back(schedules::fold(device_passes));
   return schedule;
 }
 
@@ -134,15 +136,15 @@ const schedules::Entry* catalog_entry(const trace::Trace& trace) {
     if (row.iteration == 0) passes.push_back(analysis::timed(row));
   const analysis::PassOrder order = analysis::order_of(std::move(passes), trace.run.devices);
   for (const schedules::Entry& entry : schedules::catalog()) {
-    if (entry.takes(&schedules::Parameters::slices)) continue;  // a profile tells no slices
+    if (entry.takes(&schedules::Parameters::slices)) continue;  // a profile has no slices
     schedules::Parameters parameters{.devices = trace.run.devices,
                                      .microbatches = trace.run.microbatches};
     if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = trace.run.chunks;
     try {
-      const Schedule known = schedules::make_schedule(entry.name, parameters);
-      if (known.chunks == trace.run.chunks && order_of(known) == order) return &entry;
+      const Schedule schedule = schedules::make_schedule(entry.name, parameters);
+      if (schedule.chunks == trace.run.chunks && order_of(schedule) == order) return &entry;
     } catch (const schedules::Error&) {
-      continue;  // it cannot do these sizes
+      continue;  // the schedule does not exist for these sizes
     }
   }
   return nullptr;

@@ -11,18 +11,18 @@
 #include "schedules/schedule.hpp"
 #include "sim/cli/options.hpp"
 
-// Measured runs: the options of commands that read them, and what schedule they followed.
+// Measured runs: options of the commands that read them, and the schedule of a run.
 namespace pipewright::cli {
 
 void add_measured_options(po::options_description& options);
 
 // Throws UsageError.
-analysis::ImportOptions measured_options(const po::variables_map& given);
+analysis::ImportOptions measured_options(const po::variables_map& flags);
 
-// "rank{rank}.json" stands for the files of all ranks.
+// Replaces names such as "rank{rank}.json" by the files of all ranks.
 std::vector<std::filesystem::path> expand_ranks(const std::vector<std::string>& names);
 
-// Reads them as one run, with a progress bar.
+// Reads the files of one run, with a progress bar.
 analysis::MeasuredRun read_measured(const std::vector<std::filesystem::path>& files,
                                     const analysis::ImportOptions& options);
 
@@ -31,11 +31,11 @@ std::string measured_name(const std::vector<std::filesystem::path>& files);
 
 analysis::PassOrder order_of(const schedules::Schedule& schedule);
 
-// The order of passes of the first iteration. Throws schedules::Error where a stage is on two
-// devices, which is more than a list of passes a device says.
+// Schedule with the order of passes of the first iteration. Throws schedules::Error if a stage is
+// on two devices, which a schedule file cannot express.
 schedules::Schedule measured_schedule(const trace::Trace& trace);
 
-// The schedule of the catalog with the order of the first iteration; null if there is none.
+// Schedule of the catalogue with the order of the first iteration, or null.
 const schedules::Entry* catalog_entry(const trace::Trace& trace);
 
 }  // namespace pipewright::cli

@@ -28,20 +28,20 @@
 namespace pipewright::cli {
 namespace {
 
-// One list of a scenario's pass times, in the scenario's order.
+// A list of pass times in the order of a scenario.
 struct TimeList {
   std::string key;                    // "forward_times"
   std::vector<double> seconds;        // medians
-  std::vector<std::string> comments;  // how many passes, and how far apart they are
+  std::vector<std::string> comments;  // number of passes, and range of their times
 };
 
 using analysis::PassTime;
 using trace::PassKind;
 
 const PassTime* find(const std::vector<PassTime>& times, std::uint32_t stage, PassKind kind) {
-  const auto found = std::ranges::find_if(
+  const auto match = std::ranges::find_if(
       times, [&](const PassTime& time) { return time.stage == stage && time.kind == kind; });
-  return found == times.end() ? nullptr : &*found;
+  return match == times.end() ? nullptr : &*match;
 }
 
 // Stages in the order of a scenario's list.
@@ -57,15 +57,15 @@ std::vector<std::uint32_t> stages_in_order(const trace::Trace& trace) {
   return stages;
 }
 
-// The lists that a scenario takes: one time a device, or a stage where devices have several. Where
-// a run mixes whole backwards and halves, each has its list; a stage that has only whole ones has
-// half of them as its halves, and one that has only halves their sum as its whole. Throws
-// trace::TraceError where a stage lacks a kind of pass.
+// Lists of a scenario: one time for each device, or for each stage if devices have several. A run
+// with full and with split backward passes has lists for both: a stage with full passes alone gets
+// half of their time for each half, and a stage with halves alone gets their sum for the full pass.
+// Throws trace::TraceError if a stage lacks a kind of pass.
 std::vector<TimeList> time_lists(const trace::Trace& trace, const std::vector<PassTime>& times) {
   const auto has = [&](PassKind kind) {
     return std::ranges::any_of(times, [&](const PassTime& time) { return time.kind == kind; });
   };
-  const bool halves = has(PassKind::input_grad) || has(PassKind::weight_grad);
+  const bool has_halves = has(PassKind::input_grad) || has(PassKind::weight_grad);
   const std::vector<std::uint32_t> stages = stages_in_order(trace);
   const auto list = [&](const char* key, PassKind kind) {
     TimeList result{.key = key, .seconds = {}, .comments = {}};
@@ -73,36 +73,36 @@ std::vector<TimeList> time_lists(const trace::Trace& trace, const std::vector<Pa
       const PassTime* time = find(times, stage, kind);
       const PassTime* const input = find(times, stage, PassKind::input_grad);
       const PassTime* const weight = find(times, stage, PassKind::weight_grad);
-      const bool known = time != nullptr && !time->only_in_pairs;
-      if (!known && kind == PassKind::backward && input != nullptr && weight != nullptr) {
+      const bool is_known = time != nullptr && !time->only_in_pairs;
+      if (!is_known && kind == PassKind::backward && input != nullptr && weight != nullptr) {
         result.seconds.push_back(input->median + weight->median);
         result.comments.push_back(fmt::format("stage {}: I + W", stage));
         continue;
       }
-      const bool halved = time == nullptr && halves && kind != PassKind::forward;
-      if (halved) time = find(times, stage, PassKind::backward);
+      const bool is_halved = time == nullptr && has_halves && kind != PassKind::forward;
+      if (is_halved) time = find(times, stage, PassKind::backward);
       if (time == nullptr)
         throw trace::TraceError(
             fmt::format("stage {} has no pass of kind {}", stage, analysis::pass_letter(kind)));
-      result.seconds.push_back(time->median / (halved ? 2 : 1));
+      result.seconds.push_back(time->median / (is_halved ? 2 : 1));
       result.comments.push_back(fmt::format("stage {}: {} passes, {} to {}{}", stage, time->passes,
                                             analysis::format_seconds(time->least),
                                             analysis::format_seconds(time->most),
-                                            halved ? ", whole backwards" : ""));
+                                            is_halved ? ", full backwards" : ""));
     }
     return result;
   };
   std::vector<TimeList> lists{list("forward_times", PassKind::forward)};
-  if (halves) {
+  if (has_halves) {
     lists.push_back(list("input_grad_times", PassKind::input_grad));
     lists.push_back(list("weight_grad_times", PassKind::weight_grad));
   }
-  if (!halves || has(PassKind::backward))
+  if (!has_halves || has(PassKind::backward))
     lists.push_back(list("backward_times", PassKind::backward));
   return lists;
 }
 
-// "18.5 ms", exact to the picosecond.
+// Formats a time exactly to the picosecond: "18.5 ms".
 std::string time_text(double seconds) {
   std::string text = fmt::format("{:.9f}", seconds * 1e3);
   text.erase(text.find_last_not_of('0') + 1);
@@ -123,12 +123,13 @@ po::options_description profile_options() {
   po::options_description options("options", 100);
   auto add = options.add_options();
   const auto file = one_word;
-  add("into", file("SCENARIO.yaml"), "print this scenario with the measured times in it");
-  add("order", file("FILE.csv"), "write the order of passes, as PyTorch's schedule files");
-  add("trace", file("FILE.h5"), "write the measured run as a trace, for 'show' and its page");
+  add("into", file("SCENARIO.yaml"), "print this scenario with the measured times");
+  add("order", file("FILE.csv"), "write the order of passes as a schedule file of PyTorch");
+  add("trace", file("FILE.h5"), "write the measured run as a trace for 'show'");
   add("calibrate", file("SCENARIO.yaml"),
-      "compare the kernels with those of this scenario's model; with --gpu-file");
-  add("gpu-file", file("OUT.yaml"), "write the scenario's GPU with the factors that this gives");
+      "compare the kernels with the model of this scenario; needs --gpu-file");
+  add("gpu-file", file("OUT.yaml"),
+      "write the scenario's GPU with the calibrated clock and launch time");
   add_measured_options(options);
   add("help,h", "this text");
   return options;
@@ -138,11 +139,10 @@ int print_help() {
   fmt::print(
       "usage: pipewright profile MEASURED.json.. [OPTIONS] > times.yaml\n"
       "\n"
-      "Reads passes that were measured, of PyTorch's profiler, Primus (pp_rank_N.json) or a Chrome "
-      "file\n"
-      "of 'pipewright export', one file for each pipeline device or one of all, and prints a "
-      "scenario:\n"
-      "devices, microbatches, schedule, and the median times of the passes of each stage.\n"
+      "Reads measured passes of PyTorch's profiler, Primus (pp_rank_N.json) or a Chrome file of\n"
+      "'pipewright export', with one file for each pipeline device or one file for all. Prints a\n"
+      "scenario: devices, microbatches, schedule, and the median times of the passes of each "
+      "stage.\n"
       "\n"
       "  pipewright profile 'profile/rank{{rank}}.json.gz' --skip 2 > times.yaml\n"
       "  pipewright run times.yaml --p2p-time '0.2 ms' --schedule 1f1b zb-h1\n"
@@ -152,34 +152,34 @@ int print_help() {
       "my.yaml\n"
       "  pipewright run larger.yaml --gpu my.yaml\n"
       "\n"
-      "Passes are known as PyTorch (PP:2F0, Forward 0) and Megatron-LM (forward_step) call them, "
-      "or by\n"
-      "--pattern, a regular expression with the named groups kind, stage, microbatch and "
-      "device. A pass\n"
-      "lasts as long as the kernels that were launched within it.\n\n{}",
+      "Passes are recognised by the names of PyTorch (PP:2F0, Forward 0) and Megatron-LM "
+      "(forward_step),\n"
+      "or by --pattern, a regular expression with the named groups kind, stage, microbatch and "
+      "device.\n"
+      "A pass lasts as long as the kernels that were launched in it.\n\n{}",
       describe(profile_options()));
   return exit_ok;
 }
 
-std::string counted(std::uint32_t count, const char* one, const char* many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
+std::string counted(std::uint32_t count, const char* singular, const char* plural) {
+  return fmt::format("{} {}", count, count == 1 ? singular : plural);
 }
 
-// What schedule the scenario is to have, with a comment on why.
+// Schedule of the scenario, with a comment that explains it.
 std::string schedule_text(const trace::Trace& trace, const std::string& order_file) {
   if (!order_file.empty()) return "schedule: " + config::to_yaml(config::make_text(order_file, {}));
   const std::uint32_t chunks = trace.run.chunks;
-  const schedules::Entry* const known = catalog_entry(trace);
-  const std::string_view name = known != nullptr ? known->name
+  const schedules::Entry* const entry = catalog_entry(trace);
+  const std::string_view name = entry != nullptr ? entry->name
                                 : chunks > 1     ? "interleaved-1f1b"
                                                  : "1f1b";
-  const char* const comment =
-      known != nullptr ? "the measured order"
-                       : "the measured order is none of the catalogue's; --order keeps it";
-  // Some schedules have just so many chunks.
-  const bool says_chunks =
-      chunks > 1 && (known == nullptr || known->takes(&schedules::Parameters::chunks));
-  return says_chunks
+  const char* const comment = entry != nullptr
+                                  ? "the measured order"
+                                  : "the measured order is not in the catalogue; --order writes it";
+  // Some schedules have a fixed number of chunks.
+  const bool takes_chunks =
+      chunks > 1 && (entry == nullptr || entry->takes(&schedules::Parameters::chunks));
+  return takes_chunks
              ? fmt::format("schedule: {{name: {}, chunks: {}}}  # {}\n", name, chunks, comment)
              : fmt::format("schedule: {}  # {}\n", name, comment);
 }
@@ -197,12 +197,12 @@ std::string fragment(const analysis::MeasuredRun& measured, const std::string& n
   for (const TimeList& list : lists) text += yaml_text(list);
   if (measured.handover_s && *measured.handover_s > 0)
     text += fmt::format(
-        "# p2p_time: {}  # the least from a pass to the one that needs its output elsewhere\n",
+        "# p2p_time: {}  # shortest time from a pass to the pass on another device that needs it\n",
         time_text(*measured.handover_s));
   return text;
 }
 
-// A scenario of the user's with the times in place of its own.
+// The user's scenario with the measured times.
 std::string merged(const std::string& file, const trace::RunInfo& run,
                    const std::vector<TimeList>& lists) {
   config::Value root = config::read_yaml_file(file);
@@ -222,24 +222,24 @@ std::string merged(const std::string& file, const trace::RunInfo& run,
   return scenario.text;
 }
 
-std::string text_option(const po::variables_map& given, const char* option) {
-  return given.count(option) != 0 ? given[option].as<std::string>() : std::string();
+std::string text_option(const po::variables_map& flags, const char* option) {
+  return flags.count(option) != 0 ? flags[option].as<std::string>() : std::string();
 }
 
-// Kernels alone: no annotation need mark a pass.
-int calibrate_command(const po::variables_map& given, const std::vector<path>& files) {
-  const std::string scenario = text_option(given, "calibrate");
-  const std::string gpu_file = text_option(given, "gpu-file");
+// Compares kernels, which need no annotations of passes.
+int calibrate_command(const po::variables_map& flags, const std::vector<path>& files) {
+  const std::string scenario = text_option(flags, "calibrate");
+  const std::string gpu_file = text_option(flags, "gpu-file");
   if (scenario.empty() || gpu_file.empty())
     throw UsageError(
         "profile: --calibrate and --gpu-file go together: --calibrate gpt.yaml --gpu-file my.yaml");
-  for (const char* const other :
+  for (const char* const option :
        {"into", "order", "trace", "skip", "run", "pattern", "category", "microbatches", "align"})
-    if (given.count(other) != 0)
+    if (flags.count(option) != 0)
       throw UsageError(
-          fmt::format("profile: --{} has nothing to do with --calibrate, which takes the kernels "
-                      "of all steps that the profiler marked (ProfilerStep#)",
-                      other));
+          fmt::format("profile: --{} does not apply to --calibrate, which takes the kernels of all "
+                      "steps that the profiler marked (ProfilerStep#)",
+                      option));
   std::vector<path> read = files;
   read.emplace_back(scenario);
   const std::array<path, 1> written{gpu_file};
@@ -252,31 +252,32 @@ int calibrate_command(const po::variables_map& given, const std::vector<path>& f
 }  // namespace
 
 int profile_command(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, profile_options(), "file");
-  if (given.count("help") != 0) return print_help();
-  const std::vector<path> files = expand_ranks(values(given, "file"));
+  const po::variables_map flags = parse(arguments, profile_options(), "file");
+  if (flags.count("help") != 0) return print_help();
+  const std::vector<path> files = expand_ranks(values(flags, "file"));
   if (files.empty())
-    throw UsageError("profile: which measured run? 'pipewright profile MEASURED.json'");
+    throw UsageError(
+        "profile: the measured run is missing, as in 'pipewright profile MEASURED.json'");
   for (const path& file : files)
     if (const auto kind = analysis::file_kind(file);
         kind != analysis::FileKind::chrome && kind != analysis::FileKind::primus_passes)
-      throw UsageError(fmt::format(
-          "profile: {} is neither the JSON of a profiler nor of Primus, which alone have passes",
-          analysis::printable(file.string())));
-  if (given.count("calibrate") + given.count("gpu-file") > 0)
-    return calibrate_command(given, files);
-  const std::string order = text_option(given, "order");
-  const std::string trace_file = text_option(given, "trace");
+      throw UsageError(
+          fmt::format("profile: {} has no passes; allowed: JSON of a profiler or of Primus",
+                      analysis::printable(file.string())));
+  if (flags.count("calibrate") + flags.count("gpu-file") > 0)
+    return calibrate_command(flags, files);
+  const std::string order = text_option(flags, "order");
+  const std::string trace_file = text_option(flags, "trace");
   std::vector<path> written;
-  for (const std::string& one : {order, trace_file})
-    if (!one.empty()) written.emplace_back(one);
+  for (const std::string& file : {order, trace_file})
+    if (!file.empty()) written.emplace_back(file);
   check_files(files, written);
 
-  const analysis::MeasuredRun measured = read_measured(files, measured_options(given));
+  const analysis::MeasuredRun measured = read_measured(files, measured_options(flags));
   const std::string name = measured_name(files);
   const auto lists = time_lists(
       measured.trace, analysis::pass_times(analysis::figures_of(measured.trace, name).passes));
-  const std::string into = text_option(given, "into");
+  const std::string into = text_option(flags, "into");
   const std::string text = into.empty() ? fragment(measured, name, lists, order)
                                         : merged(into, measured.trace.run, lists);
   if (!order.empty())

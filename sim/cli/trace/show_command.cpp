@@ -19,7 +19,7 @@ po::options_description show_options() {
   auto add = options.add_options();
   add("output,o", several_words("FILE..")->composing(), "write .html .svg .png .pdf .json or .csv");
   add("picture", one_word("timeline|memory|tradeoff|bubbles"),
-      "what .svg, .png and .pdf show (timeline)");
+      "content of .svg, .png and .pdf (timeline)");
   add("json", "print the summary as JSON and nothing else");
   add("help,h", "this text");
   return options;
@@ -28,11 +28,11 @@ po::options_description show_options() {
 }  // namespace
 
 int show_command(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, show_options(), "trace");
-  if (given.count("help") != 0) {
+  const po::variables_map flags = parse(arguments, show_options(), "trace");
+  if (flags.count("help") != 0) {
     fmt::print(
         "usage: pipewright show TRACE.h5.. [OPTIONS]\n\n"
-        "Prints the table of the runs whose traces these are, and draws them.\n\n"
+        "Prints the tables of the runs of these traces, and draws them.\n\n"
         "  pipewright show gpt-1f1b.h5 gpt-eager-1f1b.h5 -o both.html\n"
         "  pipewright show gpt-1f1b.h5 -o memory.pdf --picture memory     # over time, stacked\n"
         "  pipewright show gpt-1f1b.h5 -o bubbles.svg --picture bubbles   # where the time goes\n"
@@ -41,19 +41,19 @@ int show_command(const Arguments& arguments) {
         describe(show_options()));
     return exit_ok;
   }
-  const std::vector<std::string> files = values(given, "trace");
-  if (files.empty()) throw UsageError("show: which trace? 'pipewright show FILE.h5'");
-  const std::vector<std::string> words = values(given, "output");
-  const std::vector<std::filesystem::path> named(words.begin(), words.end());
-  std::vector<Output> outputs = parse_outputs(named);
-  if (given.count("picture") != 0) {
+  const std::vector<std::string> files = values(flags, "trace");
+  if (files.empty())
+    throw UsageError("show: the trace is missing, as in 'pipewright show FILE.h5'");
+  const std::vector<std::string> words = values(flags, "output");
+  const std::vector<std::filesystem::path> output_files(words.begin(), words.end());
+  std::vector<Output> outputs = parse_outputs(output_files);
+  if (flags.count("picture") != 0) {
     if (std::ranges::none_of(outputs, is_picture))
-      throw UsageError(
-          "--picture says what a picture shows: name one by -o FILE.svg, .png or .pdf");
-    const Picture picture = parse_picture(given["picture"].as<std::string>());
+      throw UsageError("--picture needs a picture; give -o FILE.svg, .png or .pdf");
+    const Picture picture = parse_picture(flags["picture"].as<std::string>());
     for (Output& output : outputs) output.picture = picture;
   }
-  check_files(std::vector<std::filesystem::path>(files.begin(), files.end()), named);
+  check_files(std::vector<std::filesystem::path>(files.begin(), files.end()), output_files);
 
   watch_for_interrupts();
   std::vector<analysis::Summary> summaries;
@@ -70,15 +70,15 @@ int show_command(const Arguments& arguments) {
     }
     summaries.push_back(summary.summary());
   }
-  for (const Output& output : outputs) write_output(output, summaries, traces);
 
-  if (given.count("json") != 0) {
-    fmt::print("{}", analysis::json_summary(summaries));
-    return exit_ok;
-  }
-  fmt::print("{}", analysis::console_table(summaries));
-  for (const Output& output : outputs) fmt::print("wrote   {}\n", output.file.string());
-  return exit_ok;
+  const bool is_json = flags.count("json") != 0;
+  fmt::print("{}",
+             is_json ? analysis::json_summary(summaries) : analysis::console_table(summaries));
+  OutputFiles written;
+  for (const Output& output : outputs)
+    written.write(output.file, [&] { write_output(output, summaries, traces); });
+  if (!is_json) written.print_written();
+  return written.status(exit_ok);
 }
 
 }  // namespace pipewright::cli

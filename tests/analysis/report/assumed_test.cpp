@@ -5,18 +5,21 @@
 using namespace pipewright;
 using namespace pipewright::analysis;
 
-TEST_CASE("a line names each GPU's file once, with all of its keys without a source", "[assumed]") {
+TEST_CASE("assumed numbers are listed once for each GPU file", "[assumed]") {
   CHECK(assumed_lines({}).empty());
   CHECK(assumed_lines({{}, {"h100-sxm", {}}}).empty());
   CHECK(assumed_lines({{"b200", {"launch"}}}) ==
-        "~ rests on numbers of b200 that no source has: launch\n");
+        "~ depends on values of b200 that are assumed, not sourced: launch\n");
   CHECK(assumed_lines({{"b200", {"launch"}}, {"l40s", {"clock"}}, {"b200", {"clock", "launch"}}}) ==
-        "~ rests on numbers of b200 that no source has: launch, clock\n"
-        "~ rests on numbers of l40s that no source has: clock\n");
+        "~ depends on values of b200 that are assumed, not sourced: launch, clock\n"
+        "~ depends on values of l40s that are assumed, not sourced: clock\n");
   CHECK(assumed_lines({{"a\nb", {"launch"}}}).find("a\\nb") != std::string::npos);
+  CHECK(assumed_note({}).empty());
+  CHECK(assumed_note({{"b200", {"launch", "clock"}}, {"l40s", {"clock"}}}) ==
+        "b200: launch and clock are assumed, not sourced; l40s: clock is assumed, not sourced");
 }
 
-TEST_CASE("no time rests on what a GPU has free", "[assumed]") {
+TEST_CASE("free memory affects no time", "[assumed]") {
   const trace::Assumed both{"mine", {"free_memory", "launch"}};
   const trace::Assumed memory{"mine", {"free_memory"}};
   CHECK(times_rest_on(both));

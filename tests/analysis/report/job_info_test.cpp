@@ -39,7 +39,7 @@ std::string table_of(const analysis::Summary& summary) {
 
 }  // namespace
 
-TEST_CASE("a job is told without what is as usual", "[report]") {
+TEST_CASE("the description of a job omits default settings", "[report]") {
   JobInfo job = plain();
   CHECK(describe(job) == "llama-3-8b on h100-sxm, tp 2, pp 4, batch 64 of 8192 tokens, bf16");
   job.sequence_parallel = true;
@@ -63,24 +63,24 @@ TEST_CASE("a job is told without what is as usual", "[report]") {
   CHECK(describe(JobInfo{.gpu = "h100-sxm"}).empty());
 }
 
-TEST_CASE("a table tells the job below what the run was", "[report]") {
+TEST_CASE("a table describes the job below the run", "[report]") {
   CHECK_THAT(table_of(run_of(plain())),
              Catch::Contains("p2p eager\nllama-3-8b on h100-sxm, tp 2, pp 4, batch 64 of 8192 "
                              "tokens, bf16\n\n"));
   CHECK_THAT(table_of(run_of({})), Catch::Contains("p2p eager\n\n"));
   analysis::Summary copies = run_of({.symmetric = true});
   copies.run.replicas = 8;
-  CHECK_THAT(table_of(copies), Catch::Contains("\nreplica 0 was simulated for all 8: they were "
-                                               "checked to be alike\n\n"));
+  CHECK_THAT(table_of(copies), Catch::Contains("\nreplica 0 was simulated for all 8, which were "
+                                               "checked to be equivalent\n\n"));
 }
 
-TEST_CASE("a table tells what evenness would save, if anything", "[report]") {
+TEST_CASE("a table reports the gain of even microbatches", "[report]") {
   JobInfo job = plain();
   job.lengths = "uniform from 1 to 512";
   job.uneven = 0.123;
   CHECK_THAT(
       table_of(run_of(job)),
-      Catch::Contains("% of what is computed is padding; spread evenly over microbatches and "
+      Catch::Contains("% of the computed tokens are padding; spread evenly over microbatches and "
                       "ranks, the same work would take 12.3 % less time\n"));
   job.uneven = -0.002;  // shorter documents are less efficient
   CHECK_THAT(table_of(run_of(job)),
@@ -88,11 +88,11 @@ TEST_CASE("a table tells what evenness would save, if anything", "[report]") {
                              "time\n"));
 }
 
-TEST_CASE("what jobs of several runs have of their own goes into their names", "[report]") {
-  JobInfo other = plain();
-  other.precision = "fp8";
-  other.cuda_graphs = "layer";
-  const std::vector<analysis::Summary> runs{run_of(plain()), run_of(other)};
+TEST_CASE("differences between jobs go into the names of runs", "[report]") {
+  JobInfo fp8_job = plain();
+  fp8_job.precision = "fp8";
+  fp8_job.cuda_graphs = "layer";
+  const std::vector<analysis::Summary> runs{run_of(plain()), run_of(fp8_job)};
   const std::string text = analysis::console_table(runs);
   CHECK_THAT(text,
              Catch::Contains("\nllama-3-8b on h100-sxm, tp 2, pp 4, batch 64 of 8192 tokens\n"));
@@ -100,7 +100,7 @@ TEST_CASE("what jobs of several runs have of their own goes into their names", "
   CHECK_THAT(text, Catch::Contains("\n1f1b, fp8, cuda graphs layer "));
 }
 
-TEST_CASE("jobs are cut into what all have and what each has", "[report]") {
+TEST_CASE("jobs are split into common and own parts", "[report]") {
   const analysis::JobParts split = analysis::split_jobs({"a on b, tp 2, bf16", "a on b, tp 2", ""});
   CHECK(split.common.empty());
   CHECK(split.own == std::vector<std::string>{"a on b, tp 2, bf16", "a on b, tp 2", ""});
@@ -112,7 +112,7 @@ TEST_CASE("jobs are cut into what all have and what each has", "[report]") {
   CHECK(analysis::split_jobs({}).own.empty());
 }
 
-TEST_CASE("names of models and GPUs do no harm in a terminal", "[report]") {
+TEST_CASE("names of models and GPUs are printable", "[report]") {
   JobInfo job = plain();
   job.model = "a\x1b[2J";
   job.gpu = "b\nc";
@@ -121,7 +121,7 @@ TEST_CASE("names of models and GPUs do no harm in a terminal", "[report]") {
   CHECK(text.find('\n') == std::string::npos);
 }
 
-TEST_CASE("JSON and CSV have the job, or nothing in its place", "[report]") {
+TEST_CASE("JSON and CSV have the job if there is one", "[report]") {
   const analysis::Summary known = run_of(plain());
   const Json json = Json::parse(analysis::json_summary({&known, 1}));
   CHECK(json["job"]["model"] == "llama-3-8b");

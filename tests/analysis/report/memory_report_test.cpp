@@ -4,7 +4,7 @@
 #include "tests/analysis/report/runs.hpp"
 
 using namespace pipewright;
-using analysis::over_capacity_line;
+using analysis::over_capacity_text;
 using analysis::Summary;
 using Catch::Matchers::Contains;
 using Catch::Matchers::Equals;
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t gib = 1ULL << 30;
 
-// Weights of 4 GiB all the time; activations of 3, 5 and 2 GiB from 1, 5 and 8 s on.
+// Constant weights of 4 GiB; activations of 3, 5 and 2 GiB from 1, 5 and 8 s on.
 Summary run_on(std::uint64_t capacity) {
   trace::Trace trace = test::two_device_run();
   trace.devices[0].memory_capacity = capacity;
@@ -28,42 +28,42 @@ Summary run_on(std::uint64_t capacity) {
 
 }  // namespace
 
-TEST_CASE("memory is over from the first time that it is, not from its peak", "[memory]") {
+TEST_CASE("overflow starts when memory first exceeds the capacity, before the peak", "[memory]") {
   const Summary run = run_on(6 * gib);
   CHECK(run.devices[0].peak_time_s == 5);
   CHECK(run.devices[0].over_since_s == 1);
   CHECK_FALSE(fits(run));
-  CHECK_THAT(over_capacity_line(run, "1f1b"),
-             Equals("! 1f1b does not fit: device 0 (left) peaks at 9.0 GiB at 5.00 s, 3.0 GiB over "
-                    "its 6.0 GiB, from 1.00 s on: weights 4.0 GiB, activations 5.0 GiB\n"));
+  CHECK_THAT(over_capacity_text(run, "1f1b"),
+             Equals("1f1b does not fit: device 0 (left) peaks at 9.0 GiB at 5.00 s, 3.0 GiB over "
+                    "its 6.0 GiB, from 1.00 s on: weights 4.0 GiB, activations 5.0 GiB"));
 }
 
-TEST_CASE("where weights and state alone are too much, that is said", "[memory]") {
+TEST_CASE("an overflow by weights and state alone is reported as such", "[memory]") {
   const Summary run = run_on(3 * gib);
   CHECK(run.devices[0].over_since_s == 0);
-  CHECK_THAT(over_capacity_line(run, "1f1b"),
+  CHECK_THAT(over_capacity_text(run, "1f1b"),
              Contains(" over its 3.0 GiB, from 0 s on, with weights and state alone: "));
 }
 
-TEST_CASE("what fits, to the last byte or as far as is known, is not over", "[memory]") {
+TEST_CASE("memory up to the capacity, or of unknown capacity, fits", "[memory]") {
   for (const std::uint64_t capacity : {std::uint64_t{0}, 9 * gib}) {
     const Summary run = run_on(capacity);
     CHECK(fits(run));
     CHECK_FALSE(run.devices[0].over_since_s.has_value());
-    CHECK(over_capacity_line(run, "1f1b").empty());
+    CHECK(over_capacity_text(run, "1f1b").empty());
   }
   CHECK_FALSE(fits(run_on(9 * gib - 1)));
 }
 
-TEST_CASE("the host of the smallest GPU is named where it is another one", "[memory]") {
+TEST_CASE("an overflow names the host of the smallest GPU if it is another host", "[memory]") {
   Summary run = run_on(6 * gib);
   run.devices[0].memory_host = "node-1\n";
-  CHECK_THAT(over_capacity_line(run, "1f1b"),
+  CHECK_THAT(over_capacity_text(run, "1f1b"),
              Contains("device 0 (left) peaks at 9.0 GiB at 5.00 s, 3.0 GiB over the 6.0 GiB of "
                       "node-1\\n, from"));
 }
 
-TEST_CASE("a table says of each device what it holds at its peak", "[memory]") {
+TEST_CASE("a table shows the memory components of each device at its peak", "[memory]") {
   CHECK(analysis::component_table(run_on(0)) ==
         R"(                     weights  activations   sum
 at its peak, device      GiB          GiB   GiB

@@ -35,7 +35,7 @@ ReportColumns<Link> link_columns() {
 
 }  // namespace
 
-TEST_CASE("a table has one scale a column, and its unit below the heading", "[report]") {
+TEST_CASE("each column of a table has one scale, and its unit below the heading", "[report]") {
   CHECK(table_text(link_columns(), links) ==
         "       band-\n"
         "       width  latency    load\n"
@@ -44,7 +44,7 @@ TEST_CASE("a table has one scale a column, and its unit below the heading", "[re
         "a\\tb      25        -       0      0\n");
 }
 
-TEST_CASE("figures of marked rows have a ~ where they are known, and in no file", "[report]") {
+TEST_CASE("figures of marked rows have a ~ in tables only, unless they are unknown", "[report]") {
   ReportColumns<Link> columns;
   for (const ReportColumn<Link>& column : picked(link_columns(), {"latency_s", "load"}))
     columns.push_back(marked(column, [](const Link& link) { return link.flows == 0; }));
@@ -63,14 +63,14 @@ TEST_CASE("figures of marked rows have a ~ where they are known, and in no file"
         "  ~2.00  ~50..100\n");
 }
 
-TEST_CASE("an optional column goes where all of it is nothing", "[report]") {
+TEST_CASE("an optional column is omitted if it is empty", "[report]") {
   const std::vector<Link> idle{links[1]};
   CHECK(table_text(picked(link_columns(), {"link", "flows"}), idle) ==
         "link\n"
         "a\\tb\n");
 }
 
-TEST_CASE("JSON and CSV have the columns of files in their order", "[report]") {
+TEST_CASE("JSON and CSV have the file columns in order", "[report]") {
   CHECK(
       json_rows(link_columns(), links).dump() ==
       R"([{"link":"nvl,0","bandwidth_bytes_per_s":450000000000.0,"latency_s":1.25e-06,"flows":3},)"
@@ -82,7 +82,7 @@ TEST_CASE("JSON and CSV have the columns of files in their order", "[report]") {
         "0,a\tb,\n");
 }
 
-TEST_CASE("columns of a part are columns of the whole", "[report]") {
+TEST_CASE("columns of a part become columns of the row that contains it", "[report]") {
   const std::vector<Hop> hops{{7, links[0]}};
   ReportColumns<Hop> columns{{"hop", {"hop"}, Quantity::count(), &Hop::number}};
   for (const auto& column : of_part<Hop>(picked(link_columns(), {"link", "load"}), &Hop::link))
@@ -95,6 +95,6 @@ TEST_CASE("columns of a part are columns of the whole", "[report]") {
   CHECK_THROWS_AS(picked(columns, {"hop", "latency"}), std::logic_error);
 }
 
-TEST_CASE("a document in JSON is UTF-8, whatever the names", "[report]") {
+TEST_CASE("a JSON document is valid UTF-8 for any names", "[report]") {
   CHECK(json_document({{"a\xff", 1}}) == "{\n  \"a\xEF\xBF\xBD\": 1\n}\n");
 }

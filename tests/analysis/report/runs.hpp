@@ -4,7 +4,7 @@
 
 namespace pipewright::test {
 
-// 1F1B with two devices and two microbatches, F = 1 s, B = 2 s, 0.5 s from device to device:
+// 1F1B with two devices and two microbatches, F = 1 s, B = 2 s, and transfers of 0.5 s:
 //
 //   device 0  F0 F1 . . .  B0 B0 .  B1 B1      0-1 1-2 5-7 8-10
 //   device 1   .  F0 B0 B0 F1 B1 B1            1.5-2.5 2.5-4.5 4.5-5.5 5.5-7.5

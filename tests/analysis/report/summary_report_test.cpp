@@ -25,7 +25,7 @@ std::size_t widest_line(const std::string& text) {
   return width;
 }
 
-// A large run of a long name in which every column is as wide as it gets.
+// A run with a long name and the widest values of every column.
 Summary large_run(std::uint32_t devices) {
   Summary run;
   run.run.schedule = "interleaved-1f1b";
@@ -50,18 +50,18 @@ Summary large_run(std::uint32_t devices) {
 
 }  // namespace
 
-TEST_CASE("a run's table says what it was, and how each device fared", "[report]") {
+TEST_CASE("the tables of a run describe the run and each device", "[report]") {
   const Summary summary = analysis::summarize(test::two_device_run());
   const std::string expected =
       R"(2 devices x 2 microbatches x 1 iteration, engine timing, network ideal, 500 ms a hop, p2p eager
 
-                                  bubble    span            in      memory  exposed    of
-           time  samples  tokens   ratio  bubble  busy  flight        peak     comm  time
-schedule      s       /s      /s       %       s     s                 GiB        s     %
-1f1b      10.00    0.600     600    40.0    4.00  6.00    1..2  2.00..7.00     1.00  10.0
+                                  bubble    span  busy      in        peak  exposed  exposed
+           time  samples  tokens   ratio  bubble  time  flight      memory     comm    share
+schedule      s       /s      /s       %       s     s                 GiB        s        %
+1f1b      10.00    0.600     600    40.0    4.00  6.00    1..2  2.00..7.00     1.00     10.0
 
-                                                     in  memory        of  exposed
-                       start    end  busy  idle  flight    peak  capacity     comm
+                                                     in    peak        of  exposed
+                       start    end  busy  idle  flight  memory  capacity     comm
 device  host   passes      s      s     s     %             GiB         %        s
 0       left        4      0  10.00  6.00  40.0       2    7.00      87.5     1.00
 1       right       4   1.50   7.50  6.00  40.0       1    2.00         -     0.50
@@ -69,15 +69,16 @@ device  host   passes      s      s     s     %             GiB         %       
   CHECK(console_table({&summary, 1}) == expected);
 }
 
-TEST_CASE("a run's time and what is counted from it are marked where they are assumed",
-          "[report]") {
+TEST_CASE("times and derived figures are marked if they are assumed", "[report]") {
   std::vector<Summary> runs(2, large_run(2));
   runs[1].run.schedule = "gpipe";
   runs[1].run.assumed = {"l40s", {"launch", "clock"}};
   const std::string text = console_table(runs);
   CHECK_THAT(text, Contains("\ninterleaved-1f1b x4  22.74     184    189   55.9 "));
   CHECK_THAT(text, Contains("\ngpipe x4            ~22.74    ~184   ~189   55.9 "));
-  CHECK_THAT(text, Contains("\n~ rests on numbers of l40s that no source has: launch, clock\n"));
+  CHECK_THAT(
+      text,
+      Contains("\n~ depends on values of l40s that are assumed, not sourced: launch, clock\n"));
   CHECK(widest_line(text) <= 100);
   const Json json = Json::parse(json_summary(runs));
   CHECK(json[0]["assumed"].empty());
@@ -86,18 +87,19 @@ TEST_CASE("a run's time and what is counted from it are marked where they are as
   CHECK_THAT(csv_summary({&runs[1], 1}), Contains(",launch clock\n"));
 }
 
-TEST_CASE("what a device has is marked where it is assumed", "[report]") {
+TEST_CASE("capacities are marked if they are assumed", "[report]") {
   Summary run = analysis::summarize(test::two_device_run());
   run.run.assumed = {"mine", {"free_memory"}};
   const std::string text = console_table({&run, 1});
   CHECK_THAT(text, Contains("~87.5"));
   CHECK_THAT(text, !Contains("~10.00"));
-  CHECK_THAT(text, Contains("~ rests on numbers of mine that no source has: free_memory\n"));
+  CHECK_THAT(text,
+             Contains("~ depends on values of mine that are assumed, not sourced: free_memory\n"));
   run.devices[0].memory_capacity_bytes = 4ULL << 30;
   CHECK_THAT(console_table({&run, 1}), Contains("over its ~4.0 GiB"));
 }
 
-TEST_CASE("runs side by side share one scale a column", "[report]") {
+TEST_CASE("runs side by side share the scale of each column", "[report]") {
   std::vector<Summary> runs(2, large_run(8));
   runs[1].run.schedule = "gpipe";
   runs[1].run.chunks = 1;
@@ -108,18 +110,18 @@ TEST_CASE("runs side by side share one scale a column", "[report]") {
   CHECK_THAT(text, !Contains("host"));  // no table of devices
 }
 
-TEST_CASE("a table fits into 100 columns, for one device or a thousand", "[report]") {
+TEST_CASE("tables fit into 100 columns for one device and for a thousand", "[report]") {
   for (const std::uint32_t devices : {1U, 16U, 1000U}) {
     const std::vector<Summary> runs{large_run(devices), large_run(devices)};
     CHECK(widest_line(console_table(runs)) <= 100);
     CHECK(widest_line(console_table({runs.data(), 1})) <= 100);
   }
-  const Summary one = large_run(1);
-  CHECK_THAT(console_table({&one, 1}), StartsWith("1 device x 0 microbatches"));
-  CHECK_THAT(console_table({&one, 1}), !Contains(".."));
+  const Summary single = large_run(1);
+  CHECK_THAT(console_table({&single, 1}), StartsWith("1 device x 0 microbatches"));
+  CHECK_THAT(console_table({&single, 1}), !Contains(".."));
 }
 
-TEST_CASE("what differs between runs stands with each", "[report]") {
+TEST_CASE("settings that differ between runs are in their names", "[report]") {
   std::vector<Summary> runs(2, analysis::summarize(test::two_device_run()));
   runs[1].run.p2p = "blocking";
   const std::string text = console_table(runs);
@@ -139,7 +141,7 @@ TEST_CASE("unknown memory and throughput are not zeros", "[report]") {
   CHECK_THAT(text, Contains(" - "));
 }
 
-TEST_CASE("a device that holds more than it can is marked and named", "[report]") {
+TEST_CASE("a device over its capacity is marked and named", "[report]") {
   std::vector<Summary> runs(2, analysis::summarize(test::two_device_run()));
   runs[1].run.schedule = "gpipe";
   runs[1].devices[0].peak_memory_bytes = 9ULL << 30;
@@ -154,9 +156,9 @@ TEST_CASE("a device that holds more than it can is marked and named", "[report]"
   CHECK_THAT(console_table(runs), Contains("; 2 of 2 devices are over\n"));
 }
 
-TEST_CASE("no runs make no table", "[report]") { CHECK(console_table({}).empty()); }
+TEST_CASE("no runs give no table", "[report]") { CHECK(console_table({}).empty()); }
 
-TEST_CASE("one run is an object with these keys", "[report]") {
+TEST_CASE("the JSON of one run is an object with these keys", "[report]") {
   const Summary summary = analysis::summarize(test::two_device_run());
   const Json json = Json::parse(json_summary({&summary, 1}));
   CHECK(json.at("schedule") == "1f1b");
@@ -196,7 +198,7 @@ TEST_CASE("one run is an object with these keys", "[report]") {
              {"over_since_s", nullptr}});
 }
 
-TEST_CASE("a run fits, does not, or that is not known", "[report]") {
+TEST_CASE("JSON says whether a run fits, or null if it is unknown", "[report]") {
   Summary summary = analysis::summarize(test::two_device_run());
   const auto fits = [&] { return Json::parse(json_summary({&summary, 1})).at("fits"); };
   CHECK(fits() == true);
@@ -212,7 +214,7 @@ TEST_CASE("a run fits, does not, or that is not known", "[report]") {
   CHECK(fits().is_null());
 }
 
-TEST_CASE("what a caller adds stands beside a run's own figures", "[report]") {
+TEST_CASE("fields of the caller are added to a run's figures", "[report]") {
   const std::vector<Summary> runs(2, analysis::summarize(test::two_device_run()));
   const std::vector<analysis::JsonFields> more{{{"gap", 0.5}, {"origin", std::string("a \"b\"")}},
                                                {{"interrupted", true}}};
@@ -224,7 +226,7 @@ TEST_CASE("what a caller adds stands beside a run's own figures", "[report]") {
   CHECK(json.at(1).at("makespan_s") == 10.0);
 }
 
-TEST_CASE("several runs are an array, in their order", "[report]") {
+TEST_CASE("the JSON of several runs is an array in their order", "[report]") {
   std::vector<Summary> runs(2, analysis::summarize(test::two_device_run()));
   runs[1].run.schedule = "gpipe";
   const Json json = Json::parse(json_summary(runs));
@@ -233,13 +235,13 @@ TEST_CASE("several runs are an array, in their order", "[report]") {
   CHECK(json_summary({}) == "[]\n");
 }
 
-TEST_CASE("what is unknown is null", "[report]") {
+TEST_CASE("unknown figures are null in JSON", "[report]") {
   Summary summary = analysis::summarize(test::two_device_run());
   summary.samples_per_s.reset();
   CHECK(Json::parse(json_summary({&summary, 1})).at("samples_per_s").is_null());
 }
 
-TEST_CASE("numbers and names survive the way through JSON", "[report]") {
+TEST_CASE("numbers and names survive a round trip through JSON", "[report]") {
   Summary summary = analysis::summarize(test::two_device_run());
   summary.makespan_s = 0.1 + 0.2;
   summary.run.schedule = "a \"quoted\"\nname, Süd";
@@ -253,7 +255,7 @@ TEST_CASE("numbers and names survive the way through JSON", "[report]") {
   CHECK(json["devices"][0]["host"] == "\xEF\xBF\xBD");
 }
 
-TEST_CASE("CSV has a row a device under named units", "[report]") {
+TEST_CASE("CSV has a row for each device, and units in its header", "[report]") {
   const analysis::Summary summary = analysis::summarize(test::two_device_run());
   CHECK(
       csv_summary({&summary, 1}) ==
@@ -268,7 +270,7 @@ TEST_CASE("CSV has a row a device under named units", "[report]") {
       "1f1b,1,right,6,1.5,7.5,0.5,1,2147483648,2147483648,,4,1,timing,eager,10,,,,,,,,,,,,,,,,,\n");
 }
 
-TEST_CASE("CSV quotes what would break a row", "[report]") {
+TEST_CASE("CSV quotes fields that would break a row", "[report]") {
   analysis::Summary summary;
   summary.run.schedule = "a,b";
   summary.devices.resize(1);

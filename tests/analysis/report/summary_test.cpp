@@ -12,7 +12,7 @@ using analysis::Summary;
 using trace::MemoryCategory;
 using trace::PassKind;
 
-TEST_CASE("1F1B on two devices, counted with pencil and paper", "[summary]") {
+TEST_CASE("the summary of 1F1B on two devices equals a count by hand", "[summary]") {
   const Summary summary = summarize(test::two_device_run());
   CHECK(summary.makespan_s == 10);
   CHECK(summary.bubble_ratio == Approx(0.4));   // 1 - 12 / (2 x 10)
@@ -46,8 +46,7 @@ TEST_CASE("throughput counts all iterations, and is unknown without samples", "[
   CHECK_FALSE(summary.tokens_per_s.has_value());
 }
 
-TEST_CASE("a blocking send and an input on its way are exposed once where they overlap",
-          "[summary]") {
+TEST_CASE("an overlapping blocking send and transfer are exposed once", "[summary]") {
   trace::Trace trace;
   trace.run.devices = 1;
   trace.devices = {{0, "", 0}};
@@ -55,15 +54,15 @@ TEST_CASE("a blocking send and an input on its way are exposed once where they o
     trace.passes.push_back({0, 0, 0, 0, 0, PassKind::forward, sent, ready, start, end, released});
     return summarize(trace).devices[0].parts.exposed();
   };
-  // Its input was under way from 1 to 3; the device computes from 4 to 5, and sends until 7.
+  // The input is transferred from 1 to 3; the device computes from 4 to 5, and sends until 7.
   CHECK(pass(1, 3, 4, 5, 7) == 2);
-  // The gap from 5 to 10: sending until 7, the input under way from 6 to 9. Their union is 4.
+  // Gap from 5 to 10: the send lasts until 7, the transfer from 6 to 9. Their union is 4.
   CHECK(pass(6, 9, 10, 11, 11) == 2 + 4);
-  // The gap from 11 to 13: the input came while the device computed.
+  // Gap from 11 to 13: the input arrived while the device computed.
   CHECK(pass(10, 11, 13, 14, 14.5) == 2 + 4 + 0);
-  // The gap from 14 to 14.5: only the send.
+  // Gap from 14 to 14.5: the send alone.
   CHECK(pass(3, 4, 14.5, 15, 15) == 2 + 4 + 0 + 0.5);
-  // The input was sent before the gap from 15 to 16 began, and arrived in it.
+  // Gap from 15 to 16: the input was sent before it and arrived in it.
   CHECK(pass(13, 15.75, 16, 17, 17) == 2 + 4 + 0 + 0.5 + 0.75);
 }
 
@@ -78,8 +77,7 @@ TEST_CASE("both inputs of a fused pair are exposed", "[summary]") {
   CHECK(summarize(trace).devices[0].parts.p2p == 3);
 }
 
-TEST_CASE("a fused pair waits for collectives as a pair, and other passes as their own",
-          "[summary]") {
+TEST_CASE("a fused pair waits for collectives as a pair, other passes alone", "[summary]") {
   trace::Trace trace;
   trace.run.devices = 1;
   trace.devices = {{0, "", 0}};
@@ -95,13 +93,12 @@ TEST_CASE("a fused pair waits for collectives as a pair, and other passes as the
   CHECK(summarize(trace).devices[0].parts.in_passes == 0.5 + 2 * 0.125 + 0.75);
 }
 
-TEST_CASE("a step covers what is on its way meanwhile, and the send before it counts",
-          "[summary]") {
+TEST_CASE("a step covers transfers during it, but not the send before it", "[summary]") {
   trace::Trace trace;
   trace.run.devices = 1;
   trace.run.iterations = 2;
   trace.devices = {{0, "", 0}};
-  // Of the gap from 1 to 6 the step has 1.5 to 4; the next input is on its way from 2 to 5.
+  // Gap from 1 to 6: the step covers 1.5 to 4; the next input is transferred from 2 to 5.
   trace.passes = {{0, 0, 0, 0, 0, PassKind::forward, 0, 0, 0, 1, 1.5},
                   {0, 0, 0, 1, 1, PassKind::forward, 2, 5, 6, 7, 7.5}};
   trace.steps = {{0, 0, 1.5, 3, 3, 4, 4, 0}, {0, 1, 7.5, 8, 8, 8.25, 8.5, 0}};
@@ -142,7 +139,7 @@ TEST_CASE("a chunk is in flight from its F to its W or B, and counts its share",
   CHECK(summarize(trace).devices[0].peak_in_flight == 1.0);  // four chunks of four
 }
 
-TEST_CASE("the memory peak is over all categories at one time", "[summary]") {
+TEST_CASE("the memory peak is the largest sum over categories at one time", "[summary]") {
   trace::Trace trace;
   trace.run.devices = 2;
   trace.devices = {{0, "", 0}, {1, "", 0}};
@@ -155,7 +152,7 @@ TEST_CASE("the memory peak is over all categories at one time", "[summary]") {
   CHECK(summary.devices[1].peak_memory_bytes == 7);
 }
 
-TEST_CASE("gradients are exposed while they are reduced, not while others are awaited",
+TEST_CASE("gradients are exposed during their reduction, not while waiting for peers",
           "[summary]") {
   using trace::CollectiveKind;
   trace::Trace trace;
@@ -164,25 +161,25 @@ TEST_CASE("gradients are exposed while they are reduced, not while others are aw
   trace.steps = {{0, 0, 10, 20, 21, 22, 22, 0}};  // its passes end at 10, all is reduced at 20
   const auto gradients = [&] { return summarize(trace).devices[0].parts.gradients; };
   CHECK(gradients() == 10);  // nothing says what for
-  // From 9 on a bucket, which hides a second of itself; the next one waits for a replica until 13.
+  // A bucket from 9 on, of which a second is hidden; the next bucket waits for a replica until 13.
   trace.collectives = {{0, 0, 0, CollectiveKind::reduce_gradients, 1, 8, 9, 12},
                        {0, 0, 0, CollectiveKind::reduce_gradients, 1, 9, 13, 14}};
   CHECK(gradients() == 2 + 1);
-  // The other end of the pipeline comes at 18 to sum up the tied embeddings.
+  // The other end of the pipeline is ready at 18 to reduce the tied embeddings.
   trace.collectives.push_back({0, 0, 0, CollectiveKind::tie_embeddings, 1, 14, 18, 20});
   CHECK(gradients() == 2 + 1 + 2);
-  // Beside one that goes on all the time, it adds nothing; weights are no gradients.
+  // Next to a reduction that lasts all the time it adds nothing, and weights are not gradients.
   trace.collectives.push_back({0, 0, 0, CollectiveKind::reduce_gradients, 1, 11, 11, 19});
   trace.collectives.push_back({0, 0, 0, CollectiveKind::gather_weights, 1, 0, 0, 30});
   CHECK(gradients() == 10);
-  // Those of another iteration count there.
+  // Reductions of another iteration do not count.
   trace.collectives = {{0, 0, 1, CollectiveKind::reduce_gradients, 1, 31, 31, 33},
                        {0, 0, 0, CollectiveKind::reduce_gradients, 1, 19, 19, 20}};
   trace.steps.push_back({0, 1, 30, 33, 33, 33, 33, 0});
   CHECK(gradients() == 1 + 2);
 }
 
-TEST_CASE("a run of nothing has no bubble and no throughput", "[summary]") {
+TEST_CASE("an empty run has no bubble and no throughput", "[summary]") {
   trace::Trace trace;
   trace.run.devices = 1;
   trace.run.samples_per_microbatch = 1;
@@ -194,7 +191,7 @@ TEST_CASE("a run of nothing has no bubble and no throughput", "[summary]") {
   CHECK(summarize({}).devices.empty());
 }
 
-TEST_CASE("a summary of a file is that of the run", "[summary]") {
+TEST_CASE("the summary of a file equals that of its run", "[summary]") {
   const test::ScratchFolder folder;
   const trace::Trace trace = test::random_trace(3, 8, 20000);
   test::write_trace(trace, folder / "a.h5");

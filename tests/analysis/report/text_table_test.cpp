@@ -16,7 +16,7 @@ TEST_CASE("a table aligns names to the left and numbers to the right", "[report]
         "ünïcode  100.0\n");
 }
 
-TEST_CASE("a table that gets too wide moves together", "[report]") {
+TEST_CASE("a table that is too wide has smaller gaps", "[report]") {
   TextTable table;
   table.add_names("a", {"x"});
   table.add_numbers({"b"}, {"1"});
@@ -24,17 +24,17 @@ TEST_CASE("a table that gets too wide moves together", "[report]") {
   CHECK(table.text(3) == "a b\nx 1\n");
 }
 
-TEST_CASE("names cannot move the cursor", "[report]") {
+TEST_CASE("control characters in names are escaped", "[report]") {
   CHECK(printable("two\nlines\tand \x1b[31mred\x7f") == "two\\nlines\\tand \\x1b[31mred\\x7f");
   CHECK(printable("Süd") == "Süd");
 }
 
-TEST_CASE("text that can be drawn stays as it is", "[report]") {
+TEST_CASE("drawable text is unchanged", "[report]") {
   CHECK(drawable("node-0-gpu-3") == "node-0-gpu-3");
   CHECK(drawable("K\u00f6ln \u20ac \U0001F600") == "K\u00f6ln \u20ac \U0001F600");
 }
 
-TEST_CASE("bytes that are no UTF-8 and control characters are replaced one by one", "[report]") {
+TEST_CASE("invalid UTF-8 and control characters are replaced byte by byte", "[report]") {
   CHECK(drawable("a\nb\x7f") == "a\uFFFDb\uFFFD");
   CHECK(drawable("\xff\xfe") == "\uFFFD\uFFFD");
   CHECK(drawable("\xc3") == "\uFFFD");                                // cut off
@@ -43,7 +43,7 @@ TEST_CASE("bytes that are no UTF-8 and control characters are replaced one by on
   CHECK(drawable("\xf4\x90\x80\x80") == "\uFFFD\uFFFD\uFFFD\uFFFD");  // beyond U+10FFFF
 }
 
-TEST_CASE("characters are dropped whole", "[report]") {
+TEST_CASE("dropping the last character removes all of its bytes", "[report]") {
   std::string text = "ab\u20ac";
   drop_last_character(text);
   CHECK(text == "ab");

@@ -23,7 +23,7 @@ Summary two_devices() {
 
 }  // namespace
 
-TEST_CASE("a training of so many tokens takes hours of all GPUs, and their energy", "[cost]") {
+TEST_CASE("a training costs GPU-hours and energy in proportion to its tokens", "[cost]") {
   const Summary run = two_devices();
   const TrainingQuestion question{
       .tokens = 36e6, .price_per_gpu_hour = 2, .power = {{.compute = 700, .idle = 100}}};
@@ -35,13 +35,13 @@ TEST_CASE("a training of so many tokens takes hours of all GPUs, and their energ
   // 4 x (6 x 700 + 4 x 100) + 4 x (8 x 700 + 2 x 100) J in each of 36,000 iterations.
   CHECK(*cost->joules == Approx(41600.0 * 36000));
   CHECK(training_cost_table({&run, 1}, question) ==
-        "\n36 M tokens, without what fails meanwhile:\n\n"
+        "\n36 M tokens, without failures and restarts:\n\n"
         "          days  GPU-hours  price  energy\n"
         "schedule                       $     MWh\n"
         "1f1b      4.17        800   1600    0.42\n");
 }
 
-TEST_CASE("without tokens, a price or watts there is less to say", "[cost]") {
+TEST_CASE("unknown tokens, price or power leave out parts of the cost", "[cost]") {
   Summary run = two_devices();
   const auto cost = training_cost(run, {.tokens = 36e6});
   REQUIRE(cost);

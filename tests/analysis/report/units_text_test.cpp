@@ -6,7 +6,7 @@
 
 using namespace pipewright::analysis;
 
-TEST_CASE("seconds are shown in the scale that suits them", "[report]") {
+TEST_CASE("seconds are shown in a suitable unit", "[report]") {
   CHECK(format_seconds(2.274) == "2.274 s");
   CHECK(format_seconds(0.0185) == "18.50 ms");
   CHECK(format_seconds(531e-6) == "531 us");
@@ -17,7 +17,7 @@ TEST_CASE("seconds are shown in the scale that suits them", "[report]") {
   CHECK(format_seconds(-0.0185) == "-18.50 ms");
 }
 
-TEST_CASE("seconds that round up to the next scale are in it", "[report]") {
+TEST_CASE("seconds that round up to the next unit are shown in it", "[report]") {
   CHECK(format_seconds(0.99994) == "999.9 ms");
   CHECK(format_seconds(0.99996) == "1.000 s");
   CHECK(format_seconds(9.9999) == "10.00 s");
@@ -51,7 +51,7 @@ TEST_CASE("rates have three digits and a decimal prefix", "[report]") {
   CHECK(format_rate(0, "samples") == "0 samples/s");
 }
 
-TEST_CASE("sizes of benchmarks are written exactly, in the largest whole unit", "[comm]") {
+TEST_CASE("exact sizes are shown in the largest unit that gives a whole number", "[comm]") {
   CHECK(format_exact_bytes(0) == "0 B");
   CHECK(format_exact_bytes(8) == "8 B");
   CHECK(format_exact_bytes(1000) == "1000 B");
@@ -87,13 +87,13 @@ TEST_CASE("bytes and rates have their own scales", "[report]") {
   CHECK(rate_scale(86400)(86400) == "86.4");
 }
 
-TEST_CASE("a range of numbers that read alike is one number", "[report]") {
+TEST_CASE("a range whose ends look equal is one number", "[report]") {
   const ColumnScale s = time_scale(2, 3);
   CHECK(s(Range{1.999, 2.001}) == "2.00");
   CHECK(s(Range{1.95, 2}) == "1.95..2.00");
 }
 
-TEST_CASE("zero is zero in any scale, and never negative", "[report]") {
+TEST_CASE("zero is 0 in any unit, and never negative", "[report]") {
   CHECK(time_scale(0, 4)(0) == "0");
   CHECK(time_scale(2, 3)(-1e-12) == "0.00");
   CHECK(time_scale(0, 4).unit == "s");

@@ -5,14 +5,14 @@
 #include "support/paths.hpp"
 #include "support/program.hpp"
 
-// Which of the large libraries the program loads: a start without any takes a few milliseconds, one
+// Large libraries that the program loads. A start without any takes a few milliseconds, a start
 // with all of them ten times as long.
 
 using namespace pipewright;
 
 namespace {
 
-// Of these, as the dynamic linker tells them: "simgrid hdf5".
+// Names of the large libraries that the dynamic linker loads for a command: "simgrid hdf5".
 std::string loaded(const std::string& words) {
   const tests::Workplace place;
   place.run("run -s 2 -b 2 -f 1 --backward-times 2 --schedule 1f1b --trace run.h5");
@@ -37,7 +37,7 @@ const std::string scenario =
 
 }  // namespace
 
-TEST_CASE("what draws, simulates and stores nothing loads no library for it", "[cli]") {
+TEST_CASE("commands load no library that they do not need", "[cli]") {
   CHECK(loaded("--help") == "");
   CHECK(loaded("--version") == "");
   CHECK(loaded("schedule list") == "");
@@ -46,7 +46,7 @@ TEST_CASE("what draws, simulates and stores nothing loads no library for it", "[
   CHECK(loaded(scenario + "--engine timing") == "");
 }
 
-TEST_CASE("what is needed is loaded, and no more", "[cli]") {
+TEST_CASE("each command loads exactly the libraries that it needs", "[cli]") {
   CHECK(loaded(passes) == "simgrid");
   CHECK(loaded(passes + "--engine timing --trace r.h5") == "hdf5");
   CHECK(loaded(passes + "--engine timing -o r.svg") == "cairo");
@@ -54,7 +54,7 @@ TEST_CASE("what is needed is loaded, and no more", "[cli]") {
   CHECK(loaded("show run.h5") == "hdf5");
 }
 
-TEST_CASE("a part of the program that is missing is named, and where it was looked for", "[cli]") {
+TEST_CASE("a missing part of the program is named with the places searched", "[cli]") {
   const tests::Workplace place;
   place.shell("cp " PIPEWRIGHT_PROGRAM " .");
   const tests::Ran ran = place.shell("./pipewright " + passes);

@@ -13,7 +13,7 @@
 using namespace pipewright;
 using namespace pipewright::analysis;
 
-TEST_CASE("times of passes: mean, median and spread", "[compare]") {
+TEST_CASE("pass times have mean, median and spread", "[compare]") {
   std::vector<TimedPass> passes;
   for (const double length : {3.0, 1.0, 2.0, 10.0})
     passes.push_back({{0, 0, 0, trace::PassKind::forward}, 0, 5, 5 + length});
@@ -30,7 +30,7 @@ TEST_CASE("times of passes: mean, median and spread", "[compare]") {
   CHECK(times[1].median == 7);
 }
 
-TEST_CASE("a prediction against its own measurement has no error", "[compare]") {
+TEST_CASE("a prediction compared with itself has no error", "[compare]") {
   const trace::Trace original = test::two_device_run();
   const test::ScratchFolder folder;
   const MeasuredRun measured = import_chrome(test::write_chrome(original, folder.path()));
@@ -44,11 +44,12 @@ TEST_CASE("a prediction against its own measurement has no error", "[compare]") 
   CHECK(result.predicted.iteration_s == 10.0);
   CHECK_FALSE(result.measured.iteration_s.has_value());  // of a single one
   REQUIRE(result.passes.size() == 4);
-  for (const PassTimeError& one : result.passes)
-    CHECK(one.error().value() == Approx(0).margin(1e-6));
+  for (const PassTimeError& row : result.passes)
+    CHECK(row.error().value() == Approx(0).margin(1e-6));
 }
 
-TEST_CASE("measured iterations are averaged, and errors are the prediction's", "[compare]") {
+TEST_CASE("measured iterations are averaged, and errors are relative to the measurement",
+          "[compare]") {
   const MeasuredRun measured = import_chrome(
       {test::measured_sample("kineto-rank0.json"), test::measured_sample("kineto-rank1.json")});
   trace::Trace predicted = test::two_device_run();  // F = 1 s there, 1 ms here
@@ -61,9 +62,9 @@ TEST_CASE("measured iterations are averaged, and errors are the prediction's", "
   CHECK(result.measured.pass_span_s == Approx(9.2e-3));
   CHECK(result.measured.iteration_s.value() == Approx(10e-3));
   CHECK(result.measured.bubble_ratio == Approx(1 - 12 / (2 * 9.2)));
-  for (const PassTimeError& one : result.passes) {
-    CHECK(one.measured->passes == 4);
-    CHECK(one.error().value() == Approx(0.1));
+  for (const PassTimeError& row : result.passes) {
+    CHECK(row.measured->passes == 4);
+    CHECK(row.error().value() == Approx(0.1));
   }
 
   MeasuredComparison comparison{
@@ -75,10 +76,11 @@ TEST_CASE("measured iterations are averaged, and errors are the prediction's", "
   CHECK(text.find('\x1b') == std::string::npos);
   CHECK(text.find('~') == std::string::npos);
   comparison.predicted_run.assumed = {"l40s", {"launch"}};
-  CHECK_THAT(console_text(comparison),
-             Catch::Contains(" ~11.00 ms") && Catch::Contains(" ~1.100 ms") &&
-                 !Catch::Contains("~9.200 ms") &&
-                 Catch::Contains("~ rests on numbers of l40s that no source has: launch\n"));
+  CHECK_THAT(
+      console_text(comparison),
+      Catch::Contains(" ~11.00 ms") && Catch::Contains(" ~1.100 ms") &&
+          !Catch::Contains("~9.200 ms") &&
+          Catch::Contains("~ depends on values of l40s that are assumed, not sourced: launch\n"));
   const auto json = nlohmann::json::parse(json_text(comparison));
   CHECK(json["predicted"]["assumed"] == nlohmann::json{"launch"});
   CHECK(json["measured"]["assumed"].empty());
@@ -88,7 +90,7 @@ TEST_CASE("measured iterations are averaged, and errors are the prediction's", "
   CHECK(json["measured"]["metrics"]["iteration_s"] == Approx(0.01));
 }
 
-TEST_CASE("a pass that only one side has has no error", "[compare]") {
+TEST_CASE("a pass that only one run has gives no error", "[compare]") {
   trace::Trace split = test::two_device_run();
   for (trace::PassRow& pass : split.passes)
     if (pass.kind == trace::PassKind::backward) pass.kind = trace::PassKind::input_grad;
@@ -100,7 +102,7 @@ TEST_CASE("a pass that only one side has has no error", "[compare]") {
   CHECK_FALSE(result.passes[1].error().has_value());
 }
 
-TEST_CASE("Megatron's timers beside the prediction's", "[compare]") {
+TEST_CASE("Megatron's timers are compared with predicted times", "[compare]") {
   trace::Trace predicted = test::two_device_run();
   for (trace::PassRow& pass : predicted.passes)
     for (double* const time : {&pass.sent, &pass.ready, &pass.start, &pass.end, &pass.released})
@@ -112,7 +114,7 @@ TEST_CASE("Megatron's timers beside the prediction's", "[compare]") {
   CHECK(comparison.deviation_s == Approx(std::sqrt(2.0) * 1e-3));
   const auto timer = [&](const std::string& name) {
     return *std::find_if(comparison.timers.begin(), comparison.timers.end(),
-                         [&](const TimerComparison& one) { return one.name == name; });
+                         [&](const TimerComparison& row) { return row.name == name; });
   };
   CHECK(timer("iteration").measured->most == Approx(38e-3));
   CHECK(timer("iteration").predicted->most == Approx(40e-3));
@@ -126,15 +128,16 @@ TEST_CASE("Megatron's timers beside the prediction's", "[compare]") {
   CHECK_THAT(console_text(comparison),
              Catch::Contains("38.00 ms") && Catch::Contains("+5.3 %") && !Catch::Contains("~"));
   comparison.assumed = {"l40s", {"launch"}};
-  CHECK_THAT(console_text(comparison),
-             Catch::Contains(" ~40.00 ms") &&
-                 Catch::Contains("~ rests on numbers of l40s that no source has: launch\n"));
+  CHECK_THAT(
+      console_text(comparison),
+      Catch::Contains(" ~40.00 ms") &&
+          Catch::Contains("~ depends on values of l40s that are assumed, not sourced: launch\n"));
   CHECK_THROWS_AS(
       compare_log(run, read_training_log(test::measured_sample("megatron.log")), {.skip = 3}),
       trace::TraceError);
 }
 
-TEST_CASE("the ranks of a log are those of the devices, the pipeline outermost", "[compare]") {
+TEST_CASE("ranks of a log map to devices with the pipeline outermost", "[compare]") {
   const LogComparison comparison =
       compare_log(figures_of(test::two_device_run(), "p"),
                   read_training_log(test::measured_sample("megatron-all.log")), {});

@@ -28,7 +28,7 @@ std::string why(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a change is of the first run's value", "[compare]") {
+TEST_CASE("a change is relative to the first run's value", "[compare]") {
   CHECK(asked("makespan>+1%", 10, 10.2));
   CHECK_FALSE(asked("makespan>+1%", 10, 10.05));
   CHECK_FALSE(asked("makespan>+1%", 10, 9));
@@ -41,7 +41,7 @@ TEST_CASE("a change is of the first run's value", "[compare]") {
   CHECK_FALSE(asked("makespan>+1%", 0, 0));
 }
 
-TEST_CASE("conditions take the words of the tables, and nearly right ones are told", "[compare]") {
+TEST_CASE("conditions accept labels of tables and suggest close names", "[compare]") {
   CHECK(read_condition("time>+1%", metrics).metric == "makespan_s");
   CHECK(read_condition("bubble > 20%", metrics).metric == "bubble_ratio");
   const Metrics parts{{"p2p_s", "  point to point", MetricKind::seconds, 1},
@@ -59,7 +59,7 @@ TEST_CASE("conditions take the words of the tables, and nearly right ones are to
   CHECK(nearest_name(measured, "time") == "iteration_s");
 }
 
-TEST_CASE("rounding is no difference, and small differences are not 0", "[compare]") {
+TEST_CASE("rounding errors are no difference, and small differences are not 0", "[compare]") {
   CHECK(format_difference(MetricKind::seconds, 19.31, 19.31 + 1e-12) == "0 s");
   CHECK(format_change(19.31, 19.31 - 1e-12) == "0 %");
   CHECK(format_difference(MetricKind::seconds, 1e-9, 2e-9) == "+1.00 ns");
@@ -73,7 +73,7 @@ TEST_CASE("rounding is no difference, and small differences are not 0", "[compar
   CHECK(asked("makespan>+0%", 19.31, 19.31 + 1e-7));
 }
 
-TEST_CASE("a difference and a value have the metric's units", "[compare]") {
+TEST_CASE("a difference and a value take the metric's units", "[compare]") {
   CHECK(asked("makespan>+10ms", 10, 10.011));
   CHECK_FALSE(asked("makespan>+10ms", 10, 10.009));
   CHECK(asked("makespan > 20 s", 1, 20.5));
@@ -92,7 +92,7 @@ TEST_CASE("a difference and a value have the metric's units", "[compare]") {
   CHECK(asked("peak_in_flight>4", 4, 5));
 }
 
-TEST_CASE("a condition that cannot be read says where, and what would be right", "[compare]") {
+TEST_CASE("a condition with an error marks its position and lists what is allowed", "[compare]") {
   CHECK_THAT(why("makespam>+1%"), Catch::Contains("'makespam'") && Catch::Contains("makespan_s") &&
                                       Catch::EndsWith("\n  makespam>+1%\n  ^"));
   CHECK_THAT(why("makespan"), Catch::Contains("followed by") && Catch::EndsWith("\n          ^"));
@@ -105,7 +105,7 @@ TEST_CASE("a condition that cannot be read says where, and what would be right",
                                       Catch::Contains("ms") && Catch::EndsWith("\n             ^"));
   CHECK_THAT(why("makespan>1%"), Catch::Contains("% after a sign"));
   CHECK_THAT(why("peak_memory>+1ms"), Catch::Contains("GiB"));
-  CHECK_THAT(why(">+1%"), Catch::Contains("no metric is called ''"));
-  CHECK_THAT(why(""), Catch::Contains("no metric is called ''"));
+  CHECK_THAT(why(">+1%"), Catch::Contains("unknown metric ''"));
+  CHECK_THAT(why(""), Catch::Contains("unknown metric ''"));
   CHECK(why("\x1b[31m>1").find('\x1b') == std::string::npos);
 }

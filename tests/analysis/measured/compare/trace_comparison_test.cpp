@@ -21,22 +21,22 @@ Moves compare(const trace::Trace& first, const trace::Trace& second) {
 
 }  // namespace
 
-TEST_CASE("a run against itself has not moved", "[compare]") {
+TEST_CASE("a run compared with itself has no moved passes", "[compare]") {
   const Moves moves = compare(test::two_device_run(), test::two_device_run());
   CHECK(moves.not_comparable.empty());
   CHECK(moves.matched == 8);
   CHECK(moves.unmoved == 8);
   CHECK(moves.later + moves.earlier + moves.longer + moves.shorter == 0);
-  CHECK(moves.only_first + moves.only_second + moves.elsewhere == 0);
+  CHECK(moves.only_first + moves.only_second + moves.on_other_device == 0);
   CHECK_FALSE(moves.first.has_value());
   CHECK(moves.largest.empty());
   CHECK(moves.kinds.size() == 4);
 }
 
-TEST_CASE("passes that start at another time, counted with pencil and paper", "[compare]") {
+TEST_CASE("moved passes are counted as by hand", "[compare]") {
   trace::Trace later = test::two_device_run();
-  // The last two passes of device 1 come a second later and the last takes half as long; so the
-  // last of device 0 waits two seconds.
+  // The last two passes of device 1 start a second later, and the last takes half as long. The last
+  // pass of device 0 therefore starts two seconds later.
   for (const std::size_t i : {4U, 6U}) {
     later.passes[i].start += 1;
     later.passes[i].end += 1;
@@ -68,15 +68,15 @@ TEST_CASE("passes that start at another time, counted with pencil and paper", "[
   CHECK(backward.mean_shift == 0.5);
 }
 
-TEST_CASE("what is opposite is opposite", "[compare]") {
-  trace::Trace other = test::two_device_run();
-  other.passes[7].start += 0.5;
-  other.passes[7].end += 1;
-  other.passes[7].released += 1;
-  other.passes.pop_back();
-  other.passes[1].start = 1.25;
-  const Moves there = compare(test::two_device_run(), other);
-  const Moves back = compare(other, test::two_device_run());
+TEST_CASE("swapping the runs reverses the comparison", "[compare]") {
+  trace::Trace changed = test::two_device_run();
+  changed.passes[7].start += 0.5;
+  changed.passes[7].end += 1;
+  changed.passes[7].released += 1;
+  changed.passes.pop_back();
+  changed.passes[1].start = 1.25;
+  const Moves there = compare(test::two_device_run(), changed);
+  const Moves back = compare(changed, test::two_device_run());
   CHECK(there.matched == back.matched);
   CHECK(there.later == back.earlier);
   CHECK(there.shorter == back.longer);
@@ -84,7 +84,7 @@ TEST_CASE("what is opposite is opposite", "[compare]") {
   CHECK(there.only_first == 1);
 }
 
-TEST_CASE("a whole run that starts later has not moved", "[compare]") {
+TEST_CASE("a later start of the whole run moves no pass", "[compare]") {
   trace::Trace shifted = test::two_device_run();
   for (trace::PassRow& pass : shifted.passes) {
     pass.start += 100;
@@ -94,20 +94,19 @@ TEST_CASE("a whole run that starts later has not moved", "[compare]") {
   CHECK(compare(test::two_device_run(), shifted).unmoved == 8);
 }
 
-TEST_CASE("runs that cut the model or a microbatch otherwise have no passes in common",
-          "[compare]") {
+TEST_CASE("runs with other stages or slices have no passes in common", "[compare]") {
   trace::Trace more = test::two_device_run();
   more.stages.push_back({2, 1, 0});
   more.run.chunks = 2;
   more.passes[7].stage = 2;
   CHECK_THAT(compare(test::two_device_run(), more).not_comparable,
-             Catch::Contains("2 stages and into 3"));
+             Catch::Contains("the numbers of stages differ: 2 and 3"));
   trace::Trace sliced = test::two_device_run();
   sliced.run.slices = 2;
   CHECK_THAT(compare(test::two_device_run(), sliced).not_comparable, Catch::Contains("slices"));
 }
 
-TEST_CASE("a run without passes compares", "[compare]") {
+TEST_CASE("a run without passes can be compared", "[compare]") {
   trace::Trace none = test::two_device_run();
   none.passes.clear();
   none.stages.clear();

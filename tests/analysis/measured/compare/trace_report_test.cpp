@@ -7,7 +7,7 @@
 using namespace pipewright;
 using namespace pipewright::analysis;
 
-TEST_CASE("metrics are those of the summary, with traffic beside them", "[compare]") {
+TEST_CASE("metrics are those of the summary, and of the traffic", "[compare]") {
   trace::Trace trace = test::two_device_run();
   trace.links = {{0, "up", "nic", 3, 1e9}, {1, "nv", "nvlink", 1, 1e9}};
   trace.link_use = {{0, trace::TrafficClass::activation, 0, 1, 500, 1, 0},
@@ -29,7 +29,7 @@ TEST_CASE("metrics are those of the summary, with traffic beside them", "[compar
   CHECK(value("link_bytes.nvlink") == 7);
 }
 
-TEST_CASE("conditions are judged of every run and told", "[compare]") {
+TEST_CASE("conditions are judged for every run", "[compare]") {
   const NamedMetrics base{
       "a.h5",
       {{"makespan_s", "time", MetricKind::seconds, 10}, {"mfu", "MFU", MetricKind::ratio, {}}}};
@@ -45,12 +45,12 @@ TEST_CASE("conditions are judged of every run and told", "[compare]") {
   CHECK(describe(judgements) ==
         "makespan>+5% holds: b.h5 has 11.00 s, a.h5 10.00 s (+10.0 %)\n"
         "makespan>+5% does not hold: c.h5 has 9.000 s, a.h5 10.00 s (-10.0 %)\n");
-  // A condition on what is not known must not pass in silence.
+  // A condition on an unknown metric is an error.
   const std::vector<Condition> unknown{read_condition("mfu<40%", base.metrics)};
-  CHECK_THROWS_WITH(judge(unknown, base, others), Catch::Contains("mfu is not known of b.h5"));
+  CHECK_THROWS_WITH(judge(unknown, base, others), Catch::Contains("mfu is unknown for b.h5"));
 }
 
-TEST_CASE("a condition on measurements is one on the error that tables show", "[compare]") {
+TEST_CASE("a condition on a measured run refers to the error in the tables", "[compare]") {
   const NamedMetrics predicted{"p.h5", {{"pass_span_s", "pass span", MetricKind::seconds, 9e-3}}};
   const NamedMetrics measured{"m.json",
                               {{"pass_span_s", "pass span", MetricKind::seconds, 9.2e-3}}};
@@ -67,7 +67,7 @@ TEST_CASE("a condition on measurements is one on the error that tables show", "[
              Catch::Contains("is the same as measured"));
 }
 
-TEST_CASE("runs of unlike work are told, with the time of an iteration", "[compare]") {
+TEST_CASE("runs of different work get notes and a row for the iteration", "[compare]") {
   const RunFigures once = figures_of(test::two_device_run(), "a.h5");
   trace::Trace trace = test::two_device_run();
   trace.run.iterations = 2;
@@ -76,12 +76,12 @@ TEST_CASE("runs of unlike work are told, with the time of an iteration", "[compa
   const RunFigures twice = figures_of(trace, "b.h5");
   CHECK(unlike_notes(once, once).empty());
   CHECK(unlike_notes(once, twice) ==
-        std::vector<std::string>{
-            "b.h5 has 2 iterations, a.h5 1; their times are in the row iteration",
-            "b.h5 has 1 microbatch, a.h5 2 an iteration", "b.h5 has 4 replicas, a.h5 1"});
+        std::vector<std::string>{"b.h5 has 2 iterations, a.h5 1; compare the row iteration",
+                                 "b.h5 has 1 microbatch, a.h5 2 an iteration",
+                                 "b.h5 has 4 replicas, a.h5 1"});
   TraceComparison comparison{{once, twice}, {}, {}};
   comparison.moves = {compare_passes(comparison.runs[0], comparison.runs[1])};
-  CHECK_THAT(console_text(comparison), Catch::StartsWith("note: b.h5 has 2 iterations") &&
+  CHECK_THAT(console_text(comparison), Catch::Contains("\nnote: b.h5 has 2 iterations") &&
                                            Catch::Contains("\niteration") &&
                                            Catch::Contains("-50.0 %"));
   CHECK(nlohmann::json::parse(json_text(comparison))["others"][0]["notes"].size() == 3);
@@ -89,10 +89,10 @@ TEST_CASE("runs of unlike work are told, with the time of an iteration", "[compa
   CHECK(console_text(comparison).find("iteration ") == std::string::npos);
 
   const auto with_model = [](double flops, double tokens) {
-    trace::Trace one = test::two_device_run();
-    one.run.model_flops = flops;
-    one.run.tokens_per_microbatch = tokens;
-    return figures_of(one, "m.h5");
+    trace::Trace trace_of_model = test::two_device_run();
+    trace_of_model.run.model_flops = flops;
+    trace_of_model.run.tokens_per_microbatch = tokens;
+    return figures_of(trace_of_model, "m.h5");
   };
   CHECK_THAT(unlike_notes(once, with_model(0, 6000)).at(0), Catch::Contains("sequence lengths"));
   CHECK(unlike_notes(with_model(6e12, 3000), once).empty());  // unknown
@@ -100,7 +100,7 @@ TEST_CASE("runs of unlike work are told, with the time of an iteration", "[compa
              Catch::Contains("different models"));
 }
 
-TEST_CASE("what jobs have of their own is said", "[compare]") {
+TEST_CASE("differences between jobs are noted", "[compare]") {
   RunFigures bf16 = figures_of(test::two_device_run(), "a.h5");
   RunFigures fp8 = figures_of(test::two_device_run(), "b.h5");
   CHECK(unlike_notes(bf16, fp8).empty());  // of runs without a model
@@ -108,14 +108,13 @@ TEST_CASE("what jobs have of their own is said", "[compare]") {
   CHECK(unlike_notes(bf16, fp8).empty());
   fp8.summary.run.job = "llama-3-8b on h100-sxm, tp 2, fp8, recompute full";
   CHECK(unlike_notes(bf16, fp8) ==
-        std::vector<std::string>{
-            "what was run is not the same: a.h5 has bf16; b.h5 has fp8, recompute full"});
+        std::vector<std::string>{"the jobs differ: a.h5 has bf16; b.h5 has fp8, recompute full"});
   fp8.summary.run.job = "llama-3-8b on h100-sxm, tp 2, bf16, recompute full";
   CHECK(unlike_notes(bf16, fp8) ==
-        std::vector<std::string>{"what was run is not the same: b.h5 has recompute full"});
+        std::vector<std::string>{"the jobs differ: b.h5 has recompute full"});
 }
 
-TEST_CASE("links tell whether collectives in passes are on them", "[compare]") {
+TEST_CASE("a note says whether links carry collectives in passes", "[compare]") {
   trace::Trace fast = test::two_device_run();
   fast.links = {{0, "up", "nic", 1, 1e9}};
   fast.link_use = {{0, trace::TrafficClass::activation, 0, 1, 500, 1, 0}};
@@ -125,17 +124,18 @@ TEST_CASE("links tell whether collectives in passes are on them", "[compare]") {
   full.link_use.push_back({0, trace::TrafficClass::in_passes, 0, 1, 500, 1, 0});
   const RunFigures without = figures_of(fast, "fast.h5");
   const RunFigures with = figures_of(full, "full.h5");
-  CHECK_THAT(link_note(std::vector{without, without}), Catch::Contains("are not on these links"));
+  CHECK_THAT(link_note(std::vector{without, without}),
+             Catch::Contains("these links do not carry collectives in passes"));
   CHECK(link_note(std::vector{with, with}).empty());
   CHECK_THAT(link_note(std::vector{with, without}),
-             Catch::Contains("links of full.h5 count collectives in passes") &&
+             Catch::Contains("links of full.h5 carry collectives in passes") &&
                  Catch::Contains("those of fast.h5 do not"));
   const Metrics metrics = metrics_of(without);
   CHECK(find_metric(metrics, "activation_bytes")->label == "traffic, activations");
   CHECK(find_metric(metrics, "gradient_bytes")->label == "traffic, gradients of activations");
 }
 
-TEST_CASE("the table of a comparison", "[compare]") {
+TEST_CASE("a comparison prints metrics, memory and moved passes", "[compare]") {
   trace::Trace second = test::two_device_run();
   for (double* const time :
        {&second.passes[7].start, &second.passes[7].end, &second.passes[7].released})
@@ -150,14 +150,14 @@ TEST_CASE("the table of a comparison", "[compare]") {
   CHECK_THAT(text, Catch::Contains("10.00 s") && Catch::Contains("11.00 s") &&
                        Catch::Contains("+1.000 s") && Catch::Contains("+10.0 %"));
   CHECK_THAT(text, Catch::Contains("+2.0 GiB") && Catch::Contains("+100.0 %"));
-  CHECK_THAT(text, Catch::Contains("8 in both\n1 start later, 0 earlier, 7 as before"));
-  CHECK_THAT(text, Catch::Contains("first to differ: B of microbatch 1 on stage 0: starts at "
+  CHECK_THAT(text, Catch::Contains("8 in both\n1 start later, 0 earlier, 7 unchanged"));
+  CHECK_THAT(text, Catch::Contains("first difference: B of microbatch 1 on stage 0: starts at "
                                    "9.000 s, was 8.000 s (+1.000 s)"));
   CHECK_THAT(text, Catch::Contains("B of stage 0"));
   CHECK(text.find("F of stage 0") == std::string::npos);  // did not change
 }
 
-TEST_CASE("of compared runs those figures are marked that count an assumed time", "[compare]") {
+TEST_CASE("compared figures are marked if they depend on an assumed time", "[compare]") {
   trace::Trace second = test::two_device_run();
   second.run.assumed = {"l40s", {"launch"}};
   TraceComparison comparison;
@@ -168,10 +168,11 @@ TEST_CASE("of compared runs those figures are marked that count an assumed time"
   CHECK_THAT(text, Catch::Contains("10.00 s") && Catch::Contains("~10.00 s") &&
                        Catch::Contains("~600 tokens/s") && !Catch::Contains("~40.0 %") &&
                        !Catch::Contains("~7.0 GiB") &&
-                       Catch::Contains("~ rests on numbers of l40s that no source has: launch\n"));
+                       Catch::Contains(
+                           "~ depends on values of l40s that are assumed, not sourced: launch\n"));
 }
 
-TEST_CASE("the JSON of a comparison has every number", "[compare]") {
+TEST_CASE("the JSON of a comparison has every figure", "[compare]") {
   trace::Trace second = test::two_device_run();
   for (double* const time :
        {&second.passes[7].start, &second.passes[7].end, &second.passes[7].released})
@@ -181,12 +182,12 @@ TEST_CASE("the JSON of a comparison has every number", "[compare]") {
   comparison.moves = {compare_passes(comparison.runs[0], comparison.runs[1])};
   const auto json = nlohmann::json::parse(json_text(comparison));
   CHECK(json["baseline"]["metrics"]["makespan_s"] == 10);
-  const auto& other = json["others"][0];
-  CHECK(other["differences"]["makespan_s"]["difference"] == 1);
-  CHECK(other["differences"]["makespan_s"]["change"] == Approx(0.1));
-  CHECK(other["metrics"]["mfu"].is_null());
-  CHECK(other["passes"]["later"] == 1);
-  CHECK(other["passes"]["first_to_differ"]["kind"] == "B");
-  CHECK(other["passes"]["by_stage_and_kind"].size() == 4);
-  CHECK(other["devices"][0]["peak_memory_bytes"] == 7 * 0x1p30);
+  const auto& second_json = json["others"][0];
+  CHECK(second_json["differences"]["makespan_s"]["difference"] == 1);
+  CHECK(second_json["differences"]["makespan_s"]["change"] == Approx(0.1));
+  CHECK(second_json["metrics"]["mfu"].is_null());
+  CHECK(second_json["passes"]["later"] == 1);
+  CHECK(second_json["passes"]["first_to_differ"]["kind"] == "B");
+  CHECK(second_json["passes"]["by_stage_and_kind"].size() == 4);
+  CHECK(second_json["devices"][0]["peak_memory_bytes"] == 7 * 0x1p30);
 }

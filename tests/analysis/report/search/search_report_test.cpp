@@ -90,7 +90,7 @@ TEST_CASE("candidates whose times rest on assumed numbers alone are marked", "[s
                  Contains("zb-1p       best   ~16.4    ~40.0     ~1.000    20.0    60.0     75\n"
                           "1f1b        33.3    10.9     26.7      1.500    20.0    40.0     50\n"
                           "all with tp 1\n"
-                          "~ rests on numbers of b200 that no source has: launch\n"));
+                          "~ depends on values of b200 that are assumed, not sourced: launch\n"));
   run.rows[1].assumed = {"b200", {"free_memory"}};
   CHECK_THAT(search_report(run), Contains("  16.4 k tokens/s") &&
                                      Contains("memory 60.0 of ~80.0 GiB\n") &&

@@ -17,7 +17,8 @@ using analysis::CriticalPiece;
 
 namespace {
 
-// The pieces tile the run, computing ones are of passes that ran then, and all has a reason.
+// Checks that the pieces tile the run, that compute pieces match passes, and that all causes are
+// known.
 void check(const trace::Trace& trace, const std::string& what) {
   INFO(what);
   const std::vector<CriticalPiece> path = analysis::critical_path(trace);
@@ -50,7 +51,7 @@ void check(const trace::Trace& trace, const std::string& what) {
 
 }  // namespace
 
-TEST_CASE("the critical path covers the run without a gap", "[why]") {
+TEST_CASE("the critical path covers the run without gaps", "[why]") {
   CHECK(tests::random_pipelines(check) > 150);
 }
 
@@ -58,7 +59,7 @@ TEST_CASE("the critical path goes through collectives and steps", "[why]") {
   CHECK(tests::random_hybrids(check) > 100);
 }
 
-TEST_CASE("equal stages of 1F1B have a path of computing alone", "[why]") {
+TEST_CASE("the critical path of 1F1B with equal stages is compute alone", "[why]") {
   // (m + p - 1) (F + B), Narayanan et al. 2021, arXiv 2104.04473, section 2.2.
   const trace::Trace trace = tests::one_f_one_b({1, 1, 1, 1}, 8);
   const auto path = analysis::critical_path(trace);
@@ -74,17 +75,17 @@ TEST_CASE("equal stages of 1F1B have a path of computing alone", "[why]") {
   CHECK(split.parts[1].seconds == Approx(11));
 }
 
-TEST_CASE("a stage of twice the work is the path, but for the way to it and back", "[why]") {
+TEST_CASE("a stage of twice the work dominates the critical path", "[why]") {
   const trace::Trace trace = tests::one_f_one_b({1, 1, 2, 1}, 16);
   const auto path = analysis::critical_path(trace);
   const analysis::PathSplit split = analysis::split_path(trace, path);
   CHECK(split.stages.front().stage == 2);
-  // Its second forward hides behind the first microbatch's way over stage 3.
+  // The second forward is hidden by the first microbatch's passes on stage 3.
   CHECK(split.stages.front().seconds == Approx(16 * 6 - 2));
   CHECK(split.computing_s == Approx(path.back().end));
 }
 
-TEST_CASE("one microbatch goes through all stages and both ways over all hops", "[why]") {
+TEST_CASE("the path of one microbatch passes all stages and hops twice", "[why]") {
   const trace::Trace trace = tests::one_f_one_b({1, 1, 1}, 1, 0.25);
   const auto path = analysis::critical_path(trace);
   std::vector<CriticalPart> parts;
@@ -98,8 +99,8 @@ TEST_CASE("one microbatch goes through all stages and both ways over all hops", 
   CHECK(path.back().end == Approx(3 * 3 + 4 * 0.25));
 }
 
-TEST_CASE("a blocking sender is on the path with its send", "[why]") {
-  // The only device that sends gets held up after each of its forwards.
+TEST_CASE("a blocking send is on the critical path", "[why]") {
+  // The only sender is blocked after each of its forwards.
   const trace::Trace trace = tests::one_f_one_b({1, 0.01}, 8, 0.5, schedules::P2p::blocking);
   double blocked = 0;
   for (const CriticalPiece& piece : analysis::critical_path(trace))
@@ -110,7 +111,7 @@ TEST_CASE("a blocking sender is on the path with its send", "[why]") {
   CHECK(blocked >= 6 * 0.5);
 }
 
-TEST_CASE("a piece of the path knows its link and what it takes alone", "[why]") {
+TEST_CASE("a piece of the path has its link and its uncontended duration", "[why]") {
   trace::Trace trace = tests::one_f_one_b({1, 1}, 1, 0.25);
   trace.links = {{.link = 0, .name = "cable_UP", .link_class = "cable", .bandwidth = 1e9}};
   trace.paths = {{.traffic = trace::TrafficClass::activation,
@@ -128,7 +129,7 @@ TEST_CASE("a piece of the path knows its link and what it takes alone", "[why]")
   CHECK(over->contention_s.value() == Approx(0.05));
 }
 
-TEST_CASE("rows that contradict each other have a path all the same", "[why]") {
+TEST_CASE("contradictory rows still give a path", "[why]") {
   trace::Trace trace = tests::one_f_one_b({1, 1}, 4);
   for (trace::PassRow& row : trace.passes) {
     row.start = row.end = row.released = 7;  // all at once, in no time
@@ -143,7 +144,7 @@ TEST_CASE("a trace without passes has no path", "[why]") {
   CHECK(analysis::critical_path(trace::Trace{}).empty());
 }
 
-TEST_CASE("no rows, however wild, keep the analyses from an end", "[why]") {
+TEST_CASE("analyses of arbitrary rows terminate", "[why]") {
   std::mt19937 generator(4242);
   const auto whole = [&](std::uint32_t end) {
     return std::uniform_int_distribution<std::uint32_t>(0, end - 1)(generator);
@@ -200,6 +201,7 @@ TEST_CASE("no rows, however wild, keep the analyses from an end", "[why]") {
       forwards = forwards && idle.end > idle.start && idle.start >= 0;
     CHECK(forwards);
     analysis::time_splits(trace);
-    for (const analysis::StageSlack& one : analysis::slack(trace).stages) CHECK(one.slack >= 0);
+    for (const analysis::StageSlack& stage_slack : analysis::slack(trace).stages)
+      CHECK(stage_slack.slack >= 0);
   }
 }

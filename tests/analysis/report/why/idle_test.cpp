@@ -20,9 +20,9 @@ struct Span {
 double sum(const std::vector<Idle>& idle, std::uint32_t device,
            std::initializer_list<IdleCause> causes) {
   double seconds = 0;
-  for (const Idle& one : idle)
-    if (one.device == device && std::ranges::count(causes, one.cause) > 0)
-      seconds += one.end - one.start;
+  for (const Idle& interval : idle)
+    if (interval.device == device && std::ranges::count(causes, interval.cause) > 0)
+      seconds += interval.end - interval.start;
   return seconds;
 }
 
@@ -42,8 +42,8 @@ void check(const trace::Trace& trace, const std::string& what) {
     for (const trace::StepRow& row : trace.steps)
       if (row.device == device && row.updated > row.synchronized)
         spans.push_back({row.synchronized, row.updated});
-    for (const Idle& one : idle)
-      if (one.device == device) spans.push_back({one.start, one.end});
+    for (const Idle& interval : idle)
+      if (interval.device == device) spans.push_back({interval.start, interval.end});
     std::ranges::sort(spans, {}, &Span::start);
     double worst = 0;
     double now = 0;
@@ -72,6 +72,6 @@ TEST_CASE("idle times and passes cover each device, and agree with the summary",
   CHECK(tests::random_pipelines(check) > 150);
 }
 
-TEST_CASE("idle times tell collectives and steps apart", "[why]") {
+TEST_CASE("idle times distinguish collectives and steps", "[why]") {
   CHECK(tests::random_hybrids(check) > 100);
 }

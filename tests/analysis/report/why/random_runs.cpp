@@ -44,7 +44,7 @@ std::optional<schedules::Schedule> random_schedule(const schedules::Entry& entry
   }
 }
 
-// Whole milliseconds, so that events often fall together, or any time.
+// A duration in whole milliseconds, so that events often coincide, or an arbitrary duration.
 schedules::PassTimes random_times(const schedules::Schedule& schedule, Random& random) {
   const bool whole = random.flip();
   schedules::PassTimes times;

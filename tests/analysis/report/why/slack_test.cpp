@@ -28,15 +28,15 @@ double makespan(const trace::Trace& trace) { return analysis::summarize(trace).m
 
 }  // namespace
 
-TEST_CASE("a run that is timed again from its trace takes as long", "[why]") {
+TEST_CASE("retiming a trace reproduces its makespan", "[why]") {
   CHECK(tests::random_pipelines(check_same_makespan) > 150);
 }
 
-TEST_CASE("a data-parallel run that is timed again from its trace takes as long", "[why]") {
+TEST_CASE("retiming a data-parallel trace reproduces its makespan", "[why]") {
   CHECK(tests::random_hybrids(check_same_makespan) > 100);
 }
 
-TEST_CASE("a stage may get slower by its slack and by no more", "[why]") {
+TEST_CASE("a stage can slow down by its slack and no more", "[why]") {
   std::mt19937 generator(1609);
   const auto real = [&](double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(generator);
@@ -48,7 +48,7 @@ TEST_CASE("a stage may get slower by its slack and by no more", "[why]") {
       schedules::Parameters parameters{.devices = 4, .microbatches = 8};
       if (entry.takes(&schedules::Parameters::chunks)) parameters.chunks = 2;
       const schedules::Schedule schedule = entry.make(parameters);
-      // How much of a fused pair is whose, a trace does not say.
+      // A trace does not divide the time of a fused pair.
       if (schedules::has_fused_pairs(schedule)) continue;
       schedules::PassTimes times;
       for (auto& of_stage : times.of_stage)
@@ -65,13 +65,13 @@ TEST_CASE("a stage may get slower by its slack and by no more", "[why]") {
         return makespan(tests::timed_run(schedule, slower, latency, mode));
       };
       CAPTURE(entry.name, static_cast<int>(mode), latency);
-      for (const analysis::StageSlack& one : slack.stages) {
-        CAPTURE(one.stage, one.slack);
-        REQUIRE(std::isfinite(one.slack));
-        CHECK(with(one.stage, 1 + one.slack) == Approx(before).epsilon(1e-7));
-        CHECK(with(one.stage, 1 + one.slack + 0.01) > before * (1 + 1e-5));
-        CHECK(one.seconds == Approx(one.slack * one.mean_pass_s));
-        with_slack += one.slack > 0.001;
+      for (const analysis::StageSlack& stage_slack : slack.stages) {
+        CAPTURE(stage_slack.stage, stage_slack.slack);
+        REQUIRE(std::isfinite(stage_slack.slack));
+        CHECK(with(stage_slack.stage, 1 + stage_slack.slack) == Approx(before).epsilon(1e-7));
+        CHECK(with(stage_slack.stage, 1 + stage_slack.slack + 0.01) > before * (1 + 1e-5));
+        CHECK(stage_slack.seconds == Approx(stage_slack.slack * stage_slack.mean_pass_s));
+        with_slack += stage_slack.slack > 0.001;
         ++checked;
       }
       REQUIRE(slack.links.size() == 1);
@@ -86,58 +86,59 @@ TEST_CASE("a stage may get slower by its slack and by no more", "[why]") {
   CHECK(with_slack > 20);
 }
 
-TEST_CASE("a slower pass computes longer, and its collectives take as long as before", "[why]") {
+TEST_CASE("a slower pass computes longer with unchanged collectives", "[why]") {
   const auto schedule = schedules::make_schedule("1f1b", {.devices = 3, .microbatches = 6});
   schedules::PassTimes times = tests::uniform_times(schedule, 1, 1, 1);
   const std::array kinds{static_cast<std::size_t>(schedules::PassKind::forward),
                          static_cast<std::size_t>(schedules::PassKind::backward)};
   for (const std::size_t kind : kinds) times.of_stage[kind][1] *= 1.3;
   trace::Trace trace = tests::timed_run(schedule, times, 0.1);
-  // Of each forward and backward so much is waiting.
+  // Seconds of waiting in each forward and backward.
   constexpr double waits = 0.4;
   for (trace::StageRow& row : trace.stages) row.waits_f = row.waits_b = waits;
   const analysis::Slack slack = analysis::slack(trace);
   REQUIRE(slack.stages.size() == 3);
-  for (const analysis::StageSlack& one : slack.stages) {
+  for (const analysis::StageSlack& stage_slack : slack.stages) {
     schedules::PassTimes slower = times;
     for (const std::size_t kind : kinds)
-      slower.of_stage[kind][one.stage] += 0.1 * (times.of_stage[kind][one.stage] - waits);
-    CAPTURE(one.stage);
-    CHECK(one.cost_s ==
+      slower.of_stage[kind][stage_slack.stage] +=
+          0.1 * (times.of_stage[kind][stage_slack.stage] - waits);
+    CAPTURE(stage_slack.stage);
+    CHECK(stage_slack.cost_s ==
           Approx(makespan(tests::timed_run(schedule, slower, 0.1)) - makespan(trace)));
-    CHECK(one.mean_pass_s == Approx((one.stage == 1 ? 1.3 : 1) * 1.5 - waits));
+    CHECK(stage_slack.mean_pass_s == Approx((stage_slack.stage == 1 ? 1.3 : 1) * 1.5 - waits));
   }
 }
 
 TEST_CASE("equal stages of 1F1B have no slack", "[why]") {
-  for (const analysis::StageSlack& one :
+  for (const analysis::StageSlack& stage_slack :
        analysis::slack(tests::one_f_one_b({1, 1, 1, 1}, 8)).stages) {
-    CHECK(one.slack == 0);
-    CHECK(one.passes == 16);
-    CHECK(one.mean_pass_s == Approx(1.5));
+    CHECK(stage_slack.slack == 0);
+    CHECK(stage_slack.passes == 16);
+    CHECK(stage_slack.mean_pass_s == Approx(1.5));
   }
 }
 
-TEST_CASE("what a stage costs says which one matters", "[why]") {
+TEST_CASE("the cost of a slower stage shows which stage matters", "[why]") {
   const trace::Trace trace = tests::one_f_one_b({1, 1, 2, 1}, 32);
   const analysis::Slack slack = analysis::slack(trace);
-  // Stage 2 computes from its first pass on, but for one second in which it waits for stage 3.
+  // Stage 2 computes from its first pass on, except for one second of waiting for stage 3.
   CHECK(makespan(trace) == Approx(32 * 6 + 2 * 3 + 1));
-  // In that time its second forward, of two seconds, has room to get slower.
+  // That second is the slack of its second forward, which takes two seconds.
   CHECK(slack.stages[2].cost_s == Approx(0.1 * (32 * 6 - 2)));
-  // The others are on the way of the first microbatch to stage 2 and of the last one from it.
+  // The other stages are on the path of the first microbatch to stage 2 and of the last from it.
   for (const std::uint32_t stage : {0, 1}) CHECK(slack.stages[stage].cost_s == Approx(0.1 * 3));
   for (const std::uint32_t stage : {0, 1, 3}) CHECK(slack.stages[stage].slack == 0);
 }
 
-TEST_CASE("a weight gradient that fills a gap may take longer", "[why]") {
-  // Both devices end with W, and the first has the later one.
+TEST_CASE("a weight gradient that fills a gap has slack", "[why]") {
+  // Both devices end with W, the first device later.
   schedules::Schedule schedule =
       schedules::make_schedule("zb-h1", {.devices = 2, .microbatches = 1});
   schedules::PassTimes times = tests::uniform_times(schedule, 1, 1, 1);
   times.of_stage[static_cast<std::size_t>(schedules::PassKind::weight_grad)][0] = 0.5;
   const trace::Trace trace = tests::timed_run(schedule, times);
-  // F F I I W: stage 1 is through with W at 4 s, at the same time as stage 0 with I.
+  // F F I I W: stage 1 ends W at 4 s, when stage 0 ends I.
   CHECK(makespan(trace) == Approx(4.5));
   const analysis::Slack slack = analysis::slack(trace);
   CHECK(slack.stages[0].slack == 0);

@@ -37,11 +37,11 @@ void check(const trace::Trace& trace, const std::string& what) {
 
 }  // namespace
 
-TEST_CASE("what a device's time goes to adds up to the makespan", "[why]") {
+TEST_CASE("the parts of a device's time add up to the makespan", "[why]") {
   CHECK(tests::random_pipelines(check) > 150);
 }
 
-TEST_CASE("what a device's time goes to adds up with collectives and steps", "[why]") {
+TEST_CASE("the parts of a device's time add up with collectives and steps", "[why]") {
   CHECK(tests::random_hybrids(check) > 100);
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("the bubble of 1F1B is in its warm-up and its cool-down", "[why]") {
     const TimeSplit& split = splits[device];
     CHECK(split.compute_s[static_cast<std::size_t>(trace::PassKind::forward)] == Approx(8));
     CHECK(split.compute_s[static_cast<std::size_t>(trace::PassKind::backward)] == Approx(16));
-    // Until its first backward, p F and p - 1 - d B have passed, in p - d of its own F's.
+    // Before the first backward of device d, p F and p - 1 - d B pass, in which it has p - d F.
     CHECK(split.warm_up_s == Approx(device + 2 * (3 - device)));
     CHECK(split.cool_down_s == Approx((3 - device) + 2 * device));
     CHECK(split.steady_s == Approx(0).margin(1e-12));
@@ -61,13 +61,13 @@ TEST_CASE("the bubble of 1F1B is in its warm-up and its cool-down", "[why]") {
   }
 }
 
-TEST_CASE("beside a slow stage the others are out of balance by its additional work", "[why]") {
+TEST_CASE("next to a slow stage, imbalance is the additional work of that stage", "[why]") {
   const auto splits = analysis::time_splits(tests::one_f_one_b({1, 1, 2, 1}, 16));
   const double makespan = 16 * 6 + 2 * 3 + 1;
   for (const TimeSplit& split : splits) {
     CAPTURE(split.device);
     CHECK(split.imbalance_s == Approx(split.device == 2 ? 0 : 16 * 3).margin(1e-9));
-    // What is left is alike: what the busiest device does not work.
+    // The rest of the time is equal on all devices: the idle time of the busiest.
     CHECK(split.bubble_s() - split.imbalance_s == Approx(makespan - 16 * 6));
   }
 }
@@ -85,20 +85,20 @@ void check_same_shares(const trace::Trace& once, const trace::Trace& often) {
   const double count = often.run.iterations;
   REQUIRE(analysis::summarize(often).makespan_s ==
           Approx(count * analysis::summarize(once).makespan_s));
-  const auto one = analysis::time_splits(once);
-  const auto all = analysis::time_splits(often);
-  for (std::uint32_t device = 0; device < all.size(); ++device) {
+  const auto single = analysis::time_splits(once);
+  const auto repeated = analysis::time_splits(often);
+  for (std::uint32_t device = 0; device < repeated.size(); ++device) {
     CAPTURE(device, count);
-    CHECK(all[device].warm_up_s == Approx(count * one[device].warm_up_s).margin(1e-6));
-    CHECK(all[device].steady_s == Approx(count * one[device].steady_s).margin(1e-6));
-    CHECK(all[device].cool_down_s == Approx(count * one[device].cool_down_s).margin(1e-6));
-    CHECK(all[device].p2p_s == Approx(count * one[device].p2p_s).margin(1e-6));
+    CHECK(repeated[device].warm_up_s == Approx(count * single[device].warm_up_s).margin(1e-6));
+    CHECK(repeated[device].steady_s == Approx(count * single[device].steady_s).margin(1e-6));
+    CHECK(repeated[device].cool_down_s == Approx(count * single[device].cool_down_s).margin(1e-6));
+    CHECK(repeated[device].p2p_s == Approx(count * single[device].p2p_s).margin(1e-6));
   }
 }
 
 }  // namespace
 
-TEST_CASE("equal iterations have the shares of one", "[why]") {
+TEST_CASE("several equal iterations have the shares of one", "[why]") {
   for (const char* name : {"1f1b", "gpipe", "interleaved-1f1b"})
     for (const double latency : {0.0, 0.25})
       for (const auto mode : {schedules::P2p::eager, schedules::P2p::rendezvous})
@@ -109,7 +109,7 @@ TEST_CASE("equal iterations have the shares of one", "[why]") {
         }
 }
 
-TEST_CASE("equal iterations with steps have the shares of one", "[why]") {
+TEST_CASE("several equal iterations with steps have the shares of one", "[why]") {
   const cluster::Cluster cluster = tests::mesh_cluster(8);
   const auto of = [&](std::uint32_t iterations) {
     tests::HybridJob job(schedules::make_schedule(
@@ -124,7 +124,7 @@ TEST_CASE("equal iterations with steps have the shares of one", "[why]") {
   for (const std::uint32_t iterations : {2U, 3U}) check_same_shares(once, of(iterations));
 }
 
-TEST_CASE("what is not flushed has one warm-up and one cool-down", "[why]") {
+TEST_CASE("a schedule without flushes has one warm-up and one cool-down", "[why]") {
   const auto once = analysis::time_splits(iterations_of("1f1b", 1, 0));
   const auto without = analysis::time_splits(iterations_of("1f1b-2bw", 3, 0));
   CHECK(without[0].bubble_s() == Approx(once[0].bubble_s()));

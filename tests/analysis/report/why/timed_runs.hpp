@@ -8,11 +8,11 @@
 
 namespace pipewright::tests {
 
-// A run on an ideal network by the engine that rounds nothing.
+// A run on an ideal network by the timing engine, which does not round.
 trace::Trace timed_run(const schedules::Schedule& schedule, const schedules::PassTimes& times,
                        double latency = 0, schedules::P2p mode = schedules::P2p::eager);
 
-// 1F1B where F takes a second and B two, times the factor of the stage.
+// 1F1B with F of one second and B of two, multiplied by the factor of the stage.
 trace::Trace one_f_one_b(const std::vector<double>& factors, std::uint32_t microbatches,
                          double latency = 0, schedules::P2p mode = schedules::P2p::eager);
 

@@ -12,10 +12,10 @@ TEST_CASE("the verdict names the stage that stands out", "[why]") {
   const analysis::WhyReport slow = analysis::why(tests::one_f_one_b({1, 1, 2, 1}, 16));
   CHECK(slow.verdict ==
         "100.0 % of the critical path is compute; passes of stage 2 are 91.3 % of it; device 0 has "
-        "most bubble, 53.4 %");
+        "the largest bubble, 53.4 %");
   const analysis::WhyReport equal = analysis::why(tests::one_f_one_b({1, 1, 1, 1}, 8));
   CHECK(equal.verdict ==
-        "100.0 % of the critical path is compute; device 0 has most bubble, 27.3 %");
+        "100.0 % of the critical path is compute; device 0 has the largest bubble, 27.3 %");
 }
 
 TEST_CASE("the report's tables carry units", "[why]") {
@@ -26,12 +26,12 @@ TEST_CASE("the report's tables carry units", "[why]") {
     CHECK_THAT(text, Catch::Contains(part));
 }
 
-TEST_CASE("a trace that does not say when inputs arrived has no path and no slack", "[why]") {
+TEST_CASE("a trace without arrival times of inputs has no path and no slack", "[why]") {
   trace::Trace trace = tests::one_f_one_b({1, 1, 2, 1}, 16, 0.25);
   for (trace::PassRow& row : trace.passes) row.sent = row.ready = 0;
   trace.transfers.clear();
   const analysis::WhyReport report = analysis::why(trace);
-  CHECK_THAT(report.verdict, Catch::StartsWith("critical path and slack are not known"));
+  CHECK_THAT(report.verdict, Catch::StartsWith("critical path and slack are unknown"));
   CHECK_THAT(report.verdict, !Catch::Contains("passes of stage"));
   CHECK(report.slack.stages.empty());
   CHECK(report.slack.links.empty());
@@ -43,30 +43,30 @@ TEST_CASE("a trace that does not say when inputs arrived has no path and no slac
   CHECK(nlohmann::json::parse(analysis::why_json_text(report))["knows_inputs"] == false);
 }
 
-TEST_CASE("a single device needs no inputs to be told", "[why]") {
+TEST_CASE("a single device needs no arrival times", "[why]") {
   trace::Trace trace = tests::one_f_one_b({1}, 2);
   for (trace::PassRow& row : trace.passes) row.sent = row.ready = 0;
   CHECK(analysis::why(trace).knows_inputs);
 }
 
-TEST_CASE("columns of slack are there if something has some", "[why]") {
+TEST_CASE("columns of slack are shown if there is any", "[why]") {
   using Catch::Contains;
   analysis::WhyReport report = analysis::why(tests::one_f_one_b({1, 1, 1, 1}, 8));
-  CHECK_THAT(analysis::why_text(report), Contains("no slack:") && !Contains("of each"));
+  CHECK_THAT(analysis::why_text(report), Contains("no slack:") && !Contains("of one"));
   report.slack.stages[1].slack = 0.2;
   report.slack.stages[1].seconds = 0.3;
   CHECK_THAT(analysis::why_text(report),
-             !Contains("no slack:") && Contains("of each") && Contains("20.0 %"));
+             !Contains("no slack:") && Contains("of one") && Contains("20.0 %"));
 }
 
-TEST_CASE("the report names the chunks of a device", "[why]") {
+TEST_CASE("the report names the number of chunks", "[why]") {
   analysis::WhyReport report = analysis::why(tests::one_f_one_b({1, 1}, 2));
   CHECK_THAT(analysis::why_text(report), Catch::StartsWith("1f1b: "));
   report.chunks = 4;
   CHECK_THAT(analysis::why_text(report), Catch::StartsWith("1f1b x4: "));
 }
 
-TEST_CASE("a rounding is no gain, and what does not fit is marked", "[why]") {
+TEST_CASE("a rounding error is no gain, and changes that do not fit are marked", "[why]") {
   analysis::WhyReport report = analysis::why(tests::one_f_one_b({1, 1}, 2));
   report.what_if = analysis::WhatIf{.rerun_s = 20, .rows = {{"same", 20 + 1.7e-7}, {"big", 10}}};
   report.what_if->rows[1].overflow = {
@@ -76,11 +76,30 @@ TEST_CASE("a rounding is no gain, and what does not fit is marked", "[why]") {
   const std::string text = analysis::why_text(report);
   CHECK_THAT(text,
              !Catch::Contains(" ns") && Catch::Contains("big !") &&
-                 Catch::Contains("! big does not fit: device 1 peaks at 3.0 GiB, it has 1.0 GiB"));
+                 Catch::Contains(
+                     "! big does not fit: device 1 peaks at 3.0 GiB, its capacity is 1.0 GiB"));
   const auto rows = nlohmann::json::parse(analysis::why_json_text(report))["what_if"]["rows"];
   CHECK(rows[0]["gain_s"] == 0);
   CHECK(!rows[0].contains("does_not_fit"));
   CHECK(rows[1]["does_not_fit"]["memory_capacity_bytes"] == 1U << 30U);
+}
+
+TEST_CASE("a run that does not fit says so once, and marks the changes that fit", "[why]") {
+  trace::Trace trace = tests::one_f_one_b({1, 1}, 2);
+  trace.devices[1].memory_capacity = 1U << 30U;
+  trace.memory = {{1, trace::MemoryCategory::weights, 0, 2U << 30U}};
+  analysis::WhyReport report = analysis::why(trace);
+  REQUIRE(report.overflow);
+  report.what_if =
+      analysis::WhatIf{.rerun_s = 20, .rows = {{"small", 10}, {"slow", 20}, {"large", 21}}};
+  for (const std::size_t row : {1U, 2U})
+    report.what_if->rows[row].overflow = {
+        .device = 1, .peak_bytes = 3U << 30U, .capacity_bytes = 1U << 30U};
+  const std::string text = analysis::why_text(report);
+  CHECK_THAT(text, Catch::Contains(
+                       "\n! does not fit: device 1 peaks at 2.0 GiB, its capacity is 1.0 GiB\n"));
+  CHECK(text.find("does not fit") == text.rfind("does not fit"));
+  CHECK_THAT(text, Catch::Contains("\nsmall (fits) ") && Catch::Contains("\nslow  "));
 }
 
 TEST_CASE("the report as JSON has the same numbers", "[why]") {
@@ -103,7 +122,7 @@ TEST_CASE("the report as JSON has the same numbers", "[why]") {
   CHECK(json["what_if"]["rows"][1]["why_not"] == "it cannot");
 }
 
-TEST_CASE("names cannot reach the terminal as they are", "[why]") {
+TEST_CASE("control characters in names are escaped in the report", "[why]") {
   trace::Trace trace = tests::one_f_one_b({1, 1}, 2, 0.25);
   trace.run.schedule = "evil\x1b[31m\n";
   trace.links = {{.link = 0, .name = "x", .link_class = "class\x1b]0;title\x07", .bandwidth = 1}};
@@ -121,7 +140,7 @@ TEST_CASE("names cannot reach the terminal as they are", "[why]") {
   CHECK(analysis::why_json_text(report).find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("a trace without passes, or whose passes take no time, has no why", "[why]") {
+TEST_CASE("a trace without passes, or with passes of no duration, is refused", "[why]") {
   trace::Trace trace;
   CHECK_THROWS_AS(analysis::why(trace, "empty.h5"), trace::TraceError);
   CHECK_THROWS_WITH(analysis::why(trace, "empty.h5"), Catch::StartsWith("empty.h5: has no passes"));

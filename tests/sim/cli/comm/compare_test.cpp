@@ -144,7 +144,8 @@ TEST_CASE("invalid options are rejected", "[cli][comm]") {
   check_rejected(std::string(compare) + "-o c.gif", "no output of kind '.gif'");
   check_rejected(std::string(compare) + "-o some.log.csv -o some.log.csv", "twice");
   place.write("some.csv", log_of(16, 1));
-  check_rejected("comm compare some.csv --cluster dgx-a100 -o some.csv", "is read by this run");
+  check_rejected("comm compare some.csv --cluster dgx-a100 -o some.csv",
+                 "is an input of this command");
   CHECK(place.files() == "some.csv some.log");
 }
 

@@ -98,7 +98,7 @@ TEST_CASE("comm fit rejects invalid requests without writing a file", "[cli]") {
   check_rejected("--cluster dgx-a100", "no logs given");
   check_rejected("a.log", "--cluster is missing");
   check_rejected("a.log --cluster mine.xml -o mine.xml",
-                 "is read by this run and cannot be written");
+                 "is an input of this command, so it cannot be an output");
   check_rejected("a.log --cluster dgx-a100 -o fitted.json", "must end in .xml");
   check_rejected("a.log --cluster dgx-a100 --hold-out some", "must be odd, even or none");
   check_rejected("a.log --cluster dgx-a100 --parameters 0", "from 1 to 8");

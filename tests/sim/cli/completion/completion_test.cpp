@@ -21,7 +21,7 @@ namespace {
 
 std::vector<std::string> words_for(const std::vector<std::string>& typed) {
   std::vector<std::string> words;
-  for (const Candidate& one : candidates(typed).words) words.push_back(one.word);
+  for (const Candidate& candidate : candidates(typed).words) words.push_back(candidate.word);
   return words;
 }
 
@@ -29,7 +29,7 @@ bool offers(const std::vector<std::string>& typed, const std::string& word) {
   return std::ranges::count(words_for(typed), word) == 1;
 }
 
-TEST_CASE("commands and verbs are completed from their tables", "[cli]") {
+TEST_CASE("commands and verbs are completed", "[cli]") {
   CHECK(words_for({}).size() == commands().size());
   CHECK(words_for({"sche"}) == std::vector<std::string>{"schedule"});
   CHECK(words_for({"comm", "m"}) == std::vector<std::string>{"matrix"});
@@ -37,19 +37,19 @@ TEST_CASE("commands and verbs are completed from their tables", "[cli]") {
   CHECK(words_for({"--v"}) == std::vector<std::string>{"--version"});
 }
 
-TEST_CASE("of every command each option that its help shows is offered, with its help", "[cli]") {
+TEST_CASE("every option in a command's help is offered with its help", "[cli]") {
   const tests::Workplace place;
   const auto check = [&](std::vector<std::string> words, const Command& command) {
     const std::string help = place.run(fmt::format("{} --help", fmt::join(words, " "))).out;
     const Syntax syntax = syntax_of(command);
     words.emplace_back("--");
-    const Candidates found = candidates(words);
+    const Candidates completions = candidates(words);
     CAPTURE(words);
-    CHECK(found.words.size() >= syntax.options.options().size());
-    for (const Candidate& one : found.words) {
-      CAPTURE(one.word);
-      if (one.word != "--help") CHECK_THAT(help, Catch::Contains(one.word));
-      CHECK_FALSE(one.help.empty());
+    CHECK(completions.words.size() >= syntax.options.options().size());
+    for (const Candidate& candidate : completions.words) {
+      CAPTURE(candidate.word);
+      if (candidate.word != "--help") CHECK_THAT(help, Catch::Contains(candidate.word));
+      CHECK_FALSE(candidate.help.empty());
     }
   };
   for (const Command& command : commands()) {
@@ -59,7 +59,7 @@ TEST_CASE("of every command each option that its help shows is offered, with its
   }
 }
 
-TEST_CASE("values are completed where a table has them", "[cli]") {
+TEST_CASE("values are completed if a table lists them", "[cli]") {
   CHECK(words_for({"run", "--cluster", ""}) == config::library_names("clusters", ".xml"));
   CHECK(words_for({"model", ""}) == config::library_names("models", ".yaml"));
   CHECK(words_for({"run", "--schedule", "gpipe", ""}).size() == schedules::catalog().size());
@@ -80,7 +80,7 @@ TEST_CASE("values are completed where a table has them", "[cli]") {
   }
 }
 
-TEST_CASE("files are completed where a command reads or writes them", "[cli]") {
+TEST_CASE("files are completed for commands that read or write them", "[cli]") {
   CHECK(candidates({"run", ""}).files);
   CHECK(candidates({"run", "--trace", ""}).files);
   CHECK(candidates({"run", "-o", "a.html", ""}).files);
@@ -96,18 +96,18 @@ TEST_CASE("an option that takes one value leaves the next word to the command", 
   CHECK(candidates({"run", "--sp", ""}).files);
 }
 
-TEST_CASE("keys of --set are completed, and what they take", "[cli]") {
+TEST_CASE("keys and values of --set are completed", "[cli]") {
   CHECK(words_for({"run", "--set", "communication.nccl"}) ==
         std::vector<std::string>{"communication.nccl="});
   CHECK(words_for({"run", "--set", "p2p=b"}) == std::vector<std::string>{"p2p=blocking"});
   CHECK(offers({"run", "--set", "model=llama-3"}, "model=llama-3-8b"));
   CHECK(words_for({"run", "--engine=t"}) == std::vector<std::string>{"--engine=timing"});
-  // As bash cuts it.
+  // Words as bash splits them.
   CHECK(words_for({"run", "--engine", "=", "t"}) == std::vector<std::string>{"--engine=timing"});
   CHECK(words_for({"run", "--set", "p2p", "="}).size() == 3);
 }
 
-TEST_CASE("completion prints a script for each shell, and names them for another", "[cli]") {
+TEST_CASE("completion prints a script for each shell, and lists the shells in errors", "[cli]") {
   const tests::Workplace place;
   CHECK_THAT(place.run("completion bash").out, Catch::Contains("complete -F"));
   CHECK_THAT(place.run("completion zsh").out, Catch::StartsWith("#compdef pipewright"));
@@ -137,7 +137,7 @@ TEST_CASE("the manual page has a section for every command, with its options", "
   }
 }
 
-TEST_CASE("what is indented stays as it is in the manual, and other text is filled", "[cli]") {
+TEST_CASE("the manual leaves indented lines alone and fills other text", "[cli]") {
   CHECK(man_text("usage: a B\n\nOne line.\n.two\n\n  code -x\n") ==
         ".RS 4\n.nf\nusage: a B\n.fi\n.RE\n.PP\nOne line.\n\\&.two\n.PP\n.RS 4\n.nf\n"
         "  code \\-x\n.fi\n.RE\n");

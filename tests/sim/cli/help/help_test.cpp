@@ -22,7 +22,7 @@ TEST_CASE("help lists each topic with the question that its page answers", "[cli
   }
 }
 
-TEST_CASE("every page of docs is a topic of its name", "[cli]") {
+TEST_CASE("every page of docs is a topic with its name", "[cli]") {
   for (const auto& entry : std::filesystem::directory_iterator(PIPEWRIGHT_ROOT "/docs")) {
     if (entry.path().extension() != ".md") continue;
     const std::string name = entry.path().stem();
@@ -32,7 +32,7 @@ TEST_CASE("every page of docs is a topic of its name", "[cli]") {
   }
 }
 
-TEST_CASE("help prints a topic without the marks of Markdown", "[cli]") {
+TEST_CASE("help prints a topic without Markdown markup", "[cli]") {
   const tests::Workplace place;
   for (const cli::Topic& topic : cli::topics()) {
     const tests::Ran ran = place.run("help " + std::string(topic.name));
@@ -44,13 +44,13 @@ TEST_CASE("help prints a topic without the marks of Markdown", "[cli]") {
   }
 }
 
-TEST_CASE("help of a command is what its --help prints", "[cli]") {
+TEST_CASE("help COMMAND prints the same as COMMAND --help", "[cli]") {
   const tests::Workplace place;
   CHECK(place.run("help run").out == place.run("run --help").out);
   CHECK(place.run("help schedule list").out == place.run("schedule list --help").out);
 }
 
-TEST_CASE("an unknown topic is answered with the nearest and with all", "[cli]") {
+TEST_CASE("an unknown topic is refused with a suggestion and all topics", "[cli]") {
   const tests::Workplace place;
   const tests::Ran ran = place.run("help shedules");
   CHECK(ran.status == 2);
@@ -82,7 +82,7 @@ TEST_CASE("Markdown becomes text for a terminal", "[cli]") {
         "(sim/main.cpp), [picture: a curve]\n");
 }
 
-TEST_CASE("links lead to topics, to files from the root, or to the web", "[cli]") {
+TEST_CASE("links name topics, files from the root, or web addresses", "[cli]") {
   CHECK(cli::link_name("schedules.md") == "help schedules");
   CHECK(cli::link_name("../docs/schedules.md#blocks") == "help schedules");
   CHECK(cli::link_name("trace/format.md") == "help trace-format");

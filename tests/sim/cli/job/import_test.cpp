@@ -40,19 +40,19 @@ TEST_CASE("the error of a job without a cluster lists the clusters that fit", "[
   const tests::Workplace place;
   const tests::Ran ran = place.run("run " + data + "moe.sh");
   CHECK(ran.status == 2);
-  CHECK_THAT(ran.err, Catch::Contains("on which cluster? Give --cluster X, of those that have 64 "
-                                      "GPUs: ") &&
-                          Catch::Contains("dgx-h100-8 (64 h100-sxm)") &&
-                          !Catch::Contains("dgx-h100 (32"));
+  CHECK_THAT(ran.err,
+             Catch::Contains("the cluster is unknown; give --cluster X, such as one with 64 "
+                             "GPUs: ") &&
+                 Catch::Contains("dgx-h100-8 (64 h100-sxm)") && !Catch::Contains("dgx-h100 (32"));
   const tests::Ran named = place.run("run " + data + "config_DGXH100_16x8x32xtp4pp8cp1.sh");
-  CHECK_THAT(named.err, Catch::Contains("none of the library has 128 h100") &&
+  CHECK_THAT(named.err, Catch::Contains("no cluster of the library has 128 h100") &&
                             Catch::Contains("platform make --node dgx-h100 --nodes 16"));
 }
 
 TEST_CASE("the error of an incomplete job names the missing keys", "[cli][jobs]") {
   const tests::Workplace place;
   CHECK_THAT(place.run("run " + data + "functional.yaml --cluster dgx-h100").err,
-             Catch::Contains("nothing says how many GPUs there are; give --dp"));
+             Catch::Contains("the number of GPUs is unknown; give --dp"));
   CHECK(place.run("run " + data + "functional.yaml --cluster dgx-h100 --dp 4 --engine timing")
             .status == 0);
   place.write("open.sh",

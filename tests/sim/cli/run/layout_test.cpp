@@ -11,7 +11,7 @@ namespace {
 
 const std::string quick = "layout c.yaml ";
 
-// Of a cluster and a layout over it.
+// Writes a cluster and a scenario with a layout on it.
 void prepare(const tests::Workplace& place, const tests::Shape& shape,
              const std::string& parallel) {
   place.write("c.xml", tests::platform_text(shape));
@@ -23,7 +23,7 @@ void prepare(const tests::Workplace& place, const tests::Shape& shape,
 
 }  // namespace
 
-TEST_CASE("sequences are told by what repeats in them", "[layout]") {
+TEST_CASE("sequences are described by their repetitions", "[layout]") {
   const auto [values, text] = GENERATE(table<Members, std::string>({
       {Members{}, ""},
       {{5}, "5"},
@@ -41,32 +41,31 @@ TEST_CASE("sequences are told by what repeats in them", "[layout]") {
   CHECK(cli::describe_sequence(values) == text);
 }
 
-TEST_CASE("the layout says where ranks are and how they talk", "[layout]") {
+TEST_CASE("the layout shows the placement of ranks and their communication", "[layout]") {
   const tests::Workplace place;
   prepare(place, {{4, 4}}, "{pp: 2, tp: 2, dp: 2}");
   const tests::Ran ran = place.run(quick);
   CHECK(ran.err == "");
   CHECK(ran.status == 0);
-  CHECK(
-      ran.out ==
-      "8 ranks on c.xml: tp 2 x dp 2 x pp 2\n"
-      "\n"
-      "nodes  GPUs of each  ranks  tp      dp            pp\n"
-      "0      0-3           0-3    0-1 x2  0-1 (2 each)  0\n"
-      "1      0-3           4-7    0-1 x2  0-1 (2 each)  1\n"
-      "\n"
-      "groups of             number  ranks  collective               by          in  hops\n"
-      "tp                         4      2  all-reduce of 64.0 MiB   ring    675 us  8 over "
-      "nvlink\n"
-      "dp                         4      2  all-reduce of 152.6 MiB  ring  1.604 ms  8 over "
-      "nvlink\n"
-      "first and last stage       4      2  all-reduce of 64.0 MiB   ring  6.721 ms  8 over nic + "
-      "fabric\n"
-      "pp                         4      2  from point to point                      4 over nic + "
-      "fabric\n");
+  CHECK(ran.out ==
+        "8 ranks on c.xml: tp 2 x dp 2 x pp 2\n"
+        "\n"
+        "nodes  GPUs per node  ranks  tp      dp            pp\n"
+        "0      0-3            0-3    0-1 x2  0-1 (2 each)  0\n"
+        "1      0-3            4-7    0-1 x2  0-1 (2 each)  1\n"
+        "\n"
+        "group                 groups  ranks  collective               algorithm      time  flows\n"
+        "tp                         4      2  all-reduce of 64.0 MiB   ring         675 us  8 over "
+        "nvlink\n"
+        "dp                         4      2  all-reduce of 152.6 MiB  ring       1.604 ms  8 over "
+        "nvlink\n"
+        "first and last stage       4      2  all-reduce of 64.0 MiB   ring       6.721 ms  8 over "
+        "nic + fabric\n"
+        "pp                         4      2  point to point                                4 over "
+        "nic + fabric\n");
 }
 
-TEST_CASE("experts and sequences have their place in the layout", "[layout]") {
+TEST_CASE("the layout includes expert and context parallelism", "[layout]") {
   const tests::Workplace place;
   prepare(place, {{4, 4}}, "{pp: 1, cp: 2, ep: 4, dp: 4, zero: 1, order: tp-cp-ep-dp-pp}");
   const std::string out = place.run(quick).out;
@@ -81,7 +80,7 @@ TEST_CASE("experts and sequences have their place in the layout", "[layout]") {
   CHECK_THAT(out, Catch::Contains("\n0      2-3           2-3    0-1  2-3  1\n"));
 }
 
-TEST_CASE("a model's tokens go to their experts as its dispatcher has it", "[layout]") {
+TEST_CASE("the layout's dispatch collective follows the dispatcher", "[layout]") {
   const tests::Workplace place;
   place.write("c.xml", tests::platform_text({{4, 4}}));
   place.write("c.yaml",
@@ -113,7 +112,7 @@ TEST_CASE("groups across NVLink domains that could hold them are noted", "[layou
         "used per domain) keeps them whole\n");
 }
 
-TEST_CASE("experts folded over the ranks of tp have a layout of their own", "[layout]") {
+TEST_CASE("experts folded over tp ranks have their own layout", "[layout]") {
   const tests::Workplace place;
   prepare(place, {{4, 4}}, "{pp: 1, tp: 4, etp: 2, ep: 2, dp: 2, zero: 1}");
   const std::string out = place.run(quick).out;
@@ -124,7 +123,7 @@ TEST_CASE("experts folded over the ranks of tp have a layout of their own", "[la
   CHECK_THAT(out, Catch::Contains("etp               4      2  all-gather of 64.0 MiB"));
 }
 
-TEST_CASE("a layout of many stages shows the first and the last ones", "[layout]") {
+TEST_CASE("a layout of many stages shows the first and the last", "[layout]") {
   const tests::Workplace place;
   prepare(place, {std::vector<int>(10, 4)}, "{pp: 40}");
   const std::string out = place.run(quick).out;

@@ -10,14 +10,14 @@
 #include "support/paths.hpp"
 #include "support/program.hpp"
 
-// What `run` says to numbers that do not go together, and of what was run.
+// Errors of `run` for sizes that contradict each other, and descriptions of the job.
 
 using namespace pipewright;
 using nlohmann::json;
 
 namespace {
 
-// What an error offers, as options: "allowed: chunks 7, or pp 14 or 15, or partition by_cost".
+// Options that an error offers: "allowed: chunks 7, or pp 14 or 15, or partition by_cost".
 std::vector<std::string> offers(const std::string& error) {
   std::vector<std::string> options;
   std::string words = error.substr(error.find("allowed: ") + 9);
@@ -35,7 +35,7 @@ std::vector<std::string> offers(const std::string& error) {
   return options;
 }
 
-// The last of each option counts, as a user would change it.
+// Replaces an option of a command line, or adds it.
 std::string changed(std::string words, const std::string& option) {
   const std::string name = option.substr(0, option.find(' ') + 1);
   const std::size_t at = words.find(name);
@@ -51,7 +51,7 @@ void make_small(const tests::Workplace& place) {
 
 }  // namespace
 
-TEST_CASE("more GPUs than there are: the factors, the cluster and what would fit", "[run]") {
+TEST_CASE("a layout larger than the cluster is refused with sizes that fit", "[run]") {
   const tests::Workplace place;
   make_small(place);
   const tests::Ran ran =
@@ -60,16 +60,16 @@ TEST_CASE("more GPUs than there are: the factors, the cluster and what would fit
   CHECK(ran.err ==
         "pipewright: --dp: tp 8 x cp 1 x pp 4 x dp 3 = 96 GPUs, but small.xml has 64; allowed: dp "
         "1 or 2\n");
-  // One replica is too large as well; 80 layers go into 2 stages.
+  // A single replica is too large as well.
   CHECK_THAT(place.run(std::string("run --model llama-3-70b -s 16 --tp 8 -b 8") + on_64).err,
              Catch::EndsWith("allowed: pp 7 or 8\n"));
-  // Not offered: 2, for which there are not GPUs enough.
+  // Size 2 is not offered, since there are too few GPUs.
   CHECK_THAT(
       place.run(std::string("run --model llama-3-70b -s 4 --tp 8 --dp 2 --cp 3 -b 8") + on_64).err,
       Catch::EndsWith("allowed: a divisor, such as 1\n"));
 }
 
-TEST_CASE("layers that do not go into the stages: all that is offered runs", "[run]") {
+TEST_CASE("sizes offered for layers that do not divide into stages all run", "[run]") {
   const tests::Workplace place;
   const std::string words = GENERATE(
       as<std::string>(), "--model llama-3-405b -s 16 --chunks 8 -b 16 --schedule interleaved-1f1b",
@@ -79,8 +79,8 @@ TEST_CASE("layers that do not go into the stages: all that is offered runs", "[r
       "--model llama-3-8b -s 6 --chunks 2 --partition ends_less -b 12 --schedule interleaved-1f1b",
       "--model llama-3-8b -s 20 -b 8 --schedule zb-v");
   CAPTURE(words);
-  const auto run = [&](const std::string& all) {
-    return place.run("run " + all + " --gpu h100-sxm --engine timing --quiet");
+  const auto run = [&](const std::string& all_words) {
+    return place.run("run " + all_words + " --gpu h100-sxm --engine timing --quiet");
   };
   const tests::Ran ran = run(words);
   INFO(ran.err);
@@ -88,15 +88,15 @@ TEST_CASE("layers that do not go into the stages: all that is offered runs", "[r
   const std::vector<std::string> offered = offers(ran.err);
   CHECK(!offered.empty());
   for (const std::string& option : offered) {
-    const tests::Ran other = run(changed(words, option));
-    INFO(option << ": " << other.err);
-    CHECK(other.status == 0);
+    const tests::Ran offered_run = run(changed(words, option));
+    INFO(option << ": " << offered_run.err);
+    CHECK(offered_run.status == 0);
   }
 }
 
-TEST_CASE("ends_less is judged on the stages that there are", "[run]") {
+TEST_CASE("ends_less is checked for the actual number of stages", "[run]") {
   const tests::Workplace place;
-  // 70 layers and 2 go into 12 stages and not into 4 x 4.
+  // 70 + 2 layers divide into 12 stages, but not into 4 x 4.
   place.write("m.yaml", "layers: 70\nhidden: 256\nheads: 8\nvocabulary: 1000\nsequence: 128\n");
   const std::string words =
       "run --model ./m.yaml --gpu h100-sxm -s 5 -b 10 --schedule interleaved-1f1b --partition "
@@ -105,7 +105,7 @@ TEST_CASE("ends_less is judged on the stages that there are", "[run]") {
                                              Catch::Contains("allowed: pp 4"));
 }
 
-TEST_CASE("a scenario comes through a pipe", "[run]") {
+TEST_CASE("a scenario can come through a pipe", "[run]") {
   const tests::Workplace place;
   place.write("s.yaml", "devices: 4\nmicrobatches: 8\nforward_times: 1\nbackward_times: 2\n");
   const std::string program = std::string(PIPEWRIGHT_PROGRAM) + " run ";
@@ -117,7 +117,7 @@ TEST_CASE("a scenario comes through a pipe", "[run]") {
   }
 }
 
-TEST_CASE("outputs say what was run", "[run]") {
+TEST_CASE("outputs describe the job", "[run]") {
   const tests::Workplace place;
   const std::string words =
       "run --model llama-3-8b --gpu h100-sxm -s 2 --tp 4 --sp --dp 2 --zero 1 --global-batch 16 "
@@ -125,8 +125,12 @@ TEST_CASE("outputs say what was run", "[run]") {
   const tests::Ran ran = place.run(words + "-o a.csv a.json");
   INFO(ran.err);
   REQUIRE(ran.status == 0);
+  CHECK_THAT(ran.out,
+             Catch::StartsWith(
+                 "Llama 3 8B on 16 H100 SXM (ideal network): tp 4 + sp, pp 2, dp 2 + ZeRO-1, "
+                 "batch 16 x 8192, microbatch 2, partition by_cost, bf16, recompute full\n\n"));
   CHECK_THAT(
-      ran.out,
+      place.run(words + "--details").out,
       Catch::Contains("\nllama-3-8b on h100-sxm, tp 4, sp, pp 2, dp 2, zero 1, batch 16 of "
                       "8192 tokens, microbatch 2, partition by_cost, bf16, recompute full\n\n"));
   const json job = json::parse(place.read("a.json"))["job"];
@@ -162,16 +166,17 @@ TEST_CASE("outputs say what was run", "[run]") {
   CHECK_THAT(place.read("a.csv"), Catch::Contains(",model,gpu,tp,cp,ep,dp,pp,zero,") &&
                                       Catch::Contains(",llama-3-8b,h100-sxm,4,1,1,2,2,1,16,2,8192,"
                                                       "full,bf16,none,none,true,"));
-  CHECK_THAT(place.run(words + "--symmetric").out,
-             Catch::Contains("replica 0 was simulated for all 2: they were checked to be alike\n"));
+  CHECK_THAT(
+      place.run(words + "--symmetric --details").out,
+      Catch::Contains("replica 0 was simulated for all 2, which were checked to be equivalent\n"));
 }
 
-TEST_CASE("times that no GPU can do with this model are noted", "[run]") {
+TEST_CASE("pass times that exceed the GPU's peak are noted", "[run]") {
   const tests::Workplace place;
   const std::string words =
       "run --model llama-3-8b --gpu h100-sxm -s 2 -b 4 --quiet --backward-times 0 -f ";
-  CHECK_THAT(place.run(words + "0.001").err, Catch::Contains("is more than the GPUs can do"));
-  CHECK(place.run(words + "9").err.empty());
+  CHECK_THAT(place.run(words + "0.001").out, Catch::Contains("is more than the GPUs can do"));
+  CHECK(place.run(words + "9").out.find("note: ") == std::string::npos);
 }
 
 TEST_CASE("a key that is set twice is refused", "[run]") {
@@ -183,8 +188,7 @@ TEST_CASE("a key that is set twice is refused", "[run]") {
   CHECK_THAT(ran.err, Catch::Contains("--set microbatches: is given twice"));
 }
 
-TEST_CASE("names that a platform file has not, or has wrong, come with where and what is near",
-          "[run]") {
+TEST_CASE("unknown names of a platform file are refused with a suggestion", "[run]") {
   const tests::Workplace place;
   make_small(place);
   const std::string words = "run --model llama-3-8b -s 2 -b 4 --quiet ";
@@ -202,7 +206,7 @@ TEST_CASE("names that a platform file has not, or has wrong, come with where and
                  Catch::Contains("did you mean 'h100-sxm'?"));
 }
 
-TEST_CASE("work that nobody interrupts for a while is ended by a signal", "[run]") {
+TEST_CASE("a signal ends work that does not look at the flag", "[run]") {
   const pid_t child = fork();
   if (child == 0) {
     cli::watch_for_interrupts(1);
@@ -215,7 +219,7 @@ TEST_CASE("work that nobody interrupts for a while is ended by a signal", "[run]
   CHECK(WEXITSTATUS(status) == 130);
 }
 
-TEST_CASE("who looks at the flag may clean up", "[run]") {
+TEST_CASE("work that looks at the flag can clean up", "[run]") {
   const pid_t child = fork();
   if (child == 0) {
     cli::watch_for_interrupts(1);

@@ -25,8 +25,8 @@ const char* const trunk = R"(<?xml version='1.0'?>
 </zone></platform>
 )";
 
-// Two stages on either side: F of 1 s, 1 GB over the trunk, F, B of 2 s, 1 GB back, B. Alone an
-// iteration takes 8 s, of which the trunk is busy for 1 s in either direction.
+// A stage on either side: F of 1 s, 1 GB over the trunk, F, B of 2 s, 1 GB back, B. An iteration
+// alone takes 8 s, in which the trunk is busy for 1 s in either direction.
 std::string pipeline(const std::string& side) {
   return "cluster: trunk.xml\nplacement: [a-" + side + ", b-" + side +
          "]\ndevices: 2\nmicrobatches: 1\nschedule: 1f1b\nforward_times: 1 s\n"
@@ -56,53 +56,53 @@ struct Two : tests::Workplace {
 }  // namespace
 
 // d apart, up to 1 s, each message takes 2 s - d, once in either direction.
-TEST_CASE("two pipelines over one trunk slow down by what they are in phase", "[together]") {
+TEST_CASE("two pipelines over one trunk slow down according to their phase", "[together]") {
   const Two place;
-  const json found = place.together("one.yaml other.yaml --phase 0 0.0625 0.125 0.5 0.9375");
+  const json sharing = place.together("one.yaml other.yaml --phase 0 0.0625 0.125 0.5 0.9375");
   const std::vector<double> iteration{10, 9, 8, 8, 9};
-  REQUIRE(found["phases"].size() == iteration.size());
+  REQUIRE(sharing["phases"].size() == iteration.size());
   for (std::size_t i = 0; i < iteration.size(); ++i)
-    for (const json& job : found["phases"][i]["jobs"]) {
+    for (const json& job : sharing["phases"][i]["jobs"]) {
       CAPTURE(i, job.dump());
       CHECK(job["alone_s"].get<double>() == Approx(8));
       CHECK(job["iteration_s"].get<double>() == Approx(iteration[i]));
       CHECK(job["slow_down"].get<double>() == Approx(iteration[i] / 8));
       CHECK(job["iterations"] >= 3);
     }
-  CHECK(found["phases"][1]["jobs"][1]["offset_s"].get<double>() == Approx(0.5));
-  CHECK(found["worst_phase"] == 0);
-  const json& links = found["phases"][0]["shared_links"];
+  CHECK(sharing["phases"][1]["jobs"][1]["offset_s"].get<double>() == Approx(0.5));
+  CHECK(sharing["worst_phase"] == 0);
+  const json& links = sharing["phases"][0]["shared_links"];
   REQUIRE(links.size() == 2);
   for (const json& link : links)
     for (const json& use : link["use_by_job"])
       CHECK(use.get<double>() == Approx(0.1).epsilon(0.01));  // 1 s of 10 s
 }
 
-TEST_CASE("phases are spread over an iteration of the first job", "[together]") {
+TEST_CASE("phases are spread evenly over an iteration of the first job", "[together]") {
   const Two place;
-  const json found = place.together("one.yaml other.yaml --phases 4 --jobs 1");
-  REQUIRE(found["phases"].size() == 4);
+  const json sharing = place.together("one.yaml other.yaml --phases 4 --jobs 1");
+  REQUIRE(sharing["phases"].size() == 4);
   for (std::size_t i = 0; i < 4; ++i)
-    CHECK(found["phases"][i]["jobs"][1]["offset_s"].get<double>() ==
+    CHECK(sharing["phases"][i]["jobs"][1]["offset_s"].get<double>() ==
           Approx(2 * static_cast<double>(i)));
 }
 
-TEST_CASE("any number of jobs run at once, and one scenario makes several", "[together]") {
+TEST_CASE("any number of jobs run at once, also of one scenario", "[together]") {
   const Two place;
   place.run("platform make --node dgx-h100 --nodes 3 -o nodes.xml");
   place.write("small.yaml",
               "cluster: nodes.xml\ndevices: 8\nmicrobatches: 8\nschedule: 1f1b\n"
               "forward_times: 1 ms\nbackward_times: 2 ms\nboundary_tensor: 1 MB\n");
-  const json found = place.together("small.yaml small.yaml small.yaml --placing interleaved");
-  REQUIRE(found["jobs"].size() == 3);
-  CHECK(found["jobs"][2]["name"] == "small-3");
-  CHECK(found["jobs"][2]["first_host"] == "node-2-gpu-0");
-  CHECK(found["share_links"] == false);
-  CHECK(found["phases"].empty());
-  for (const json& job : found["jobs"]) CHECK(job["slow_down_most"] == 1);
+  const json sharing = place.together("small.yaml small.yaml small.yaml --placing interleaved");
+  REQUIRE(sharing["jobs"].size() == 3);
+  CHECK(sharing["jobs"][2]["name"] == "small-3");
+  CHECK(sharing["jobs"][2]["first_host"] == "node-2-gpu-0");
+  CHECK(sharing["share_links"] == false);
+  CHECK(sharing["phases"].empty());
+  for (const json& job : sharing["jobs"]) CHECK(job["slow_down_most"] == 1);
 }
 
-TEST_CASE("what jobs that run at once did is on a page and in a trace of each", "[together]") {
+TEST_CASE("jobs that run at once are on one page and have a trace each", "[together]") {
   const Two place;
   const tests::Ran ran = place.run(
       "run one.yaml other.yaml --together --phase 0.0625 -o both.html both.json --trace "
@@ -121,7 +121,7 @@ TEST_CASE("what jobs that run at once did is on a page and in a trace of each", 
   CHECK(summary["makespan_s"].get<double>() == Approx(4 * 9));
 }
 
-TEST_CASE("the same jobs at once give the same bytes", "[together]") {
+TEST_CASE("the same jobs give the same bytes", "[together]") {
   const Two place;
   const std::string words = "run one.yaml other.yaml --together --phase 0.3 -o ";
   const tests::Ran first = place.run(words + "first.html");
@@ -131,7 +131,7 @@ TEST_CASE("the same jobs at once give the same bytes", "[together]") {
   CHECK(place.read("first.html") == place.read("again.html"));
 }
 
-TEST_CASE("collectives within passes contend where they leave what is one job's", "[together]") {
+TEST_CASE("collectives in passes contend on links that jobs share", "[together]") {
   const Two place;
   place.run(
       "platform make --node dgx-h100 --nodes 4 --fabric leaf-spine --leaf-nodes 2 "
@@ -150,19 +150,19 @@ TEST_CASE("collectives within passes contend where they leave what is one job's"
   CHECK_THAT(ran.err, !Contains("inside: collectives"));
 }
 
-TEST_CASE("jobs that cannot run at once are told why", "[together]") {
+TEST_CASE("jobs that cannot run at once are refused with a reason", "[together]") {
   const Two place;
-  CHECK_THAT(place.error("one.yaml --together"), Contains("takes two scenarios or more"));
+  CHECK_THAT(place.error("one.yaml --together"), Contains("needs two or more scenarios"));
   CHECK_THAT(place.error("one.yaml other.yaml"), Contains("--together"));
-  CHECK_THAT(place.error("one.yaml --phases 4"), Contains("give --together"));
+  CHECK_THAT(place.error("one.yaml --phases 4"), Contains("--phases needs --together"));
   CHECK_THAT(place.error("one.yaml other.yaml --together --repeat 3"),
-             Contains("--repeat is of one scenario"));
+             Contains("--repeat needs a single scenario"));
   CHECK_THAT(place.error("one.yaml other.yaml --together --placing here"),
              Contains("allowed: side-by-side, interleaved"));
   CHECK_THAT(place.error("one.yaml other.yaml --together --phase 0.5 --phases 2"),
              Contains("leave out one of them"));
   CHECK_THAT(place.error("one.yaml other.yaml --together -o both.png"),
-             Contains("a .html or a .json is written"));
+             Contains("run --together writes .html and .json files only"));
   CHECK_THAT(place.error("one.yaml one.yaml --together"),
              Contains("one and one-2 are both placed on host 'a-0'"));
   CHECK_THAT(place.error("one.yaml other.yaml --together --schedule 1f1b gpipe"),

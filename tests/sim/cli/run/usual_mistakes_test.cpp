@@ -19,7 +19,7 @@ void complains(const tests::Workplace& place, const std::string& words, const st
 
 }  // namespace
 
-TEST_CASE("a file of another kind is told from a scenario", "[run]") {
+TEST_CASE("files that are no scenarios are recognised", "[run]") {
   const tests::Workplace place;
   place.write("cluster.xml", "<?xml version='1.0'?>\n<platform version='4.1'/>\n");
   place.write("sweep.yaml",
@@ -38,26 +38,27 @@ TEST_CASE("other programs' spellings are recognised", "[run]") {
   complains(place, "run " + passes + "--recompute full", "--recompute-activations full");
 }
 
-TEST_CASE("a single chunk is told to interleave nothing", "[run]") {
+TEST_CASE("a note says that a single chunk interleaves nothing", "[run]") {
   const tests::Workplace place;
   const std::string words = "run " + passes + "--schedule interleaved-1f1b --chunks ";
-  CHECK_THAT(place.run(words + "1").err, Contains("with one chunk per device interleaves nothing"));
-  CHECK(place.run(words + "2").err.find("interleaves nothing") == std::string::npos);
+  CHECK_THAT(place.run(words + "1").out, Contains("with one chunk per device interleaves nothing"));
+  CHECK(place.run(words + "2").out.find("interleaves nothing") == std::string::npos);
 }
 
-TEST_CASE("nodes that a job leaves idle are noted, with the dp that takes them", "[run]") {
+TEST_CASE("idle nodes are noted, with the dp that uses them", "[run]") {
   const tests::Workplace place;
   // dgx-h100 has four nodes of eight GPUs.
   const std::string words =
       "run --cluster dgx-h100 --model llama-3-8b --global-batch 8 --set parallel.tp=8 "
       "parallel.pp=2 ";
-  CHECK_THAT(place.run(words).err,
-             Contains("the job takes 16 of 32 GPUs: 2 of 4 nodes are idle; parallel.dp is 1, 2 "
-                      "would use all GPUs\n"));
-  CHECK(place.run(words + "parallel.dp=2").err.find("idle") == std::string::npos);
+  CHECK_THAT(
+      place.run(words).out,
+      Contains("note: the job takes 16 of 32 GPUs: 2 of 4 nodes are idle; parallel.dp is 1, 2 "
+               "would use all GPUs\n"));
+  CHECK(place.run(words + "parallel.dp=2").out.find("idle") == std::string::npos);
 }
 
-TEST_CASE("the option --pp is the number of devices, wherever the scenario has it", "[run]") {
+TEST_CASE("the option --pp sets the number of devices under either key", "[run]") {
   const tests::Workplace place;
   const auto devices = [&](const std::string& words) {
     const tests::Ran ran = place.run("run " + words + " -b 8 -f 1 --backward-times 2 --json");
@@ -82,13 +83,13 @@ TEST_CASE("a layout takes the options of a run", "[layout]") {
   CHECK_THAT(ran.out, Contains("tp 4 x pp 2"));
 }
 
-TEST_CASE("what nobody runs is refused before time passes", "[run]") {
+TEST_CASE("a run of absurd size is refused at once", "[run]") {
   const tests::Workplace place;
   complains(place, "run -s 4 -b 2147483640 -f 1 --backward-times 2",
             "passes are more than the 268435456 that are supported");
 }
 
-TEST_CASE("a run says what so many tokens take", "[run]") {
+TEST_CASE("a run prints the cost of a number of tokens", "[run]") {
   const tests::Workplace place;
   const std::string job =
       "run --model llama-3-8b --cluster dgx-h100 --tp 8 --global-batch 8 --schedule 1f1b --quiet ";
@@ -101,8 +102,8 @@ TEST_CASE("a run says what so many tokens take", "[run]") {
   CHECK(run.at("price").get<double>() == Approx(seconds * 8 / 3600 * 2.5));
   CHECK(run.at("energy_j").get<double>() < seconds * 8 * 700);
   CHECK(run.at("energy_j").get<double>() > seconds * 8 * 100);
-  // Without watts the GPU's own.
+  // The power of the GPU file is the default.
   CHECK_THAT(place.run(job + "--tokens 300B").out, Contains("energy") && Contains("300 B tokens"));
-  complains(place, job + "--price 2", "--tokens says of how many");
+  complains(place, job + "--price 2", "--price needs --tokens");
   complains(place, "run " + passes + "--tokens 1B", "--tokens needs a model");
 }

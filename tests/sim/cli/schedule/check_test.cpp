@@ -225,8 +225,9 @@ TEST_CASE("a schedule from a file runs like a schedule of the catalog", "[cli][t
   CHECK_THAT(place.run("run deep/run.yaml --set microbatches=9").err,
              Catch::Contains("deep/run.yaml:1:") &&
                  Catch::Contains("a schedule of 8 microbatches, but 9 are requested"));
-  CHECK_THAT(place.run("run deep/run.yaml -o deep/mine.csv").err,
-             Catch::Contains("deep/mine.csv: is read by this run and cannot be written too"));
+  CHECK_THAT(
+      place.run("run deep/run.yaml -o deep/mine.csv").err,
+      Catch::Contains("deep/mine.csv: is an input of this command, so it cannot be an output"));
   CHECK_THAT(place.run("run deep/run.yaml --set schedule=mine.csv").err,
              Catch::Contains("'mine.csv' is no file"));
   CHECK_THAT(
@@ -260,10 +261,10 @@ TEST_CASE("a note says once that SEND and RECV of a file are not simulated", "[c
   CHECK(place.run("schedule show passes.csv").err.empty());
   const std::string run =
       "run -s 2 -b 2 -f 1 --backward-times 2 --engine timing --schedule a.csv 1f1b a.csv";
-  CHECK_THAT(place.run(run).err, Catch::Contains("pipewright: a.csv: " + note));
-  CHECK_THAT(place.run(run).out, !Catch::Contains("simulated"));
+  CHECK_THAT(place.run(run).out, Catch::EndsWith("\nnote: a.csv: " + note));
+  CHECK(place.run(run).err.empty());
   CHECK(place.run(run + " --json").err.empty());
-  CHECK(place.run(run + " --quiet").err.empty());
+  CHECK_THAT(place.run(run + " --quiet").out, !Catch::Contains("simulated"));
 }
 
 TEST_CASE("both engines name the half of a pair that waits forever", "[cli][torch]") {
@@ -311,18 +312,18 @@ TEST_CASE("a run takes devices and microbatches from its schedule file", "[cli]"
   const tests::Ran ran = place.run("run --schedule mine.csv" + times);
   CAPTURE(ran.out, ran.err);
   CHECK(ran.status == 0);
-  CHECK_THAT(ran.out, Catch::Contains("2 devices x 2 microbatches"));
+  CHECK_THAT(ran.out, Catch::StartsWith("2 devices, 2 microbatches "));
   CHECK(place.run("run -s 3 --schedule mine.csv" + times).status == 2);
 
   // A path in a scenario is relative to the scenario's folder.
   place.write("s.yaml", "schedule: mine.csv\nforward_times: 1\nbackward_times: 2\n");
-  CHECK_THAT(place.run("run s.yaml").out, Catch::Contains("2 devices x 2 microbatches"));
+  CHECK_THAT(place.run("run s.yaml").out, Catch::StartsWith("2 devices, 2 microbatches "));
 
   place.write("old.csv", "0F0,0BW0\r\n1F0,1BW0\r\n");
   const tests::Ran legacy = place.run("run --schedule old.csv --legacy" + times);
   CAPTURE(legacy.out, legacy.err);
   CHECK(legacy.status == 0);
-  CHECK_THAT(legacy.out, Catch::Contains("2 devices x 1 microbatch"));
+  CHECK_THAT(legacy.out, Catch::StartsWith("2 devices, 1 microbatch "));
   CHECK(place.run("run --schedule old.csv" + times).status == 2);
   CHECK_THAT(place.run("run -s 2 -b 2 --schedule 1f1b --legacy" + times).err,
              Catch::Contains("--legacy is for a .csv file"));

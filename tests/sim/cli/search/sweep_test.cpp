@@ -105,6 +105,21 @@ TEST_CASE("the scenario of the best runs as predicted", "[sweep]") {
   CHECK(json::parse(ran.out)["makespan_s"].get<double>() == Approx(best_time(found)).epsilon(1e-9));
 }
 
+TEST_CASE("a search whose page cannot be written prints its report and writes the other files",
+          "[sweep]") {
+  const tests::Workplace place;
+  place.write("sweep.yaml", sweep);
+  // The limit on the size of a file is too small for a page and large enough for a scenario.
+  const tests::Ran ran = place.shell("ulimit -f 16; '" PIPEWRIGHT_PROGRAM
+                                     "' search sweep.yaml --quiet -o page.html best.yaml");
+  CAPTURE(ran.out, ran.err);
+  CHECK(ran.status == 2);
+  CHECK_THAT(ran.out, Catch::Contains("\nbest: ") && Catch::Contains("wrote   best.yaml\n") &&
+                          !Catch::Contains("page.html"));
+  CHECK_THAT(ran.err, Catch::Contains("page.html"));
+  CHECK(place.files() == "best.yaml sweep.yaml");
+}
+
 TEST_CASE("the number of workers changes neither the best nor the fronts", "[sweep]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
@@ -146,7 +161,7 @@ TEST_CASE("only candidates that use assumed numbers are marked", "[sweep]") {
   }
   // The file of results stores the marks.
   const std::string text = place.run("search r.h5").out;
-  CHECK_THAT(text, Catch::Contains("\n~ rests on numbers of guess that no source has: "
+  CHECK_THAT(text, Catch::Contains("\n~ depends on values of guess that are assumed, not sourced: "
                                    "products.fp8.efficiency\n"));
   const auto line_of = [&](const std::string& precision) {
     const std::size_t at = text.find('\n' + precision + "  ");

@@ -11,26 +11,26 @@ namespace {
 const std::string quick = "run -s 4 -b 8 -f 1 --backward-times 2 --engine timing ";
 const std::string samples = "'" PIPEWRIGHT_TEST_DATA "/measured/";
 
-// F = 1 ms, B = 2 ms, 0.1 ms a hop: what the sample of two ranks says.
+// F = 1 ms, B = 2 ms, 0.1 ms per hop, as in the sample of two ranks.
 const std::string predicted =
     "run -s 2 -b 2 -f '1 ms' --backward-times '2 ms' --p2p-time '0.1 ms' --schedule 1f1b --trace "
     "p.h5";
 
 }  // namespace
 
-TEST_CASE("compare tells how runs differ, and its status", "[cli]") {
+TEST_CASE("compare reports differences, and sets its exit status", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(quick + "--schedule 1f1b gpipe --trace t.h5").status == 0);
   REQUIRE(place.run(quick + "--schedule 1f1b --p2p-time 0.5 --trace slow.h5").status == 0);
 
-  const tests::Ran same = place.run("compare t-1f1b.h5 t-1f1b.h5 --fail-if 'makespan>+0%'");
-  CAPTURE(same.out, same.err);
-  CHECK(same.status == 0);
-  CHECK_THAT(same.out, Catch::Contains("64 in both; none moved"));
-  CHECK_THAT(same.out, Catch::Contains("makespan>+0% does not hold"));
+  const tests::Ran unchanged = place.run("compare t-1f1b.h5 t-1f1b.h5 --fail-if 'makespan>+0%'");
+  CAPTURE(unchanged.out, unchanged.err);
+  CHECK(unchanged.status == 0);
+  CHECK_THAT(unchanged.out, Catch::Contains("64 in both; no pass moved"));
+  CHECK_THAT(unchanged.out, Catch::Contains("makespan>+0% does not hold"));
 
-  // Of 8 microbatches on 4 devices, 1F1B and GPipe take (8 + 3) x 3 s; six hops on the way of the
-  // first and last microbatch take half a second each, and more where they are waited for.
+  // 1F1B and GPipe take (8 + 3) x 3 s for 8 microbatches on 4 devices. The six hops of the first
+  // and the last microbatch add half a second each, or more if a device waits for them.
   const tests::Ran slow =
       place.run("compare t-1f1b.h5 slow.h5 t-gpipe.h5 --fail-if 'makespan>+5%' 'makespan>1000s'");
   CAPTURE(slow.out);
@@ -50,7 +50,7 @@ TEST_CASE("compare tells how runs differ, and its status", "[cli]") {
         64);
 }
 
-TEST_CASE("compare refuses what it cannot judge", "[cli]") {
+TEST_CASE("compare refuses inputs that it cannot compare", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(quick + "--trace t.h5").status == 0);
   const std::string whole = place.read("t.h5");
@@ -63,17 +63,17 @@ TEST_CASE("compare refuses what it cannot judge", "[cli]") {
     CHECK(ran.out.empty());
     CHECK_THAT(ran.err, Catch::Contains(with));
   };
-  fails("", "which runs?");
-  fails("t.h5", "which runs?");
+  fails("", "needs two or more files");
+  fails("t.h5", "needs two or more files");
   fails("t.h5 half.h5", "half.h5");
   fails("t.h5 text.h5", "text.h5: unknown format; these formats can be read:");
   fails("t.h5 none.h5", "none.h5");
   fails("t.h5 .", "is a folder");
-  fails("t.h5 t.h5 --fail-if 'makespam>1'", "no metric is called 'makespam'");
+  fails("t.h5 t.h5 --fail-if 'makespam>1'", "unknown metric 'makespam'");
   fails("t.h5 " + samples + "kineto-rank0.json' --fail-if 'time>+1%'",
         "did you mean 'iteration_s'?");
   fails("t.h5 t.h5 --fail-if 'makespan>+1x'", "'x' is no unit");
-  fails("t.h5 t.h5 --fail-if 'mfu<40%'", "mfu is not known of");
+  fails("t.h5 t.h5 --fail-if 'mfu<40%'", "mfu is unknown for");
   fails("t.h5 " + samples + "kineto-rank0.json' t.h5", "different kinds");
   fails(samples + "kineto-rank0.json' t.h5", "is no trace");
   fails("t.h5 " + samples + "kineto-rank0.json' --skip x", "--skip is 'x'");
@@ -81,7 +81,7 @@ TEST_CASE("compare refuses what it cannot judge", "[cli]") {
   fails("t.h5 " + samples + "kineto-rank{rank}.json' --category nvtx", "marks a pass");
 }
 
-TEST_CASE("a prediction beside what PyTorch's profiler measured", "[cli]") {
+TEST_CASE("a prediction is compared with a run measured by PyTorch's profiler", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(predicted).status == 0);
   const std::string measured = samples + "kineto-rank{rank}.json'";
@@ -98,7 +98,7 @@ TEST_CASE("a prediction beside what PyTorch's profiler measured", "[cli]") {
     CHECK(pass["error"].get<double>() == Approx(0).margin(1e-6));
   CHECK(place.run("compare p.h5 " + measured + " --fail-if 'bubble_ratio>10%'").status == 1);
 
-  // What conditions ask is the error that the table shows.
+  // Conditions refer to the error in the table.
   std::string shorter = predicted;
   const std::string hop = "--p2p-time '0.1 ms' ";
   shorter.erase(shorter.find(hop), hop.size());
@@ -112,7 +112,7 @@ TEST_CASE("a prediction beside what PyTorch's profiler measured", "[cli]") {
   CHECK(place.run("compare p.h5 " + measured + " --skip 2").status == 2);
 }
 
-TEST_CASE("a prediction's memory beside snapshots of PyTorch's allocator", "[cli]") {
+TEST_CASE("predicted memory is compared with snapshots of PyTorch's allocator", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place
               .run("run -s 2 -b 2 -f '1 ms' --backward-times '2 ms' --trace p.h5 "
@@ -122,12 +122,12 @@ TEST_CASE("a prediction's memory beside snapshots of PyTorch's allocator", "[cli
   const tests::Ran ran = place.run("compare p.h5 " + snapshots + " --fail-if 'peak_memory>+50%'");
   CAPTURE(ran.out, ran.err);
   CHECK(ran.status == 0);
-  // Device 0 holds two microbatches: 12 + 6 MiB beside the 19 MiB of the snapshot.
+  // Device 0 holds two microbatches: 12 + 6 MiB, compared with 19 MiB in the snapshot.
   CHECK_THAT(ran.out, Catch::Contains("18.0 MiB") && Catch::Contains("19.0 MiB") &&
                           Catch::Contains("-5.3 %"));
 }
 
-TEST_CASE("a prediction beside Megatron's log and PyTorch's schedule", "[cli]") {
+TEST_CASE("a prediction is compared with a log of Megatron and a schedule of PyTorch", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(predicted).status == 0);
   const tests::Ran log = place.run("compare p.h5 " + samples + "megatron.log' --skip 1");
@@ -142,8 +142,7 @@ TEST_CASE("a prediction beside Megatron's log and PyTorch's schedule", "[cli]") 
   place.write("twice.log", line(1, "90.0") + line(2, "80.0") + line(1, "40.0"));
   const tests::Ran last = place.run("compare p.h5 twice.log");
   CAPTURE(last.out, last.err);
-  CHECK_THAT(last.out, Catch::Contains("the log holds 2 runs") &&
-                           Catch::Contains("from line 3 on") &&
+  CHECK_THAT(last.out, Catch::Contains("the log has 2 runs") && Catch::Contains("from line 3,") &&
                            Catch::Contains("twice.log, 1 iteration,") &&
                            Catch::Contains("no timers of forward and backward passes") &&
                            Catch::Contains("40.00 ms"));
@@ -154,13 +153,13 @@ TEST_CASE("a prediction beside Megatron's log and PyTorch's schedule", "[cli]") 
   REQUIRE(
       place.shell("'" PIPEWRIGHT_PROGRAM "' schedule show 1f1b -s 2 -b 2 --format csv > same.csv")
           .status == 0);
-  const tests::Ran same = place.run("compare p.h5 same.csv --fail-if 'displaced>0'");
-  CAPTURE(same.out, same.err);
-  CHECK(same.status == 0);
-  CHECK_THAT(same.out, Catch::Contains("the same 8 passes in the same order"));
+  const tests::Ran unchanged = place.run("compare p.h5 same.csv --fail-if 'displaced>0'");
+  CAPTURE(unchanged.out, unchanged.err);
+  CHECK(unchanged.status == 0);
+  CHECK_THAT(unchanged.out, Catch::Contains("the same 8 passes in the same order"));
   place.write("other.csv", "0F0,0F1,,,0B0,,0B1\r\n,1F0,1F1,1B0,1B1\r\n");
-  const tests::Ran other = place.run("compare p.h5 other.csv --fail-if 'displaced>0'");
-  CAPTURE(other.out, other.err);
-  CHECK(other.status == 1);
-  CHECK_THAT(other.out, Catch::Contains("device 1: differs from pass 2 on"));
+  const tests::Ran swapped = place.run("compare p.h5 other.csv --fail-if 'displaced>0'");
+  CAPTURE(swapped.out, swapped.err);
+  CHECK(swapped.status == 1);
+  CHECK_THAT(swapped.out, Catch::Contains("device 1: first difference at pass 2"));
 }

@@ -21,13 +21,13 @@ const std::string cluster =
 
 }  // namespace
 
-TEST_CASE("export writes Chrome traces of real runs that keep their rules", "[cli]") {
+TEST_CASE("export writes valid Chrome traces of runs", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(quick).status == 0);
   const tests::Ran ran = place.run("export t.h5 -o t.json");
   CHECK(ran.out == "wrote   t.json\n");
   CHECK(test::broken_rules(place.read("t.json")) == std::vector<std::string>{});
-  // Three boundaries, eight microbatches, there and back.
+  // Three boundaries and eight microbatches, forward and backward.
   const auto file = nlohmann::json::parse(place.read("t.json"));
   int arrows = 0;
   for (const auto& event : file["traceEvents"]) arrows += event["ph"] == "s" ? 1 : 0;
@@ -37,7 +37,7 @@ TEST_CASE("export writes Chrome traces of real runs that keep their rules", "[cl
   CHECK(place.read("again.json") == place.read("t.json"));
 }
 
-TEST_CASE("export of a run on a cluster keeps the rules as well", "[cli]") {
+TEST_CASE("export writes valid Chrome traces of runs on a cluster", "[cli]") {
   const tests::Workplace place;
   const tests::Ran made = place.run(cluster);
   CAPTURE(made.err);
@@ -46,7 +46,7 @@ TEST_CASE("export of a run on a cluster keeps the rules as well", "[cli]") {
   CHECK(test::broken_rules(place.read("t.json")) == std::vector<std::string>{});
 }
 
-TEST_CASE("export writes all tables as CSV, or one", "[cli]") {
+TEST_CASE("export writes one table or all tables as CSV", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(quick).status == 0);
   CHECK(place.run("export t.h5 -o tables/").status == 0);
@@ -63,7 +63,7 @@ TEST_CASE("export writes all tables as CSV, or one", "[cli]") {
   CHECK(std::count(text.begin(), text.end(), '\n') == 1 + 4 * 8 * 2);
 }
 
-TEST_CASE("export writes the summary that show writes, and Paje", "[cli]") {
+TEST_CASE("export writes Paje, and the summary that show writes", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(quick).status == 0);
   const std::string summary = place.run("export t.h5 -o - --as json").out;
@@ -73,7 +73,7 @@ TEST_CASE("export writes the summary that show writes, and Paje", "[cli]") {
   CHECK_THAT(place.read("t.paje"), Catch::StartsWith("%EventDef PajeDefineContainerType 0\n"));
 }
 
-TEST_CASE("export says what is wrong and leaves nothing", "[cli]") {
+TEST_CASE("export errors leave no files", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(quick).status == 0);
   const std::string whole = place.read("t.h5");
@@ -86,16 +86,16 @@ TEST_CASE("export says what is wrong and leaves nothing", "[cli]") {
     CHECK_THAT(ran.err, Catch::Contains(why));
     CHECK(place.files() == "half.h5 t.h5");
   };
-  refused("", "which trace?");
+  refused("", "the trace is missing");
   refused("t.h5 t.h5 -o a.json", "one trace at a time");
-  refused("t.h5", "where to?");
+  refused("t.h5", "the output is missing");
   refused("t.h5 -o a.xlsx", "--as chrome, csv, json or paje");
-  refused("t.h5 -o a --as perfetto", "'perfetto' is none of");
-  refused("t.h5 -o a.csv", "which table?");
-  refused("t.h5 -o a.csv --table pass", "'pass' is none of");
-  refused("t.h5 -o a.json --table passes", "--table goes with csv");
-  refused("t.h5 -o t.h5 --as chrome", "is read by this run");
-  refused("t.h5 -o none/a.json", "does not exist");
+  refused("t.h5 -o a --as perfetto", "--as is 'perfetto'; allowed: ");
+  refused("t.h5 -o a.csv", "csv has one table");
+  refused("t.h5 -o a.csv --table pass", "--table is 'pass'; allowed: ");
+  refused("t.h5 -o a.json --table passes", "--table needs the format csv");
+  refused("t.h5 -o t.h5 --as chrome", "is an input of this command");
+  refused("t.h5 -o none/a.json", "there is no folder");
   refused("half.h5 -o a.json", "half.h5: cut short or damaged");
   refused("half.h5 -o tables/", "half.h5: cut short or damaged");
   refused("none.h5 -o a.json", "no such file");
@@ -115,7 +115,7 @@ TEST_CASE("show draws each kind of picture", "[cli]") {
   CHECK_THAT(place.run("show t.h5 -o t.h5").err, Catch::Contains("t.h5"));
 }
 
-TEST_CASE("the Python example finds what the summary says", "[cli]") {
+TEST_CASE("the Python example computes the figures of the summary", "[cli]") {
   const tests::Workplace place;
   if (place.shell("/usr/bin/python3 -c 'import h5py, pandas'").status != 0) {
     WARN("skipped: h5py or pandas is not installed");

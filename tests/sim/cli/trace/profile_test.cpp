@@ -20,7 +20,7 @@ double makespan(const tests::Workplace& place, const std::string& words) {
   return nlohmann::json::parse(ran.out)["makespan_s"].get<double>();
 }
 
-// Runs, writes the run as PyTorch's profiler would, makes a scenario of that and runs it.
+// Runs, exports the run as PyTorch's profiler would, and runs the scenario of its profile.
 void check_round_trip(const std::string& words) {
   const tests::Workplace place;
   CAPTURE(words);
@@ -36,14 +36,15 @@ void check_round_trip(const std::string& words) {
 
 }  // namespace
 
-TEST_CASE("a run that was measured gives a scenario that takes as long", "[cli]") {
+TEST_CASE("the profile of a run gives a scenario of the same duration", "[cli]") {
   check_round_trip("-s 4 -b 8 -f '1 ms' --backward-times '2 ms' --schedule 1f1b");
   check_round_trip(
       "-s 3 -b 5 -f '1 ms' '1.5 ms' '1.25 ms' --backward-times '2 ms' '3 ms' '1 ms' "
       "--schedule gpipe");
 }
 
-TEST_CASE("so does one with several stages a device, or a split backward", "[cli]") {
+TEST_CASE("profiles with several stages per device or split backwards give the same duration",
+          "[cli]") {
   check_round_trip(
       "-s 2 -b 4 -f '2 ms' --backward-times '4 ms' --schedule interleaved-1f1b "
       "--chunks 3");
@@ -55,8 +56,8 @@ TEST_CASE("so does one with several stages a device, or a split backward", "[cli
       "--schedule zb-v");
 }
 
-TEST_CASE("whole backwards are timed apart from their halves where a run mixes them", "[cli]") {
-  // The second microbatch's backward is whole and faster than the halves of the first.
+TEST_CASE("full backwards are timed apart from halves if a run has both", "[cli]") {
+  // The second microbatch has a full backward, which is faster than the halves of the first.
   const tests::Workplace place;
   test::ChromeText text;
   text.add("PP:0F0", 0, 1000).add("PP:0F1", 1000, 1000);
@@ -72,13 +73,13 @@ TEST_CASE("whole backwards are timed apart from their halves where a run mixes t
   CHECK(makespan(place, "run m.yaml --engine timing") == Approx(6.7e-3));
 }
 
-TEST_CASE("fused passes take the time of both, and are not counted as either", "[cli]") {
+TEST_CASE("fused passes are not counted as single passes", "[cli]") {
   check_round_trip(
       "-s 4 -b 10 -f '2 ms' --input-grad-times '2 ms' --weight-grad-times '1 ms' "
       "--schedule dualpipe");
 }
 
-TEST_CASE("the scenario says what was measured, with units and spread", "[cli]") {
+TEST_CASE("the scenario of a profile has units and the spread of times", "[cli]") {
   const tests::Workplace place;
   const tests::Ran ran = place.run("profile " + samples + "kineto-rank{rank}.json'");
   CAPTURE(ran.err);
@@ -88,11 +89,11 @@ TEST_CASE("the scenario says what was measured, with units and spread", "[cli]")
                           Catch::Contains("forward_times:\n  - 1 ms  # stage 0: 4 passes") &&
                           Catch::Contains("backward_times:\n  - 2 ms") &&
                           Catch::Contains("# p2p_time: 0.1 ms"));
-  // The same again is the same text.
+  // A second profile has the same text.
   CHECK(place.run("profile " + samples + "kineto-rank{rank}.json'").out == ran.out);
 }
 
-TEST_CASE("an order of one's own is kept as a schedule file", "[cli]") {
+TEST_CASE("a measured order can be written as a schedule file", "[cli]") {
   const tests::Workplace place;
   test::ChromeText text;
   text.add("PP:0F0", 0, 10).add("PP:0F1", 10, 10).add("PP:0F2", 20, 10);
@@ -105,7 +106,7 @@ TEST_CASE("an order of one's own is kept as a schedule file", "[cli]") {
       .add("PP:1B2", 80, 20, "gpu_user_annotation", 1);
   place.write("m.json", text.text());
   CHECK_THAT(place.run("profile m.json").out,
-             Catch::Contains("schedule: 1f1b  # the measured order is none of the catalogue's"));
+             Catch::Contains("schedule: 1f1b  # the measured order is not in the catalogue"));
   const tests::Ran ran = place.run("profile m.json --order order.csv --trace m.h5");
   CAPTURE(ran.err);
   REQUIRE(ran.status == 0);
@@ -116,7 +117,7 @@ TEST_CASE("an order of one's own is kept as a schedule file", "[cli]") {
   CHECK(place.run("compare m.h5 order.csv --fail-if 'displaced>0'").status == 0);
 }
 
-TEST_CASE("an exported trace reads as a measured run, by a pattern", "[cli]") {
+TEST_CASE("an exported trace can be read as a measured run by a pattern", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run("run -s 3 -b 6 -f '1 ms' --backward-times '2 ms' --schedule 1f1b --trace t.h5")
               .status == 0);
@@ -131,7 +132,7 @@ TEST_CASE("an exported trace reads as a measured run, by a pattern", "[cli]") {
   CHECK(compared.status == 0);
 }
 
-TEST_CASE("an exported trace reads as a measured run, stages and iterations too", "[cli]") {
+TEST_CASE("an exported trace keeps stages and iterations as a measured run", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place
               .run("run -s 3 -b 6 -f '1 ms' --backward-times '2 ms' --schedule interleaved-1f1b "
@@ -144,7 +145,7 @@ TEST_CASE("an exported trace reads as a measured run, stages and iterations too"
                           Catch::Contains("name: interleaved-1f1b, chunks: 2"));
 }
 
-TEST_CASE("measured times go into a scenario that there is", "[cli]") {
+TEST_CASE("measured times can be put into an existing scenario", "[cli]") {
   const tests::Workplace place;
   place.write("base.yaml",
               "devices: 2\nmicrobatches: 16\nforward_times: 7 s\ninput_grad_times: 3 s\n"
@@ -161,7 +162,7 @@ TEST_CASE("measured times go into a scenario that there is", "[cli]") {
   CHECK(place.run("profile " + samples + "kineto-rank{rank}.json' --into base.yaml").status == 2);
 }
 
-TEST_CASE("times measured of a model's run go into its scenario, and it takes as long", "[cli]") {
+TEST_CASE("measured times in the scenario of a model reproduce its duration", "[cli]") {
   const tests::Workplace place;
   const std::string alone = "gpu: a100-80gb\np2p_time: 1 ms\n";
   const std::string cluster = "cluster: dgx-h100\nparallel: {tp: 2}\n";
@@ -183,7 +184,7 @@ TEST_CASE("times measured of a model's run go into its scenario, and it takes as
   CHECK(makespan(place, "run m.yaml") == Approx(makespan(place, "run base.yaml")).epsilon(1e-5));
 }
 
-TEST_CASE("profile refuses what has no passes", "[cli]") {
+TEST_CASE("profile refuses files without passes", "[cli]") {
   const tests::Workplace place;
   const auto fails = [&](const std::string& words, const std::string& with) {
     const tests::Ran ran = place.run("profile " + words);
@@ -192,8 +193,8 @@ TEST_CASE("profile refuses what has no passes", "[cli]") {
     CHECK(ran.out.empty());
     CHECK_THAT(ran.err, Catch::Contains(with));
   };
-  fails("", "which measured run?");
-  fails(samples + "megatron.log'", "is neither the JSON of a profiler");
+  fails("", "the measured run is missing");
+  fails(samples + "megatron.log'", "has no passes; allowed: JSON of a profiler");
   fails("none.json", "none.json");
   fails("'r{rank}.json'", "no file has this name");
   place.write("a.json", "{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"PP:0F0\"");

@@ -18,19 +18,19 @@ std::string first_lines_until(const std::string& text, const std::string& end) {
 
 }  // namespace
 
-TEST_CASE("show prints the table that run printed", "[cli]") {
+TEST_CASE("show prints the tables of run --details", "[cli]") {
   const tests::Workplace place;
-  const tests::Ran ran = place.run(quick + "--schedule 1f1b gpipe --trace t.h5");
+  const tests::Ran ran = place.run(quick + "--schedule 1f1b gpipe --details --trace t.h5");
   const tests::Ran shown = place.run("show t-1f1b.h5 t-gpipe.h5");
   CHECK(shown.status == 0);
   CHECK(shown.out == first_lines_until(ran.out, "trace   "));
-  // A trace holds the scenario as it was given, not what was made of it.
+  // A trace has the scenario, but not the job that was derived from it.
   auto again = nlohmann::json::parse(place.run(quick + "--schedule 1f1b --json").out);
   again["job"] = nullptr;
   CHECK(nlohmann::json::parse(place.run("show t-1f1b.h5 --json").out) == again);
 }
 
-TEST_CASE("the scenario in a trace runs the same again", "[cli]") {
+TEST_CASE("the scenario in a trace reproduces the run", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(quick + "--schedule gpipe interleaved-1f1b --chunks 2 --trace t.h5").status ==
           0);
@@ -46,7 +46,7 @@ TEST_CASE("the scenario in a trace runs the same again", "[cli]") {
   CHECK(place.read("again.h5") == place.read("t-interleaved-1f1b-x2.h5"));
 }
 
-TEST_CASE("show draws what run draws", "[cli]") {
+TEST_CASE("show draws the same pictures as run", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(quick + "--trace t.h5 -o a.svg a.html").status == 0);
   REQUIRE(place.run("show t.h5 -o b.svg b.html").status == 0);
@@ -54,7 +54,7 @@ TEST_CASE("show draws what run draws", "[cli]") {
   CHECK(place.read("a.html") == place.read("b.html"));
 }
 
-TEST_CASE("a file that is no whole trace is refused", "[cli]") {
+TEST_CASE("a damaged trace is refused", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(quick + "--trace t.h5").status == 0);
   const std::string whole = place.read("t.h5");

@@ -29,7 +29,7 @@ double makespan(const tests::Workplace& place, const std::string& words) {
   return json::parse(ran.out)["makespan_s"];
 }
 
-// Predicted times by change; not a number for what could not run.
+// Predicted times by change; not-a-number for changes that cannot run.
 std::map<std::string, double> rows_of(const json& why) {
   std::map<std::string, double> rows;
   for (const json& row : why["what_if"]["rows"])
@@ -37,7 +37,7 @@ std::map<std::string, double> rows_of(const json& why) {
   return rows;
 }
 
-// Two nodes, a GPU in each, and a cable between them.
+// A cluster of two nodes with a GPU each and a cable between them.
 std::string cluster_with(double gigabytes_per_s, double milliseconds) {
   return fmt::format(
       "<?xml version='1.0'?>\n"
@@ -60,7 +60,7 @@ constexpr const char* one_by_one = "0F0,0B0,0F1,0B1\n1F0,1B0,1F1,1B1\n";
 
 }  // namespace
 
-TEST_CASE("why says what is on the path, where time goes and what would help", "[cli]") {
+TEST_CASE("why reports the critical path, the parts of time and the gain of changes", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(std::string("run ") + first).status == 0);
   const tests::Ran ran = place.run("why a.h5");
@@ -73,7 +73,7 @@ TEST_CASE("why says what is on the path, where time goes and what would help", "
   CHECK(place.files() == "a.h5");
 }
 
-TEST_CASE("of what ifs those are marked that rest on assumed numbers", "[cli]") {
+TEST_CASE("what-ifs that depend on assumed numbers are marked", "[cli]") {
   const tests::Workplace place;
   place.write("guess.yaml",
               "name: guess\nflops: 1000 TFLOP/s\nmemory: 80 GiB\nmemory_bandwidth: 3000 GB/s\n"
@@ -89,7 +89,7 @@ TEST_CASE("of what ifs those are marked that rest on assumed numbers", "[cli]") 
     CHECK(row["assumed"] ==
           (row["change"] == "precision fp8" ? json{"products.fp8.efficiency"} : json::array()));
   const std::string line =
-      "\n~ rests on numbers of guess that no source has: products.fp8.efficiency\n";
+      "\n~ depends on values of guess that are assumed, not sourced: products.fp8.efficiency\n";
   const std::string text = place.run("why bf16.h5").out;
   CHECK_THAT(text,
              Catch::StartsWith("1f1b: ") && !Catch::StartsWith("1f1b: ~") && Catch::EndsWith(line));
@@ -103,7 +103,7 @@ TEST_CASE("of what ifs those are marked that rest on assumed numbers", "[cli]") 
   CHECK(both["others"][0]["assumed"] == json{"products.fp8.efficiency"});
 }
 
-TEST_CASE("each row of what if is what a run of the changed scenario takes", "[cli]") {
+TEST_CASE("each what-if equals a run of the changed scenario", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(std::string("run ") + first).status == 0);
   const json why = why_json(place, "a.h5 --jobs 2");
@@ -123,7 +123,7 @@ TEST_CASE("each row of what if is what a run of the changed scenario takes", "[c
   }
 }
 
-TEST_CASE("what if makes links and latencies better on the cluster of the trace", "[cli]") {
+TEST_CASE("what-ifs improve links and latencies of the trace's cluster", "[cli]") {
   const tests::Workplace place;
   place.write("cluster.xml", cluster_with(1, 100));
   place.write("job.yaml",
@@ -139,7 +139,7 @@ TEST_CASE("what if makes links and latencies better on the cluster of the trace"
   place.write("cluster.xml", cluster_with(1, 50));
   CHECK(rows.at("all latencies halved") == Approx(makespan(place, "job.yaml")));
   CHECK(why["slack"]["links"][0]["link_class"] == "cable");
-  // The trace holds the cluster, so that the file may go.
+  // The trace contains the cluster, so its file is no longer needed.
   REQUIRE(place.shell("rm cluster.xml").status == 0);
   place.write("cluster.xml", cluster_with(1, 100));
   REQUIRE(place.run("run job.yaml").status == 0);
@@ -147,7 +147,7 @@ TEST_CASE("what if makes links and latencies better on the cluster of the trace"
   CHECK(rows_of(why_json(place, "job.h5")) == rows);
 }
 
-TEST_CASE("of many stages that gain nothing a few are shown", "[cli]") {
+TEST_CASE("only a few of many stages without gain are shown", "[cli]") {
   const tests::Workplace place;
   REQUIRE(
       place
@@ -157,14 +157,14 @@ TEST_CASE("of many stages that gain nothing a few are shown", "[cli]") {
   const json why = why_json(place, "a.h5");
   int stages = 0;
   for (const auto& [change, time] : rows_of(why)) stages += change.starts_with("passes of stage");
-  // Only the slow one gains; of the others the first microbatch is on the path.
+  // Only the slow stage gains; the other stages are on the path for the first microbatch alone.
   CHECK(stages >= 8);
   CHECK(stages < 16);
   CHECK_THAT(why["what_if"]["notes"][0].get<std::string>(),
              Catch::StartsWith(std::to_string(16 - stages) + " more stages are left out"));
 }
 
-TEST_CASE("what if tries other recomputation and says what does not fit", "[cli]") {
+TEST_CASE("what-ifs try other recomputation and mark changes that do not fit", "[cli]") {
   const tests::Workplace place;
   const std::string scenario = PIPEWRIGHT_ROOT "/platforms/scenarios/gpt3-175b-a100.yaml";
   REQUIRE(place.run("run " + scenario + " --schedule 1f1b --trace a.h5").status == 0);
@@ -187,7 +187,7 @@ TEST_CASE("what if tries other recomputation and says what does not fit", "[cli]
                                             Catch::Contains("! recompute none does not fit: "));
 }
 
-TEST_CASE("why tells tokens' ways from other collectives and tries other dispatchers", "[cli]") {
+TEST_CASE("why lists dispatch apart from other collectives and tries other dispatchers", "[cli]") {
   const tests::Workplace place;
   const std::string scenario = PIPEWRIGHT_ROOT "/platforms/scenarios/mixtral-8x7b-h100.yaml";
   REQUIRE(place.run("run " + scenario + " --trace a.h5").status == 0);
@@ -195,17 +195,17 @@ TEST_CASE("why tells tokens' ways from other collectives and tries other dispatc
   const auto rows = rows_of(why);
   CHECK(rows.contains("experts.dispatcher allgather"));
   CHECK(!rows.contains("experts.dispatcher alltoall"));  // as it is
-  const tests::Ran other =
+  const tests::Ran deepep =
       place.run("run " + scenario + " --set training.experts.dispatcher=deepep --json");
-  REQUIRE(other.status == 0);
+  REQUIRE(deepep.status == 0);
   CHECK(rows.at("experts.dispatcher deepep") ==
-        Approx(json::parse(other.out)["makespan_s"].get<double>()));
+        Approx(json::parse(deepep.out)["makespan_s"].get<double>()));
 
   double exposed = 0;
-  for (const json& one : why["pass_collectives"]) {
-    CAPTURE(one);
-    CHECK(one["exposed_s"][1] <= one["seconds"][1]);
-    exposed += one["exposed_s"][1].get<double>();
+  for (const json& collectives : why["pass_collectives"]) {
+    CAPTURE(collectives);
+    CHECK(collectives["exposed_s"][1] <= collectives["seconds"][1]);
+    exposed += collectives["exposed_s"][1].get<double>();
   }
   double most = 0;
   for (const json& device : why["devices"])
@@ -215,7 +215,7 @@ TEST_CASE("why tells tokens' ways from other collectives and tries other dispatc
              Catch::Contains("collectives in passes") && Catch::Contains("\nep dispatch "));
 }
 
-TEST_CASE("what if knows what is random and slow", "[cli]") {
+TEST_CASE("what-ifs remove jitter and stragglers", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place
               .run("run -s 2 -b 4 -f 1 --backward-times 2 --set 'variation.jitter=5 %' --set "
@@ -226,7 +226,7 @@ TEST_CASE("what if knows what is random and slow", "[cli]") {
   CHECK(rows.at("no stragglers") < rows.at("no jitter"));
 }
 
-TEST_CASE("the number of jobs does not change the answer", "[cli]") {
+TEST_CASE("the number of parallel simulations does not change the report", "[cli]") {
   const tests::Workplace place;
   REQUIRE(place.run(std::string("run ") + first).status == 0);
   CHECK(place.run("why a.h5 --jobs 1").out == place.run("why a.h5 --jobs 3").out);
@@ -234,7 +234,7 @@ TEST_CASE("the number of jobs does not change the answer", "[cli]") {
 
 TEST_CASE("a change that cannot run says so in its row", "[cli]") {
   const tests::Workplace place;
-  // Times by stage fit two chunks and no others.
+  // Times by stage fit two chunks only.
   REQUIRE(place
               .run("run -s 2 -b 4 -f 1 1 1 1 --backward-times 2 2 2 2 --schedule "
                    "interleaved-1f1b --trace a.h5")
@@ -245,7 +245,7 @@ TEST_CASE("a change that cannot run says so in its row", "[cli]") {
              Catch::Contains("cannot run:") && Catch::Contains("one more chunk: 3 chunks"));
 }
 
-TEST_CASE("where the scenario cannot run again the trace still says why", "[cli]") {
+TEST_CASE("a trace whose scenario cannot run still gets a report", "[cli]") {
   const tests::Workplace place;
   place.write("plan.csv", both_at_once);
   REQUIRE(
@@ -260,7 +260,7 @@ TEST_CASE("where the scenario cannot run again the trace still says why", "[cli]
   CHECK(place.run("why a.h5 --no-what-if").err.empty());
 }
 
-TEST_CASE("a file that has changed since is told", "[cli]") {
+TEST_CASE("a file that has changed since the run is noted", "[cli]") {
   const tests::Workplace place;
   place.write("plan.csv", both_at_once);
   REQUIRE(place
@@ -274,7 +274,7 @@ TEST_CASE("a file that has changed since is told", "[cli]") {
              Catch::Contains("gains are against the new time"));
 }
 
-TEST_CASE("why refuses what it does not understand", "[cli]") {
+TEST_CASE("why refuses wrong arguments", "[cli]") {
   const tests::Workplace place;
   const auto refuses = [&](const std::string& words, const char* message) {
     const tests::Ran ran = place.run("why " + words);
@@ -283,7 +283,7 @@ TEST_CASE("why refuses what it does not understand", "[cli]") {
     CHECK(ran.out.empty());
     CHECK_THAT(ran.err, Catch::Contains(message));
   };
-  refuses("", "which trace?");
+  refuses("", "the trace is missing");
   refuses("a.h5 b.h5", "takes one trace");
   refuses("a.h5 --jobs 0", "--jobs is 0; allowed: 1 or more");
   refuses("none.h5", "none.h5");
