@@ -6,25 +6,26 @@ namespace pipewright::schedules {
 namespace {
 
 // How far one microbatch has come on one stage.
-enum class Progress : std::uint8_t { none, forwarded, gradient_sent, done, to_recompute };
+enum class PassProgress : std::uint8_t { none, forwarded, gradient_sent, done, to_recompute };
 
-bool advance(Progress& progress, PassKind kind, bool recomputes) {
-  const auto step = [&](Progress from, Progress to) {
+bool advance_pass(PassProgress& progress, PassKind kind, bool recomputes) {
+  const auto step = [&](PassProgress from, PassProgress to) {
     if (progress != from) return false;
     progress = to;
     return true;
   };
   switch (kind) {
     case PassKind::forward:
-      return step(Progress::none, recomputes ? Progress::to_recompute : Progress::forwarded);
+      return step(PassProgress::none,
+                  recomputes ? PassProgress::to_recompute : PassProgress::forwarded);
     case PassKind::recompute:
-      return step(Progress::to_recompute, Progress::forwarded);
+      return step(PassProgress::to_recompute, PassProgress::forwarded);
     case PassKind::input_grad:
-      return step(Progress::forwarded, Progress::gradient_sent);
+      return step(PassProgress::forwarded, PassProgress::gradient_sent);
     case PassKind::weight_grad:
-      return step(Progress::gradient_sent, Progress::done);
+      return step(PassProgress::gradient_sent, PassProgress::done);
     case PassKind::backward:
-      return step(Progress::forwarded, Progress::done);
+      return step(PassProgress::forwarded, PassProgress::done);
   }
   return false;
 }
@@ -49,7 +50,7 @@ void check_pairs(const Schedule& schedule, std::uint32_t device) {
 
 void check_complete(const Schedule& schedule) {
   const std::size_t microbatches = schedule.total_microbatches();
-  std::vector<Progress> progress(schedule.stages() * microbatches, Progress::none);
+  std::vector<PassProgress> progress(schedule.stages() * microbatches, PassProgress::none);
   for (std::uint32_t device = 0; device < schedule.programs.size(); ++device) {
     check_pairs(schedule, device);
     for (PassCursor at(schedule.programs[device]); !at.done(); at.next()) {
@@ -58,13 +59,13 @@ void check_complete(const Schedule& schedule) {
         fail(schedule, device, pass, "is outside the schedule");
       if (schedule.routes.device(pass.stage, pass.microbatch) != device)
         fail(schedule, device, pass, "belongs to another device");
-      if (!advance(progress[pass.stage * microbatches + pass.microbatch], pass.kind,
-                   schedule.recomputes(pass.stage)))
+      if (!advance_pass(progress[pass.stage * microbatches + pass.microbatch], pass.kind,
+                        schedule.recomputes(pass.stage)))
         fail(schedule, device, pass, "comes twice or before what it needs");
     }
   }
   for (std::size_t i = 0; i < progress.size(); ++i)
-    if (progress[i] != Progress::done)
+    if (progress[i] != PassProgress::done)
       throw Error(fmt::format("{}: microbatch {} is never finished on stage {}", schedule.name,
                               i % microbatches, i / microbatches));
 }

@@ -10,9 +10,6 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr double hour = 3600;
-constexpr double day = 24 * hour;
-
 struct CostRow {
   std::string name;
   TrainingCost cost;
@@ -42,7 +39,7 @@ ReportColumns<CostRow> cost_columns(const TrainingQuestion& question) {
       {"train_time_days",
        {"days"},
        in(""),
-       [](const CostRow& row) { return row.cost.seconds / day; }},
+       [](const CostRow& row) { return row.cost.seconds / seconds_per_day; }},
       {"gpu_hours", {"GPU-hours"}, in(""), [](const CostRow& row) { return row.cost.gpu_hours; }}};
   if (question.price_per_gpu_hour)
     columns.push_back({"price", {"price"}, in(question.currency), [](const CostRow& row) {
@@ -50,7 +47,7 @@ ReportColumns<CostRow> cost_columns(const TrainingQuestion& question) {
                        }});
   if (question.power)
     columns.push_back({"energy_mwh", {"energy"}, in("MWh"), [](const CostRow& row) {
-                         return Json(*row.cost.joules / hour / 1e6);
+                         return Json(*row.cost.joules / seconds_per_hour / 1e6);
                        }});
   return columns;
 }
@@ -61,7 +58,7 @@ std::optional<TrainingCost> training_cost(const Summary& run, const TrainingQues
   if (!run.tokens_per_s || *run.tokens_per_s <= 0) return std::nullopt;
   TrainingCost cost;
   cost.seconds = question.tokens / *run.tokens_per_s;
-  cost.gpu_hours = cost.seconds / hour * static_cast<double>(gpus(run.run));
+  cost.gpu_hours = cost.seconds / seconds_per_hour * static_cast<double>(gpus(run.run));
   if (question.price_per_gpu_hour) cost.price = cost.gpu_hours * *question.price_per_gpu_hour;
   if (question.power) cost.joules = energy(run, *question.power) * cost.seconds / run.makespan_s;
   return cost;

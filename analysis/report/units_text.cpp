@@ -11,19 +11,19 @@
 namespace pipewright::analysis {
 namespace {
 
-struct Unit {
+struct ScaleUnit {
   double factor;
   const char* name;
 };
 
 // Chooses the scale of a column. `units` go from large to small; `base` is that of a column of
 // zeros.
-ColumnScale choose_scale(double largest, int digits, std::initializer_list<Unit> units,
+ColumnScale choose_scale(double largest, int digits, std::initializer_list<ScaleUnit> units,
                          const char* base) {
   if (!(largest > 0) || !std::isfinite(largest)) return {1, 0, base};
   // A number that rounds up to 1000 belongs to the next unit.
   const double rounding = 1 + 0.5 * std::pow(10.0, -digits);
-  const Unit* unit = units.begin();
+  const ScaleUnit* unit = units.begin();
   while (unit + 1 != units.end() && largest * rounding < unit->factor) ++unit;
   const double shown = largest / unit->factor * rounding;
   const int before_point = static_cast<int>(std::floor(std::log10(shown))) + 1;

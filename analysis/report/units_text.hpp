@@ -6,6 +6,9 @@
 
 namespace pipewright::analysis {
 
+constexpr double seconds_per_hour = 3600;
+constexpr double seconds_per_day = 24 * seconds_per_hour;
+
 // Range of a value over the devices of a run.
 struct Range {
   double least = 0;

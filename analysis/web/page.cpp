@@ -132,7 +132,7 @@ double start_of(const AtOnce* at_once, std::size_t run) {
 }
 
 // In an order in which each uses only those before it.
-constexpr std::array scripts{
+constexpr std::array run_scripts{
     "units.js",        "elements.js",     "columns.js",  "theme.js",   "rows.js",
     "view.js",         "gestures.js",     "paints.js",   "spans.js",   "raster.js",
     "row_marks.js",    "overlay.js",      "timeline.js", "minimap.js", "describe.js",
@@ -256,7 +256,7 @@ void write(std::span<const trace::Trace> runs, const AtOnce* at_once,
     frame.fill("data", data.get());
     frame.fill("tables", tables);
     frame.fill("chart script", asset("uPlot.iife.min.js"));
-    frame.fill("script", joined_scripts(scripts));
+    frame.fill("script", joined_scripts(run_scripts));
     frame.finish();
   });
 }

@@ -22,9 +22,9 @@ constexpr std::int64_t none = -1;
 std::int64_t row_number(std::size_t row) { return static_cast<std::int64_t>(row); }
 
 // A value of a trace as a whole number: times in the page's unit, links with -1 for none.
-class Numbers {
+class TickConverter {
  public:
-  explicit Numbers(double ticks_per_s) : per_s_(ticks_per_s) {}
+  explicit TickConverter(double ticks_per_s) : per_s_(ticks_per_s) {}
 
   std::int64_t ticks(double s) const { return std::llround(s * per_s_); }
 
@@ -90,7 +90,7 @@ std::vector<std::size_t> sizes_of(const std::vector<std::vector<Row>>& groups) {
 }
 
 template <class Row>
-ColumnTable table_of(PageTable name, const Groups<Row>& groups, const Numbers& numbers) {
+ColumnTable table_of(PageTable name, const Groups<Row>& groups, const TickConverter& numbers) {
   ColumnTable table(schema_of(name), sizes_of(groups));
   numbers.fill(table, groups);
   return table;
@@ -145,7 +145,7 @@ std::vector<std::vector<PlacedTransfer>> transfers_by_taker(const trace::Trace& 
 }
 
 ColumnTable transfer_table(const trace::Trace& trace, const TraceIndex& index,
-                           std::span<const std::int64_t> pass_row, const Numbers& numbers) {
+                           std::span<const std::int64_t> pass_row, const TickConverter& numbers) {
   const auto placed = transfers_by_taker(trace, index, pass_row);
   Groups<trace::TransferRow> rows(placed.size());
   for (std::size_t device = 0; device < placed.size(); ++device)
@@ -164,7 +164,7 @@ ColumnTable transfer_table(const trace::Trace& trace, const TraceIndex& index,
 // Of each idle time the passes on both sides of it, and what comes in for the one after.
 ColumnTable idle_table(const trace::Trace& trace, const TraceIndex& index,
                        const Groups<trace::PassRow>& computed, const ColumnTable& pass_table,
-                       const ColumnTable& transfer_table, const Numbers& numbers) {
+                       const ColumnTable& transfer_table, const TickConverter& numbers) {
   std::vector<std::vector<Idle>> devices(trace.devices.size());
   for (const Idle& piece : idle_times(index)) devices.at(piece.device).push_back(piece);
   std::vector<std::int64_t> input_of(pass_table.rows(), none);
@@ -202,7 +202,7 @@ ColumnTable idle_table(const trace::Trace& trace, const TraceIndex& index,
 }
 
 ColumnTable critical_table(const TraceIndex& index, std::span<const std::int64_t> pass_row,
-                           const Numbers& numbers) {
+                           const TickConverter& numbers) {
   const std::vector<CriticalPiece> path = critical_path(index);
   ColumnTable table(schema_of(PageTable::critical), {path.size()});
   using Piece = CriticalPiece;
@@ -213,7 +213,7 @@ ColumnTable critical_table(const TraceIndex& index, std::span<const std::int64_t
   table.set("stage", path, [](const Piece& one) { return one.stage; });
   table.set("microbatch", path, [](const Piece& one) { return one.microbatch; });
   table.set("end", path, [&](const Piece& one) { return numbers.ticks(one.end); });
-  table.set("link", path, [](const Piece& one) { return Numbers::link(one.link); });
+  table.set("link", path, [](const Piece& one) { return TickConverter::link(one.link); });
   return table;
 }
 
@@ -255,7 +255,7 @@ void put_off(std::vector<ColumnTable>& tables, std::int64_t ticks) {
 
 std::vector<ColumnTable> run_tables(const trace::Trace& trace, double ticks_per_s, double start_s) {
   using enum PageTable;
-  const Numbers numbers(ticks_per_s);
+  const TickConverter numbers(ticks_per_s);
   const TraceIndex index(trace);
   const std::size_t devices = trace.devices.size();
   const auto computed = groups_of(trace.passes, devices, &trace::PassRow::device);
@@ -267,7 +267,7 @@ std::vector<ColumnTable> run_tables(const trace::Trace& trace, double ticks_per_
   const std::vector<std::int64_t> pass_row = pass_rows(trace, pass_table);
   ColumnTable path_table = table_of(paths, one_group(trace.paths), numbers);
   path_table.set("link", trace.paths,
-                 [](const trace::PathRow& row) { return Numbers::link(row.link); });
+                 [](const trace::PathRow& row) { return TickConverter::link(row.link); });
 
   std::vector<ColumnTable> tables;  // in the order of PageTable
   tables.reserve(page_tables().size());

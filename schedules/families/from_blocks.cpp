@@ -12,12 +12,12 @@ namespace pipewright::schedules {
 namespace {
 
 // Cells of the four passes on device r, each linear in r: {on device 0, per device}.
-struct Line {
+struct PassLines {
   std::int64_t start, slope;
   std::int64_t at(std::uint32_t device) const { return start + slope * device; }
 };
 struct Lines {
-  Line forward_down, forward_up, input_grad_down, input_grad_up;
+  PassLines forward_down, forward_up, input_grad_down, input_grad_up;
 };
 
 BuildingBlock v_block(std::string name, std::uint32_t devices, const Lines& lines,

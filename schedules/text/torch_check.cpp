@@ -15,43 +15,44 @@ namespace {
 constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
 
 // How far a microbatch has come on a stage, and the cell that brought it there.
-struct Progress {
+struct ActionProgress {
   enum : std::uint8_t { none, forwarded, input_grad_done, done } state = none;
   std::uint32_t column = 0;
 };
 
 // What is wrong with an action at this point of a microbatch's life; null where nothing is, and the
 // state is then moved on.
-const char* advance(Progress& progress, const PlacedAction& placed) {
+const char* advance_action(ActionProgress& progress, const PlacedAction& placed) {
   const auto state = progress.state;
   switch (placed.action.op) {
     case TorchOp::forward:
-      if (state != Progress::none) return "comes twice";
-      progress.state = Progress::forwarded;
+      if (state != ActionProgress::none) return "comes twice";
+      progress.state = ActionProgress::forwarded;
       break;
     case TorchOp::input_grad:
     case TorchOp::backward:
-      if (state == Progress::none) return "comes before its forward";
-      if (state != Progress::forwarded) return "comes after a backward of the same microbatch";
-      progress.state =
-          placed.action.op == TorchOp::backward ? Progress::done : Progress::input_grad_done;
+      if (state == ActionProgress::none) return "comes before its forward";
+      if (state != ActionProgress::forwarded)
+        return "comes after a backward of the same microbatch";
+      progress.state = placed.action.op == TorchOp::backward ? ActionProgress::done
+                                                             : ActionProgress::input_grad_done;
       break;
     default:
-      if (state == Progress::done)
+      if (state == ActionProgress::done)
         return "comes after B, which includes it (in files of 2024 B does not: --legacy)";
-      if (state != Progress::input_grad_done) return "comes before its I";
-      progress.state = Progress::done;
+      if (state != ActionProgress::input_grad_done) return "comes before its I";
+      progress.state = ActionProgress::done;
   }
   progress.column = placed.column;
   return nullptr;
 }
 
-void check_finished(const std::vector<Progress>& stage, std::uint32_t number, std::uint32_t rank,
-                    const std::string& file) {
+void check_finished(const std::vector<ActionProgress>& stage, std::uint32_t number,
+                    std::uint32_t rank, const std::string& file) {
   constexpr std::string_view due[] = {"F", "B, or I and W,", "W"};
   for (std::size_t microbatch = 0; microbatch < stage.size(); ++microbatch) {
     const auto& [state, column] = stage[microbatch];
-    if (state == Progress::done) continue;
+    if (state == ActionProgress::done) continue;
     throw located(file, {rank, column},
                   fmt::format("this is the last of microbatch {} on stage {}, whose {} is missing",
                               microbatch, number, due[state]));
@@ -108,7 +109,7 @@ std::uint32_t check_passes(const PlacedRows& rows, const Routes& routes, const s
     for (const auto& [action, column] : row)
       if (action.op == TorchOp::forward) ++forwards[action.stage];
 
-  std::vector<std::vector<Progress>> progress;  // by stage and microbatch
+  std::vector<std::vector<ActionProgress>> progress;  // by stage and microbatch
   for (const std::uint32_t count : forwards) progress.emplace_back(count);
   for (std::uint32_t rank = 0; rank < rows.size(); ++rank)
     for (const PlacedAction& placed : rows[rank]) {
@@ -121,7 +122,7 @@ std::uint32_t check_passes(const PlacedRows& rows, const Routes& routes, const s
             fmt::format("{}: stage {} has {} forwards, of microbatches that count from 0 "
                         "without a gap, so there is no microbatch {}",
                         to_string(action), action.stage, stage.size(), action.microbatch));
-      if (const char* const fault = advance(stage[action.microbatch], placed))
+      if (const char* const fault = advance_action(stage[action.microbatch], placed))
         throw located(file, {rank, placed.column}, fmt::format("{} {}", to_string(action), fault));
     }
   for (std::uint32_t stage = 0; stage < stages; ++stage) {

@@ -128,21 +128,22 @@ std::filesystem::path read_failure_trace(const Field& field) {
 
 std::uint32_t read_trace_nodes(const Field& field) { return read_count(field, "400"); }
 
-using Straggler = Goodput::Straggler;
-constexpr std::array straggler_table{
-    Key<Straggler>{
+using NodeStraggler = Goodput::Straggler;
+constexpr std::array node_straggler_table{
+    Key<NodeStraggler>{
         {.name = "rate", .help = "episodes per 1000 node-days of the job", .default_value = "0"},
-        rate_of<&Straggler::rate, "">},
-    Key<Straggler>{{.name = "factor",
-                    .help = "slowdown factor of iterations during an episode",
-                    .required = true},
-                   within<&Straggler::factor, "a slowdown",
-                          "a slowdown from 1 to 1000, such as 1.2", 1, 1000>},
-    Key<Straggler>{{.name = "lasts", .help = "mean duration of an episode", .default_value = "1 h"},
-                   time<&Straggler::lasts, "a time">},
-    Key<Straggler>{{.name = "replaced_after",
-                    .help = "time after which the slow node is replaced like a failed one"},
-                   time<&Straggler::after, "a time">},
+        rate_of<&NodeStraggler::rate, "">},
+    Key<NodeStraggler>{{.name = "factor",
+                        .help = "slowdown factor of iterations during an episode",
+                        .required = true},
+                       within<&NodeStraggler::factor, "a slowdown",
+                              "a slowdown from 1 to 1000, such as 1.2", 1, 1000>},
+    Key<NodeStraggler>{
+        {.name = "lasts", .help = "mean duration of an episode", .default_value = "1 h"},
+        time<&NodeStraggler::lasts, "a time">},
+    Key<NodeStraggler>{{.name = "replaced_after",
+                        .help = "time after which the slow node is replaced like a failed one"},
+                       time<&NodeStraggler::after, "a time">},
 };
 
 using Corruption = Goodput::Corruption;
@@ -237,7 +238,7 @@ constexpr std::array goodput_table{
                   .unit = "nodes"},
                  into<&Goodput::trace_nodes, read_trace_nodes>({ValueType::count})},
     Key<Goodput>{{.name = "stragglers", .help = "temporarily slow nodes"},
-                 map_of<&Goodput::straggler, straggler_table>},
+                 map_of<&Goodput::straggler, node_straggler_table>},
     Key<Goodput>{{.name = "corruption", .help = "silent data corruption that is found late"},
                  map_of<&Goodput::corruption, corruption_table>},
     Key<Goodput>{

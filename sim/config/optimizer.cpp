@@ -27,7 +27,7 @@ constexpr std::array optimizer_table{
                    choice<&Optimizer::main_grads, main_grads_names>},
 };
 
-double bytes_of(Optimizer::Moment moment) {
+double moment_bytes(Optimizer::Moment moment) {
   switch (moment) {
     case Optimizer::Moment::fp32:
       break;
@@ -44,7 +44,7 @@ double bytes_of(Optimizer::Moment moment) {
 
 double state_bytes(const Optimizer& optimizer) {
   const double main_params = optimizer.main_params == Optimizer::MainParams::fp32 ? 4 : 2;
-  return main_params + bytes_of(optimizer.exp_avg) + bytes_of(optimizer.exp_avg_sq);
+  return main_params + moment_bytes(optimizer.exp_avg) + moment_bytes(optimizer.exp_avg_sq);
 }
 
 double gradient_bytes(const Optimizer& optimizer) {

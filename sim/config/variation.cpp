@@ -30,7 +30,7 @@ using SlowLink = Variation::SlowLink;
 template <auto member, Words noun>
 constexpr auto index = into<member, called<noun, read_index>>({ValueType::count});
 
-constexpr std::array straggler_table{
+constexpr std::array device_straggler_table{
     Key<Straggler>{{.name = "device", .help = "pipeline device, from 0", .required = true},
                    index<&Straggler::device, "a device">},
     Key<Straggler>{{.name = "replica", .help = "data-parallel replica, from 0; default: all"},
@@ -67,7 +67,7 @@ std::vector<Item> read_list(const Field& field, const std::array<Key<Item>, N>& 
 }
 
 std::vector<Straggler> read_stragglers(const Field& field) {
-  return read_list(field, straggler_table, "{device: 3, factor: 1.2} or a list of them");
+  return read_list(field, device_straggler_table, "{device: 3, factor: 1.2} or a list of them");
 }
 
 std::vector<SlowLink> read_slow_links(const Field& field) {
@@ -83,7 +83,7 @@ double read_factor(const Field& field, std::string_view subject_name) {
   return factor;
 }
 
-std::vector<Variation::Bandwidth> read_bandwidth(const Field& field) {
+std::vector<Variation::Bandwidth> read_bandwidth_changes(const Field& field) {
   constexpr std::string_view name = "the bandwidth";
   const Origin& origin = field.value.origin;
   if (field.value.kind == Value::Kind::text)
@@ -117,7 +117,7 @@ constexpr std::array variation_table{
     Key<Variation>{
         {.name = "stragglers", .help = "slow devices: {device, replica, factor}, or a list"},
         into<&Variation::stragglers, read_stragglers>(
-            {ValueType::map, true, {}, [] { return rows_of(straggler_table); }})},
+            {ValueType::map, true, {}, [] { return rows_of(device_straggler_table); }})},
     Key<Variation>{
         {.name = "slow_links", .help = "slow or failed links: {link, factor}, or a list"},
         into<&Variation::links, read_slow_links>(
@@ -127,7 +127,7 @@ constexpr std::array variation_table{
          .help =
              "bandwidth factor of all links, or by class as 'platform show' lists them, {nic: 2}",
          .default_value = "1"},
-        into<&Variation::bandwidth, read_bandwidth>({ValueType::map})},
+        into<&Variation::bandwidth, read_bandwidth_changes>({ValueType::map})},
     Key<Variation>{{.name = "latency",
                     .help = "latency factor of all routes of the network",
                     .default_value = "1"},

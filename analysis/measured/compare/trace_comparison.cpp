@@ -96,7 +96,7 @@ class MoveCounter {
 };
 
 // Ratio, or 0 if it is unknown.
-double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
+double quotient(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 bool are_known_and_differ(double first, double second) {
   return first > 0 && second > 0 && difference(first, second) != 0;
@@ -105,10 +105,10 @@ bool are_known_and_differ(double first, double second) {
 // Whether two runs have different models, by the FLOP of a token, or different sequence lengths, by
 // the tokens of a sample. A run of given pass times matches any model.
 bool have_unlike_models(const trace::RunInfo& a, const trace::RunInfo& b) {
-  return are_known_and_differ(ratio(a.model_flops, a.tokens_per_microbatch),
-                              ratio(b.model_flops, b.tokens_per_microbatch)) ||
-         are_known_and_differ(ratio(a.tokens_per_microbatch, a.samples_per_microbatch),
-                              ratio(b.tokens_per_microbatch, b.samples_per_microbatch));
+  return are_known_and_differ(quotient(a.model_flops, a.tokens_per_microbatch),
+                              quotient(b.model_flops, b.tokens_per_microbatch)) ||
+         are_known_and_differ(quotient(a.tokens_per_microbatch, a.samples_per_microbatch),
+                              quotient(b.tokens_per_microbatch, b.samples_per_microbatch));
 }
 
 // "a.h5 has bf16; b.h5 has fp8, recompute full"; empty if the jobs are equal or unknown.

@@ -15,7 +15,6 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr double day = 86400;
 constexpr double margin = 14;  // points, as all lengths here
 constexpr double names_width = 58;
 constexpr double shares_width = 46;
@@ -39,15 +38,15 @@ struct Row {
 };
 
 struct Days {
-  double row_s = day;
+  double row_s = seconds_per_day;
   std::vector<Row> rows;
 };
 
 Days days_of(const std::vector<GoodputSpan>& spans, std::size_t cells) {
   const double whole = spans.empty() ? 0 : spans.back().end;
   Days days;
-  while (whole > days.row_s * most_rows) days.row_s += day;
-  if (whole < day) days.row_s = std::max(whole, 1.0);
+  while (whole > days.row_s * most_rows) days.row_s += seconds_per_day;
+  if (whole < seconds_per_day) days.row_s = std::max(whole, 1.0);
   days.rows.resize(static_cast<std::size_t>(std::max(1.0, std::ceil(whole / days.row_s - 1e-9))));
   for (Row& row : days.rows) row.cells.resize(cells);
   const double cell_s = days.row_s / static_cast<double>(cells);
@@ -108,8 +107,8 @@ std::vector<Swatch> legend_of(const std::vector<GoodputSpan>& spans) {
 
 // Hours of a day, or days of a longer row.
 std::string time_text(double seconds, double row_s) {
-  return row_s > day ? fmt::format("{:.4g} d", seconds / day)
-                     : fmt::format("{:.3g} h", seconds / 3600);
+  return row_s > seconds_per_day ? fmt::format("{:.4g} d", seconds / seconds_per_day)
+                                 : fmt::format("{:.3g} h", seconds / 3600);
 }
 
 }  // namespace
@@ -138,7 +137,9 @@ std::string days_picture(const GoodputReport& report, double width, PictureKind 
     const Row& row = days.rows[i];
     const double y = top + row_height * static_cast<double>(i);
     const double base = y + row_height * 0.72;
-    const double number = days.row_s < day ? 1 : 1 + static_cast<double>(i) * days.row_s / day;
+    const double number = days.row_s < seconds_per_day
+                              ? 1
+                              : 1 + static_cast<double>(i) * days.row_s / seconds_per_day;
     canvas.text(left - 6, base, fmt::format("day {:g}", number),
                 {.size = 8.5, .align = Align::right, .colour = faint_ink});
     draw_row(canvas, row, left, y + 1, y + row_height - 1);

@@ -11,9 +11,6 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr double day = 86400;
-constexpr double hour = 3600;
-
 // A quantity of a seed, and how its mean and band are written.
 struct Figure {
   std::string key;
@@ -22,14 +19,14 @@ struct Figure {
   std::function<std::string(double)> write;
 };
 
-std::string percent(double ratio) { return fmt::format("{:.2f} %", 100 * ratio); }
+std::string percent_text(double ratio) { return fmt::format("{:.2f} %", 100 * ratio); }
 
 std::vector<Figure> figures(const GoodputReport& report) {
   const auto number = [](int decimals) {
     return [decimals](double value) { return fmt::format("{:.{}f}", value, decimals); };
   };
   std::vector<Figure> all{{"effective_training_time_ratio", "effective training time",
-                           &GoodputOutcome::ratio, percent}};
+                           &GoodputOutcome::ratio, percent_text}};
   if (report.tokens_per_iteration) {
     all.push_back({"tokens_per_day", "tokens a day",
                    [&](const GoodputOutcome& one) { return *report.tokens_a_day(one.ratio()); },
@@ -37,22 +34,26 @@ std::vector<Figure> figures(const GoodputReport& report) {
     if (!report.target_tokens)
       all.push_back({"tokens", "tokens in all",
                      [&](const GoodputOutcome& one) {
-                       return *report.tokens_a_day(one.ratio()) * one.seconds() / day;
+                       return *report.tokens_a_day(one.ratio()) * one.seconds() / seconds_per_day;
                      },
                      format_scaled});
   }
   if (report.target_tokens)
     all.push_back({"days", "days to " + format_scaled(*report.target_tokens) + " tokens",
-                   [](const GoodputOutcome& one) { return one.seconds() / day; }, number(2)});
+                   [](const GoodputOutcome& one) { return one.seconds() / seconds_per_day; },
+                   number(2)});
   all.push_back({"interruptions", "interruptions",
                  [](const GoodputOutcome& one) { return static_cast<double>(one.interruptions); },
                  number(1)});
-  all.push_back({"hours_lost", "hours of training lost",
-                 [](const GoodputOutcome& one) { return one[GoodputPart::lost] / hour; },
-                 number(1)});
+  all.push_back(
+      {"hours_lost", "hours of training lost",
+       [](const GoodputOutcome& one) { return one[GoodputPart::lost] / seconds_per_hour; },
+       number(1)});
   const double gpus =
       report.gpus * (1.0 + static_cast<double>(report.spares.value_or(0)) / report.nodes);
-  const auto gpu_hours = [gpus](const GoodputOutcome& one) { return one.seconds() / hour * gpus; };
+  const auto gpu_hours = [gpus](const GoodputOutcome& one) {
+    return one.seconds() / seconds_per_hour * gpus;
+  };
   all.push_back({"gpu_hours", "GPU-hours", gpu_hours, format_scaled});
   if (report.price_per_gpu_hour)
     all.push_back({"price", fmt::format("price ({})", report.currency),
@@ -105,7 +106,7 @@ void add_variants(TextTable& table, const GoodputReport& report,
   std::vector<std::string> tokens;
   for (const GoodputVariant& variant : variants) {
     const GoodputGain gain = gain_of(variant, report.outcomes);
-    ratios.push_back(percent(band_of(variant.ratios).mean));
+    ratios.push_back(percent_text(band_of(variant.ratios).mean));
     gains.push_back(gain_text(gain));
     if (const auto more = report.tokens_a_day(gain.mean))
       // The same to the last bit but a few is the same.
@@ -133,9 +134,9 @@ std::string why_longer(const GoodputReport& report) {
 
 std::string format_long_time(double seconds) {
   if (seconds < 120) return format_seconds(seconds);
-  if (seconds < 2 * hour) return fmt::format("{:.1f} min", seconds / 60);
-  if (seconds < 2 * day) return fmt::format("{:.1f} h", seconds / hour);
-  return fmt::format("{:.1f} d", seconds / day);
+  if (seconds < 2 * seconds_per_hour) return fmt::format("{:.1f} min", seconds / 60);
+  if (seconds < 2 * seconds_per_day) return fmt::format("{:.1f} h", seconds / seconds_per_hour);
+  return fmt::format("{:.1f} d", seconds / seconds_per_day);
 }
 
 std::string goodput_subject(const GoodputReport& report) {
@@ -184,8 +185,8 @@ TextTable goodput_parts_table(const GoodputReport& report) {
     const double seconds = mean_part(report, static_cast<GoodputPart>(i));
     if (seconds < 1e-6 * whole) continue;
     names.emplace_back(goodput_part_names.at(i));
-    shares.push_back(percent(seconds / whole));
-    minutes.push_back(fmt::format("{:.1f}", seconds / whole * day / 60));
+    shares.push_back(percent_text(seconds / whole));
+    minutes.push_back(fmt::format("{:.1f}", seconds / whole * seconds_per_day / 60));
   }
   TextTable table;
   table.add_names("", names);
@@ -238,7 +239,7 @@ std::string goodput_formulas(const GoodputReport& report) {
   const std::string effective = fmt::format(
       "{} are effective, to first order {}:\n"
       "failures one at a time, nodes always there, nothing slow.\n",
-      percent(report.exact_ratio), percent(report.first_order_ratio));
+      percent_text(report.exact_ratio), percent_text(report.first_order_ratio));
   if (!report.peer_interval_s)
     return fmt::format("Young's interval {}, Daly's {}{}. By Daly's model {}", young, daly,
                        why_longer(report), effective);

@@ -11,9 +11,6 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr double hour = 3600;
-constexpr double day = 24 * hour;
-
 Quantity plain() {
   return {.scale = [](double largest) {
     return ColumnScale{.decimals = largest < 10 ? 2 : largest < 100 ? 1 : 0};
@@ -70,14 +67,17 @@ ReportColumns<ClusterCost> columns_of(const Objective& objective) {
 
 }  // namespace
 
-double ClusterCost::days() const { return objective.tokens * row->time_s / row->work.tokens / day; }
+double ClusterCost::days() const {
+  return objective.tokens * row->time_s / row->work.tokens / seconds_per_day;
+}
 
 bool ClusterCost::keeps_deadline() const {
-  return row && (objective.deadline_s == 0 || days() * day <= objective.deadline_s);
+  return row && (objective.deadline_s == 0 || days() * seconds_per_day <= objective.deadline_s);
 }
 
 double ClusterCost::price() const {
-  return days() * day / hour * static_cast<double>(row->work.gpus) * objective.price_per_gpu_hour;
+  return days() * seconds_per_day / seconds_per_hour * static_cast<double>(row->work.gpus) *
+         objective.price_per_gpu_hour;
 }
 
 double ClusterCost::tokens_per_unit() const { return objective.tokens / price(); }
@@ -87,16 +87,17 @@ std::optional<double> ClusterCost::megawatt_hours() const {
   const double busy = row->parts.compute + row->parts.optimizer;
   const double joules = static_cast<double>(row->work.gpus) *
                         (busy * power->compute + (row->time_s - busy) * power->idle);
-  return joules * objective.tokens / row->work.tokens / hour / 1e6;
+  return joules * objective.tokens / row->work.tokens / seconds_per_hour / 1e6;
 }
 
 std::string cluster_costs_text(std::vector<ClusterCost> costs) {
   if (costs.empty()) return "";
   std::ranges::stable_sort(costs, {}, rank);
   const Objective& objective = costs.front().objective;
-  const std::string within = objective.deadline_s == 0
-                                 ? ""
-                                 : fmt::format(" within {:.4g} days", objective.deadline_s / day);
+  const std::string within =
+      objective.deadline_s == 0
+          ? ""
+          : fmt::format(" within {:.4g} days", objective.deadline_s / seconds_per_day);
   std::string text =
       fmt::format("what {} tokens cost{}\n", format_scaled(objective.tokens), within);
   text += table_text(columns_of(objective), costs);

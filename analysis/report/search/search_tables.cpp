@@ -45,13 +45,13 @@ std::vector<std::string> folded(const std::string& text) {
   return lines;
 }
 
-struct Line {
+struct CountLine {
   std::uint64_t count;
   std::string words;
 };
 
 // The first line has the count.
-void add(std::vector<Line>& lines, std::uint64_t count, std::size_t blanks,
+void add(std::vector<CountLine>& lines, std::uint64_t count, std::size_t blanks,
          const std::string& words) {
   for (const std::string& text : folded(words)) {
     lines.push_back({count, std::string(blanks, ' ') + text});
@@ -59,7 +59,8 @@ void add(std::vector<Line>& lines, std::uint64_t count, std::size_t blanks,
   }
 }
 
-void add_reasons(std::vector<Line>& lines, const SearchRun& run, const std::vector<Reason>& found) {
+void add_reasons(std::vector<CountLine>& lines, const SearchRun& run,
+                 const std::vector<Reason>& found) {
   if (found.size() == 1 && run.rows[found.front().example].note.empty()) return;
   for (const Reason& reason : std::span(found).first(std::min(found.size(), most_reasons))) {
     const CandidateRow& row = run.rows[reason.example];
@@ -103,9 +104,9 @@ std::string behind_text(const SearchRun& run, double least, const CandidateRow& 
   return fmt::format("{:.1f}", 100 * behind(run.objective, cost, least));
 }
 
-std::string percent(double ratio) { return fmt::format("{:.1f}", ratio / 0.01); }
+std::string percent_cell(double ratio) { return fmt::format("{:.1f}", ratio / 0.01); }
 
-std::string whole_percent(double ratio) { return fmt::format("{:.0f}", ratio / 0.01); }
+std::string whole_percent_cell(double ratio) { return fmt::format("{:.0f}", ratio / 0.01); }
 
 bool is_timed_by_assumed(const CandidateRow& row) { return times_rest_on(row.assumed); }
 
@@ -115,28 +116,29 @@ Columns figure_columns_of(bool of_tokens) {
   const auto timed = [](ReportColumn<Row> column) {
     return marked(optional<Row>(std::move(column)), is_timed_by_assumed);
   };
-  return {timed({"throughput",
-                 {of_tokens ? "tokens" : "samples"},
-                 Quantity::rate(),
-                 [](const Row& row) { return throughput(row.work, seconds_of(row)); }}),
-          timed({"mfu",
-                 {"causal", "MFU of", "16 bits"},
-                 Quantity::percent(),
-                 [](const Row& row) { return mfu(row.work, seconds_of(row)); }}),
-          timed({"time_s", {"iteration"}, Quantity::seconds(4), seconds_of}),
-          optional<Row>(
-              {"bubble_ratio", {"bubble", "%"}, Quantity::each_as(percent), &Row::bubble_ratio}),
-          optional<Row>({"peak_bytes", {"memory"}, Quantity::bytes(), &Row::peak_bytes}),
-          marked(optional<Row>({"fullness",
-                                {"of it", "%"},
-                                Quantity::each_as(whole_percent),
-                                [](const Row& row) {
-                                  return row.capacity_bytes == 0
-                                             ? 0
-                                             : static_cast<double>(row.peak_bytes) /
-                                                   static_cast<double>(row.capacity_bytes);
-                                }}),
-                 [](const Row& row) { return capacity_rests_on(row.assumed); })};
+  return {
+      timed({"throughput",
+             {of_tokens ? "tokens" : "samples"},
+             Quantity::rate(),
+             [](const Row& row) { return throughput(row.work, seconds_of(row)); }}),
+      timed({"mfu",
+             {"causal", "MFU of", "16 bits"},
+             Quantity::percent(),
+             [](const Row& row) { return mfu(row.work, seconds_of(row)); }}),
+      timed({"time_s", {"iteration"}, Quantity::seconds(4), seconds_of}),
+      optional<Row>(
+          {"bubble_ratio", {"bubble", "%"}, Quantity::each_as(percent_cell), &Row::bubble_ratio}),
+      optional<Row>({"peak_bytes", {"memory"}, Quantity::bytes(), &Row::peak_bytes}),
+      marked(optional<Row>({"fullness",
+                            {"of it", "%"},
+                            Quantity::each_as(whole_percent_cell),
+                            [](const Row& row) {
+                              return row.capacity_bytes == 0
+                                         ? 0
+                                         : static_cast<double>(row.peak_bytes) /
+                                               static_cast<double>(row.capacity_bytes);
+                            }}),
+             [](const Row& row) { return capacity_rests_on(row.assumed); })};
 }
 
 // What is left of it in weeks.
@@ -182,7 +184,7 @@ const char* not_looked_at_words(const SearchRun& run) {
 }
 
 std::string counts_text(const SearchRun& run, const Findings& findings) {
-  std::vector<Line> lines;
+  std::vector<CountLine> lines;
   std::uint64_t cut = 0;
   for (const Excluded& one : run.excluded) cut += one.combinations;
   if (cut > 0) {
@@ -215,7 +217,7 @@ std::string counts_text(const SearchRun& run, const Findings& findings) {
   }
   std::vector<std::string> numbers;
   std::vector<std::string> words;
-  for (const Line& line : lines) {
+  for (const CountLine& line : lines) {
     const bool bare = line.count == 0 && line.words.front() == ' ';
     numbers.push_back(bare ? "" : grouped(static_cast<double>(line.count)));
     words.push_back(line.words);

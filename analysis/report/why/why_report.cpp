@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t max_slack_stages = 24;  // rows of the table of slack
 
 const Quantity seconds = Quantity::each_as(format_seconds);
-const Quantity ratio = Quantity::each_as(format_percent);
+const Quantity ratio_quantity = Quantity::each_as(format_percent);
 
 std::string part_name(const PathShare& share) {
   if (share.part == CriticalPart::compute)
@@ -43,7 +43,7 @@ ReportColumns<PathShare> path_columns(double makespan_s) {
           {"seconds", {"time"}, seconds, &PathShare::seconds},
           {"share",
            {"of makespan"},
-           ratio,
+           ratio_quantity,
            [=](const PathShare& share) { return share.seconds / makespan_s; }},
           optional<PathShare>({"contention_s",
                                {"waits for", "other flows"},
@@ -159,7 +159,7 @@ ReportColumns<WhatIfRow> what_if_columns(const WhatIf& what_if, bool is_base_ove
                              })},
                             is_assumed),
           {"gain_s", {"gain"}, seconds, if_run(gain)},
-          {"gain", {"gain", "of makespan"}, ratio, if_run([&, gain](const WhatIfRow& row) {
+          {"gain", {"gain", "of makespan"}, ratio_quantity, if_run([&, gain](const WhatIfRow& row) {
              return gain(row) / what_if.rerun_s;
            })},
           {"assumed", if_run([](const WhatIfRow& row) { return row.assumed.keys; })},

@@ -12,7 +12,7 @@ namespace pipewright::analysis {
 namespace {
 
 // In an order in which each uses only those before it.
-constexpr std::array scripts{
+constexpr std::array explore_scripts{
     "units.js",        "elements.js",       "theme.js",    "tables.js",   "metrics.js",
     "ask.js",          "controls_table.js", "form.js",     "add_key.js",  "scenario_view.js",
     "headline.js",     "run_frame.js",      "what_ifs.js", "variants.js", "take_away.js",
@@ -29,7 +29,7 @@ std::string explore_page(std::string_view scenario) {
   const nlohmann::json data{{"scenario", scenario}, {"assumed_words", assumed_words}};
   frame.fill("data",
              script_safe(data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
-  frame.fill("script", joined_scripts(scripts));
+  frame.fill("script", joined_scripts(explore_scripts));
   frame.finish();
   return std::move(stream).str();
 }

@@ -82,10 +82,10 @@ Json reasons_json(const SearchRun& run, const std::vector<Reason>& reasons) {
 }
 
 // Those of the page of a run, then our own, each after those that it uses.
-constexpr std::array scripts{"units.js",        "elements.js",    "columns.js",      "theme.js",
-                             "tables.js",       "search_data.js", "search_paint.js", "candidate.js",
-                             "plot_frame.js",   "scatter.js",     "parallel.js",     "heat_map.js",
-                             "search_lists.js", "search_page.js"};
+constexpr std::array search_scripts{
+    "units.js",       "elements.js",     "columns.js",      "theme.js",      "tables.js",
+    "search_data.js", "search_paint.js", "candidate.js",    "plot_frame.js", "scatter.js",
+    "parallel.js",    "heat_map.js",     "search_lists.js", "search_page.js"};
 
 // [[row, text, [[program, text], ...]], ...]
 std::string scenarios(const SearchRun& run, const Findings& findings, const ScenarioOf& scenario_of,
@@ -215,7 +215,7 @@ void write_search_page(const std::filesystem::path& path, const SearchRun& run,
     frame.fill("data", page_head(run, findings, columns, winner));
     frame.fill("rows", base64(gzip(columns.bytes)));
     frame.fill("scenarios", scenarios(run, findings, scenario_of, launches_of));
-    frame.fill("script", joined_scripts(scripts));
+    frame.fill("script", joined_scripts(search_scripts));
     frame.finish();
   });
 }

@@ -16,7 +16,7 @@ po::options_description completion_options() {
   return options;
 }
 
-int print_help() {
+int print_completion_help() {
   fmt::print(
       "usage: pipewright completion bash|zsh|fish\n\n"
       "Prints the script by which a shell completes commands, options, and the names of clusters,\n"
@@ -49,7 +49,7 @@ int completion_command(const Arguments& arguments) {
     return exit_ok;
   }
   const po::variables_map flags = parse(arguments, completion_options(), "shell");
-  if (flags.count("help") != 0) return print_help();
+  if (flags.count("help") != 0) return print_completion_help();
   const Arguments shells = values(flags, "shell");
   const std::string_view script = shells.size() == 1
                                       ? completion_script(fmt::format("pipewright.{}", shells[0]))

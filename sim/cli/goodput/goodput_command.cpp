@@ -43,7 +43,7 @@ po::options_description goodput_options() {
   return options;
 }
 
-int print_help() {
+int print_goodput_help() {
   fmt::print(
       "usage: pipewright goodput SCENARIO [OPTIONS]\n"
       "\n"
@@ -90,7 +90,7 @@ void with(const po::variables_map& given, const char* name, const Read& read) {
   read(config::Field{value, name});
 }
 
-Request read_request(const po::variables_map& given) {
+Request read_goodput_request(const po::variables_map& given) {
   Request request{.scenario = config::read_scenario(scenario_tree(given))};
   with(given, "tokens",
        [&](const config::Field& field) { request.study.tokens = search::read_tokens(field); });
@@ -156,8 +156,8 @@ std::string question_of(const Request& request) {
 
 int goodput_command(const Arguments& arguments) {
   const po::variables_map given = parse(arguments, goodput_options(), "scenario");
-  if (given.count("help") != 0) return print_help();
-  Request request = read_request(given);
+  if (given.count("help") != 0) return print_goodput_help();
+  Request request = read_goodput_request(given);
   watch_for_interrupts(interrupt_grace);
   std::optional<goodput::Journal> journal;
   if (request.results)

@@ -44,7 +44,7 @@ std::vector<std::string> files_of(const po::variables_map& flags) {
 }
 
 // Jobs are named after their files; a second job of the same name is "gpt-2".
-std::vector<evaluation::NamedTree> jobs_of(const po::variables_map& flags) {
+std::vector<evaluation::NamedTree> trees_of_jobs(const po::variables_map& flags) {
   std::vector<evaluation::NamedTree> jobs;
   std::map<std::string, int> uses;
   for (const std::string& file : files_of(flags)) {
@@ -146,7 +146,7 @@ int run_together(const po::variables_map& flags) {
   const evaluation::Placing placing = placing_of(flags);
   phases_of(flags);
   watch_for_interrupts(interrupt_grace);  // planning does not poll
-  std::vector<evaluation::NamedTree> jobs = jobs_of(flags);
+  std::vector<evaluation::NamedTree> jobs = trees_of_jobs(flags);
   std::vector<path> traces;
   if (const std::vector<std::string> words = values(flags, "trace"); !words.empty())
     for (const evaluation::NamedTree& job : jobs)

@@ -43,7 +43,7 @@ po::options_description serve_options() {
   return options;
 }
 
-void print_help() {
+void print_serve_help() {
   fmt::print(
       "usage: pipewright serve [SCENARIO] [OPTIONS]\n\n"
       "Opens a page on which you edit a scenario and see its time, memory and timeline within a\n"
@@ -103,7 +103,7 @@ void open_browser(const std::string& address) {
 int serve_command(const Arguments& arguments) {
   const po::variables_map flags = parse(arguments, serve_options(), "scenario");
   if (flags.count("help") != 0) {
-    print_help();
+    print_serve_help();
     return exit_ok;
   }
   serve::Options options{.host = text_option(flags, "host", "127.0.0.1"),

@@ -43,7 +43,7 @@ po::options_description compare_options() {
   return options;
 }
 
-int print_help() {
+int print_compare_help() {
   fmt::print(
       "usage: pipewright compare FIRST.h5 OTHER.. [OPTIONS]\n"
       "\n"
@@ -198,7 +198,7 @@ int compare_with_schedule(const CompareRequest& request) {
   return status(judgements);
 }
 
-CompareRequest read_request(const po::variables_map& flags) {
+CompareRequest read_compare_request(const po::variables_map& flags) {
   CompareRequest request{.files = expand_ranks(values(flags, "file")),
                          .conditions = values(flags, "fail-if"),
                          .import = measured_options(flags),
@@ -213,8 +213,8 @@ CompareRequest read_request(const po::variables_map& flags) {
 
 int compare_command(const Arguments& arguments) {
   const po::variables_map flags = parse(arguments, compare_options(), "file");
-  if (flags.count("help") != 0) return print_help();
-  const CompareRequest request = read_request(flags);
+  if (flags.count("help") != 0) return print_compare_help();
+  const CompareRequest request = read_compare_request(flags);
 
   std::vector<FileKind> kinds;
   for (const path& file : request.files) kinds.push_back(analysis::file_kind(file));

@@ -47,7 +47,7 @@ po::options_description export_options() {
   return options;
 }
 
-void print_help() {
+void print_export_help() {
   fmt::print(
       "usage: pipewright export TRACE.h5 -o FILE [--as FORMAT] [--table NAME]\n\n"
       "Converts a trace of any size for other programs.\n\n"
@@ -190,7 +190,7 @@ std::vector<fs::path> export_tables(const ExportRequest& request) {
 int export_command(const Arguments& arguments) {
   const po::variables_map flags = parse(arguments, export_options(), "trace");
   if (flags.count("help") != 0) {
-    print_help();
+    print_export_help();
     return exit_ok;
   }
   const ExportRequest request = parse_request(flags);

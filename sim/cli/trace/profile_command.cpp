@@ -135,7 +135,7 @@ po::options_description profile_options() {
   return options;
 }
 
-int print_help() {
+int print_profile_help() {
   fmt::print(
       "usage: pipewright profile MEASURED.json.. [OPTIONS] > times.yaml\n"
       "\n"
@@ -253,7 +253,7 @@ int calibrate_command(const po::variables_map& flags, const std::vector<path>& f
 
 int profile_command(const Arguments& arguments) {
   const po::variables_map flags = parse(arguments, profile_options(), "file");
-  if (flags.count("help") != 0) return print_help();
+  if (flags.count("help") != 0) return print_profile_help();
   const std::vector<path> files = expand_ranks(values(flags, "file"));
   if (files.empty())
     throw UsageError(

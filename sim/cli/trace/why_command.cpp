@@ -27,7 +27,7 @@ po::options_description why_options() {
   return options;
 }
 
-void print_help() {
+void print_why_help() {
   fmt::print(
       "usage: pipewright why TRACE.h5 [OPTIONS]\n\n"
       "Explains the time of a traced run: its critical path, the parts of each device's time, the\n"
@@ -39,7 +39,7 @@ void print_help() {
       describe(why_options()));
 }
 
-std::size_t jobs_of(const po::variables_map& flags) {
+std::size_t process_count(const po::variables_map& flags) {
   if (flags.count("jobs") == 0) return std::max(1U, std::thread::hardware_concurrency());
   const int jobs = flags["jobs"].as<int>();
   if (jobs < 1) throw UsageError(fmt::format("--jobs is {}; allowed: 1 or more", jobs));
@@ -51,7 +51,7 @@ std::size_t jobs_of(const po::variables_map& flags) {
 int why_command(const Arguments& arguments) {
   const po::variables_map flags = parse(arguments, why_options(), "trace");
   if (flags.count("help") != 0) {
-    print_help();
+    print_why_help();
     return exit_ok;
   }
   const std::vector<std::string> files = values(flags, "trace");
@@ -59,7 +59,7 @@ int why_command(const Arguments& arguments) {
     throw UsageError(files.empty() ? "why: the trace is missing, as in 'pipewright why FILE.h5'"
                                    : "why: takes one trace; 'pipewright compare' takes several");
   const bool json = flags.count("json") != 0;
-  const std::size_t jobs = jobs_of(flags);
+  const std::size_t jobs = process_count(flags);
   const trace::Trace trace = trace::read_trace(files.front());
   analysis::WhyReport report = analysis::why(trace, files.front());
   std::string what_if_error;
