@@ -335,7 +335,7 @@ TextRows::TextRows(std::span<const Column> columns, const Handle& stored, std::s
 
 void TextRows::set_layout(const std::vector<std::size_t>& text_sizes) {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    const bool is_text = columns_[c].type == ColumnType::is_text;
+    const bool is_text = columns_[c].type == ColumnType::text;
     layout_.push_back({row_bytes_, is_text ? text_sizes[c] : width(columns_[c].type)});
     row_bytes_ += layout_.back().size;
   }

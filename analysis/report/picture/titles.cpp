@@ -98,8 +98,8 @@ std::vector<RunTitle> run_titles(std::span<const Summary> runs) {
 }
 
 std::vector<std::string> run_names(std::span<const Summary> runs) {
-  using Part = std::function<std::string(const trace::RunInfo&)>;
-  const std::vector<Part> parts{
+  using NamePart = std::function<std::string(const trace::RunInfo&)>;
+  const std::vector<NamePart> parts{
       [](auto& run) { return counted(run.devices, "device"); },
       [](auto& run) { return counted(run.microbatches, "microbatch"); },
       [](auto& run) { return counted(run.replicas, "replica"); },
@@ -113,7 +113,7 @@ std::vector<std::string> run_names(std::span<const Summary> runs) {
     names.push_back(run.run.chunks > 1 ? fmt::format("{} x{}", run.run.schedule, run.run.chunks)
                                        : run.run.schedule);
   // Only runs that still share a name get a longer one.
-  for (const Part& part : parts) {
+  for (const NamePart& part : parts) {
     std::map<std::string, std::set<std::string>> values;
     for (std::size_t i = 0; i < runs.size(); ++i) values[names[i]].insert(part(runs[i].run));
     for (std::size_t i = 0; i < runs.size(); ++i)
