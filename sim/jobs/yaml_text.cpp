@@ -67,7 +67,8 @@ void write_notes(const std::vector<Note>& notes, std::string_view title, std::st
   std::string text_of_notes;
   for (const Note& note : notes) {
     if (!text_of_notes.empty()) text_of_notes += ", ";
-    text_of_notes += note.text.size() > 120 ? note.text.substr(0, 117) + "..." : note.text;
+    text_of_notes +=
+        note.text.size() > 120 ? fmt::format("{}...", note.text.substr(0, 117)) : note.text;
     if (note.origin.line > 0) text_of_notes += fmt::format(" ({})", note.origin.line);
   }
   std::ranges::replace_if(
