@@ -46,7 +46,7 @@ class Messages {
   // Returns the messages that have arrived, those of each rank in the order in which it sent them.
   // MPI makes progress only in this call, so call it often.
   std::vector<Message> collect();
-  // Whether a message is in transit, so that the next collect() should follow soon.
+  // Returns whether a message is in transit, so that the next collect() should follow soon.
   bool is_busy() const {
     const std::lock_guard lock(mutex_);
     return !outgoing_.empty() || !incoming_.empty();

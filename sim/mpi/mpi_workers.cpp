@@ -37,15 +37,15 @@ bool end_ranks(Messages& messages) {
   return left == 0;
 }
 
-// Whether Open MPI's mpirun runs with --enable-recovery: it tolerates processes that end, and
-// always exits with status 0 itself. An abort then ends only this process for certain, and may hang
-// while other processes exist.
+// Returns whether Open MPI's mpirun runs with --enable-recovery: it tolerates processes that end,
+// and always exits with status 0 itself. An abort then ends only this process for certain, and may
+// hang while other processes exist.
 bool is_recovery_enabled() {
   const char* recovery = std::getenv("OMPI_MCA_orte_enable_recovery");
   return recovery != nullptr && std::string_view(recovery) == "1";
 }
 
-// Whether recovery may be enabled: Open MPI 5 does not tell its processes.
+// Returns whether recovery may be enabled: Open MPI 5 does not tell its processes.
 bool may_recovery_be_enabled() {
 #ifdef OMPI_MAJOR_VERSION
   if (OMPI_MAJOR_VERSION >= 5) return true;

@@ -13,7 +13,7 @@ class LineReader {
   // Reads the available bytes, once. Returns false at the end of the stream, on an error, and when
   // is_too_long().
   bool read_from(int descriptor);
-  // Whether a line is longer than any sensible message.
+  // Returns whether a line is longer than any sensible message.
   bool is_too_long() const;
   // Returns the next whole line, without its newline.
   std::optional<std::string> next();

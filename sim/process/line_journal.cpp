@@ -69,7 +69,7 @@ void LineJournal::append(const std::string& lines) {
   } while (count < 0 && errno == EINTR);
   if (count != static_cast<ssize_t>(lines.size())) {
     const int error = count < 0 ? errno : ENOSPC;
-    // If truncating fails, too, the line stays torn and is dropped when the file is read.
+    // A line that stays torn because truncating fails, too, is dropped when the file is read.
     static_cast<void>(ftruncate(descriptor_, static_cast<off_t>(size_)) == 0);
     fail(fmt::format(
         "cannot write: {}; the lines written so far are complete, and --resume continues from them",

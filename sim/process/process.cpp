@@ -29,8 +29,8 @@ namespace {
 
 constexpr std::size_t max_stored_errors = std::size_t{1} << 16U;  // bytes
 
-[[noreturn]] void fail(const char* what) {
-  throw std::runtime_error(fmt::format("cannot {}: {}", what, std::strerror(errno)));
+[[noreturn]] void fail(const char* action) {
+  throw std::runtime_error(fmt::format("cannot {}: {}", action, std::strerror(errno)));
 }
 
 // Both ends of a connection between parent and child. It is a socket, as writing to a socket whose

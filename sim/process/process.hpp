@@ -32,7 +32,7 @@ class Process {
   void send(const std::string& message);  // never blocks
   std::optional<std::string> next_message() { return messages_.next(); }
   int from() const { return messages_end_; }  // descriptor of its messages, for poll()
-  // Whether no message will arrive after those that next_message() still returns.
+  // Returns whether no message will arrive after those that next_message() still returns.
   bool is_over() const { return is_over_; }
 
   // Waits for the process to end, and kills it if it does not end soon. Returns the status of

@@ -18,9 +18,9 @@ constexpr std::uint64_t tries_per_sample = 20'000;
 
 }  // namespace
 
-Batches::Batches(const Space& space, const std::vector<std::uint64_t>& known, std::size_t workers,
-                 const Stop& stop_counting, Stop stop)
-    : space_(space), known_(known), stop_(std::move(stop)) {
+Batches::Batches(const Space& space, const std::vector<std::uint64_t>& known_candidates,
+                 std::size_t workers, const Stop& stop_counting, Stop stop)
+    : space_(space), known_candidates_(known_candidates), stop_(std::move(stop)) {
   bool fits = true;
   is_listed_ = space.for_each_layout(
                    [&](std::uint64_t layout, std::span<const std::uint32_t> schedules) {
@@ -117,7 +117,7 @@ void Batches::refill(std::optional<std::uint64_t> promising) {
 }
 
 bool Batches::is_known(std::uint64_t candidate) const {
-  return std::ranges::binary_search(known_, candidate);
+  return std::ranges::binary_search(known_candidates_, candidate);
 }
 
 std::vector<std::uint64_t> Batches::next(std::optional<std::uint64_t> promising) {

@@ -22,8 +22,8 @@ class Batches {
   // `known` is in ascending order; `space` and `known` must outlive this. Counting the candidates
   // ends when `stop_counting` returns true, and the batches end when `stop` does. Throws as
   // for_each_layout() does.
-  Batches(const Space& space, const std::vector<std::uint64_t>& known, std::size_t workers,
-          const Stop& stop_counting, Stop stop);
+  Batches(const Space& space, const std::vector<std::uint64_t>& known_candidates,
+          std::size_t workers, const Stop& stop_counting, Stop stop);
 
   std::uint64_t total() const { return total_; }  // counted candidates, known ones included
   bool is_listed() const { return is_listed_; }   // whether all candidates are counted
@@ -45,7 +45,7 @@ class Batches {
   bool is_known(std::uint64_t candidate) const;
 
   const Space& space_;
-  const std::vector<std::uint64_t>& known_;
+  const std::vector<std::uint64_t>& known_candidates_;
   Stop stop_;
   std::uint64_t total_ = 0;
   std::size_t batch_size_ = 1;  // approximate

@@ -129,10 +129,10 @@ void BoundOrder::simulated(std::size_t row) {
 }
 
 double BoundOrder::least_open() const {
-  double least = std::numeric_limits<double>::infinity();
-  if (const Entry* const first = first_of({0, 1, 2, 3})) least = first->cost;
-  if (!assigned_.empty()) least = std::min(least, assigned_.begin()->cost);
-  return least;
+  double least_cost = std::numeric_limits<double>::infinity();
+  if (const Entry* const first = first_of({0, 1, 2, 3})) least_cost = first->cost;
+  if (!assigned_.empty()) least_cost = std::min(least_cost, assigned_.begin()->cost);
+  return least_cost;
 }
 
 bool BoundOrder::may_improve_best() const { return least_open() <= best_cost(); }

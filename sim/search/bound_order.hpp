@@ -48,7 +48,7 @@ class BoundOrder {
   void assign(std::size_t row);           // a waiting row; a worker has it now
   void take_back(std::size_t row);        // an assigned row, before it changes
   bool is_needed(std::size_t row) const;  // whether an assigned row may still win
-  // Whether no waiting or assigned row may still win.
+  // Returns whether no waiting or assigned row may still win.
   bool is_settled();
 
   // The simulated row of least cost, then memory, then number.

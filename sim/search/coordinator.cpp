@@ -24,7 +24,7 @@ bool by_candidate(const CandidateRow& lhs, const CandidateRow& rhs) {
   return lhs.candidate < rhs.candidate;
 }
 
-// Whether a row is a possible answer to a task.
+// Returns whether a row is a possible answer to a task.
 bool is_possible_answer(const Task::Kind kind, const CandidateRow& row) {
   const bool bound = std::isfinite(row.bound_s) && row.bound_s >= 0;
   if (kind == Task::Kind::assess)
@@ -139,8 +139,8 @@ std::optional<Coordinator::Work> Coordinator::next_in_large_space(double now) {
   return next_new();
 }
 
-// Whether new candidates are due: until all candidates have a bound, they get half of the time. The
-// first few hundred come at once, so that the best of them are worth a closer look.
+// Returns whether new candidates are due: until all candidates have a bound, they get half of the
+// time. The first few hundred come at once, so that the best of them are worth a closer look.
 bool Coordinator::has_time_for_new(double now, double spent_on_known) const {
   constexpr std::size_t first_rows = 256;
   constexpr double first_seconds = 1;
@@ -328,13 +328,14 @@ State Coordinator::state() const {
                 : !all_assigned_            ? State::Phase::assessing
                 : order_.may_improve_best() ? State::Phase::best
                                             : State::Phase::front;
-  double least = done_ ? state.best_cost : std::min(state.least_open, state.best_cost);
-  if (!all_seen) least = std::isfinite(least_unseen_) ? std::min(least, least_unseen_) : 0;
-  // If a bound was above the time of its candidate, other bounds may be as wrong.
+  double least_cost = done_ ? state.best_cost : std::min(state.least_open, state.best_cost);
+  if (!all_seen)
+    least_cost = std::isfinite(least_unseen_) ? std::min(least_cost, least_unseen_) : 0;
+  // Other bounds may be as wrong as one that was above the time of its candidate.
   constexpr double tolerance = 1e-9;
   const double excess = bound_excess_ > tolerance ? bound_excess_ : 0;
-  if (state.best && state.best_cost > 0 && std::isfinite(least))
-    state.gap = std::clamp(1 - least / state.best_cost / (1 + excess), 0.0, 1.0);
+  if (state.best && state.best_cost > 0 && std::isfinite(least_cost))
+    state.gap = std::clamp(1 - least_cost / state.best_cost / (1 + excess), 0.0, 1.0);
   if (done_ && !state.best) state.gap = is_stopped_ ? 1 : 0;
   return state;
 }

@@ -28,7 +28,7 @@ struct Candidates {
   // Candidates of the same placement share the network costs of their bounds. Empty: all
   // candidates have the same placement.
   std::function<std::uint64_t(std::uint64_t candidate)> placement = {};
-  // Whether simulating a candidate takes much longer than others. Empty: no candidate does.
+  // Tells whether simulating a candidate takes much longer than others. Empty: no candidate does.
   std::function<bool(std::uint64_t candidate)> is_slow = {};
   // Lower bound of an iteration with this work for any candidate, in seconds. Empty: unknown.
   std::function<double(const analysis::IterationWork&)> floor_s = {};
@@ -92,7 +92,7 @@ class Coordinator {
   std::optional<Work> next_work(double now);
   std::optional<Work> next_new();
   std::optional<Work> next_known();
-  std::optional<Work> next_of_many(double now);
+  std::optional<Work> next_in_large_space(double now);
   std::optional<Work> next_promising(double now);
   Work make_work(std::size_t row);
   bool has_time_for_new(double now, double spent_on_known) const;

@@ -30,20 +30,21 @@ std::optional<analysis::Turn> more_memory(const analysis::SearchRun& run,
   const analysis::SearchRun more = search_part(fitting, space, workers, options, calls);
 
   const analysis::CandidateRow& winner = run.rows[*best];
-  const analysis::CandidateRow* least = nullptr;
+  const analysis::CandidateRow* smallest = nullptr;
   for (const analysis::CandidateRow& row : more.rows) {
     if (row.outcome != analysis::Outcome::simulated || row.peak_bytes <= capacity) continue;
     if (cost_of(more, row) < cost_of(run, winner) &&
-        (least == nullptr || row.peak_bytes < least->peak_bytes ||
-         (row.peak_bytes == least->peak_bytes && cost_of(more, row) < cost_of(more, *least))))
-      least = &row;
+        (smallest == nullptr || row.peak_bytes < smallest->peak_bytes ||
+         (row.peak_bytes == smallest->peak_bytes && cost_of(more, row) < cost_of(more, *smallest))))
+      smallest = &row;
   }
-  if (least == nullptr) return std::nullopt;
-  return analysis::Turn{.what = "memory of a GPU",
-                        .value = static_cast<double>(least->peak_bytes),
-                        .lead = behind(run.objective, cost_of(run, winner), cost_of(more, *least)),
-                        .is_memory = true,
-                        .named = named(more, *least)};
+  if (smallest == nullptr) return std::nullopt;
+  return analysis::Turn{
+      .what = "memory of a GPU",
+      .value = static_cast<double>(smallest->peak_bytes),
+      .lead = behind(run.objective, cost_of(run, winner), cost_of(more, *smallest)),
+      .is_memory = true,
+      .named = named(more, *smallest)};
 }
 
 }  // namespace pipewright::search

@@ -67,7 +67,8 @@ class SweepKeys {
     return it == names_.end() ? std::nullopt : std::optional(it - names_.begin());
   }
 
-  // Whether all candidates have this value of a key. A key that is not written has its default.
+  // Returns whether all candidates have this value of a key. A key that is not written has its
+  // default.
   bool fixes(const std::string& key, const std::string& value) const {
     const auto it = fixed_.find(key);
     return it == fixed_.end() ? is_default(key, value) : it->second == value;
@@ -115,9 +116,9 @@ class Translation {
   };
 
   static bool agree_on_fixed_keys(const SweepKeys& from, const SweepKeys& to) {
-    const auto agrees = [](const SweepKeys& other) {
-      return [&other](const auto& leaf) {
-        return other.axis_named(leaf.first) || other.fixes(leaf.first, leaf.second);
+    const auto agrees = [](const SweepKeys& keys) {
+      return [&keys](const auto& leaf) {
+        return keys.axis_named(leaf.first) || keys.fixes(leaf.first, leaf.second);
       };
     };
     const auto is_written_default = [](const auto& leaf) {
@@ -166,8 +167,8 @@ class Translation {
   std::vector<std::uint32_t> choices_;  // of the other sweep; those that do not change stay
 };
 
-// Whether rows hold the same figures: with the objective of tokens a day they include what a
-// goodput run loses, which depends on its seeds, and with any other they do not.
+// Returns whether rows hold the same figures: with the objective of tokens a day they include what
+// a goodput run loses, which depends on its seeds, and with any other they do not.
 bool have_same_figures(const analysis::Objective& lhs, const analysis::Objective& rhs) {
   const auto goodput_seeds = [](const analysis::Objective& objective) {
     return objective.kind == analysis::Objective::Kind::tokens_a_day ? objective.seeds : 0;

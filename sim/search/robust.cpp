@@ -138,7 +138,7 @@ analysis::Robustness robustness(const analysis::SearchRun& run, const Space& spa
   analysis::Robustness robust{.settings = settings.draws};
   const std::vector<std::size_t> rows = best_rows(run, settings.top);
   if (rows.empty()) return robust;
-  const LinkClasses classes = link_classes_of(run, rows, trials);
+  const LinkClasses classes = link_classes_of(run, rows, what_if_runs);
   for (const auto& [name, bandwidth] : classes) robust.link_classes.push_back(name);
   robust.band = error_band(space.candidate(run.rows[rows.front()].candidate), gpu);
   if (settings.error) {

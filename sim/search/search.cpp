@@ -48,7 +48,7 @@ class RunningSearch {
   double now() const { return std::chrono::duration<double>(Clock::now() - began_).count(); }
   void open_files();
   void take_earlier_rows();
-  // Whether this part of the budget is spent, or the search is interrupted.
+  // Returns whether this part of the budget is spent, or the search is interrupted.
   bool is_spent(double part) const;
   void work(Coordinator& coordinator, const Batches& batches);
   void assign_tasks(Coordinator& coordinator);
@@ -102,7 +102,7 @@ void RunningSearch::open_files() {
 
 // Throws trace::TraceError.
 void RunningSearch::take_earlier_rows() {
-  std::vector<CandidateRow> known = std::exchange(run_.rows, {});
+  std::vector<CandidateRow> known_rows = std::exchange(run_.rows, {});
   run_.rows = earlier_rows(*options_.results, *journal_, {run_.sweep, run_.axes});
   for (const CandidateRow& row : run_.rows)
     if (static_cast<double>(row.candidate) >= space_.combinations() ||
@@ -116,10 +116,10 @@ void RunningSearch::take_earlier_rows() {
   for (CandidateRow& row : run_.rows)
     if (row.outcome == analysis::Outcome::open || row.outcome == analysis::Outcome::bounded_away)
       row.basis = analysis::Basis::passes;
-  std::erase_if(known, [&](const CandidateRow& row) {
+  std::erase_if(known_rows, [&](const CandidateRow& row) {
     return std::ranges::binary_search(run_.rows, row.candidate, {}, &CandidateRow::candidate);
   });
-  std::ranges::move(known, std::back_inserter(run_.rows));
+  std::ranges::move(known_rows, std::back_inserter(run_.rows));
   std::ranges::sort(run_.rows, {}, &CandidateRow::candidate);
 }
 
@@ -185,13 +185,13 @@ void RunningSearch::work(Coordinator& coordinator, const Batches& batches) {
 }
 
 analysis::SearchRun RunningSearch::run() {
-  std::vector<std::uint64_t> known;
-  for (const CandidateRow& row : run_.rows) known.push_back(row.candidate);
+  std::vector<std::uint64_t> known_rows;
+  for (const CandidateRow& row : run_.rows) known_rows.push_back(row.candidate);
   // A space that is not counted by then is sampled.
   constexpr double max_counting_time = 0.5;  // seconds
   constexpr double part_for_counting = 0.1;
   Batches batches(
-      space_, known, workers_,
+      space_, known_rows, workers_,
       [&] { return now() > max_counting_time || is_spent(part_for_counting); },
       [&] { return is_spent(1); });
   run_.excluded = space_.excluded();

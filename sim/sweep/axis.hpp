@@ -43,7 +43,7 @@ SweepAxes make_axes(const Sweep& sweep, const std::vector<ClusterFacts>& facts);
 // Returns the axis of a key, or null.
 const SweepAxis* find_axis(const std::vector<SweepAxis>& axes, std::string_view key);
 
-// Whether a key is one of the parallel sizes whose product is the number of GPUs.
+// Returns whether a key is one of the parallel sizes whose product is the number of GPUs.
 bool is_size(std::string_view key);
 std::uint64_t size_product(const std::vector<Scalar>& scalars);
 

@@ -24,8 +24,8 @@ std::vector<bool> active_rules(const Domain& domain, const std::vector<std::size
   return active;
 }
 
-// Whether a walk with the active rules comes to its end. It does not if a rule divides by 0 because
-// the rule that guards it is left out.
+// Returns whether a walk with the active rules comes to its end. It does not if a rule divides by 0
+// because the rule that guards it is left out.
 bool walks_to_end(const Domain& domain, const std::vector<bool>& active, const Walk::Visit& visit) {
   try {
     return Walk(domain, active).run(visit, max_tries);
@@ -34,7 +34,7 @@ bool walks_to_end(const Domain& domain, const std::vector<bool>& active, const W
   }
 }
 
-// Whether it is certain that no combination meets all of these rules.
+// Returns whether it is certain that no combination meets all of these rules.
 bool contradict(const Domain& domain, const std::vector<std::size_t>& rules) {
   return walks_to_end(domain, active_rules(domain, rules), [](auto&&...) { return false; });
 }

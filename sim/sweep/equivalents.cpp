@@ -37,7 +37,8 @@ void add_group_setting(const SweepAxes& axes, std::string_view key, std::string_
   rules.push_back({key, text, text});
 }
 
-// Whether a schedule may put copies of a stage on two devices. Schedules from files may, too.
+// Returns whether a schedule may put copies of a stage on two devices. Schedules from files may,
+// too.
 bool may_copy_stages(const std::string& schedule) {
   constexpr std::uint32_t devices = 4;
   const auto entry = std::ranges::find(schedules::catalog(), schedule, &schedules::Entry::name);

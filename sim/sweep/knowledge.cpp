@@ -27,21 +27,20 @@ Type type_of(std::string_view text) {
   return number_in(text) ? Type::number : Type::text;
 }
 
-// Whether a key holds a list of maps, so that the keys of these maps have several values.
+// Returns whether a key holds a list of maps, so that the keys of these maps have several values.
 bool is_list_of_maps(std::string_view key) {
   const auto row = std::ranges::find(scenario_rows(), key, &config::KeyRow::name);
   return row != scenario_rows().end() && row->value.list &&
          row->value.type == config::ValueType::map;
 }
 
-// Whether constraints may use a key: single values without units, whether or not the sweep sets
-// them.
+// Returns whether constraints may use a key: single values without units, whether or not the sweep
+// sets them.
 bool has_name(const config::KeyRow& row) {
   using config::ValueType;
   const ValueType type = row.value.type;
-  const bool is_plain = type == = ValueType::flag || type == ValueType::choice ||
-                                  (type == ValueType::count && !row.value.list) ||
-                                  type == ValueType::number;
+  const bool is_plain = type == ValueType::flag || type == ValueType::choice ||
+                        (type == ValueType::count && !row.value.list) || type == ValueType::number;
   const std::size_t dot = row.name.rfind('.');
   const bool in_list = dot != std::string::npos && is_list_of_maps(row.name.substr(0, dot));
   // The table's `devices` is pp, and the model has a sequence of its own.
@@ -146,8 +145,8 @@ constexpr std::string_view needs_cluster = "no cluster defines it";
 constexpr std::string_view needs_memory = "neither search.memory nor a cluster defines it";
 constexpr std::string_view needs_model = "the sweep has no model";
 
-// Where the scenario names no GPU, the values for `gpu` follow from the axis of clusters. Where the
-// sweep sets training.sequence, the name `sequence` is that key.
+// The names of `gpu` follow from the axis of clusters where the scenario names no GPU. The name
+// `sequence` is the key training.sequence where the sweep sets it.
 constexpr std::array fact_names{
     FactName{"cluster", "cluster", Type::text, cluster_label, needs_cluster},
     FactName{"cluster", "gpus_per_node", Type::number, gpus_per_node, needs_cluster},

@@ -12,7 +12,7 @@
 // The open places of a sweep's scenario, and the values that they allow.
 namespace pipewright::search {
 
-// Whether a text begins like a range: "1..8", "8..64 step 8", "1..64 x2". Paths do not.
+// Returns whether a text begins like a range: "1..8", "8..64 step 8", "1..64 x2". Paths do not.
 bool is_range(std::string_view text);
 
 // The whole numbers of a range, with its end if a step meets it. Throws config::Error.

@@ -17,16 +17,16 @@ const std::vector<config::KeyRow>& scenario_rows();
 // Canonical name of a scenario key: "parallel.tp" for its alias "parallel.tensor".
 std::string canonical_key(std::string_view key);
 
-// Whether the table has a key of this canonical name.
+// Returns whether the table has a key of this canonical name.
 bool is_key(std::string_view canonical_key);
 
-// Whether a list is a single value of the key, so that alternatives need `any_of`.
+// Returns whether a list is a single value of the key, so that alternatives need `any_of`.
 bool takes_list(std::string_view canonical_key);
 
-// Whether only the whole value of a key can be open: schedule, model, gpu, cluster.
+// Returns whether only the whole value of a key can be open: schedule, model, gpu, cluster.
 bool is_whole(std::string_view canonical_key);
 
-// Whether a key is inside such a value, such as "model.layers".
+// Returns whether a key is inside such a value, such as "model.layers".
 bool is_in_whole(std::string_view canonical_key);
 
 // The value that a path leads to.
@@ -41,7 +41,7 @@ struct Scalar {
 // counts as tp and pp.
 std::vector<Scalar> scalars(const config::Value& value, const std::string& key);
 
-// Whether a value is `auto`, which stands for all possible values.
+// Returns whether a value is `auto`, which stands for all possible values.
 bool is_auto(const config::Value& value);
 
 // A value as YAML on one line: "full", "[7, 8, 8, 7]".

@@ -41,19 +41,17 @@ std::vector<std::string> group_names(const Domain& domain) {
   return names;
 }
 
-// Position of an axis in the number of a layout.
-struct Digit {
-  std::uint64_t weight = 1;
-  std::uint64_t size = 1;
-};
-
-std::uint64_t value_at(std::uint64_t layout, const Digit& digit) {
-  return layout / digit.weight % digit.size;
-}
-
 }  // namespace
 
 struct Space::Impl {
+  // Position of an axis in the number of a layout.
+  struct Digit {
+    std::uint64_t weight = 1;
+    std::uint64_t size = 1;
+
+    std::uint64_t value_in(std::uint64_t layout) const { return layout / weight % size; }
+  };
+
   Impl(Sweep sweep_, const std::vector<ClusterFacts>& facts)
       : sweep(std::move(sweep_)), domain(sweep, facts), groups(group_names(domain)) {
     std::vector<SweepAxis>& open = domain.axes.open;
@@ -83,7 +81,7 @@ struct Space::Impl {
     Value scenario = spell ? spelled : domain.axes.scenario;
     for (std::size_t i = 0; i < digits.size(); ++i) {
       const SweepAxis& axis = domain.open()[i];
-      const AxisValue& value = axis.values[value_at(layout, digits[i])];
+      const AxisValue& value = axis.values[digits[i].value_in(layout)];
       at_path(scenario, axis.path) = spell && value.spelled ? *value.spelled : value.shown;
     }
     return scenario;
@@ -211,7 +209,7 @@ std::uint64_t Space::placement(std::uint64_t layout) const {
   std::uint64_t number = 0;
   for (std::size_t i = 0; i < impl_->digits.size(); ++i)
     if (impl_->moves_ranks[i])
-      number += value_at(layout, impl_->digits[i]) * impl_->digits[i].weight;
+      number += impl_->digits[i].value_in(layout) * impl_->digits[i].weight;
   return number;
 }
 
@@ -259,11 +257,11 @@ std::vector<analysis::Excluded> Space::excluded() const {
   return excluded;
 }
 
-std::size_t Space::cluster(std::uint64_t layout) const { return value_at(layout, impl_->cluster); }
+std::size_t Space::cluster(std::uint64_t layout) const { return impl_->cluster.value_in(layout); }
 
 std::uint32_t Space::group(std::uint64_t layout) const {
   return static_cast<std::uint32_t>(cluster(layout) * impl_->model.size +
-                                    value_at(layout, impl_->model));
+                                    impl_->model.value_in(layout));
 }
 
 Value Space::layout(std::uint64_t layout, std::span<const std::uint32_t> schedules) const {

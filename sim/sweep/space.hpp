@@ -36,12 +36,12 @@ class Space {
   // combinations.
   using Visit = std::function<bool(std::uint64_t, std::span<const std::uint32_t>)>;
   bool for_each_layout(const Visit& visit, const std::function<bool()>& stop = {}) const;
-  // Whether no combination is a candidate. Also returns false if `stop` ends the walk before it
-  // finds one.
+  // Returns whether no combination is a candidate. Also returns false if `stop` ends the walk
+  // before it finds one.
   bool is_empty(const std::function<bool()>& stop = {}) const;
 
-  // Whether a number belongs to a combination that is a candidate, in any shard. Takes microseconds
-  // however large the space is. Throws as for_each_layout().
+  // Returns whether a number belongs to a combination that is a candidate, in any shard. Takes
+  // microseconds however large the space is. Throws as for_each_layout().
   bool contains(std::uint64_t candidate) const;
   // Number of the combination with the given value of each axis: the inverse of
   // analysis::choices().
@@ -62,7 +62,7 @@ class Space {
   bool is_of_shard(std::uint64_t layout) const;  // whether it belongs to the shard of the sweep
   std::uint32_t group(std::uint64_t layout) const;
   std::size_t cluster(std::uint64_t layout) const;  // index in cluster_values()
-  // Whether the order of a schedule is searched.
+  // Returns whether the order of a schedule is searched.
   bool is_searched(std::uint64_t schedule) const;
   // Number of a placement: layouts with the same number have their ranks on the same GPUs.
   std::uint64_t placement(std::uint64_t layout) const;

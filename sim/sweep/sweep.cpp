@@ -34,7 +34,7 @@ Entry text_entry(std::string_view key, std::string_view text) {
   return {std::string(key), {}, config::make_text(std::string(text), {})};
 }
 
-// Whether a key can only be read together with other keys.
+// Returns whether a key can only be read together with other keys.
 bool needs_other_keys(std::string_view key) {
   constexpr std::array<std::string_view, 4> keys{"placement", "activation", "state", "layer_times"};
   return std::ranges::find(keys, key) != keys.end();

@@ -213,7 +213,7 @@ std::optional<std::size_t> Walk::broken_rule(std::span<const std::uint32_t> digi
   return std::nullopt;
 }
 
-// Whether a rule excludes the value that was just chosen. Counts the excluded combinations.
+// Returns whether a rule excludes the value that was just chosen. Counts the excluded combinations.
 bool Walk::is_excluded(std::size_t depth) {
   for (const std::size_t rule : rules_at_[depth])
     if (!holds(rule)) {

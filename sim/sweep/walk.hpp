@@ -18,7 +18,7 @@ class GpuProducts {
   // `values` has those of each axis that are left.
   GpuProducts(const Domain& domain, const std::vector<std::vector<std::uint32_t>>& values);
 
-  // Whether the axes after the first `depth` can turn `product` into an allowed number.
+  // Returns whether the axes after the first `depth` can turn `product` into an allowed number.
   bool can_complete(std::size_t depth, std::size_t cluster, std::uint64_t product) const {
     return reachable_[cluster][depth].contains(product);
   }
@@ -50,9 +50,9 @@ class Walk {
   bool run(const Visit& visit, std::uint64_t max_tries = ~std::uint64_t{0},
            const std::function<bool()>& stop = {});
 
-  // Whether a combination, given as the value of each axis, meets every active rule. Rules are
-  // checked in the order of a walk, so that a rule that guards another one from dividing by 0 comes
-  // first. Counts nothing. Throws config::Error for a rule that cannot be evaluated.
+  // Returns whether a combination, given as the value of each axis, meets every active rule. Rules
+  // are checked in the order of a walk, so that a rule that guards another one from dividing by 0
+  // comes first. Counts nothing. Throws config::Error for a rule that cannot be evaluated.
   bool contains(std::span<const std::uint32_t> digits);
   // The first rule, in the order of the domain, that a combination does not meet. Rules that cannot
   // be evaluated for it are skipped.

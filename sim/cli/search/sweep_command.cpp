@@ -252,9 +252,9 @@ std::vector<analysis::CandidateRow> reused_rows(const SweepRequest& request,
       fmt::print(stderr, "{}: {} reused\n", file.string(),
                  analysis::counted(rows.size() - before, "candidate"));
   }
-  std::vector<analysis::CandidateRow> known;
-  for (auto& [number, row] : rows) known.push_back(std::move(row));
-  return known;
+  std::vector<analysis::CandidateRow> known_rows;
+  for (auto& [number, row] : rows) known_rows.push_back(std::move(row));
+  return known_rows;
 }
 
 analysis::SearchRun run_sweep(const SweepRequest& request, const PreparedSweep& prepared,
@@ -262,7 +262,7 @@ analysis::SearchRun run_sweep(const SweepRequest& request, const PreparedSweep& 
   check_size(prepared.space, request);
   const Stopwatch stopwatch;
   check_not_empty(prepared.space, request.budget_s);
-  std::vector<analysis::CandidateRow> known = reused_rows(request, prepared.space);
+  std::vector<analysis::CandidateRow> known_rows = reused_rows(request, prepared.space);
   std::optional<double> budget_s = request.budget_s;
   if (budget_s) *budget_s = std::max(0.0, *budget_s - stopwatch.seconds());
   SweepProgress progress(request.quiet || request.json);
@@ -272,7 +272,7 @@ analysis::SearchRun run_sweep(const SweepRequest& request, const PreparedSweep& 
                              .resume = request.resume,
                              .target = {.exhaustive = request.exhaustive, .front = request.front},
                              .budget_s = budget_s,
-                             .known = std::move(known)},
+                             .known = std::move(known_rows)},
                             calls_of(progress, watch));
 }
 

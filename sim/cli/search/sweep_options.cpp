@@ -116,7 +116,7 @@ SweepRequest read_sweep_request(const po::variables_map& options,
     throw UsageError("search needs a sweep (a YAML file), or the results of a search (.h5)");
   SweepRequest request{.file = *file, .workers = read_worker_settings(options), .shards = shards};
   const bool has_results = file->extension() == ".h5";
-  // In scenarios, --shard is the flag of parallel.shard; a search sets that key with --set.
+  // The flag --shard belongs to parallel.shard in scenarios; a search sets that key with --set.
   po::variables_map keys = options;
   keys.erase("shard");
   if (!has_results) request.tree = tree ? *tree : scenario_tree(keys);

@@ -11,8 +11,8 @@ namespace pipewright::search {
 
 // A fault in an expression, at a column from 1.
 struct ExpressionError : std::runtime_error {
-  ExpressionError(std::size_t where, const std::string& text)
-      : std::runtime_error(text), column(where) {}
+  ExpressionError(std::size_t column_, const std::string& text)
+      : std::runtime_error(text), column(column_) {}
   std::size_t column;
 };
 

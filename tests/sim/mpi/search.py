@@ -71,7 +71,7 @@ class Search:
         expect(len(processes) == 1, f"rank {number} does not exist once: {processes}")
         return processes[0]
 
-    def results_read(self):
+    def read_results(self):
         with h5py.File(self.results) as file:
             return {"finished": file.attrs["finished"], "rows": file["candidates"][()],
                     "notes": file["notes"][()].tolist()}
@@ -103,7 +103,7 @@ class Bench:
         """Expects the results that a single process finds, to the last bit."""
         alone = self.in_folder([self.programs / "pipewright"], ["--jobs", "1", "--quiet"], None)
         expect(alone.end() == 0, alone.output)
-        expected, actual = alone.results_read(), search.results_read()
+        expected, actual = alone.read_results(), search.read_results()
         expect(actual["finished"] == 1, "the search is not finished")
         expect(len(expected["rows"]) > 200, "the sweep is too small to say much")
         expect(len(expected["rows"]) == len(actual["rows"]),
@@ -186,7 +186,7 @@ def interrupted(bench):
     search.process.send_signal(signal.SIGTERM)
     search.process.wait()
     expect(search.results.exists(), "no results were written")
-    results = search.results_read()
+    results = search.read_results()
     expect(results["finished"] == 0, "the search was not stopped")
     expect(len(results["rows"]) > 20, "rows are lost")
     end_and_resume(bench, search)

@@ -204,7 +204,7 @@ TEST_CASE("a search continues with earlier rows and repeats none of them", "[coo
     Played second;
     second.run = first.run;
     std::set<std::uint64_t> known_candidates;
-    for (const CandidateRow& row : first.run.rows) answer.insert(row.candidate);
+    for (const CandidateRow& row : first.run.rows) known_candidates.insert(row.candidate);
     Coordinator coordinator(second.run, candidates_of(world, known_candidates), {});
     double now = 0;
     while (const std::optional<Task> task = coordinator.next(0, now)) {
@@ -301,8 +301,7 @@ TEST_CASE("a candidate keeps the reason why it is illegal, in whatever step that
     const bool is_now = found_out_at
                             ? task->kind == Task::Kind::assess && task->basis == *found_out_at
                             : task->kind == Task::Kind::simulate;
-    REQUIRE(coordinator.take_answer(
-        0, {.id = task->id, .rows = {is_now ? illegal : known_candidates}}, 0));
+    REQUIRE(coordinator.take_answer(0, {.id = task->id, .rows = {is_now ? illegal : answer}}, 0));
   }
   coordinator.conclude();
   REQUIRE(run.rows.size() == 1);
@@ -312,7 +311,7 @@ TEST_CASE("a candidate keeps the reason why it is illegal, in whatever step that
   REQUIRE(coordinator.take_final().size() == 1);
 }
 
-// Of more candidates than can be listed: two that are good, one of which takes a minute.
+// Two of the candidates of a space that cannot be listed are good; simulating one takes a minute.
 TEST_CASE("a first simulation takes no longer than the search has lasted", "[coordinator]") {
   constexpr double minute = 1.2e7;  // activities
   const auto row = [](const Task& task, std::uint64_t candidate) {
@@ -326,9 +325,9 @@ TEST_CASE("a first simulation takes no longer than the search has lasted", "[coo
       answer.outcome = Outcome::simulated;
       answer.time_s = answer.bound_s;
     }
-    return known_candidates;
+    return answer;
   };
-  std::uint64_t given = 0;
+  std::uint64_t next_candidate = 0;
   analysis::SearchRun run;
   run.groups.resize(1);
   Coordinator coordinator(run,
@@ -336,7 +335,7 @@ TEST_CASE("a first simulation takes no longer than the search has lasted", "[coo
                            .is_counted = false,
                            .next =
                                [&](auto) {
-                                 return std::vector{given++, given++};
+                                 return std::vector{next_candidate++, next_candidate++};
                                },
                            .group = [](std::uint64_t) { return 0U; }},
                           {.front = false});
