@@ -188,7 +188,8 @@ std::map<std::string, std::string> values_of(const Value& tree) {
 Fault fault_of(const config::Error& error, const std::string& text) {
   const config::Origin& place = error.location();
   const bool is_in_text = place.source == scenario_name && place.line > 0;
-  Fault fault{.message = is_in_text ? error.message() : error.what(), .key = error.key()};
+  Fault fault{.message = is_in_text ? error.message() : error.what(),
+              .key = error.key().substr(0, error.key().find('['))};  // an item has its list's field
   if (is_in_text) {
     fault.line = place.line;
     fault.column = place.column;

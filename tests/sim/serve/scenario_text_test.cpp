@@ -101,3 +101,7 @@ TEST_CASE("a contradiction of two keys has one of these keys", "[serve]") {
   CHECK(fault.line == 7);
   CHECK(fault_in("devices: 8\n" + text).key == "parallel.pp");
 }
+
+TEST_CASE("a fault in an item of a list has the key of the list", "[serve]") {
+  CHECK(fault_in(text + "forward_times: [1, {}]\n").key == "forward_times");
+}
