@@ -12,18 +12,18 @@ namespace {
 
 using trace::PassKind;
 
-using PassKey = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t, PassKind>;
-using Producers = std::map<PassKey, const NumberedPass*>;
+using ProducerKey = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t, PassKind>;
+using Producers = std::map<ProducerKey, const NumberedPass*>;
 
 constexpr double clock_tolerance_us = 1;  // Tolerance for clocks that agree.
 
-PassKey pass_key(const NumberedPass& pass, std::uint32_t stage, PassKind kind) {
+ProducerKey pass_key(const NumberedPass& pass, std::uint32_t stage, PassKind kind) {
   return {pass.iteration, stage, pass.microbatch, kind};
 }
 
 // Returns the passes that produce the inputs of a pass: activations of the previous stage,
 // gradients of the next one.
-std::vector<PassKey> pass_inputs(const NumberedPass& pass) {
+std::vector<ProducerKey> pass_inputs(const NumberedPass& pass) {
   if (pass.kind == PassKind::forward && pass.stage > 0)
     return {pass_key(pass, pass.stage - 1, PassKind::forward)};
   if (makes_gradient(pass.kind))
@@ -42,7 +42,7 @@ Producers producers_by_key(const std::vector<NumberedPass>& passes) {
 // Calls `visit` for every pass on another device whose output the given pass takes.
 template <class Visit>
 void visit_producers(const Producers& producers, const NumberedPass& pass, Visit visit) {
-  for (const PassKey& input : pass_inputs(pass))
+  for (const ProducerKey& input : pass_inputs(pass))
     if (const auto producer = producers.find(input);
         producer != producers.end() && producer->second->device != pass.device)
       visit(*producer->second);

@@ -48,7 +48,7 @@ std::vector<JobFigures> figures_of(const Sharing& sharing) {
   return figures;
 }
 
-const ReportColumns<JobFigures>& job_columns() {
+const ReportColumns<JobFigures>& job_figure_columns() {
   using Row = JobFigures;
   static const ReportColumns<Row> columns{
       {"name", {"job"}, Quantity::name(), [](const Row& row) { return row.job->name; }},
@@ -193,7 +193,7 @@ const SharingPhase& Sharing::best() const {
 std::string sharing_text(const Sharing& sharing) {
   std::string text = fmt::format("{}: {} GPUs, {} jobs {}\n\n", printable(sharing.cluster),
                                  sharing.cluster_gpus, sharing.jobs.size(), sharing.placing);
-  text += table_text(job_columns(), figures_of(sharing));
+  text += table_text(job_figure_columns(), figures_of(sharing));
   if (!sharing.share_links)
     return text + "\nNo link carries traffic of two jobs: each takes what it takes alone.\n";
   if (sharing.phases.size() > 1)
@@ -213,7 +213,7 @@ std::string sharing_json(const Sharing& sharing) {
             {"cluster_gpus", sharing.cluster_gpus},
             {"placing", sharing.placing},
             {"share_links", sharing.share_links}};
-  json["jobs"] = json_rows(job_columns(), figures_of(sharing));
+  json["jobs"] = json_rows(job_figure_columns(), figures_of(sharing));
   json["phases"] = Json::array();
   for (const SharingPhase& phase : sharing.phases)
     json["phases"].push_back(phase_json(sharing, phase));

@@ -30,7 +30,7 @@ ColumnScale choose_scale(double largest, int digits, std::initializer_list<Scale
   return {unit->factor, std::clamp(digits - before_point, 0, 9), unit->name};
 }
 
-struct Scale {
+struct UnitScale {
   double factor;
   const char* unit;
   int digits;  // significant ones
@@ -48,8 +48,8 @@ double rounded(double value, int digits) {
 }
 
 // The smallest scale in which the rounded value is below 1000: 0.99999 s is 1.000 s, not 1000 ms.
-const Scale& pick_scale(double magnitude, std::span<const Scale> scales) {
-  for (const Scale& scale : scales)
+const UnitScale& pick_scale(double magnitude, std::span<const UnitScale> scales) {
+  for (const UnitScale& scale : scales)
     if (rounded(magnitude / scale.factor, scale.digits) < 1000) return scale;
   return scales.back();
 }
@@ -90,11 +90,11 @@ ColumnScale rate_scale(double largest) {
 }
 
 std::string format_seconds(double s) {
-  static constexpr std::array<Scale, 4> scales{
+  static constexpr std::array<UnitScale, 4> scales{
       {{1e-9, "ns", 3}, {1e-6, "us", 3}, {1e-3, "ms", 4}, {1, "s", 4}}};
   if (s == 0) return "0 s";
   if (!std::isfinite(s)) return fmt::format("{} s", s);
-  const Scale& scale = pick_scale(std::abs(s), scales);
+  const UnitScale& scale = pick_scale(std::abs(s), scales);
   const double value = s / scale.factor;
   const double shown = rounded(std::abs(value), scale.digits);
   return fmt::format("{:.{}f} {}", value, decimals(shown, scale.digits), scale.unit);
@@ -115,10 +115,10 @@ std::string format_percent(double ratio) {
 }
 
 std::string format_rate(double per_s, std::string_view noun) {
-  static constexpr std::array<Scale, 5> scales{
+  static constexpr std::array<UnitScale, 5> scales{
       {{1, "", 3}, {1e3, "k ", 3}, {1e6, "M ", 3}, {1e9, "G ", 3}, {1e12, "T ", 3}}};
   if (per_s == 0 || !std::isfinite(per_s)) return fmt::format("{} {}/s", per_s, noun);
-  const Scale& scale = pick_scale(std::abs(per_s), scales);
+  const UnitScale& scale = pick_scale(std::abs(per_s), scales);
   const double value = per_s / scale.factor;
   const double shown = rounded(std::abs(value), scale.digits);
   std::string number = fmt::format("{:.{}f}", value, decimals(shown, scale.digits));

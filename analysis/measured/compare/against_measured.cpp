@@ -56,11 +56,11 @@ std::string run_table(const AgainstMeasured& result, bool is_assumed) {
     return metric.value ? Json(format_value(metric.quantity, *metric.value)) : Json();
   };
   const auto error_of = [](const Row& row) -> std::string {
-    const auto& [predicted, measured] = row;
-    if (!predicted.value || !measured.value) return unknown_error;
-    return predicted.quantity == MetricKind::ratio
-               ? format_difference(predicted.quantity, *measured.value, *predicted.value)
-               : format_change(*measured.value, *predicted.value);
+    const auto& [prediction, measurement] = row;
+    if (!prediction.value || !measurement.value) return unknown_error;
+    return prediction.quantity == MetricKind::ratio
+               ? format_difference(prediction.quantity, *measurement.value, *prediction.value)
+               : format_change(*measurement.value, *prediction.value);
   };
   const ReportColumns<Row> columns{
       {"label", {""}, Quantity::name(), [](const Row& row) { return row.predicted.label; }},

@@ -195,10 +195,10 @@ LogComparison compare_log(const RunFigures& predicted, const TrainingLog& log,
                              {}});
     const std::vector<double> means = device_means(timer, devices.size());
     for (std::size_t i = 0; i < means.size(); ++i) {
-      const auto time = devices[i].find(timer_name);
-      if (time == devices[i].end()) continue;
+      const auto timed = devices[i].find(timer_name);
+      if (timed == devices[i].end()) continue;
       result.devices[i].push_back(
-          {name, Range{time->second, time->second}, Range{means[i], means[i]}, {}});
+          {name, Range{timed->second, timed->second}, Range{means[i], means[i]}, {}});
       set_error(result.devices[i].back());
     }
   }

@@ -13,8 +13,6 @@ namespace pipewright::analysis {
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
-constexpr double seconds_per_hour = 3600;
-constexpr double seconds_per_day = 24 * seconds_per_hour;
 
 bool reaches_floor(const Objective& objective, const IterationWork& work, double time_s) {
   const double done = objective.floor_in_samples ? work.samples : work.tokens;
