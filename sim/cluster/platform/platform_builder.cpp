@@ -7,7 +7,7 @@
 
 namespace pipewright::cluster {
 
-using Route = Platform::Route;
+using PlatformRoute = Platform::Route;
 
 namespace {
 
@@ -180,7 +180,7 @@ Index PlatformBuilder::find_gateway(std::ptrdiff_t at, Index end, const std::str
 }
 
 void PlatformBuilder::insert_route(std::ptrdiff_t at, Index zone, Index source, Index destination,
-                                   Route&& route) {
+                                   PlatformRoute&& route) {
   auto& routes = platform_.zones[zone].routes;
   if (!routes.try_emplace(Platform::key(source, destination), std::move(route)).second)
     file_.fail(at,
@@ -193,7 +193,7 @@ void PlatformBuilder::add_route(std::ptrdiff_t at, Index zone, const RouteSpec& 
   const bool joins_zones = !spec.source_gateway.empty();
   const Index source = find_end(at, zone, spec.source, joins_zones);
   const Index destination = find_end(at, zone, spec.destination, joins_zones);
-  Route there;
+  PlatformRoute there;
   if (joins_zones) {
     there.source_gateway = find_gateway(at, source, spec.source_gateway);
     there.destination_gateway = find_gateway(at, destination, spec.destination_gateway);
@@ -205,9 +205,9 @@ void PlatformBuilder::add_route(std::ptrdiff_t at, Index zone, const RouteSpec& 
   if (spec.links.empty())
     file_.fail(at, fmt::format("the route from '{}' to '{}' has no <link_ctn>", spec.source,
                                spec.destination));
-  Route back{.source_gateway = there.destination_gateway,
-             .destination_gateway = there.source_gateway,
-             .links = {}};
+  PlatformRoute back{.source_gateway = there.destination_gateway,
+                     .destination_gateway = there.source_gateway,
+                     .links = {}};
   for (const auto& [name, direction] : spec.links) {
     const auto it = link_of_.find(name);
     if (it == link_of_.end() && is_star_link(name)) throw OnlySimgrid{};

@@ -12,10 +12,10 @@
 namespace pipewright::cluster {
 namespace {
 
-using Route = Platform::Route;
+using PlatformRoute = Platform::Route;
 using Zone = Platform::Zone;
 
-const Route* find_listed_route(const Zone& zone, Index source, Index destination) {
+const PlatformRoute* find_listed_route(const Zone& zone, Index source, Index destination) {
   const auto it = zone.routes.find(Platform::key(source, destination));
   return it == zone.routes.end() ? nullptr : &it->second;
 }
@@ -84,7 +84,7 @@ bool PlatformRoutes::through_tree(const Zone& zone, Index source, Index destinat
   if (stops.size() < 2) return false;
   Index gateway = nothing;  // where the previous route ended
   for (std::size_t i = 0; i + 1 < stops.size(); ++i) {
-    const Route* route = find_listed_route(zone, stops[i], stops[i + 1]);
+    const PlatformRoute* route = find_listed_route(zone, stops[i], stops[i + 1]);
     if (route == nullptr) {
       walk.missing = {walk.missing.zone, stops[i], stops[i + 1]};
       return false;
@@ -99,7 +99,7 @@ bool PlatformRoutes::through_tree(const Zone& zone, Index source, Index destinat
 }
 
 // Path cost: the number of links first, then the latency in picoseconds (below 17 s in total).
-PlatformRoutes::Cost PlatformRoutes::cost_of(const Route& route) const {
+PlatformRoutes::Cost PlatformRoutes::cost_of(const PlatformRoute& route) const {
   constexpr Cost link_cost = Cost{1} << 44U;
   Cost cost = 0;
   for (const Index index : route.links) {
@@ -164,9 +164,9 @@ bool PlatformRoutes::through_graph(const Zone& zone, Index source, Index destina
       return true;
     }
     open.erase(open.begin());
-    std::vector<std::pair<Index, const Route*>> hops;
+    std::vector<std::pair<Index, const PlatformRoute*>> hops;
     for (const auto& [from, to] : edges_at(zone.edges, vertex)) {
-      const Route* const route = find_listed_route(zone, from, to);
+      const PlatformRoute* const route = find_listed_route(zone, from, to);
       const Cost cost = cost_of(*route);
       if (cost != unreachable && distance(to) != unreachable && cost + distance(to) == remaining)
         hops.emplace_back(to, route);
@@ -233,7 +233,7 @@ bool PlatformRoutes::local(const Zone& zone, Index source, Index destination, do
       walk.missing = {platform_->vertices[source].zone, source, destination};
       return false;
     case Platform::Routing::full: {
-      const Route* route = find_listed_route(zone, source, destination);
+      const PlatformRoute* route = find_listed_route(zone, source, destination);
       walk.missing = {platform_->vertices[source].zone, source, destination};
       if (route == nullptr) return false;
       ends = {{{route->source_gateway, part}}, {{route->destination_gateway, part}}};

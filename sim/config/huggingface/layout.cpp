@@ -15,7 +15,7 @@ struct LayerSymbols {
   char mixer = '*';
   char feed_forward = '-';
 };
-using Layers = std::vector<LayerSymbols>;
+using LayerList = std::vector<LayerSymbols>;
 
 // A word in a list of layers, and its symbol.
 struct Word {
@@ -49,7 +49,7 @@ char symbol_of(const std::string& text, const std::array<Word, size>& words, con
 // layers of multi-token prediction.
 template <std::size_t size>
 bool set_by_list(Config& config, std::string_view key, const std::array<Word, size>& words,
-                 char LayerSymbols::*member, Layers& layers) {
+                 char LayerSymbols::*member, LayerList& layers) {
   const Config::Match match = config.find({key});
   if (!match || match.value->kind != Value::Kind::list || match.value->items.empty()) return false;
   const auto list = config.list({key}, layers.size());
@@ -59,12 +59,12 @@ bool set_by_list(Config& config, std::string_view key, const std::array<Word, si
 }
 
 // Gives layers from `first` on a window, except every `step`-th one; 0: no exception.
-void set_window(Layers& layers, std::size_t first, std::uint32_t step) {
+void set_window(LayerList& layers, std::size_t first, std::uint32_t step) {
   for (std::size_t i = first; i < layers.size(); ++i)
     layers[i].mixer = step > 0 && (i + 1) % step == 0 ? '*' : 'S';
 }
 
-void add_chunks(Config& config, Layers& layers, Shape& shape) {
+void add_chunks(Config& config, LayerList& layers, Shape& shape) {
   const auto chunk = config.number({"attention_chunk_size"});
   constexpr std::uint32_t default_chunk = 8192;  // of Llama4TextConfig
   const Number size = chunk.value_or(Number{default_chunk, config.origin()});
@@ -75,7 +75,7 @@ void add_chunks(Config& config, Layers& layers, Shape& shape) {
   shape.set("attention_chunk_size", size.value, size.origin);
 }
 
-void add_windows(Config& config, const Family& family, Layers& layers, Shape& shape) {
+void add_windows(Config& config, const Family& family, LayerList& layers, Shape& shape) {
   if (family.type == "llama4") return add_chunks(config, layers, shape);
   const bool is_null = config.has({"sliding_window"}) && !config.find({"sliding_window"});
   auto window = config.number({"sliding_window"});
@@ -103,7 +103,7 @@ void add_windows(Config& config, const Family& family, Layers& layers, Shape& sh
 
 // Sets layers with experts by the keys of all families: a list, the number of dense layers at the
 // start, a period, and the indices of dense layers.
-void set_experts(Config& config, Layers& layers) {
+void set_experts(Config& config, LayerList& layers) {
   for (LayerSymbols& layer : layers) layer.feed_forward = 'E';
   const auto dense_if = [&](const auto& is_dense) {
     for (std::size_t i = 0; i < layers.size(); ++i)
@@ -136,7 +136,7 @@ void set_experts(Config& config, Layers& layers) {
 }
 
 // Sets layers with gated delta nets, each of which has a feed-forward part.
-void set_linear(Config& config, const Family& family, Layers& layers) {
+void set_linear(Config& config, const Family& family, LayerList& layers) {
   const std::uint32_t every =
       std::max(1U, config.number({"full_attention_interval"}, family.full_every).value);
   if (set_by_list(config, "layer_types", attention_words, &LayerSymbols::mixer, layers)) return;
@@ -144,7 +144,7 @@ void set_linear(Config& config, const Family& family, Layers& layers) {
     layers[i].mixer = (i + 1) % every == 0 ? '*' : 'G';
 }
 
-void set_hybrid(Config& config, Layers& layers) {
+void set_hybrid(Config& config, LayerList& layers) {
   const auto set_single = [&](std::size_t i, char symbol) {
     const bool feeds = symbol == '-' || symbol == 'E';
     layers[i] = feeds ? LayerSymbols{0, symbol} : LayerSymbols{symbol, 0};
@@ -166,7 +166,7 @@ void set_hybrid(Config& config, Layers& layers) {
 }
 
 // Period of layers without a window; 0: all have one. No value if the layers are irregular.
-std::optional<std::uint32_t> rule_of_windows(const Layers& layers) {
+std::optional<std::uint32_t> rule_of_windows(const LayerList& layers) {
   const auto is_full = [](const LayerSymbols& layer) { return layer.mixer == '*'; };
   const auto first = std::ranges::find_if(layers, is_full);
   if (first == layers.end()) return 0;
@@ -182,7 +182,7 @@ struct ExpertRule {
   std::size_t first = 0;
   std::size_t every = 1;
 };
-std::optional<ExpertRule> rule_of_experts(const Layers& layers) {
+std::optional<ExpertRule> rule_of_experts(const LayerList& layers) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < layers.size() && places.size() < 2; ++i)
     if (layers[i].feed_forward == 'E') places.push_back(i);
@@ -197,7 +197,7 @@ std::optional<ExpertRule> rule_of_experts(const Layers& layers) {
 }
 
 // Expresses regular layers by keys. Returns false for irregular layers.
-bool add_rules(const Config& config, const Layers& layers, const Layout& layout, Shape& shape) {
+bool add_rules(const Config& config, const LayerList& layers, const Layout& layout, Shape& shape) {
   if (layout.linear || layout.mamba) return false;
   if (std::ranges::any_of(layers, [](const LayerSymbols& layer) {
         return layer.mixer == 0 || layer.feed_forward == 0;
@@ -217,7 +217,7 @@ bool add_rules(const Config& config, const Layers& layers, const Layout& layout,
   return true;
 }
 
-std::string pattern_of(const Layers& layers, bool latent) {
+std::string pattern_of(const LayerList& layers, bool latent) {
   std::string pattern;
   for (const LayerSymbols& layer : layers) {
     const char mixer = latent && layer.mixer == '*' ? '+' : layer.mixer;
@@ -249,7 +249,7 @@ Layout add_layout(Config& config, const Family& family, Shape& shape) {
         .allow(fmt::format("1 to {}", max_layers));
   const auto experts =
       config.number({"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"});
-  Layers layers(count.value);
+  LayerList layers(count.value);
   if (family.layers == Family::Layers::transformer) add_windows(config, family, layers, shape);
   if (family.layers == Family::Layers::linear) set_linear(config, family, layers);
   if (family.layers == Family::Layers::hybrid)

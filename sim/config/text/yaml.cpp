@@ -23,10 +23,10 @@
 namespace pipewright::config {
 namespace {
 
-std::size_t count(const Value& value) {
+std::size_t count_values(const Value& value) {
   std::size_t total = 1;
-  for (const Value& item : value.items) total += count(item);
-  for (const Entry& entry : value.entries) total += count(entry.value);
+  for (const Value& item : value.items) total += count_values(item);
+  for (const Entry& entry : value.entries) total += count_values(entry.value);
   return total;
 }
 
@@ -90,7 +90,7 @@ class Builder final : public YAML::EventHandler {
       throw Error(place(mark), "an alias stands inside the value it repeats");
     const Value& value = it->second;
     if (static_cast<int>(open_.size()) + depth(value) > max_depth) throw too_deep(place(mark));
-    check_count(place(mark), count(value));
+    check_count(place(mark), count_values(value));
     add(Value(value), place(mark), 0);
   }
 
@@ -173,7 +173,7 @@ class Builder final : public YAML::EventHandler {
   // Adds a finished value to its container; in a map keys and values alternate.
   void add(Value value, const Origin& here, YAML::anchor_t anchor) {
     if (anchor != 0) {
-      check_count(here, count(value));  // nested anchors would multiply the copies
+      check_count(here, count_values(value));  // nested anchors would multiply the copies
       anchors_[anchor] = value;
     }
     if (open_.empty()) {
