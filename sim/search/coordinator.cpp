@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "analysis/report/search/candidate_figures.hpp"
+
 namespace pipewright::search {
 namespace {
 
@@ -258,13 +260,7 @@ void Coordinator::take_result(std::size_t index, CandidateRow answer) {
   }
   row.note = std::move(answer.note);
   if (row.outcome == Outcome::simulated) {
-    row.work.lost_part = answer.work.lost_part;
-    row.peak_bytes = answer.peak_bytes;
-    row.capacity_bytes = answer.capacity_bytes;
-    row.time_s = answer.time_s;
-    row.bubble_ratio = answer.bubble_ratio;
-    row.span_bubble_s = answer.span_bubble_s;
-    row.parts = answer.parts;
+    analysis::copy_simulated_figures(row, answer);
     row.assumed = std::move(answer.assumed);
     bound_excess_ = std::max(bound_excess_, row.bound_s / row.time_s - 1);
     order_.add(index);

@@ -7,7 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report/search/columns.hpp"
+#include "analysis/report/search/candidate_figures.hpp"
+#include "analysis/report/search/names.hpp"
 
 namespace pipewright::analysis::results {
 namespace {
@@ -95,7 +96,7 @@ std::vector<AxisColumn> forms_of(const std::vector<SearchAxis>& axes) {
   return forms;
 }
 
-FixedColumns add_fixed(Layout& layout, const Has& has) {
+FixedColumns add_fixed(Layout& layout, const MissingColumns& missing) {
   FixedColumns columns{};
   const auto add = [&](const char* name, Handle type) {
     return layout.add(name, std::move(type)).offset;
@@ -104,11 +105,11 @@ FixedColumns add_fixed(Layout& layout, const Has& has) {
   columns.group = add("group", trace::file_type(ColumnType::u32));
   columns.outcome = add("outcome", enum_of<std::uint8_t>(H5T_STD_U8LE, outcome_names));
   columns.note = add("note", trace::file_type(ColumnType::u32));
-  if (has.assumed) columns.assumed = add(assumed_table, trace::file_type(ColumnType::u32));
-  static_assert(std::tuple_size_v<decltype(columns.figures)> == figure_columns.size());
-  columns.figure_count = has.figures;
-  for (std::size_t i = 0; i < has.figures; ++i)
-    columns.figures[i] = add(figure_columns[i].name, trace::file_type(figure_columns[i].type));
+  if (!missing.assumed) columns.assumed = add(assumed_table, trace::file_type(ColumnType::u32));
+  for (std::size_t i = 0; i < candidate_figures.size(); ++i)
+    if (!missing.figures[i])
+      columns.figures[i] =
+          add(candidate_figures[i].key, trace::file_type(candidate_figures[i].type()));
   return columns;
 }
 

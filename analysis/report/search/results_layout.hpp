@@ -1,12 +1,13 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "analysis/report/search/columns.hpp"
+#include "analysis/report/search/candidate_figures.hpp"
 #include "analysis/report/search/rows.hpp"
 #include "analysis/trace/hdf5.hpp"
 
@@ -90,19 +91,19 @@ struct AxisColumn {
 };
 std::vector<AxisColumn> forms_of(const std::vector<SearchAxis>& axes);
 
-// The columns of table `candidates` that are the same in all files, those of figure_columns last.
+// Offsets of the columns of table `candidates` that do not depend on the axes. The figures come
+// last, in the order of candidate_figures.
 struct FixedColumns {
-  std::size_t candidate, group, outcome, note;  // offsets
+  std::size_t candidate, group, outcome, note;
   std::optional<std::size_t> assumed;
-  std::array<std::size_t, figure_columns.size()> figures;
-  std::size_t figure_count;  // of these, that are there
+  std::array<std::optional<std::size_t>, candidate_figures.size()> figures;
 };
-// What files of before may lack: a column `assumed`, and the last of the figures.
-struct Has {
-  bool assumed = true;
-  std::size_t figures = figure_columns.size();
+// Columns that an older file lacks.
+struct MissingColumns {
+  bool assumed = false;
+  std::bitset<candidate_figures.size()> figures;
 };
-FixedColumns add_fixed(Layout& layout, const Has& has = {});
+FixedColumns add_fixed(Layout& layout, const MissingColumns& missing = {});
 void add_axes(Layout& layout, const std::vector<SearchAxis>& axes,
               const std::vector<AxisColumn>& forms);
 

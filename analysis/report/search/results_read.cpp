@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
-#include "analysis/report/search/columns.hpp"
+#include "analysis/report/search/candidate_figures.hpp"
+#include "analysis/report/search/names.hpp"
 #include "analysis/report/search/results.hpp"
 #include "analysis/report/search/results_layout.hpp"
 #include "analysis/trace/hdf5.hpp"
@@ -140,10 +142,12 @@ Value value_at(const char* bytes, std::size_t offset) {
 }
 
 void check_figures(const trace::Hdf5Input& file, const CandidateRow& row, hsize_t index) {
-  for (const trace::Column& column : figure_columns)
-    if (column.type == trace::ColumnType::f64 && !std::isfinite(figure<double>(row, column)))
-      file.fail("candidates[{}].{} is {}: a number was expected", index, column.name,
-                figure<double>(row, column));
+  for (const CandidateFigure& figure : candidate_figures)
+    visit_figure(row, figure, [&](auto value) {
+      if constexpr (std::is_floating_point_v<decltype(value)>)
+        if (!std::isfinite(value))
+          file.fail("candidates[{}].{} is {}: a number was expected", index, figure.key, value);
+    });
   if (row.outcome == Outcome::simulated && row.time_s <= 0)
     file.fail("candidates[{}].time_s is {}, but it was simulated", index, row.time_s);
 }
@@ -154,11 +158,11 @@ void read_candidates(const trace::Hdf5Input& file, SearchRun& run) {
   const std::vector<AssumedRow> assumed = read_assumed(file);
   Layout layout;
   const Handle stored(H5Dget_type(file.dataset("candidates").get()), H5Tclose);
-  const auto is_there = [&](const trace::Column& column) {
-    return H5Tget_member_index(stored.get(), column.name) >= 0;
-  };
-  const std::size_t figures = figure_columns.size() - (is_there(figure_columns.back()) ? 0 : 1);
-  const FixedColumns columns = add_fixed(layout, {.assumed = !assumed.empty(), .figures = figures});
+  MissingColumns missing{.assumed = assumed.empty(), .figures = {}};
+  for (std::size_t k = 0; k < candidate_figures.size(); ++k)
+    missing.figures[k] = candidate_figures[k].is_new &&
+                         H5Tget_member_index(stored.get(), candidate_figures[k].key) < 0;
+  const FixedColumns columns = add_fixed(layout, missing);
   for (const Layout::Field& field : layout.fields())
     if (H5Tequal(file.column(stored, "candidates", field.name.c_str()).get(), field.type.get()) <=
         0)
@@ -189,8 +193,11 @@ void read_candidates(const trace::Hdf5Input& file, SearchRun& run) {
         file.fail("candidates[{}].assumed is {}: there are {}", i, rests, assumed.size());
       row.assumed = {assumed[rests].gpu, trace::split_keys(assumed[rests].keys)};
     }
-    for (std::size_t k = 0; k < columns.figure_count; ++k)
-      set_bits(row, figure_columns[k], value_at<std::uint64_t>(bytes, columns.figures[k]));
+    for (std::size_t k = 0; k < candidate_figures.size(); ++k)
+      if (const auto offset = columns.figures[k])
+        visit_figure(row, candidate_figures[k], [&](auto& value) {
+          value = value_at<std::remove_reference_t<decltype(value)>>(bytes, *offset);
+        });
     check_figures(file, row, i);
     run.rows.push_back(std::move(row));
   });

@@ -5,7 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/report/search/columns.hpp"
+#include "analysis/report/search/candidate_figures.hpp"
+#include "analysis/report/search/names.hpp"
 #include "analysis/report/search/results.hpp"
 #include "analysis/report/search/results_layout.hpp"
 #include "analysis/report/search/rows.hpp"
@@ -150,7 +151,8 @@ void write_candidates(hid_t file, const SearchRun& run) {
     cursor.put(row.outcome);
     cursor.put(notes.of_row[i]);
     cursor.put(assumed.of_row[i]);
-    for (const trace::Column& column : figure_columns) cursor.put(bits(row, column));
+    for (const CandidateFigure& figure : candidate_figures)
+      visit_figure(row, figure, [&](const auto& value) { cursor.put(value); });
     const std::vector<std::uint32_t> digits = choices(run.axes, row.candidate);
     for (std::size_t axis = 0; axis < digits.size(); ++axis) {
       if (forms[axis].form == AxisColumn::Form::numbers)

@@ -1,7 +1,6 @@
 #include "analysis/report/search/row_json.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <iterator>
 #include <stdexcept>
@@ -9,7 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "analysis/report/search/columns.hpp"
+#include "analysis/report/search/candidate_figures.hpp"
+#include "analysis/report/search/names.hpp"
 #include "analysis/trace/error.hpp"
 
 namespace pipewright::analysis {
@@ -61,8 +61,12 @@ std::string note_field(const std::string& note) {
   }
 }
 
-void add_real(std::string& line, const char* name, double value) {
-  if (std::bit_cast<std::uint64_t>(value) == 0) return;
+void add_figure(std::string& line, const char* name, std::uint64_t value) {
+  if (value != 0) fmt::format_to(std::back_inserter(line), ",\"{}\":{}", name, value);
+}
+
+void add_figure(std::string& line, const char* name, double value) {
+  if (!is_known_figure(value)) return;
   if (!std::isfinite(value))
     throw std::logic_error(fmt::format("a search's row whose {} is {}", name, value));
   if (value == 0)
@@ -97,17 +101,18 @@ Outcome outcome_of(const std::string& name) {
   return static_cast<Outcome>(at - outcome_names.begin());
 }
 
+void read_figure(const json& field, std::uint64_t& figure) { figure = count_of(field); }
+void read_figure(const json& field, double& figure) { figure = real_of(field); }
+
 CandidateRow row_of(const json& value) {
   CandidateRow row;
   row.candidate = count_of(value.at("candidate"));
   row.outcome = outcome_of(value.at("outcome").get<std::string>());
   for (const auto& [key, field] : value.items()) {
-    const auto* const column = std::ranges::find(
-        figure_columns, key, [](const trace::Column& c) { return std::string_view(c.name); });
-    if (column != figure_columns.end() && column->type == trace::ColumnType::u64)
-      figure<std::uint64_t>(row, *column) = count_of(field);
-    else if (column != figure_columns.end())
-      figure<double>(row, *column) = real_of(field);
+    const auto* const figure = std::ranges::find(
+        candidate_figures, key, [](const CandidateFigure& f) { return std::string_view(f.key); });
+    if (figure != candidate_figures.end())
+      visit_figure(row, *figure, [&](auto& figure_value) { read_figure(field, figure_value); });
     else if (key == "group")
       row.group = static_cast<std::uint32_t>(count_of(field, UINT32_MAX));
     else if (key == basis_field)
@@ -139,17 +144,12 @@ std::string to_json_line(const CandidateRow& row) {
   if (row.basis != Basis::order)
     fmt::format_to(std::back_inserter(line), ",\"{}\":{}", basis_field,
                    static_cast<int>(row.basis));
-  add_real(line, activities_field, row.activities);
+  add_figure(line, activities_field, row.activities);
   if (row.site.nodes > 0)
     fmt::format_to(std::back_inserter(line), ",\"{}\":[{},{},{}]", site_field, row.site.nodes,
                    row.site.cluster_nodes, row.site.traffic_bytes);
-  for (const trace::Column& column : figure_columns) {
-    if (column.type == trace::ColumnType::f64) {
-      add_real(line, column.name, figure<double>(row, column));
-    } else if (const auto count = figure<std::uint64_t>(row, column); count != 0) {
-      fmt::format_to(std::back_inserter(line), ",\"{}\":{}", column.name, count);
-    }
-  }
+  for (const CandidateFigure& figure : candidate_figures)
+    visit_figure(row, figure, [&](auto value) { add_figure(line, figure.key, value); });
   add_assumed(line, row.assumed);
   return line += '}';
 }

@@ -10,8 +10,9 @@
 
 #include "analysis/report/assumed.hpp"
 #include "analysis/report/report_table.hpp"
-#include "analysis/report/search/columns.hpp"
+#include "analysis/report/search/candidate_figures.hpp"
 #include "analysis/report/search/findings.hpp"
+#include "analysis/report/search/names.hpp"
 #include "analysis/report/search/rows.hpp"
 #include "analysis/report/search/search_report.hpp"
 #include "analysis/report/text_table.hpp"
@@ -19,10 +20,10 @@
 namespace pipewright::analysis {
 namespace {
 
-std::string csv_number(const CandidateRow& row, const trace::Column& column) {
-  if (bits(row, column) == 0) return "";
-  return column.type == trace::ColumnType::u64 ? fmt::to_string(figure<std::uint64_t>(row, column))
-                                               : fmt::to_string(figure<double>(row, column));
+std::string csv_number(const CandidateRow& row, const CandidateFigure& figure) {
+  return visit_figure(row, figure, [](auto value) {
+    return is_known_figure(value) ? fmt::to_string(value) : std::string();
+  });
 }
 
 // What follows from a simulated row's figures; 0 where it is not known.
@@ -59,6 +60,7 @@ std::string objective_values(const SearchRun& run, const CandidateRow& row) {
 }
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json number(std::uint64_t value) { return value; }
 
 Json objective_json(const Objective& objective) {
   Json json{{"kind", objective_names.at(static_cast<std::size_t>(objective.kind))},
@@ -156,13 +158,10 @@ Json candidate_json(const SearchRun& run, const CandidateRow& row) {
   const std::vector<std::uint32_t> digits = choices(run.axes, row.candidate);
   for (std::size_t axis = 0; axis < digits.size(); ++axis)
     values[run.axes[axis].key] = run.axes[axis].values[digits[axis]];
-  for (const trace::Column& column : figure_columns) {
-    if (bits(row, column) == 0) continue;
-    if (column.type == trace::ColumnType::u64)
-      json[column.name] = figure<std::uint64_t>(row, column);
-    else
-      json[column.name] = number(figure<double>(row, column));
-  }
+  for (const CandidateFigure& figure : candidate_figures)
+    visit_figure(row, figure, [&](auto value) {
+      if (is_known_figure(value)) json[figure.key] = number(value);
+    });
   if (row.outcome != Outcome::simulated) return json;
   add_assumed(json, row.assumed);
   for (const Derived& one : derived_figures)
@@ -188,7 +187,7 @@ void to_json(Json& json, const Excluded& excluded) {
 void write_search_csv(std::ostream& stream, const SearchRun& run) {
   std::string line = "candidate,group,outcome";
   for (const SearchAxis& axis : run.axes) line += fmt::format(",{}", csv_field(axis.name));
-  for (const trace::Column& column : figure_columns) line += fmt::format(",{}", column.name);
+  for (const CandidateFigure& figure : candidate_figures) line += fmt::format(",{}", figure.key);
   const std::vector<std::string> objective = objective_headings(run.objective);
   for (const Derived& one : derived_figures) line += fmt::format(",{}", one.name);
   for (const std::string& heading : objective) line += fmt::format(",{}", heading);
@@ -200,8 +199,8 @@ void write_search_csv(std::ostream& stream, const SearchRun& run) {
     const std::vector<std::uint32_t> digits = choices(run.axes, row.candidate);
     for (std::size_t axis = 0; axis < digits.size(); ++axis)
       line += fmt::format(",{}", csv_field(run.axes[axis].values[digits[axis]]));
-    for (const trace::Column& column : figure_columns)
-      line += fmt::format(",{}", csv_number(row, column));
+    for (const CandidateFigure& figure : candidate_figures)
+      line += fmt::format(",{}", csv_number(row, figure));
     for (const Derived& one : derived_figures) {
       const double value = row.outcome == Outcome::simulated ? one.value(row) : 0;
       line += value > 0 ? fmt::format(",{}", value) : ",";

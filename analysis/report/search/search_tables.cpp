@@ -11,8 +11,9 @@
 
 #include "analysis/report/assumed.hpp"
 #include "analysis/report/report_table.hpp"
-#include "analysis/report/search/columns.hpp"
+#include "analysis/report/search/candidate_figures.hpp"
 #include "analysis/report/search/findings.hpp"
+#include "analysis/report/search/names.hpp"
 #include "analysis/report/search/rows.hpp"
 #include "analysis/report/text_table.hpp"
 #include "analysis/report/units_text.hpp"
@@ -110,35 +111,55 @@ std::string whole_percent_cell(double ratio) { return fmt::format("{:.0f}", rati
 
 bool is_timed_by_assumed(const CandidateRow& row) { return times_rest_on(row.assumed); }
 
-// What each row is good for; columns in which all have nothing are left out.
-Columns figure_columns_of(bool of_tokens) {
+// Column of a figure that has a heading.
+ReportColumn<CandidateRow> figure_column(const CandidateFigure& figure) {
+  std::vector<std::string> heading{figure.heading};
+  Quantity quantity;
+  if (figure.unit == FigureUnit::ratio) {
+    heading.emplace_back("%");
+    quantity = Quantity::each_as(percent_cell);
+  } else if (figure.unit == FigureUnit::seconds) {
+    quantity = Quantity::seconds(4);
+  } else if (figure.unit == FigureUnit::bytes) {
+    quantity = Quantity::bytes();
+  } else {
+    quantity = Quantity::rate();
+  }
+  return {figure.key, std::move(heading), std::move(quantity), [&figure](const CandidateRow& row) {
+            return visit_figure(row, figure, [](auto value) { return Json(value); });
+          }};
+}
+
+// Throughput, MFU, time and memory of candidates, and the figures that have a heading. Columns that
+// are empty in all rows are omitted.
+Columns performance_columns(bool of_tokens) {
   using Row = CandidateRow;
   const auto timed = [](ReportColumn<Row> column) {
     return marked(optional<Row>(std::move(column)), is_timed_by_assumed);
   };
-  return {
-      timed({"throughput",
-             {of_tokens ? "tokens" : "samples"},
-             Quantity::rate(),
-             [](const Row& row) { return throughput(row.work, seconds_of(row)); }}),
-      timed({"mfu",
-             {"causal", "MFU of", "16 bits"},
-             Quantity::percent(),
-             [](const Row& row) { return mfu(row.work, seconds_of(row)); }}),
-      timed({"time_s", {"iteration"}, Quantity::seconds(4), seconds_of}),
-      optional<Row>(
-          {"bubble_ratio", {"bubble", "%"}, Quantity::each_as(percent_cell), &Row::bubble_ratio}),
-      optional<Row>({"peak_bytes", {"memory"}, Quantity::bytes(), &Row::peak_bytes}),
-      marked(optional<Row>({"fullness",
-                            {"of it", "%"},
-                            Quantity::each_as(whole_percent_cell),
-                            [](const Row& row) {
-                              return row.capacity_bytes == 0
-                                         ? 0
-                                         : static_cast<double>(row.peak_bytes) /
-                                               static_cast<double>(row.capacity_bytes);
-                            }}),
-             [](const Row& row) { return capacity_rests_on(row.assumed); })};
+  Columns columns{timed({"throughput",
+                         {of_tokens ? "tokens" : "samples"},
+                         Quantity::rate(),
+                         [](const Row& row) { return throughput(row.work, seconds_of(row)); }}),
+                  timed({"mfu",
+                         {"causal", "MFU of", "16 bits"},
+                         Quantity::percent(),
+                         [](const Row& row) { return mfu(row.work, seconds_of(row)); }}),
+                  timed({"time_s", {"iteration"}, Quantity::seconds(4), seconds_of})};
+  for (const CandidateFigure& figure : candidate_figures)
+    if (figure.heading != nullptr) columns.push_back(optional<Row>(figure_column(figure)));
+  columns.push_back(optional<Row>({"peak_bytes", {"memory"}, Quantity::bytes(), &Row::peak_bytes}));
+  columns.push_back(marked(
+      optional<Row>({"fullness",
+                     {"of it", "%"},
+                     Quantity::each_as(whole_percent_cell),
+                     [](const Row& row) {
+                       return row.capacity_bytes == 0 ? 0
+                                                      : static_cast<double>(row.peak_bytes) /
+                                                            static_cast<double>(row.capacity_bytes);
+                     }}),
+      [](const Row& row) { return capacity_rests_on(row.assumed); }));
+  return columns;
 }
 
 // What is left of it in weeks.
@@ -279,7 +300,7 @@ std::string row_table(const SearchRun& run, std::span<const std::size_t> rows,
                        [&run, least = cost_of(run, run.rows[*best])](const CandidateRow& row) {
                          return behind_text(run, least, row);
                        }});
-  std::ranges::move(figure_columns_of(shown_rows.front()->work.tokens > 0),
+  std::ranges::move(performance_columns(shown_rows.front()->work.tokens > 0),
                     std::back_inserter(columns));
   const auto each = std::views::transform(
       shown_rows, [](const CandidateRow* row) -> const CandidateRow& { return *row; });

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report/search/columns.hpp"
 #include "analysis/report/search/findings.hpp"
+#include "analysis/report/search/names.hpp"
 #include "analysis/report/search/search_export.hpp"
 #include "analysis/report/search/search_report.hpp"
 #include "analysis/report/search/search_tables.hpp"

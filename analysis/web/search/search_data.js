@@ -14,10 +14,8 @@ async function loadRows() {
     at += values.byteLength;
     return values;
   };
-  const reals = ["candidate", "cost", "throughput", "seconds", "bound", "mfu", "bubble",
-                 "spanBubble", "peak", "capacity", "gpus"];
   const rows = { count };
-  for (const name of reals) rows[name] = column(Float64Array);
+  for (const name of search.columns) rows[name] = column(Float64Array);
   rows.parts = search.parts.map(() => column(Float64Array));
   rows.note = column(Uint32Array);
   rows.group = column(Uint16Array);

@@ -11,8 +11,9 @@
 #include "analysis/report/assumed.hpp"
 #include "analysis/report/palette.hpp"
 #include "analysis/report/report_table.hpp"
-#include "analysis/report/search/columns.hpp"
+#include "analysis/report/search/candidate_figures.hpp"
 #include "analysis/report/search/findings.hpp"
+#include "analysis/report/search/names.hpp"
 #include "analysis/report/search/rows.hpp"
 #include "analysis/report/search/search_export.hpp"
 #include "analysis/report/search/search_report.hpp"
@@ -105,26 +106,47 @@ std::string scenarios(const SearchRun& run, const Findings& findings, const Scen
   return base64(gzip(json_line(all)));
 }
 
+// A column of 64-bit numbers.
+struct RealColumn {
+  const char* name;
+  std::function<double(const CandidateRow&)> value;
+};
+
+std::vector<RealColumn> real_columns(const SearchRun& run) {
+  using Row = CandidateRow;
+  std::vector<RealColumn> columns{
+      {"candidate", [](const Row& row) { return static_cast<double>(row.candidate); }},
+      {"cost", [&run](const Row& row) { return known_cost(run, row); }},
+      {"throughput", [](const Row& row) { return throughput(row.work, seconds_of(row)); }},
+      {"seconds", seconds_of},
+      {"bound", &Row::bound_s},
+      {"mfu", [](const Row& row) { return mfu(row.work, seconds_of(row)); }}};
+  for (const CandidateFigure& figure : candidate_figures)
+    if (figure.page != nullptr)
+      columns.push_back({figure.page, [&figure](const Row& row) {
+                           return visit_figure(
+                               row, figure, [](auto value) { return static_cast<double>(value); });
+                         }});
+  columns.push_back({"peak", [](const Row& row) { return static_cast<double>(row.peak_bytes); }});
+  columns.push_back(
+      {"capacity", [](const Row& row) { return static_cast<double>(row.capacity_bytes); }});
+  columns.push_back({"gpus", [](const Row& row) { return static_cast<double>(row.work.gpus); }});
+  return columns;
+}
+
 }  // namespace
 
 PageColumns page_columns(const SearchRun& run) {
   PageColumns columns;
-  const auto reals = [&](const std::function<double(const CandidateRow&)>& value) {
+  const auto put_column = [&](const auto& value) {
     for (const CandidateRow& row : run.rows) put(columns.bytes, value(row));
   };
-  reals([](const CandidateRow& row) { return static_cast<double>(row.candidate); });
-  reals([&](const CandidateRow& row) { return known_cost(run, row); });
-  reals([](const CandidateRow& row) { return throughput(row.work, seconds_of(row)); });
-  reals(seconds_of);
-  reals([](const CandidateRow& row) { return row.bound_s; });
-  reals([](const CandidateRow& row) { return mfu(row.work, seconds_of(row)); });
-  reals([](const CandidateRow& row) { return row.bubble_ratio; });
-  reals([](const CandidateRow& row) { return row.span_bubble_s; });
-  reals([](const CandidateRow& row) { return static_cast<double>(row.peak_bytes); });
-  reals([](const CandidateRow& row) { return static_cast<double>(row.capacity_bytes); });
-  reals([](const CandidateRow& row) { return static_cast<double>(row.work.gpus); });
+  for (const RealColumn& column : real_columns(run)) {
+    columns.names.emplace_back(column.name);
+    put_column(column.value);
+  }
   for (const PartWords& part : part_words)
-    reals([&](const CandidateRow& row) { return row.parts.*part.part; });
+    put_column([&](const CandidateRow& row) { return row.parts.*part.part; });
 
   std::unordered_map<std::string_view, std::uint32_t> known;
   for (const CandidateRow& row : run.rows) {
@@ -176,7 +198,8 @@ std::string page_head(const SearchRun& run, const Findings& findings, const Page
             {"nearest", findings.nearest},
             {"notes", columns.notes},
             {"assumed_words", assumed_words},
-            {"assumed", Json::array()}};
+            {"assumed", Json::array()},
+            {"columns", columns.names}};
   for (const trace::Assumed& one : columns.assumed) {
     Json object;
     add_assumed(object, one);

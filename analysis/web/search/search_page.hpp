@@ -48,8 +48,7 @@ inline constexpr std::size_t most_launches = 50;  // candidates with what starts
 // The rows of a search as the page has them: columns of little-endian numbers one after the other,
 // those of eight bytes a number first, so that each lies where a typed array can begin.
 //
-//   f64: candidate, cost, throughput, seconds, bound, mfu, bubble_ratio, span_bubble, peak_bytes,
-//        capacity_bytes, gpus, and the parts of the time in the order of part_words
+//   f64: the columns called `names`, and the parts of the time in the order of part_words
 //   u32: note, as a place in `notes`
 //   u16: group, what it rests on, as a place in `assumed`, then each axis
 //   u8:  outcome
@@ -58,6 +57,7 @@ inline constexpr std::size_t most_launches = 50;  // candidates with what starts
 // are not known.
 struct PageColumns {
   std::string bytes;
+  std::vector<std::string> names;       // names in scripts of the columns of f64
   std::vector<std::string> notes;       // distinct ones
   std::vector<trace::Assumed> assumed;  // likewise
 };

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "analysis/report/search/columns.hpp"
+#include "analysis/report/search/names.hpp"
 #include "analysis/report/search/rows.hpp"
 #include "analysis/report/search/search_export.hpp"
 #include "sim/cli/commands.hpp"

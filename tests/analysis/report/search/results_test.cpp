@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <hdf5.h>
 
+#include "analysis/report/search/candidate_figures.hpp"
 #include "analysis/report/search/search_runs.hpp"
 #include "analysis/trace/error.hpp"
 #include "support/paths.hpp"
@@ -275,6 +276,12 @@ TEST_CASE("other files are no results of a search") {
   test::write_trace(test::random_trace(1, 2, 10), folder / "trace.h5");
   CHECK_THROWS_WITH(read_results(folder / "trace.h5"), Contains("not a pipewright search"));
   CHECK_THROWS_WITH(read_results(folder / "none"), Contains("no such file"));
+}
+
+TEST_CASE("the page on the format of results names every figure") {
+  const std::string page = test::bytes_of(PIPEWRIGHT_ROOT "/analysis/report/search/format.md");
+  for (const CandidateFigure& figure : candidate_figures)
+    CHECK_THAT(page, Contains("`" + std::string(figure.key) + "`"));
 }
 
 TEST_CASE("the example of the results' format page runs") {

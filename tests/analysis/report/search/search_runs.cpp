@@ -2,10 +2,12 @@
 
 #include <bit>
 #include <cmath>
+#include <type_traits>
 
 #include <fmt/format.h>
 
-#include "analysis/report/search/columns.hpp"
+#include "analysis/report/search/candidate_figures.hpp"
+#include "analysis/report/search/names.hpp"
 #include "support/random.hpp"
 
 namespace pipewright::tests {
@@ -38,14 +40,13 @@ CandidateRow random_row(std::uint32_t seed) {
     row.note += static_cast<char>(random.whole(0, random.flip() ? 127 : 255));
   if (random.flip())
     row.assumed = {random.flip() ? "b200" : "l40s and b200", {"products.fp8", "launch"}};
-  for (const trace::Column& column : figure_columns) {
+  for (const CandidateFigure& figure : candidate_figures) {
     if (random.flip()) continue;
-    if (column.type == trace::ColumnType::u64) {
-      figure<std::uint64_t>(row, column) = any();
-    } else {
-      const double value = std::bit_cast<double>(any());
-      figure<double>(row, column) = std::isfinite(value) ? value : -0.0;
-    }
+    visit_figure(row, figure, [&](auto& value) {
+      value = std::bit_cast<std::remove_reference_t<decltype(value)>>(any());
+      if constexpr (std::is_same_v<decltype(value), double&>)
+        if (!std::isfinite(value)) value = -0.0;
+    });
   }
   return row;
 }
@@ -118,13 +119,9 @@ SearchRun sample_search(std::uint32_t seed, std::uint32_t layouts) {
 bool same(const CandidateRow& a, const CandidateRow& b) {
   bool equal = a.candidate == b.candidate && a.group == b.group && a.outcome == b.outcome;
   equal = equal && a.note == b.note && a.assumed == b.assumed;
-  for (const trace::Column& column : figure_columns) {
-    if (column.type == trace::ColumnType::u64)
-      equal = equal && figure<std::uint64_t>(a, column) == figure<std::uint64_t>(b, column);
-    else
-      equal = equal && std::bit_cast<std::uint64_t>(figure<double>(a, column)) ==
-                           std::bit_cast<std::uint64_t>(figure<double>(b, column));
-  }
+  const auto bits = [](auto value) { return std::bit_cast<std::uint64_t>(value); };
+  for (const CandidateFigure& figure : candidate_figures)
+    equal = equal && visit_figure(a, figure, bits) == visit_figure(b, figure, bits);
   return equal;
 }
 

@@ -61,6 +61,9 @@ TEST_CASE("the page of a search has its rows in columns") {
   const PageColumns columns = page_columns(run);
   const std::size_t rows = run.rows.size();
   constexpr std::size_t reals = 18;
+  CHECK(columns.names == std::vector<std::string>{"candidate", "cost", "throughput", "seconds",
+                                                  "bound", "mfu", "bubble", "spanBubble", "peak",
+                                                  "capacity", "gpus"});
   REQUIRE(columns.bytes.size() == rows * (8 * reals + 4 + 2 + 2 + 2 * run.axes.size() + 1));
   for (std::size_t i = 0; i < rows; ++i) {
     const CandidateRow& row = run.rows[i];
@@ -69,7 +72,11 @@ TEST_CASE("the page of a search has its rows in columns") {
     };
     CHECK(real(0) == static_cast<double>(row.candidate));
     CHECK(real(3) == (row.outcome == Outcome::simulated ? row.time_s : row.bound_s));
+    CHECK(real(4) == row.bound_s);
+    CHECK(real(6) == row.bubble_ratio);
+    CHECK(real(7) == row.span_bubble_s);
     CHECK(real(8) == static_cast<double>(row.peak_bytes));
+    CHECK(real(10) == static_cast<double>(row.work.gpus));
     CHECK(real(17) == row.parts.idle);
     const std::size_t after = 8 * reals * rows;
     CHECK(columns.notes.at(value_at<std::uint32_t>(columns.bytes, after + 4 * i)) == row.note);
@@ -124,6 +131,7 @@ TEST_CASE("the page of a search has what was asked about its winner, and the ban
   const nlohmann::json head = nlohmann::json::parse(
       page_head(run, find(run), page_columns(run),
                 {.text = "how sure?", .bands = {{.row = 3, .low = 0.9, .high = 1.2}}}));
+  CHECK(head["columns"] == page_columns(run).names);
   CHECK(head["winner"] == "how sure?");
   REQUIRE(head["bands"].size() == 1);
   CHECK(head["bands"][0]["row"] == 3);
