@@ -28,12 +28,13 @@ ALLOWED = {
         ("analysis/trace", "analysis/report", "analysis/measured", "analysis/commlogs"),
         ("fmt/", "zlib", "nlohmann/"),
     ),
-    "sim/config": (("schedules",), ("fmt/", "nlohmann/", "yaml-cpp/")),
+    "sim/base": ((), ("fmt/", "nlohmann/json_fwd.hpp")),
+    "sim/config": (("sim/base", "schedules"), ("fmt/", "nlohmann/", "yaml-cpp/")),
     "sim/process": ((), ("fmt/", "nlohmann/")),
-    "sim/jobs": (("schedules", "sim/config"), ("fmt/", "nlohmann/", "toml++/")),
-    "sim/workload": (("sim/config", "schedules"), ("fmt/",)),
+    "sim/jobs": (("schedules", "sim/base", "sim/config"), ("fmt/", "nlohmann/", "toml++/")),
+    "sim/workload": (("sim/base", "sim/config", "schedules"), ("fmt/",)),
     "sim/cluster": (
-        ("sim/config", "sim/process"),
+        ("sim/base", "sim/config", "sim/process"),
         ("fmt/", "nlohmann/", "simgrid/", "xbt/", "pugixml"),
     ),
     "sim/execution": (
@@ -44,6 +45,7 @@ ALLOWED = {
         (
             "schedules",
             "analysis",
+            "sim/base",
             "sim/config",
             "sim/process",
             "sim/workload",
@@ -61,6 +63,7 @@ ALLOWED = {
         (
             "modules",
             "analysis",
+            "sim/base",
             "sim/config",
             "sim/process",
             "sim/workload",
@@ -70,15 +73,24 @@ ALLOWED = {
         ),
         ("fmt/", "nlohmann/", "simgrid/"),
     ),
-    "sim/sweep": (("schedules", "analysis", "sim/config"), ("fmt/", "nlohmann/")),
+    "sim/sweep": (("schedules", "analysis", "sim/base", "sim/config"), ("fmt/", "nlohmann/")),
     "sim/search": (
-        ("schedules", "analysis", "sim/config", "sim/process", "sim/workload", "sim/sweep"),
+        (
+            "schedules",
+            "analysis",
+            "sim/base",
+            "sim/config",
+            "sim/process",
+            "sim/workload",
+            "sim/sweep",
+        ),
         ("fmt/", "nlohmann/"),
     ),
     "sim/serve": (
         (
             "schedules",
             "analysis",
+            "sim/base",
             "sim/config",
             "sim/cluster",
             "sim/process",
@@ -95,6 +107,7 @@ ALLOWED = {
         (
             "schedules",
             "analysis",
+            "sim/base",
             "sim/config",
             "sim/process",
             "sim/workload",
