@@ -86,6 +86,20 @@ ALLOWED = {
         ),
         ("fmt/", "nlohmann/"),
     ),
+    "sim/worker": (
+        (
+            "analysis",
+            "sim/config",
+            "sim/process",
+            "sim/cluster",
+            "sim/execution",
+            "sim/evaluation",
+            "sim/goodput",
+            "sim/sweep",
+            "sim/search",
+        ),
+        ("fmt/", "nlohmann/"),
+    ),
     "sim/serve": (
         (
             "schedules",
@@ -118,6 +132,7 @@ ALLOWED = {
             "sim/goodput",
             "sim/sweep",
             "sim/search",
+            "sim/worker",
             "sim/serve",
             "sim/jobs",
             "sim/mpi",

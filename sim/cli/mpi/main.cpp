@@ -125,7 +125,7 @@ int coordinate(mpi::Messages& messages, const cli::Arguments& words) {
     return std::find(options.search.begin(), options.search.end(), option) != options.search.end();
   };
   const auto make_workers =
-      [&](const cli::WorkerSettings& settings) -> std::unique_ptr<search::Workers> {
+      [&](const worker::WorkerSettings& settings) -> std::unique_ptr<search::Workers> {
     std::vector<std::string> command = cli::worker_words(settings);
     command.insert(command.begin(), options.worker.string());
     if (mpi::rank_count() == 1)

@@ -158,7 +158,7 @@ SweepRequest read_sweep_request(const po::variables_map& options,
   return request;
 }
 
-std::vector<std::string> worker_words(const WorkerSettings& settings) {
+std::vector<std::string> worker_words(const worker::WorkerSettings& settings) {
   std::vector<std::string> words{"search", "--serve"};
   if (settings.time_limit_s > 0) {
     words.emplace_back("--time-limit");
@@ -171,8 +171,8 @@ std::vector<std::string> worker_words(const WorkerSettings& settings) {
   return words;
 }
 
-WorkerSettings read_worker_settings(const po::variables_map& options) {
-  WorkerSettings settings;
+worker::WorkerSettings read_worker_settings(const po::variables_map& options) {
+  worker::WorkerSettings settings;
   settings.jobs = option_count(options, "jobs", std::max(1U, std::thread::hardware_concurrency()));
   if (const auto text = option_word(options, "time-limit"))
     settings.time_limit_s =
