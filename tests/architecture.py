@@ -38,7 +38,7 @@ ALLOWED = {
         ("fmt/", "nlohmann/", "simgrid/", "xbt/", "pugixml"),
     ),
     "sim/execution": (
-        ("modules", "schedules", "sim/workload", "sim/cluster", "analysis/trace"),
+        ("modules", "schedules", "sim/base", "sim/workload", "sim/cluster", "analysis/trace"),
         ("fmt/",),
     ),
     "sim/evaluation": (
