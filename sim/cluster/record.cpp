@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 #include <pugixml.hpp>
 
+#include "sim/base/numbers.hpp"
 #include "sim/cluster/platform/error.hpp"
 #include "sim/cluster/platform/platform_file.hpp"
 #include "sim/config/text/units.hpp"
@@ -77,12 +78,6 @@ std::pair<std::string_view, std::string_view> ends_of(std::string_view range) {
   return {trimmed(range.substr(0, at)), trimmed(range.substr(at + to.size()))};
 }
 
-template <class Number>
-bool parse_number(std::string_view text, Number& into) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 // Parses a range with a noun, such as "2 to 8 ranks" or "1 rank".
 template <class Number>
 std::pair<Number, Number> counts(std::string_view part, std::string_view noun,
@@ -92,20 +87,18 @@ std::pair<Number, Number> counts(std::string_view part, std::string_view noun,
   if (!words.ends_with(noun)) fail_record(part, expected);
   words.remove_suffix(noun.size());
   const auto [from, to] = ends_of(trimmed(words));
-  std::pair<Number, Number> range;
-  if (!parse_number(from, range.first) || !parse_number(to, range.second) || range.first < 1 ||
-      range.first > range.second)
-    fail_record(part, expected);
-  return range;
+  const std::optional<Number> first = base::parse_number<Number>(from);
+  const std::optional<Number> last = base::parse_number<Number>(to);
+  if (!first || !last || *first < 1 || *first > *last) fail_record(part, expected);
+  return {*first, *last};
 }
 
 double percent(std::string_view part, std::string_view word, std::string_view expected) {
-  double value = 0;
   if (!part.starts_with(word) || !part.ends_with('%')) fail_record(part, expected);
   const std::string_view number = trimmed(part.substr(word.size(), part.size() - word.size() - 1));
-  if (!parse_number(number, value) || !std::isfinite(value) || value < 0)
-    fail_record(part, expected);
-  return value / 100;
+  const std::optional<double> value = base::parse_number<double>(number);
+  if (!value || !std::isfinite(*value) || *value < 0) fail_record(part, expected);
+  return *value / 100;
 }
 
 }  // namespace

@@ -1,14 +1,13 @@
 #include "sim/config/building_block.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <set>
-#include <system_error>
 
 #include <fmt/format.h>
 
+#include "sim/base/numbers.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/text/yaml.hpp"
 
@@ -24,12 +23,9 @@ constexpr std::uint32_t max_devices = 16384;
 std::int64_t read_whole(const Field& field, std::int64_t lowest, std::int64_t highest) {
   const std::string allowed = fmt::format("a whole number from {} to {}", lowest, highest);
   const std::string& text = read_text(field, allowed);
-  std::int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, code] = std::from_chars(text.data(), end, number);
-  if (code != std::errc{} || rest != end || number < lowest || number > highest)
-    throw wrong(field, allowed);
-  return number;
+  const std::optional<std::int64_t> number = base::parse_number<std::int64_t>(text);
+  if (!number || *number < lowest || *number > highest) throw wrong(field, allowed);
+  return *number;
 }
 
 std::uint32_t read_unsigned(const Field& field, std::uint32_t lowest, std::uint32_t highest) {
@@ -101,14 +97,13 @@ BlockLeg read_leg(const Field& field, BlockLeg leg) {
 // Parses "I1", the kind of pass and the chunk.
 BlockLeg read_leg_name(const Entry& entry) {
   const std::string_view name = entry.key;
-  std::uint32_t chunk = 0;
-  const auto [rest, code] = std::from_chars(name.data() + std::min<std::size_t>(1, name.size()),
-                                            name.data() + name.size(), chunk);
+  const auto chunk =
+      base::parse_number<std::uint32_t>(name.substr(std::min<std::size_t>(1, name.size())));
   const auto kind = kind_of(name.substr(0, 1));
-  if (!kind || code != std::errc{} || rest != name.data() + name.size())
+  if (!kind || !chunk)
     throw Error(entry.origin, fmt::format("{} names no pass", in_quotes(name)))
         .allow("F, I, W, B or R and the chunk, such as F0 or I1");
-  return {.kind = *kind, .chunk = chunk, .cells = {}, .origin = entry.origin};
+  return {.kind = *kind, .chunk = *chunk, .cells = {}, .origin = entry.origin};
 }
 
 void read_legs(const Field& field, BuildingBlock& block) {

@@ -1,13 +1,13 @@
 #include "sim/config/lengths.hpp"
 
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "sim/base/numbers.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/readable.hpp"
 
@@ -90,12 +90,6 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-template <class Number>
-bool parse_number(std::string_view text, Number& number) {
-  const auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return code == std::errc{} && rest == text.data() + text.size();
-}
-
 // Reads a file whose lines have one column or two. A first line that begins with a letter is a
 // header.
 void load_lengths(const std::filesystem::path& file, Lengths& lengths) {
@@ -109,13 +103,15 @@ void load_lengths(const std::filesystem::path& file, Lengths& lengths) {
     if (text.empty() || text.front() == '#' || is_header) continue;
     const std::size_t comma = text.find(',');
     Lengths::Bin bin;
-    if (!parse_number(trimmed(text.substr(0, comma)), bin.tokens) || bin.tokens == 0 ||
-        bin.tokens > max_tokens)
-      throw bad_line(file, number, text);
+    bin.tokens =
+        base::parse_number<decltype(bin.tokens)>(trimmed(text.substr(0, comma))).value_or(0);
+    if (bin.tokens == 0 || bin.tokens > max_tokens) throw bad_line(file, number, text);
     const bool has_weight = comma != std::string_view::npos;
-    if (has_weight && (!parse_number(trimmed(text.substr(comma + 1)), bin.weight) ||
-                       bin.weight < 0 || !std::isfinite(bin.weight)))
-      throw bad_line(file, number, text);
+    if (has_weight) {
+      const auto weight = base::parse_number<double>(trimmed(text.substr(comma + 1)));
+      if (!weight || *weight < 0 || !std::isfinite(*weight)) throw bad_line(file, number, text);
+      bin.weight = *weight;
+    }
     if (has_weight ? !lengths.documents.empty() : !lengths.histogram.empty())
       throw Error({.source = fmt::format("{}:{}", file.string(), number)},
                   "the file mixes lines with a count and lines without")

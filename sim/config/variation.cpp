@@ -1,10 +1,10 @@
 #include "sim/config/variation.hpp"
 
 #include <array>
-#include <charconv>
 
 #include <fmt/format.h>
 
+#include "sim/base/numbers.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/text/units.hpp"
 
@@ -17,11 +17,9 @@ constexpr std::array<std::string_view, 3> distribution_names{"normal", "lognorma
 std::uint32_t read_index(const Field& field, std::string_view noun) {
   const std::string allowed = fmt::format("{}, counted from 0", noun);
   const std::string& text = read_text(field, allowed);
-  std::uint32_t index = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, code] = std::from_chars(text.data(), end, index);
-  if (code != std::errc{} || rest != end) throw wrong(field, allowed);
-  return index;
+  const std::optional<std::uint32_t> index = base::parse_number<std::uint32_t>(text);
+  if (!index) throw wrong(field, allowed);
+  return *index;
 }
 
 using Straggler = Variation::Straggler;

@@ -14,6 +14,7 @@
 #include "analysis/report/units_text.hpp"
 #include "analysis/trace/error.hpp"
 #include "analysis/trace/partial_file.hpp"
+#include "sim/base/temporary_folder.hpp"
 #include "sim/cluster/platform/error.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/config/text/yaml.hpp"
@@ -28,27 +29,6 @@ namespace pipewright::evaluation {
 namespace {
 
 using nlohmann::json;
-
-// A temporary folder that is removed with its contents.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "pipewright-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw std::runtime_error(fmt::format("{}: cannot create a folder for the cluster", name));
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // Result of a simulation.
 struct Rerun {
@@ -193,7 +173,7 @@ void add_rows(const std::vector<Attempt>& sorted, analysis::WhatIf& result) {
 
 analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& report,
                          const WhatIfOptions& options) {
-  const TemporaryFolder folder;
+  const base::TemporaryFolder folder("pipewright-", "cannot create a folder for the cluster");
   const StoredCluster cluster{folder.path() / "cluster.xml",
                               fmt::format("the cluster of {}", options.file)};
   config::Value tree;

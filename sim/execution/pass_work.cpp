@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/mix.hpp"
 #include "sim/execution/exposed_time.hpp"
 #include "sim/workload/batch/random.hpp"
 
@@ -268,11 +269,11 @@ double noise(const Job& job, ReplicaDevice copy, const Pass& pass) {
   const double straggler = job.straggler_factor(copy);
   const config::Variation& variation = job.conditions.variation;
   if (!variation.is_random()) return straggler;
-  std::uint64_t bits = mix(variation.seed);
+  std::uint64_t bits = base::mix(variation.seed);
   for (const std::uint64_t part :
        {std::uint64_t{index}, std::uint64_t{pass.stage},
         std::uint64_t{pass.microbatch} << 8U | static_cast<std::uint64_t>(pass.kind)})
-    bits = mix(bits ^ part);
+    bits = base::mix(bits ^ part);
   return straggler * random_factor(variation, bits);
 }
 

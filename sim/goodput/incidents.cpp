@@ -6,16 +6,10 @@
 #include <numbers>
 #include <utility>
 
+#include "sim/base/mix.hpp"
+
 namespace pipewright::goodput {
 namespace {
-
-// Neighbouring seeds and streams have nothing in common (Steele, Lea and Flood 2014, SplitMix64).
-std::uint64_t mixed(std::uint64_t value) {
-  value += 0x9e3779b97f4a7c15U;
-  value = (value ^ value >> 30U) * 0xbf58476d1ce4e5b9U;
-  value = (value ^ value >> 27U) * 0x94d049bb133111ebU;
-  return value ^ value >> 31U;
-}
 
 // Of what comes by itself.
 constexpr std::size_t no_source = std::numeric_limits<std::size_t>::max();
@@ -24,7 +18,9 @@ double scale_of(double mean, double shape) { return mean / std::tgamma(1 + 1 / s
 
 }  // namespace
 
-Random::Random(std::uint64_t seed, std::uint64_t stream) : engine_(mixed(mixed(seed) ^ stream)) {}
+// Neighbouring seeds and streams have nothing in common.
+Random::Random(std::uint64_t seed, std::uint64_t stream)
+    : engine_(base::mix(base::mix(seed) ^ stream)) {}
 
 double Random::uniform() { return (static_cast<double>(engine_() >> 11U) + 0.5) * 0x1.0p-53; }
 
@@ -89,7 +85,7 @@ void Incidents::add_trace(const Setting& setting, std::uint64_t seed) {
   const double begin = is_of_cluster ? spare * Random(seed, stream).uniform() : 0;
   // The same nodes whatever else a job has: of more nodes, those and others.
   const auto has = [&](std::uint64_t node) {
-    return Random(seed, mixed(stream) + node).uniform() < setting.trace_share;
+    return Random(seed, base::mix(stream) + node).uniform() < setting.trace_share;
   };
   for (const TracedFailure& failure : setting.trace)
     if (!is_of_cluster || (failure.at >= begin && has(failure.node)))

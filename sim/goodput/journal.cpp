@@ -1,13 +1,14 @@
 #include "sim/goodput/journal.hpp"
 
-#include <algorithm>
-#include <sstream>
+#include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "sim/base/line_difference.hpp"
 #include "sim/config/text/value.hpp"
 
 namespace pipewright::goodput {
@@ -19,19 +20,12 @@ namespace {
 
 // The first lines in which two questions differ.
 std::string difference(const std::string& there, const std::string& here) {
-  std::istringstream old_lines(there);
-  std::istringstream new_lines(here);
-  const auto next = [](std::istream& lines) -> std::string {
-    std::string line;
-    if (!std::getline(lines, line)) return "nothing";
-    return config::in_quotes(line.substr(std::min(line.find_first_not_of(' '), line.size())));
+  const auto lines = base::first_difference(there, here, base::Indentation::ignored);
+  if (!lines) return "by spaces alone";
+  const auto quoted = [](const std::optional<std::string_view>& line) {
+    return line ? config::in_quotes(*line) : std::string("nothing");
   };
-  while (old_lines && new_lines) {
-    const std::string old_line = next(old_lines);
-    const std::string new_line = next(new_lines);
-    if (old_line != new_line) return fmt::format("{} there, {} here", old_line, new_line);
-  }
-  return "by spaces alone";
+  return fmt::format("{} there, {} here", quoted(lines->left), quoted(lines->right));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/config/mix.hpp"
+#include "sim/base/mix.hpp"
 
 namespace pipewright::search {
 namespace {
@@ -55,7 +55,7 @@ void Batches::spread() {
   const std::size_t run = std::clamp<std::size_t>(queue_.size() / max_runs, 1, 16);
   std::vector<std::pair<std::uint64_t, std::size_t>> runs;
   for (std::size_t first = 0; first < queue_.size(); first += run)
-    runs.emplace_back(mix(first), first);
+    runs.emplace_back(base::mix(first), first);
   std::ranges::sort(runs);
   std::vector<Layout> spread;
   spread.reserve(queue_.size());

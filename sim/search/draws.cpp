@@ -4,16 +4,10 @@
 #include <numbers>
 #include <string_view>
 
+#include "sim/base/mix.hpp"
+
 namespace pipewright::search {
 namespace {
-
-// Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014.
-std::uint64_t splitmix64(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15U;
-  x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9U;
-  x = (x ^ (x >> 27U)) * 0x94D049BB133111EBU;
-  return x ^ (x >> 31U);
-}
 
 std::uint64_t fnv1a(std::string_view text) {
   std::uint64_t value = 0xCBF29CE484222325U;
@@ -24,7 +18,7 @@ std::uint64_t fnv1a(std::string_view text) {
 }  // namespace
 
 double Chance::uniform(std::string_view name) const {
-  const std::uint64_t bits = splitmix64(splitmix64(splitmix64(seed) ^ draw) ^ fnv1a(name));
+  const std::uint64_t bits = base::mix(base::mix(base::mix(seed) ^ draw) ^ fnv1a(name));
   return static_cast<double>(bits >> 11U) * 0x1.0p-53;
 }
 
@@ -45,7 +39,7 @@ std::vector<analysis::Draw> make_draws(const analysis::DrawSettings& settings,
     };
     analysis::Draw& draw = draws.emplace_back();
     draw.jitter = settings.jitter;
-    draw.seed = static_cast<std::uint32_t>(splitmix64(splitmix64(settings.seed) ^ i));
+    draw.seed = static_cast<std::uint32_t>(base::mix(base::mix(settings.seed) ^ i));
     for (const std::string& name : link_classes) draw.bandwidth[name] = factor("bandwidth/" + name);
     draw.latency = factor("latency");
     if (chance.uniform("is slow") < settings.slow_chance) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "analysis/report/search/row_json.hpp"
 #include "analysis/report/search/rows.hpp"
 #include "analysis/trace/error.hpp"
+#include "sim/base/line_difference.hpp"
 #include "sim/config/text/value.hpp"
 
 namespace pipewright::search {
@@ -25,29 +27,16 @@ namespace {
 using analysis::CandidateRow;
 using nlohmann::json;
 
-std::string_view take_line(std::string_view& text) {
-  const std::size_t end = std::min(text.find('\n'), text.size());
-  const std::string_view line = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return line;
+std::string quoted_or_nothing(const std::optional<std::string_view>& line) {
+  return line ? config::in_quotes(*line) : std::string("nothing");
 }
 
-std::string quoted_or_nothing(std::string_view line, bool exists) {
-  return exists ? config::in_quotes(line) : std::string("nothing");
-}
-
-// Describes the first line in which two sweeps differ.
-std::string first_difference(std::string_view stored, std::string_view requested) {
-  for (int number = 1;; ++number) {
-    const bool more_stored = !stored.empty();
-    const bool more_requested = !requested.empty();
-    const std::string_view stored_line = take_line(stored);
-    const std::string_view requested_line = take_line(requested);
-    if (stored_line != requested_line || more_stored != more_requested)
-      return fmt::format("line {} of that sweep is {}, of this sweep {}", number,
-                         quoted_or_nothing(stored_line, more_stored),
-                         quoted_or_nothing(requested_line, more_requested));
-  }
+// Describes the first line in which two sweeps differ, which they do.
+std::string difference_of_sweeps(std::string_view stored, std::string_view requested) {
+  const base::LineDifference lines =
+      base::first_difference(stored, requested).value_or(base::LineDifference{});
+  return fmt::format("line {} of that sweep is {}, of this sweep {}", lines.number,
+                     quoted_or_nothing(lines.left), quoted_or_nothing(lines.right));
 }
 
 std::string joined_values(const std::vector<std::string>& values) {
@@ -82,7 +71,7 @@ void check_same_search(const std::filesystem::path& file, const SearchIdentity& 
         "or choose another file of results",
         file.string(), why));
   };
-  if (stored.sweep != requested.sweep) refuse(first_difference(stored.sweep, requested.sweep));
+  if (stored.sweep != requested.sweep) refuse(difference_of_sweeps(stored.sweep, requested.sweep));
   // The values of `auto` depend on the cluster, whose file may have changed.
   const std::size_t count = std::max(stored.axes.size(), requested.axes.size());
   for (std::size_t i = 0; i < count; ++i) {

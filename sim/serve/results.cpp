@@ -4,10 +4,8 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <stdexcept>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -36,18 +34,9 @@ void remove_orphans(const path& temporary) {
 
 }  // namespace
 
-Results::Results() {
-  const path temporary = std::filesystem::temp_directory_path();
-  remove_orphans(temporary);
-  std::string name = (temporary / fmt::format("{}{}-XXXXXX", folder_prefix, getpid())).string();
-  if (mkdtemp(name.data()) == nullptr)
-    throw std::runtime_error(fmt::format("{}: cannot make a folder for results", name));
-  folder_ = name;
-}
-
-Results::~Results() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
+Results::Results()
+    : folder_(fmt::format("{}{}-", folder_prefix, getpid()), "cannot make a folder for results") {
+  remove_orphans(std::filesystem::temp_directory_path());
 }
 
 std::string Results::make(const std::string& tab, const std::vector<std::string>& stored) {
@@ -67,7 +56,7 @@ std::string Results::make(const std::string& tab, const std::vector<std::string>
 
 void Results::remove(const std::string& id) const {
   std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder(), ignored)) {
     const std::string name = entry.path().filename().string();
     if (name.starts_with(id + ".") || name.starts_with(id + "-"))
       std::filesystem::remove(entry.path(), ignored);
@@ -79,7 +68,7 @@ std::optional<std::string> Results::read(const std::string& name,
   if (!name.ends_with(extension) || name.find_first_of("/\\%") != std::string::npos ||
       !name.starts_with('r'))
     return std::nullopt;
-  std::ifstream stream(folder_ / name, std::ios::binary);
+  std::ifstream stream(folder() / name, std::ios::binary);
   if (!stream) return std::nullopt;
   return std::string(std::istreambuf_iterator<char>(stream), {});
 }

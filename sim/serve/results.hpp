@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/temporary_folder.hpp"
+
 namespace pipewright::serve {
 
 // Pages and traces of runs, in a folder that the destructor removes. The next server removes the
@@ -15,11 +17,8 @@ namespace pipewright::serve {
 class Results {
  public:
   Results();
-  ~Results();
-  Results(const Results&) = delete;
-  Results& operator=(const Results&) = delete;
 
-  const std::filesystem::path& folder() const { return folder_; }
+  const std::filesystem::path& folder() const { return folder_.path(); }
 
   // Returns the name of a new result of a tab, and removes its old results except those in
   // `stored`.
@@ -35,7 +34,7 @@ class Results {
   };
   void remove(const std::string& id) const;
 
-  std::filesystem::path folder_;
+  base::TemporaryFolder folder_;
   std::uint64_t last_ = 0;
   std::list<Result> results_;
 };

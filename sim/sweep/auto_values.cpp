@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <span>
 #include <utility>
@@ -11,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "schedules/families/catalog.hpp"
+#include "sim/base/numbers.hpp"
 #include "sim/config/schedule_spec.hpp"
 #include "sim/config/text/fields.hpp"
 #include "sim/config/text/value.hpp"
@@ -198,10 +198,8 @@ schedules::Parameters parameters_of(const Value& schedule) {
   for (const schedules::ChoiceInfo& info : schedules::choices) {
     const Value* const value = find(schedule, info.key);
     if (value == nullptr) continue;
-    std::uint32_t number = 0;
-    const char* const end = value->text.data() + value->text.size();
-    const auto [rest, fault] = std::from_chars(value->text.data(), end, number);
-    if (fault == std::errc{} && rest == end) parameters.*info.choice = number;
+    if (const auto number = base::parse_number<std::uint32_t>(value->text))
+      parameters.*info.choice = *number;
   }
   return parameters;
 }

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <string_view>
 
 #include "schedules/families/catalog.hpp"
+#include "sim/base/numbers.hpp"
 #include "sim/sweep/auto_values.hpp"
 
 namespace pipewright::search {
@@ -15,16 +15,9 @@ namespace {
 
 constexpr double gib = 0x1.0p+30;
 
-std::optional<double> number_in(std::string_view text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, code] = std::from_chars(text.data(), end, value);
-  return code == std::errc{} && rest == end ? std::optional(value) : std::nullopt;
-}
-
 Type type_of(std::string_view text) {
   if (text == "true" || text == "false") return Type::truth;
-  return number_in(text) ? Type::number : Type::text;
+  return base::parse_number<double>(text) ? Type::number : Type::text;
 }
 
 // Returns whether a key holds a list of maps, so that the keys of these maps have several values.
@@ -124,7 +117,7 @@ std::optional<double> schedule_number(const SweepFacts& facts, std::size_t i) {
 std::optional<double> chunk_count(const SweepFacts& facts, std::size_t i) {
   const config::Value& schedule = facts.axes.open.back().values[i].shown;
   const config::Value* const chunks = find(schedule, "chunks");
-  if (chunks != nullptr) return number_in(chunks->text).value_or(1);
+  if (chunks != nullptr) return base::parse_number<double>(chunks->text).value_or(1);
   const auto entry =
       std::ranges::find(schedules::catalog(), schedule_name(schedule), &schedules::Entry::name);
   if (entry == schedules::catalog().end()) return 1;
@@ -236,7 +229,7 @@ class NameMaker {
   double number_of(const std::string& text, Type type) {
     if (type == Type::text) return names_.number_of(text);
     if (type == Type::truth) return text == "true" ? 1 : 0;
-    return number_in(text).value_or(0);
+    return base::parse_number<double>(text).value_or(0);
   }
 
   void add_key_names(SweepAxis& axis) {

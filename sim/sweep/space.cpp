@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/mix.hpp"
+#include "sim/base/mix.hpp"
 #include "sim/config/schedule_spec.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/sweep/auto_values.hpp"
@@ -198,7 +198,7 @@ bool Space::visit_near(std::uint64_t layout, std::size_t slot, const Visit& visi
 
 bool Space::is_of_shard(std::uint64_t layout) const {
   const Shard& shard = impl_->sweep.shard;
-  return shard.count == 1 || mix(layout) % shard.count == shard.number - 1;
+  return shard.count == 1 || base::mix(layout) % shard.count == shard.number - 1;
 }
 
 bool Space::is_searched(std::uint64_t schedule) const {

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "sim/config/mix.hpp"
+#include "sim/base/mix.hpp"
 #include "sim/config/text/value.hpp"
 
 namespace pipewright::search {
@@ -105,17 +105,18 @@ void Walk::sample(std::uint64_t seed) {
   tries_ = 0;
   for (std::size_t axis = 0; axis < domain_.schedule_axis(); ++axis) {
     const std::vector<std::uint32_t>& values = all_values_[axis];
-    const std::uint64_t axis_seed = mix(mix(seed) + axis);
+    const std::uint64_t axis_seed = base::mix(base::mix(seed) + axis);
     std::vector<std::uint32_t>& sampled = values_[axis];
     sampled = values;
     if (values.size() > max_values) {
       sampled.resize(max_values);
       for (std::size_t i = 0; i < max_values; ++i)
-        sampled[i] = values[mix(axis_seed + i) % values.size()];
+        sampled[i] = values[base::mix(axis_seed + i) % values.size()];
       std::ranges::sort(sampled);
       sampled.erase(std::ranges::unique(sampled).begin(), sampled.end());
     }
-    std::ranges::sort(sampled, {}, [&](std::uint32_t value) { return mix(axis_seed + value); });
+    std::ranges::sort(sampled, {},
+                      [&](std::uint32_t value) { return base::mix(axis_seed + value); });
   }
 }
 
@@ -136,8 +137,9 @@ bool Walk::stay_near(std::uint64_t layout, std::size_t slot) {
       if (first < second || open.size() == 1) pairs.emplace_back(first, second);
   if (slot >= pairs.size()) return false;
   // Consecutive slots should vary different axes.
-  std::ranges::sort(pairs, {},
-                    [&](const auto& pair) { return mix(pair.first * open.size() + pair.second); });
+  std::ranges::sort(pairs, {}, [&](const auto& pair) {
+    return base::mix(pair.first * open.size() + pair.second);
+  });
   for (const std::size_t axis : {pairs[slot].first, pairs[slot].second}) {
     const std::vector<std::uint32_t>& values = all_values_[axis];
     const auto centre = std::ranges::lower_bound(values, values_[axis].front()) - values.begin();

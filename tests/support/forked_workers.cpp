@@ -1,7 +1,7 @@
 #include "support/forked_workers.hpp"
 
-#include "sim/cli/search/cluster_worker.hpp"
 #include "sim/search/messages.hpp"
+#include "sim/worker/cluster_worker.hpp"
 
 namespace pipewright::tests {
 
@@ -13,7 +13,7 @@ ForkedWorkers::ForkedWorkers(const search::Space& space, std::size_t count)
 bool ForkedWorkers::restart(std::size_t worker) {
   processes_[worker] = std::make_unique<process::Process>([this](process::Channel& parent) {
     if (!parent.receive() || !parent.send(to_line(search::HandshakeReply{}))) return;
-    cli::evaluate_on_cluster(space_, {}, parent);
+    worker::evaluate_on_cluster(space_, {}, parent);
   });
   return true;
 }

@@ -11,6 +11,7 @@
 
 #include "analysis/commlogs/logs/read_log.hpp"
 #include "analysis/report/text_table.hpp"
+#include "sim/base/numbers.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/comm/byte_matrix.hpp"
 #include "sim/config/text/library.hpp"
@@ -70,10 +71,8 @@ std::optional<std::uint32_t> optional_count(const po::variables_map& options, co
   if (options.count(option) == 0) return std::nullopt;
   const std::string text = options[option].as<std::string>();
   constexpr std::uint32_t maximum = 1'000'000;
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < minimum ||
-      value > maximum)
+  const std::optional<std::uint32_t> value = base::parse_number<std::uint32_t>(text);
+  if (!value || *value < minimum || *value > maximum)
     throw UsageError(fmt::format("--{} '{}': must be a whole number from {} to {}", option,
                                  analysis::printable(text), minimum, maximum));
   return value;

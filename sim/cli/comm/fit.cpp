@@ -1,12 +1,12 @@
 #include "sim/comm/fit.hpp"
 
-#include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "analysis/report/text_table.hpp"
 #include "analysis/trace/partial_file.hpp"
+#include "sim/base/numbers.hpp"
 #include "sim/cli/comm/comm_options.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/guard.hpp"
@@ -79,13 +79,11 @@ comm::HoldOut parse_hold_out(const po::variables_map& options) {
 std::size_t parameter_count(const po::variables_map& options) {
   if (options.count("parameters") == 0) return 5;
   const std::string text = options["parameters"].as<std::string>();
-  std::size_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1 ||
-      value > max_parameters)
+  const std::optional<std::size_t> value = base::parse_number<std::size_t>(text);
+  if (!value || *value < 1 || *value > max_parameters)
     throw UsageError(fmt::format("--parameters '{}': must be a whole number from 1 to {}", text,
                                  max_parameters));
-  return value;
+  return *value;
 }
 
 void reject_disagreement(const analysis::MeasurementLog& log) {

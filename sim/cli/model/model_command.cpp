@@ -64,10 +64,10 @@ void print_model_json(const analysis::Json& json) {
 }
 
 int list_models(bool json) {
-  std::vector<ModelSize> models;
+  std::vector<workload::ModelSize> models;
   for (const std::string& name : config::library_names("models", ".yaml")) {
     const config::Value value = config::make_text(name, {});
-    models.push_back(size_of(config::read_model({value, "model"})));
+    models.push_back(workload::model_size(config::read_model({value, "model"})));
   }
   if (json)
     print_model_json(models_json(models));
@@ -140,17 +140,18 @@ int model_command(const Arguments& arguments) {
                                        workload::sizes_of(model, training, parallel)};
   if (const std::string note = idle_recompute_note(setting); !note.empty())
     fmt::print(stderr, "pipewright: {}\n", note);
-  ModelReport report{.size = size_of(model, training.sequence.value_or(model.sequence)),
-                     .notes = config::notes_of(model, training),
-                     .layout = model_layout_text(training, parallel, setting.sizes),
-                     .precision = std::string(config::name_of(training.precision)),
-                     .sizes = setting.sizes,
-                     .parts = part_bytes(setting)};
+  ModelReport report{
+      .size = workload::model_size(model, training.sequence.value_or(model.sequence)),
+      .notes = config::notes_of(model, training),
+      .layout = model_layout_text(training, parallel, setting.sizes),
+      .precision = std::string(config::name_of(training.precision)),
+      .sizes = setting.sizes,
+      .parts = workload::part_bytes(setting)};
   if (const std::optional<config::Gpu> gpu = gpu_of(root)) {
     config::check_precision(root, training, *gpu);
     report.gpu = gpu->name.empty() ? "the GPU" : gpu->name;
     report.peak_flops = products_of(*gpu, training.precision).flops;
-    report.times = part_times(setting, *gpu);
+    report.times = workload::part_times(setting, *gpu);
     report.assumed = assumed_for(setting, *gpu);
     for (const char* const key : {"pass_overhead", "host_bandwidth"})  // do not belong to a kernel
       std::erase(report.assumed, key);

@@ -34,20 +34,29 @@ Quantity kernel_time_quantity() {
   return quantity;
 }
 
-const ReportColumns<ModelSize>& size_columns() {
-  static const ReportColumns<ModelSize> columns{
-      {"model", {"model"}, Quantity::name(), &ModelSize::name},
-      {"parameters", {"parameters"}, quantity_in(1e9, 2, "billion"), &ModelSize::parameters},
-      {"active_parameters", {"active"}, quantity_in(1e9, 2, "billion"), &ModelSize::active},
-      {"sequence_tokens", {"sequence"}, quantity_in(1, 0, "tokens"), &ModelSize::sequence},
+const ReportColumns<workload::ModelSize>& size_columns() {
+  static const ReportColumns<workload::ModelSize> columns{
+      {"model", {"model"}, Quantity::name(), &workload::ModelSize::name},
+      {"parameters",
+       {"parameters"},
+       quantity_in(1e9, 2, "billion"),
+       &workload::ModelSize::parameters},
+      {"active_parameters",
+       {"active"},
+       quantity_in(1e9, 2, "billion"),
+       &workload::ModelSize::active},
+      {"sequence_tokens",
+       {"sequence"},
+       quantity_in(1, 0, "tokens"),
+       &workload::ModelSize::sequence},
       {"flops_per_token",
        {"a token", "causal"},
        quantity_in(1e9, 1, "GFLOP"),
-       &ModelSize::flops_per_token},
+       &workload::ModelSize::flops_per_token},
       {"full_attention_flops_per_token",
        {"a token", "full"},
        quantity_in(1e9, 1, "GFLOP"),
-       &ModelSize::full_attention_flops_per_token}};
+       &workload::ModelSize::full_attention_flops_per_token}};
   return columns;
 }
 
@@ -62,62 +71,68 @@ const ReportColumns<workload::Sizes>& layout_columns() {
   return columns;
 }
 
-const ReportColumns<PartBytes>& part_columns() {
+const ReportColumns<workload::PartBytes>& part_columns() {
   const Quantity mebibytes = quantity_in(1 << 20, 1, "MiB");
-  static const ReportColumns<PartBytes> columns{
-      {"part", {"part, each"}, Quantity::name(), &PartBytes::part},
-      {"count", {"count"}, Quantity::count(), &PartBytes::count},
-      {"parameters", {"parameters"}, quantity_in(1e6, 1, "million"), &PartBytes::parameters},
-      {"weights_bytes", {"weights"}, mebibytes, &PartBytes::weights},
-      {"gradients_bytes", {"gradients"}, mebibytes, &PartBytes::gradients},
-      {"optimizer_bytes", {"optimizer"}, mebibytes, &PartBytes::optimizer},
-      {"activations_bytes", {"activations"}, mebibytes, &PartBytes::activations},
-      {"working_bytes", {"working"}, mebibytes, &PartBytes::working}};
+  static const ReportColumns<workload::PartBytes> columns{
+      {"part", {"part, each"}, Quantity::name(), &workload::PartBytes::part},
+      {"count", {"count"}, Quantity::count(), &workload::PartBytes::count},
+      {"parameters",
+       {"parameters"},
+       quantity_in(1e6, 1, "million"),
+       &workload::PartBytes::parameters},
+      {"weights_bytes", {"weights"}, mebibytes, &workload::PartBytes::weights},
+      {"gradients_bytes", {"gradients"}, mebibytes, &workload::PartBytes::gradients},
+      {"optimizer_bytes", {"optimizer"}, mebibytes, &workload::PartBytes::optimizer},
+      {"activations_bytes", {"activations"}, mebibytes, &workload::PartBytes::activations},
+      {"working_bytes", {"working"}, mebibytes, &workload::PartBytes::working}};
   return columns;
 }
 
-const ReportColumns<KernelRow>& kernel_row_columns() {
-  const auto rests = [](const KernelRow& row) { return !row.assumed.empty(); };
-  static const ReportColumns<KernelRow> columns{
-      {"pass", {"pass"}, Quantity::name(), &KernelRow::pass},
-      {"part", {"part"}, Quantity::name(), &KernelRow::part},
-      {"kernel", {"kernel"}, Quantity::name(), &KernelRow::kernel},
-      {"times", {"times"}, Quantity::count(), &KernelRow::times},
-      {"type", {"type"}, Quantity::name(), &KernelRow::type},
-      {"shape", {"shape"}, Quantity::name(), &KernelRow::shape},
-      {"flops", {"GFLOP"}, quantity_in(1e9, 1, ""), &KernelRow::flops},
-      {"bytes", {"MB"}, unknown_if_zero(quantity_in(1e6, 1, "")), &KernelRow::bytes},
-      analysis::marked<KernelRow>({"seconds",
-                                   {"time", "of one"},
-                                   unknown_if_zero(kernel_time_quantity()),
-                                   &KernelRow::seconds},
-                                  rests),
-      {"bound", {"bound by"}, Quantity::name(), &KernelRow::bound},
-      {"assumed", &KernelRow::assumed}};
+const ReportColumns<workload::KernelRow>& kernel_row_columns() {
+  const auto rests = [](const workload::KernelRow& row) { return !row.assumed.empty(); };
+  static const ReportColumns<workload::KernelRow> columns{
+      {"pass", {"pass"}, Quantity::name(), &workload::KernelRow::pass},
+      {"part", {"part"}, Quantity::name(), &workload::KernelRow::part},
+      {"kernel", {"kernel"}, Quantity::name(), &workload::KernelRow::kernel},
+      {"times", {"times"}, Quantity::count(), &workload::KernelRow::times},
+      {"type", {"type"}, Quantity::name(), &workload::KernelRow::type},
+      {"shape", {"shape"}, Quantity::name(), &workload::KernelRow::shape},
+      {"flops", {"GFLOP"}, quantity_in(1e9, 1, ""), &workload::KernelRow::flops},
+      {"bytes", {"MB"}, unknown_if_zero(quantity_in(1e6, 1, "")), &workload::KernelRow::bytes},
+      analysis::marked<workload::KernelRow>({"seconds",
+                                             {"time", "of one"},
+                                             unknown_if_zero(kernel_time_quantity()),
+                                             &workload::KernelRow::seconds},
+                                            rests),
+      {"bound", {"bound by"}, Quantity::name(), &workload::KernelRow::bound},
+      {"assumed", &workload::KernelRow::assumed}};
   return columns;
 }
 
-const ReportColumns<PassRow>& pass_columns() {
+const ReportColumns<workload::PassRow>& pass_columns() {
   const Quantity microseconds = kernel_time_quantity();
-  const auto rests = [](const PassRow& row) { return !row.assumed.empty(); };
-  static const ReportColumns<PassRow> columns{
-      {"part", {"sums"}, Quantity::name(), &PassRow::part},
-      {"pass", {"pass"}, Quantity::name(), &PassRow::pass},
-      {"kernels", {"kernels"}, Quantity::count(), &PassRow::kernels},
-      {"kernel_seconds", {"kernel", "time"}, microseconds, &PassRow::kernel_seconds},
-      {"host_seconds", {"launch", "time"}, microseconds, &PassRow::host_seconds},
-      analysis::marked<PassRow>(
-          {"seconds", {"time"}, microseconds, [](const PassRow& row) { return row.seconds(); }},
+  const auto rests = [](const workload::PassRow& row) { return !row.assumed.empty(); };
+  static const ReportColumns<workload::PassRow> columns{
+      {"part", {"sums"}, Quantity::name(), &workload::PassRow::part},
+      {"pass", {"pass"}, Quantity::name(), &workload::PassRow::pass},
+      {"kernels", {"kernels"}, Quantity::count(), &workload::PassRow::kernels},
+      {"kernel_seconds", {"kernel", "time"}, microseconds, &workload::PassRow::kernel_seconds},
+      {"host_seconds", {"launch", "time"}, microseconds, &workload::PassRow::host_seconds},
+      analysis::marked<workload::PassRow>(
+          {"seconds",
+           {"time"},
+           microseconds,
+           [](const workload::PassRow& row) { return row.seconds(); }},
           rests),
       {"bound",
        {"bound by"},
        Quantity::name(),
-       [](const PassRow& row) { return row.is_host_bound ? "host" : "kernels"; }},
-      {"assumed", &PassRow::assumed}};
+       [](const workload::PassRow& row) { return row.is_host_bound ? "host" : "kernels"; }},
+      {"assumed", &workload::PassRow::assumed}};
   return columns;
 }
 
-std::string size_text(const ModelSize& size) {
+std::string size_text(const workload::ModelSize& size) {
   const auto billions = [](std::uint64_t parameters) {
     return fmt::format("{:.4g} billion", static_cast<double>(parameters) / 1e9);
   };
@@ -139,8 +154,8 @@ std::string model_notes_text(const std::vector<std::string>& notes) {
 
 std::string times_text(const ModelReport& report) {
   std::string text;
-  std::vector<PassRow> sums;
-  for (const PartTimes& part : report.times) {
+  std::vector<workload::PassRow> sums;
+  for (const workload::PartTimes& part : report.times) {
     if (part.is_layer)
       text += fmt::format("\n{} on {}, without collectives\n\n{}", part.part,
                           analysis::printable(report.gpu),
@@ -153,11 +168,13 @@ std::string times_text(const ModelReport& report) {
 
 }  // namespace
 
-std::string models_text(std::span<const ModelSize> models) {
+std::string models_text(std::span<const workload::ModelSize> models) {
   return table_text(size_columns(), models);
 }
 
-Json models_json(std::span<const ModelSize> models) { return json_rows(size_columns(), models); }
+Json models_json(std::span<const workload::ModelSize> models) {
+  return json_rows(size_columns(), models);
+}
 
 std::string model_text(const ModelReport& report) {
   return size_text(report.size) + model_notes_text(report.notes) +
@@ -175,7 +192,7 @@ Json model_json(const ModelReport& report) {
   json["gpu"] = report.gpu;
   json["peak_flops"] = report.peak_flops;  // dense, of the precision
   json["times"] = Json::array();
-  for (const PartTimes& part : report.times)
+  for (const workload::PartTimes& part : report.times)
     json["times"].push_back({{"part", part.part},
                              {"kernels", json_rows(kernel_row_columns(), part.kernels)},
                              {"passes", json_rows(pass_columns(), part.passes)}});

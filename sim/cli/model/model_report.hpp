@@ -6,27 +6,27 @@
 #include <vector>
 
 #include "analysis/report/report_table.hpp"
-#include "sim/cli/model/model_figures.hpp"
+#include "sim/workload/figures/model_figures.hpp"
 
 namespace pipewright::cli {
 
 // Figures of one model.
 struct ModelReport {
-  ModelSize size;
+  workload::ModelSize size;
   std::vector<std::string> notes;  // notes on its file
   std::string layout;              // "tp 2, sp, microbatches of 1 x 8192 tokens, bf16"
   std::string precision;
   workload::Sizes sizes;
-  std::vector<PartBytes> parts;
+  std::vector<workload::PartBytes> parts;
   std::string gpu;        // empty: no GPU, and no times
   double peak_flops = 0;  // peak of the GPU in this precision
-  std::vector<PartTimes> times;
+  std::vector<workload::PartTimes> times;
   std::vector<std::string>
       assumed;  // keys of the GPU's file that the times use and that have no source
 };
 
-std::string models_text(std::span<const ModelSize> models);
-analysis::Json models_json(std::span<const ModelSize> models);
+std::string models_text(std::span<const workload::ModelSize> models);
+analysis::Json models_json(std::span<const workload::ModelSize> models);
 std::string model_text(const ModelReport& report);
 analysis::Json model_json(const ModelReport& report);
 

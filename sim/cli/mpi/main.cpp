@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include "sim/base/numbers.hpp"
 #include "sim/cli/guard.hpp"
 #include "sim/cli/search/sweep_command.hpp"
 #include "sim/mpi/mpi_workers.hpp"
@@ -32,17 +33,14 @@ struct Options {
 };
 
 double read_seconds(const std::string& text) {
-  double seconds = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, seconds);
+  const std::optional<double> seconds = base::parse_number<double>(text);
   constexpr double min_seconds = 3;  // ranks send `alive` once a second
   constexpr double max_seconds = 1e9;
-  const bool is_valid =
-      error == std::errc() && stop == end && seconds >= min_seconds && seconds <= max_seconds;
+  const bool is_valid = seconds && *seconds >= min_seconds && *seconds <= max_seconds;
   if (!is_valid)
     throw cli::UsageError(
         fmt::format("--lost-after is '{}'; allowed: at least {:g} (seconds)", text, min_seconds));
-  return seconds;
+  return *seconds;
 }
 
 // Path of the pipewright that is installed beside this program.
@@ -127,7 +125,7 @@ int coordinate(mpi::Messages& messages, const cli::Arguments& words) {
     return std::find(options.search.begin(), options.search.end(), option) != options.search.end();
   };
   const auto make_workers =
-      [&](const cli::WorkerSettings& settings) -> std::unique_ptr<search::Workers> {
+      [&](const worker::WorkerSettings& settings) -> std::unique_ptr<search::Workers> {
     std::vector<std::string> command = cli::worker_words(settings);
     command.insert(command.begin(), options.worker.string());
     if (mpi::rank_count() == 1)

@@ -12,7 +12,6 @@
 #include "sim/cli/requests/captured.hpp"
 #include "sim/cli/requests/requests.hpp"
 #include "sim/cli/search/sweep_command.hpp"
-#include "sim/cli/search/what_if_runs.hpp"
 #include "sim/config/text/tree_json.hpp"
 #include "sim/search/coordinator.hpp"
 

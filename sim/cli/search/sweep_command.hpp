@@ -17,21 +17,15 @@
 #include "sim/config/text/value.hpp"
 #include "sim/search/coordinator.hpp"
 #include "sim/search/workers.hpp"
+#include "sim/worker/worker_settings.hpp"
 
 namespace pipewright::cli {
-
-// Number and limits of the processes that evaluate candidates.
-struct WorkerSettings {
-  std::size_t jobs = 1;            // processes on this machine
-  double time_limit_s = 0;         // limit of one simulation; 0 means none
-  std::uint64_t memory_bytes = 0;  // limit of one simulation; 0 means none
-};
 
 // Command line of `pipewright search`.
 struct SweepRequest {
   std::filesystem::path file;         // a sweep, or the results of a search
   std::optional<config::Value> tree;  // the sweep; empty where results are shown again
-  WorkerSettings workers;
+  worker::WorkerSettings workers;
   std::vector<std::filesystem::path> shards;  // results to be merged
   std::optional<double> budget_s;
   bool exhaustive = false;
@@ -56,14 +50,14 @@ SweepRequest read_sweep_request(const po::variables_map& options,
                                 const std::optional<config::Value>& tree = std::nullopt);
 
 // Arguments that start a worker: search --serve and the limits.
-std::vector<std::string> worker_words(const WorkerSettings& settings);
+std::vector<std::string> worker_words(const worker::WorkerSettings& settings);
 // Reads the settings of workers from the command line, or from these arguments.
-WorkerSettings read_worker_settings(const po::variables_map& options);
+worker::WorkerSettings read_worker_settings(const po::variables_map& options);
 
 void print_sweep_help();
 
 // Starts the workers of a search, without a handshake.
-using MakeWorkers = std::function<std::unique_ptr<search::Workers>(const WorkerSettings&)>;
+using MakeWorkers = std::function<std::unique_ptr<search::Workers>(const worker::WorkerSettings&)>;
 
 // Makes the simulations of candidates of a space under changed conditions, `jobs` at a time.
 using MakeWhatIfRuns =
@@ -76,7 +70,10 @@ struct SweepProcesses {
 };
 
 // Starts workers on this machine, which run this program.
-std::unique_ptr<search::Workers> local_workers(const WorkerSettings& settings);
+std::unique_ptr<search::Workers> local_workers(const worker::WorkerSettings& settings);
+// Simulates candidates under changed conditions on this machine, and shows a progress bar. The
+// space must outlive the result.
+search::WhatIfRuns local_what_if_runs(const search::Space& space, std::size_t jobs, bool quiet);
 
 // Receives the progress of a search, often.
 using WatchSweep = std::function<void(const search::State&, const analysis::SearchRun&)>;

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
-#include <system_error>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
 
+#include "sim/base/numbers.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/search/sweep_command.hpp"
 #include "sim/config/scenario.hpp"
@@ -31,15 +31,13 @@ std::size_t option_count(const po::variables_map& options, const std::string& na
 }
 
 std::uint64_t read_candidate(const std::string& text) {
-  std::uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [read_to, fault] = std::from_chars(text.data(), end, number);
-  if (fault != std::errc() || read_to != end)
+  const std::optional<std::uint64_t> number = base::parse_number<std::uint64_t>(text);
+  if (!number)
     throw UsageError(fmt::format(
         "--candidate is '{}'; allowed: the number of a candidate, as in --candidate 12 (the first "
         "column of -o FILE.csv)",
         text));
-  return number;
+  return *number;
 }
 
 template <class Number>
@@ -160,7 +158,7 @@ SweepRequest read_sweep_request(const po::variables_map& options,
   return request;
 }
 
-std::vector<std::string> worker_words(const WorkerSettings& settings) {
+std::vector<std::string> worker_words(const worker::WorkerSettings& settings) {
   std::vector<std::string> words{"search", "--serve"};
   if (settings.time_limit_s > 0) {
     words.emplace_back("--time-limit");
@@ -173,8 +171,8 @@ std::vector<std::string> worker_words(const WorkerSettings& settings) {
   return words;
 }
 
-WorkerSettings read_worker_settings(const po::variables_map& options) {
-  WorkerSettings settings;
+worker::WorkerSettings read_worker_settings(const po::variables_map& options) {
+  worker::WorkerSettings settings;
   settings.jobs = option_count(options, "jobs", std::max(1U, std::thread::hardware_concurrency()));
   if (const auto text = option_word(options, "time-limit"))
     settings.time_limit_s =

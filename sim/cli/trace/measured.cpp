@@ -1,9 +1,9 @@
 #include "sim/cli/trace/measured.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,6 +11,7 @@
 
 #include "analysis/measured/files/input_file.hpp"
 #include "analysis/report/text_table.hpp"
+#include "sim/base/numbers.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/execution/recorder.hpp"
 
@@ -19,12 +20,11 @@ namespace {
 
 std::uint32_t number(const po::variables_map& flags, const char* option, std::uint32_t minimum) {
   const std::string text = flags[option].as<std::string>();
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < minimum)
+  const std::optional<std::uint32_t> value = base::parse_number<std::uint32_t>(text);
+  if (!value || *value < minimum)
     throw UsageError(fmt::format("--{} is '{}'; allowed: a whole number of at least {}", option,
                                  analysis::printable(text), minimum));
-  return value;
+  return *value;
 }
 
 using schedules::Schedule;

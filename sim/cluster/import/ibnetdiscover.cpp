@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
@@ -8,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/numbers.hpp"
 #include "sim/cluster/import/fabric_parts.hpp"
 #include "sim/cluster/platform/error.hpp"
 #include "sim/cluster/platform/names.hpp"
@@ -33,12 +33,10 @@ constexpr std::array lane_rates{
 std::optional<double> rate_of(std::string_view word) {
   const std::size_t x = word.find('x');
   if (x == 0 || x == std::string_view::npos) return std::nullopt;
-  int lanes = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + x, lanes);
-  if (error != std::errc{} || end != word.data() + x || lanes < 1 || lanes > 12)
-    return std::nullopt;
+  const std::optional<int> lanes = base::parse_number<int>(word.substr(0, x));
+  if (!lanes || *lanes < 1 || *lanes > 12) return std::nullopt;
   for (const LaneRate& lane : lane_rates)
-    if (word.substr(x + 1) == lane.name) return lanes * lane.bytes_per_second;
+    if (word.substr(x + 1) == lane.name) return *lanes * lane.bytes_per_second;
   return std::nullopt;
 }
 
@@ -164,9 +162,8 @@ class IbnetdiscoverReader {
     const std::size_t open = line.find('[', at);
     const std::size_t close = open == std::string_view::npos ? open : line.find(']', open);
     if (close == std::string_view::npos) return std::nullopt;
-    int number = 0;
-    const auto [end, error] = std::from_chars(line.data() + open + 1, line.data() + close, number);
-    if (error != std::errc{} || end != line.data() + close || number < 0) return std::nullopt;
+    const auto number = base::parse_number<int>(line.substr(open + 1, close - open - 1));
+    if (!number || *number < 0) return std::nullopt;
     at = close + 1;
     return number;
   }

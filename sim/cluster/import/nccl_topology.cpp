@@ -1,12 +1,13 @@
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
 #include <fmt/format.h>
 #include <pugixml.hpp>
 
+#include "sim/base/numbers.hpp"
 #include "sim/cluster/import/node_parts.hpp"
 #include "sim/cluster/platform/error.hpp"
 #include "sim/cluster/platform/platform_file.hpp"
@@ -58,12 +59,11 @@ class NcclTopologyReader {
 
   double number(const xml_node& node, const char* attribute) const {
     const std::string_view text = node.attribute(attribute).value();
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0) || value > 1e9)
+    const std::optional<double> value = base::parse_number<double>(text);
+    if (!value || !(*value >= 0) || *value > 1e9)
       fail(node,
            fmt::format("{}=\"{}\" of <{}> must be a number >= 0", attribute, text, node.name()));
-    return value;
+    return *value;
   }
   int count(const xml_node& node, const char* attribute) const {
     const double value = number(node, attribute);

@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "sim/base/numbers.hpp"
 #include "sim/cluster/import/node_parts.hpp"
 #include "sim/cluster/platform/error.hpp"
 #include "sim/config/text/value.hpp"
@@ -105,11 +105,9 @@ class SmiMatrixReader {
 
   // Number of links in a cell: "NV18" gives 18.
   static std::optional<int> links_of(std::string_view word) {
-    int links = 0;
     if (!word.starts_with("NV") || word.size() < 3) return std::nullopt;
-    const auto [end, error] = std::from_chars(word.data() + 2, word.data() + word.size(), links);
-    if (error != std::errc{} || end != word.data() + word.size() || links < 1 || links > 100)
-      return std::nullopt;
+    const std::optional<int> links = base::parse_number<int>(word.substr(2));
+    if (!links || *links < 1 || *links > 100) return std::nullopt;
     return links;
   }
 

@@ -1,8 +1,8 @@
 #include "sim/cluster/platform/names.hpp"
 
-#include <charconv>
-
 #include <string.h>
+
+#include "sim/base/numbers.hpp"
 
 namespace pipewright::cluster {
 namespace {
@@ -18,10 +18,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 std::optional<int> parse_index(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 0) return {};
-  return value;
+  const std::optional<int> value = base::parse_number<int>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 constexpr int max_range_size = 1'000'000;  // limit for a single range

@@ -1,12 +1,13 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <pugixml.hpp>
 #include <strings.h>
 
+#include "sim/base/numbers.hpp"
 #include "sim/cluster/platform/names.hpp"
 #include "sim/cluster/platform/platform.hpp"
 #include "sim/cluster/platform/platform_builder.hpp"
@@ -176,9 +177,8 @@ class PlatformReader {
     PlatformBuilder::HostSpec spec{.speed = number(node, "speed", speed, Quantity::speed),
                                    .cores = 0,
                                    .properties = properties(node)};
-    const auto [end, error] =
-        std::from_chars(cores.data(), cores.data() + cores.size(), spec.cores);
-    if (error != std::errc{} || end != cores.data() + cores.size() || spec.cores < 1)
+    spec.cores = base::parse_number<decltype(spec.cores)>(cores).value_or(0);
+    if (spec.cores < 1)
       fail(node, fmt::format("core '{}' of {} '{}' must be a whole number >= 1", cores, node.name(),
                              id(node)));
     return spec;

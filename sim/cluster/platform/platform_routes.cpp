@@ -7,7 +7,7 @@
 #include <map>
 #include <queue>
 
-#include "sim/config/mix.hpp"
+#include "sim/base/mix.hpp"
 
 namespace pipewright::cluster {
 namespace {
@@ -51,14 +51,15 @@ bool has_equal_paths(const Platform& platform) {
 }
 
 std::size_t PlatformRoutes::Choice::pick(Index vertex, std::size_t hops) const {
-  return hash == 0 ? 0 : mix(hash ^ mix(vertex)) % hops;
+  return hash == 0 ? 0 : base::mix(hash ^ base::mix(vertex)) % hops;
 }
 
 bool PlatformRoutes::append(Index source, Index destination, double part, std::uint32_t flow,
                             std::vector<Share>& shares, MissingHop& missing) const {
-  const std::uint64_t pair = mix(mix(multipath_.seed) ^ Platform::key(source, destination));
+  const std::uint64_t pair =
+      base::mix(base::mix(multipath_.seed) ^ Platform::key(source, destination));
   const bool spread = multipath_.by == config::MultipathBy::spread;
-  Walk walk{.choice = {.spread = spread, .hash = mix(pair ^ flow) | 1U},
+  Walk walk{.choice = {.spread = spread, .hash = base::mix(pair ^ flow) | 1U},
             .shares = shares,
             .missing = missing};
   return walk_from(source, destination, part, walk);

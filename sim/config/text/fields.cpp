@@ -1,12 +1,12 @@
 #include "sim/config/text/fields.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/numbers.hpp"
 #include "sim/config/text/units.hpp"
 
 namespace pipewright::config {
@@ -47,12 +47,9 @@ std::uint32_t read_count(const Field& field, std::string_view example) {
   const std::string allowed =
       fmt::format("a whole number from 1 to {}, such as {}", largest, example);
   const std::string& text = number_text(field, allowed);
-  std::uint32_t count = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, code] = std::from_chars(text.data(), end, count);
-  if (code != std::errc{} || rest != end || count < 1 || count > largest)
-    throw wrong(field, allowed);
-  return count;
+  const std::optional<std::uint32_t> count = base::parse_number<std::uint32_t>(text);
+  if (!count || *count < 1 || *count > largest) throw wrong(field, allowed);
+  return *count;
 }
 
 std::size_t read_choice(const Field& field, std::span<const std::string_view> choices) {
@@ -95,10 +92,7 @@ double read_positive_number(const Field& field, std::string_view noun) {
 double read_part(const Field& field, std::string_view noun) {
   const std::string& text = read_text(field, fmt::format("{}, such as 5 %", noun));
   if (text.ends_with('%')) return parse_share(text, subject(field), noun);
-  double number = 1;
-  const char* const end = text.data() + text.size();
-  const auto [rest, code] = std::from_chars(text.data(), end, number);
-  if (code == std::errc{} && rest == end && number == 0) return 0;
+  if (base::parse_number<double>(text) == 0.0) return 0;
   const Error refusal =
       wrong(field, fmt::format("{}, from 0 to 1 or from 0 % to 100 %, such as 5 %", noun));
   double part = 0;

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/numbers.hpp"
 #include "sim/config/text/value.hpp"
 
 namespace pipewright::config {
@@ -216,14 +217,12 @@ double parse(const Quantity& quantity, std::string_view text, const Subject& sub
 
 // Bytes of a whole number of units. They are exact, which a double with its 53 bits is not.
 std::optional<std::uint64_t> whole_bytes(const NumberAndUnit& parts) {
-  std::uint64_t count = 0;
-  const char* const end = parts.number.data() + parts.number.size();
-  const auto [rest, code] = std::from_chars(parts.number.data(), end, count);
-  if (code != std::errc{} || rest != end) return std::nullopt;
+  const std::optional<std::uint64_t> count = base::parse_number<std::uint64_t>(parts.number);
+  if (!count) return std::nullopt;
   const auto unit = static_cast<std::uint64_t>(parts.unit->multiplier);
   constexpr std::uint64_t largest = std::uint64_t{1} << 63;
-  if (count > largest / unit) return std::nullopt;
-  return count * unit;
+  if (*count > largest / unit) return std::nullopt;
+  return *count * unit;
 }
 
 std::uint64_t parse_bytes(const Quantity& quantity, std::string_view text, const Subject& subject,

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "sim/base/numbers.hpp"
 
 namespace pipewright::config {
 namespace {
@@ -23,17 +25,14 @@ std::vector<std::string_view> cut_at_dots(std::string_view path) {
 
 Value& item_at(Value& list, std::string_view index, std::string_view list_name,
                const Origin& origin) {
-  std::size_t i = 0;
-  const char* const end = index.data() + index.size();
-  const auto [rest, code] = std::from_chars(index.data(), end, i);
-  const bool is_number = code == std::errc{} && rest == end;
+  const std::optional<std::size_t> i = base::parse_number<std::size_t>(index);
   if (list.items.empty())
     throw Error(origin, fmt::format("{} is an empty list", list_name))
         .suggest("set the whole list");
-  if (!is_number || i >= list.items.size())
+  if (!i || *i >= list.items.size())
     throw Error(origin, fmt::format("{} is a list and has no item {}", list_name, in_quotes(index)))
         .allow(fmt::format("0 to {}, such as {}.0", list.items.size() - 1, list_name));
-  return list.items[i];
+  return list.items[*i];
 }
 
 Value& entry_at(Value& map, std::string_view key, const Origin& origin) {

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "sim/base/mix.hpp"
 #include "sim/workload/batch/random.hpp"
 
 namespace pipewright::execution {
@@ -17,7 +18,7 @@ namespace {
 using Index = std::uint32_t;
 using Color = std::uint64_t;
 
-Color mix_double(double x) { return mix(std::bit_cast<Color>(x)); }
+Color mix_double(double x) { return base::mix(std::bit_cast<Color>(x)); }
 
 // Flows of all groups and the shared links that they cross, each with a colour. Sums of hashes
 // stand for multisets of colours, so that no result depends on an order or an address.
@@ -29,9 +30,9 @@ class FlowSymmetry {
     for (const std::vector<Phase>& phases : plans) {
       Color color = phases.size();
       kinds_.push_back(kinds.empty() ? 0 : kinds[groups_.size()]);
-      color = mix(color) ^ mix(kinds_.back());
+      color = base::mix(color) ^ base::mix(kinds_.back());
       for (Index step = 0; step < phases.size(); ++step) {
-        color = mix(color) ^ mix_double(phases[step].latency);
+        color = base::mix(color) ^ mix_double(phases[step].latency);
         for (const Flow& flow : phases[step].flows) add(flow, step);
       }
       groups_.push_back(color);
@@ -103,7 +104,7 @@ void FlowSymmetry::add(const Flow& flow, Index step) {
                       .step = step,
                       .bytes = bytes,
                       .links_end = flow_links_.size(),
-                      .color = mix(mix(bytes) + step) ^ mix_double(cap)});
+                      .color = base::mix(base::mix(bytes) + step) ^ mix_double(cap)});
 }
 
 // One round of refinement; false if the number of classes stays the same.
@@ -113,21 +114,21 @@ bool FlowSymmetry::refine() {
   std::unordered_set<Color> colors;
   for (std::size_t i = 0; i < planned_.size(); ++i) {
     PlannedFlow& planned = planned_[i];
-    Color sum = mix(groups_[planned.group]);
-    for (const Index link : links_of(i)) sum += mix(links_[link].color);
-    planned.color = mix(mix(planned.color) + sum);
-    for (const Index link : links_of(i)) link_sums[link] += mix(planned.color);
-    group_sums[planned.group] += mix(planned.color);
+    Color sum = base::mix(groups_[planned.group]);
+    for (const Index link : links_of(i)) sum += base::mix(links_[link].color);
+    planned.color = base::mix(base::mix(planned.color) + sum);
+    for (const Index link : links_of(i)) link_sums[link] += base::mix(planned.color);
+    group_sums[planned.group] += base::mix(planned.color);
     colors.insert(planned.color);
   }
   std::size_t classes = colors.size();
   colors.clear();
   for (std::size_t i = 0; i < links_.size(); ++i)
-    colors.insert(links_[i].color = mix(mix(links_[i].color) + link_sums[i]));
+    colors.insert(links_[i].color = base::mix(base::mix(links_[i].color) + link_sums[i]));
   classes += colors.size();
   colors.clear();
   for (std::size_t i = 0; i < groups_.size(); ++i)
-    colors.insert(groups_[i] = mix(mix(groups_[i]) + group_sums[i]));
+    colors.insert(groups_[i] = base::mix(base::mix(groups_[i]) + group_sums[i]));
   classes += colors.size();
   return classes > std::exchange(classes_, classes);
 }

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "sim/base/numbers.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/request/draft.hpp"
 
@@ -53,11 +54,9 @@ std::size_t count_flags(std::span<const Word> words) {
 }
 
 std::optional<std::uint64_t> number_in(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   // "1:4" is the range of an elastic launch, and not a number.
-  const bool ends = end == text.data() + text.size();
-  if (code != std::errc{} || !ends || value == 0 || value > (1U << 24U)) return std::nullopt;
+  const std::optional<std::uint64_t> value = base::parse_number<std::uint64_t>(text);
+  if (!value || *value == 0 || *value > (1U << 24U)) return std::nullopt;
   return value;
 }
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 
 #include <fmt/format.h>
 
+#include "sim/base/numbers.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/yaml.hpp"
@@ -20,13 +20,6 @@ std::string short_location(const config::Origin& origin, bool single) {
   if (single && origin.line > 0) return fmt::format("line {}", origin.line);
   const std::string file = std::filesystem::path(origin.source).filename().string();
   return origin.line > 0 ? fmt::format("{}:{}", file, origin.line) : file;
-}
-
-std::optional<std::uint64_t> parse_count(const std::string& text) {
-  std::uint64_t number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (code != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return number;
 }
 
 // Throws config::Error if a value is only known to a running shell.
@@ -98,11 +91,10 @@ std::uint64_t whole_number(const Setting& setting) {
   check_is_known(setting, first);
   std::string digits = first;
   std::erase_if(digits, [](char c) { return c == '_' || c == ','; });
-  std::uint64_t value = 0;
-  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (code != std::errc{} || end != digits.data() + digits.size() || digits.empty())
+  const std::optional<std::uint64_t> value = base::parse_number<std::uint64_t>(digits);
+  if (!value)
     throw refusal(setting, fmt::format("{} is not a whole number", config::in_quotes(first)));
-  return value;
+  return *value;
 }
 
 bool says_no(std::string_view text) {
@@ -195,7 +187,8 @@ std::string Draft::comment_of(const Setting& setting) const {
 
 std::uint64_t Draft::count_at(std::string_view key, std::uint64_t otherwise) const {
   const config::Value* const value = at(key);
-  return value == nullptr ? otherwise : parse_count(value->text).value_or(otherwise);
+  return value == nullptr ? otherwise
+                          : base::parse_number<std::uint64_t>(value->text).value_or(otherwise);
 }
 
 std::uint64_t Draft::library_count(std::string_view key) const {
@@ -204,7 +197,7 @@ std::uint64_t Draft::library_count(std::string_view key) const {
   const config::Value map =
       config::read_yaml_file(config::library_file("models", model->text, ".yaml").string());
   const config::Value* const value = config::find(map, key);
-  return value == nullptr ? 0 : parse_count(value->text).value_or(0);
+  return value == nullptr ? 0 : base::parse_number<std::uint64_t>(value->text).value_or(0);
 }
 
 void Draft::assume(std::string sentence) { job_.assumed.push_back(std::move(sentence)); }

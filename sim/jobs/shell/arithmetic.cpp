@@ -1,5 +1,9 @@
-#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
+#include "sim/base/numbers.hpp"
 #include "sim/jobs/shell/expand.hpp"
 
 namespace pipewright::jobs {
@@ -99,17 +103,10 @@ class Arithmetic {
     while (at_ < text_.size() && is_identifier_character(text_[at_])) ++at_;
     const std::string_view word = text_.substr(begin, at_ - begin);
     if (word.empty()) return std::nullopt;
-    if (const Number number = parse_integer(word)) return number;
+    if (const Number number = base::parse_number<std::int64_t>(word)) return number;
     const auto it = script_.variables.find(std::string(word));
     if (it == script_.variables.end() || it->second.words.empty()) return std::nullopt;
-    return parse_integer(it->second.words.front().text);
-  }
-
-  static Number parse_integer(std::string_view text) {
-    std::int64_t value = 0;
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return value;
+    return base::parse_number<std::int64_t>(it->second.words.front().text);
   }
 
   std::string_view text_;

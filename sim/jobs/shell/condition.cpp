@@ -1,17 +1,11 @@
 #include "sim/jobs/shell/condition.hpp"
 
 #include <algorithm>
-#include <charconv>
+
+#include "sim/base/numbers.hpp"
 
 namespace pipewright::jobs {
 namespace {
-
-std::optional<std::int64_t> parse_test_integer(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // The text with its unknowns removed, as a shell expands unset variables to nothing.
 std::string without_unknowns(const std::string& text) {
@@ -38,8 +32,8 @@ std::optional<bool> compare_words(const std::string& left, const std::string& si
   const std::string b = without_unknowns(right);
   if (sign == "=" || sign == "==") return matches(a, b);
   if (sign == "!=") return !matches(a, b);
-  const auto x = parse_test_integer(a.empty() ? "0" : a);
-  const auto y = parse_test_integer(b.empty() ? "0" : b);
+  const auto x = base::parse_number<std::int64_t>(a.empty() ? "0" : a);
+  const auto y = base::parse_number<std::int64_t>(b.empty() ? "0" : b);
   if (!x || !y) return std::nullopt;
   if (sign == "-eq") return *x == *y;
   if (sign == "-ne") return *x != *y;

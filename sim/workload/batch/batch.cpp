@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/base/mix.hpp"
 #include "sim/workload/batch/random.hpp"
 
 namespace pipewright::workload {
@@ -30,7 +31,7 @@ class DocumentLengths {
   std::uint32_t next() {
     const std::uint64_t index = count_++;
     if (!lengths_.documents.empty()) return lengths_.documents[index % lengths_.documents.size()];
-    const std::uint64_t bits = mix(mix(lengths_.seed) ^ index);
+    const std::uint64_t bits = base::mix(base::mix(lengths_.seed) ^ index);
     if (!sums_.empty()) {
       const double target = uniform(bits) * sums_.back();
       const auto bin = std::ranges::upper_bound(sums_, target) - sums_.begin();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "sim/base/mix.hpp"
 #include "sim/workload/batch/random.hpp"
 
 namespace pipewright::workload {
@@ -50,7 +51,7 @@ double PowerLaw::busiest(std::uint64_t bits) const {
   std::vector<double> shares(experts);
   double sum = 0;
   for (std::uint32_t i = 0; i < experts; ++i)
-    sum += shares[i] = density.quantile(uniform(mix(bits + i)));
+    sum += shares[i] = density.quantile(uniform(base::mix(bits + i)));
   for (double& share : shares) share /= sum;
   cap_shares(1.0 / top_k, shares);
   const std::uint32_t experts_per_rank = experts / ranks;
@@ -70,7 +71,7 @@ Imbalance imbalance_of(const PowerLaw& law) {
     if (cached_law == law) return imbalance;
   constexpr std::size_t draws = 400;
   std::vector<double> ratios;
-  for (std::size_t draw = 0; draw < draws; ++draw) ratios.push_back(law.busiest(mix(draw)));
+  for (std::size_t draw = 0; draw < draws; ++draw) ratios.push_back(law.busiest(base::mix(draw)));
   std::ranges::sort(ratios);
   Imbalance imbalance{.mean = 0, .p95 = ratios[draws * 95 / 100]};
   for (const double ratio : ratios) imbalance.mean += ratio / draws;
@@ -88,10 +89,10 @@ std::shared_ptr<const ExpertLoads> expert_loads(const PowerLaw& law, std::uint32
   for (const auto& [cached_key, loads] : cache)
     if (cached_key == key) return loads;
   ExpertLoads loads{.microbatches = microbatches, .values = {}};
-  const std::uint64_t root = mix(seed);
+  const std::uint64_t root = base::mix(seed);
   for (std::uint64_t layer = 0; layer < layers; ++layer)
     for (std::uint64_t microbatch = 0; microbatch < microbatches; ++microbatch)
-      loads.values.push_back(law.busiest(mix(mix(root ^ layer) ^ microbatch)));
+      loads.values.push_back(law.busiest(base::mix(base::mix(root ^ layer) ^ microbatch)));
   constexpr std::size_t capacity = 8;
   if (cache.size() == capacity) cache.erase(cache.begin());
   return cache.emplace_back(key, std::make_shared<const ExpertLoads>(std::move(loads))).second;

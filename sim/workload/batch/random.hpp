@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <numbers>
 
-#include "sim/config/mix.hpp"
+#include "sim/base/mix.hpp"
 
 // Random numbers as functions of a seed and a position, independent of the order of evaluation.
 namespace pipewright::workload {
@@ -17,7 +17,7 @@ inline double uniform(std::uint64_t bits) {
 // Standard normal random number (Box and Muller, 1958).
 inline double normal(std::uint64_t bits) {
   return std::sqrt(-2 * std::log(uniform(bits))) *
-         std::cos(2 * std::numbers::pi * uniform(mix(bits)));
+         std::cos(2 * std::numbers::pi * uniform(base::mix(bits)));
 }
 
 }  // namespace pipewright::workload

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -12,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/numbers.hpp"
 #include "sim/workload/compute/efficiency.hpp"
 #include "sim/workload/kernel_table/experts_row.hpp"
 
@@ -66,12 +66,10 @@ class TableLine {
   double number(const std::string& column) const {
     const std::string cell = text(column);
     if (cell.empty()) fail(fmt::format("{} is missing{}", column, has_kinds() ? "" : kind_hint));
-    double value = 0;
-    const auto [end, fault] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    if (fault != std::errc() || end != cell.data() + cell.size() || !std::isfinite(value) ||
-        value <= 0)
+    const std::optional<double> value = base::parse_number<double>(cell);
+    if (!value || !std::isfinite(*value) || *value <= 0)
       fail(fmt::format("{} is {}; allowed: a number above 0", column, config::describe_text(cell)));
-    return value;
+    return *value;
   }
   double whole(const std::string& column) const {
     const double value = number(column);

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "sim/base/mix.hpp"
 #include "sim/workload/batch/random.hpp"
 
 using namespace pipewright;
@@ -21,7 +22,7 @@ TEST_CASE("the busier of two ranks with uniform tokens has 2 ln 2 times the mean
   const PowerLaw law{.alpha = 1e-6, .experts = 2, .top_k = 1, .ranks = 2, .tokens = 1'000'000'000};
   double sum = 0;
   constexpr int draws = 100'000;
-  for (int draw = 0; draw < draws; ++draw) sum += law.busiest(mix(draw));
+  for (int draw = 0; draw < draws; ++draw) sum += law.busiest(base::mix(draw));
   CHECK(sum / draws == Approx(2 * std::log(2)).epsilon(0.003));
 }
 
@@ -31,7 +32,7 @@ TEST_CASE("no expert gets a token twice", "[experts]") {
   // No expert has more than one part in top_k of the tokens.
   const PowerLaw law{.alpha = 1.5, .experts = 8, .top_k = 2, .ranks = 8, .tokens = 4096};
   for (std::uint64_t draw = 0; draw < 1000; ++draw)
-    CHECK(law.busiest(mix(draw)) <= 8.0 / 2 * (1 + 1e-12));
+    CHECK(law.busiest(base::mix(draw)) <= 8.0 / 2 * (1 + 1e-12));
   CHECK(mean({.alpha = 1, .experts = 8, .top_k = 1, .ranks = 1, .tokens = 4096}) == Approx(1));
 }
 

@@ -1,4 +1,4 @@
-#include "sim/cli/search/goodput_worker.hpp"
+#include "sim/worker/goodput_worker.hpp"
 
 #include <exception>
 #include <optional>
@@ -13,7 +13,7 @@
 #include "sim/goodput/simulate.hpp"
 #include "sim/process/run.hpp"
 
-namespace pipewright::cli {
+namespace pipewright::worker {
 namespace {
 
 using analysis::CandidateRow;
@@ -61,4 +61,4 @@ void simulate_goodput_runs(const search::Space& space, const WorkerSettings& set
   }
 }
 
-}  // namespace pipewright::cli
+}  // namespace pipewright::worker

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "sim/cli/search/sweep_command.hpp"
 #include "sim/process/channel.hpp"
 #include "sim/sweep/space.hpp"
+#include "sim/worker/worker_settings.hpp"
 
-namespace pipewright::cli {
+namespace pipewright::worker {
 
 // Main function of a process that simulates goodput runs of candidates whose iteration is known. It
 // takes rows with their sites and returns them with the part of the run that is lost, as lines of
@@ -12,4 +12,4 @@ namespace pipewright::cli {
 void simulate_goodput_runs(const search::Space& space, const WorkerSettings& settings,
                            process::Channel& parent);
 
-}  // namespace pipewright::cli
+}  // namespace pipewright::worker

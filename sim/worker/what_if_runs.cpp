@@ -1,4 +1,4 @@
-#include "sim/cli/search/what_if_runs.hpp"
+#include "sim/worker/what_if_runs.hpp"
 
 #include <memory>
 #include <stdexcept>
@@ -9,18 +9,17 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/report/report_table.hpp"
-#include "sim/cli/guard.hpp"
-#include "sim/cli/progress.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/evaluation/trial.hpp"
 #include "sim/execution/run.hpp"
 #include "sim/process/run.hpp"
 
-namespace pipewright::cli {
+namespace pipewright::worker {
 namespace {
 
-std::vector<search::Attempt> simulate_runs(const search::Space& space, std::size_t jobs, bool quiet,
+std::vector<search::Attempt> simulate_runs(const search::Space& space, std::size_t jobs,
+                                           const MakeWatchRuns& make_watch,
                                            const std::vector<search::WhatIfRun>& runs) {
   execution::load_simulator();
   std::vector<process::Body> bodies;
@@ -28,14 +27,9 @@ std::vector<search::Attempt> simulate_runs(const search::Space& space, std::size
     bodies.emplace_back([&space, &run] {
       return fmt::format("{}", evaluation::seconds_under(space.candidate(run.candidate), run.draw));
     });
-  ProgressBar bar("changed conditions", !quiet);
+  const WatchRuns watch = make_watch();
   const std::vector<process::Result> results =
-      process::run_all(bodies, jobs, [&](std::size_t done) {
-        throw_if_interrupted();
-        if (bar.is_due())
-          bar.draw(static_cast<double>(done) / static_cast<double>(bodies.size()),
-                   fmt::format("{} of {} simulations", done, bodies.size()));
-      });
+      process::run_all(bodies, jobs, [&](std::size_t finished) { watch(finished, bodies.size()); });
   std::vector<search::Attempt> attempts;
   for (const process::Result& result : results)
     attempts.push_back(result.failed
@@ -58,10 +52,11 @@ search::LinkClasses link_classes_of_candidate(const config::Value& scenario) {
 
 }  // namespace
 
-search::WhatIfRuns local_what_if_runs(const search::Space& space, std::size_t jobs, bool quiet) {
+search::WhatIfRuns make_what_if_runs(const search::Space& space, std::size_t jobs,
+                                     const MakeWatchRuns& make_watch) {
   return {.simulate =
-              [&space, jobs, quiet](const std::vector<search::WhatIfRun>& runs) {
-                return simulate_runs(space, jobs, quiet, runs);
+              [&space, jobs, make_watch](const std::vector<search::WhatIfRun>& runs) {
+                return simulate_runs(space, jobs, make_watch, runs);
               },
           .link_classes =
               [&space](std::uint64_t candidate) {
@@ -69,4 +64,4 @@ search::WhatIfRuns local_what_if_runs(const search::Space& space, std::size_t jo
               }};
 }
 
-}  // namespace pipewright::cli
+}  // namespace pipewright::worker

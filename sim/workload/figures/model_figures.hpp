@@ -8,8 +8,8 @@
 #include "sim/config/model.hpp"
 #include "sim/workload/shape/shape.hpp"
 
-// Figures that `pipewright model` prints, as rows of its tables.
-namespace pipewright::cli {
+// Figures of a model by part, pass and kernel, as rows of tables.
+namespace pipewright::workload {
 
 struct ModelSize {
   std::string name;
@@ -20,8 +20,10 @@ struct ModelSize {
   double full_attention_flops_per_token = 0;
 };
 // Size of a model, with sequences of `sequence` tokens or of the model's own length.
-ModelSize size_of(const config::Model& model, std::uint32_t sequence);
-inline ModelSize size_of(const config::Model& model) { return size_of(model, model.sequence); }
+ModelSize model_size(const config::Model& model, std::uint32_t sequence);
+inline ModelSize model_size(const config::Model& model) {
+  return model_size(model, model.sequence);
+}
 
 // A kind of part on one GPU: parameters of each, bytes of their state before ZeRO shards it, and
 // activations of a microbatch.
@@ -36,7 +38,7 @@ struct PartBytes {
   double working = 0;  // additional bytes during its backward pass
 };
 // Rows of the embedding, of the layers by kind, of the head, and of the whole model on one GPU.
-std::vector<PartBytes> part_bytes(const workload::ModelSetting& setting);
+std::vector<PartBytes> part_bytes(const ModelSetting& setting);
 
 // A kernel, or a run of equal kernels, with the cost of each.
 struct KernelRow {
@@ -70,6 +72,6 @@ struct PartTimes {
   std::vector<KernelRow> kernels;
   std::vector<PassRow> passes;
 };
-std::vector<PartTimes> part_times(const workload::ModelSetting& setting, const config::Gpu& gpu);
+std::vector<PartTimes> part_times(const ModelSetting& setting, const config::Gpu& gpu);
 
-}  // namespace pipewright::cli
+}  // namespace pipewright::workload

@@ -1,4 +1,4 @@
-#include "sim/cli/model/model_figures.hpp"
+#include "sim/workload/figures/model_figures.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,18 +13,13 @@
 #include "sim/workload/model/activation_memory.hpp"
 #include "sim/workload/model/state.hpp"
 
-namespace pipewright::cli {
+namespace pipewright::workload {
 namespace {
-
-using workload::Kernel;
-using workload::LayerKind;
-using workload::ModelSetting;
 
 constexpr const char* mtp_name = "multi-token prediction";
 
-void set_state(const workload::Parameters& parameters, const ModelSetting& setting,
-               PartBytes& part) {
-  const workload::DeviceState state = state_of(parameters, setting.training, {});
+void set_state_bytes(const Parameters& parameters, const ModelSetting& setting, PartBytes& part) {
+  const DeviceState state = state_of(parameters, setting.training, {});
   part.parameters = parameters.total();
   part.weights = static_cast<double>(state.weights);
   part.gradients = static_cast<double>(state.gradients);
@@ -44,7 +39,7 @@ bool multiplies(const Kernel& kernel) {
          kernel.work != Work::collective;
 }
 
-std::string shape_of(const Kernel& kernel) {
+std::string shape_of_kernel(const Kernel& kernel) {
   if (!multiplies(kernel)) return "";
   if (kernel.work == Kernel::Work::attention) return fmt::format("{:.0f} keys", kernel.keys);
   const std::string shape =
@@ -52,32 +47,32 @@ std::string shape_of(const Kernel& kernel) {
   return kernel.count == 1 ? shape : fmt::format("{:.0f} of {}", kernel.count, shape);
 }
 
-KernelRow row_of(const Kernel& kernel, const char* pass, const config::Gpu& gpu) {
-  const workload::KernelTime time = kernel_time(kernel, gpu);
+KernelRow kernel_row(const Kernel& kernel, const char* pass, const config::Gpu& gpu) {
+  const KernelTime time = kernel_time(kernel, gpu);
   return {.pass = pass,
-          .part = std::string(workload::name_of(kernel.part)),
+          .part = std::string(name_of(kernel.part)),
           .kernel = std::string(kernel.name),
           .times = kernel.times,
           .type = multiplies(kernel) ? std::string(config::name_of(kernel.type)) : "",
-          .shape = shape_of(kernel),
+          .shape = shape_of_kernel(kernel),
           .flops = kernel.flops,
           .bytes = kernel.bytes,
           .seconds = time.seconds,
-          .bound = std::string(workload::name_of(time.bound)),
+          .bound = std::string(name_of(time.bound)),
           .assumed = assumed_for(kernel, gpu)};
 }
 
-void add_pass(const char* pass, const std::vector<Kernel>& kernels, const ModelSetting& setting,
-              const config::Gpu& gpu, PartTimes& times) {
+void add_pass_times(const char* pass, const std::vector<Kernel>& kernels,
+                    const ModelSetting& setting, const config::Gpu& gpu, PartTimes& times) {
   if (kernels.empty()) return;
-  const std::uint32_t launched = workload::launches(kernels);
+  const std::uint32_t launched = launches(kernels);
   PassRow sum{.part = times.part,
               .pass = pass,
               .kernels = launched,
-              .host_seconds = workload::launch_seconds(setting.training, launched, gpu)};
+              .host_seconds = launch_seconds(setting.training, launched, gpu)};
   const Kernel* last = nullptr;
   for (const Kernel& kernel : kernels) {
-    KernelRow row = row_of(kernel, pass, gpu);
+    KernelRow row = kernel_row(kernel, pass, gpu);
     sum.kernel_seconds += kernel.times * row.seconds;
     for (const std::string& key : row.assumed)
       if (std::ranges::find(sum.assumed, key) == sum.assumed.end()) sum.assumed.push_back(key);
@@ -97,7 +92,8 @@ void add_pass(const char* pass, const std::vector<Kernel>& kernels, const ModelS
 
 // Kernels of a forward pass that recomputation repeats before I. Where half of the products are
 // recomputed, every second one is listed.
-std::vector<Kernel> recomputed(const std::vector<Kernel>& forward, const ModelSetting& setting) {
+std::vector<Kernel> recomputed_kernels(const std::vector<Kernel>& forward,
+                                       const ModelSetting& setting) {
   std::vector<Kernel> kernels;
   double due = 0;
   for (const Kernel& kernel : forward) {
@@ -109,26 +105,26 @@ std::vector<Kernel> recomputed(const std::vector<Kernel>& forward, const ModelSe
   return kernels;
 }
 
-PartTimes times_of(std::string part, const workload::PassKernels& kernels,
-                   const ModelSetting& setting, const config::Gpu& gpu, bool is_layer = false) {
+PartTimes times_of_part(std::string part, const PassKernels& kernels, const ModelSetting& setting,
+                        const config::Gpu& gpu, bool is_layer = false) {
   PartTimes times{.part = std::move(part), .is_layer = is_layer};
-  add_pass("F", kernels.forward, setting, gpu, times);
-  if (is_layer) add_pass("R", recomputed(kernels.forward, setting), setting, gpu, times);
-  add_pass("I", kernels.input_grad, setting, gpu, times);
-  add_pass("W", kernels.weight_grad, setting, gpu, times);
+  add_pass_times("F", kernels.forward, setting, gpu, times);
+  if (is_layer)
+    add_pass_times("R", recomputed_kernels(kernels.forward, setting), setting, gpu, times);
+  add_pass_times("I", kernels.input_grad, setting, gpu, times);
+  add_pass_times("W", kernels.weight_grad, setting, gpu, times);
   return times;
 }
 
 }  // namespace
 
-ModelSize size_of(const config::Model& model, std::uint32_t sequence) {
-  using workload::AttentionPairs;
+ModelSize model_size(const config::Model& model, std::uint32_t sequence) {
   const auto of_token = [&](AttentionPairs pairs) {
-    return 3 * workload::forward_flops(model, 1, sequence, pairs) / sequence;
+    return 3 * forward_flops(model, 1, sequence, pairs) / sequence;
   };
   return {.name = model.name,
-          .parameters = workload::parameter_count(model),
-          .active = workload::active_parameter_count(model),
+          .parameters = parameter_count(model),
+          .active = active_parameter_count(model),
           .sequence = sequence,
           .flops_per_token = of_token(AttentionPairs::causal),
           .full_attention_flops_per_token = of_token(AttentionPairs::full)};
@@ -138,9 +134,9 @@ std::vector<PartBytes> part_bytes(const ModelSetting& setting) {
   const config::Model& model = setting.model;
   std::vector<PartBytes> parts;
   PartBytes total{.part = "all"};
-  const auto add = [&](PartBytes part, const workload::Parameters& parameters,
-                       const workload::ActivationBytes& activations) {
-    set_state(parameters, setting, part);
+  const auto add = [&](PartBytes part, const Parameters& parameters,
+                       const ActivationBytes& activations) {
+    set_state_bytes(parameters, setting, part);
     part.activations = activations.held;
     part.working = activations.working;
     total.parameters += part.count * part.parameters;
@@ -155,13 +151,13 @@ std::vector<PartBytes> part_bytes(const ModelSetting& setting) {
   add({.part = "embedding"},
       {.dense = embedding + position_parameters(model, setting.sizes), .vocabulary = embedding},
       embedding_bytes(setting));
-  for (const LayerKind kind : workload::kinds_of(model))
+  for (const LayerKind kind : kinds_of(model))
     add({.part = std::string(name_of(kind)), .count = layers_of(model, kind)},
         layer_parameters(model, kind, setting.sizes), layer_bytes(setting, kind));
   if (model.mtp_layers > 0)
     add({.part = mtp_name, .count = model.mtp_layers}, mtp_parameters(model, setting.sizes),
         mtp_bytes(setting));
-  workload::ActivationBytes head = head_bytes(setting);
+  ActivationBytes head = head_bytes(setting);
   head.held += logits_bytes(setting);
   head.held *= 1 + model.mtp_layers;
   add({.part = "head"},
@@ -174,14 +170,14 @@ std::vector<PartBytes> part_bytes(const ModelSetting& setting) {
 
 std::vector<PartTimes> part_times(const ModelSetting& setting, const config::Gpu& gpu) {
   std::vector<PartTimes> parts;
-  for (const LayerKind kind : workload::kinds_of(setting.model))
-    parts.push_back(
-        times_of(std::string(name_of(kind)), layer_kernels(setting, kind), setting, gpu, true));
-  parts.push_back(times_of("embedding", embedding_kernels(setting), setting, gpu));
+  for (const LayerKind kind : kinds_of(setting.model))
+    parts.push_back(times_of_part(std::string(name_of(kind)), layer_kernels(setting, kind), setting,
+                                  gpu, true));
+  parts.push_back(times_of_part("embedding", embedding_kernels(setting), setting, gpu));
   if (setting.model.mtp_layers > 0)
-    parts.push_back(times_of(mtp_name, mtp_kernels(setting), setting, gpu));
-  parts.push_back(times_of("head", head_kernels(setting), setting, gpu));
+    parts.push_back(times_of_part(mtp_name, mtp_kernels(setting), setting, gpu));
+  parts.push_back(times_of_part("head", head_kernels(setting), setting, gpu));
   return parts;
 }
 
-}  // namespace pipewright::cli
+}  // namespace pipewright::workload

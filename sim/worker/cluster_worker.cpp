@@ -1,4 +1,4 @@
-#include "sim/cli/search/cluster_worker.hpp"
+#include "sim/worker/cluster_worker.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "analysis/report/search/row_json.hpp"
@@ -26,7 +27,7 @@
 #include "sim/process/run.hpp"
 #include "sim/search/messages.hpp"
 
-namespace pipewright::cli {
+namespace pipewright::worker {
 namespace {
 
 using analysis::CandidateRow;
@@ -181,8 +182,8 @@ void evaluate_on_cluster(const search::Space& space, const WorkerSettings& setti
     serve_tasks(space, settings, parent);
   } catch (const std::exception& error) {
     fmt::print(stderr, "pipewright: {}\n", error.what());
-    std::_Exit(exit_our_fault);
+    std::_Exit(EX_SOFTWARE);
   }
 }
 
-}  // namespace pipewright::cli
+}  // namespace pipewright::worker

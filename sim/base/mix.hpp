@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace pipewright {
+namespace pipewright::base {
 
 // SplitMix64's finalizer (Steele, Lea, Flood 2014): every bit of the result depends on every bit.
 inline std::uint64_t mix(std::uint64_t value) {
@@ -12,4 +12,4 @@ inline std::uint64_t mix(std::uint64_t value) {
   return value ^ (value >> 31U);
 }
 
-}  // namespace pipewright
+}  // namespace pipewright::base

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+namespace pipewright::base {
+
+// A folder in the system's folder for temporary files. The destructor removes it with its contents.
+class TemporaryFolder {
+ public:
+  // The name of the folder is `prefix` and six random characters. Throws std::runtime_error with
+  // `failure` behind the path if the folder cannot be created.
+  TemporaryFolder(std::string_view prefix, std::string_view failure);
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace pipewright::base
