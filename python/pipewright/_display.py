@@ -5,12 +5,8 @@ from __future__ import annotations
 import base64
 import html
 import os
-import tempfile
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from ._results import Shown
+from typing import Any
 
 # Colours are the notebook's own; pictures stand on white paper, as they are drawn.
 _STYLE = """<style>
@@ -64,15 +60,6 @@ class Page:
             f'<iframe srcdoc="{html.escape(self.html)}" width="100%" height="{self.height}" '
             'style="border: 0"></iframe>'
         )
-
-
-def saved(shown: Shown, extension: str, picture: str = "timeline") -> bytes:
-    """The bytes of a file that ``save`` writes."""
-    with tempfile.TemporaryDirectory(prefix="pipewright-") as folder:
-        file = os.path.join(folder, "run" + extension)
-        shown.save(file, picture=picture)
-        with open(file, "rb") as stream:
-            return stream.read()
 
 
 def table_html(columns: list[dict[str, Any]]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from . import _core, _worker
 from ._commands import PathLike, several
-from ._display import sections_html
+from ._display import sections_html, text_html
 from ._files import TextFile, without_folders
 from ._run import scenario_of
 from ._scenario import Scenario
@@ -157,8 +157,6 @@ class Launch(TextFile):
                 file.write(text)
 
     def _repr_html_(self) -> str:
-        from ._display import text_html
-
         return text_html(self.text)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import _worker
 from ._commands import command
+from ._commands import options as words_of
 from ._report import Report
 
 
@@ -35,7 +36,5 @@ def model(name: str, **options: object) -> Report:
     >>> model("llama-3-70b").parameters
     70553706496
     """
-    from ._commands import options as as_words
-
-    words = ["model", name, *as_words(**options)]
+    words = ["model", name, *words_of(**options)]
     return Report(command(*words, "--json").json(), command(*words).text)

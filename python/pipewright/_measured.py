@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ._commands import PathLike, command, options, scenario_file, several, word_of
+from ._display import text_html
 from ._files import TextFile
 from ._scenario import Scenario
 from .schedule import Schedule, from_csv
@@ -77,8 +78,6 @@ class Gpu(TextFile):
         self.report = report
 
     def _repr_html_(self) -> str:
-        from ._display import text_html
-
         return text_html(self.report)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -50,11 +51,11 @@ class Shown:
 
     def page(self, height: int = 720) -> _display.Page:
         """The page that the program writes, in a frame: zoom, memory, links, why."""
-        return _display.Page(_display.saved(self, ".html"), height)
+        return _display.Page(_saved_bytes(self, ".html"), height)
 
     def picture(self, kind: str = "timeline") -> _display.Picture:
         """A picture for a notebook: ``timeline``, ``memory``, ``tradeoff`` or ``bubbles``."""
-        return _display.Picture(_display.saved(self, ".svg", kind))
+        return _display.Picture(_saved_bytes(self, ".svg", kind))
 
     def __str__(self) -> str:
         return str(self._ask("describe")["text"])
@@ -62,6 +63,15 @@ class Shown:
     def _repr_html_(self) -> str:
         notes = dict.fromkeys(note for run in self._shown_runs() for note in run.notes)
         return _display.runs_html(self._ask("describe"), list(notes), self.picture())
+
+
+def _saved_bytes(shown: Shown, extension: str, picture: str = "timeline") -> bytes:
+    """The content of the file that ``save`` writes for this extension."""
+    with tempfile.TemporaryDirectory(prefix="pipewright-") as folder:
+        file = os.path.join(folder, "run" + extension)
+        shown.save(file, picture=picture)
+        with open(file, "rb") as stream:
+            return stream.read()
 
 
 class Result(RunFigures, Shown):

@@ -16,8 +16,8 @@ from ._files import bring_along, keep, kept_files
 from ._keys import KeysOfScenario
 from ._report import save_text
 from ._values import typed
-from ._words import meant_key, some_of, top_names
-from .errors import ArgumentError, KeywordError, ScenarioError, kind_of, with_keywords
+from ._words import meant_key, some_of, top_names, with_keywords
+from .errors import ArgumentError, KeywordError, ScenarioError, kind_of
 
 _LIBRARY = Path(__file__).parent / "share" / "pipewright" / "platforms"
 if _LIBRARY.is_dir():  # installed; else the source tree's

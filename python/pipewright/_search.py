@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from . import _core, _front, _worker
+from . import _core, _worker
+from ._chart import chart
 from ._commands import PathLike, command, options, output_of
 from ._display import _STYLE
 from ._figures import Figures
@@ -30,6 +31,7 @@ _GRACE = 0.8
 _BEGINNING = 2.0
 #: Columns of the tables of a notebook after the axes, of which the tables have more.
 _SHOWN = ("tokens_per_s", "samples_per_s", "mfu", "makespan_s", "bubble_ratio", "peak_memory_bytes")
+_GIB = 1 << 30
 
 
 class Candidate(Figures):
@@ -258,7 +260,7 @@ class SearchResult:
         shown = [one for one in (self.best, self.runner_up) if one is not None]
         return (
             f'{_STYLE}<div class="pipewright"><p class="quiet">{said}</p>'
-            f"{_few_columns(shown)._html()}{_front.svg(self)}</div>"
+            f"{_few_columns(shown)._html()}{_front_svg(self)}</div>"
         )
 
 
@@ -269,6 +271,34 @@ def _few_columns(candidates: Sequence[Candidate]) -> Table:
         rows.append({"place": "runner-up" if rows else "best", **one.values})
         rows[-1] |= {name: one.summary[name] for name in _SHOWN if name in one.summary}
     return Table.of(rows)
+
+
+def _front_svg(result: SearchResult) -> str:
+    """A chart of throughput against memory: all simulated candidates, their Pareto front and the best.
+
+    Empty if no candidate was simulated.
+    """
+    table = result.table
+    if not len(table) or "makespan_s" not in table.columns:
+        return ""
+    unit = "tokens_per_s" if "tokens_per_s" in table.columns else "samples_per_s"
+    if unit not in table.columns:
+        return ""
+    points = [
+        (float(row["peak_memory_bytes"]) / _GIB, float(row[unit]), _values_label(result, row))
+        for row in table[table["outcome"] == "simulated"]
+        if row[unit] == row[unit]
+    ]
+    front = [(float(row["peak_memory_bytes"]) / _GIB, float(row[unit])) for row in result.front]
+    best = result.best
+    star = None if best is None else (best.peak_memory_bytes / _GIB, float(best.summary[unit]))
+    words = f"{unit.split('_')[0]}/s"
+    return chart(points, front, star, "memory of the fullest device (GiB)", words)
+
+
+def _values_label(result: SearchResult, row: dict[str, Any]) -> str:
+    values: dict[str, Any] = result.candidate(row["candidate"]).values
+    return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
 class Search:

@@ -6,6 +6,7 @@ import difflib
 import functools
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from . import _core
 
@@ -31,6 +32,20 @@ def in_python(text: str) -> str:
     for pattern, replacement in _COMMAND_LINE_PHRASES:
         text = pattern.sub(replacement, text)
     return _OPTION.sub(lambda match: keyword_of(match[1]), text)
+
+
+def with_keywords(parts: dict[str, Any]) -> dict[str, Any]:
+    """The parts of an error with the names of keywords in place of command-line options."""
+    changed = dict(parts)
+    for part in ("found", "allowed", "suggestion"):
+        if part in changed:
+            changed[part] = in_python(changed[part])
+    for part in ("key", "source"):
+        if changed.get(part, "").startswith("-"):
+            changed[part] = keyword_of(changed[part])
+    if changed.get("source") == "the command line":
+        del changed["source"]
+    return changed
 
 
 def keyword_of(option: str) -> str:

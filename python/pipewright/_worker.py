@@ -19,16 +19,47 @@ from pathlib import Path
 from typing import Any
 
 from . import errors
+from ._files import without_folders
+from ._words import with_keywords
 
 _MOST_FILES = 64  # that come with a message
 
 Said = Callable[[dict[str, Any], list[int]], None]
+
+#: Exception types that a worker can name.
+_ERROR_TYPES: dict[str, type[errors.Error]] = {
+    error_type.__name__: error_type
+    for error_type in (
+        errors.Error,
+        errors.ScenarioError,
+        errors.ClusterError,
+        errors.ScheduleError,
+        errors.Deadlock,
+        errors.ConditionError,
+        errors.TraceError,
+    )
+}
 
 
 def program() -> str:
     """Where the program is that the package carries; PIPEWRIGHT_PROGRAM names another."""
     given = os.environ.get("PIPEWRIGHT_PROGRAM")
     return given or str(Path(__file__).parent / "bin" / "pipewright")
+
+
+def _exception(described: dict[str, Any], in_python: bool) -> BaseException:
+    """Makes the exception that a worker describes.
+
+    With ``in_python`` its text names keywords where the program names command-line options.
+    """
+    name = described.pop("kind")
+    if name == "MemoryError":
+        return MemoryError("not enough memory for a run of this size")
+    for part in ("found", "allowed", "suggestion"):
+        if part in described:
+            described[part] = without_folders(described[part])
+    error_type = _ERROR_TYPES.get(name, errors.InternalError)
+    return error_type(**(with_keywords(described) if in_python else described))
 
 
 class Worker:
@@ -71,7 +102,7 @@ class Worker:
                 answer: dict[str, Any] = message["answer"]
                 return answer
             if "error" in message:
-                raise errors.from_worker(message["error"], is_spoken)
+                raise _exception(message["error"], is_spoken)
             said(message, files_here)
 
     def _receive(self) -> dict[str, Any]:

@@ -137,52 +137,6 @@ class InternalError(Error):
     """A defect of pipewright itself; please report it."""
 
 
-_KINDS: dict[str, type[Error]] = {
-    kind.__name__: kind
-    for kind in (
-        Error,
-        ScenarioError,
-        ClusterError,
-        ScheduleError,
-        Deadlock,
-        ConditionError,
-        TraceError,
-    )
-}
-
-
-def from_worker(described: dict[str, Any], in_python: bool = True) -> BaseException:
-    """Makes the exception that a worker describes.
-
-    ``in_python``: options of the command line are called by the names of keywords.
-    """
-    from ._files import without_folders
-
-    kind = described.pop("kind")
-    if kind == "MemoryError":
-        return MemoryError("not enough memory for a run of this size")
-    for part in ("found", "allowed", "suggestion"):
-        if part in described:
-            described[part] = without_folders(described[part])
-    return _KINDS.get(kind, InternalError)(**(with_keywords(described) if in_python else described))
-
-
-def with_keywords(parts: dict[str, Any]) -> dict[str, Any]:
-    """The parts of an error with the names of keywords in place of command-line options."""
-    from ._words import in_python, keyword_of
-
-    changed = dict(parts)
-    for part in ("found", "allowed", "suggestion"):
-        if part in changed:
-            changed[part] = in_python(changed[part])
-    for part in ("key", "source"):
-        if changed.get(part, "").startswith("-"):
-            changed[part] = keyword_of(changed[part])
-    if changed.get("source") == "the command line":
-        del changed["source"]
-    return changed
-
-
 _T = TypeVar("_T")
 
 

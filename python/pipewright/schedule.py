@@ -18,11 +18,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ._cells import Passes, rows_of
+from ._chart import chart
 from ._check import Check, checked, sound
 from ._commands import PathLike, command, options, scenario_file
 from ._display import Picture
 from ._files import TextFile
-from ._front import chart
 from ._report import Report, save_text
 from ._results import Result
 from ._run import run
