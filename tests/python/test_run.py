@@ -207,7 +207,7 @@ def test_devices_that_wait_for_ever_are_a_deadlock(tmp_path):
     # Device 0 wants the gradient of microbatch 0, device 1 the activations of microbatch 1.
     file = tmp_path / "crossed.csv"
     file.write_text("0F0,0B0,0F1,0B1\n1F1,1B1,1F0,1B0\n")
-    with pytest.raises(Deadlock, match="2 of 2 devices wait for ever"):
+    with pytest.raises(Deadlock, match="2 of 2 devices wait forever"):
         pipewright.run(scenario(devices=2, microbatches=2, schedule=str(file)))
 
 

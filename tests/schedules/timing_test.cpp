@@ -102,7 +102,7 @@ TEST_CASE("devices that wait for each other are all named with what they wait fo
                                        one_by_one({{F, 1, 1}, {B, 1, 1}, {F, 1, 0}, {B, 1, 0}})}};
   CHECK_THROWS_WITH(
       timed(schedule, uniform_times(schedule, 1, 1, 1)),
-      "crossed: deadlock: 2 of 2 devices wait for ever\n"
+      "crossed: deadlock: 2 of 2 devices wait forever\n"
       "  device 0 at B of microbatch 0 on stage 0 waits for the gradient of microbatch 0 from "
       "stage 1 (device 1)\n"
       "  device 1 at F of microbatch 1 on stage 1 waits for the activations of F of microbatch 1 "

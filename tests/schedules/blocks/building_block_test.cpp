@@ -171,7 +171,7 @@ TEST_CASE("every pass waits for what it needs", "[blocks]") {
   };
   CHECK(moved(PassKind::forward, 1, -1) ==
         "1f1b: F of microbatch 0 on stage 1 at cell 0 (device 1) starts before F of microbatch 0 "
-        "on stage 0 at cell 0 (device 0) has ended; cell 1 is its first chance");
+        "on stage 0 at cell 0 (device 0) has ended; it can start at cell 1");
   CHECK_THAT(moved(PassKind::backward, 2, -1), Catch::Contains("starts before F of microbatch 0 on "
                                                                "stage 2"));
   CHECK_THAT(moved(PassKind::backward, 0, -1), Catch::Contains("starts before B of microbatch 0 on "
@@ -199,7 +199,7 @@ TEST_CASE("every stage runs each of its passes once", "[blocks]") {
   }
   SECTION("not a whole backward and its half") {
     block.passes.push_back({{PassKind::weight_grad, 1}, 7});
-    CHECK_THAT(error_of(block), Catch::Contains("W of microbatch 0 on stage 1 is too much"));
+    CHECK_THAT(error_of(block), Catch::Contains("W of microbatch 0 on stage 1 is not allowed"));
   }
   SECTION("none of other stages or microbatches") {
     block.passes.push_back({{PassKind::forward, 2}, 7});

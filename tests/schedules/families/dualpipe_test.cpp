@@ -106,14 +106,14 @@ TEST_CASE("sizes that DualPipe cannot do are refused with near ones that work", 
       make_schedule("dualpipe", {.devices = 3, .microbatches = 7}),
       Catch::Contains("not 3 and 7") &&
           Catch::Contains("2 devices with 6 microbatches or 2 devices with 8 microbatches or 4 "
-                          "devices with 8 microbatches would do"));
+                          "devices with 8 microbatches work"));
   CHECK_NOTHROW(make_schedule("dualpipe", {.devices = 2, .microbatches = 6}));
   CHECK_NOTHROW(make_schedule("dualpipe", {.devices = 2, .microbatches = 8}));
   CHECK_NOTHROW(make_schedule("dualpipe", {.devices = 4, .microbatches = 8}));
   CHECK_THROWS_WITH(make_schedule("dualpipe", {.devices = 4, .microbatches = 6}),
-                    Catch::Contains("; 4 devices with 8 microbatches would do"));
+                    Catch::Contains("; 4 devices with 8 microbatches work"));
   CHECK_THROWS_WITH(make_schedule("dualpipe", {.devices = 1, .microbatches = 1}),
-                    Catch::Contains("; 2 devices with 4 microbatches would do"));
+                    Catch::Contains("; 2 devices with 4 microbatches work"));
   CHECK_NOTHROW(make_schedule("dualpipe", {.devices = 2, .microbatches = 4}));
   CHECK_THROWS_WITH(make_schedule("dualpipe-v", {.devices = 4, .microbatches = 7}),
                     "dualpipe-v: 4 devices need at least 8 microbatches, not 7");

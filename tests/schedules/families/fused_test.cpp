@@ -70,11 +70,11 @@ TEST_CASE("interleaved pairs follow one another, and one more forward runs ahead
 
 TEST_CASE("pairs of one chunk on several devices are refused, as Megatron-LM does", "[fused]") {
   CHECK_THROWS_WITH(fused("1f1b", 4, 8, 1),
-                    "1f1b: fused pairs on 4 devices need several chunks a device, as in "
+                    "1f1b: fused pairs on 4 devices need several chunks per device, as in "
                     "Megatron-LM; interleaved-1f1b has them, with 2 chunks or more");
   CHECK_THROWS_WITH(
       make_schedule("interleaved-1f1b", {.devices = 4, .microbatches = 8, .chunks = 1, .fused = 1}),
-      Catch::Contains("fused pairs need 2 chunks a device or more"));
+      Catch::Contains("fused pairs need at least 2 chunks per device"));
   CHECK_THROWS_WITH(make_schedule("zb-h1", {.devices = 4, .microbatches = 8, .fused = 1}),
                     "zb-h1: takes no fused pairs; 1f1b, interleaved-1f1b, dualpipe, dualpipe-v do");
 }

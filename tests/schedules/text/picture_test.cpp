@@ -22,7 +22,7 @@ TEST_CASE("a schedule is drawn as the papers draw it", "[picture]") {
 TEST_CASE("chunks are told apart by letters", "[picture]") {
   CHECK(draw_text(
             make_schedule("interleaved-1f1b", {.devices = 1, .microbatches = 2, .chunks = 2})) ==
-        "interleaved-1f1b: 1 device x 2 microbatches, 2 chunks a device; a cell is one F or half "
+        "interleaved-1f1b: 1 device x 2 microbatches, 2 chunks per device; a cell is one F or half "
         "a B\n"
         "in flight at the peak: 1 microbatch\n"
         "device 0 | F0a F0b B0b     F1a B0a     F1b B1b     B1a\n");
@@ -83,7 +83,8 @@ TEST_CASE("a block is drawn with its interval and how long activations live", "[
         "         | 0           4\n"
         "device 0 | F0 .  .  I0 .  W0\n"
         "device 1 | .  F0 I0 W0 .  .\n"
-        "activations live so many cells; each l cells long takes at most ceil(l/4) at a time\n"
+        "lifespans of activations in cells; at most ceil(l/4) activations of lifespan l are held "
+        "at a time\n"
         "device 0 | 6: at most 2 microbatches\n"
         "device 1 | 3: at most 1 microbatch\n");
 }

@@ -87,7 +87,7 @@ TEST_CASE("an order that can never run is no schedule to lower", "[torch]") {
   } catch (const ReceiveDeadlock& deadlock) {
     CHECK(deadlock.blocked().size() == 2);
     CHECK_THAT(deadlock.what(),
-               Catch::EndsWith("deadlock: 2 of 2 ranks wait for ever\n"
+               Catch::EndsWith("deadlock: 2 of 2 ranks wait forever\n"
                                "  rank 0 at action 2, 0B0, waits for 0RECV_B0; rank 1 does not "
                                "come to 1SEND_B0\n"
                                "  rank 1 at action 2, 1F1, waits for 1RECV_F1; rank 0 does not "

@@ -86,10 +86,10 @@ TEST_CASE("receives in an order that the senders can never keep are a deadlock",
   } catch (const ReceiveDeadlock& deadlock) {
     CHECK(deadlock.blocked().size() == 2);
     CHECK(std::string(deadlock.what()) ==
-          "mine: deadlock: 2 of 2 ranks wait for ever\n"
-          "  rank 0 at action 5, 0B0, waits for 0RECV_B0, which stands behind 0RECV_B1; rank 1 "
-          "does not come to 1SEND_B1\n"
-          "  rank 1 at action 6, 1F1, waits for 1RECV_F1; rank 0 does not come to 0SEND_F1");
+          "mine: deadlock: 2 of 2 ranks wait forever\n"
+          "  rank 0 at action 5, 0B0, waits for 0RECV_B0, which is queued behind 0RECV_B1; rank 1 "
+          "does not reach 1SEND_B1\n"
+          "  rank 1 at action 6, 1F1, waits for 1RECV_F1; rank 0 does not reach 0SEND_F1");
   }
 }
 
