@@ -1,4 +1,4 @@
-"""What comes with the program."""
+"""Models and GPUs of the library."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def gpus() -> list[str]:
 
 
 def model(name: str, **options: object) -> Report:
-    """What a model is and costs, by its name, its file or a ``config.json`` of Hugging Face.
+    """Shape and cost of a model, given by its name, its file or a ``config.json`` of Hugging Face.
 
     ``options`` are those of ``pipewright model``: ``gpu``, ``tp``, ``sequence``, ``precision``, ...
 

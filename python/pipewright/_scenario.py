@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from . import _core
-from ._files import bring_along, keep, kept_files
+from ._files import bring_along, store, stored_files
 from ._keys import KeysOfScenario
 from ._report import save_text
 from ._values import typed
-from ._words import meant_key, some_of, top_names, with_keywords
+from ._words import suggested_key, some_of, top_names, with_keywords
 from .errors import ArgumentError, KeywordError, ScenarioError, kind_of
 
 _LIBRARY = Path(__file__).parent / "share" / "pipewright" / "platforms"
@@ -175,12 +175,12 @@ class Scenario(KeysOfScenario):
 
     def __reduce__(self) -> tuple[Any, ...]:
         tree = self._json()
-        return (_unpickled, (tree, kept_files(tree)))
+        return (_unpickled, (tree, stored_files(tree)))
 
 
 def _unpickled(tree: str, files: Mapping[str, str]) -> Scenario:
     for path, text in files.items():
-        here = keep(text, os.path.basename(path))
+        here = store(text, os.path.basename(path))
         tree = tree.replace(json.dumps(path)[1:-1], json.dumps(here)[1:-1])
     return Scenario._of(_core.Tree.from_json(tree))
 
@@ -201,13 +201,13 @@ def check_keywords(names: Iterable[str], is_search: bool = False) -> None:
     for name in names:
         if name in top_names() or (is_search and name == "search"):
             continue
-        meant = meant_key(name, is_search)
+        suggestion = suggested_key(name, is_search)
         raise KeywordError(
             f"{name} is no key of a scenario",
             key=name,
-            allowed=None if meant else some_of(top_names()),
-            suggestion=f"did you mean {meant}?" if meant else None,
-            remedy=meant,
+            allowed=None if suggestion else some_of(top_names()),
+            suggestion=f"did you mean {suggestion}?" if suggestion else None,
+            remedy=suggestion,
         )
 
 

@@ -32,7 +32,7 @@ double lost_part(const config::Scenario& scenario, const analysis::CandidateRow&
   const auto outcomes = run(variants, {.first_seed = scenario.variation.seed}).front();
   const double sum = std::accumulate(
       outcomes.begin(), outcomes.end(), 0.0,
-      [](double sum, const analysis::GoodputOutcome& outcome) { return sum + outcome.ratio(); });
+      [](double total, const analysis::GoodputOutcome& outcome) { return total + outcome.ratio(); });
   return 1 - sum / static_cast<double>(seeds);
 }
 

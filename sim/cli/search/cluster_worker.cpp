@@ -42,8 +42,8 @@ class ClusterWorker {
     if (objective.kind != analysis::Objective::Kind::tokens_a_day) return;
     least_lost_ = [this, seeds = objective.seeds](const config::Scenario& scenario,
                                                   const CandidateRow& row) {
-      if (!weeks_) weeks_.emplace(scenario.variation.seed, seeds);
-      return goodput::lost_part_bound(scenario, row, *weeks_);
+      if (!ratio_bound_) weeks_.emplace(scenario.variation.seed, seeds);
+      return goodput::lost_part_bound(scenario, row, *ratio_bound_);
     };
   }
 
@@ -63,7 +63,7 @@ class ClusterWorker {
   process::Channel& parent_;
   std::unique_ptr<evaluation::Evaluator> evaluator_;
   evaluation::Evaluator::LeastLost least_lost_;  // empty without a goodput run
-  std::optional<goodput::RatioBound> weeks_;
+  std::optional<goodput::RatioBound> ratio_bound_;
 };
 
 evaluation::Evaluator& ClusterWorker::evaluator(const config::Value& scenario) {
