@@ -105,7 +105,7 @@ def test_a_schedule_of_ones_own_agrees_with_its_scenario_when_that_is_made():
 
 def test_places_in_lists_are_devices_and_steps():
     for rows, told in (
-        ([["X3"]], "^device 0, step 0: 'X3' is no pass"),
+        ([["X3"]], "^device 0, step 0: 'X3' is not a pass"),
         ([["0F0", "0B0"], ["1F0", "1B0", "1B0"]], "^device 1, step 2: 1B0 comes after"),
         ([], "^passes is empty"),
     ):

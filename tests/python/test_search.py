@@ -59,7 +59,7 @@ def test_values_are_numbers_and_attributes(result):
         with pytest.raises(kind, match="there is no column 'time'; allowed: "):
             table["time"]
     for kind in (ValueError, pipewright.Error):
-        with pytest.raises(kind, match="no choice of 'depth'") as caught:
+        with pytest.raises(kind, match="no axis 'depth'") as caught:
             result.by("depth")
     assert "tp" in caught.value.allowed
 

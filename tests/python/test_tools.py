@@ -107,7 +107,7 @@ def test_a_line_is_a_job_and_its_places_are_no_paths():
 
 def test_errors_are_in_the_words_of_python():
     for wrong, told in (
-        (lambda: platform.make("dgx-h100", 2, nics_count=3), "takes no keyword 'nics_count'"),
+        (lambda: platform.make("dgx-h100", 2, nics_count=3), "has no keyword 'nics_count'"),
         (lambda: platform.make("dgx-h100", 2, oversubscripton=2), "did you mean 'oversubscription'"),
         (lambda: platform.make("dgx-h100", 0), "^nodes 0: "),
         (lambda: platform.make("dgx-h100", 2, nic="94 Gbps"), "^nic: .* did you mean 'Gbit/s'"),
