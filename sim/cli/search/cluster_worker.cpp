@@ -42,7 +42,7 @@ class ClusterWorker {
     if (objective.kind != analysis::Objective::Kind::tokens_a_day) return;
     least_lost_ = [this, seeds = objective.seeds](const config::Scenario& scenario,
                                                   const CandidateRow& row) {
-      if (!ratio_bound_) weeks_.emplace(scenario.variation.seed, seeds);
+      if (!ratio_bound_) ratio_bound_.emplace(scenario.variation.seed, seeds);
       return goodput::lost_part_bound(scenario, row, *ratio_bound_);
     };
   }
