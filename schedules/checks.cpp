@@ -5,7 +5,7 @@
 namespace pipewright::schedules {
 namespace {
 
-// How far one microbatch has come on one stage.
+// The last pass of a microbatch that a stage has run.
 enum class PassProgress : std::uint8_t { none, forwarded, gradient_sent, done, to_recompute };
 
 bool advance_pass(PassProgress& progress, PassKind kind, bool recomputes) {
@@ -31,11 +31,12 @@ bool advance_pass(PassProgress& progress, PassKind kind, bool recomputes) {
 }
 
 [[noreturn]] void fail(const Schedule& schedule, std::uint32_t device, const Pass& pass,
-                       const char* what) {
-  throw Error(fmt::format("{}: device {}: {} {}", schedule.name, device, describe(pass), what));
+                       const char* fault) {
+  throw Error(fmt::format("{}: device {}: {} {}", schedule.name, device, describe(pass), fault));
 }
 
-// A fused pass and its partner stand side by side in one body; a partner leads no pair itself.
+// Checks fused pairs: both passes stand side by side in the body of one loop, and the second one is
+// not the first of another pair.
 void check_pairs(const Schedule& schedule, std::uint32_t device) {
   for (const Loop& loop : schedule.programs[device].loops)
     for (std::size_t i = 0; i < loop.body.size(); ++i) {

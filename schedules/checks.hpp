@@ -4,10 +4,9 @@
 
 namespace pipewright::schedules {
 
-// Throws Error, naming device and pass, unless every device runs, for each microbatch that visits
-// it, each of its stages' F once and then (after R, if that stage recomputes) B once, or I once and
-// then W once, and nothing else.
-// That no device waits for ever is for the engines to see (deadlock.hpp).
+// Throws Error, naming device and pass, unless every device runs exactly the passes of its stages
+// for each microbatch that visits it: F once, then R if the stage recomputes, then B once, or I
+// once and W once after it. Deadlocks are not detected here but by the engines (deadlock.hpp).
 void check_complete(const Schedule& schedule);
 
 }  // namespace pipewright::schedules

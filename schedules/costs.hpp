@@ -12,12 +12,12 @@
 
 namespace pipewright::schedules {
 
-// How a boundary tensor crosses between two devices. All are posted when the pass that made it
-// ends.
+// Protocol by which a boundary tensor is sent to the next device. The sender posts the transfer
+// when the pass that made the tensor ends.
 enum class P2p : std::uint8_t {
-  eager,       // receives are pre-posted: the transfer starts at once, the sender goes on
-  rendezvous,  // it starts when the receiver has reached the pass that needs it; the sender goes on
-  blocking,    // it starts at once, and the sender computes nothing until it has arrived
+  eager,       // The transfer starts at once (receives are pre-posted) and the sender goes on.
+  rendezvous,  // It starts when the receiver reaches the pass that needs it; the sender goes on.
+  blocking,    // It starts at once and the sender computes nothing until the tensor has arrived.
 };
 inline constexpr std::array<std::string_view, 3> p2p_names{"eager", "rendezvous", "blocking"};
 constexpr std::string_view to_string(P2p mode) {
@@ -26,9 +26,11 @@ constexpr std::string_view to_string(P2p mode) {
 
 // Duration of each kind of pass on each virtual stage, in seconds.
 struct PassTimes {
-  std::array<std::vector<double>, pass_kinds> of_stage;  // empty for a kind that never runs
-  std::optional<double> overlap;  // a fused pair takes this part of the sum of its two times,
-  std::vector<double> fused;      // or, if given, this, by the stage of the first
+  std::array<std::vector<double>, pass_kinds> of_stage;  // Empty for a kind that never runs.
+  // Duration of a fused pair: `fused` by the stage of its first pass if not empty, otherwise
+  // `overlap` times the sum of its two passes.
+  std::optional<double> overlap;
+  std::vector<double> fused;
 
   std::vector<double>& operator[](PassKind kind) { return of_stage[static_cast<int>(kind)]; }
   const std::vector<double>& operator[](PassKind kind) const {
@@ -39,11 +41,11 @@ struct PassTimes {
     return fused.empty() ? overlap.value_or(1) * ((*this)(first) + (*this)(second))
                          : fused[first.stage];
   }
-  bool says_pairs() const { return overlap || !fused.empty(); }  // what they take
+  bool has_pair_times() const { return overlap || !fused.empty(); }
 };
 
-// Time in seconds that a boundary tensor takes from one device to another when nothing contends; 0
-// within a device.
+// Contention-free transfer time of a boundary tensor between two devices, in seconds; 0 within a
+// device.
 class HopTimes {
  public:
   explicit HopTimes(double everywhere) : everywhere_(everywhere) {}
@@ -52,8 +54,8 @@ class HopTimes {
   }
   double operator()(std::uint32_t source, std::uint32_t destination) const {
     if (source == destination) return 0;
-    const auto found = special_.find(key(source, destination));
-    return found == special_.end() ? everywhere_ : found->second;
+    const auto it = special_.find(key(source, destination));
+    return it == special_.end() ? everywhere_ : it->second;
   }
 
  private:
@@ -62,16 +64,16 @@ class HopTimes {
   }
 
   double everywhere_;
-  std::unordered_map<std::uint64_t, double> special_;  // by source and destination
+  std::unordered_map<std::uint64_t, double> special_;  // Key: source and destination.
 };
 
-// When a pass ran. All in seconds from the start of the run.
+// Events of a pass, in seconds from the start of the run.
 struct PassSpan {
-  double sent = 0;      // its input was posted
-  double ready = 0;     // its input had arrived
-  double start = 0;     // it started on the device
-  double end = 0;       // it ended
-  double released = 0;  // the device could go on
+  double sent = 0;      // The transfer of its input was posted.
+  double ready = 0;     // Its input had arrived.
+  double start = 0;     // It started on the device.
+  double end = 0;       // It ended.
+  double released = 0;  // The device could start its next pass.
 };
 
 }  // namespace pipewright::schedules

@@ -7,7 +7,7 @@
 namespace pipewright::schedules {
 namespace {
 
-std::string what_it_waits_for(const Schedule& schedule, const Pass& at) {
+std::string awaited_input(const Schedule& schedule, const Pass& at) {
   Pass source = at;
   if (at.kind == PassKind::forward) {
     --source.stage;
@@ -20,11 +20,11 @@ std::string what_it_waits_for(const Schedule& schedule, const Pass& at) {
 }
 
 std::string message(const Schedule& schedule, const std::vector<Blocked>& blocked) {
-  std::string text = fmt::format("{}: deadlock: {} of {} devices wait for ever", schedule.name,
+  std::string text = fmt::format("{}: deadlock: {} of {} devices wait forever", schedule.name,
                                  blocked.size(), schedule.devices);
-  for (const Blocked& one : blocked)
-    text += fmt::format("\n  device {} at {} waits for {}", one.device, describe(one.at),
-                        what_it_waits_for(schedule, one.at));
+  for (const Blocked& device : blocked)
+    text += fmt::format("\n  device {} at {} waits for {}", device.device, describe(device.at),
+                        awaited_input(schedule, device.at));
   return text;
 }
 

@@ -9,7 +9,7 @@ namespace pipewright::schedules {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
-constexpr double rounding = 1e-9;  // of a duration: what is closer is the same moment
+constexpr double rounding = 1e-9;  // Times closer than this part of a duration count as equal.
 constexpr int classes = 4;         // F; I or B; W; R
 
 int class_of(PassKind kind) {
@@ -25,8 +25,8 @@ int class_of(PassKind kind) {
   }
 }
 
-// The devices by when they want to be looked at next: a tournament, whose winner is the earliest
-// and, of the equally early, the first.
+// Devices ordered by the time of their next event, as a tournament tree. The winner is the device
+// with the earliest event; ties go to the lowest device.
 class Agenda {
  public:
   explicit Agenda(std::size_t devices) {
@@ -68,7 +68,8 @@ class Justifier::Filler {
 
  private:
   struct Device {
-    std::vector<std::uint32_t> next;  // list of the places in the reference that are still to run
+    std::vector<std::uint32_t>
+        next;  // Linked list of the reference positions that have not run yet.
     std::vector<std::uint32_t> previous;
     std::uint32_t head = 0;
     std::int64_t held = 0;
@@ -76,7 +77,7 @@ class Justifier::Filler {
   };
   struct Input {
     double ready = 0;
-    std::uint8_t missing = 0;  // inputs that have no time yet
+    std::uint8_t missing = 0;  // Inputs that have not been produced yet.
   };
   Input& input_of(PassKind kind, std::uint32_t stage, std::uint32_t microbatch) {
     return inputs_[(std::size_t{stage} * pipeline_.microbatches + microbatch) * classes +
@@ -94,13 +95,13 @@ class Justifier::Filler {
   Pull pull_;
   bool backward_;
   std::uint32_t stages_;
-  PassKind gradient_ = PassKind::backward;  // the kind that hands gradients on: I or B
-  double tolerance_ = 0;                    // seconds
+  PassKind gradient_ = PassKind::backward;  // Kind of pass that sends gradients: I or B.
+  double tolerance_ = 0;                    // In seconds.
   std::vector<Input> inputs_;
-  std::array<std::vector<std::int64_t>, pass_kinds> takes_;     // by stage, at the start of a pass
-  std::array<std::vector<std::int64_t>, pass_kinds> releases_;  // likewise, at its end
+  std::array<std::vector<std::int64_t>, pass_kinds> takes_;     // By stage, at the start of a pass.
+  std::array<std::vector<std::int64_t>, pass_kinds> releases_;  // By stage, at the end of a pass.
   std::vector<Device> devices_;
-  std::vector<std::uint32_t> device_of_;  // by stage
+  std::vector<std::uint32_t> device_of_;  // By stage.
   Agenda agenda_;
   std::uint64_t left_ = 0;
   Plan result_;
@@ -204,28 +205,29 @@ Plan Justifier::Filler::run() {
   return std::move(result_);
 }
 
-// The place of what runs now, or the order's size, and when to look again. The passes that are
-// skipped will run after it, so the most that they hold on the way must leave room for it.
+// Returns the position of the pass that the device runs now. If there is none, returns the size of
+// the order and schedules the next event of the device. Skipped passes run after the chosen one, so
+// their peak memory must leave room for it.
 std::uint32_t Justifier::Filler::pick(std::uint32_t index, double now) {
   const Device& device = devices_[index];
   const std::vector<Pass>& order = reference_.order[index];
   double again = never;
   const std::int64_t limit = pipeline_.memory.limit[index];
-  // Far enough to find a pass for every activation that the device may hold.
+  // The window is wide enough to find a pass for every activation that the device may hold.
   const std::size_t window = pull_ == Pull::none ? 1 : 16 * std::size_t{pipeline_.devices} + 16;
   const bool is_safe = pull_ == Pull::safe && device.head < order.size();
   double until = never;
   if (is_safe) until = reference_.start[index][device.head];
   std::int64_t held = device.held;
-  std::int64_t most = held;
-  std::size_t looked = 0;
-  for (std::uint32_t i = device.head; i < order.size() && looked < window;
-       i = device.next[i], ++looked) {
+  std::int64_t peak = held;
+  std::size_t examined = 0;
+  for (std::uint32_t i = device.head; i < order.size() && examined < window;
+       i = device.next[i], ++examined) {
     const Pass& pass = order[i];
     const Input& input = input_of(pass.kind, pass.stage, pass.microbatch);
     const auto kind = static_cast<std::size_t>(pass.kind);
     const std::int64_t taken = takes_[kind][pass.stage];
-    if (input.missing == 0 && most + taken <= limit &&
+    if (input.missing == 0 && peak + taken <= limit &&
         (i == device.head || now + pipeline_.times(pass) <= until + tolerance_)) {
       if (input.ready <= now + tolerance_) return i;
       again = std::min(again, input.ready);
@@ -233,7 +235,7 @@ std::uint32_t Justifier::Filler::pick(std::uint32_t index, double now) {
     if (pull_ == Pull::fitting && input.missing == 0)
       until = std::min(until, std::max(now, input.ready));
     held += taken;
-    most = std::max(most, held);
+    peak = std::max(peak, held);
     held -= releases_[kind][pass.stage];
   }
   agenda_.set(index, again);
@@ -299,7 +301,7 @@ void Justifier::Filler::give(PassKind kind, std::uint32_t stage, const Pass& fro
   Input& input = input_of(kind, stage, from.microbatch);
   input.ready = std::max(input.ready, end + (here == there ? 0 : pipeline_.hop));
   if (--input.missing > 0 || here == there) return;
-  // A device that idles looks again when this is there.
+  // An idle device looks for a pass again when this input arrives.
   const double again = std::max(input.ready, devices_[there].free_at);
   if (again < agenda_.time(there)) agenda_.set(there, again);
 }
@@ -316,7 +318,7 @@ Plan Justifier::plan(const Order& order) const {
 }
 
 Plan Justifier::improve(const Plan& plan, Pull pull, Objective objective, int rounds) const {
-  // The same on mirrored time: what ended last starts first.
+  // Returns the plan on reversed time: the pass that ended last starts first.
   const auto mirror = [&](Plan mirrored) {
     for (std::size_t device = 0; device < mirrored.order.size(); ++device) {
       auto& order = mirrored.order[device];
@@ -332,8 +334,8 @@ Plan Justifier::improve(const Plan& plan, Pull pull, Objective objective, int ro
   Plan current = fill(plan, pull, Direction::forward, {});
   Plan best = better(plan, current, objective) ? plan : current;
   for (int round = 0; round < rounds; ++round) {
-    // For the makespan all devices may end together; for the span each may end as much later as
-    // it started later.
+    // For the makespan, all devices may end at the same time. For the span, a device that starts
+    // later may end later by as much.
     std::vector<double> release;
     if (objective == Objective::span) {
       double latest = 0;
@@ -341,7 +343,7 @@ Plan Justifier::improve(const Plan& plan, Pull pull, Objective objective, int ro
       for (const auto& start : current.start) release.push_back(latest - start.front());
     }
     Plan mirrored = mirror(std::move(current));
-    double late = 0;  // by how much the plan must move for all devices to start after release
+    double late = 0;  // Shift of the plan that makes every device start after its release.
     for (std::size_t device = 0; device < release.size(); ++device)
       late = std::max(late, release[device] - mirrored.start[device].front());
     for (auto& starts : mirrored.start)

@@ -9,46 +9,48 @@
 
 namespace pipewright::schedules {
 
-// Of schedules that take a number of chunks, or of slices, and are given none.
+// Default numbers of chunks and of slices for schedules that take them.
 inline constexpr std::uint32_t usual_chunks = 2;
 inline constexpr std::uint32_t usual_slices = 2;
 
-// What a user may choose about a schedule. Optional ones are for the families that take them.
+// Choices of a user about a schedule. Families take only some of the optional ones.
 struct Parameters {
   std::uint32_t devices = 0;
-  std::uint32_t microbatches = 0;  // of one iteration
+  std::uint32_t microbatches = 0;  // Microbatches of one iteration.
   std::uint32_t iterations = 1;
-  bool legacy = false;  // of a .csv of PyTorch: B is the input gradient, BW the full backward
-  std::optional<std::uint32_t> chunks;      // stages per device
-  std::optional<std::uint32_t> group_size;  // microbatches that pass a chunk before the next chunk
-  std::optional<std::uint32_t> slices;      // of a microbatch along the sequence
-  std::optional<std::uint32_t> recompute;   // chunks of a device whose forward keeps nothing
-  std::optional<std::uint32_t> fused;       // 1: each F of the steady state with the B beside it
-  // Of 1f1b: forwards that run further ahead on each device, for passes of a vocabulary that is
-  // cut.
+  bool legacy = false;  // In a PyTorch .csv, B is the input gradient and BW the full backward.
+  std::optional<std::uint32_t> chunks;  // Stages per device.
+  std::optional<std::uint32_t>
+      group_size;                       // Microbatches that run on a chunk before the next chunk.
+  std::optional<std::uint32_t> slices;  // Slices of each microbatch along the sequence.
+  std::optional<std::uint32_t>
+      recompute;  // Chunks per device that are recomputed before the backward.
+  std::optional<std::uint32_t>
+      fused;  // 1: each F of the steady state is fused with the B beside it.
+  // Additional warm-up forwards per device (1f1b only), for the passes of a partitioned vocabulary.
   std::uint32_t ahead = 0;
-  // What families that plan for times plan with: F, I and W of each device or of each stage, and
-  // the latency of a hop. Left empty, F = I = W and no latency.
+  // Inputs of families that plan for times: F, I and W of each device or of each stage, and the
+  // latency of a hop in the same unit. If empty, F = I = W and there is no latency.
   PassTimes device_times;
   double hop = 0;
-  double input_grad_releases = 0;  // the part of a pass's activations that I, before W, frees
+  double input_grad_releases = 0;  // Part of a pass's activations that I frees; W frees the rest.
 };
 
-// One of the optional ones.
+// An optional parameter.
 using Choice = std::optional<std::uint32_t> Parameters::*;
 
-// How users write and read of a choice. Scenario keys, options, checks and lists follow from it.
+// Names and texts of a choice. Scenario keys, options, checks and lists are made from these rows.
 struct ChoiceInfo {
   Choice choice;
-  std::string_view key;      // of a schedule in a scenario, "group_size"
-  std::string_view flag;     // of the command line, "--group-size"
-  std::string_view help;     // one line
-  std::string_view example;  // of a value
-  std::string_view noun;     // as in "takes no group size"
-  std::string_view one;      // as in "at least 1 microbatch a group is needed"; empty: 0 is allowed
-  std::uint32_t neutral;     // the value that every family has; 0 of those that start at 1: none
-  std::string_view default_value = {};  // of the families that take it, as written
-  bool is_flag = false;                 // 1 is written true, and 0 false
+  std::string_view key;      // Key of a schedule in a scenario: "group_size".
+  std::string_view flag;     // Option of the command line: "--group-size".
+  std::string_view help;     // One line.
+  std::string_view example;  // An example value.
+  std::string_view noun;     // As in "takes no group size".
+  std::string_view unit;  // As in "at least 1 microbatch a group is needed"; empty if 0 is allowed.
+  std::uint32_t neutral;  // Value of a family without the choice; 0, below the minimum, if none.
+  std::string_view default_value = {};  // Default of the families that take it, as written.
+  bool is_flag = false;                 // The values 1 and 0 are written true and false.
 };
 inline constexpr std::array choices{
     ChoiceInfo{.choice = &Parameters::chunks,
@@ -57,7 +59,7 @@ inline constexpr std::array choices{
                .help = "stages on each device",
                .example = "2",
                .noun = "number of chunks",
-               .one = "chunk",
+               .unit = "chunk",
                .neutral = 1},
     ChoiceInfo{.choice = &Parameters::group_size,
                .key = "group_size",
@@ -65,15 +67,15 @@ inline constexpr std::array choices{
                .help = "microbatches that pass a chunk before the next chunk's turn",
                .example = "8",
                .noun = "group size",
-               .one = "microbatch a group",
+               .unit = "microbatch a group",
                .neutral = 0},
     ChoiceInfo{.choice = &Parameters::slices,
                .key = "slices",
                .flag = "--slices",
-               .help = "of a microbatch along the sequence",
+               .help = "slices of each microbatch along the sequence",
                .example = "2",
                .noun = "number of slices",
-               .one = "slice",
+               .unit = "slice",
                .neutral = 1,
                .default_value = "2"},
     ChoiceInfo{.choice = &Parameters::recompute,
@@ -82,7 +84,7 @@ inline constexpr std::array choices{
                .help = "chunks of a device whose forward is run again before its backward",
                .example = "1",
                .noun = "recomputed chunks",
-               .one = {},
+               .unit = {},
                .neutral = 0},
     ChoiceInfo{.choice = &Parameters::fused,
                .key = "fused",
@@ -90,13 +92,13 @@ inline constexpr std::array choices{
                .help = "forward and backward passes of the steady state run in pairs, as one",
                .example = "true",
                .noun = "fused pairs",
-               .one = {},
+               .unit = {},
                .neutral = 0,
                .default_value = "false, dualpipe and dualpipe-v true",
                .is_flag = true},
 };
 
-// Whether a choice is made that not every family has.
+// Returns true if the choice has a value that not every family supports.
 inline bool is_chosen(const ChoiceInfo& info, const Parameters& parameters) {
   return (parameters.*info.choice).value_or(info.neutral) > info.neutral;
 }

@@ -12,22 +12,23 @@ inline constexpr int pass_kinds = 5;
 
 char letter(PassKind kind);  // F, I, W, B or R
 
-// One op of one microbatch on one virtual stage. Schedules are lists of these and nothing else.
+// One operation of one microbatch on one virtual stage. A schedule consists of passes only.
 struct Pass {
   PassKind kind = PassKind::forward;
   std::uint16_t stage = 0;
-  std::uint32_t microbatch = 0;  // counted over all iterations, or slice where those are cut
-  bool fused = false;            // one op with the pass that follows: they start and end together
+  std::uint32_t microbatch =
+      0;               // Index over all iterations; index of the slice if microbatches are cut.
+  bool fused = false;  // Fused with the pass that follows: they start and end together.
 
   friend bool operator==(const Pass&, const Pass&) = default;
 };
 
-// B and I both hand a gradient to the stage before.
+// Returns true for B and I, which send a gradient to the previous stage.
 inline bool sends_gradient(PassKind kind) {
   return kind == PassKind::backward || kind == PassKind::input_grad;
 }
 
-// B and W are the last that a microbatch needs on a stage: they release its activations.
+// Returns true for B and W, the last pass of a microbatch on a stage: it frees the activations.
 inline bool ends_microbatch(PassKind kind) {
   return kind == PassKind::backward || kind == PassKind::weight_grad;
 }

@@ -7,7 +7,8 @@
 namespace pipewright::schedules {
 namespace {
 
-// A run of passes in which each is the one `period` before it, `step` microbatches further.
+// A range of passes in which each pass repeats the one `period` passes before it with `step` added
+// to its microbatch.
 struct Run {
   std::size_t begin = 0, end = 0, period = 1;
   std::int32_t step = 0;
@@ -24,7 +25,7 @@ bool repeats(const Pass& pass, const Pass& later, std::int32_t step) {
          distance(pass, later) == step;
 }
 
-// The longest run of this period around the middle of the list.
+// Returns the longest run of this period around the middle of the list.
 Run run_around_middle(std::span<const Pass> passes, std::size_t period) {
   const std::size_t middle = (passes.size() - period) / 2;
   Run run{.begin = middle,
@@ -40,7 +41,8 @@ Run run_around_middle(std::span<const Pass> passes, std::size_t period) {
   return run;
 }
 
-// A pair of fused passes must stay in one body, so a run neither begins nor ends within one.
+// Shifts the run so that it neither begins nor ends within a pair of fused passes, which must stay
+// in one body.
 void keep_pairs_whole(std::span<const Pass> passes, Run& run) {
   while ((run.begin > 0 && passes[run.begin - 1].fused) ||
          (run.begin + run.period < run.end && passes[run.begin + run.period - 1].fused))
@@ -48,7 +50,7 @@ void keep_pairs_whole(std::span<const Pass> passes, Run& run) {
 }
 
 void fold_into(Program& program, std::span<const Pass> passes) {
-  constexpr std::size_t longest_period = 512;  // longer ones are not worth the search
+  constexpr std::size_t longest_period = 512;  // Longer periods are not worth the search.
   constexpr std::size_t fewest_rounds = 3;
   Run best;
   for (std::size_t period = 1; period <= std::min(longest_period, passes.size() / fewest_rounds);

@@ -8,29 +8,31 @@
 
 namespace pipewright::schedules {
 
-// `rounds` times the passes of `body`; each round adds `microbatch_step` to their microbatches.
+// Repeats the passes of `body` `rounds` times; each round adds `microbatch_step` to the
+// microbatches.
 struct Loop {
   std::vector<Pass> body;
   std::uint32_t rounds = 1;
   std::int32_t microbatch_step = 0;
 };
 
-// What one device does, in order. Kept as loops, because a steady state repeats: a million
-// microbatches take no more memory than ten. An arbitrary order is one loop of one round.
+// Passes of one device in order, stored as loops: a steady state repeats, so a million microbatches
+// take no more memory than ten. An arbitrary order is one loop of one round.
 struct Program {
   std::vector<Loop> loops;
-  std::uint32_t iterations = 1;      // the loops run this many times,
-  std::uint32_t iteration_step = 0;  // each time this many microbatches further
+  std::uint32_t iterations = 1;      // The loops run this many times.
+  std::uint32_t iteration_step = 0;  // Each iteration adds this to the microbatches.
 
-  // Appends a loop; one without rounds or passes leaves no trace.
+  // Appends a loop, unless it has no rounds or no passes.
   void repeat(std::uint32_t rounds, std::int32_t microbatch_step, std::vector<Pass> body);
-  std::uint64_t size() const;  // passes over all iterations
+  std::uint64_t size() const;  // Number of passes over all iterations.
 };
 
-std::vector<Pass> passes_of(const Program& program);  // one by one, over all iterations
+// Lists the passes of all iterations.
+std::vector<Pass> passes_of(const Program& program);
 
-// The same passes in the same order, as loops where they repeat with a constant shift of their
-// microbatches: a flat list of a long schedule becomes a short program.
+// Finds the loops in a list of passes: sequences that repeat with a constant shift of their
+// microbatches. The order of passes does not change.
 Program fold(const std::vector<Pass>& passes);
 
 // Walks a program pass by pass: for (PassCursor at(program); !at.done(); at.next()) use(at.pass());
@@ -47,7 +49,7 @@ class PassCursor {
     result.microbatch += offset_;
     return result;
   }
-  // The partner of a fused pass: both stand in the same body.
+  // Returns the partner of a fused pass, which stands in the same body.
   Pass following() const {
     Pass result = at_[1];
     result.microbatch += offset_;
@@ -85,7 +87,7 @@ class PassCursor {
   const Pass* body_end_ = nullptr;
   std::size_t loop_ = 0;
   std::uint32_t round_ = 0;
-  std::uint32_t offset_ = 0;  // added to the microbatches of the body
+  std::uint32_t offset_ = 0;  // Added to the microbatches of the body.
   std::uint32_t iteration_ = 0;
   bool done_ = true;
 };

@@ -31,19 +31,19 @@ Routes Routes::both_ways(std::uint32_t devices) {
 
 Routes::Routes(std::vector<std::vector<std::uint32_t>> device_of)
     : device_of_(std::move(device_of)) {
-  std::vector<std::vector<std::uint32_t>> stages_on;  // by device, in order
+  std::vector<std::vector<std::uint32_t>> stages_on;  // By device, in ascending order.
   for (std::uint32_t stage = 0; stage < stages(); ++stage)
     for (const auto& route : device_of_) {
       if (route[stage] >= stages_on.size()) stages_on.resize(std::size_t{route[stage]} + 1);
-      std::vector<std::uint32_t>& held = stages_on[route[stage]];
-      if (held.empty() || held.back() != stage) held.push_back(stage);
+      std::vector<std::uint32_t>& stages_here = stages_on[route[stage]];
+      if (stages_here.empty() || stages_here.back() != stage) stages_here.push_back(stage);
     }
   for (const auto& route : device_of_) {
     std::vector<std::uint32_t> chunks(route.size());
     for (std::uint32_t stage = 0; stage < route.size(); ++stage) {
-      const std::vector<std::uint32_t>& held = stages_on[route[stage]];
-      chunks[stage] =
-          static_cast<std::uint32_t>(std::ranges::lower_bound(held, stage) - held.begin());
+      const std::vector<std::uint32_t>& stages_here = stages_on[route[stage]];
+      chunks[stage] = static_cast<std::uint32_t>(std::ranges::lower_bound(stages_here, stage) -
+                                                 stages_here.begin());
     }
     chunk_of_.push_back(std::move(chunks));
   }

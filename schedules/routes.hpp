@@ -7,18 +7,18 @@
 
 namespace pipewright::schedules {
 
-// Which devices a microbatch visits, stage by stage. Most schedules have one route for all
-// microbatches; a bidirectional one has two (microbatch k takes route k mod 2), so that a stage
-// lives on two devices.
+// Placement of stages: the device that runs each stage of a microbatch. Most schedules have one
+// route for all microbatches. A bidirectional schedule has two (microbatch k takes route k mod 2),
+// so each stage lives on two devices.
 class Routes {
  public:
   // The looped placement: stage s on device s mod devices.
   static Routes looped(std::uint32_t devices, std::uint32_t chunks);
 
-  // The V: stage s on device s, and stage 2 devices - 1 - s on it too.
+  // The V placement: device d has the stages d and 2 * devices - 1 - d.
   static Routes v_shape(std::uint32_t devices);
 
-  // Two routes of one stage a device, the second from the last device to the first.
+  // Two routes with one stage per device, the second from the last device to the first.
   static Routes both_ways(std::uint32_t devices);
 
   // device_of[route][stage]; all routes have the same number of stages.
@@ -32,12 +32,12 @@ class Routes {
   std::uint32_t device(std::uint32_t stage, std::uint32_t microbatch) const {
     return device_of_[route_of(microbatch)][stage];
   }
-  // The place of a stage among those of its device, in the order of stages.
+  // Returns the position of a stage among the stages of its device.
   std::uint32_t chunk(std::uint32_t stage, std::uint32_t microbatch) const {
     return chunk_of_[route_of(microbatch)][stage];
   }
 
-  // The pairs of devices between which boundary tensors go, in both directions.
+  // Returns the pairs of devices that exchange boundary tensors, in both directions.
   std::set<std::pair<std::uint32_t, std::uint32_t>> neighbours() const;
 
   friend bool operator==(const Routes&, const Routes&) = default;

@@ -12,11 +12,11 @@ std::uint64_t Schedule::size() const {
 
 namespace {
 
-template <class Is>
-bool any_pass(const Schedule& schedule, Is is) {
+template <class Predicate>
+bool any_pass(const Schedule& schedule, Predicate matches) {
   for (const Program& program : schedule.programs)
     for (const Loop& loop : program.loops)
-      if (std::any_of(loop.body.begin(), loop.body.end(), is)) return true;
+      if (std::any_of(loop.body.begin(), loop.body.end(), matches)) return true;
   return false;
 }
 

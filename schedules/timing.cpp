@@ -26,7 +26,7 @@ Timing::Timing(const Schedule& schedule, const PassTimes& times, const HopTimes&
                          .hop_out_gradient = hops(here, previous)});
     }
   }
-  std::fill_n(activations_.begin(), microbatches_, 0.0);  // the first stage has its input
+  std::fill_n(activations_.begin(), microbatches_, 0.0);  // The first stage has its input.
   devices_.reserve(schedule.devices);
   for (const Program& program : schedule.programs) devices_.push_back({.at = PassCursor(program)});
   for (std::uint32_t device = schedule.devices; device-- > 0;) runnable_.push_back(device);
@@ -37,9 +37,9 @@ void Timing::fail() {
   for (std::uint32_t device = 0; device < devices_.size(); ++device) {
     const PassCursor& at = devices_[device].at;
     if (at.done()) continue;
-    // Of a fused pair it may be the second alone whose input is missing.
-    const bool second = at.pass().fused && !must_wait(devices_[device], at.pass());
-    blocked.push_back({device, second ? at.following() : at.pass()});
+    // A fused pair may have the input of its first pass and lack that of its second.
+    const bool lacks_second = at.pass().fused && !must_wait(devices_[device], at.pass());
+    blocked.push_back({device, lacks_second ? at.following() : at.pass()});
   }
   throw Deadlock(schedule_, std::move(blocked));
 }

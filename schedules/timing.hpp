@@ -12,47 +12,48 @@
 
 namespace pipewright::schedules {
 
-// The contention-free engine: exact times of every pass, by the longest path through
+// The contention-free engine: computes exact pass times as the longest path through
 //   start(pass) = max(released(previous pass on the device), end(upstream pass) + hop)
-// in one sweep that runs each device as far as its inputs allow. It is the oracle of the simulated
-// engine and, since contention only adds, a lower bound of it.
+// in one sweep that runs each device as far as its inputs allow. The simulated engine gives the
+// same times without contention, and never smaller ones.
 class Timing {
  public:
   Timing(const Schedule& schedule, const PassTimes& times, const HopTimes& hops, P2p mode);
 
-  // A device may start its first pass from then on, in seconds; at 0 unless told.
+  // Sets the earliest start of a device's first pass, in seconds (default: 0).
   void start_at(std::uint32_t device, double time) { devices_[device].released = time; }
 
-  // Calls visit(device, pass, span) for every pass; in order of time on each device, while devices
-  // interleave as the sweep goes. Throws Deadlock, after the visits of all passes that could run.
+  // Calls visit(device, pass, span) for every pass: in order of time on each device, with devices
+  // interleaved as the sweep goes. Throws Deadlock after visiting all passes that could run.
   template <class Visit>
   void run(Visit&& visit) {
     run(visit, [this](std::uint32_t, const Pass& pass, const Pass* partner, double ready) {
       return Run{ready, partner == nullptr ? times_(pass) : times_(pass, *partner)};
     });
   }
-  // The same, but a pass that could start at `ready` runs as hold(device, pass, partner, ready)
-  // says, which is asked once for each pass, or fused pair, in the order of the device; `partner`
-  // is null but for pairs.
+  // Start and duration of a pass, in seconds.
   struct Run {
     double start = 0;
     double seconds = 0;
   };
+  // As above, with hold(device, pass, partner, ready) -> Run, which decides when a pass that could
+  // start at `ready` starts and how long it takes. It is called once for each pass or fused pair,
+  // in the order of the device; `partner` is null unless the pass is fused.
   template <class Visit, class Hold>
   void run(Visit&& visit, Hold&& hold);
 
  private:
-  // A slot holds when the input of a pass was sent: [route and stage][microbatch], one table for
-  // activations and one for gradients. Negative: not yet.
+  // A slot holds the time at which the input of a pass was sent: [stage][microbatch], one table for
+  // activations and one for gradients. Negative if it has not been sent yet.
   static constexpr double not_sent = -1;
-  struct Stage {         // of one route
-    std::uint32_t next;  // device of the following stage
-    std::uint32_t previous;
+  struct Stage {             // A stage on one route.
+    std::uint32_t next;      // Device of the next stage.
+    std::uint32_t previous;  // Device of the previous stage.
     double hop_in_activation, hop_in_gradient, hop_out_activation, hop_out_gradient;
   };
   struct Device {
     PassCursor at;
-    double released = 0;  // may start its next pass from here on
+    double released = 0;  // Earliest start of its next pass.
     const double* waits_for = nullptr;
   };
 
@@ -74,18 +75,18 @@ class Timing {
     return true;
   }
   PassSpan arrival(const Pass& pass, double released) {
-    if (pass.kind == PassKind::recompute) return {};  // its input was kept by F
+    if (pass.kind == PassKind::recompute) return {};  // F has kept its input.
     const Stage& stage = stage_of(pass);
     PassSpan span{.sent = input_of(pass)};
     double hop = pass.kind == PassKind::forward ? stage.hop_in_activation : stage.hop_in_gradient;
     if (pass.kind == PassKind::weight_grad) hop = 0;
-    // A rendezvous within a device costs nothing, so the hop decides whether there is one.
+    // A rendezvous within a device costs nothing, so only transfers with a hop need one.
     const bool meets = mode_ == P2p::rendezvous && hop > 0;
     span.ready = (meets ? std::max(span.sent, released) : span.sent) + hop;
     return span;
   }
-  // How long the sender of its output is held up.
-  double held_up(const Pass& pass) const {
+  // Returns the time in seconds that sending the output of a pass blocks its device.
+  double send_block_time(const Pass& pass) const {
     if (mode_ != P2p::blocking) return 0;
     if (pass.kind == PassKind::forward) return stage_of(pass).hop_out_activation;
     return sends_gradient(pass.kind) ? stage_of(pass).hop_out_gradient : 0;
@@ -131,7 +132,7 @@ void Timing::advance(std::uint32_t index, Visit& visit, Hold& hold) {
       const Run run = hold(index, pass, nullptr, ready);
       span.start = run.start;
       span.end = run.start + run.seconds;
-      span.released = span.end + held_up(pass);
+      span.released = span.end + send_block_time(pass);
       device.released = span.released;
       visit(index, pass, span);
       hand_on(pass, span.end);
@@ -140,16 +141,16 @@ void Timing::advance(std::uint32_t index, Visit& visit, Hold& hold) {
 
     const Pass partner = device.at.following();
     if (must_wait(device, partner)) return;
-    // The two inputs are received, and the two outputs sent, one after the other.
-    PassSpan other = arrival(partner, ready);
-    const Run run = hold(index, pass, &partner, std::max(ready, other.ready));
-    span.start = other.start = run.start;
-    span.end = other.end = run.start + run.seconds;
-    span.released = span.end + held_up(pass);
-    other.released = span.released + held_up(partner);
-    device.released = other.released;
+    // A pair receives its two inputs one after the other, and sends its two outputs likewise.
+    PassSpan partner_span = arrival(partner, ready);
+    const Run run = hold(index, pass, &partner, std::max(ready, partner_span.ready));
+    span.start = partner_span.start = run.start;
+    span.end = partner_span.end = run.start + run.seconds;
+    span.released = span.end + send_block_time(pass);
+    partner_span.released = span.released + send_block_time(partner);
+    device.released = partner_span.released;
     visit(index, pass, span);
-    visit(index, partner, other);
+    visit(index, partner, partner_span);
     hand_on(pass, span.end);
     hand_on(partner, span.released);
     device.at.next();
@@ -159,14 +160,14 @@ void Timing::advance(std::uint32_t index, Visit& visit, Hold& hold) {
 inline void Timing::hand_on(const Pass& pass, double end) {
   const std::size_t slot = slot_of(pass);
   if (pass.kind == PassKind::forward) {
-    // Behind the last stage the loss turns the activation into the gradient.
+    // The loss behind the last stage turns the activation into the gradient.
     if (pass.stage + 1U == schedule_.stages())
       activations_[slot] = 0, gradients_[slot] = end;
     else
       deliver(activations_[slot + microbatches_], end, stage_of(pass).next);
   } else if (sends_gradient(pass.kind)) {
     if (pass.stage > 0) deliver(gradients_[slot - microbatches_], end, stage_of(pass).previous);
-    gradients_[slot] = end;  // what W waits for
+    gradients_[slot] = end;  // The input of W.
   }
 }
 

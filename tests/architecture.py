@@ -1,15 +1,17 @@
-"""Checks the include lines of every folder against the arrows that the design allows.
+"""Checks that includes and imports run one way, as the design says.
 
-Between folders: ALLOWED. Inside a folder arrows run one way as well: of files (x.hpp and x.cpp are
-one) and of rooms (the folder itself and those in it) none is above itself. And every test is built,
-and no type defined twice.
+Folders of C++ include only the folders and libraries that ALLOWED lists. Inside a folder neither
+files (x.hpp and x.cpp count as one) nor subfolders may include each other in a circle. The modules
+of the Python package may not import each other in a circle either; imports inside functions and
+those for type checkers count. Two more checks: every test is built, and no type is defined twice.
 """
 
+import ast
 import pathlib
 import re
 import sys
 
-# folder: (project folders that it may include besides itself, library headers that are its own)
+# folder: (other project folders that it may include, prefixes of the library headers it may include)
 ALLOWED = {
     "modules": ((), ("fmt/",)),
     "schedules": ((), ("fmt/",)),
@@ -144,6 +146,7 @@ ALLOWED = {
         ("fmt/", "nlohmann/", "pybind11/"),
     ),
 }
+PACKAGE = "python/pipewright"
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 STANDARD = re.compile(r"^[a-z0-9_]+(\.h)?$|^sys/[a-z]+\.h$")
 
@@ -162,45 +165,88 @@ def violations(root, folder, may_include, libraries):
 
 
 def circles(arrows):
-    """The sets of nodes of which each leads to all others (Tarjan 1972)."""
-    order, lowest, stack, found = {}, {}, [], []
+    """Strongly connected components of two or more nodes (Tarjan 1972).
+
+    arrows: node -> the nodes that it points to. A component is a sorted list.
+    """
+    order, lowest, stack, components = {}, {}, [], []
 
     def visit(node):
         order[node] = lowest[node] = len(order)
         stack.append(node)
-        for other in sorted(arrows.get(node, ())):
-            if other not in order:
-                visit(other)
-            if other in stack:
-                lowest[node] = min(lowest[node], lowest[other])
+        for successor in sorted(arrows.get(node, ())):
+            if successor not in order:
+                visit(successor)
+            if successor in stack:
+                lowest[node] = min(lowest[node], lowest[successor])
         if lowest[node] == order[node]:
-            at = stack.index(node)
-            found.append(sorted(stack[at:]))
-            del stack[at:]
+            start = stack.index(node)
+            components.append(sorted(stack[start:]))
+            del stack[start:]
 
     for node in sorted(arrows):
         if node not in order:
             visit(node)
-    return [circle for circle in found if len(circle) > 1]
+    return [component for component in components if len(component) > 1]
 
 
-def circles_in(root, folder):
-    """Circles of the folder's files, and of its rooms."""
-    files, rooms = {}, {}
+def include_circles(root, folder):
+    """Circles among the folder's files, and among its subfolders."""
+    files, subfolders = {}, {}
     for path in sorted((root / folder).rglob("*.[ch]pp")):
-        one = path.relative_to(root).with_suffix("")
+        includer = path.relative_to(root).with_suffix("")
         for bracket, name in INCLUDE.findall(path.read_text()):
-            other = pathlib.PurePath(name).with_suffix("")
+            included = pathlib.PurePath(name).with_suffix("")
             if bracket != '"' or not name.startswith(f"{folder}/"):
                 continue
-            for arrows, source, target in ((files, one, other), (rooms, one.parent, other.parent)):
+            for arrows, source, target in (
+                (files, includer, included),
+                (subfolders, includer.parent, included.parent),
+            ):
                 if source != target:
                     arrows.setdefault(str(source), set()).add(str(target))
-    return circles(files) + circles(rooms)
+    return circles(files) + circles(subfolders)
+
+
+def import_circles(root):
+    """Circles among the modules of the Python package."""
+    package = root / PACKAGE
+    paths = [*package.rglob("*.py"), *package.rglob("*.pyi")]  # a .pyi stands for the extension
+    modules = {module_name(package, path): path for path in paths}
+    arrows = {
+        name: {target for target in imported_modules(name, path, modules) if target != name}
+        for name, path in modules.items()
+    }
+    return circles(arrows)
+
+
+def module_name(package, path):
+    """Dotted name of a module: pipewright._table, or pipewright for pipewright/__init__.py."""
+    parts = path.relative_to(package.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_modules(name, path, modules):
+    """Modules of the package that a module imports anywhere: at its top, in a function, for types."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            candidates = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            source = node.module or ""
+            if node.level:
+                levels_up = node.level - (path.name == "__init__.py")
+                parents = name.split(".")[: len(name.split(".")) - levels_up]
+                source = ".".join([*parents, *([source] if source else [])])
+            # `from . import x` imports the module x if there is one, else a name of the package.
+            inner = [f"{source}.{alias.name}" for alias in node.names]
+            candidates = [module if module in modules else source for module in inner]
+        else:
+            continue
+        yield from (candidate for candidate in candidates if candidate in modules)
 
 
 def unlisted_tests(root):
-    """Tests that no CMakeLists.txt names are never run."""
+    """Tests that no CMakeLists.txt lists, so that they never run."""
     listed = set()
     for cmake in (root / "tests").rglob("CMakeLists.txt"):
         names = re.findall(r"[\w/]+_test\.cpp", cmake.read_text())
@@ -215,35 +261,46 @@ TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)[^;(]*?\{", re.M)
 
 
 def defined_twice(root):
-    """Types of one name in one namespace: a linker keeps one of them, and says nothing."""
-    places = {}
+    """Types that two headers define in the same namespace; the linker would silently keep one."""
+    headers = {}
     for folder in ALLOWED:
         for path in sorted((root / folder).rglob("*.hpp")):
             text = path.read_text()
             space = OPENS.search(text)
             for name in TYPE.findall(text):
                 key = f"{space[1] if space else ''}::{name}"
-                places.setdefault(key, set()).add(str(path.relative_to(root)))
-    for name, paths in sorted(places.items()):
+                headers.setdefault(key, set()).add(str(path.relative_to(root)))
+    for name, paths in sorted(headers.items()):
         if len(paths) > 1:
             yield f"{name} is defined in {' and in '.join(sorted(paths))}"
 
 
 def main():
     root = pathlib.Path(sys.argv[1])
-    found = [v for f, (folders, libs) in ALLOWED.items() for v in violations(root, f, folders, libs)]
-    found += [
+    errors = [
+        error
+        for folder, (folders, libraries) in ALLOWED.items()
+        for error in violations(root, folder, folders, libraries)
+    ]
+    errors += [
         f"{folder}: these include each other in a circle: {', '.join(circle)}"
         for folder in ALLOWED
-        for circle in circles_in(root, folder)
+        for circle in include_circles(root, folder)
     ]
-    found += unlisted_tests(root)
-    found += defined_twice(root)
+    errors += [
+        f"{PACKAGE}: these import each other in a circle: {', '.join(circle)}"
+        for circle in import_circles(root)
+    ]
+    errors += unlisted_tests(root)
+    errors += defined_twice(root)
     covered = sum(len(list((root / folder).rglob("*.[ch]pp"))) for folder in ALLOWED)
     if covered < 50:
-        found.append(f"only {covered} files were found: the folders have moved")
-    print("\n".join(found) or f"{covered} files keep to the design's arrows")
-    return 1 if found else 0
+        errors.append(f"only {covered} C++ files were found: the folders have moved")
+    modules = len(list((root / PACKAGE).rglob("*.py")))
+    if modules < 10:
+        errors.append(f"only {modules} modules were found in {PACKAGE}: the package has moved")
+    print("\n".join(errors) or f"{covered} C++ files and {modules} Python modules depend one way")
+    return 1 if errors else 0
 
 
 sys.exit(main())

@@ -4,62 +4,65 @@
 #include <string>
 #include <vector>
 
-// Several jobs on one cluster: how much slower each gets because of the others.
+// Several jobs on one cluster, and the slow-down of each by the other jobs.
 namespace pipewright::analysis {
 
 struct SharingJob {
   std::string name;
-  std::string job;  // one line: model, layout, recipe; empty without a model
+  std::string job;  // Model, layout and recipe in one line; empty without a model.
   std::uint32_t gpus = 0;
   std::uint32_t nodes = 0;
   std::string first_host;
   std::string last_host;
-  double iteration_s = 0;  // alone on the same GPUs, one iteration after the other
-  bool in_passes = false;  // its collectives within passes meet others, and were simulated
-  // Of the device that fills most of what it has.
+  double iteration_s = 0;  // Without other jobs, on the same GPUs, in steady state.
+  bool in_passes = false;  // Collectives within its passes meet other traffic and are simulated.
+  // Memory of the device that uses the largest part of its capacity.
   std::uint64_t peak_memory_bytes = 0;
-  std::uint64_t memory_capacity_bytes = 0;  // 0: unknown
+  std::uint64_t memory_capacity_bytes = 0;  // 0 if unknown.
 };
 
+// Timing of a job in one phase.
 struct JobInPhase {
-  double offset_s = 0;           // it starts so much after the first job
-  double iteration_s = 0;        // the mean of those that ended while all jobs ran
-  double alone_s = 0;            // of the same iterations when nothing else runs
-  std::uint64_t iterations = 0;  // that these are
+  double offset_s = 0;           // Start after the first job.
+  double iteration_s = 0;        // Mean over the iterations that end while all jobs run.
+  double alone_s = 0;            // Mean of the same iterations without other jobs.
+  std::uint64_t iterations = 0;  // Number of these iterations.
 
   double slow_down() const { return iteration_s / alone_s; }
 };
 
-// A link that carried bytes of two jobs or more, while all of them ran.
+// A link that carries traffic of at least two jobs while all jobs run.
 struct ContendedLink {
   std::string name;
   std::string link_class;
-  std::uint32_t alike = 1;        // links that fare as this one, itself included
-  double bandwidth = 0;           // bytes/s
-  std::vector<double> use;        // of its bandwidth, by job
-  std::vector<double> waiting_s;  // of an iteration: by which the job's flows took longer there
+  std::uint32_t alike = 1;        // Number of links with the same traffic, including this one.
+  double bandwidth = 0;           // In bytes/s.
+  std::vector<double> use;        // Used part of the bandwidth, by job.
+  std::vector<double> waiting_s;  // By job, delay of its flows at this link per iteration.
 
-  double all_use() const;
+  double total_use() const;
 };
 
+// Jobs with fixed offsets between their iterations.
 struct SharingPhase {
-  double share = 0;     // of the first job's iteration, by which the second starts later
-  double window_s = 0;  // in which all ran
+  double share = 0;     // Start of the second job, in iterations of the first.
+  double window_s = 0;  // Time in which all jobs run.
   std::vector<JobInPhase> jobs;
-  std::vector<ContendedLink> links;  // the busiest first
+  std::vector<ContendedLink> links;  // The busiest first.
 
-  double mean_slow_down() const;  // over jobs
+  double mean_slow_down() const;  // Mean over jobs.
 };
 
+// Result of a simulation of several jobs.
 struct Sharing {
   std::string cluster;
   std::uint32_t cluster_gpus = 0;
-  std::string placing;  // "side by side", "interleaved"
+  std::string placing;  // "side by side", "interleaved".
   std::vector<SharingJob> jobs;
-  bool share_links = false;          // some way of one job meets one of another
-  std::vector<SharingPhase> phases;  // none where they share no links
+  bool share_links = false;          // Routes of different jobs share links.
+  std::vector<SharingPhase> phases;  // Empty if the jobs share no links.
 
-  // Those in which jobs are slowed down most and least, in the mean over jobs.
+  // Phases with the largest and the smallest mean slow-down.
   const SharingPhase& worst() const;
   const SharingPhase& best() const;
 };

@@ -19,18 +19,18 @@ std::string gigabytes(double rate) {
   return fmt::format("{:.4g}", rate / giga);
 }
 
-// A job with what became of it over all phases.
+// A job with its slow-downs in all phases.
 struct JobFigures {
   const SharingJob* job = nullptr;
   std::vector<double> slow_downs;
 
-  std::optional<double> memory() const {  // part of what there is
+  std::optional<double> memory() const {  // Used part of the capacity.
     if (job->memory_capacity_bytes == 0) return std::nullopt;
     return static_cast<double>(job->peak_memory_bytes) /
            static_cast<double>(job->memory_capacity_bytes);
   }
-  double least() const { return *std::ranges::min_element(slow_downs); }
-  double most() const { return *std::ranges::max_element(slow_downs); }
+  double min_slow_down() const { return *std::ranges::min_element(slow_downs); }
+  double max_slow_down() const { return *std::ranges::max_element(slow_downs); }
   double mean() const {
     return std::accumulate(slow_downs.begin(), slow_downs.end(), 0.0) /
            static_cast<double>(slow_downs.size());
@@ -40,10 +40,10 @@ struct JobFigures {
 std::vector<JobFigures> figures_of(const Sharing& sharing) {
   std::vector<JobFigures> figures;
   for (std::size_t i = 0; i < sharing.jobs.size(); ++i) {
-    JobFigures& one = figures.emplace_back(JobFigures{&sharing.jobs[i], {}});
+    JobFigures& job = figures.emplace_back(JobFigures{&sharing.jobs[i], {}});
     for (const SharingPhase& phase : sharing.phases)
-      one.slow_downs.push_back(phase.jobs[i].slow_down());
-    if (one.slow_downs.empty()) one.slow_downs.push_back(1);
+      job.slow_downs.push_back(phase.jobs[i].slow_down());
+    if (job.slow_downs.empty()) job.slow_downs.push_back(1);
   }
   return figures;
 }
@@ -72,9 +72,9 @@ const ReportColumns<JobFigures>& job_figure_columns() {
                                  [](const Row& row) { return row.memory(); }}),
       {"peak_memory_bytes", [](const Row& row) { return row.job->peak_memory_bytes; }},
       {"memory_capacity_bytes", [](const Row& row) { return row.job->memory_capacity_bytes; }},
-      {"slow_down_least", {"slow-down", "least"}, Quantity::each_as(times_text), &Row::least},
+      {"slow_down_least", {"slow-down", "min"}, Quantity::each_as(times_text), &Row::min_slow_down},
       {"slow_down_mean", {"mean"}, Quantity::each_as(times_text), &Row::mean},
-      {"slow_down_most", {"most"}, Quantity::each_as(times_text), &Row::most},
+      {"slow_down_most", {"max"}, Quantity::each_as(times_text), &Row::max_slow_down},
       {"in_passes_simulated", [](const Row& row) { return row.job->in_passes; }},
       {"job", [](const Row& row) { return row.job->job; }}};
   return columns;
@@ -93,17 +93,17 @@ std::string phases_text(const Sharing& sharing) {
   };
   for (std::size_t job = 1; job < sharing.jobs.size(); ++job)
     add({printable(sharing.jobs[job].name), "starts after"}, Quantity::each_as(format_seconds), job,
-        [](const JobInPhase& one) { return one.offset_s; });
+        [](const JobInPhase& timing) { return timing.offset_s; });
   for (std::size_t job = 0; job < sharing.jobs.size(); ++job) {
     add({printable(sharing.jobs[job].name), "iteration"}, Quantity::each_as(format_seconds), job,
-        [](const JobInPhase& one) { return one.iteration_s; });
+        [](const JobInPhase& timing) { return timing.iteration_s; });
     add({"slow-", "down"}, Quantity::each_as(times_text), job,
-        [](const JobInPhase& one) { return one.slow_down(); });
+        [](const JobInPhase& timing) { return timing.slow_down(); });
   }
   return table.text();
 }
 
-// Those of a class, of which the busiest is shown.
+// Links of a class, represented by the busiest one.
 struct ClassOfLinks {
   const ContendedLink* busiest = nullptr;
   std::uint64_t links = 0;
@@ -111,13 +111,13 @@ struct ClassOfLinks {
 
 std::vector<ClassOfLinks> classes_of(const std::vector<ContendedLink>& links) {
   std::vector<ClassOfLinks> classes;
-  for (const ContendedLink& link : links) {  // the busiest first
-    const auto same = [&](const ClassOfLinks& known) {
-      return known.busiest->link_class == link.link_class;
+  for (const ContendedLink& link : links) {  // The busiest first.
+    const auto is_same_class = [&](const ClassOfLinks& row) {
+      return row.busiest->link_class == link.link_class;
     };
-    auto found = std::ranges::find_if(classes, same);
-    if (found == classes.end()) found = classes.insert(classes.end(), {&link, 0});
-    found->links += link.alike;
+    auto it = std::ranges::find_if(classes, is_same_class);
+    if (it == classes.end()) it = classes.insert(classes.end(), {&link, 0});
+    it->links += link.alike;
   }
   return classes;
 }
@@ -128,9 +128,9 @@ std::string links_text(const Sharing& sharing, const SharingPhase& phase) {
                               {"shared links"},
                               Quantity::name(),
                               [](const Row& row) { return printable(row.busiest->link_class); }},
-                             {"alike", {"alike"}, Quantity::count(), &Row::links},
+                             {"alike", {"links"}, Quantity::count(), &Row::links},
                              {"busiest",
-                              {"the busiest"},
+                              {"busiest link"},
                               Quantity::name(),
                               [](const Row& row) { return printable(row.busiest->name); }},
                              {"bandwidth",
@@ -138,7 +138,7 @@ std::string links_text(const Sharing& sharing, const SharingPhase& phase) {
                               Quantity::each_as(gigabytes),
                               [](const Row& row) { return row.busiest->bandwidth; }},
                              {"use", {"busy"}, Quantity::percent(), [](const Row& row) {
-                                return row.busiest->all_use();
+                                return row.busiest->total_use();
                               }}};
   for (std::size_t job = 0; job < sharing.jobs.size(); ++job)
     columns.push_back({"use",
@@ -166,7 +166,7 @@ Json phase_json(const Sharing& sharing, const SharingPhase& phase) {
                                     {"class", link.link_class},
                                     {"alike", link.alike},
                                     {"bandwidth_bytes_per_s", link.bandwidth},
-                                    {"use", link.all_use()},
+                                    {"use", link.total_use()},
                                     {"use_by_job", link.use},
                                     {"waiting_s_by_job", link.waiting_s}});
   return json;
@@ -174,7 +174,7 @@ Json phase_json(const Sharing& sharing, const SharingPhase& phase) {
 
 }  // namespace
 
-double ContendedLink::all_use() const { return std::accumulate(use.begin(), use.end(), 0.0); }
+double ContendedLink::total_use() const { return std::accumulate(use.begin(), use.end(), 0.0); }
 
 double SharingPhase::mean_slow_down() const {
   double sum = 0;
@@ -195,7 +195,7 @@ std::string sharing_text(const Sharing& sharing) {
                                  sharing.cluster_gpus, sharing.jobs.size(), sharing.placing);
   text += table_text(job_figure_columns(), figures_of(sharing));
   if (!sharing.share_links)
-    return text + "\nNo link carries traffic of two jobs: each takes what it takes alone.\n";
+    return text + "\nNo link carries traffic of two jobs: no job slows down another.\n";
   if (sharing.phases.size() > 1)
     text += fmt::format("\nOver phases, by which jobs start after an iteration of {} begins:\n\n{}",
                         printable(sharing.jobs.front().name), phases_text(sharing));

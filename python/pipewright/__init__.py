@@ -33,7 +33,7 @@ from .errors import (
     UnknownNameError,
 )
 
-#: That of the program that the package carries.
+#: Version of the bundled program.
 __version__ = _core.version()
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Passes as people write them, as cells of PyTorch's schedule files."""
+"""Conversion of passes in any notation to cells of PyTorch's schedule files."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ _KINDS = {
     "weight_grad": "W",
     "backward_weight": "W",
 }
-#: "B12" and "B12.1": of the device's own stage, or of its chunk.
-_OWN = re.compile(r"(?P<kind>F|I|B|W)(?P<microbatch>\d+)(?:\.(?P<chunk>\d+))?")
-#: As if of the device's own stage, of a kind that there is not.
-_NO_KIND = re.compile(r"[A-Za-z]+\d+(\.\d+)?")
-_MOST_STEPS = 10_000_000
+#: "B12" and "B12.1": a pass of the device's first chunk, or of another chunk.
+_LOCAL = re.compile(r"(?P<kind>F|I|B|W)(?P<microbatch>\d+)(?:\.(?P<chunk>\d+))?")
+#: Cells of the same form with an unknown kind.
+_UNKNOWN_KIND = re.compile(r"[A-Za-z]+\d+(\.\d+)?")
+_MAX_STEPS = 10_000_000
 _ALLOWED = '"3B12" (stage, kind, microbatch), "B12", ("B", 12), ("B", 12, chunk) and None'
 
 
 def rows_of(passes: Passes, devices: int | None, placement: str) -> list[list[str]]:
-    """The cells of each device."""
+    """Returns the cells of each device."""
     if placement not in ("loop", "v"):
         raise ScheduleError(
             f"placement is {placement!r}", allowed="'loop', 'v'"
         )
-    given: list[Sequence[Any]] = (
+    device_rows: list[Sequence[Any]] = (
         _steps(passes, devices) if callable(passes) else _listed(passes)
     )
-    if devices is not None and len(given) != devices:
-        raise ScheduleError(f"passes of {len(given)} devices, and devices is {devices}")
+    if devices is not None and len(device_rows) != devices:
+        raise ScheduleError(f"passes are for {len(device_rows)} devices, but devices is {devices}")
     rows = []
-    for device, row in enumerate(given):
-        place = _Place(device, len(given), placement)
+    for device, row in enumerate(device_rows):
+        writer = _CellWriter(device, len(device_rows), placement)
         cells: list[str] = []
-        for step, one in enumerate(row):
+        for step, entry in enumerate(row):
             try:
-                cells.append(place.cell(one))
+                cells.append(writer.cell(entry))
             except (TypeError, ValueError, IndexError):
                 error = ScheduleError(
-                    f"device {device}, step {step}: {one!r} is no pass; allowed: {_ALLOWED}",
+                    f"device {device}, step {step}: {entry!r} is not a pass; allowed: {_ALLOWED}",
                     remedy=_ALLOWED,
                 )
                 error.device, error.step = device, step
@@ -66,47 +66,47 @@ def _listed(passes: Any) -> list[Sequence[Any]]:
 def _steps(function: Callable[[int, int], Any], devices: int | None) -> list[Sequence[Any]]:
     if devices is None:
         raise ScheduleError(
-            "passes is a function of device and step: of how many devices?", remedy="devices=4"
+            "passes is a function of device and step; give the number of devices", remedy="devices=4"
         )
     rows: list[Sequence[Any]] = []
     for device in range(devices):
         row: list[Any] = []
-        while (one := function(device, len(row))) is not None:
-            row.append(one)
-            if len(row) > _MOST_STEPS:
-                raise ScheduleError(f"device {device}: the function gives None at no step")
+        while (entry := function(device, len(row))) is not None:
+            row.append(entry)
+            if len(row) > _MAX_STEPS:
+                raise ScheduleError(f"device {device}: the function never returns None")
         rows.append(row)
     return rows
 
 
-class _Place:
-    """Cells on one device."""
+class _CellWriter:
+    """Writes the cells of one device."""
 
     def __init__(self, device: int, devices: int, placement: str) -> None:
         self._device, self._devices, self._is_v = device, devices, placement == "v"
 
-    def cell(self, one: Any) -> str:
-        if one is None:
+    def cell(self, entry: Any) -> str:
+        if entry is None:
             return ""
-        if isinstance(one, str):
-            return self._of_text(one.strip())
-        if hasattr(one, "computation_type"):
-            return self._of_action(one)
-        if len(one) == 2 and not (isinstance(one[0], str) and _is_number(one[1])):
-            return self._overlapped([self.cell(part) for part in one])
-        kind, microbatch, *chunk = one
-        return self._own(_letter(kind), int(microbatch), int(chunk[0]) if chunk else 0)
+        if isinstance(entry, str):
+            return self._of_text(entry.strip())
+        if hasattr(entry, "computation_type"):
+            return self._of_action(entry)
+        if len(entry) == 2 and not (isinstance(entry[0], str) and _is_number(entry[1])):
+            return self._overlapped([self.cell(part) for part in entry])
+        kind, microbatch, *chunk = entry
+        return self._local(_letter(kind), int(microbatch), int(chunk[0]) if chunk else 0)
 
     def _of_text(self, text: str) -> str:
-        own = _OWN.fullmatch(text)
-        if own is None:
-            if _NO_KIND.fullmatch(text):
+        match = _LOCAL.fullmatch(text)
+        if match is None:
+            if _UNKNOWN_KIND.fullmatch(text):
                 raise ValueError(text)
             return "" if text in (".", "-") else text
-        return self._own(own["kind"], int(own["microbatch"]), int(own["chunk"] or 0))
+        return self._local(match["kind"], int(match["microbatch"]), int(match["chunk"] or 0))
 
     def _of_action(self, action: Any) -> str:
-        """PyTorch's own, of torch.distributed.pipelining.schedules."""
+        """The cell of an action of torch.distributed.pipelining.schedules."""
         parts = getattr(action, "sub_actions", None)
         if parts:
             return self._overlapped([self._of_action(part) for part in parts])
@@ -117,7 +117,7 @@ class _Place:
     def _overlapped(self, cells: list[str]) -> str:
         return f"({';'.join(cells)})OVERLAP_F_B"
 
-    def _own(self, kind: str, microbatch: int, chunk: int) -> str:
+    def _local(self, kind: str, microbatch: int, chunk: int) -> str:
         is_back = self._is_v and chunk % 2 == 1
         place = self._devices - 1 - self._device if is_back else self._device
         return f"{chunk * self._devices + place}{kind}{microbatch}"

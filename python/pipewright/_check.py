@@ -1,4 +1,4 @@
-"""Whether an order of passes is sound, and what its receives cost."""
+"""Checks of schedules: soundness, and the cost of the order of receives."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .errors import Deadlock, ScheduleError
 
 
 class Check(Report):
-    """What a schedule's order comes to beside its times.
+    """Result of a check.
 
-    ``sound`` says whether every stage runs every microbatch once and no device waits for ever, and
-    ``why`` what is wrong otherwise, at ``device`` and ``step``. ``orders`` has what the order of
-    receives costs in PyTorch, ``waits`` each pass that stands behind another's tensor.
+    ``sound`` is true if every stage runs every microbatch once and no device waits forever;
+    otherwise ``why`` is the fault, at ``device`` and ``step``. ``orders`` has the cost of each order
+    of receives in PyTorch, ``waits`` the passes that wait behind another tensor.
     """
 
     @property
@@ -27,17 +27,17 @@ class Check(Report):
 
     @property
     def why(self) -> str | None:
-        """What is wrong; None of a sound one."""
+        """The fault, or None if the schedule is sound."""
         return self.summary.get("why")
 
     @property
     def device(self) -> int | None:
-        """The device at fault, from 0; of a deadlock the first of those that wait."""
+        """The device at fault, from 0; for a deadlock, the first device that waits."""
         return self._place("rank")
 
     @property
     def step(self) -> int | None:
-        """The place in its list, from 0."""
+        """The index of the pass at fault in the list of the device, from 0."""
         step = self._place("cell")
         step = self._place("action") if step is None else step
         return None if step is None else step - 1
@@ -49,12 +49,12 @@ class Check(Report):
 
     @property
     def blocked(self) -> Table:
-        """Of a deadlock: each device with the action that it waits at for ever."""
+        """For a deadlock, the devices and the actions at which they wait forever."""
         return Table.of(self.summary.get("blocked", []))
 
     @property
     def orders(self) -> Table:
-        """Ways to order receives, with what each loses against passes that wait for their own."""
+        """Orders of receives, with the loss of each against passes that wait only for their input."""
         rows = [
             {name: value for name, value in order.items() if name not in ("waits", "swap")}
             | {"waits": len(order["waits"]), "swaps_tensors": order["swap"] is not None}
@@ -64,7 +64,7 @@ class Check(Report):
 
     @property
     def waits(self) -> Table:
-        """Passes that wait though their tensor could be there, by the order of receives."""
+        """Passes that wait although their tensor could have arrived, by order of receives."""
         rows = [
             {"receives": order["receives"], **wait}
             for order in self.summary.get("orders", [])
@@ -79,28 +79,28 @@ class Check(Report):
         return f"{self.why}\n" if self.why else f"sound\n\n{self.orders}\n"
 
 
-def checked(text: str, name: str, **given: Any) -> Check:
-    """What ``pipewright schedule check`` says of a file of PyTorch with this text."""
+def checked(text: str, name: str, **arguments: Any) -> Check:
+    """Runs ``pipewright schedule check`` on a PyTorch file with this text."""
     with TemporaryDirectory(prefix="pipewright-") as folder:
         file = os.path.join(folder, name + ".csv")
         save_text(file, text)
-        said = command("schedule", "check", file, "--json", *options(**given)).json()
-    said["file"] = name
-    if "why" in said:
-        said["why"] = said["why"].replace(file, name)
-    return Check(said)
+        report = command("schedule", "check", file, "--json", *options(**arguments)).json()
+    report["file"] = name
+    if "why" in report:
+        report["why"] = report["why"].replace(file, name)
+    return Check(report)
 
 
-#: Where a file of PyTorch is at fault, before what is.
+#: Location in a PyTorch file, before the fault.
 _PLACE = re.compile(r"^[^\n]*?:\d+:\d+: row \d+ \(rank (\d+)\), cell (\d+): ")
 
 
-def sound(text: str, name: str, is_file: bool = True, **given: Any) -> Check:
-    """What a check says of an order that is sound; raises what is wrong with another.
+def sound(text: str, name: str, is_file: bool = True, **arguments: Any) -> Check:
+    """Returns the check of a sound schedule; raises the fault of any other.
 
-    Where the order is no file, places are devices and steps, as in lists.
+    Unless the schedule is a file, errors name devices and steps.
     """
-    check = checked(text, name, **given)
+    check = checked(text, name, **arguments)
     if check.sound:
         return check
     kind = Deadlock if "blocked" in check.summary else ScheduleError

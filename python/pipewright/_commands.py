@@ -1,4 +1,4 @@
-"""Commands of the program that the package carries, called by their words."""
+"""Commands of the bundled program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .errors import ArgumentError, Error
 
 PathLike = str | os.PathLike[str]
 
-#: Commands whose second word says what they do.
+#: Commands with subcommands.
 _GROUPS = ("comm", "platform", "schedule")
 _UNKNOWN = re.compile(r"unrecognised option '(?:--)?(?P<option>[\w-]+)'")
 _LISTED = re.compile(r"^ +(?:-\w(?: \[ |, |/))?--([a-z][a-z0-9-]*)", re.MULTILINE)
@@ -26,7 +26,7 @@ _LISTED = re.compile(r"^ +(?:-\w(?: \[ |, |/))?--([a-z][a-z0-9-]*)", re.MULTILIN
 
 @dataclass(frozen=True)
 class Output:
-    """What a command printed: its status, its standard output, and its notes to the reader."""
+    """Output of a command: status, standard output and notes."""
 
     status: int
     text: str
@@ -37,27 +37,27 @@ class Output:
 
 
 def command(*words: Any) -> Output:
-    """Runs a command with these words, and raises what it says is wrong."""
-    said = [word_of(word) for word in words]
+    """Runs a command with these words; raises its errors."""
+    texts = [word_of(word) for word in words]
     try:
-        return output_of(_worker.request("command", {"words": said}))
+        return output_of(_worker.request("command", {"words": texts}))
     except Error as error:
         unknown = _UNKNOWN.match(str(error))
         if unknown is None:
             raise
-        raise _unknown_keyword(keyword_of(unknown["option"]), said) from None
+        raise _unknown_keyword(keyword_of(unknown["option"]), texts) from None
 
 
 def _unknown_keyword(name: str, words: list[str]) -> ArgumentError:
-    """Of an option that a command does not have: its help lists those that it has."""
+    """The error for an unknown keyword; the help of the command lists its options."""
     verb = words[:2] if words[0] in _GROUPS else words[:1]
     text = str(_worker.request("command", {"words": [*verb, "--help"]})["output"])
-    known = {keyword_of(option) for option in _LISTED.findall(text)} - {"help", "json", "output"}
-    near = nearest(name, known)
+    keywords = {keyword_of(option) for option in _LISTED.findall(text)} - {"help", "json", "output"}
+    near = nearest(name, keywords)
     return ArgumentError(
-        f"{'.'.join(verb)} takes no keyword {name!r}",
+        f"{'.'.join(verb)} has no keyword {name!r}",
         key=name,
-        allowed=None if near else ", ".join(sorted(known)),
+        allowed=None if near else ", ".join(sorted(keywords)),
         suggestion=near,
         suggests_name=near is not None,
     )
@@ -71,18 +71,18 @@ def output_of(answer: dict[str, Any]) -> Output:
 
 
 def word_of(value: Any) -> str:
-    """A value as it is written on a command line."""
+    """Writes a value as a word of a command line."""
     if isinstance(value, os.PathLike):
         return str(os.fspath(value))
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
-def options(**given: Any) -> Iterator[str]:
+def options(**arguments: Any) -> Iterator[str]:
     """Keyword arguments as options: ``time_limit=3`` is ``--time-limit 3``, True a flag alone.
 
-    None and False leave an option out; lists give it several words.
+    None and False leave out an option; a list gives it several words.
     """
-    for name, value in given.items():
+    for name, value in arguments.items():
         if value is None or value is False:
             continue
         yield "--" + name.replace("_", "-")
@@ -92,14 +92,14 @@ def options(**given: Any) -> Iterator[str]:
 
 
 def several(value: Any) -> Iterable[Any]:
-    """The values of a list, or the one value that is given instead."""
-    is_one = isinstance(value, (str, os.PathLike, Mapping)) or not hasattr(value, "__iter__")
-    return [value] if is_one else list(value)
+    """The values of a list; a single value becomes a list."""
+    is_single = isinstance(value, (str, os.PathLike, Mapping)) or not hasattr(value, "__iter__")
+    return [value] if is_single else list(value)
 
 
 @contextmanager
 def scenario_file(scenario: Any, name: str = "scenario.yaml") -> Iterator[str]:
-    """The path of a file that says a scenario, for as long as the block lasts."""
+    """The path of a file with the scenario, which exists as long as the block."""
     if isinstance(scenario, (str, os.PathLike)) and "\n" not in str(scenario):
         yield os.fspath(scenario)
         return

@@ -1,18 +1,14 @@
-"""How results look in a notebook, dark or light."""
+"""HTML of results for notebooks with dark or light themes."""
 
 from __future__ import annotations
 
 import base64
 import html
 import os
-import tempfile
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from ._results import Shown
-
-# Colours are the notebook's own; pictures stand on white paper, as they are drawn.
+# Tables use the colours of the notebook; pictures have a white background.
 _STYLE = """<style>
 .pipewright table {border-collapse: collapse; color: inherit; font-variant-numeric: tabular-nums}
 .pipewright th, .pipewright td {padding: 0.15em 0.7em; text-align: right; color: inherit;
@@ -36,7 +32,7 @@ class Picture:
         return f"<Picture: {len(self.svg)} characters of SVG>"
 
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Writes it (.svg)."""
+        """Writes the picture to a .svg file."""
         with open(file, "w", encoding="utf-8", newline="") as stream:
             stream.write(self.svg)
 
@@ -44,7 +40,7 @@ class Picture:
         return f'{_STYLE}<div class="pipewright">{self.img()}</div>'
 
     def img(self) -> str:
-        """As an element of its own document, where names do not meet those of other pictures."""
+        """An image element; as a separate document, its names cannot clash with other pictures."""
         data = base64.b64encode(self.svg.encode()).decode()
         return f'<img alt="" src="data:image/svg+xml;base64,{data}">'
 
@@ -66,17 +62,8 @@ class Page:
         )
 
 
-def saved(shown: Shown, extension: str, picture: str = "timeline") -> bytes:
-    """The bytes of a file that ``save`` writes."""
-    with tempfile.TemporaryDirectory(prefix="pipewright-") as folder:
-        file = os.path.join(folder, "run" + extension)
-        shown.save(file, picture=picture)
-        with open(file, "rb") as stream:
-            return stream.read()
-
-
 def table_html(columns: list[dict[str, Any]]) -> str:
-    """A table of the program: columns with the lines of their heads, and cells."""
+    """A table from columns with heading lines and cells."""
 
     def cell(tag: str, column: dict[str, Any], text: str) -> str:
         name = ' class="name"' if column["is_name"] else ""
@@ -94,7 +81,7 @@ def table_html(columns: list[dict[str, Any]]) -> str:
 
 
 def runs_html(described: dict[str, Any], notes: list[str], picture: Picture) -> str:
-    """Runs as a notebook shows them: what they have in common, a table, notes, a timeline."""
+    """Runs in a notebook: common properties, a table, notes and a timeline."""
     lines = "".join(f'<p class="quiet">{html.escape(note)}</p>' for note in notes)
     return (
         f'{_STYLE}<div class="pipewright">'
@@ -104,12 +91,12 @@ def runs_html(described: dict[str, Any], notes: list[str], picture: Picture) -> 
 
 
 def text_html(text: str) -> str:
-    """A text of the program as it stands in a terminal."""
+    """Terminal output of the program as preformatted text."""
     return f'{_STYLE}<div class="pipewright"><pre style="color: inherit">{html.escape(text)}</pre></div>'
 
 
 def sections_html(sections: Iterable[tuple[str, Sequence[str]]], text: str) -> str:
-    """Lists under their heads, where there is something in them, above a text."""
+    """Non-empty lists with headings, followed by a preformatted text."""
     shown = ""
     for head, lines in sections:
         if lines:

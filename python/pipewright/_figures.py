@@ -1,4 +1,4 @@
-"""The numbers of a run as attributes."""
+"""Figures of runs and reports as attributes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from ._words import nearest
 
 
-#: What other tools and files call figures that have one name here.
+#: Names of figures in other tools and files, and their names here.
 _RENAMED = {
     "time_s": "makespan_s",
     "iteration_s": "makespan_s",
@@ -18,7 +18,7 @@ _RENAMED = {
 
 
 class Figures:
-    """Reads attributes out of ``summary``."""
+    """Offers the figures of ``summary`` as attributes."""
 
     summary: dict[str, Any]
 
@@ -26,35 +26,35 @@ class Figures:
         summary = self.__dict__.get("summary", {})
         if name in summary:
             return summary[name]
-        names = [one for one in dir(self) if not one.startswith("_")]
+        names = [public for public in dir(self) if not public.startswith("_")]
         near = _RENAMED.get(name) or nearest(name, names)
-        told = f"did you mean {near!r}?" if near in names else f"there are {', '.join(names)}"
-        raise AttributeError(f"there is no {name!r}; {told}", name=name, obj=self)
+        remedy = f"did you mean {near!r}?" if near in names else f"there are {', '.join(names)}"
+        raise AttributeError(f"there is no {name!r}; {remedy}", name=name, obj=self)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self.summary})
 
 
 class RunFigures(Figures):
-    """What a run comes to; ``analysis/metrics.md`` has the definitions. None is what is unknown.
+    """Figures of a run, defined in ``analysis/metrics.md``. Unknown figures are None.
 
     The run:
         schedule, num_stages (devices), num_batches (microbatches), chunks, iterations, replicas,
         gpus, engine, p2p, network, job (model, sizes of its parallelism, recipe, ..)
     Its time:
         makespan_s (seconds), bubble_ratio (1 - busy / (devices x makespan)), span_bubble_s
-        (seconds), samples_per_s, tokens_per_s, exposed_communication_s (seconds, of the device that
-        has most of it)
-    Of each GPU:
+        (seconds), samples_per_s, tokens_per_s, exposed_communication_s (seconds, of the device with the
+        largest value)
+    Per GPU:
         model_flops_per_gpu (FLOP/s), mfu (of the 16-bit peak, causal attention counted once),
-        mfu_precision (of the peak of the recipe's type), hfu (with what is recomputed),
-        full_attention_flops_per_gpu and mfu_full_attention (with the whole square of scores)
+        mfu_precision (of the peak of the recipe's type), hfu (including recomputation),
+        full_attention_flops_per_gpu and mfu_full_attention (counting all attention scores)
     Memory:
-        peak_memory_bytes (of the fullest device; None where memory is not counted), fits (whether
-        it does on every device)
-    In detail:
-        devices and pass_collectives, lists of dicts; assumed and assumed_gpu, what the GPU's file
-        has no source for; versions, definitions
+        peak_memory_bytes (of the fullest device; None if memory is not modelled), fits (on
+        every device)
+    Details:
+        devices and pass_collectives, lists of dicts; assumed and assumed_gpu, numbers of the
+        GPU file without a source; versions, definitions
     """
 
     schedule: str
@@ -90,6 +90,10 @@ class RunFigures(Figures):
 
     @property
     def peak_memory_bytes(self) -> int | None:
-        """Bytes that the fullest device holds at once."""
-        known = [one["peak_memory_bytes"] for one in self.devices if one.get("peak_memory_bytes")]
-        return max(known, default=None)
+        """Peak memory of the fullest device, in bytes."""
+        peaks = [
+            device["peak_memory_bytes"]
+            for device in self.devices
+            if device.get("peak_memory_bytes")
+        ]
+        return max(peaks, default=None)

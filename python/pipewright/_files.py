@@ -1,4 +1,4 @@
-"""Texts that stand where the program takes files."""
+"""Texts that can be used wherever the program takes a file."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from ._report import save_text
 
 
 class TextFile(os.PathLike[str]):
-    """A text that may be given where a path is taken.
+    """A text that can be used as a path.
 
-    Until it is saved, its file is in the user's cache (``~/.cache/pipewright``, or that of
-    XDG_CACHE_HOME), under a name that its text gives: what names it can be read another day.
+    Until it is saved, its file lies in the user's cache (``~/.cache/pipewright``, or below
+    XDG_CACHE_HOME) under a name derived from its text, so files that name it stay readable.
     """
 
-    #: Whether what is written of it names its file.
+    #: Whether saved scenarios may name its file.
     _lasts = True
 
     def __init__(self, text: str, name: str) -> None:
-        #: What the file holds.
+        #: Content of the file.
         self.text = text
         self._name = name
         self._path: str | None = None
-        self._is_own = True  # in the cache
+        self._is_own = True  # the path is in the cache
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes it; from then on a scenario that has it names this file."""
+        """Writes the text to a file, which scenarios name from then on."""
         save_text(path, self.text)
         self._path = os.path.abspath(os.fspath(path))
         self._is_own = False
 
     def __fspath__(self) -> str:
         if self._path is None or not os.path.exists(self._path):
-            self._path = keep(self.text, self._name, lasts=self._lasts)
+            self._path = store(self.text, self._name, lasts=self._lasts)
             self._is_own = True
         return self._path
 
     @property
     def label(self) -> str:
-        """What it is called: its path, once it was saved."""
+        """Name for messages: the path if the text was saved."""
         return self._name if self._is_own else os.fspath(self)
 
     def __str__(self) -> str:
@@ -55,55 +55,55 @@ class TextFile(os.PathLike[str]):
         return f"<{type(self).__name__} {self._name}>"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_again, (type(self), {**self.__dict__, "_path": None}))
+        return (_unpickled_file, (type(self), {**self.__dict__, "_path": None}))
 
 
-def _again(kind: type[TextFile], fields: dict[str, object]) -> TextFile:
-    made = kind.__new__(kind)
-    made.__dict__.update(fields)
-    return made
+def _unpickled_file(kind: type[TextFile], fields: dict[str, object]) -> TextFile:
+    file = kind.__new__(kind)
+    file.__dict__.update(fields)
+    return file
 
 
-def keep(text: str, name: str, *, lasts: bool = True) -> str:
-    """The path of a file with this text: the same text has the same place."""
+def store(text: str, name: str, *, lasts: bool = True) -> str:
+    """Stores a text and returns its path; equal texts share a path."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-    folder = os.path.join(_lasting_folder() if lasts else _passing_folder(), digest)
+    folder = os.path.join(_lasting_folder() if lasts else _temporary_folder(), digest)
     path = os.path.join(folder, name)
     if not os.path.exists(path):
         os.makedirs(folder, exist_ok=True)
-        file, partial = tempfile.mkstemp(dir=folder)  # others may write the same at once
+        file, partial = tempfile.mkstemp(dir=folder)  # other processes may write the same file at once
         with os.fdopen(file, "w", encoding="utf-8", newline="") as stream:
             stream.write(text)
         os.replace(partial, path)
     return path
 
 
-def kept_files(text: str) -> dict[str, str]:
-    """The kept files that a text names: by path, what each holds."""
-    found = {}
+def stored_files(text: str) -> dict[str, str]:
+    """Contents of the stored files that a text names, by path."""
+    contents = {}
     for path in dict.fromkeys(match[0] for match in _pattern().finditer(text)):
         with contextlib.suppress(OSError), open(path, encoding="utf-8", newline="") as file:
-            found[path] = file.read()
-    return found
+            contents[path] = file.read()
+    return contents
 
 
 def without_folders(text: str) -> str:
-    """A text for readers, in which kept files are called by their names alone."""
+    """The text with the names of stored files instead of their paths."""
     return _pattern().sub(lambda match: match["name"], text)
 
 
 def bring_along(file: str | os.PathLike[str], text: str) -> str:
-    """Writes the kept files that a file's text names beside it; the text that names them there."""
+    """Copies the stored files that a text names to the folder of ``file``; returns the adapted text."""
     folder = os.path.dirname(os.path.abspath(os.fspath(file)))
-    for path, held in kept_files(text).items():
-        name = _free_name(folder, path, held)
-        save_text(os.path.join(folder, name), held)
+    for path, content in stored_files(text).items():
+        name = _free_name(folder, path, content)
+        save_text(os.path.join(folder, name), content)
         text = text.replace(path, name)
     return text
 
 
 def bring_along_all(files: Iterable[str | os.PathLike[str]]) -> None:
-    """The same for files that the program has written."""
+    """Copies the stored files that these files name to their folders, and adapts the files."""
     for file in files:
         if not os.fspath(file).endswith((".yaml", ".yml", ".html", ".json")):
             continue
@@ -114,12 +114,12 @@ def bring_along_all(files: Iterable[str | os.PathLike[str]]) -> None:
             save_text(file, changed)
 
 
-def _free_name(folder: str, path: str, held: str) -> str:
-    """Its name, or with the sum of its text where another file has that already."""
+def _free_name(folder: str, path: str, content: str) -> str:
+    """Name of the copy; it includes the hash if another file has the plain name."""
     name = os.path.basename(path)
     try:
         with open(os.path.join(folder, name), encoding="utf-8", newline="") as file:
-            is_free = file.read() == held
+            is_free = file.read() == content
     except FileNotFoundError:
         is_free = True
     except (OSError, UnicodeDecodeError):
@@ -129,12 +129,12 @@ def _free_name(folder: str, path: str, held: str) -> str:
     return name if is_free else f"{stem}-{digest}{extension}"
 
 
-_passing: str | None = None
+_temporary: str | None = None
 
 
 def _pattern() -> re.Pattern[str]:
-    """Of paths that ``keep`` gives."""
-    folders = [_cache()] if _passing is None else [_cache(), _passing]
+    """Pattern of the paths that :func:`store` returns."""
+    folders = [_cache()] if _temporary is None else [_cache(), _temporary]
     ours = "|".join(re.escape(folder) for folder in folders)
     return re.compile(rf"(?:{ours})/[0-9a-f]{{12}}/(?P<name>[^/\s\"'<>&\\]+)")
 
@@ -147,15 +147,15 @@ def _cache() -> str:
 def _lasting_folder() -> str:
     try:
         os.makedirs(_cache(), exist_ok=True)
-    except OSError:  # no home, or none to write to
-        return _passing_folder()
-    return _cache() if os.access(_cache(), os.W_OK) else _passing_folder()
+    except OSError:  # there is no home, or it is read-only
+        return _temporary_folder()
+    return _cache() if os.access(_cache(), os.W_OK) else _temporary_folder()
 
 
-def _passing_folder() -> str:
-    """Of this process, and goes with it."""
-    global _passing
-    if _passing is None or not os.path.isdir(_passing):
-        _passing = tempfile.mkdtemp(prefix="pipewright-")
-        atexit.register(shutil.rmtree, _passing, ignore_errors=True)
-    return _passing
+def _temporary_folder() -> str:
+    """Folder of this process, which is removed when it ends."""
+    global _temporary
+    if _temporary is None or not os.path.isdir(_temporary):
+        _temporary = tempfile.mkdtemp(prefix="pipewright-")
+        atexit.register(shutil.rmtree, _temporary, ignore_errors=True)
+    return _temporary

@@ -1,4 +1,4 @@
-"""Jobs of other programs as scenarios, and back."""
+"""Import of jobs of other frameworks, and export of scenarios to them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from . import _core, _worker
 from ._commands import PathLike, several
-from ._display import sections_html
+from ._display import sections_html, text_html
 from ._files import TextFile, without_folders
 from ._run import scenario_of
 from ._scenario import Scenario
@@ -18,7 +18,7 @@ from .errors import ArgumentError, ScenarioError, of_type
 
 
 class Job(Scenario):
-    """The scenario that a job of another program says, with where each key comes from.
+    """A scenario imported from a job of another framework, with the source of each key.
 
     >>> job = import_job("train.sh", cluster="dgx-h100-8", NNODES=8)
     >>> job.sources["parallel.tp"]
@@ -30,36 +30,36 @@ class Job(Scenario):
 
     #: megatron, bridge, nemo, mlperf, torchtitan or deepspeed.
     framework: str
-    #: By the scenario's key, dotted: the flag that says it.
+    #: Flag of the job by dotted scenario key.
     sources: dict[str, str]
-    #: What nothing said, in sentences.
+    #: Assumptions about missing settings, in sentences.
     assumed: list[str]
-    #: Flags that may matter and were not read: ``text``, ``file`` and ``line`` of each.
+    #: Unread flags that may matter: ``text``, ``file`` and ``line`` of each.
     not_understood: list[dict[str, Any]]
-    #: Flags that change nothing here.
+    #: Flags without effect on the simulation.
     without_effect: list[dict[str, Any]]
-    #: The scenario as YAML, with a comment at each key.
+    #: The scenario as YAML with comments.
     text: str
 
     def __repr__(self) -> str:
-        """As YAML, with what was not understood as comments."""
-        missed = (f"# not understood: {_said(one)}\n" for one in self.not_understood)
+        """YAML, with flags that were not understood as comments."""
+        missed = (f"# not understood: {_located(flag)}\n" for flag in self.not_understood)
         return "".join(missed) + self.to_yaml()
 
     def _repr_html_(self) -> str:
         parts = (
-            ("not understood, and may matter", map(_said, self.not_understood)),
+            ("not understood, and may matter", map(_located, self.not_understood)),
             ("assumed", self.assumed),
-            ("without effect here", map(_said, self.without_effect)),
+            ("without effect here", map(_located, self.without_effect)),
         )
         return sections_html(((head, list(lines)) for head, lines in parts), self.to_yaml())
 
     def with_(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Job:
-        made = super().with_(changes, **keys)
-        assert isinstance(made, Job)
+        job = super().with_(changes, **keys)
+        assert isinstance(job, Job)
         for name in self.__slots__:
-            setattr(made, name, getattr(self, name))
-        return made
+            setattr(job, name, getattr(self, name))
+        return job
 
 
 def import_job(
@@ -69,62 +69,61 @@ def import_job(
     keys: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Job:
-    """Reads what starts a training with Megatron-LM, Megatron-Bridge, NeMo, torchtitan or
-    DeepSpeed as a scenario.
+    """Imports a job of Megatron-LM, Megatron-Bridge, NeMo, torchtitan or DeepSpeed as a scenario.
 
-    Files are paths; what has blanks and is no file is the text of a script itself. A warning tells
-    what was not understood; ``not_understood`` has it, too. ``variables``
-    stand for those of a script, ``gpus`` for how many there are where nothing says it. Keys of the
-    scenario are added by ``keys`` (dotted) and by keyword; names in capitals are variables.
+    Files are paths, or texts of scripts. Flags that were not understood are in ``not_understood``
+    and cause a warning. ``variables`` set variables of a script, ``gpus`` the number of GPUs if the
+    job does not have it. ``keys`` (dotted) and keywords add keys of the scenario; keywords in
+    capitals are variables.
 
     >>> import_job("train.sh", cluster="dgx-h100-8", NNODES=8)
     >>> import_job("train.toml", gpus=64, keys={"cluster": "dgx-h100-8", "training.recompute": "full"})
     """
-    words = [_path_of(file) for one in files for file in several(one)]
+    words = [_path_of(file) for argument in files for file in several(argument)]
     if not words:
         raise ArgumentError(f"import_job takes {_ALLOWED}", remedy=_ALLOWED)
     named = {name: value for name, value in more.items() if name.isupper()}
     words += [f"{name}={value}" for name, value in {**(variables or {}), **named}.items()]
-    asked: dict[str, Any] = {"words": words}
+    arguments: dict[str, Any] = {"words": words}
     if gpus is not None:
-        asked["gpus"] = int(gpus)
-    said = json.loads(without_folders(json.dumps(_worker.request("import", asked))))
+        arguments["gpus"] = int(gpus)
+    report = json.loads(without_folders(json.dumps(_worker.request("import", arguments))))
 
-    tree = _core.Tree.from_json(json.dumps(said["scenario"]))
+    tree = _core.Tree.from_json(json.dumps(report["scenario"]))
     added = {**{name: value for name, value in more.items() if name not in named}, **(keys or {})}
     for key, value in added.items():
         tree = tree.with_key(key, value)
-    missing = [key for key in said["missing"] if key not in added]
+    missing = [key for key in report["missing"] if key not in added]
     if missing:
         raise ScenarioError(
-            f"{said['name']}: nothing says {' or '.join(missing)}; give it in keys="
+            f"{report['name']}: the job does not set {' or '.join(missing)}; give it by keys="
             f"{{{missing[0]!r}: ..}}" + (" or by gpus=" if "parallel.dp" in missing else ""),
             key=missing[0],
             remedy=f"keys={{{missing[0]!r}: ..}}",
         )
     job = Job._of(tree)
     assert isinstance(job, Job)
-    job.framework, job.text = said["framework"], said["yaml"]
-    job.sources, job.assumed = said["sources"], said["assumed"]
-    job.not_understood, job.without_effect = said["not_understood"], said["without_effect"]
+    job.framework, job.text = report["framework"], report["yaml"]
+    job.sources, job.assumed = report["sources"], report["assumed"]
+    job.not_understood, job.without_effect = report["not_understood"], report["without_effect"]
     if "cluster" not in job.to_dict():
-        job.assumed.append("nothing says the cluster: run needs one, as in with_(cluster=..)")
+        job.assumed.append("no cluster: run needs one, as in with_(cluster=..)")
     if job.not_understood:
-        missed = ", ".join(map(_said, job.not_understood))
-        warnings.warn(f"{said['name']}: not understood: {missed}", stacklevel=2)
+        missed = ", ".join(map(_located, job.not_understood))
+        warnings.warn(f"{report['name']}: not understood: {missed}", stacklevel=2)
     return job
 
 
-_ALLOWED = "the path of what starts a job, or the text of a script"
+_ALLOWED = "the path of a script or configuration of a job, or the text of a script"
 
 
-def _said(one: Mapping[str, Any]) -> str:
-    """A flag with its place."""
-    return f"{one['text']} ({one['file']}:{one['line']})" if one["line"] else str(one["text"])
+def _located(flag: Mapping[str, Any]) -> str:
+    """A flag with its location."""
+    return f"{flag['text']} ({flag['file']}:{flag['line']})" if flag["line"] else str(flag["text"])
 
 
 class _Script(TextFile):
-    """A text that is read once: no scenario names it."""
+    """The text of a script, which no scenario names."""
 
     _lasts = False
 
@@ -138,33 +137,31 @@ def _path_of(file: PathLike) -> str:
 
 
 class Launch(TextFile):
-    """What starts a scenario with a framework: ``text``, and what that cannot say."""
+    """A scenario as a job of a framework: its ``text``, and differences from the scenario."""
 
-    def __init__(self, said: dict[str, Any]) -> None:
-        super().__init__(said["text"], "launch" + said["extension"])
-        #: What the framework cannot say, in sentences.
-        self.differs: list[str] = said["differs"]
-        #: A file that the text names, and what it holds: PyTorch's schedule.csv, ds_config.json.
+    def __init__(self, report: dict[str, Any]) -> None:
+        super().__init__(report["text"], "launch" + report["extension"])
+        #: Settings that the framework cannot express, in sentences.
+        self.differs: list[str] = report["differs"]
+        #: Content by name of files that the text names: PyTorch's schedule.csv, ds_config.json.
         self.beside: dict[str, str] = (
-            {said["beside_name"]: said["beside"]} if said["beside_name"] else {}
+            {report["beside_name"]: report["beside"]} if report["beside_name"] else {}
         )
 
     def save(self, path: PathLike) -> None:
-        """Writes it, and beside it the file that it names."""
+        """Writes the text, and the files that it names to the same folder."""
         super().save(path)
         for name, text in self.beside.items():
             with open(os.path.join(os.path.dirname(os.fspath(path)), name), "w") as file:
                 file.write(text)
 
     def _repr_html_(self) -> str:
-        from ._display import text_html
-
         return text_html(self.text)
 
 
 def export_job(scenario: Scenario | Mapping[str, Any], framework: str) -> Launch:
-    """What starts a scenario with ``megatron``, ``bridge``, ``nemo``, ``torchtitan`` or
-    ``deepspeed``: a script, overrides, YAML, TOML or JSON.
+    """Exports a scenario to ``megatron``, ``bridge``, ``nemo``, ``torchtitan`` or ``deepspeed``: a
+    script, overrides, YAML, TOML or JSON.
 
     >>> llama = Scenario(cluster="dgx-h100-8", model="llama-3-70b", parallel=dict(tp=8, pp=4, dp=2),
     ...                  global_batch=128)
@@ -173,5 +170,5 @@ def export_job(scenario: Scenario | Mapping[str, Any], framework: str) -> Launch
     ...
     """
     of_type(framework, str, "framework", "megatron, bridge, nemo, torchtitan or deepspeed")
-    one = scenario_of(scenario)
-    return Launch(_worker.request("export", {"framework": framework}, scenario=one._json()))
+    tree = scenario_of(scenario)._json()
+    return Launch(_worker.request("export", {"framework": framework}, scenario=tree))

@@ -1,9 +1,10 @@
-"""What comes with the program."""
+"""Models and GPUs of the library."""
 
 from __future__ import annotations
 
 from . import _worker
 from ._commands import command
+from ._commands import options as words_of
 from ._report import Report
 
 
@@ -28,14 +29,12 @@ def gpus() -> list[str]:
 
 
 def model(name: str, **options: object) -> Report:
-    """What a model is and costs, by its name, its file or a ``config.json`` of Hugging Face.
+    """Shape and cost of a model, given by its name, its file or a ``config.json`` of Hugging Face.
 
     ``options`` are those of ``pipewright model``: ``gpu``, ``tp``, ``sequence``, ``precision``, ...
 
     >>> model("llama-3-70b").parameters
     70553706496
     """
-    from ._commands import options as as_words
-
-    words = ["model", name, *as_words(**options)]
+    words = ["model", name, *words_of(**options)]
     return Report(command(*words, "--json").json(), command(*words).text)

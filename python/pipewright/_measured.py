@@ -1,4 +1,4 @@
-"""Runs that were measured, as scenarios and GPUs."""
+"""Scenarios and GPUs from measured runs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ._commands import PathLike, command, options, scenario_file, several, word_of
+from ._display import text_html
 from ._files import TextFile
 from ._scenario import Scenario
 from .schedule import Schedule, from_csv
 
 
 class Profile(Scenario):
-    """The scenario that a measured run says: devices, microbatches, schedule, times of passes.
+    """A scenario from a measured run, with devices, microbatches, schedule and pass times.
 
     >>> measured = profile("profile/rank{rank}.json.gz", skip=1)
     >>> run(measured.with_(p2p_time="0.2 ms", schedule=["1f1b", "gpipe"]))
@@ -22,19 +23,19 @@ class Profile(Scenario):
 
     __slots__ = ("text", "order", "notes")
 
-    #: The scenario as YAML, with how far each time spreads.
+    #: The scenario as YAML, with the spread of each time.
     text: str
-    #: The order of passes that was measured; None where no file of PyTorch can say it.
+    #: The measured order of passes; None if a PyTorch file cannot express it.
     order: Schedule | None
-    #: What a reader should know.
+    #: Notes of the command.
     notes: list[str]
 
     def with_(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Profile:
-        made = super().with_(changes, **keys)
-        assert isinstance(made, Profile)
+        measured = super().with_(changes, **keys)
+        assert isinstance(measured, Profile)
         for name in self.__slots__:
-            setattr(made, name, getattr(self, name))
-        return made
+            setattr(measured, name, getattr(self, name))
+        return measured
 
 
 def profile(
@@ -45,10 +46,10 @@ def profile(
     skip: int | None = None,
     **more: Any,
 ) -> Profile:
-    """Pass times for a scenario from a run of PyTorch's profiler or of Primus, or a Chrome file.
+    """Reads pass times from a profile of PyTorch or Primus, or from a Chrome trace.
 
-    ``files`` is one for each pipeline device (``"rank{rank}.json"`` stands for all), or one of all.
-    ``into`` is a scenario that gets the measured times; ``trace`` an .h5 to write the run to.
+    ``files`` are one file per pipeline device (``"rank{rank}.json"`` stands for all), or a single
+    file. ``into`` is a scenario that gets the measured times, ``trace`` an .h5 for the run.
     ``more`` are the other options of ``pipewright profile``: ``run``, ``pattern``, ``category``,
     ``microbatches``, ``align``.
     """
@@ -63,22 +64,20 @@ def profile(
     else:
         with scenario_file(into) as file:
             output = command(*words, "--into", file)
-    made = Profile.from_yaml(output.text)
-    assert isinstance(made, Profile)
-    made.text, made.notes, made.order = output.text, output.notes, order
-    return made
+    measured = Profile.from_yaml(output.text)
+    assert isinstance(measured, Profile)
+    measured.text, measured.notes, measured.order = output.text, output.notes, order
+    return measured
 
 
 class Gpu(TextFile):
-    """A GPU file: stands for ``gpu`` of a scenario. ``report`` says how it came about."""
+    """A GPU file for ``gpu`` of a scenario; ``report`` explains its numbers."""
 
     def __init__(self, text: str, report: str) -> None:
         super().__init__(text, "gpu.yaml")
         self.report = report
 
     def _repr_html_(self) -> str:
-        from ._display import text_html
-
         return text_html(self.report)
 
 
@@ -89,14 +88,14 @@ def calibrate(
     skip: int | None = None,
     **more: Any,
 ) -> Gpu:
-    """The GPU of a scenario with the factors that the kernels of a measured run give.
+    """Calibrates the GPU of a scenario with the kernels of a measured run.
 
     >>> gpu = calibrate("profile/rank{rank}.json.gz", "gpt.yaml")  # doctest: +SKIP
     >>> run(larger.with_(gpu=gpu))  # doctest: +SKIP
     """
     words = ["profile", *map(word_of, several(files)), *options(skip=skip, **more)]
-    with TemporaryDirectory(prefix="pipewright-") as folder, scenario_file(scenario) as given:
+    with TemporaryDirectory(prefix="pipewright-") as folder, scenario_file(scenario) as scenario_path:
         file = os.path.join(folder, "gpu.yaml")
-        output = command(*words, "--calibrate", given, "--gpu-file", file)
+        output = command(*words, "--calibrate", scenario_path, "--gpu-file", file)
         with open(file, encoding="utf-8") as stream:
             return Gpu(stream.read(), output.text)

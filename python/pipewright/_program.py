@@ -1,4 +1,4 @@
-"""The program that the package carries, as a command."""
+"""The bundled program as a command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._worker import program
 
 
 def main() -> None:
-    """Becomes the program."""
-    # Python ignores that nobody reads on, as `| head` does; the program ends then.
+    """Replaces this process by the program."""
+    # Python ignores SIGPIPE, but the program should end when its reader does, as with `| head`.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     os.execv(program(), [program(), *sys.argv[1:]])

@@ -1,4 +1,4 @@
-"""How far a search is; and a line that tells it, on a terminal or below a notebook's cell."""
+"""Progress of searches, and a line that shows it on a terminal or below a notebook's cell."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from typing import Any
 
 from ._values import typed
 
-#: Names of figures that results of runs have, too, by the name that the search's report has.
+#: Names of figures in a search's report, and their names in results of runs.
 NAMES = {"time_s": "makespan_s", "peak_bytes": "peak_memory_bytes"}
 
 
 class Progress:
-    """How far a search is."""
+    """Progress of a search."""
 
-    def __init__(self, said: dict[str, Any], axis_names: Mapping[str, str] | None = None) -> None:
-        #: "bounds" (each candidate gets one), "best" (those that may be better are simulated),
-        #: "front" (likewise of the front of throughput against memory).
-        self.phase: str = said["phase"]
-        #: Candidates, and how many of them have each outcome.
-        self.candidates: int = said["candidates"]
-        self.outcomes: dict[str, int] = said["outcomes"]
+    def __init__(self, report: dict[str, Any], axis_names: Mapping[str, str] | None = None) -> None:
+        #: "bounds" (each candidate is bounded), "best" (candidates that may be the best are
+        #: simulated), "front" (candidates that may be on the Pareto front are simulated).
+        self.phase: str = report["phase"]
+        #: Number of candidates, in total and by outcome.
+        self.candidates: int = report["candidates"]
+        self.outcomes: dict[str, int] = report["outcomes"]
         simulated = self.outcomes["simulated"] + self.outcomes["failed"]
-        #: What is done of the phase, and what there is of it at the most.
-        self.done: int = said["assessed"] if self.phase == "bounds" else simulated
+        #: Finished work of the phase, and its upper bound.
+        self.done: int = report["assessed"] if self.phase == "bounds" else simulated
         self.of: int = (
-            self.candidates if self.phase == "bounds" else simulated + said["still_needed"]
+            self.candidates if self.phase == "bounds" else simulated + report["still_needed"]
         )
-        #: The figures of the best so far, and its ``values`` by key; None before there is one.
+        #: Figures of the best candidate so far, with its ``values`` by key, or None.
         self.best: dict[str, Any] | None = None
-        if said["best"] is not None:
-            self.best = {NAMES.get(name, name): value for name, value in said["best"].items()}
-            texts = said["best"]["values"].items()
+        if report["best"] is not None:
+            self.best = {NAMES.get(name, name): value for name, value in report["best"].items()}
+            texts = report["best"]["values"].items()
             self.best["values"] = {key: typed(text, key) for key, text in texts}
-        #: Nothing can be better than the best by more than this part.
-        self.gap: float | None = said.get("gap")
+        #: Upper bound of the part by which any candidate can be better than the best.
+        self.gap: float | None = report.get("gap")
 
     def __repr__(self) -> str:
         return f"<Progress {self}>"
@@ -55,16 +55,16 @@ class Progress:
 
 
 @contextlib.contextmanager
-def shown_progress(wanted: bool | None) -> Iterator[Callable[[str], None]]:
-    """Shows a line in the place of the one before, until the block ends.
+def shown_progress(enabled: bool | None) -> Iterator[Callable[[str], None]]:
+    """Shows a line that replaces the previous one, until the block ends.
 
-    Where nothing is ``wanted`` in particular, there is one on terminals and in notebooks.
+    By default there is a line on terminals and in notebooks.
     """
     display = _notebook_display()
-    if display is not None and wanted is not False:
+    if display is not None and enabled is not False:
         yield display.update_text
         display.update_text("")
-    elif wanted or (wanted is None and sys.stderr.isatty()):
+    elif enabled or (enabled is None and sys.stderr.isatty()):
         try:
             yield _on_terminal
         finally:
@@ -74,14 +74,14 @@ def shown_progress(wanted: bool | None) -> Iterator[Callable[[str], None]]:
 
 
 def _on_terminal(text: str) -> None:
-    # Where lines cannot be taken back, each stands on its own.
+    # Without a terminal, lines cannot be erased, so each is printed separately.
     ends = ("\r\x1b[K", "") if sys.stderr.isatty() else ("", "\n")
     if text or ends[0]:
         print(f"{ends[0]}{text}", end=ends[1], file=sys.stderr, flush=True)
 
 
 class _Line:
-    """An output of a cell that is written anew."""
+    """Output of a cell that can be replaced."""
 
     def __init__(self, display: Callable[..., Any]) -> None:
         self._handle: Any = None
@@ -98,7 +98,7 @@ class _Line:
 
 
 def _notebook_display() -> _Line | None:
-    """Of the notebook that this runs in, if it does."""
+    """Display of the notebook that runs this code, or None."""
     shell = sys.modules.get("IPython")
     instance = shell.get_ipython() if shell is not None else None
     if instance is None or not hasattr(instance, "kernel"):

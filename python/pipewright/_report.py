@@ -14,13 +14,13 @@ class Report(Figures):
     """Figures of a report as attributes, under the names that ``--json`` prints.
 
     A list of rows is a :class:`Table`, a map of figures a report of its own. ``summary`` has all of
-    it as it came; ``print(report)`` is the text of the command.
+    it as dicts and lists; ``print(report)`` shows the text of the command.
     """
 
     def __init__(self, summary: dict[str, Any], text: str = "", notes: list[str] | None = None):
         #: All figures, as dicts and lists.
         self.summary = summary
-        #: What a reader should know beside the figures.
+        #: Notes of the command.
         self.notes = notes or []
         self._text = text
 
@@ -51,7 +51,7 @@ class Report(Figures):
 
 
 def save_text(path: str | os.PathLike[str], text: str) -> None:
-    """Writes a text, whole or not at all."""
+    """Writes a file atomically."""
     partial = f"{os.fspath(path)}.partial"
     with open(partial, "w", encoding="utf-8", newline="") as file:
         file.write(text)

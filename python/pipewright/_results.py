@@ -1,9 +1,10 @@
-"""What a run comes to."""
+"""Results of runs."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -20,27 +21,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Shown:
-    """What one run or several beside one another can be shown and saved as."""
+class RunOutputs:
+    """Outputs of one run or of several runs side by side."""
 
     def _shown_runs(self) -> Sequence[Result]:
         raise NotImplementedError
 
     def _ask(
-        self, what: str, more: dict[str, Any] | None = None, said: _worker.Said | None = None
+        self, what: str, more: dict[str, Any] | None = None, on_message: _worker.MessageHandler | None = None
     ) -> dict[str, Any]:
         runs = [(run.summary, run._rows()) for run in self._shown_runs()]
         described = [{"run": summary, "packing": rows.packing} for summary, rows in runs]
         with contextlib.ExitStack() as opened:
             files = [opened.enter_context(rows.file()) for _, rows in runs]
-            answer = _worker.request(what, {"runs": described, **(more or {})}, said, files)
+            answer = _worker.request(what, {"runs": described, **(more or {})}, on_message, files)
         return answer
 
     def save(self, *files: str | os.PathLike[str], picture: str = "timeline") -> None:
-        """Writes what ``pipewright run -o`` writes, by the extension: .html (the page), .svg, .png
-        and .pdf (a picture), .json and .csv (the summary); and .h5, the trace.
+        """Writes files by their extension, as ``pipewright run -o`` does: .html (the page), .svg,
+        .png and .pdf (a picture), .json and .csv (the summary), and .h5 (the trace).
 
-        A picture is of the ``timeline``, ``memory``, ``tradeoff`` or ``bubbles``.
+        ``picture`` is ``timeline``, ``memory``, ``tradeoff`` or ``bubbles``.
 
         >>> result.save("run.html", "run.h5")
         """
@@ -49,12 +50,12 @@ class Shown:
         bring_along_all(files)
 
     def page(self, height: int = 720) -> _display.Page:
-        """The page that the program writes, in a frame: zoom, memory, links, why."""
-        return _display.Page(_display.saved(self, ".html"), height)
+        """The page of the program in a frame, with timeline, memory, links and why."""
+        return _display.Page(_saved_bytes(self, ".html"), height)
 
     def picture(self, kind: str = "timeline") -> _display.Picture:
         """A picture for a notebook: ``timeline``, ``memory``, ``tradeoff`` or ``bubbles``."""
-        return _display.Picture(_display.saved(self, ".svg", kind))
+        return _display.Picture(_saved_bytes(self, ".svg", kind))
 
     def __str__(self) -> str:
         return str(self._ask("describe")["text"])
@@ -64,8 +65,17 @@ class Shown:
         return _display.runs_html(self._ask("describe"), list(notes), self.picture())
 
 
-class Result(RunFigures, Shown):
-    """One run: its numbers are attributes, its rows numpy arrays.
+def _saved_bytes(runs: RunOutputs, extension: str, picture: str = "timeline") -> bytes:
+    """The content of the file that ``save`` writes for this extension."""
+    with tempfile.TemporaryDirectory(prefix="pipewright-") as folder:
+        file = os.path.join(folder, "run" + extension)
+        runs.save(file, picture=picture)
+        with open(file, "rb") as stream:
+            return stream.read()
+
+
+class Result(RunFigures, RunOutputs):
+    """One run, with its figures as attributes and its rows as numpy arrays.
 
     >>> result = run(Scenario(devices=4, microbatches=8, forward_times=1, backward_times=2))
     >>> result.makespan_s
@@ -85,11 +95,11 @@ class Result(RunFigures, Shown):
         took_s: float,
         again: Callable[[], Result] | None = None,
     ) -> None:
-        #: All numbers, as ``pipewright run --json`` prints them.
+        #: All figures, as ``pipewright run --json`` prints them.
         self.summary = summary
-        #: What a reader should know beside the figures.
+        #: Notes on the run.
         self.notes: list[str] = []
-        #: Seconds that the simulation took, planning included; no figure of the run itself.
+        #: Seconds of real time for planning and simulation.
         self.took_s = took_s
         self._tables = tables
         self._again = again
@@ -104,10 +114,10 @@ class Result(RunFigures, Shown):
         return [self]
 
     def table(self, name: str) -> NDArray[Any]:
-        """The rows of a table of the trace file by its name, read only: ``tables`` has them all.
+        """The rows of a table of the trace file, read-only; ``tables`` lists the names.
 
-        Columns of kinds are codes; :meth:`kinds` has their names. A run that kept no rows is run
-        again for them, with the same outcome.
+        Columns of kinds are codes; :meth:`kinds` has their names. A run without rows is simulated
+        again, with the same outcome.
         """
         if name not in self.tables:
             raise UnknownNameError(
@@ -116,16 +126,16 @@ class Result(RunFigures, Shown):
         return self._rows().array(name)
 
     def save_trace(self, file: str | os.PathLike[str]) -> None:
-        """Writes the trace file, whatever it is called."""
+        """Writes the trace to a file with any extension."""
         self._ask("save", {"file": os.fspath(file), "is_trace": True})
 
     @property
     def tables(self) -> list[str]:
-        """The names of all tables."""
+        """Names of all tables."""
         return self._rows().names()
 
     def kinds(self, table: str) -> dict[str, list[str]]:
-        """The names behind codes: ``result.kinds("passes")["kind"][0]`` is ``"F"``."""
+        """Names of codes: ``result.kinds("passes")["kind"][0]`` is ``"F"``."""
         return self._rows().kinds(table)
 
     @property
@@ -136,37 +146,37 @@ class Result(RunFigures, Shown):
 
     @property
     def transfers(self) -> NDArray[Any]:
-        """Boundary tensors on their way: source, destination, stage, microbatch, kind, bytes;
+        """Transfers of boundary tensors: source, destination, stage, microbatch, kind, bytes;
         posted, start and end in seconds."""
         return self.table("transfers")
 
     @property
     def memory(self) -> NDArray[Any]:
-        """From ``time`` (seconds) on, ``device`` holds ``bytes`` of ``category``."""
+        """Memory changes: from ``time`` (seconds) on, ``device`` holds ``bytes`` of ``category``."""
         return self.table("memory")
 
     @property
     def collectives(self) -> NDArray[Any]:
-        """Collectives beside the passes: gradients that are reduced, weights gathered."""
+        """Collectives outside passes: reductions of gradients, gathering of weights."""
         return self.table("collectives")
 
     @property
     def steps(self) -> NDArray[Any]:
-        """The end of each device's iterations: gradients reduced, the optimizer's step."""
+        """End of each iteration by device: reduction of gradients, optimizer step."""
         return self.table("steps")
 
     @property
     def links(self) -> NDArray[Any]:
-        """Links that carried something: name, class, how many fared alike, bytes/s."""
+        """Links with traffic: name, class, number of equivalent links, bytes/s."""
         return self.table("links")
 
     @property
     def link_use(self) -> NDArray[Any]:
-        """What each class of traffic did to a link in a piece of time."""
+        """Traffic of a link by class and interval of time."""
         return self.table("link_use")
 
     def to_pandas(self, table: str = "passes") -> pandas.DataFrame:
-        """A table as a data frame, with names for codes; ``"devices"`` has the figures of each."""
+        """A table as a pandas data frame with names for codes; ``"devices"`` has figures by device."""
         pd = optional("pandas", "to_polars(), or the arrays themselves")
 
         if table == "devices":
@@ -182,7 +192,7 @@ class Result(RunFigures, Shown):
         return pd.DataFrame(columns)
 
     def to_polars(self, table: str = "passes") -> polars.DataFrame:
-        """A table as a frame of polars, with names for codes."""
+        """A table as a polars data frame with names for codes."""
         import numpy as np
 
         pl = optional("polars", "to_pandas(), or the arrays themselves")
@@ -212,11 +222,11 @@ def _unpickled(
     return result
 
 
-class Results(Sequence[Result], Shown):
-    """Runs of one scenario's schedules, in their order; a notebook shows them beside one another.
+class Results(Sequence[Result], RunOutputs):
+    """Runs of the schedules of a scenario in order; a notebook shows them side by side.
 
     >>> runs = run(scenario.with_(schedule=["1f1b", "gpipe"]))
-    >>> min(runs, key=lambda one: one.makespan_s).schedule
+    >>> min(runs, key=lambda run: run.makespan_s).schedule
     '1f1b'
     """
 
@@ -231,7 +241,7 @@ class Results(Sequence[Result], Shown):
     @overload
     def __getitem__(self, index: slice) -> Results: ...
     def __getitem__(self, index: int | str | slice) -> Result | Results:
-        """A run by its place, or the first with a schedule of this name."""
+        """A run by its index, or the first run of a schedule by its name."""
         if isinstance(index, slice):
             return Results(self._runs[index])
         if isinstance(index, str):
@@ -250,19 +260,19 @@ class Results(Sequence[Result], Shown):
         return iter(self._runs)
 
     def __getattr__(self, name: str) -> Any:
-        """That of each run, as a list: ``runs.makespan_s``."""
+        """A figure of all runs as a list: ``runs.makespan_s``."""
         if name.startswith("_"):
             raise AttributeError(name)
         return [getattr(run, name) for run in self]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A row a run, a column for each number that stands alone."""
+        """A data frame with a row per run and a column per figure."""
         pd = optional("pandas", "table")
         return pd.DataFrame([_numbers(run) for run in self])
 
     @property
     def table(self) -> Table:
-        """The same as a table."""
+        """A table with a row per run and a column per figure."""
         return Table.of([_numbers(run) for run in self])
 
     def __repr__(self) -> str:
@@ -270,7 +280,7 @@ class Results(Sequence[Result], Shown):
 
 
 class Many(list[Any]):
-    """What :func:`run_many` gives: a list, with an :class:`Error` where a scenario cannot run.
+    """List of results by scenario, with an :class:`Error` for each scenario that cannot run.
 
     >>> results = run_many([scenario, scenario.with_(schedule="no-such-schedule")])
     >>> len(results.ok), list(results.errors)
@@ -279,24 +289,24 @@ class Many(list[Any]):
 
     @property
     def ok(self) -> list[Result]:
-        """The results, those of several schedules one by one, without errors."""
-        return [run for one in self if not isinstance(one, Error) for run in _each(one)]
+        """All results without errors; several schedules of a scenario give several results."""
+        return [run for entry in self if not isinstance(entry, Error) for run in _runs_of(entry)]
 
     @property
     def errors(self) -> dict[int, Error]:
-        """What went wrong, by the place in the list."""
-        return {place: one for place, one in enumerate(self) if isinstance(one, Error)}
+        """Errors by index in the list."""
+        return {index: entry for index, entry in enumerate(self) if isinstance(entry, Error)}
 
     @property
     def table(self) -> Table:
-        """A row a run, with the place of its scenario (``number``) and, of those that cannot run,
-        the ``error``."""
+        """A table with a row per run: the index of its scenario (``number``), its figures, or the
+        ``error``."""
         rows: list[dict[str, Any]] = []
-        for place, one in enumerate(self):
-            if isinstance(one, Error):
-                rows.append({"number": place, "error": str(one)})
+        for index, entry in enumerate(self):
+            if isinstance(entry, Error):
+                rows.append({"number": index, "error": str(entry)})
             else:
-                rows += ({"number": place, **_numbers(run)} for run in _each(one))
+                rows += ({"number": index, **_numbers(run)} for run in _runs_of(entry))
         return Table.of(rows)
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -307,12 +317,12 @@ class Many(list[Any]):
         return self.table._repr_html_()
 
 
-def _each(one: Result | Results) -> list[Result]:
-    return [one] if isinstance(one, Result) else list(one)
+def _runs_of(entry: Result | Results) -> list[Result]:
+    return [entry] if isinstance(entry, Result) else list(entry)
 
 
 def _numbers(run: Result) -> dict[str, Any]:
-    alone = {
+    figures = {
         key: value for key, value in run.summary.items() if not isinstance(value, (list, dict))
     }
-    return {**alone, "peak_memory_bytes": run.peak_memory_bytes}
+    return {**figures, "peak_memory_bytes": run.peak_memory_bytes}

@@ -12,42 +12,43 @@ from pathlib import Path
 from typing import Any
 
 from . import _core
-from ._files import bring_along, keep, kept_files
+from ._files import bring_along, store, stored_files
 from ._keys import KeysOfScenario
 from ._report import save_text
 from ._values import typed
-from ._words import meant_key, some_of, top_names
-from .errors import ArgumentError, KeywordError, ScenarioError, kind_of, with_keywords
+from ._words import suggested_key, some_of, top_names, with_keywords
+from .errors import ArgumentError, KeywordError, ScenarioError, kind_of
 
 _LIBRARY = Path(__file__).parent / "share" / "pipewright" / "platforms"
-if _LIBRARY.is_dir():  # installed; else the source tree's
+if _LIBRARY.is_dir():  # installed; a build uses the source tree
     _core.set_own_library(str(_LIBRARY))
 
 
 @contextlib.contextmanager
 def scenario_errors() -> Iterator[None]:
-    """Raises faults that the extension finds as :class:`ScenarioError`."""
+    """Raises errors of the extension as :class:`ScenarioError`."""
     try:
         yield
     except _core.ConfigError as error:
         parts = with_keywords(json.loads(error.args[0]))
         if parts.get("key", "").startswith("schedule[") and "suggestion" not in parts:
-            parts["suggestion"] = "schedule.from_passes(..) makes a schedule of lists of passes"
+            parts["suggestion"] = "schedule.from_passes(..) makes a schedule from lists of passes"
         raise ScenarioError(**parts) from None
 
 
 class Scenario(KeysOfScenario):
-    """What is simulated: every key of the scenario reference is one here, by its own name.
+    """Input of a simulation, with the keys of the scenario reference as keywords.
 
-    >>> one = Scenario(devices=4, microbatches=8, forward_times="18 ms", backward_times="36 ms")
-    >>> one["microbatches"]
+    >>> scenario = Scenario(devices=4, microbatches=8, forward_times="18 ms",
+    ...                     backward_times="36 ms")
+    >>> scenario["microbatches"]
     8
-    >>> other = one.with_({"schedule.name": "gpipe"}, microbatches=16)
+    >>> gpipe = scenario.with_({"schedule.name": "gpipe"}, microbatches=16)
 
-    Sections are mappings, ``parallel=dict(tp=8, pp=4)``; ``model`` is also what transformers has as
-    a model's configuration. What cannot be is told when a scenario is made, by a
-    :class:`ScenarioError`; a scenario does not change. Paths are from the current folder, those in
-    a file from the file's.
+    Sections are mappings, ``parallel=dict(tp=8, pp=4)``; ``model`` may be a model
+    configuration of transformers. Invalid scenarios raise a :class:`ScenarioError` when they are made.
+    Scenarios are immutable. Paths are relative to the current folder, or to the folder of the
+    file that has them.
     """
 
     __slots__ = ("_tree", "_checked")
@@ -62,14 +63,14 @@ class Scenario(KeysOfScenario):
         self._take(tree)
         self._check_schedules(keys.get("schedule"))
 
-    def _check_schedules(self, given: Any) -> None:
-        """Whether schedules that are passes have as many devices and microbatches as are said."""
-        for one in given if isinstance(given, list) else [given]:
-            if hasattr(one, "_agree"):
+    def _check_schedules(self, value: Any) -> None:
+        """Raises unless schedules scenario of passes have the scenario's devices and microbatches."""
+        for schedule in value if isinstance(value, list) else [value]:
+            if hasattr(schedule, "_check_sizes"):
                 whole = self.to_dict()
                 devices = whole.get("devices", whole.get("num_stages"))
                 devices = devices or (whole.get("parallel") or {}).get("pp")
-                one._agree(devices, whole.get("microbatches", whole.get("num_batches")))
+                schedule._check_sizes(devices, whole.get("microbatches", whole.get("num_batches")))
 
     def _take(self, tree: _core.Tree) -> None:
         self._tree = tree
@@ -79,15 +80,15 @@ class Scenario(KeysOfScenario):
 
     @classmethod
     def _of(cls, tree: _core.Tree) -> Scenario:
-        made = cls.__new__(cls)
-        made._take(tree)
-        return made
+        scenario = cls.__new__(cls)
+        scenario._take(tree)
+        return scenario
 
     @classmethod
     def from_yaml(cls, source: str | os.PathLike[str]) -> Scenario:
-        r"""From a file of YAML or JSON; or from such a text, which has more than one line.
+        r"""Reads a file of YAML or JSON, or a text with more than one line.
 
-        >>> one = Scenario.from_yaml("devices: 2\nmicrobatches: 4\nforward_times: 1\nbackward_times: 2")
+        >>> scenario = Scenario.from_yaml("devices: 2\nmicrobatches: 4\nforward_times: 1\nbackward_times: 2")
         """
         with scenario_errors():
             if isinstance(source, str) and "\n" in source:
@@ -95,10 +96,10 @@ class Scenario(KeysOfScenario):
             return cls._of(_core.Tree.from_file(os.fspath(source)))
 
     def with_(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Scenario:
-        """Another scenario that differs in these keys; in a mapping they may be dotted.
+        """Returns a scenario with these keys changed; a mapping may have dotted keys.
 
-        None takes a key away. A mapping is the whole section, of which a warning tells what goes
-        with it; a dotted key changes one of it.
+        None removes a key. A mapping replaces its whole section, and a warning names the keys that
+        are lost; a dotted key changes a single key of a section.
 
         >>> scenario.with_({"schedule.name": "gpipe"}, microbatches=64)["schedule.name"]
         'gpipe'
@@ -108,35 +109,35 @@ class Scenario(KeysOfScenario):
         """
         if not isinstance(changes or {}, Mapping):
             raise ArgumentError(
-                f"with_ takes a mapping of keys, and keywords, and this is {kind_of(changes)}",
-                suggestion="with_({'parallel.tp': 2}, microbatches=16) has both",
+                f"with_ takes a mapping of keys, not {kind_of(changes)}",
+                suggestion="as in with_({'parallel.tp': 2}, microbatches=16)",
                 remedy="with_({'parallel.tp': 2}, microbatches=16)",
             )
         tree = self._tree
         check_keywords(key for key in {**(changes or {}), **keys} if "." not in key)
-        _tell_lost_keys(self.to_dict(), {**(changes or {}), **keys})
+        _warn_of_lost_keys(self.to_dict(), {**(changes or {}), **keys})
         with scenario_errors():
             for key, value in {**(changes or {}), **keys}.items():
                 tree = tree.with_key(key, value)
-        made = self._of(tree)
-        made._check_schedules(keys.get("schedule", (changes or {}).get("schedule")))
-        return made
+        scenario = self._of(tree)
+        scenario._check_schedules(keys.get("schedule", (changes or {}).get("schedule")))
+        return scenario
 
     def to_dict(self) -> dict[str, Any]:
-        """As nested dicts and lists, numbers as numbers; what has a unit is a text."""
+        """The scenario as nested dicts and lists; values with a unit are texts."""
         whole: dict[str, Any] = typed(self._tree.object())
         return whole
 
     def to_yaml(self, whole: bool = False) -> str:
-        """As it was asked; ``whole``: with model and GPU spelled out, and with whole paths.
+        """The scenario as YAML; ``whole`` includes the model, the GPU and absolute paths.
 
-        Clusters and schedules of your own that were not saved are named by their place in the
-        user's cache; :meth:`save` writes them beside the file.
+        Unsaved clusters and schedules of your own are named by their paths in the user's cache;
+        :meth:`save` copies them to the folder of the file.
         """
         return self._checked["yaml"] if whole else self._tree.yaml()
 
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Writes it as YAML, and beside it clusters and schedules of your own that it names.
+        """Writes the scenario as YAML, and your own clusters and schedules to the same folder.
 
         >>> scenario.save("mine.yaml")  # pipewright run mine.yaml
         """
@@ -144,12 +145,12 @@ class Scenario(KeysOfScenario):
 
     @property
     def schedules(self) -> list[str]:
-        """The names of its schedules."""
+        """Names of its schedules."""
         return list(self._checked["schedules"])
 
     @property
     def outputs(self) -> tuple[list[str], str | None]:
-        """The files that it says a run writes, and that of the trace."""
+        """Files of the key ``output``, and the file of the key ``trace``."""
         return list(self._checked["outputs"]), self._checked["trace"]
 
     def __getitem__(self, key: str) -> Any:
@@ -158,10 +159,10 @@ class Scenario(KeysOfScenario):
             value = value[int(part) if isinstance(value, list) else part]
         return value
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Scenario):
+    def __eq__(self, rhs: object) -> bool:
+        if not isinstance(rhs, Scenario):
             return NotImplemented
-        return self._checked["yaml"] == other._checked["yaml"]
+        return self._checked["yaml"] == rhs._checked["yaml"]
 
     def __hash__(self) -> int:
         return hash(self._checked["yaml"])
@@ -170,23 +171,23 @@ class Scenario(KeysOfScenario):
         return self.to_yaml()
 
     def _json(self) -> str:
-        """With the places of its values, for a worker."""
+        """The tree for a worker, with the locations of values."""
         return self._tree.json()
 
     def __reduce__(self) -> tuple[Any, ...]:
         tree = self._json()
-        return (_unpickled, (tree, kept_files(tree)))
+        return (_unpickled, (tree, stored_files(tree)))
 
 
 def _unpickled(tree: str, files: Mapping[str, str]) -> Scenario:
     for path, text in files.items():
-        here = keep(text, os.path.basename(path))
+        here = store(text, os.path.basename(path))
         tree = tree.replace(json.dumps(path)[1:-1], json.dumps(here)[1:-1])
     return Scenario._of(_core.Tree.from_json(tree))
 
 
 def tree_of(base: Any) -> _core.Tree:
-    """What a mapping says."""
+    """The tree of a mapping."""
     if base is not None and not isinstance(base, Mapping):
         raise ArgumentError(
             f"a scenario is {kind_of(base)}",
@@ -197,28 +198,28 @@ def tree_of(base: Any) -> _core.Tree:
 
 
 def check_keywords(names: Iterable[str], is_search: bool = False) -> None:
-    """Raises of a keyword that is no key, with the key that was probably meant."""
+    """Raises a KeywordError, with the probable key, for a keyword that is not a key."""
     for name in names:
         if name in top_names() or (is_search and name == "search"):
             continue
-        meant = meant_key(name, is_search)
+        suggestion = suggested_key(name, is_search)
         raise KeywordError(
-            f"{name} is no key of a scenario",
+            f"{name} is not a key of a scenario",
             key=name,
-            allowed=None if meant else some_of(top_names()),
-            suggestion=f"did you mean {meant}?" if meant else None,
-            remedy=meant,
+            allowed=None if suggestion else some_of(top_names()),
+            suggestion=f"did you mean {suggestion}?" if suggestion else None,
+            remedy=suggestion,
         )
 
 
 def _check_times(whole: Mapping[str, Any]) -> None:
-    """Times are one for all devices, for each device, or for each stage."""
+    """Raises unless times have one value, one per device, or one per stage."""
     devices = whole.get("devices", whole.get("num_stages"))
     for key in ("forward_times", "backward_times", "input_grad_times", "weight_grad_times"):
         times = whole.get(key)
         if isinstance(times, list) and isinstance(devices, int) and devices > 0:
             if len(times) != 1 and len(times) % devices != 0:
-                allowed = f"1, {devices} (one for each device), or one for each stage"
+                allowed = f"1, {devices} (one per device), or one per stage"
                 raise ScenarioError(
                     f"{key} has {len(times)} values for {devices} devices",
                     key=key,
@@ -226,8 +227,8 @@ def _check_times(whole: Mapping[str, Any]) -> None:
                 )
 
 
-def _tell_lost_keys(whole: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
-    """Warns of keys that go with their section, as another stands in its place."""
+def _warn_of_lost_keys(whole: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+    """Warns about keys that are lost because their section is replaced."""
     for key, value in changes.items():
         before = whole.get(key)
         if not isinstance(before, Mapping) or not isinstance(value, Mapping) or key == "model":
@@ -236,14 +237,14 @@ def _tell_lost_keys(whole: Mapping[str, Any], changes: Mapping[str, Any]) -> Non
         if lost and not (key == "schedule" and "name" in value):
             first = next(iter(value), lost[0])
             warnings.warn(
-                f"{key}={dict(value)!r} is the whole section now, without {', '.join(lost)}; "
-                f"with_({{'{key}.{first}': ..}}) changes one key",
+                f"{key}={dict(value)!r} replaces the whole section and removes {', '.join(lost)}; "
+                f"with_({{'{key}.{first}': ..}}) changes a single key",
                 stacklevel=3,
             )
 
 
-def _telling(init: Callable[..., None]) -> Callable[..., None]:
-    """The same, which tells of an unknown keyword what was probably meant."""
+def _with_checked_keywords(init: Callable[..., None]) -> Callable[..., None]:
+    """Wraps the constructor to reject unknown keywords with a suggestion."""
 
     @functools.wraps(init)
     def checked(self: Any, *base: Any, **keys: Any) -> None:
@@ -253,4 +254,4 @@ def _telling(init: Callable[..., None]) -> Callable[..., None]:
     return checked
 
 
-setattr(Scenario, "__init__", _telling(KeysOfScenario.__init__))
+setattr(Scenario, "__init__", _with_checked_keywords(KeysOfScenario.__init__))

@@ -1,4 +1,4 @@
-"""Searches over layouts, schedules and the like."""
+"""Searches for the best layout, schedule and recomputation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from . import _core, _front, _worker
+from . import _core, _worker
+from ._chart import chart
 from ._commands import PathLike, command, options, output_of
 from ._display import _STYLE
 from ._figures import Figures
@@ -24,19 +25,20 @@ from ._table import Table
 from ._values import typed
 from .errors import ArgumentError, AxisError, Error, InternalError, of_type
 
-#: Seconds that an interrupt waits for what an interrupted search found; it may say so later.
+#: Seconds that an interrupt waits for the result of the search.
 _GRACE = 0.8
-#: Seconds that a search gets to say what is wrong with it before it is given to its user.
+#: Seconds that search() waits for an error of the sweep before it returns.
 _BEGINNING = 2.0
-#: Columns of the tables of a notebook after the axes, of which the tables have more.
+#: Figures that tables show first, after the values of the axes.
 _SHOWN = ("tokens_per_s", "samples_per_s", "mfu", "makespan_s", "bubble_ratio", "peak_memory_bytes")
+_GIB = 1 << 30
 
 
 class Candidate(Figures):
-    """One combination of a sweep's values: its figures are attributes.
+    """One combination of a sweep's values, with its figures as attributes.
 
-    Those that results of runs have are called as there: ``makespan_s`` (of an iteration),
-    ``peak_memory_bytes``, ``mfu``, ``tokens_per_s``. The values that make it are attributes, too.
+    Figures have the names of those of runs: ``makespan_s`` (of an iteration),
+    ``peak_memory_bytes``, ``mfu``, ``tokens_per_s``. The values of the axes are attributes, too.
 
     >>> best = search("sweep.yaml").run().best
     >>> best.tp, best.values["tp"], round(best.mfu, 3)
@@ -45,13 +47,13 @@ class Candidate(Figures):
     """
 
     def __init__(self, result: SearchResult, summary: dict[str, Any]) -> None:
-        #: All figures, as ``pipewright search --json`` prints them but for names of two.
+        #: All figures of ``pipewright search --json``, under the names that runs use.
         self.summary = {
             NAMES.get(name, name): value for name, value in summary.items() if name != "values"
         }
-        #: Its number among the combinations.
+        #: Number of the combination.
         self.number: int = summary["candidate"]
-        #: The values that make it, by the names of the axes.
+        #: Values by the names of the axes.
         self.values: dict[str, Any] = {
             result._axis_names[key]: typed(text, key) for key, text in summary["values"].items()
         }
@@ -66,119 +68,117 @@ class Candidate(Figures):
 
     @property
     def scenario(self) -> Scenario:
-        """It as a scenario, to run, change and export."""
+        """The candidate as a scenario, to run, change or export."""
         return self._result._scenario_of(self.number)
 
-    def _said(self) -> str:
+    def _label(self) -> str:
         return ", ".join(f"{name} {value}" for name, value in self.values.items())
 
     def __repr__(self) -> str:
-        return f"<Candidate {self.number}: {self._said()}>"
+        return f"<Candidate {self.number}: {self._label()}>"
 
     def _repr_html_(self) -> str:
         return self._result._table_of([self])._repr_html_()
 
 
 class SearchResult:
-    """What a search came to; a notebook shows the best and the front."""
+    """Result of a search; a notebook shows the best candidate and the Pareto front."""
 
-    def __init__(self, said: dict[str, Any], text: str, file: str, folder: Any) -> None:
-        #: All of it, as ``pipewright search --json`` prints it.
-        self.summary = said
+    def __init__(self, report: dict[str, Any], text: str, file: str, folder: Any) -> None:
+        #: The result as ``pipewright search --json`` prints it.
+        self.summary = report
         self._text = text
         self._file = file
-        self._folder = folder  # goes with this object, if it is the search's own
-        self._axis_names = {axis["key"]: axis["name"] for axis in said["axes"]}
-        self._candidates = {one["candidate"]: one for one in said["candidates"]}
+        self._folder = folder  # keeps a temporary folder alive
+        self._axis_names = {axis["key"]: axis["name"] for axis in report["axes"]}
+        self._candidates = {row["candidate"]: row for row in report["candidates"]}
         self._table: Table | None = None
 
-    #: Whether it came to its end, and was not stopped.
+    #: Whether the search ended by itself.
     @property
     def finished(self) -> bool:
         return bool(self.summary["finished"])
 
     @property
     def proven(self) -> bool:
-        """Whether nothing in the sweep is better than the best."""
-        hopes = self.summary["failed_with_better_bounds"]
-        return self.best is not None and not hopes and (self.finished or self.gap == 0)
+        """Whether the best candidate is proven to be the best of the sweep."""
+        contenders = self.summary["failed_with_better_bounds"]
+        return self.best is not None and not contenders and (self.finished or self.gap == 0)
 
     @property
     def proof(self) -> str:
-        """Whether what was found is the best, in a sentence."""
+        """The state of the proof in a sentence."""
         return str(self.summary["proof"])
 
     @property
     def gap(self) -> float:
-        """Nothing can be better than the best by more than this part."""
+        """Upper bound of the part by which any candidate can be better than the best."""
         gap = self.summary["gap"]
         return math.inf if gap is None else float(gap)
 
     @property
     def outcomes(self) -> dict[str, int]:
-        """How many candidates have each outcome."""
+        """Number of candidates by outcome."""
         return dict(self.summary["outcomes"])
 
     @property
     def best(self) -> Candidate | None:
-        """The best; None where nothing was found: ``print(result)`` says why, and ``table`` has
-        what holds too much."""
+        """The best candidate, or None: ``print(result)`` says why, and ``table`` has candidates
+        that exceed memory."""
         number = self.summary["best"]
         return None if number is None else self.candidate(number)
 
     @property
     def runner_up(self) -> Candidate | None:
-        """The best of those that differ from the best in time or memory; ``why_not`` says why it
-        loses."""
+        """The best candidate that differs from the winner in time or memory; see ``why_not``."""
         lost = self.summary["runner_up"]
         return None if lost is None else self.candidate(lost["candidate"])
 
     @property
     def why_not(self) -> dict[str, Any] | None:
-        """Why the runner-up loses: by how much, and seconds more by part of the time."""
+        """Comparison of the runner-up with the best: by how much it loses, and where."""
         lost: dict[str, Any] | None = self.summary["runner_up"]
         return lost
 
     @property
     def front(self) -> Table:
-        """Those that none is better than in throughput and memory at once, by memory."""
-        numbers = [number for one in self.summary["fronts"] for number in one["candidates"]]
+        """Pareto front of throughput against memory, ordered by memory."""
+        numbers = [number for front in self.summary["fronts"] for number in front["candidates"]]
         return self._table_of([self.candidate(number) for number in numbers])
 
     @property
     def table(self) -> Table:
-        """All candidates that were looked at: outcome, values, figures with their units.
+        """All assessed candidates: outcome, values and figures with units.
 
         >>> table = search("sweep.yaml").run().table
         >>> table[table["outcome"] == "simulated"].sort("makespan_s").to_pandas()
         """
         if self._table is None:
             self._table = self._table_of(
-                [Candidate(self, one) for one in self.summary["candidates"]]
+                [Candidate(self, row) for row in self.summary["candidates"]]
             )
         return self._table
 
     def by(self, axis: str) -> Table:
-        """The best with each value of an axis, such as ``"tp"``.
+        """The best candidate for each value of an axis, such as ``"tp"``.
 
-        Where it was not needed to know it, ``better_bound`` is a candidate that was not simulated
-        and may be better.
+        ``better_bound`` is a candidate that was not simulated and may be better, if there is one.
         """
-        known = self.summary["best_by"]
-        if axis not in known:
+        best_by_axis = self.summary["best_by"]
+        if axis not in best_by_axis:
             raise AxisError(
-                f"the search has no choice of {axis!r}", key=axis, allowed=", ".join(known)
+                f"the search has no axis {axis!r}", key=axis, allowed=", ".join(best_by_axis)
             )
         key = next(key for key, name in self._axis_names.items() if name == axis)
         rows = []
-        for one in known[axis]:
-            best = {} if one["best"] is None else self._row(self.candidate(one["best"]))
-            value = typed(one["value"], key)
-            rows.append({axis: value, "better_bound": one["better_bound"], **best})
+        for entry in best_by_axis[axis]:
+            best = {} if entry["best"] is None else self._row(self.candidate(entry["best"]))
+            value = typed(entry["value"], key)
+            rows.append({axis: value, "better_bound": entry["better_bound"], **best})
         return Table.of(rows)
 
     def candidate(self, number: int) -> Candidate:
-        """A candidate by its number, the column ``candidate`` of tables."""
+        """The candidate with a number, which tables have as ``candidate``."""
         return Candidate(self, self._candidates[int(number)])
 
     def ask(
@@ -189,11 +189,11 @@ class SearchResult:
         costs: Mapping[str, Any] | None = None,
         jobs: int | None = None,
     ) -> dict[str, Any]:
-        """Asks about the winner, and gives what ``pipewright search --json`` has of the answers.
+        """Answers questions about the winner, as ``pipewright search --json`` prints them.
 
-        ``why_not`` are conditions, of which each tells the best that meets it and where it loses;
-        ``robust`` how sure the winner is, with other settings as a mapping; ``costs`` the cheapest
-        on each cluster.
+        ``why_not`` are conditions; each answer is the best candidate that meets one, and where it
+        loses. ``robust`` assesses the winner under perturbed inputs; a mapping changes the
+        settings. ``costs`` finds the cheapest candidate on each cluster.
 
         >>> result = search("sweep.yaml").run()
         >>> result.ask(why_not="tp == 8")["why_not"][0]["loses"]
@@ -203,13 +203,13 @@ class SearchResult:
         under = _words(robust) if isinstance(robust, Mapping) else []
         words = options(why_not=why_not, robust=bool(robust), jobs=jobs)
         more = options(under=under or None, costs=None if costs is None else _words(costs))
-        said = command("search", self._file, "--quiet", "--json", *words, *more).json()
-        return {name: said[name] for name in ("why_not", "costs", "robust") if name in said}
+        report = command("search", self._file, "--quiet", "--json", *words, *more).json()
+        return {name: report[name] for name in ("why_not", "costs", "robust") if name in report}
 
     def save(self, *files: PathLike) -> None:
-        """Writes .html (a page with all of it), .csv, .json, .h5 (all candidates) or .yaml (the
-        best as a scenario), each by its extension. A cluster of your own that was not saved is
-        written beside them.
+        """Writes files by their extension: .html (a page), .csv, .json, .h5 (all candidates) or
+        .yaml (the best candidate as a scenario). An unsaved cluster of your own is written to the
+        same folder.
 
         >>> search("sweep.yaml").run().save("search.html", "best.yaml")
         """
@@ -223,15 +223,15 @@ class SearchResult:
             with open(file, encoding="utf-8") as stream:
                 return Scenario.from_yaml(stream.read())
 
-    def _row(self, one: Candidate) -> dict[str, Any]:
-        figures = dict(one.summary)
+    def _row(self, candidate: Candidate) -> dict[str, Any]:
+        figures = dict(candidate.summary)
         head = {name: figures.pop(name, None) for name in ("candidate", "outcome")}
         last = {name: figures.pop(name, None) for name in ("group", "note")}
         first = {name: figures.pop(name) for name in _SHOWN if name in figures}
-        return {**head, **one.values, **first, **figures, **last}
+        return {**head, **candidate.values, **first, **figures, **last}
 
     def _table_of(self, candidates: list[Candidate]) -> Table:
-        return Table.of([self._row(one) for one in candidates])
+        return Table.of([self._row(candidate) for candidate in candidates])
 
     def __str__(self) -> str:
         self._text = self._text or command("search", self._file, "--quiet").text
@@ -239,9 +239,9 @@ class SearchResult:
 
     @property
     def found(self) -> str:
-        """What came of it, in a sentence: the best, or why there is none."""
+        """The result in a sentence: the best candidate, or why there is none."""
         if (best := self.best) is not None:
-            return f"the best: {best._said()}"
+            return f"the best: {best._label()}"
         lines = (line for line in str(self).splitlines() if line.startswith("nothing"))
         return next(lines, "nothing was found")
 
@@ -249,39 +249,68 @@ class SearchResult:
         return f"<SearchResult: {self.found}; {self.proof}>"
 
     def _repr_html_(self) -> str:
-        said = f"<b>{html.escape(self.found)}</b><br>{html.escape(self.proof)}"
+        summary = f"<b>{html.escape(self.found)}</b><br>{html.escape(self.proof)}"
         if self.best is None:
             return (
-                f'{_STYLE}<div class="pipewright"><p class="quiet">{said}</p>'
+                f'{_STYLE}<div class="pipewright"><p class="quiet">{summary}</p>'
                 f'<pre style="color: inherit">{html.escape(str(self))}</pre></div>'
             )
-        shown = [one for one in (self.best, self.runner_up) if one is not None]
+        shown = [row for row in (self.best, self.runner_up) if row is not None]
         return (
-            f'{_STYLE}<div class="pipewright"><p class="quiet">{said}</p>'
-            f"{_few_columns(shown)._html()}{_front.svg(self)}</div>"
+            f'{_STYLE}<div class="pipewright"><p class="quiet">{summary}</p>'
+            f"{_few_columns(shown)._html()}{_front_svg(self)}</div>"
         )
 
 
 def _few_columns(candidates: Sequence[Candidate]) -> Table:
-    """What tells candidates apart, and what they come to, in the units that one reads."""
+    """Values and main figures of candidates."""
     rows: list[dict[str, Any]] = []
-    for one in candidates:
-        rows.append({"place": "runner-up" if rows else "best", **one.values})
-        rows[-1] |= {name: one.summary[name] for name in _SHOWN if name in one.summary}
+    for candidate in candidates:
+        rows.append({"place": "runner-up" if rows else "best", **candidate.values})
+        summary = candidate.summary
+        rows[-1] |= {name: summary[name] for name in _SHOWN if name in summary}
     return Table.of(rows)
 
 
-class Search:
-    """A search that goes on while it is asked how far it is; made by :func:`search`.
+def _front_svg(result: SearchResult) -> str:
+    """A chart of throughput against memory: all simulated candidates, their Pareto front and the best.
 
-    Iterating gives :class:`Progress` until it is done; leaving the loop, ``stop()`` or an interrupt
-    ends it, and ``result`` has what was found until then.
+    Empty if no candidate was simulated.
+    """
+    table = result.table
+    if not len(table) or "makespan_s" not in table.columns:
+        return ""
+    unit = "tokens_per_s" if "tokens_per_s" in table.columns else "samples_per_s"
+    if unit not in table.columns:
+        return ""
+    points = [
+        (float(row["peak_memory_bytes"]) / _GIB, float(row[unit]), _values_label(result, row))
+        for row in table[table["outcome"] == "simulated"]
+        if row[unit] == row[unit]
+    ]
+    front = [(float(row["peak_memory_bytes"]) / _GIB, float(row[unit])) for row in result.front]
+    best = result.best
+    star = None if best is None else (best.peak_memory_bytes / _GIB, float(best.summary[unit]))
+    words = f"{unit.split('_')[0]}/s"
+    return chart(points, front, star, "memory of the fullest device (GiB)", words)
+
+
+def _values_label(result: SearchResult, row: dict[str, Any]) -> str:
+    values: dict[str, Any] = result.candidate(row["candidate"]).values
+    return ", ".join(f"{name} {value}" for name, value in values.items())
+
+
+class Search:
+    """A search that runs in the background; made by :func:`search`.
+
+    Iterating yields :class:`Progress` until the search ends. Leaving the loop, ``stop()`` or an
+    interrupt stops it; ``result`` then has the best candidates so far.
     """
 
     def __init__(self, words: list[str], tree: str | None, file: str, folder: Any) -> None:
         self._file = file
         self._folder = folder
-        self._said: queue.Queue[Progress | None] = queue.Queue()
+        self._messages: queue.Queue[Progress | None] = queue.Queue()
         self._process: int | None = None
         self._is_listening = False
         self._is_stopped = False
@@ -293,30 +322,30 @@ class Search:
         written = {} if tree is None else {"sweep": tree}
         self._thread = threading.Thread(target=self._ask, args=(words, written), daemon=True)
         self._thread.start()
-        # What is wrong with the sweep or an option is said where they are.
+        # Errors in the sweep or in an option are raised by search() itself.
         self._begun.wait(_BEGINNING)
         self._raise()
 
     def _ask(self, words: list[str], written: dict[str, str]) -> None:
-        def said(message: dict[str, Any], files: list[int]) -> None:
+        def on_message(message: dict[str, Any], files: list[int]) -> None:
             if "process" in message:
                 self._process = message["process"]
                 return
             with self._lock:
-                # Before, the program does not listen to interrupts yet.
+                # Until its first message, the program does not handle interrupts.
                 if self._is_stopped and not self._is_listening:
                     self._send(signal.SIGINT)
                 self._is_listening = True
             self._begun.set()
-            self._said.put(Progress(message["progress"]))
+            self._messages.put(Progress(message["progress"]))
 
         try:
-            self._answer = _worker.request("search", {"words": words}, said, (), **written)
+            self._answer = _worker.request("search", {"words": words}, on_message, (), **written)
         except BaseException as error:
             self._error = error
         finally:
             self._process = None
-            self._said.put(None)
+            self._messages.put(None)
             self._begun.set()
 
     def _send(self, number: signal.Signals) -> None:
@@ -328,7 +357,7 @@ class Search:
         try:
             while not self.done:
                 with contextlib.suppress(queue.Empty):
-                    progress = self._said.get(timeout=0.2)
+                    progress = self._messages.get(timeout=0.2)
                     if progress is None:
                         break
                     yield progress
@@ -342,13 +371,13 @@ class Search:
 
     @property
     def done(self) -> bool:
-        """Whether it has ended."""
-        return not self._thread.is_alive() and self._said.empty()
+        """Whether the search has ended."""
+        return not self._thread.is_alive() and self._messages.empty()
 
     def stop(self) -> None:
-        """Ends it soon, with what it has found."""
+        """Stops the search soon; its result is the best so far."""
         with self._lock:
-            # A second interrupt would end the program at once.
+            # A second interrupt would kill the program.
             if self._is_listening and not self._is_stopped:
                 self._send(signal.SIGINT)
             self._is_stopped = True
@@ -356,7 +385,7 @@ class Search:
     close = stop
 
     def _interrupted(self) -> None:
-        """Ends it; what comes late of what it found is still heard. A second interrupt kills it."""
+        """Stops the search but still accepts its result. A second interrupt kills it."""
         if self._is_stopped:
             self._send(signal.SIGKILL)
         self.stop()
@@ -369,10 +398,10 @@ class Search:
         self.stop()
 
     def run(self, bar: bool | None = None) -> SearchResult:
-        """Waits for its end, with a line of progress on a terminal (``bar``), and gives the result.
+        """Waits for the end of the search and returns its result.
 
-        In a notebook the line stands below the cell and goes when the search is done. An interrupt
-        comes back within a second; ``result`` then waits for what was found.
+        ``bar`` shows progress on a terminal, or below a notebook's cell. An interrupt returns
+        within a second; ``result`` then waits for the best candidates so far.
         """
         with shown_progress(bar) as show:
             for progress in self:
@@ -381,10 +410,10 @@ class Search:
 
     @property
     def result(self) -> SearchResult:
-        """What was found; waits for the end."""
+        """The result; waits for the end of the search."""
         try:
             while self._thread.is_alive():
-                self._thread.join(0.2)  # so that interrupts are seen
+                self._thread.join(0.2)  # the timeout lets interrupts through
         except KeyboardInterrupt:
             self._interrupted()
             raise
@@ -399,7 +428,7 @@ class Search:
         if self._error is None:
             return
         if isinstance(self._error, InternalError) and self._is_stopped:
-            raise Error("the search was ended before it could say what it found") from self._error
+            raise Error("the search was killed before it could report its result") from self._error
         raise self._error
 
     def __repr__(self) -> str:
@@ -422,11 +451,11 @@ def search(
     any_size: bool = False,
     **keys: Any,
 ) -> Search:
-    """Finds the best of many scenarios, with a proof: which layout, schedule, recomputation.
+    """Finds the best scenario of a sweep, such as layout, schedule and recomputation, with a proof.
 
-    ``sweep`` is a scenario in which values may be lists, ranges or ``"auto"``, and whose key
-    ``search`` says what is best: a file, a mapping, or its keys by keyword. Or it is a file of
-    results (.h5), which are shown again. The search begins at once, in processes of its own.
+    ``sweep`` is a scenario whose values may be lists, ranges or ``"auto"`` and whose key ``search``
+    has the objective: a file, a mapping, or keywords. A file of results (.h5) shows its results
+    again. The search starts at once in child processes.
 
     >>> found = search(
     ...     cluster="dgx-h100-8",
@@ -441,19 +470,19 @@ def search(
     ...     print(progress)
     >>> found.result.best.scenario
 
-    What is wrong with it is an error here. ``search(..).run()`` waits for the end. ``jobs`` are
-    worker processes (as many as there are cores), ``budget`` a time after which it stops and says
-    how good the best must be. ``results`` keeps every candidate in an .h5 as they come, and
-    ``resume`` goes on with what is there. ``reuse`` are results of other sweeps, narrower or wider
-    ones, whose candidates are taken where they are this one's too. ``exhaustive`` simulates all that fits; ``front=False``
-    leaves out the front. ``any_size`` begins with more than a billion combinations.
+    Errors in the sweep are raised here. ``search(..).run()`` waits for the end. ``jobs`` is the number
+    of worker processes (one per core); after the time ``budget`` the search stops with a bound for
+    its best candidate. ``results`` stores candidates in an .h5 as they come, and ``resume`` continues
+    it. ``reuse`` are results of other sweeps, whose common candidates are not assessed again.
+    ``exhaustive`` simulates all candidates that fit; ``front=False`` leaves out the Pareto front.
+    ``any_size`` allows more than a billion combinations.
     """
     if sweep is not None:
         allowed = "a file of a sweep or of results, a mapping, a Scenario, or keywords"
         of_type(sweep, (str, os.PathLike, Mapping, Scenario), "the sweep", allowed)
     elif not keys:
         raise ArgumentError(
-            "search is given nothing to search; keywords say it, or a file or a mapping",
+            "search needs a sweep: keywords, a file or a mapping",
             remedy="search(cluster=.., model=.., parallel={'tp': 'auto', ..}, global_batch=..)",
         )
     check_keywords(keys, is_search=True)
@@ -465,25 +494,25 @@ def search(
         file = os.fspath(sweep)
     if file is not None and file.endswith(".h5"):
         return Search(["--json", file], None, os.path.abspath(file), folder)
-    # A search's own results are for what is asked of them later, and go with them.
-    kept = os.path.abspath(results or os.path.join(folder.name, "results.h5"))
-    words = ["--json", *options(results=kept, resume=resume, jobs=jobs, exhaustive=exhaustive)]
+    # Results in a temporary file answer later questions about the search.
+    results_file = os.path.abspath(results or os.path.join(folder.name, "results.h5"))
+    words = ["--json", *options(results=results_file, resume=resume, jobs=jobs, exhaustive=exhaustive)]
     words += options(budget=_time(budget), time_limit=_time(time_limit), yes=any_size)
     words += options(worker_memory=worker_memory, no_front=not front)
-    words += options(reuse=[os.path.abspath(one) for one in _paths(reuse)] or None)
+    words += options(reuse=[os.path.abspath(path) for path in _paths(reuse)] or None)
     if file is not None:
-        return Search([file, *words], None, kept, folder)
-    return Search(words, _tree_of(sweep, keys), kept, folder)
+        return Search([file, *words], None, results_file, folder)
+    return Search(words, _tree_of(sweep, keys), results_file, folder)
 
 
-def _paths(given: PathLike | Sequence[PathLike] | None) -> Sequence[PathLike]:
-    if given is None:
+def _paths(files: PathLike | Sequence[PathLike] | None) -> Sequence[PathLike]:
+    if files is None:
         return []
-    return [given] if isinstance(given, (str, os.PathLike)) else given
+    return [files] if isinstance(files, (str, os.PathLike)) else files
 
 
-def _words(given: Mapping[str, Any]) -> list[str]:
-    return [f"{name}={_word(value)}" for name, value in given.items()]
+def _words(settings: Mapping[str, Any]) -> list[str]:
+    return [f"{name}={_word(value)}" for name, value in settings.items()]
 
 
 def _word(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Rows of a run as numpy arrays over the memory that the simulation's process wrote them to."""
+"""Rows of a run as numpy arrays in memory shared with the process of the simulation."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from . import _core
 
 
 class Tables:
-    """The tables of a run by name; arrays are read only and share the memory of the run."""
+    """Tables of a run by name; arrays are read-only and share memory."""
 
     def __init__(self, packing: dict[str, Any], file: int) -> None:
-        """Of a file in memory, which is closed."""
+        """Maps a file in memory, and closes it."""
         self.packing = packing
         try:
             self._block: Any = _core.Block(file)
@@ -27,7 +27,7 @@ class Tables:
 
     @contextlib.contextmanager
     def file(self) -> Iterator[int]:
-        """A file that holds them, for another process."""
+        """A file in memory with the tables, for another process."""
         file = _file_of(memoryview(self._block))
         try:
             yield file
@@ -38,11 +38,11 @@ class Tables:
         return (_from_bytes, (self.packing, bytes(self._block)))
 
     def names(self) -> list[str]:
-        """Of the tables."""
+        """Names of the tables."""
         return list(self.packing["tables"])
 
     def array(self, name: str) -> NDArray[Any]:
-        """The rows of a table, with the fields of that of a trace file."""
+        """The rows of a table, with the columns of the trace file."""
         if name not in self._arrays:
             self._arrays[name] = self._map(self.packing["tables"][name])
         return self._arrays[name]
@@ -63,23 +63,23 @@ class Tables:
         return rows
 
     def kinds(self, name: str) -> dict[str, list[str]]:
-        """The names behind the codes of a table's columns of kinds."""
+        """Names of the codes in columns of kinds, by column."""
         columns = self.packing["tables"][name]["columns"]
         return {column["name"]: column["names"] for column in columns if "names" in column}
 
     def columns(self, name: str) -> dict[str, NDArray[Any] | tuple[NDArray[Any], list[str]]]:
-        """By column: numbers, texts, or of kinds their codes and names."""
+        """Columns by name: numbers, texts, or codes with their names."""
         rows, kinds = self.array(name), self.kinds(name)
-        found: dict[str, NDArray[Any] | tuple[NDArray[Any], list[str]]] = {}
+        columns_by_name: dict[str, NDArray[Any] | tuple[NDArray[Any], list[str]]] = {}
         for column in rows.dtype.names or ():
             values = rows[column]
             if column in kinds:
-                found[column] = (values, kinds[column])
+                columns_by_name[column] = (values, kinds[column])
             elif values.dtype.kind == "S":
-                found[column] = np.char.decode(values, "utf-8")
+                columns_by_name[column] = np.char.decode(values, "utf-8")
             else:
-                found[column] = values
-        return found
+                columns_by_name[column] = values
+        return columns_by_name
 
 
 def _file_of(block: bytes | memoryview) -> int:

@@ -16,31 +16,31 @@ __all__ = ["Together", "run_together"]
 
 
 class Together(Report):
-    """How much slower jobs get because of each other: ``jobs``, and ``phases`` with the shared links.
+    """Slow-downs of jobs that share a cluster: ``jobs``, and ``phases`` with the shared links.
 
-    ``save`` writes .html, the page with all jobs of the worst phase on one time axis, and .json.
+    ``save`` writes .html, a page with all jobs of the worst phase on one time axis, or .json.
     """
 
     def __init__(
-        self, scenarios: Mapping[str, Any], given: Mapping[str, Any], summary: Any, output: Output
+        self, scenarios: Mapping[str, Any], arguments: Mapping[str, Any], summary: Any, output: Output
     ) -> None:
         super().__init__(summary, output.text, output.notes)
         self._scenarios = scenarios
-        self._given = given
+        self._arguments = arguments
 
     def save(self, *files: PathLike) -> None:
         """Writes the report, each file by its extension."""
         for file in files:
-            _command(self._scenarios, self._given, file)
+            _command(self._scenarios, self._arguments, file)
 
 
-def _command(scenarios: Mapping[str, Any], given: Mapping[str, Any], file: PathLike) -> Output:
+def _command(scenarios: Mapping[str, Any], arguments: Mapping[str, Any], file: PathLike) -> Output:
     with ExitStack() as stack:
         files = [
             stack.enter_context(scenario_file(scenario, f"{name}.yaml"))
             for name, scenario in scenarios.items()
         ]
-        output = command("run", *files, "--together", "--output", file, *options(**given))
+        output = command("run", *files, "--together", "--output", file, *options(**arguments))
     return output
 
 
@@ -53,26 +53,26 @@ def run_together(
     jobs: int | None = None,
     **more: Any,
 ) -> Together:
-    """Runs jobs on one cluster at once, by name or as a list, and each of them alone.
+    """Simulates jobs on one cluster, by name or as a list: together, and each without the others.
 
-    ``placing`` is ``"side-by-side"`` or ``"interleaved"``; ``phases`` is how many offsets are tried
-    of the other jobs' iterations against the first's, ``phase`` which, as parts of an iteration;
-    ``jobs`` is how many simulations run at a time. ``more`` are options of ``pipewright run``.
+    ``placing`` is ``"side-by-side"`` or ``"interleaved"``. ``phases`` is the number of offsets between
+    the iterations of the jobs, and ``phase`` gives them as parts of an iteration. ``jobs`` is the
+    number of simulations at a time. ``more`` are options of ``pipewright run``.
 
     >>> job = Scenario(cluster="dgx-h100", devices=2, microbatches=2, forward_times="1 ms",
     ...                backward_times="2 ms", boundary_tensor="1 GB")
-    >>> found = run_together({"one": job, "other": job}, phases=2)
-    >>> [float(slow_down) for slow_down in found.jobs["slow_down_most"]]
+    >>> report = run_together({"a": job, "b": job}, phases=2)
+    >>> [float(slow_down) for slow_down in report.jobs["slow_down_most"]]
     [1.0, 1.0]
     """
     if not isinstance(scenarios, Mapping):
-        scenarios = {f"job-{number}": one for number, one in enumerate(scenarios, start=1)}
-    given = dict(placing=placing, phases=phases, phase=phase, jobs=jobs, **more)
+        scenarios = {f"job-{number}": job for number, job in enumerate(scenarios, start=1)}
+    arguments = dict(placing=placing, phases=phases, phase=phase, jobs=jobs, **more)
     with TemporaryDirectory(prefix="pipewright-") as folder:
         file = os.path.join(folder, "together.json")
-        output = _command(scenarios, given, file)
+        output = _command(scenarios, arguments, file)
         with open(file, encoding="utf-8") as stream:
             summary = json.load(stream)
     lines = [line for line in output.text.splitlines() if folder not in line]
     text = "\n".join(lines) + "\n"
-    return Together(scenarios, given, summary, Output(output.status, text, output.notes))
+    return Together(scenarios, arguments, summary, Output(output.status, text, output.notes))

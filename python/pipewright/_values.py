@@ -1,4 +1,4 @@
-"""Values as Python has them, of texts as scenarios are written."""
+"""Conversion of the texts of a scenario to Python values."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from . import _core
 _INTEGER = re.compile(r"[+-]?\d+")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FLAGS = {"true": True, "false": False}
-#: Types of keys whose values are texts, whatever they look like.
+#: Types of keys whose values are always texts.
 _TEXTS = frozenset({"text", "choice", "path", "library", "schedule"})
 
 
 def typed(value: Any, key: str = "") -> Any:
-    """The value of a key, dotted: numbers and flags as such, what has a unit as its text.
+    """Converts the value of a dotted key: numbers and flags; values with a unit stay texts.
 
     >>> typed({"tp": "8", "sp": "true", "order": "tp-dp"})
     {'tp': 8, 'sp': True, 'order': 'tp-dp'}

@@ -1,4 +1,4 @@
-"""Names of options, keywords and scenario keys, and the nearest of them to a misspelt one."""
+"""Names of options, keywords and scenario keys, and suggestions for misspelt names."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import difflib
 import functools
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from . import _core
 
-#: Options whose keyword has another name.
+#: Keywords that differ from the names of their options.
 _RENAMED = {"num_stages": "devices", "num_batches": "microbatches"}
 #: Phrases that help only on a command line, and their replacements.
 _COMMAND_LINE_PHRASES = (
@@ -31,6 +32,20 @@ def in_python(text: str) -> str:
     for pattern, replacement in _COMMAND_LINE_PHRASES:
         text = pattern.sub(replacement, text)
     return _OPTION.sub(lambda match: keyword_of(match[1]), text)
+
+
+def with_keywords(parts: dict[str, Any]) -> dict[str, Any]:
+    """The parts of an error with the names of keywords in place of command-line options."""
+    changed = dict(parts)
+    for part in ("found", "allowed", "suggestion"):
+        if part in changed:
+            changed[part] = in_python(changed[part])
+    for part in ("key", "source"):
+        if changed.get(part, "").startswith("-"):
+            changed[part] = keyword_of(changed[part])
+    if changed.get("source") == "the command line":
+        del changed["source"]
+    return changed
 
 
 def keyword_of(option: str) -> str:
@@ -64,8 +79,8 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     return matches[0] if matches else None
 
 
-def meant_key(name: str, is_search: bool = False) -> str | None:
-    """The key that an unknown keyword probably meant, as it has to be written."""
+def suggested_key(name: str, is_search: bool = False) -> str | None:
+    """The probable key for an unknown keyword, as it must be written."""
     if is_search and (near := nearest(name, _SEARCH_KEYS)) and name not in _inner_keys():
         return f"search={{{near!r}: ..}}"
     inner = _inner_keys().get(name)

@@ -1,7 +1,8 @@
-"""The program as a child process that answers requests, and those of them that stand ready.
+"""Child processes of the program that answer requests, and a pool of idle ones.
 
-A request is a dict with what is asked under ``"ask"``; the worker runs each in a process of its
-own (SimGrid has one engine a process), and says dicts, of which the last is the answer.
+A request is a dict whose ``"ask"`` names the task. The worker runs each request in a separate
+process, because SimGrid allows one engine per process. It sends messages, dicts of which the last
+is the answer.
 """
 
 from __future__ import annotations
@@ -19,16 +20,47 @@ from pathlib import Path
 from typing import Any
 
 from . import errors
+from ._files import without_folders
+from ._words import with_keywords
 
-_MOST_FILES = 64  # that come with a message
+_MAX_FILES = 64  # per message
 
-Said = Callable[[dict[str, Any], list[int]], None]
+MessageHandler = Callable[[dict[str, Any], list[int]], None]
+
+#: Exception types that a worker can name.
+_ERROR_TYPES: dict[str, type[errors.Error]] = {
+    error_type.__name__: error_type
+    for error_type in (
+        errors.Error,
+        errors.ScenarioError,
+        errors.ClusterError,
+        errors.ScheduleError,
+        errors.Deadlock,
+        errors.ConditionError,
+        errors.TraceError,
+    )
+}
 
 
 def program() -> str:
-    """Where the program is that the package carries; PIPEWRIGHT_PROGRAM names another."""
-    given = os.environ.get("PIPEWRIGHT_PROGRAM")
-    return given or str(Path(__file__).parent / "bin" / "pipewright")
+    """Path of the bundled program; PIPEWRIGHT_PROGRAM overrides it."""
+    override = os.environ.get("PIPEWRIGHT_PROGRAM")
+    return override or str(Path(__file__).parent / "bin" / "pipewright")
+
+
+def _exception(described: dict[str, Any], in_python: bool) -> BaseException:
+    """Makes the exception that a worker describes.
+
+    With ``in_python`` its text names keywords where the program names command-line options.
+    """
+    name = described.pop("kind")
+    if name == "MemoryError":
+        return MemoryError("not enough memory for a run of this size")
+    for part in ("found", "allowed", "suggestion"):
+        if part in described:
+            described[part] = without_folders(described[part])
+    error_type = _ERROR_TYPES.get(name, errors.InternalError)
+    return error_type(**(with_keywords(described) if in_python else described))
 
 
 class Worker:
@@ -48,15 +80,15 @@ class Worker:
         self._files: list[int] = []
 
     def ask(
-        self, line: bytes, said: Said, files: Sequence[int] = (), is_spoken: bool = True
+        self, line: bytes, on_message: MessageHandler, files: Sequence[int] = (), in_python: bool = True
     ) -> dict[str, Any]:
-        """The answer to a request, a line of JSON.
+        """Sends a request, a line of JSON, and returns its answer.
 
-        What is said before goes to ``said`` with its open files, which are its own. Raises what the
-        worker says went wrong.
+        Earlier messages go to ``on_message`` with their open files, which it must close. Raises the
+        error that the worker reports.
         """
-        if len(files) > _MOST_FILES:
-            raise ValueError(f"{len(files)} runs are more than {_MOST_FILES}")
+        if len(files) > _MAX_FILES:
+            raise ValueError(f"{len(files)} runs are more than {_MAX_FILES}")
         if files:
             sent = self._socket.sendmsg(
                 [line], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))]
@@ -71,13 +103,13 @@ class Worker:
                 answer: dict[str, Any] = message["answer"]
                 return answer
             if "error" in message:
-                raise errors.from_worker(message["error"], is_spoken)
-            said(message, files_here)
+                raise _exception(message["error"], in_python)
+            on_message(message, files_here)
 
     def _receive(self) -> dict[str, Any]:
         parts = [self._text]
         while b"\n" not in parts[-1]:
-            text, files, _, _ = socket.recv_fds(self._socket, 1 << 17, _MOST_FILES)
+            text, files, _, _ = socket.recv_fds(self._socket, 1 << 17, _MAX_FILES)
             self._files += files
             if not text:
                 status = self._process.wait()
@@ -88,14 +120,14 @@ class Worker:
         return message
 
     def end(self) -> None:
-        """Ends the process, whatever it does; who waits for its answer sees that it ended."""
+        """Kills the process; a thread that waits for its answer gets an error."""
         self._process.kill()
         self._process.wait()
         while self._files:
             os.close(self._files.pop())
 
     def forget(self) -> None:
-        """In a copy of this process: leaves the worker to the process that it belongs to."""
+        """After a fork: leaves the worker to the parent process."""
         self._socket.close()
         self._process.returncode = 0
 
@@ -107,52 +139,52 @@ _lock = threading.Lock()
 
 @contextlib.contextmanager
 def worker() -> Iterator[Worker]:
-    """A worker that nobody else asks meanwhile.
+    """Reserves a worker for a block.
 
-    Where the block is left by an exception that is no answer, such as an interrupt, the worker and
-    what it runs are ended.
+    If an exception other than an error of the worker leaves the block, such as an interrupt, the
+    worker is killed.
     """
     with _lock:
-        one = _idle.pop() if _idle else None
-    if one is None:
-        one = Worker()
+        child = _idle.pop() if _idle else None
+    if child is None:
+        child = Worker()
     is_well = False
     with _lock:
-        _busy.add(one)
+        _busy.add(child)
     try:
-        yield one
+        yield child
         is_well = True
     except (errors.Error, MemoryError) as error:
         is_well = not isinstance(error, errors.InternalError)
         raise
     finally:
         with _lock:
-            _busy.discard(one)
+            _busy.discard(child)
             if is_well:
-                _idle.append(one)
+                _idle.append(child)
         if not is_well:
-            one.end()
+            child.end()
 
 
 def request(
     ask: str,
     arguments: dict[str, Any],
-    said: Said | None = None,
+    on_message: MessageHandler | None = None,
     files: Sequence[int] = (),
     **written: str,
 ) -> dict[str, Any]:
-    """Asks a worker that stands ready, or a new one, as from the current folder.
+    """Sends a request to an idle worker, or to a new one, with the current folder.
 
-    What is ``written`` is JSON already. Errors are in Python's words, but for those of jobs, which
-    are about flags of their own.
+    ``written`` are arguments that are JSON already. Error texts name Python keywords, except for
+    imported jobs, whose flags belong to other programs.
     """
-    whole = {"ask": ask, "folder": os.getcwd(), **arguments}
+    fields = {"ask": ask, "folder": os.getcwd(), **arguments}
     if library := os.environ.get("PIPEWRIGHT_PLATFORMS"):
-        whole["platforms"] = library
-    line = json.dumps(whole)[:-1]
+        fields["platforms"] = library
+    line = json.dumps(fields)[:-1]
     line += "".join(f', "{name}": {text}' for name, text in written.items()) + "}\n"
-    with worker() as one:
-        return one.ask(line.encode(), said or _drop, files, ask != "import")
+    with worker() as child:
+        return child.ask(line.encode(), on_message or _drop, files, ask != "import")
 
 
 def _drop(message: dict[str, Any], files: list[int]) -> None:
@@ -161,19 +193,19 @@ def _drop(message: dict[str, Any], files: list[int]) -> None:
 
 
 def end_all() -> None:
-    """Ends all workers, whatever they do; who waits for one has an InternalError."""
+    """Kills all workers; threads that wait for one get an InternalError."""
     with _lock:
         ended = [*_idle, *_busy]
         _idle.clear()
-    for one in ended:
-        one.end()
+    for child in ended:
+        child.end()
 
 
 def _after_fork() -> None:
     global _lock
     _lock = threading.Lock()
-    for one in (*_idle, *_busy):
-        one.forget()
+    for child in (*_idle, *_busy):
+        child.forget()
     _idle.clear()
     _busy.clear()
 

@@ -1,4 +1,4 @@
-"""Collectives by themselves: what a network gives them, and a network that was measured.
+"""Benchmarks of collectives on a simulated network, and fits of networks to measurements.
 
 >>> from pipewright import comm
 >>> bench = comm.bench("dgx-a100", op="all-reduce", ranks=16, sizes="1M:1G:4")
@@ -25,10 +25,10 @@ __all__ = ["CommReport", "Fit", "bench", "compare", "fit", "interference", "matr
 
 
 class CommReport(Report):
-    """What a command of ``comm`` found: figures, tables, and what it prints.
+    """Report of a command of ``comm``, with figures and tables.
 
-    ``save`` writes what the command's option ``-o`` does: .json, .csv, and as the command has them
-    .html, .svg, .png, .pdf and .log.
+    ``save`` writes the files of the command's option ``-o``: .json, .csv and, depending on the
+    command, .html, .svg, .png, .pdf and .log.
     """
 
     def __init__(self, words: Sequence[str], summary: dict[str, Any], output: Output) -> None:
@@ -41,8 +41,8 @@ class CommReport(Report):
             command(*self._words, "--output", file)
 
 
-def _report(verb: str, positional: Iterable[Any], given: dict[str, Any]) -> CommReport:
-    words = ["comm", verb, *map(word_of, positional), *options(**given)]
+def _report(verb: str, positional: Iterable[Any], arguments: dict[str, Any]) -> CommReport:
+    words = ["comm", verb, *map(word_of, positional), *options(**arguments)]
     with TemporaryDirectory(prefix="pipewright-") as folder:
         file = os.path.join(folder, "report.json")
         output = command(*words, "--output", file)
@@ -65,34 +65,34 @@ def bench(
     matrix: PathLike | None = None,
     **more: Any,
 ) -> CommReport:
-    """The table that nccl-tests would print on a cluster; ``rows`` has it.
+    """Predicts the table that nccl-tests prints on a cluster, as ``rows``.
 
-    ``sizes`` is ``"8:8G:2"`` (from, to, times) or numbers of bytes. ``more`` are the other options
+    ``sizes`` is ``"8:8G:2"`` (first, last, factor) or numbers of bytes. ``more`` are the other options
     of ``pipewright comm bench``: ``assume``, ``fail``, ``slow``, ``multipath``.
 
     >>> bench("dgx-h100", op="all-to-all", ranks=32).rows.to_pandas()
     """
     if sizes is not None and not isinstance(sizes, str):
         sizes = ",".join(str(int(size)) for size in several(sizes))
-    given = dict(cluster=cluster, op=op, ranks=ranks, sizes=sizes, algorithm=algorithm, nccl=nccl)
-    given |= dict(concurrent=concurrent, strided=strided, matrix=matrix, **more)
-    return _report("bench", [], given)
+    arguments = dict(cluster=cluster, op=op, ranks=ranks, sizes=sizes, algorithm=algorithm, nccl=nccl)
+    arguments |= dict(concurrent=concurrent, strided=strided, matrix=matrix, **more)
+    return _report("bench", [], arguments)
 
 
 def compare(logs: PathLike | Iterable[PathLike], cluster: PathLike, **more: Any) -> CommReport:
-    """Logs of nccl-tests or of the OSU micro-benchmarks against what a cluster's file predicts.
+    """Compares logs of nccl-tests or OSU micro-benchmarks with the prediction for a cluster.
 
-    ``errors`` sums up predicted over measured time, less 1; ``curves`` has them by log. ``more``
+    ``errors`` summarizes predicted over measured time, minus 1; ``curves`` has them by log. ``more``
     are the other options of ``pipewright comm compare``: ``op``, ``ranks``, ``nodes``, ...
 
-    >>> compare("all_reduce_16.log", "dgx-a100").errors.median_error  # of another cluster
+    >>> compare("all_reduce_16.log", "dgx-a100").errors.median_error  # the log of another cluster
     0.808...
     """
     return _report("compare", several(logs), dict(cluster=cluster, **more))
 
 
 class Fit(Report):
-    """The numbers of a network that fit logs best: ``parameters`` with their intervals."""
+    """A network fitted to logs: ``parameters`` with their intervals."""
 
     def __init__(self, summary: dict[str, Any], output: Output, platform: Platform) -> None:
         super().__init__(summary, output.text, output.notes)
@@ -117,7 +117,7 @@ def fit(
 ) -> Fit:
     """Fits a cluster's network to logs of nccl-tests or of the OSU micro-benchmarks.
 
-    ``parameters`` are the most that are fitted; ``more`` are the other options of
+    ``parameters`` is the maximum number of fitted parameters; ``more`` are the other options of
     ``pipewright comm fit``: ``fit`` (names), ``hold_out``, ``together``, ``op``, ``ranks``, ...
     """
     words = ["comm", "fit", *map(word_of, several(logs))]
@@ -131,7 +131,7 @@ def fit(
 
 
 def matrix(cluster: PathLike, *, gpus: int | None = None, **more: Any) -> CommReport:
-    """What every pair of GPUs has between them, the bisection, the worst permutation.
+    """Bandwidth between all pairs of GPUs, the bisection and the worst permutation.
 
     ``more`` are the other options of ``pipewright comm matrix``: ``hosts``, ``by``, ``size``, ...
     """
@@ -139,7 +139,7 @@ def matrix(cluster: PathLike, *, gpus: int | None = None, **more: Any) -> CommRe
 
 
 def survey(cluster: PathLike, *, op: str | None = None, **more: Any) -> CommReport:
-    """What it costs a collective that links and switches fail, each in turn, the worst first.
+    """Slow-down of a collective by the failure of each link and switch, the worst first.
 
     ``more`` are the other options of ``pipewright comm survey``: ``ranks``, ``size``, ``to``,
     ``most``, ``hash``, ``flows``.
@@ -148,6 +148,6 @@ def survey(cluster: PathLike, *, op: str | None = None, **more: Any) -> CommRepo
 
 
 def interference(cluster: PathLike, **more: Any) -> CommReport:
-    """What two kinds of traffic at once do to each other, with the options of
+    """Mutual slow-down of two kinds of traffic, with the options of
     ``pipewright comm interference``."""
     return _report("interference", [], dict(cluster=cluster, **more))

@@ -1,4 +1,4 @@
-"""Exceptions of the package; their fields say where the fault is and what would be right."""
+"""Exceptions of the package, with the place of the fault and the remedy as fields."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 
 class Error(Exception):
-    """A fault that the user can fix. ``str(error)`` is the whole message.
+    """An error that the user can fix. ``str(error)`` is the whole message.
 
-    The fields are its parts; a part that is not known is None:
+    The fields are its parts; unknown parts are None:
 
     >>> try:
     ...     Scenario(devices=4, microbatches=8, forward_times="3 parsecs", backward_times=1)
@@ -17,7 +17,7 @@ class Error(Exception):
     forward_times: a pass time from 0 to 1e9 s, such as 18.5 ms; ...
     """
 
-    #: What is wrong, without the place: ``"parallel.tp is 0"``.
+    #: The fault without its place: ``"parallel.tp is 0"``.
     found: str
     #: The file with the fault, its line and column (from 1).
     file: str | None
@@ -27,7 +27,7 @@ class Error(Exception):
     key: str | None
     #: The values that are allowed.
     allowed: str | None
-    #: What to do; with ``suggests_name`` the name that was probably meant.
+    #: The remedy; with ``suggests_name``, the name that was probably meant.
     suggestion: str | None
     suggests_name: bool
 
@@ -54,19 +54,19 @@ class Error(Exception):
         self.allowed = allowed
         self.suggestion = suggestion
         self.suggests_name = suggests_name
-        self._source = source  # a place that is no file, such as a keyword
+        self._source = source  # a place other than a file, such as a keyword
         self._remedy = remedy
 
     @property
     def remedy(self) -> str | None:
-        """What would be right, in short: the suggestion, or else what is allowed."""
+        """The remedy in short: the suggestion, or else the allowed values."""
         return self._remedy or self.suggestion or self.allowed
 
     def __str__(self) -> str:
         text = self.found
         if self.suggestion:
-            meant = f"did you mean {self.suggestion!r}?" if self.suggests_name else self.suggestion
-            text += f"; {meant}"
+            name = f"did you mean {self.suggestion!r}?" if self.suggests_name else self.suggestion
+            text += f"; {name}"
         listing = _LISTINGS.get(self.key or "") if self.suggests_name else None
         if listing:
             text += f" {listing} lists them"
@@ -137,57 +137,11 @@ class InternalError(Error):
     """A defect of pipewright itself; please report it."""
 
 
-_KINDS: dict[str, type[Error]] = {
-    kind.__name__: kind
-    for kind in (
-        Error,
-        ScenarioError,
-        ClusterError,
-        ScheduleError,
-        Deadlock,
-        ConditionError,
-        TraceError,
-    )
-}
-
-
-def from_worker(described: dict[str, Any], in_python: bool = True) -> BaseException:
-    """Makes the exception that a worker describes.
-
-    ``in_python``: options of the command line are called by the names of keywords.
-    """
-    from ._files import without_folders
-
-    kind = described.pop("kind")
-    if kind == "MemoryError":
-        return MemoryError("not enough memory for a run of this size")
-    for part in ("found", "allowed", "suggestion"):
-        if part in described:
-            described[part] = without_folders(described[part])
-    return _KINDS.get(kind, InternalError)(**(with_keywords(described) if in_python else described))
-
-
-def with_keywords(parts: dict[str, Any]) -> dict[str, Any]:
-    """The parts of an error with the names of keywords in place of command-line options."""
-    from ._words import in_python, keyword_of
-
-    changed = dict(parts)
-    for part in ("found", "allowed", "suggestion"):
-        if part in changed:
-            changed[part] = in_python(changed[part])
-    for part in ("key", "source"):
-        if changed.get(part, "").startswith("-"):
-            changed[part] = keyword_of(changed[part])
-    if changed.get("source") == "the command line":
-        del changed["source"]
-    return changed
-
-
 _T = TypeVar("_T")
 
 
 def of_type(value: Any, kind: type[_T] | tuple[type[_T], ...], name: str, allowed: str) -> _T:
-    """Returns a value of the right type; raises an error that says what is allowed otherwise.
+    """Returns a value of the right type; otherwise raises an error with the allowed ones.
 
     >>> of_type(3, str, "file", "a path")
     Traceback (most recent call last):

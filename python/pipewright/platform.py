@@ -1,4 +1,4 @@
-"""Clusters: the library's, those of your own making, and what a file holds.
+"""Clusters of the library, generated clusters, and descriptions of both.
 
 >>> from pipewright import platform
 >>> platform.show("dgx-h100").bisection.bytes_per_s
@@ -24,15 +24,15 @@ __all__ = ["Platform", "Shown", "make", "names", "nodes", "show"]
 class Platform(TextFile):
     """A cluster as a platform file of SimGrid: ``text`` is its XML.
 
-    It stands where the name of a cluster may stand, as in ``Scenario(cluster=platform)``, in
-    ``comm.bench(platform)`` and in ``platform.show(platform)``.
+    It can replace the name of a cluster, as in ``Scenario(cluster=platform)``,
+    ``comm.bench(platform)`` and ``platform.show(platform)``.
     """
 
     def __init__(self, text: str, name: str = "cluster") -> None:
         super().__init__(text, name + ".xml")
 
     def show(self, route: tuple[str, str] | None = None) -> Shown:
-        """What it holds: :func:`show`."""
+        """Describes the cluster; see :func:`show`."""
         return show(self, route=route)
 
     def _repr_html_(self) -> str:
@@ -47,7 +47,7 @@ def make(
     name: str = "cluster",
     **more: Any,
 ) -> Platform:
-    """A cluster of nodes of a kind (:func:`nodes` lists them), or of several kinds.
+    """Generates a cluster with nodes of one kind (:func:`nodes` lists them) or of several.
 
     ``fabric`` is rail, leaf-spine, fat-tree, dragonfly, dragonfly+ or torus. ``more`` are the other
     options of ``pipewright platform make``: ``gpu``, ``gpus_per_node``, ``nvlink``, ``nics``,
@@ -61,8 +61,8 @@ def make(
 
 
 def show(cluster: PathLike, *, route: tuple[str, str] | None = None) -> Shown:
-    """What a platform file or a cluster of the library holds: ``nodes``, ``gpus``, ``links`` by
-    class, ``bisection``, what ``messages`` cost; and the way between two GPUs.
+    """Describes a platform file or a cluster of the library: ``nodes``, ``gpus``, ``links`` by class,
+    ``bisection``, the cost of ``messages``, and the ``route`` between two GPUs.
 
     >>> round(show("dgx-a100", route=("node-0-gpu-0", "node-1-gpu-3")).route.latency_s, 9)
     1.4e-05
@@ -76,7 +76,7 @@ def show(cluster: PathLike, *, route: tuple[str, str] | None = None) -> Shown:
 
 
 class Shown(Report):
-    """What a cluster holds; ``print`` shows it as ``pipewright platform show`` does."""
+    """Description of a cluster; ``print`` shows it as ``pipewright platform show`` does."""
 
     def __init__(self, words: list[str], summary: dict[str, Any], path: str) -> None:
         super().__init__(summary)
@@ -87,15 +87,15 @@ class Shown(Report):
         return command(*self._words).text.replace(self._path, self.summary["cluster"])
 
     def save(self, path: PathLike) -> None:
-        """Writes what is printed."""
+        """Writes the printed description to a file."""
         save_text(path, str(self))
 
 
 def names() -> list[str]:
-    """The clusters of the library."""
+    """Names of the clusters of the library."""
     return names_in("clusters", ".xml")
 
 
 def nodes() -> list[str]:
-    """The kinds of nodes that :func:`make` knows."""
+    """Kinds of nodes for :func:`make`."""
     return names_in("nodes", ".yaml")

@@ -1,4 +1,4 @@
-"""Schedules: those of the catalogue, of files, of your own, and searches for better ones.
+"""Schedules from the catalogue, from files and from lists of passes, and searches for better ones.
 
 >>> from pipewright import schedule
 >>> order = schedule.from_passes([["0F0", "0F1", "0B0", "0B1"], ["1F0", "1B0", "1F1", "1B1"]])
@@ -18,11 +18,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ._cells import Passes, rows_of
+from ._chart import chart
 from ._check import Check, checked, sound
 from ._commands import PathLike, command, options, scenario_file
 from ._display import Picture
 from ._files import TextFile
-from ._front import chart
 from ._report import Report, save_text
 from ._results import Result
 from ._run import run
@@ -46,26 +46,26 @@ __all__ = [
 
 
 class Schedule:
-    """Who runs which passes in which order; stands for ``schedule`` in a scenario.
+    """The passes of each device in order, for ``schedule`` of a scenario.
 
     Made by :func:`make`, :func:`from_passes`, :func:`from_csv` and :func:`search`. A notebook shows
     its timeline with passes of unit time.
     """
 
-    #: How it is called.
+    #: Name of the schedule.
     name: str
-    #: Devices of the pipeline, microbatches of an iteration, stages of a device.
+    #: Devices of the pipeline, microbatches per iteration, stages per device.
     devices: int
     microbatches: int
     chunks: int
 
     @property
     def csv(self) -> str:
-        """Its passes as PyTorch's schedule file; ScheduleError where that cannot say them."""
+        """PyTorch's schedule file; raises ScheduleError if it cannot express the schedule."""
         raise NotImplementedError
 
     def _value(self) -> Any:
-        """What says it in a scenario."""
+        """Value for ``schedule`` of a scenario."""
         raise NotImplementedError
 
     @property
@@ -85,10 +85,10 @@ class Schedule:
         p2p: Any = None,
         queue: str | None = None,
     ) -> Check:
-        """Whether it is sound, and what the order of its receives costs.
+        """Checks that the schedule is sound, and computes the cost of its order of receives.
 
-        Times are of a stage, one for each device or for each stage: numbers are seconds; without
-        any, F, I and W take a cell and B two. ``queue`` is ``"rank"`` (all receives of a device
+        Times are those of a stage, one per device or per stage, in seconds. By default F, I and W
+        take one cell and B two. ``queue`` is ``"rank"`` (all receives of a device
         complete in order) or ``"pair"`` (those from one device to another).
         """
         return checked(
@@ -112,18 +112,18 @@ class Schedule:
         p2p: Any = None,
         **keys: Any,
     ) -> Result:
-        """When each pass runs where nothing contends: ``makespan_s``, ``bubble_ratio``, ``passes``.
+        """Times the passes without contention: ``makespan_s``, ``bubble_ratio``, ``passes``.
 
-        Times are of a whole device (a chunk takes its part), one for each device, or for each
-        stage; numbers are seconds. Without times of the backward pass, its two halves take as long
-        as the forward pass each. ``p2p`` is the time of a hop, ``keys`` are others of the scenario.
+        Times are those of a whole device, divided among its chunks: one for all, one per device, or
+        one per stage, in seconds. By default each half of the backward takes as long as the
+        forward. ``p2p`` is the time of a hop; ``keys`` are further keys of the scenario.
 
         >>> make("1f1b", 4, 9).time(forward=1, backward=2).bubble_ratio  # 3 of 12
         0.25
         """
         if backward is None and input_grad is None and weight_grad is None:
             input_grad = weight_grad = forward
-        found = run(
+        result = run(
             Scenario(
                 devices=self.devices,
                 microbatches=self.microbatches,
@@ -136,21 +136,21 @@ class Schedule:
                 **keys,
             )
         )
-        assert isinstance(found, Result)
-        return found
+        assert isinstance(result, Result)
+        return result
 
     @property
     def passes(self) -> Any:
-        """All passes with the times that :meth:`time` has by default, as an array."""
+        """All passes with the default times of :meth:`time`, as an array."""
         return self.time().passes
 
     def to_csv(self) -> str:
-        """As PyTorch's schedule file, of passes alone."""
+        """PyTorch's schedule file, with passes only."""
         return self.csv
 
     def save(self, *files: PathLike) -> None:
-        """Writes .csv (PyTorch's schedule file), or what a result of :meth:`time` writes (.svg,
-        .png, .pdf, .html, .json, .h5)."""
+        """Writes files by their extension: .csv (PyTorch's schedule file), or the files of a result
+        of :meth:`time` (.svg, .png, .pdf, .html, .json, .h5)."""
         for file in files:
             if os.fspath(file).endswith(".csv"):
                 save_text(file, self.csv)
@@ -158,7 +158,7 @@ class Schedule:
                 self.time().save(file)
 
     def picture(self) -> Picture:
-        """Its timeline for a notebook."""
+        """A timeline for a notebook."""
         return self.time().picture()
 
     def __str__(self) -> str:
@@ -172,40 +172,40 @@ class Schedule:
 
 
 class NamedSchedule(Schedule, Mapping[str, Any]):
-    """A schedule by its name: the map that says it in a scenario."""
+    """A schedule of the catalogue: the mapping for ``schedule`` of a scenario."""
 
-    def __init__(self, devices: int, microbatches: int, said: dict[str, Any]) -> None:
-        self.name = said["name"]
+    def __init__(self, devices: int, microbatches: int, spec: dict[str, Any]) -> None:
+        self.name = spec["name"]
         self.devices, self.microbatches = devices, microbatches
-        self._said = said
+        self._spec = spec
         self._csv: str | None = None
-        self.chunks = self.time().chunks  # raises what cannot be
+        self.chunks = self.time().chunks  # raises an error for impossible sizes
 
     @property
     def csv(self) -> str:
         if self._csv is None:
-            given = {name: value for name, value in self._said.items() if name != "name"}
+            arguments = {name: value for name, value in self._spec.items() if name != "name"}
             self._csv = command(
                 *("schedule", "show", self.name, "--format", "csv"),
-                *options(num_stages=self.devices, num_batches=self.microbatches, **given),
+                *options(num_stages=self.devices, num_batches=self.microbatches, **arguments),
             ).text
         return self._csv
 
     def _value(self) -> Any:
-        return dict(self._said)
+        return dict(self._spec)
 
     def __getitem__(self, key: str) -> Any:
-        return self._said[key]
+        return self._spec[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._said)
+        return iter(self._spec)
 
     def __len__(self) -> int:
-        return len(self._said)
+        return len(self._spec)
 
 
 class FileSchedule(Schedule, TextFile):
-    """A schedule by its passes: the path of the file that says them."""
+    """A schedule from a list of passes: the path of its file."""
 
     def __init__(self, text: str, name: str, check: Check) -> None:
         TextFile.__init__(self, text, name + ".csv")
@@ -221,15 +221,15 @@ class FileSchedule(Schedule, TextFile):
     def _value(self) -> Any:
         return os.fspath(self)
 
-    def _agree(self, devices: Any, microbatches: Any) -> None:
-        """Raises where a scenario says other numbers than its passes have."""
+    def _check_sizes(self, devices: Any, microbatches: Any) -> None:
+        """Raises if the scenario has other sizes than the passes."""
         for key, ours, theirs in (
             ("devices", self.devices, devices),
             ("microbatches", self.microbatches, microbatches),
         ):
             if isinstance(theirs, int) and theirs != ours:
                 raise ScheduleError(
-                    f"schedule {self.name} has {ours} {key}, and {key} of the scenario is {theirs}",
+                    f"schedule {self.name} has {ours} {key}, but {key} of the scenario is {theirs}",
                     key=key,
                     remedy=f"{key}={ours}",
                 )
@@ -256,15 +256,15 @@ def make(
     recompute: int | None = None,
     fused: bool = False,
 ) -> Schedule:
-    """A schedule of the catalogue (:func:`catalogue` lists them) at given sizes.
+    """Makes a schedule of the catalogue (see :func:`catalogue`).
 
     >>> make("interleaved-1f1b", 4, 8, chunks=2).rows[0][:5]
     ['0F0', '0F1', '0F2', '0F3', '4F0']
     """
-    said: dict[str, Any] = {"name": name, "chunks": chunks, "group_size": group_size}
-    said |= {"slices": slices, "recompute": recompute, "fused": fused or None}
-    given = {key: value for key, value in said.items() if value is not None}
-    return NamedSchedule(int(devices), int(microbatches), given)
+    spec: dict[str, Any] = {"name": name, "chunks": chunks, "group_size": group_size}
+    spec |= {"slices": slices, "recompute": recompute, "fused": fused or None}
+    arguments = {key: value for key, value in spec.items() if value is not None}
+    return NamedSchedule(int(devices), int(microbatches), arguments)
 
 
 def from_passes(
@@ -275,24 +275,24 @@ def from_passes(
     placement: str = "loop",
     legacy: bool = False,
 ) -> Schedule:
-    """A schedule of your own: for each device the list of what it does, in order.
+    """Makes a schedule from the list of passes of each device.
 
-    A pass is a cell of PyTorch's schedule files, ``"3B12"`` (stage, kind, microbatch); or kind and
-    microbatch, of the chunk of this device: ``"B12"``, ``"B12.1"`` (chunk 1), ``("B", 12)``,
-    ``("B", 12, 1)``; or PyTorch's own ``_Action``. Kinds are F forward, B backward, and of backwards
-    that are cut in two I (input gradient) and W (weight gradient). A tuple of two passes is one
-    that overlaps them, None or ``""`` an idle step, which only pads. Chunks are placed as a
-    ``"loop"`` (chunk c of device d is stage c x devices + d) or as a ``"v"`` (odd ones backwards).
+    A pass is a cell of PyTorch's schedule files, ``"3B12"`` (stage, kind, microbatch); or kind,
+    microbatch and optionally chunk of this device: ``"B12"``, ``"B12.1"``, ``("B", 12)``,
+    ``("B", 12, 1)``; or an ``_Action`` of PyTorch. Kinds are F (forward), B (backward), and the parts
+    of a split backward, I (input gradient) and W (weight gradient). A tuple of two passes overlaps
+    them. None or ``""`` is an idle step, used as padding. Chunks are placed as a ``"loop"`` (chunk c
+    of device d is stage c x devices + d) or as a ``"v"`` (odd chunks in reverse).
 
-    Or ``passes`` is a function of device and step, which gives one of these and None at the end:
+    ``passes`` may also be a function of device and step, which returns a pass, or None at the end:
 
     >>> def gpipe(device, step):
     ...     return f"F{step}" if step < 4 else f"B{step - 4}" if step < 8 else None
     >>> from_passes(gpipe, devices=2).time(forward=1, backward=2).makespan_s
     15.0
 
-    Raises :class:`ScheduleError` with ``device`` and ``step`` where a pass is missing, comes twice
-    or too early, and :class:`Deadlock` where devices wait for one another for ever.
+    Raises :class:`ScheduleError` with ``device`` and ``step`` if a pass is missing, repeated or too
+    early, and :class:`Deadlock` if devices wait for one another forever.
     """
     if not (callable(passes) or isinstance(passes, Mapping) or hasattr(passes, "__iter__")):
         allowed = "lists of passes, one for each device, or a function of device and step"
@@ -308,8 +308,8 @@ def from_passes(
 
 
 def from_csv(source: PathLike, *, legacy: bool = False) -> Schedule:
-    """A schedule file of PyTorch, or its text; ``legacy``: of 2024, where B is the input gradient
-    and BW the full backward.
+    """Reads a schedule file of PyTorch, or its text. In ``legacy`` files of 2024, B is the input
+    gradient and BW the full backward.
 
     >>> from_csv("0F0,0B0\\n1F0,1B0\\n").devices
     2
@@ -333,7 +333,7 @@ def from_csv(source: PathLike, *, legacy: bool = False) -> Schedule:
 
 
 def names() -> list[str]:
-    """The schedules of the catalogue."""
+    """Names of the schedules of the catalogue."""
     return [str(name) for name in catalogue()["schedule"]]
 
 
@@ -347,25 +347,25 @@ def catalogue(
     weight_grad: Any = None,
     p2p: Any = None,
 ) -> Table:
-    """The schedules there are; with sizes or a scenario also what each comes to where nothing
-    contends, with the default of every option, or ``why_not``.
+    """Lists all schedules. With sizes or a scenario, it adds the figures of each without contention and
+    with default options, or ``why_not``.
 
     >>> str(catalogue(4, 8).sort("makespan_s")["schedule"][0])
     'interleaved-zb'
     """
-    given = dict(num_stages=devices, num_batches=microbatches, forward_times=forward)
-    given |= dict(input_grad_times=input_grad, weight_grad_times=weight_grad, p2p_time=p2p)
+    arguments = dict(num_stages=devices, num_batches=microbatches, forward_times=forward)
+    arguments |= dict(input_grad_times=input_grad, weight_grad_times=weight_grad, p2p_time=p2p)
     if scenario is None:
-        said = command("schedule", "list", "--json", *options(**given)).json()
+        spec = command("schedule", "list", "--json", *options(**arguments)).json()
     else:
         with scenario_file(scenario) as file:
-            said = command("schedule", "list", file, "--json", *options(**given)).json()
-    return Table.of(said)
+            spec = command("schedule", "list", file, "--json", *options(**arguments)).json()
+    return Table.of(spec)
 
 
 class Found(Report):
-    """The best order that a search found: ``schedule``, ``makespan_s``, ``bubble_ratio``,
-    ``lower_bound_s`` that no order can beat, and the ``gap`` between the two."""
+    """Best order of a search: ``schedule``, ``makespan_s``, ``bubble_ratio``, ``lower_bound_s`` of all
+    orders, and the ``gap`` to it."""
 
     def __init__(self, summary: dict[str, Any], schedule: Schedule) -> None:
         super().__init__(summary)
@@ -376,11 +376,11 @@ class Found(Report):
         return self.schedule._repr_html_()
 
 
-def _searched(scenario: Any, verb: str, given: dict[str, Any], words: Sequence[str]) -> Any:
+def _searched(scenario: Any, verb: str, arguments: dict[str, Any], words: Sequence[str]) -> Any:
     if scenario is None:
-        return command("schedule", verb, "--json", "--quiet", *options(**given), *words).json()
+        return command("schedule", verb, "--json", "--quiet", *options(**arguments), *words).json()
     with scenario_file(scenario) as file:
-        whole = ["schedule", verb, file, "--json", "--quiet", *options(**given), *words]
+        whole = ["schedule", verb, file, "--json", "--quiet", *options(**arguments), *words]
         return command(*whole).json()
 
 
@@ -397,32 +397,32 @@ def search(
     objective: str | None = None,
     effort: float | None = None,
 ) -> Found:
-    """Looks for the best order of passes for given times, latency and memory, with a bound.
+    """Searches for the best order of passes for given times, latency and memory, with a bound.
 
-    ``memory_limit`` of a device is in microbatches (8.5) or bytes ("40 GiB"); without one, it is
-    what 1F1B takes. ``objective`` is makespan or span.
+    ``memory_limit`` of a device is in microbatches (8.5) or bytes ("40 GiB"); the default is the
+    memory of 1F1B. ``objective`` is makespan or span.
 
-    >>> found = search(devices=4, microbatches=12, forward=[10, 11, 12, 14],
+    >>> best = search(devices=4, microbatches=12, forward=[10, 11, 12, 14],
     ...                input_grad=[11, 11, 12, 15], weight_grad=[7, 8, 8, 10], memory_limit=3)
-    >>> found.makespan_s, round(found.gap, 3)
+    >>> best.makespan_s, round(best.gap, 3)
     (490.0, 0.011)
-    >>> found.schedule.save("best.csv")
+    >>> best.schedule.save("best.csv")
     """
-    given = dict(num_stages=devices, num_batches=microbatches, forward_times=forward)
-    given |= dict(input_grad_times=input_grad, weight_grad_times=weight_grad, p2p_time=p2p)
-    given |= dict(memory_limit=memory_limit, objective=objective, effort=effort)
+    arguments = dict(num_stages=devices, num_batches=microbatches, forward_times=forward)
+    arguments |= dict(input_grad_times=input_grad, weight_grad_times=weight_grad, p2p_time=p2p)
+    arguments |= dict(memory_limit=memory_limit, objective=objective, effort=effort)
     with TemporaryDirectory(prefix="pipewright-") as folder:
         file = os.path.join(folder, "best.csv")
-        summary = _searched(scenario, "search", given, ["--output", file])
+        summary = _searched(scenario, "search", arguments, ["--output", file])
         return Found(summary, from_csv(file))
 
 
 class Frontier(Report):
-    """What giving up memory costs: ``points`` has the best order within each limit."""
+    """Trade-off of time and memory: ``points`` has the best order for each memory limit."""
 
     def __init__(self, points: list[dict[str, Any]]) -> None:
-        kept = ("memory_limit", "makespan_s", "bubble_ratio", "span_bubble_s", "lower_bound_s")
-        rows = [{name: one[name] for name in (*kept, "gap", "origin")} for one in points]
+        figures = ("memory_limit", "makespan_s", "bubble_ratio", "span_bubble_s", "lower_bound_s")
+        rows = [{name: point[name] for name in (*figures, "gap", "origin")} for point in points]
         super().__init__({"unit": points[0]["memory_limit_unit"], "points": rows})
 
     def __str__(self) -> str:
@@ -448,12 +448,12 @@ def frontier(
     objective: str | None = None,
     effort: float | None = None,
 ) -> Frontier:
-    """Searches within one memory limit after the other: ``memory_limits`` is ``"4:16"`` or
-    ``"4:16:2"``, in microbatches or bytes.
+    """Searches for the best order for each of several memory limits: ``memory_limits`` is ``"4:16"``
+    or ``"4:16:2"``, in microbatches or bytes.
 
     >>> frontier(devices=8, microbatches=32, forward=1, input_grad=1, weight_grad=1).points
     """
-    given = dict(num_stages=devices, num_batches=microbatches, forward_times=forward)
-    given |= dict(input_grad_times=input_grad, weight_grad_times=weight_grad, p2p_time=p2p)
-    given |= dict(memory_limits=memory_limits, objective=objective, effort=effort)
-    return Frontier(_searched(scenario, "frontier", given, []))
+    arguments = dict(num_stages=devices, num_batches=microbatches, forward_times=forward)
+    arguments |= dict(input_grad_times=input_grad, weight_grad_times=weight_grad, p2p_time=p2p)
+    arguments |= dict(memory_limits=memory_limits, objective=objective, effort=effort)
+    return Frontier(_searched(scenario, "frontier", arguments, []))

@@ -9,9 +9,10 @@
 namespace pipewright::schedules {
 namespace {
 
-// The place of the longest steady loop among the program's, or their number.
+// Returns the index of the steady loop with the most rounds, or the number of loops if there is
+// none.
 std::size_t steady_loop(const Program& program, std::size_t passes, std::int32_t step) {
-  constexpr std::uint32_t fewest_rounds = 3;  // fewer may be chance
+  constexpr std::uint32_t fewest_rounds = 3;  // Fewer rounds may be a coincidence.
   std::size_t best = program.loops.size();
   for (std::size_t i = 0; i < program.loops.size(); ++i) {
     const Loop& loop = program.loops[i];
@@ -22,13 +23,13 @@ std::size_t steady_loop(const Program& program, std::size_t passes, std::int32_t
   return best;
 }
 
-// Gives a schedule more microbatches by repeating its steady state: `rounds` times `step` of them,
-// where every device has a loop in which each round runs the passes of `step` microbatches. False,
-// and nothing changed, where a device has none.
+// Adds `rounds` * `step` microbatches to a schedule by repeating its steady state. Returns false
+// and changes nothing unless every device has a loop whose rounds run the passes of `step`
+// microbatches.
 bool lengthen(Schedule& schedule, std::uint32_t step, std::uint32_t rounds) {
   std::vector<Program> programs;
-  for (const Program& given : schedule.programs) {
-    const std::vector<Pass> passes = passes_of(given);
+  for (const Program& original : schedule.programs) {
+    const std::vector<Pass> passes = passes_of(original);
     Program program = fold(passes);
     const std::size_t passes_a_round = passes.size() / schedule.microbatches * step;
     const std::size_t steady =
@@ -60,13 +61,13 @@ std::vector<std::int64_t> allowed_peaks(const BuildingBlock& block, const Grid& 
 
 Schedule build(const BuildingBlock& block, std::uint32_t microbatches, std::uint32_t iterations) {
   if (block.binding) check_block(block);
-  // Warm-up and cool-down last about as long as one microbatch takes from its first pass to its
-  // last; a steady state lies between them, now and then after a longer way.
+  // Warm-up and cool-down last about as long as one microbatch from its first pass to its last. The
+  // steady state lies between them, but sometimes it begins later.
   std::int64_t first = block.passes.front().cell;
   std::int64_t last = first;
-  for (const BlockPass& one : block.passes) {
-    first = std::min(first, one.cell);
-    last = std::max(last, one.cell);
+  for (const BlockPass& placed : block.passes) {
+    first = std::min(first, placed.cell);
+    last = std::max(last, placed.cell);
   }
   const auto blocks_a_microbatch = static_cast<std::uint32_t>((last - first) / block.interval + 1);
   const std::uint32_t all_blocks = microbatches / block.microbatches;

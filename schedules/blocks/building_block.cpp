@@ -33,25 +33,25 @@ const std::optional<BlockPass>& at(const Lane& lane, PassKind kind) {
   return lane[static_cast<std::size_t>(kind)];
 }
 
-// What hands the gradient on: B, or else I.
+// Returns the pass that sends the gradient: B, or I if the backward is split.
 const std::optional<BlockPass>& gradient(const Lane& lane) {
   return at(lane, PassKind::backward) ? at(lane, PassKind::backward)
                                       : at(lane, PassKind::input_grad);
 }
 
-// [microbatch * stages + stage]
+// Returns the lanes of the block: [microbatch * stages + stage].
 std::vector<Lane> lanes_of(const BuildingBlock& block) {
   const std::uint32_t stages = block.routes.stages();
   std::vector<Lane> lanes(std::size_t{stages} * block.microbatches);
   for (const BlockPass& placed : block.passes) {
     const Pass& pass = placed.pass;
-    const auto fail = [&](std::string_view what) {
-      throw BlockError(fmt::format("{}: {} {}", block.name, describe(placed), what), pass);
+    const auto fail = [&](std::string_view fault) {
+      throw BlockError(fmt::format("{}: {} {}", block.name, describe(placed), fault), pass);
     };
     if (pass.stage >= stages || pass.microbatch >= block.microbatches)
       fail(fmt::format("is outside the block of {} microbatches on {} stages", block.microbatches,
                        stages));
-    if (pass.fused) fail("is fused, which building blocks cannot be");
+    if (pass.fused) fail("is fused, which building blocks do not support");
     auto& place = lanes[std::size_t{pass.microbatch} * stages + pass.stage]
                        [static_cast<std::size_t>(pass.kind)];
     if (place) fail(fmt::format("stands at cell {} already", place->cell));
@@ -65,23 +65,25 @@ void check_sizes(const BuildingBlock& block) {
     throw Error(fmt::format("{}: the interval is {} cells; at least 1 is needed", block.name,
                             block.interval));
   if (block.microbatches == 0 || block.microbatches % block.routes.count() != 0)
-    throw Error(
-        fmt::format("{}: a block of {} microbatches, where they take {} routes by turns; "
-                    "a multiple of that works",
-                    block.name, block.microbatches, block.routes.count()));
+    throw Error(fmt::format(
+        "{}: the block has {} microbatches, which take {} routes in turn; a multiple of the "
+        "number of routes is needed",
+        block.name, block.microbatches, block.routes.count()));
   for (const std::int64_t cells : block.lengths)
-    if (cells < 1) throw Error(fmt::format("{}: a pass of {} cells", block.name, cells));
+    if (cells < 1)
+      throw Error(
+          fmt::format("{}: a pass takes {} cells; at least 1 is needed", block.name, cells));
 }
 
-// Exactly one of F and B, or of F, I and W; and R where the stage recomputes.
-void check_kinds(const BuildingBlock& block, const Lane& lane, const Pass& where) {
-  const bool recomputes = !block.recomputed.empty() && block.recomputed[where.stage];
+// Checks that a stage runs each of F and B, or of F, I and W, once, and R if it recomputes.
+void check_kinds(const BuildingBlock& block, const Lane& lane, const Pass& stage_pass) {
+  const bool recomputes = !block.recomputed.empty() && block.recomputed[stage_pass.stage];
   const bool whole = at(lane, PassKind::backward).has_value();
-  const auto expect = [&](PassKind kind, bool wanted) {
-    if (at(lane, kind).has_value() == wanted) return;
-    const Pass pass{kind, where.stage, where.microbatch};
+  const auto expect = [&](PassKind kind, bool is_expected) {
+    if (at(lane, kind).has_value() == is_expected) return;
+    const Pass pass{kind, stage_pass.stage, stage_pass.microbatch};
     throw BlockError(fmt::format("{}: {} is {}; a stage runs F, then {}B, or {}I and W", block.name,
-                                 describe(pass), wanted ? "missing" : "too much",
+                                 describe(pass), is_expected ? "missing" : "not allowed",
                                  recomputes ? "R and " : "", recomputes ? "R, " : ""),
                      pass);
   };
@@ -94,8 +96,8 @@ void check_kinds(const BuildingBlock& block, const Lane& lane, const Pass& where
 void check_after(const BuildingBlock& block, const BlockPass& placed, const BlockPass& needed) {
   if (placed.cell >= end_of(block, needed)) return;
   throw BlockError(
-      fmt::format("{}: {} (device {}) starts before {} (device {}) has ended; cell {} is "
-                  "its first chance",
+      fmt::format("{}: {} (device {}) starts before {} (device {}) has ended; it can start "
+                  "at cell {}",
                   block.name, describe(placed), device_of(block, placed.pass), describe(needed),
                   device_of(block, needed.pass), end_of(block, needed)),
       placed.pass);
@@ -106,10 +108,10 @@ void check_after(const BuildingBlock& block, const BlockPass& placed, const Bloc
 void place_weight_grads(BuildingBlock& block) {
   check_sizes(block);
   const std::vector<Lane> lanes = lanes_of(block);
-  std::vector<std::vector<BlockPass>> waiting(block.devices);  // Is without a W, by device
-  std::vector<std::vector<BlockPass>> others(block.devices);
+  std::vector<std::vector<BlockPass>> waiting(block.devices);  // I passes without a W, by device.
+  std::vector<std::vector<BlockPass>> busy(block.devices);
   for (const BlockPass& placed : block.passes)
-    others[device_of(block, placed.pass)].push_back(placed);
+    busy[device_of(block, placed.pass)].push_back(placed);
   for (const Lane& lane : lanes)
     if (at(lane, PassKind::input_grad) && !at(lane, PassKind::weight_grad)) {
       const BlockPass& input_grad = *at(lane, PassKind::input_grad);
@@ -118,7 +120,7 @@ void place_weight_grads(BuildingBlock& block) {
 
   const std::int64_t interval = block.interval;
   const std::int64_t length = length_of(block, PassKind::weight_grad);
-  std::vector<bool> taken;  // by cell modulo the interval, of one device
+  std::vector<bool> taken;  // By cell modulo the interval, on one device.
   const auto residue = [&](std::int64_t cell) {
     return static_cast<std::size_t>((cell % interval + interval) % interval);
   };
@@ -132,7 +134,7 @@ void place_weight_grads(BuildingBlock& block) {
   };
   for (std::uint32_t device = 0; device < block.devices; ++device) {
     taken.assign(static_cast<std::size_t>(interval), false);
-    for (const BlockPass& placed : others[device])
+    for (const BlockPass& placed : busy[device])
       take(placed.cell, length_of(block, placed.pass.kind));
     std::ranges::stable_sort(waiting[device], {}, &BlockPass::cell);
     for (const BlockPass& input_grad : waiting[device]) {

@@ -36,22 +36,22 @@ namespace {
 
 std::int64_t modulo(std::int64_t a, std::int64_t b) { return (a % b + b) % b; }
 
-// Every cell of the interval belongs to one pass at most, or two repetitions would run at once.
+// Throws Error if two passes take the same cell of the interval: their repetitions would collide.
 void check_collisions(const BuildingBlock& block) {
   std::vector<std::vector<const BlockPass*>> taken(
       block.devices, std::vector<const BlockPass*>(static_cast<std::size_t>(block.interval)));
-  for (const BlockPass& one : block.passes) {
-    const std::uint32_t device = block.routes.device(one.pass.stage, one.pass.microbatch);
-    for (std::int64_t i = 0; i < block.lengths[static_cast<std::size_t>(one.pass.kind)]; ++i) {
-      const auto cell = static_cast<std::size_t>(modulo(one.cell + i, block.interval));
+  for (const BlockPass& placed : block.passes) {
+    const std::uint32_t device = block.routes.device(placed.pass.stage, placed.pass.microbatch);
+    for (std::int64_t i = 0; i < block.lengths[static_cast<std::size_t>(placed.pass.kind)]; ++i) {
+      const auto cell = static_cast<std::size_t>(modulo(placed.cell + i, block.interval));
       const BlockPass*& owner = taken[device][cell];
       if (owner != nullptr)
         throw Error(fmt::format(
             "{}: on device {}, {} at cell {} collides with {} at cell {}: both take cell {} of "
             "every {}",
-            block.name, device, describe(one.pass), one.cell, describe(owner->pass), owner->cell,
-            cell, block.interval));
-      owner = &one;
+            block.name, device, describe(placed.pass), placed.cell, describe(owner->pass),
+            owner->cell, cell, block.interval));
+      owner = &placed;
     }
   }
 }
@@ -67,12 +67,12 @@ Grid repeat(const BuildingBlock& block, std::uint32_t microbatches) {
             .recomputed = block.recomputed,
             .rows = std::vector<std::vector<Cell>>(block.devices)};
   std::int64_t earliest = block.passes.front().cell;
-  for (const BlockPass& one : block.passes) earliest = std::min(earliest, one.cell);
+  for (const BlockPass& placed : block.passes) earliest = std::min(earliest, placed.cell);
 
-  // A row is sorted within one interval, so that the repetitions follow one another in order.
+  // A row is sorted within one interval, so that its repetitions are in order.
   std::vector<std::vector<BlockPass>> rows(block.devices);
-  for (const BlockPass& one : block.passes)
-    rows[block.routes.device(one.pass.stage, one.pass.microbatch)].push_back(one);
+  for (const BlockPass& placed : block.passes)
+    rows[block.routes.device(placed.pass.stage, placed.pass.microbatch)].push_back(placed);
   const std::uint32_t blocks = (microbatches + block.microbatches - 1) / block.microbatches;
   for (std::uint32_t device = 0; device < block.devices; ++device) {
     auto& row = rows[device];
@@ -80,15 +80,16 @@ Grid repeat(const BuildingBlock& block, std::uint32_t microbatches) {
       return modulo(a.cell - earliest, block.interval) < modulo(b.cell - earliest, block.interval);
     });
     std::int64_t last = 0;
-    for (const BlockPass& one : row) last = std::max(last, (one.cell - earliest) / block.interval);
+    for (const BlockPass& placed : row)
+      last = std::max(last, (placed.cell - earliest) / block.interval);
     for (std::int64_t round = 0; round < blocks + last; ++round)
-      for (const BlockPass& one : row) {
-        const std::int64_t repetition = round - (one.cell - earliest) / block.interval;
+      for (const BlockPass& placed : row) {
+        const std::int64_t repetition = round - (placed.cell - earliest) / block.interval;
         if (repetition < 0 || repetition >= blocks) continue;
-        Pass pass = one.pass;
+        Pass pass = placed.pass;
         pass.microbatch += static_cast<std::uint32_t>(repetition) * block.microbatches;
         if (pass.microbatch >= microbatches) continue;
-        grid.rows[device].push_back({pass, one.cell - earliest + repetition * block.interval});
+        grid.rows[device].push_back({pass, placed.cell - earliest + repetition * block.interval});
       }
   }
   return grid;

@@ -9,7 +9,7 @@
 namespace pipewright::schedules {
 namespace {
 
-// One device's cells: which are taken, and how many activations it holds in each.
+// Cells of one device: whether each is taken, and the number of activations that it holds.
 struct Row {
   std::vector<bool> taken;
   std::vector<std::int64_t> held;
@@ -67,12 +67,12 @@ Slider::Slider(const Grid& grid, const std::vector<std::int64_t>& peaks)
     row.taken.resize(static_cast<std::size_t>(cells));
     row.held.resize(static_cast<std::size_t>(cells) + 1);
   }
-  for (const Placed& one : passes_) {
-    Row& row = rows_[one.device];
-    const std::int64_t end = one.start + length(one.pass.kind);
-    row.take(one.start, length(one.pass.kind), true);
-    if (takes_activation(one.pass)) ++row.held[static_cast<std::size_t>(one.start)];
-    if (ends_microbatch(one.pass.kind)) --row.held[static_cast<std::size_t>(end)];
+  for (const Placed& placed : passes_) {
+    Row& row = rows_[placed.device];
+    const std::int64_t end = placed.start + length(placed.pass.kind);
+    row.take(placed.start, length(placed.pass.kind), true);
+    if (takes_activation(placed.pass)) ++row.held[static_cast<std::size_t>(placed.start)];
+    if (ends_microbatch(placed.pass.kind)) --row.held[static_cast<std::size_t>(end)];
   }
   for (Row& row : rows_)
     for (std::size_t i = 1; i < row.held.size(); ++i) row.held[i] += row.held[i - 1];
@@ -84,11 +84,11 @@ bool Slider::takes_activation(const Pass& pass) const {
 }
 
 std::int64_t Slider::inputs_end(const Pass& pass) {
-  Pass other = pass;
+  Pass neighbour = pass;
   switch (pass.kind) {
     case PassKind::forward:
-      --other.stage;
-      return pass.stage == 0 ? 0 : end_of(other, PassKind::forward);
+      --neighbour.stage;
+      return pass.stage == 0 ? 0 : end_of(neighbour, PassKind::forward);
     case PassKind::weight_grad:
       return end_of(pass, PassKind::input_grad);
     case PassKind::recompute:
@@ -97,11 +97,11 @@ std::int64_t Slider::inputs_end(const Pass& pass) {
     case PassKind::backward:
       break;
   }
-  const std::int64_t own =
+  const std::int64_t local_end =
       std::max(end_of(pass, PassKind::forward), end_of(pass, PassKind::recompute));
-  if (pass.stage + 1U == grid_.routes.stages()) return own;
-  ++other.stage;
-  return std::max(own, end_of(other, PassKind::input_grad));
+  if (pass.stage + 1U == grid_.routes.stages()) return local_end;
+  ++neighbour.stage;
+  return std::max(local_end, end_of(neighbour, PassKind::input_grad));
 }
 
 void Slider::move(Placed& placed) {

@@ -4,18 +4,17 @@
 
 namespace pipewright::schedules {
 
-// Moves each pass, in order of its cells, to the earliest idle ones behind its inputs; where it
-// takes an activation, only as far as its device does not hold its peak already (activations of a
-// stage each, by device).
+// Moves each pass, in order of cells, to the earliest idle cells after its inputs. A pass that
+// takes an activation stays where its device is below its peak. Peaks are by device, in activations
+// of a stage.
 Grid slide(const Grid& grid, const std::vector<std::int64_t>& peaks);
 
 // Fills the idle cells of warm-up and cool-down with later passes of the same device, without
-// raising any device's number of activations (of a stage each) above its peak: passes slide to
-// the left, then warm-up and cool-down are justified (justify.hpp). No pass of the
-// result ends after the last of `grid`.
+// raising the activations of any device above its peak: passes slide to the left, then warm-up and
+// cool-down are justified (justify.hpp). The result does not end later than `grid`.
 Grid reorder(const Grid& grid, const std::vector<std::int64_t>& peaks);
 
-// The most activations, of a stage each, that every device holds in a grid at any time.
+// Returns the peak of each device in a grid, in activations of a stage.
 std::vector<std::int64_t> peaks_of(const Grid& grid);
 
 }  // namespace pipewright::schedules

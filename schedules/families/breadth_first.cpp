@@ -17,8 +17,8 @@ Schedule gpipe(const Parameters& parameters) {
                        one_device);
 }
 
-// Breadth-first (Lamy-Poirier 2023, arXiv 2211.05953; PyTorch's ScheduleLoopedBFS): chunk by chunk
-// F of all microbatches, then all B, chunks and microbatches in reverse.
+// Breadth-first (Lamy-Poirier 2023, arXiv 2211.05953; PyTorch's ScheduleLoopedBFS): F of all
+// microbatches chunk by chunk, then all B with chunks and microbatches in reverse.
 // Bubble (p-1)(F+B)/v for m >= p; in flight m.
 Schedule looped_bfs(const Parameters& parameters) {
   const std::uint32_t devices = parameters.devices;

@@ -40,7 +40,7 @@ constexpr std::array entries{
           .whole_backward = true,
           .make = eager_one_f_one_b},
     Entry{.name = "interleaved-1f1b",
-          .help = "1F1B over several chunks a device",
+          .help = "1F1B over several chunks per device",
           .source = "Narayanan et al. 2021, arXiv 2104.04473",
           .accepts = {&Parameters::chunks, &Parameters::group_size, &Parameters::fused},
           .placement = in_a_loop,
@@ -53,13 +53,15 @@ constexpr std::array entries{
           .placement = in_a_loop,
           .whole_backward = true,
           .make = interleaved_low_memory},
-    Entry{.name = "grouped-interleaved",
-          .help = "interleaved in small groups, W apart: less memory, chunks may be recomputed",
-          .source = "Wan et al. 2025, arXiv 2503.01328",
-          .accepts = {&Parameters::chunks, &Parameters::group_size, &Parameters::recompute},
-          .placement = in_a_loop,
-          .block = grouped_interleaved_block,
-          .make = grouped_interleaved},
+    Entry{
+        .name = "grouped-interleaved",
+        .help =
+            "interleaved 1F1B in small groups with W apart: less memory, chunks can be recomputed",
+        .source = "Wan et al. 2025, arXiv 2503.01328",
+        .accepts = {&Parameters::chunks, &Parameters::group_size, &Parameters::recompute},
+        .placement = in_a_loop,
+        .block = grouped_interleaved_block,
+        .make = grouped_interleaved},
     Entry{.name = "looped-bfs",
           .help = "chunk by chunk, all microbatches of each: breadth first",
           .source = "Lamy-Poirier 2023, arXiv 2211.05953",
@@ -97,13 +99,13 @@ constexpr std::array entries{
           .placement = one_stage,
           .make = zb_h2},
     Entry{.name = "zb-1p",
-          .help = "planned greedily for the stage times given, at 1F1B's memory",
+          .help = "greedy plan for the actual stage times, at 1F1B's memory",
           .source = "Qi et al. 2024, arXiv 2401.10241",
           .placement = one_stage,
           .plans = true,
           .make = zb_1p},
     Entry{.name = "zb-2p",
-          .help = "planned greedily for the stage times given, at twice 1F1B's memory",
+          .help = "greedy plan for the actual stage times, at twice 1F1B's memory",
           .source = "Qi et al. 2024, arXiv 2401.10241",
           .placement = one_stage,
           .plans = true,
@@ -168,8 +170,8 @@ constexpr std::array entries{
           .make = dualpipe_v},
 };
 
-// "interleaved-1f1b, looped-bfs do"
-std::string who_takes(Choice choice) {
+// Names the families that take the choice: "interleaved-1f1b, looped-bfs do".
+std::string families_that_take(Choice choice) {
   std::vector<std::string_view> names;
   for (const Entry& entry : entries)
     if (entry.takes(choice)) names.push_back(entry.name);
@@ -177,30 +179,30 @@ std::string who_takes(Choice choice) {
 }
 
 void check_passes(std::string_view name, double passes) {
-  constexpr double most_passes = 268435456.0;  // minutes and gigabytes
-  if (passes > most_passes)
+  constexpr double max_passes = 268435456.0;  // More would take minutes and gigabytes.
+  if (passes > max_passes)
     throw Error(fmt::format("{}: {:.0f} passes are more than the {:.0f} that are supported", name,
-                            passes, most_passes));
+                            passes, max_passes));
 }
 
 void check_sizes(const Entry& entry, const Parameters& parameters) {
-  const auto at_least_one = [&](std::uint32_t value, std::string_view what) {
-    if (value == 0) throw Error(fmt::format("{}: at least 1 {} is needed", entry.name, what));
+  const auto at_least_one = [&](std::uint32_t value, std::string_view unit) {
+    if (value == 0) throw Error(fmt::format("{}: at least 1 {} is needed", entry.name, unit));
   };
   at_least_one(parameters.devices, "device");
   at_least_one(parameters.microbatches, "microbatch");
   at_least_one(parameters.iterations, "iteration");
   for (const ChoiceInfo& info : choices)
-    if (!info.one.empty()) at_least_one((parameters.*info.choice).value_or(1), info.one);
+    if (!info.unit.empty()) at_least_one((parameters.*info.choice).value_or(1), info.unit);
   for (const ChoiceInfo& info : choices)
     if (is_chosen(info, parameters) && !entry.takes(info.choice))
-      throw Error(
-          fmt::format("{}: takes no {}; {}", entry.name, info.noun, who_takes(info.choice)));
+      throw Error(fmt::format("{}: takes no {}; {}", entry.name, info.noun,
+                              families_that_take(info.choice)));
   check_limits(entry.name, parameters);
 }
 
-// Without what spellings differ in: "1F1B" and "Interleaved1F1B" as PyTorch has them.
-std::string plain(std::string_view name) {
+// Removes the differences between spellings of a name, so that PyTorch's "Interleaved1F1B" matches.
+std::string normalized_name(std::string_view name) {
   std::string letters;
   for (const char c : name)
     if (std::isalnum(static_cast<unsigned char>(c)) != 0)
@@ -214,12 +216,12 @@ std::span<const Entry> catalog() { return entries; }
 
 void check_limits(std::string_view name, const Parameters& parameters) {
   const std::uint64_t stages = std::uint64_t{parameters.devices} * parameters.chunks.value_or(1);
-  const auto at_most = [&](std::uint64_t value, std::uint64_t most, std::string_view what) {
-    if (value > most)
+  const auto at_most = [&](std::uint64_t value, std::uint64_t limit, std::string_view unit) {
+    if (value > limit)
       throw Error(fmt::format("{}: {} {} are more than the {} that are supported", name, value,
-                              what, most));
+                              unit, limit));
   };
-  at_most(parameters.devices, 16384, "devices");  // each is an actor with a stack of its own
+  at_most(parameters.devices, 16384, "devices");  // Each device is an actor with a stack.
   at_most(stages, std::numeric_limits<std::uint16_t>::max(), "stages");
   check_passes(name, 2.0 * static_cast<double>(stages) * parameters.microbatches *
                          static_cast<double>(parameters.iterations) *
@@ -237,10 +239,11 @@ Schedule make_schedule(std::string_view name, const Parameters& parameters) {
     }
     names.push_back(entry.name);
   }
-  const auto meant = std::ranges::find(names, plain(name), plain);
-  throw Error(fmt::format("no schedule is called '{}'; {}there are {}", name,
-                          meant == names.end() ? "" : fmt::format("did you mean '{}'? ", *meant),
-                          fmt::join(names, ", ")));
+  const auto suggestion = std::ranges::find(names, normalized_name(name), normalized_name);
+  throw Error(
+      fmt::format("no schedule is called '{}'; {}there are {}", name,
+                  suggestion == names.end() ? "" : fmt::format("did you mean '{}'? ", *suggestion),
+                  fmt::join(names, ", ")));
 }
 
 }  // namespace pipewright::schedules

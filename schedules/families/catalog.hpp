@@ -12,15 +12,17 @@ namespace pipewright::schedules {
 
 struct BuildingBlock;
 
+// A family of schedules.
 struct Entry {
   std::string_view name;
-  std::string_view help;    // one line
-  std::string_view source;  // the paper or the implementation that it is from
-  std::array<Choice, choices.size()> accepts = {};              // choices of users; the rest null
-  Routes (*placement)(const Parameters& parameters) = nullptr;  // of what it makes
-  bool whole_backward = false;  // each backward pass is one, input and weight gradients together
-  bool plans = false;  // for the times of its placement's stages, hop and input_grad_releases
-  BuildingBlock (*block)(const Parameters& parameters) = nullptr;  // that it is built from, if any
+  std::string_view help;    // One line.
+  std::string_view source;  // Paper or implementation that defines the schedule.
+  std::array<Choice, choices.size()> accepts =
+      {};  // Choices that the family takes; the rest is null.
+  Routes (*placement)(const Parameters& parameters) = nullptr;  // Placement of its stages.
+  bool whole_backward = false;  // No backward is split into I and W.
+  bool plans = false;  // Plans for stage times, hop and input_grad_releases of the parameters.
+  BuildingBlock (*block)(const Parameters& parameters) = nullptr;  // Its building block, if any.
   Schedule (*make)(const Parameters& parameters) = nullptr;
 
   constexpr bool takes(Choice choice) const {
@@ -28,15 +30,15 @@ struct Entry {
   }
 };
 
-// Every schedule there is, in the order in which users see them: related ones together. How to add
-// one: CONTRIBUTING.md.
+// All schedules in the order in which users see them: related ones together. CONTRIBUTING.md says
+// how to add one.
 std::span<const Entry> catalog();
 
-// Throws Error for more devices, stages or passes than are supported, before anything is made.
-// make_schedule() checks the same; a sweep checks each of its schedules so as it is read.
+// Throws Error for more devices, stages or passes than are supported. make_schedule() checks the
+// same limits; a sweep calls this for each of its schedules while it is read, before making any.
 void check_limits(std::string_view name, const Parameters& parameters);
 
-// Throws Error if the name is unknown or the family cannot do these sizes.
+// Throws Error if the name is unknown or the family does not support these sizes.
 Schedule make_schedule(std::string_view name, const Parameters& parameters);
 
 }  // namespace pipewright::schedules

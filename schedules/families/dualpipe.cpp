@@ -18,13 +18,14 @@ using Op = Script::Op;
 constexpr Op forward(std::uint32_t chunk) { return {PassKind::forward, chunk}; }
 constexpr Op backward(std::uint32_t chunk) { return {PassKind::backward, chunk}; }
 
-// One op: the forward of a microbatch on one chunk, the backward of another on the other chunk.
-std::vector<Op> both(std::uint32_t forward_chunk) {
+// A fused pair: the forward of a microbatch on a chunk and the backward of another microbatch on
+// the other chunk.
+std::vector<Op> fused_pair(std::uint32_t forward_chunk) {
   return {{PassKind::forward, forward_chunk, true}, backward(1 - forward_chunk)};
 }
 
-// The same order with one pass after the other.
-Schedule as_asked(Schedule schedule, const Parameters& parameters) {
+// Separates the fused pairs unless fusion is requested; the order of passes does not change.
+Schedule with_requested_fusion(Schedule schedule, const Parameters& parameters) {
   if (parameters.fused.value_or(1) != 0) return schedule;
   for (Program& program : schedule.programs)
     for (Loop& loop : program.loops)
@@ -32,7 +33,7 @@ Schedule as_asked(Schedule schedule, const Parameters& parameters) {
   return schedule;
 }
 
-// I now; its W waits in a queue.
+// Runs I passes and delays their W passes in a queue.
 class WeightQueue {
  public:
   explicit WeightQueue(Script& script) : script_(&script) {}
@@ -47,32 +48,32 @@ class WeightQueue {
 
  private:
   Script* script_;
-  std::deque<std::uint32_t> waiting_;  // chunks
+  std::deque<std::uint32_t> waiting_;  // Chunks of the delayed W passes.
 };
 
-// The program of device r of p in the V, for m microbatches; chunk 0 is the one that a microbatch
-// visits first. The eight phases are those of DeepSeek's dualpipev.py.
-void write(Script& script, std::uint32_t r, std::uint32_t p, std::uint32_t m) {
+// Writes the program of device r of p in the V for m microbatches; a microbatch visits chunk 0
+// first. The eight phases are those of DeepSeek's dualpipev.py.
+void write_program(Script& script, std::uint32_t r, std::uint32_t p, std::uint32_t m) {
   WeightQueue queue(script);
   script.run(2 * (p - r - 1), {forward(0)});
   script.run(r + 1, {forward(0), forward(1)});
   script.run(p - r - 1, {{PassKind::input_grad, 1}, {PassKind::weight_grad, 1}, forward(1)});
 
-  std::vector<Op> crossing = both(0);
-  for (const Op& op : both(1)) crossing.push_back(op);
+  std::vector<Op> crossing = fused_pair(0);
+  for (const Op& op : fused_pair(1)) crossing.push_back(op);
   std::uint32_t crossings = m - 2 * p + r + 1;
-  if (r == p - 1) {  // the last device has no other microbatch yet for its first backward
+  if (r == p - 1) {  // The first backward of the last device has no other forward to pair with.
     script.run(1, {forward(0), backward(1)});
-    script.run(1, both(1));
+    script.run(1, fused_pair(1));
     --crossings;
   }
   script.run(crossings, crossing);
 
   for (std::uint32_t i = 0; i < p - r - 1; ++i) {
     script.run(1, {backward(1)});
-    script.run(1, both(1));
+    script.run(1, fused_pair(1));
   }
-  const std::uint32_t full = r + 1;  // backwards before the W are put off for good
+  const std::uint32_t full = r + 1;  // Whole backwards before the phase that delays W.
   for (std::uint32_t i = 0; i < 2 * (r + 1); ++i) {
     const std::uint32_t chunk = 1 - i % 2;
     if (i < full)
@@ -94,8 +95,8 @@ void check_both_even(std::uint32_t devices, std::uint32_t microbatches) {
     for (const std::uint32_t m : {microbatches - microbatches % 2, microbatches + microbatches % 2})
       near.insert(fmt::format("{} devices with {} microbatches", p, std::max(m, 2 * p)));
   throw Error(
-      fmt::format("dualpipe: devices and microbatches must be even, for two directions, and the "
-                  "microbatches at least twice the devices, not {} and {}; {} would do",
+      fmt::format("dualpipe: devices and microbatches must be even, for two directions, with at "
+                  "least twice as many microbatches as devices, not {} and {}; {} work",
                   devices, microbatches, fmt::join(near, " or ")));
 }
 
@@ -112,10 +113,10 @@ Schedule dualpipe_v(const Parameters& parameters) {
     Script script({Script::Chunk{static_cast<std::uint16_t>(r), 0},
                    Script::Chunk{static_cast<std::uint16_t>(2 * devices - 1 - r), 0}},
                   1);
-    write(script, r, devices, parameters.microbatches);
+    write_program(script, r, devices, parameters.microbatches);
     return script.finish();
   };
-  return as_asked(
+  return with_requested_fusion(
       with_programs(without_programs("dualpipe-v", parameters, Routes::v_shape(devices)),
                     one_device),
       parameters);
@@ -129,18 +130,18 @@ Schedule dualpipe(const Parameters& parameters) {
   const std::uint32_t devices = parameters.devices;
   check_both_even(devices, parameters.microbatches);
   const auto one_device = [&](std::uint32_t r) {
-    // What enters at the near end comes first; even microbatches enter at device 0.
+    // Microbatches that enter at the near end come first; even ones enter at device 0.
     const std::uint32_t near = r < devices / 2 ? 0 : 1;
     const std::uint32_t depth = std::min(r, devices - 1 - r);
     Script script({Script::Chunk{static_cast<std::uint16_t>(depth), near},
                    Script::Chunk{static_cast<std::uint16_t>(devices - 1 - depth), 1 - near}},
                   2);
-    write(script, depth, devices / 2, parameters.microbatches / 2);
+    write_program(script, depth, devices / 2, parameters.microbatches / 2);
     return script.finish();
   };
   Schedule schedule = without_programs("dualpipe", parameters, Routes::both_ways(devices));
-  schedule.chunks = 2;  // of the two directions
-  return as_asked(with_programs(std::move(schedule), one_device), parameters);
+  schedule.chunks = 2;  // One for each direction.
+  return with_requested_fusion(with_programs(std::move(schedule), one_device), parameters);
 }
 
 }  // namespace pipewright::schedules

@@ -19,13 +19,14 @@ PassTimes stage_times(const Parameters& parameters, const Routes& routes) {
   const std::uint32_t stages = routes.stages();
   const double share = static_cast<double>(parameters.devices) / stages;
   for (const PassKind kind : {PassKind::forward, PassKind::input_grad, PassKind::weight_grad}) {
-    const std::vector<double>& given = parameters.device_times[kind];
-    if (!given.empty() && given.size() != parameters.devices && given.size() != stages)
-      throw std::logic_error("times must be given for every device, or for every stage");
+    const std::vector<double>& durations = parameters.device_times[kind];
+    if (!durations.empty() && durations.size() != parameters.devices && durations.size() != stages)
+      throw std::logic_error("expected times for every device or for every stage");
     for (std::uint32_t stage = 0; stage < stages; ++stage)
-      times[kind].push_back(given.empty()            ? share
-                            : given.size() == stages ? given[stage]
-                                                     : given[routes.device(stage, 0)] * share);
+      times[kind].push_back(durations.empty() ? share
+                            : durations.size() == stages
+                                ? durations[stage]
+                                : durations[routes.device(stage, 0)] * share);
   }
   return times;
 }
@@ -33,9 +34,9 @@ PassTimes stage_times(const Parameters& parameters, const Routes& routes) {
 std::optional<Plan> fitted(const Pipeline& pipeline, const std::vector<Order>& orders) {
   constexpr std::size_t most_passes = 1U << 15U;
   constexpr double rounding = 1 + 1e-9;
-  constexpr int rounds = 1;  // more hardly shorten it
+  constexpr int rounds = 1;  // More rounds hardly shorten it.
   const Justifier justifier(pipeline);
-  std::vector<Plan> plans;  // a sweep that memory stops has none of its passes' times
+  std::vector<Plan> plans;  // Orders that run within memory.
   for (const Order& order : orders)
     if (Plan plan = justifier.plan(order); std::isfinite(plan.makespan))
       plans.push_back(std::move(plan));
@@ -43,7 +44,7 @@ std::optional<Plan> fitted(const Pipeline& pipeline, const std::vector<Order>& o
   const auto before = [](const Plan& a, const Plan& b) { return better(a, b, Objective::span); };
   const double latest = plans.back().makespan * rounding;
   if (std::size_t{3} * pipeline.routes.stages() * pipeline.microbatches <= most_passes)
-    for (std::size_t i = 0, given = plans.size(); i < given; ++i)
+    for (std::size_t i = 0, seeds = plans.size(); i < seeds; ++i)
       plans.push_back(justifier.improve(plans[i], Pull::fitting, Objective::span, rounds));
   std::erase_if(plans, [&](const Plan& plan) { return plan.makespan > latest; });
   return std::move(*std::ranges::min_element(plans, before));

@@ -7,11 +7,12 @@
 #include "schedules/families/fitted.hpp"
 
 // V-shaped zero-bubble families (Qi et al. 2024, arXiv 2405.15362, section 3.2): device r of p
-// holds stages r and 2p-1-r. The block gives the cells of F and I; W take what is free.
+// holds stages r and 2p-1-r. The block gives the cells of F and I; W passes take free cells.
 namespace pipewright::schedules {
 namespace {
 
-// Cells of the four passes on device r, each linear in r: {on device 0, per device}.
+// Cells of four passes on a device, each linear in the device: {cell on device 0, cells per
+// device}.
 struct PassLines {
   std::int64_t start, slope;
   std::int64_t at(std::uint32_t device) const { return start + slope * device; }
@@ -79,9 +80,9 @@ Schedule v_zb_for_times(const Parameters& parameters) {
   return fitted_block(v_zb(parameters), parameters);
 }
 
-// Not split, two adjacent cells a B (sail-sg/zero-bubble-pipeline-parallelism, v1f1b.py): the
-// backwards run on a clock that skips an interval's half after every third of them, where the
-// forwards are. In flight ceil((2p+1)/3).
+// Backwards are not split and take two adjacent cells (sail-sg/zero-bubble-pipeline-parallelism,
+// v1f1b.py). They run on a clock that skips half an interval, where the forwards are, after every
+// third backward. In flight ceil((2p+1)/3).
 BuildingBlock one_f_one_b_v(const Parameters& parameters) {
   const std::uint32_t p = parameters.devices;
   BuildingBlock block{.name = "1f1b-v",
@@ -105,9 +106,9 @@ BuildingBlock one_f_one_b_v(const Parameters& parameters) {
 }
 
 // 1F1B with I and W apart and two microbatches a block (the type 2 of the schedule generator beside
-// arXiv 2405.15362): F goes one cell a device, I one cell a device, and two microbatches share an
-// interval so that they meet on cells of opposite parity. In flight 2 ceil((p-r+1)/3) on device r:
-// two thirds of 1F1B. Bubble 2p-3 for F = I = W = 1.
+// arXiv 2405.15362): F and I advance one device per cell. Two microbatches share an interval, one
+// on even cells and one on odd cells. In flight 2 ceil((p-r+1)/3) on device r: two thirds of 1F1B.
+// Bubble 2p-3 for F = I = W = 1.
 BuildingBlock two_thirds_1f1b(const Parameters& parameters) {
   const std::int64_t p = parameters.devices;
   BuildingBlock block{.name = "two-thirds-1f1b",
@@ -126,9 +127,9 @@ BuildingBlock two_thirds_1f1b(const Parameters& parameters) {
 }
 
 // Interleaving in groups of g microbatches, ceil(p/2) <= g <= p (sail-sg,
-// group_interleaved_1f1b.py; PipeOffload, arXiv 2503.01328): F goes one cell a device, I two, W
-// comes right behind I. With g = p, in flight p and bubble 2(p-1)/v for F = I = W = 1; with g =
-// p/2, (p/2)(1 + 1/v) in flight.
+// group_interleaved_1f1b.py; PipeOffload, arXiv 2503.01328): F takes one cell per device, I two,
+// and W follows I. With g = p, in flight p and bubble 2(p-1)/v for F = I = W = 1; with g = p/2,
+// (p/2)(1 + 1/v) in flight.
 BuildingBlock grouped_interleaved_block(const Parameters& parameters) {
   const std::int64_t p = parameters.devices;
   const std::int64_t chunks = parameters.chunks.value_or(usual_chunks);
@@ -145,14 +146,16 @@ BuildingBlock grouped_interleaved_block(const Parameters& parameters) {
       .passes = {},
       .binding = false,
       .reordered = false};
-  // The next chunk follows after half a pipeline of microbatches, in whole groups. Where its inputs
-  // are not there yet (two cells a device is more than that), squeezing moves it.
+  // The next chunk follows after half a pipeline of microbatches, in whole groups. If its inputs
+  // come later (I takes two cells per device), squeezing moves it.
   const std::int64_t groups_between = ((p + 1) / 2 + group - 1) / group;
   const std::int64_t wrap = chunks / std::gcd(chunks, groups_between);
   const auto start_of_chunk = [&](std::int64_t k) {
-    return 3 * group * groups_between * k + 3 * group * (k / wrap);  // the latter not to collide
+    return 3 * group * groups_between * k +
+           3 * group * (k / wrap);  // The second term avoids collisions.
   };
-  const std::int64_t turn = start_of_chunk(chunks - 1) + p;  // the last F of microbatch 0 has ended
+  const std::int64_t turn =
+      start_of_chunk(chunks - 1) + p;  // The last F of microbatch 0 has ended.
   for (std::int64_t k = 0; k < chunks; ++k)
     for (std::int64_t j = 0; j < group; ++j)
       for (std::int64_t r = 0; r < p; ++r) {
@@ -168,7 +171,7 @@ BuildingBlock grouped_interleaved_block(const Parameters& parameters) {
   return block;
 }
 
-// Where a device recomputes its first chunks, R comes right before I.
+// If a device recomputes its first chunks, R runs right before I.
 Schedule grouped_interleaved(const Parameters& parameters) {
   Schedule schedule = from_block<grouped_interleaved_block>(parameters);
   const std::uint32_t chunks = parameters.recompute.value_or(0);

@@ -10,21 +10,23 @@ namespace {
 
 constexpr double unknown = -1;
 
-// A microbatch's way in the V: F down the devices and up again, I down and up again.
+// Legs of a microbatch's path in the V: F down the devices and up again, then I down and up again.
 enum Leg : std::uint8_t { forward_down, forward_up, gradient_down, gradient_up };
 constexpr int legs = 4;
 
 struct Variant {
-  bool fill_forward;   // a W runs into a wait before an F,
-  bool fill_gradient;  // or before an I on its way down, as it always may on its way up
+  // Whether a W may delay an F, and whether it may delay an I on its way down. It may always delay
+  // an I on its way up.
+  bool fill_forward;
+  bool fill_gradient;
 };
 
-// Runs all devices side by side, each first as deep into warm-up as memory and time allow, then by
-// turns one I and one F, whichever of the two legs has its input; W's go into the waits.
+// Plans all devices side by side. Each device first goes as deep into warm-up as memory and time
+// allow, then alternates I and F on the leg that has its input. W passes fill the waits.
 class GreedyV {
  public:
-  // A device may idle as much as the one that idles most, and where `slack` is given, by device, as
-  // much more as it had less than others in a run before.
+  // A device may idle as long as the device that idles longest. `slack`, by device, adds the idle
+  // time by which it stayed below that limit in the previous run; it may be empty.
   GreedyV(const Pipeline& pipeline, double releases, Variant variant, std::vector<double> slack)
       : pipeline_(pipeline),
         releases_(releases),
@@ -35,17 +37,18 @@ class GreedyV {
       for (auto& leg : device.ends) leg.assign(pipeline.microbatches, unknown);
   }
 
-  bool run();  // once; false: it found no way
+  // Makes the plan; call it once. Returns false if it fails.
+  bool run();
   double longest_bubble() const { return longest_bubble_; }
-  std::vector<double> slack() const;  // of a next run
+  std::vector<double> slack() const;  // For the next run.
   Order order() const;
 
  private:
   struct Device {
     std::array<std::uint32_t, legs> count{};
-    std::array<std::uint32_t, legs> weight_grads_of{};  // by the leg of their I
-    std::array<std::vector<double>, legs> ends;         // by microbatch
-    std::vector<Leg> waiting;                           // whose W's are due, in order
+    std::array<std::uint32_t, legs> weight_grads_of{};  // By the leg of their I.
+    std::array<std::vector<double>, legs> ends;         // By microbatch.
+    std::vector<Leg> waiting;                           // Legs with a W to run, in order.
     std::size_t weight_grads = 0;
     double now = 0, bubble = 0, held = 0;
     std::vector<Pass> passes;
@@ -62,10 +65,10 @@ class GreedyV {
   bool has_room(const Device& device, double chunks) const {
     return device.held + chunks <= 2.0 * pipeline_.devices + 1e-9;
   }
-  bool is_first(std::uint32_t index, Leg leg) const {  // no other device hands it its input
+  bool is_first(std::uint32_t index, Leg leg) const {  // Its input comes from no other device.
     return leg % 2 == 0 ? index == 0 : index == last();
   }
-  // When the leg's next input is there; unknown where it is not under way yet.
+  // Returns the arrival time of the leg's next input; unknown if it is not under way yet.
   double arrival(std::uint32_t index, Leg leg) const;
   bool is_ready(std::uint32_t index, Leg leg) const { return arrival(index, leg) != unknown; }
 
@@ -125,7 +128,8 @@ void GreedyV::put_weight_grad(std::uint32_t index) {
   device.passes.push_back({PassKind::weight_grad, stage(index, leg), microbatch});
 }
 
-// W's that end before the input is there; one more if the wait would be too long otherwise.
+// Runs the W passes that end before the input arrives, and one more if the wait is too long
+// otherwise.
 void GreedyV::fill_wait(std::uint32_t index, Leg leg, bool over) {
   Device& device = devices_[index];
   if (is_first(index, leg)) return;
@@ -140,8 +144,8 @@ void GreedyV::fill_wait(std::uint32_t index, Leg leg, bool over) {
     put_weight_grad(index);
 }
 
-// The first microbatch goes down and up; devices far from the turn fill their wait for it with
-// more, as long as these can go on to all devices before them.
+// The first microbatch goes down and up. Devices far from the turn fill their wait for it with
+// further microbatches, as long as all previous devices can run these, too.
 bool GreedyV::warm_up() {
   for (std::uint32_t i = 0; i <= last(); ++i)
     if (!put(i, forward_down)) return false;
@@ -159,7 +163,7 @@ bool GreedyV::warm_up() {
   return level();
 }
 
-// No device may have forwarded less than the one before it, on the way up more.
+// Ensures that a device has not run fewer forwards than the previous one, or more on the way up.
 bool GreedyV::level() {
   Leg leg = forward_down;
   for (std::uint32_t i = 1; i <= last(); ++i) {
@@ -227,9 +231,9 @@ bool GreedyV::run() {
     if (!gradients() || !forwards()) return false;
   for (std::uint32_t i = 0; i <= last(); ++i)
     while (has_weight_grad(devices_[i])) put_weight_grad(i);
-  const std::size_t all = std::size_t{6} * pipeline_.microbatches;
-  return std::ranges::all_of(devices_,
-                             [&](const Device& device) { return device.passes.size() == all; });
+  const std::size_t passes_per_device = std::size_t{6} * pipeline_.microbatches;
+  return std::ranges::all_of(
+      devices_, [&](const Device& device) { return device.passes.size() == passes_per_device; });
 }
 
 std::vector<double> GreedyV::slack() const {
@@ -250,7 +254,7 @@ std::optional<Order> greedy_v(const Pipeline& pipeline, double input_grad_releas
   std::optional<GreedyV> best;
   for (const bool fill_gradient : {true, false})
     for (const bool fill_forward : {true, false}) {
-      // As long as what was learnt about the devices' slack makes it shorter.
+      // Plans again with the slack of the previous run while that shortens the plan.
       double bubble = std::numeric_limits<double>::infinity();
       std::vector<double> slack;
       for (bool shorter = true; shorter;) {

@@ -15,24 +15,24 @@
 namespace pipewright::schedules {
 namespace {
 
-// One of the eight ways to plan.
+// One of the eight variants of the planner.
 struct GreedyVariant {
-  bool fill_ends_in_time;      // warm-up: a forward must end, not just start, before the gradient
-  bool gradients_first;        // a device well ahead leaves out a forward that delays a gradient
-  bool weight_grad_over_wait;  // a W runs into a wait even where that device can afford the wait
+  bool fill_ends_in_time;      // Warm-up forwards must end, not just start, before the gradient.
+  bool gradients_first;        // A device well ahead skips a forward that delays a gradient.
+  bool weight_grad_over_wait;  // A W fills a wait even if the device can afford the wait.
 };
 
-// What it plans with, times in one unit of the user's.
+// Costs for the planner; all times have the same unit.
 struct GreedyCosts {
-  std::vector<double> forward, input_grad, weight_grad;  // of each device
+  std::vector<double> forward, input_grad, weight_grad;  // By device.
   double hop = 0;
-  double tolerance = 0;            // times that differ by rounding alone are equal
-  double limit = 0;                // microbatches that a device may hold,
-  double input_grad_releases = 0;  // of which I releases this part and W the rest
+  double tolerance = 0;            // Times that differ by less are equal.
+  double limit = 0;                // Microbatches whose activations a device may hold.
+  double input_grad_releases = 0;  // Part of the activations that I frees; W frees the rest.
 };
 
-// The greedy planner of Qi et al. 2024 (arXiv 2401.10241, section 3.1): runs all devices side by
-// side, in rounds of at most one F and one I each, and decides as it goes.
+// The greedy planner of Qi et al. 2024 (arXiv 2401.10241, section 3.1). It plans all devices side
+// by side, in rounds of at most one F and one I per device.
 class GreedyPlan {
  public:
   GreedyPlan(const GreedyCosts& costs, GreedyVariant variant, std::uint32_t microbatches)
@@ -48,30 +48,31 @@ class GreedyPlan {
     }
   }
 
-  void run();  // once
+  void run();  // Makes the plan; call it once.
 
-  // From a device's first start to its last end; of equals, the earlier end is better.
+  // Maximum over devices of (last end - first start).
   double longest_span() const;
   double makespan() const;
-  bool better_than(const GreedyPlan& other) const;
-  bool is_no_longer_than(const GreedyPlan& other) const {
-    return not_after(longest_span(), other.longest_span()) &&
-           not_after(makespan(), other.makespan());
+  // Compares spans, then makespans.
+  bool better_than(const GreedyPlan& rival) const;
+  bool is_no_longer_than(const GreedyPlan& rival) const {
+    return not_after(longest_span(), rival.longest_span()) &&
+           not_after(makespan(), rival.makespan());
   }
   std::vector<Pass> passes(std::uint16_t device) const;
 
  private:
   struct Device {
-    std::uint32_t forwards = 0, input_grads = 0, weight_grads = 0;  // so far
-    double end = 0;                                                 // of its last pass
-    double bubble = 0;                                              // since its first pass
-    std::vector<double> forward_end, gradient_end;                  // by microbatch
+    std::uint32_t forwards = 0, input_grads = 0, weight_grads = 0;  // Passes so far.
+    double end = 0;                                                 // End of its last pass.
+    double bubble = 0;                              // Idle time since its first pass.
+    std::vector<double> forward_end, gradient_end;  // By microbatch.
     std::vector<PassKind> order;
 
     bool has_weight_grad() const { return weight_grads < input_grads; }
   };
 
-  bool not_after(double one, double other) const { return one <= other + costs_.tolerance; }
+  bool not_after(double a, double b) const { return a <= b + costs_.tolerance; }
   bool has_room(const Device& device, std::uint32_t forwards, std::uint32_t weight_grads) const {
     const double part = costs_.input_grad_releases;
     return (device.forwards + forwards) - part * device.input_grads -
@@ -92,21 +93,22 @@ class GreedyPlan {
   void put_input_grad(std::size_t j);
   void put_weight_grad(std::size_t j);
 
-  // F of microbatch 0 everywhere; then as many more as there is room and time for before the first
-  // gradient comes, fewer on each device than on the one before unless that has forwarded all; then
-  // I of microbatch 0.
+  // Runs F of microbatch 0 on all devices, then as many further forwards as fit into memory and
+  // into the time before the first gradient arrives, then I of microbatch 0. Each device runs fewer
+  // of these forwards than the previous one, unless that has run all microbatches.
   void warm_up();
 
-  // A device forwards only if the next does too, or a gap would open between them. So no device
-  // falls behind the next, if none did in warm-up: each round finds its inputs, and as the last
-  // device always forwards, all have forwarded all when it has.
-  void want_forwards();
+  // Decides which devices run a forward in this round. A device does so only if the next one does,
+  // too, or a gap would open between them. So if no device fell behind the next in warm-up, none
+  // ever does and inputs are always available. The last device always runs a forward, so all
+  // devices have run all forwards when it has.
+  void choose_forwards();
   bool wants_forward(std::size_t j) const;
 
   void forward(std::size_t j);
   void input_grad(std::size_t j);
 
-  // W's as long as they end in time; one more if the wait would lengthen the longest bubble.
+  // Runs W passes that end in time, and one more if the wait would lengthen the longest bubble.
   void fill_wait(std::size_t j, double until);
   void drain(std::size_t j);
 
@@ -121,7 +123,7 @@ class GreedyPlan {
 void GreedyPlan::run() {
   warm_up();
   for (std::uint32_t round = 1; round < microbatches_; ++round) {
-    want_forwards();
+    choose_forwards();
     for (std::size_t j = 0; j < devices_.size(); ++j)
       if (forwards_wanted_[j] > 0) forward(j);
     for (std::size_t j = devices_.size(); j-- > 0;) input_grad(j);
@@ -143,11 +145,11 @@ double GreedyPlan::makespan() const {
   return end;
 }
 
-bool GreedyPlan::better_than(const GreedyPlan& other) const {
+bool GreedyPlan::better_than(const GreedyPlan& rival) const {
   const double span = longest_span();
-  const double longer = other.longest_span();
-  if (!not_after(longer, span)) return true;
-  return not_after(span, longer) && !not_after(other.makespan(), makespan());
+  const double rival_span = rival.longest_span();
+  if (!not_after(rival_span, span)) return true;
+  return not_after(span, rival_span) && !not_after(rival.makespan(), makespan());
 }
 
 std::vector<Pass> GreedyPlan::passes(std::uint16_t device) const {
@@ -190,7 +192,7 @@ void GreedyPlan::put_weight_grad(std::size_t j) {
 void GreedyPlan::warm_up() {
   for (std::size_t j = 0; j < devices_.size(); ++j) put_forward(j);
   std::vector<std::uint32_t>& extra = forwards_wanted_;
-  double gradient = 0;  // when the next device hands one on
+  double gradient = 0;  // Time at which the next device sends its gradient.
   for (std::size_t j = devices_.size(); j-- > 0;) {
     const Device& device = devices_[j];
     double end = device.end;
@@ -210,18 +212,18 @@ void GreedyPlan::warm_up() {
     }
     gradient = end + costs_.input_grad[j];
   }
-  // A slow device hands the next fewer than that has time for.
+  // A slow device may send fewer activations than the next device has time for.
   for (std::size_t j = 1; j < devices_.size(); ++j) {
     const std::uint32_t before = extra[j - 1];
-    const bool all = devices_[j - 1].forwards + before == microbatches_;
-    extra[j] = std::min(extra[j], all || before == 0 ? before : before - 1);
+    const bool is_complete = devices_[j - 1].forwards + before == microbatches_;
+    extra[j] = std::min(extra[j], is_complete || before == 0 ? before : before - 1);
   }
   for (std::size_t j = 0; j < devices_.size(); ++j)
     for (; extra[j] > 0; --extra[j]) put_forward(j);
   for (std::size_t j = devices_.size(); j-- > 0;) put_input_grad(j);
 }
 
-void GreedyPlan::want_forwards() {
+void GreedyPlan::choose_forwards() {
   for (std::size_t j = devices_.size(); j-- > 0;) {
     const bool next_does = j + 1 == devices_.size() || forwards_wanted_[j + 1] > 0;
     forwards_wanted_[j] = next_does && wants_forward(j) ? 1 : 0;
@@ -270,13 +272,13 @@ void GreedyPlan::drain(std::size_t j) {
   while (devices_[j].has_weight_grad()) put_weight_grad(j);
 }
 GreedyCosts costs_of(const Parameters& parameters, std::uint32_t limit) {
-  const auto of = [&](PassKind kind) {
-    const auto& given = parameters.device_times[kind];
-    return given.empty() ? std::vector<double>(parameters.devices, 1) : given;
+  const auto durations_of = [&](PassKind kind) {
+    const auto& durations = parameters.device_times[kind];
+    return durations.empty() ? std::vector<double>(parameters.devices, 1) : durations;
   };
-  GreedyCosts costs{.forward = of(PassKind::forward),
-                    .input_grad = of(PassKind::input_grad),
-                    .weight_grad = of(PassKind::weight_grad),
+  GreedyCosts costs{.forward = durations_of(PassKind::forward),
+                    .input_grad = durations_of(PassKind::input_grad),
+                    .weight_grad = durations_of(PassKind::weight_grad),
                     .hop = parameters.hop,
                     .limit = static_cast<double>(limit),
                     .input_grad_releases = parameters.input_grad_releases};
@@ -289,13 +291,13 @@ GreedyCosts costs_of(const Parameters& parameters, std::uint32_t limit) {
 }
 
 void check_size(const std::string& name, const Parameters& parameters) {
-  constexpr std::uint64_t most = 1U << 26U;  // it keeps the times of all passes as it plans
+  constexpr std::uint64_t max_forwards = 1U << 26U;  // The planner stores the times of all passes.
   const std::uint64_t forwards = std::uint64_t{parameters.devices} * parameters.microbatches;
-  if (forwards > most)
+  if (forwards > max_forwards)
     throw Error(
         fmt::format("{}: {} devices x {} microbatches are more than the {} that can be "
-                    "planned; zb-h1 and zb-h2 have no such bound",
-                    name, parameters.devices, parameters.microbatches, most));
+                    "planned; zb-h1 and zb-h2 have no such limit",
+                    name, parameters.devices, parameters.microbatches, max_forwards));
 }
 
 }  // namespace
@@ -306,35 +308,38 @@ Schedule greedy_zero_bubble(std::string name, const Parameters& parameters,
   if (memory_limit_in_microbatches == 0)
     throw Error(fmt::format("{}: a device must hold at least 1 microbatch", name));
   const GreedyCosts costs = costs_of(parameters, memory_limit_in_microbatches);
-  const auto best_of = [&](const GreedyCosts& with) {
+  const auto best_plan = [&](const GreedyCosts& planned_costs) {
     std::optional<GreedyPlan> best;
     for (const bool fill_ends_in_time : {true, false})
       for (const bool gradients_first : {true, false})
         for (const bool weight_grad_over_wait : {true, false}) {
-          GreedyPlan plan(with, {fill_ends_in_time, gradients_first, weight_grad_over_wait},
+          GreedyPlan plan(planned_costs,
+                          {fill_ends_in_time, gradients_first, weight_grad_over_wait},
                           parameters.microbatches);
           plan.run();
           if (!best || plan.better_than(*best)) best.emplace(std::move(plan));
         }
     return best;
   };
-  std::optional<GreedyPlan> best = best_of(costs);
-  // What I releases allows more microbatches in flight; they are not there for nothing.
+  std::optional<GreedyPlan> best = best_plan(costs);
+  // Memory freed by I allows more microbatches in flight. They are used only if they shorten the
+  // plan.
   GreedyCosts frugal = costs;
   frugal.input_grad_releases = 0;
   if (costs.input_grad_releases > 0)
-    if (auto plan = best_of(frugal); plan->is_no_longer_than(*best)) best.emplace(std::move(*plan));
+    if (auto plan = best_plan(frugal); plan->is_no_longer_than(*best))
+      best.emplace(std::move(*plan));
   return with_programs(
       without_programs(std::move(name), parameters, Routes::looped(parameters.devices, 1)),
       [&](std::uint32_t device) { return fold(best->passes(static_cast<std::uint16_t>(device))); });
 }
 
-// At the memory of 1F1B.
+// ZB-1p: the memory of 1F1B.
 Schedule zb_1p(const Parameters& parameters) {
   return greedy_zero_bubble("zb-1p", parameters, parameters.devices);
 }
 
-// At twice that.
+// ZB-2p: twice the memory of 1F1B.
 Schedule zb_2p(const Parameters& parameters) {
   return greedy_zero_bubble("zb-2p", parameters, 2 * parameters.devices);
 }

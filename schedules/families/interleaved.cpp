@@ -10,22 +10,23 @@
 namespace pipewright::schedules {
 namespace {
 
-// Where a device stands.
-struct Place {
-  std::uint32_t before = 0;          // devices
-  std::uint32_t after = 0;           // devices
-  std::uint32_t earlier_chunks = 0;  // forwards of the first group on all its chunks but the last
+// Position of a device in the pipeline.
+struct PipelinePosition {
+  std::uint32_t before = 0;          // Number of devices before it.
+  std::uint32_t after = 0;           // Number of devices after it.
+  std::uint32_t earlier_chunks = 0;  // Forwards of the first group on all its chunks but the last.
 };
 
-using PaceOf = Pace (*)(const Place& place);
+using PaceOf = Pace (*)(const PipelinePosition& place);
 
-// A last group of 0 < x < p microbatches stalls the loop around the devices.
+// Returns false if the last group has 0 < x < p microbatches, which stalls the loop around the
+// devices.
 bool fits(std::uint32_t microbatches, std::uint32_t group, std::uint32_t devices) {
   const std::uint32_t rest = microbatches % group;
   return group >= devices && group <= microbatches && (rest == 0 || rest >= devices);
 }
 
-// The smallest group that fits; with fewer microbatches than devices, all of them.
+// Returns the smallest group that fits, or all microbatches if there are fewer than devices.
 std::uint32_t default_group(std::uint32_t microbatches, std::uint32_t devices) {
   std::uint32_t group = std::min(devices, microbatches);
   while (group < microbatches && !fits(microbatches, group, devices)) ++group;
@@ -35,21 +36,21 @@ std::uint32_t default_group(std::uint32_t microbatches, std::uint32_t devices) {
 void check_group(std::string_view name, std::uint32_t microbatches, std::uint32_t group,
                  std::uint32_t devices) {
   if (group == default_group(microbatches, devices) || fits(microbatches, group, devices)) return;
-  const char* why = group < devices        ? "a group smaller than the pipeline deadlocks"
-                    : group > microbatches ? "a group cannot be larger than the iteration"
-                                           : "the last group is smaller than the pipeline";
-  throw Error(
-      fmt::format("{}: group size {} with {} devices and {} microbatches: {}; group size {} works",
-                  name, group, devices, microbatches, why, default_group(microbatches, devices)));
+  const char* reason = group < devices        ? "a group smaller than the pipeline deadlocks"
+                       : group > microbatches ? "a group cannot be larger than the iteration"
+                                              : "the last group is smaller than the pipeline";
+  throw Error(fmt::format(
+      "{}: group size {} with {} devices and {} microbatches: {}; group size {} works", name, group,
+      devices, microbatches, reason, default_group(microbatches, devices)));
 }
 
-// Entry e of the table that all devices read: groups of g microbatches; within a group chunk by
+// Order of the passes that all devices share: groups of g microbatches; within a group chunk by
 // chunk, within a chunk microbatch by microbatch (Megatron-LM get_schedule_table).
 struct Table {
   std::uint32_t microbatches, group, chunks, devices, device;
 
   Pass entry(std::uint32_t e, PassKind kind) const {
-    const std::uint32_t first = e / (group * chunks) * group;  // microbatch of this group
+    const std::uint32_t first = e / (group * chunks) * group;  // First microbatch of this group.
     const std::uint32_t size = std::min(group, microbatches - first);
     const std::uint32_t within = e - first * chunks;
     std::uint32_t chunk = within / size;
@@ -66,9 +67,9 @@ EntryOrder order_of(const Table& table) {
           .pass = [table](std::uint32_t e, PassKind kind) { return table.entry(e, kind); }};
 }
 
-// The schedules of the looped placement in which a group of microbatches passes chunk after chunk
-// and the order of all passes follows from each device's pace. Takes chunks and a group size; the
-// smallest group that fits is the default. Throws Error for a group that would deadlock or stall.
+// Makes a schedule of the looped placement in which groups of microbatches visit chunk after chunk.
+// The pace of each device determines the order of its passes. The default group is the smallest
+// that fits. Throws Error for a group that would deadlock or stall.
 Schedule in_groups(std::string name, const Parameters& parameters, std::uint32_t default_chunks,
                    PaceOf pace_of) {
   const std::uint32_t devices = parameters.devices;
@@ -77,9 +78,9 @@ Schedule in_groups(std::string name, const Parameters& parameters, std::uint32_t
   const std::uint32_t group = parameters.group_size.value_or(default_group(microbatches, devices));
   check_group(name, microbatches, group, devices);
   const auto one_device = [&](std::uint32_t device) {
-    // With one chunk the groups make no difference, and the order is the microbatches' own.
+    // With one chunk, groups make no difference: microbatches run in their own order.
     const Table table{microbatches, chunks == 1 ? 1 : group, chunks, devices, device};
-    const Place place{
+    const PipelinePosition place{
         .before = device, .after = devices - 1 - device, .earlier_chunks = (chunks - 1) * group};
     return one_by_one(order_of(table), pace_of(place));
   };
@@ -91,18 +92,20 @@ Schedule in_groups(std::string name, const Parameters& parameters, std::uint32_t
 
 // Interleaved 1F1B (Narayanan et al. 2021, arXiv 2104.04473, section 2.2.2; Megatron-LM
 // schedules.py). Bubble (p-1)(F+B)/v; in flight ((v-1)g + 2(p-1-r) + 1)/v on device r.
-// In fused pairs one more forward runs ahead (its get_pp_rank_microbatches), since the two of a
-// pair are of different microbatches. With F, B and a pair's FB of a chunk: (p + (v-1)g)(F+B) + (m
-// v - (v-1)g - 1) FB; in flight ((v-1)g + 2(p-1-r) + 2)/v.
+// With fused pairs, one more forward runs ahead (get_pp_rank_microbatches), because the two passes
+// of a pair belong to different microbatches. With F, B and a pair's FB of a chunk: (p +
+// (v-1)g)(F+B) + (m v - (v-1)g - 1) FB; in flight ((v-1)g + 2(p-1-r) + 2)/v.
 Schedule interleaved_one_f_one_b(const Parameters& parameters) {
   const bool fused = parameters.fused.value_or(0) != 0;
   if (!fused)
-    return in_groups("interleaved-1f1b", parameters, usual_chunks, [](const Place& place) {
-      return Pace{.warmup = 2 * place.after + place.earlier_chunks};
-    });
+    return in_groups("interleaved-1f1b", parameters, usual_chunks,
+                     [](const PipelinePosition& place) {
+                       return Pace{.warmup = 2 * place.after + place.earlier_chunks};
+                     });
   if (parameters.devices > 1 && parameters.chunks.value_or(usual_chunks) == 1)
-    throw Error("interleaved-1f1b: fused pairs need 2 chunks a device or more, as in Megatron-LM");
-  return in_groups("interleaved-1f1b", parameters, usual_chunks, [](const Place& place) {
+    throw Error(
+        "interleaved-1f1b: fused pairs need at least 2 chunks per device, as in Megatron-LM");
+  return in_groups("interleaved-1f1b", parameters, usual_chunks, [](const PipelinePosition& place) {
     return Pace{.warmup = 2 * place.after + place.earlier_chunks + 1, .fused = true};
   });
 }
@@ -110,15 +113,16 @@ Schedule interleaved_one_f_one_b(const Parameters& parameters) {
 // The same bubble without latency, ((v-1)g + (p-1-r) + 1)/v in flight (Qi et al. 2024, arXiv
 // 2405.15362): half the warm-up leaves a transfer nothing to hide behind.
 Schedule interleaved_low_memory(const Parameters& parameters) {
-  return in_groups("interleaved-low-memory", parameters, usual_chunks, [](const Place& place) {
-    return Pace{.warmup = place.after + place.earlier_chunks};
-  });
+  return in_groups("interleaved-low-memory", parameters, usual_chunks,
+                   [](const PipelinePosition& place) {
+                     return Pace{.warmup = place.after + place.earlier_chunks};
+                   });
 }
 
 // PyTorch's ScheduleInterleavedZeroBubble: the low-memory warm-up with W on device r, r entries
 // behind I. Bubble (p-1)F/v for F = I = W; ((v-1)g + p)/v in flight.
 Schedule interleaved_zero_bubble(const Parameters& parameters) {
-  return in_groups("interleaved-zb", parameters, usual_chunks, [](const Place& place) {
+  return in_groups("interleaved-zb", parameters, usual_chunks, [](const PipelinePosition& place) {
     return Pace{.warmup = place.after + place.earlier_chunks,
                 .splits_backward = true,
                 .weight_grad_lag = place.before};
@@ -128,7 +132,7 @@ Schedule interleaved_zero_bubble(const Parameters& parameters) {
 // ZB-H1 (Qi et al. 2024, arXiv 2401.10241, section 2.1): 1F1B with W on device r, r microbatches
 // behind I. Bubble (p-1) max(F, I, F+I-W); in flight p.
 Schedule zb_h1(const Parameters& parameters) {
-  return in_groups("zb-h1", parameters, 1, [](const Place& place) {
+  return in_groups("zb-h1", parameters, 1, [](const PipelinePosition& place) {
     return Pace{.warmup = place.after, .splits_backward = true, .weight_grad_lag = place.before};
   });
 }
@@ -136,7 +140,7 @@ Schedule zb_h1(const Parameters& parameters) {
 // ZB-H2 (the same, section 2.2): twice the warm-up and twice the lag. With m >= 2p-1 the bubble
 // between a device's first and last pass is (p-1) max(0, I-F, F+I-2W); in flight 2p-1.
 Schedule zb_h2(const Parameters& parameters) {
-  return in_groups("zb-h2", parameters, 1, [](const Place& place) {
+  return in_groups("zb-h2", parameters, 1, [](const PipelinePosition& place) {
     return Pace{
         .warmup = 2 * place.after, .splits_backward = true, .weight_grad_lag = 2 * place.before};
   });

@@ -10,7 +10,7 @@
 namespace pipewright::schedules {
 namespace {
 
-// How many forwards run ahead on each device before its first backward, less one.
+// Length of the warm-up: plain 1F1B, or eager 1F1B with twice the forwards.
 enum class Warmup : std::uint8_t { plain, eager };
 
 std::uint32_t warmup_of(Warmup kind, std::uint32_t devices, std::uint32_t device) {
@@ -18,7 +18,8 @@ std::uint32_t warmup_of(Warmup kind, std::uint32_t devices, std::uint32_t device
   return kind == Warmup::eager ? 2 * behind : behind;
 }
 
-// w forwards; then F(w+k), B(k) as long as there are forwards; then the last w backwards.
+// Program of one device: w forwards; then F(w+k) and B(k) while there are forwards; then the last w
+// backwards.
 Program one_device(std::uint16_t stage, std::uint32_t warmup, std::uint32_t microbatches,
                    bool fused = false) {
   const std::uint32_t w = std::min(warmup, microbatches);
@@ -40,9 +41,9 @@ Schedule with_flush(std::string name, Warmup warmup, const Parameters& parameter
       });
 }
 
-// One endless 1F1B over the microbatches of all iterations. The forwards of a warm-up use weights
-// that are one version newer than the backwards around them, so an iteration must be at least as
-// long as the longest warm-up, or a third version would be needed.
+// One 1F1B over the microbatches of all iterations, without a flush. The forwards of a warm-up use
+// weights one version newer than the backwards around them, so an iteration must be at least as
+// long as the longest warm-up; otherwise a third version would be needed.
 Schedule without_flush(std::string name, Warmup warmup, const Parameters& parameters) {
   const std::uint32_t longest = warmup_of(warmup, parameters.devices, 0);
   if (parameters.microbatches < longest)
@@ -62,25 +63,25 @@ Schedule without_flush(std::string name, Warmup warmup, const Parameters& parame
 }  // namespace
 
 // PipeDream-Flush (Narayanan et al. 2021, arXiv 2104.04473, section 2.2.1). Bubble (p-1)(F+B);
-// in flight min(p-r, m) on device r. With forwards further ahead, as many more, and B of the last
-// device comes as many F+B later (arXiv 2411.05288, figure 10). In fused pairs on one device F0,
-// (F1 B0), ..., B(m-1), as Megatron-LM's combined_1f1b.py without pipelining. Over several, a pair
-// would wait for the next device's, which waits for the one before it, and half of the time would
-// be lost.
+// in flight min(p-r, m) on device r. With additional
+// forwards ahead (arXiv 2411.05288, figure 10), as many more are in flight and the last B comes as
+// many F+B later. Fused pairs run on a single device only, as F0, (F1 B0), ..., B(m-1)
+// (Megatron-LM's combined_1f1b.py without pipelining). On several devices, pairs of neighbours
+// would wait for each other and half of the time would be lost.
 Schedule one_f_one_b(const Parameters& parameters) {
   if (parameters.fused.value_or(0) == 0) return with_flush("1f1b", Warmup::plain, parameters);
   if (parameters.devices > 1)
     throw Error(fmt::format(
-        "1f1b: fused pairs on {} devices need several chunks a device, as in Megatron-LM; "
-        "interleaved-1f1b has them, with 2 chunks or more",
+        "1f1b: fused pairs on {} devices need several chunks per device, as in Megatron-LM; "
+        "use interleaved-1f1b with at least 2 chunks",
         parameters.devices));
   return with_programs(
       without_programs("1f1b", parameters, Routes::looped(1, 1)),
       [&](std::uint32_t) { return one_device(0, 1, parameters.microbatches, true); });
 }
 
-// Eager 1F1B (Zhuang et al. 2022, arXiv 2211.05322): the same bubble, min(2(p-r)-1, m) in flight;
-// a forward transfer has a whole F+B to arrive in.
+// Eager 1F1B (Zhuang et al. 2022, arXiv 2211.05322): the same bubble as 1F1B, with
+// min(2(p-r)-1, m) in flight; a forward transfer has a whole F+B to arrive.
 Schedule eager_one_f_one_b(const Parameters& parameters) {
   return with_flush("eager-1f1b", Warmup::eager, parameters);
 }

@@ -7,13 +7,14 @@
 namespace pipewright::schedules {
 namespace {
 
-// A kind of pass that runs entry `step - first` at each step from `first` on, until all have run.
+// A kind of pass that runs entry `step - first` at each step from `first` on, until no entry is
+// left.
 struct Track {
   PassKind kind;
   std::int64_t first;
 };
 
-// Steps from..to, at each of which exactly these tracks run.
+// Adds the steps from..to, in which exactly these tracks run.
 void add_steps(Program& program, const EntryOrder& order, const std::vector<Track>& running,
                bool fused, std::int64_t from, std::int64_t to) {
   const auto body = [&](std::int64_t begin, std::int64_t end) {
@@ -105,7 +106,7 @@ void Script::run(std::uint32_t rounds, const std::vector<Op>& ops) {
     for (const Op& op : ops) body.push_back(pass(op, 0));
     program_.repeat(rounds, static_cast<std::int32_t>(stride_), std::move(body));
   } else {
-    // Microbatches only grow: a round with none within the limit is followed by more such.
+    // Microbatches only grow, so once a round has none within the limit, no later round has one.
     bool any_within = true;
     for (std::uint32_t round = 0; round < rounds && any_within; ++round) {
       any_within = false;

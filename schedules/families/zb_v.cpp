@@ -16,10 +16,11 @@ constexpr Op f0{PassKind::forward, 0}, f1{PassKind::forward, 1};
 constexpr Op i0{PassKind::input_grad, 0}, i1{PassKind::input_grad, 1};
 constexpr Op w0{PassKind::weight_grad, 0}, w1{PassKind::weight_grad, 1};
 
-// The rule is for at least 2p-1 microbatches; with fewer, the missing ones are left out.
+// Program of one device. The rule needs at least 2p-1 microbatches; with fewer, the missing ones
+// are left out.
 Program one_device(std::uint32_t device, std::uint32_t devices, std::uint32_t microbatches) {
   const std::uint32_t n = std::max(2 * devices - 1, microbatches);
-  const std::uint32_t behind = devices - device;  // itself included
+  const std::uint32_t behind = devices - device;  // Includes the device itself.
   Script script({Script::Chunk{static_cast<std::uint16_t>(device), 0},
                  Script::Chunk{static_cast<std::uint16_t>(2 * devices - 1 - device), 0}},
                 1, microbatches);
@@ -35,9 +36,9 @@ Program one_device(std::uint32_t device, std::uint32_t devices, std::uint32_t mi
   return script.finish();
 }
 
-// What the planner makes of the times and the hand rule, with p microbatches in flight; with more
-// where I releases a part of each and that shortens it.
-std::optional<Plan> planned(const Parameters& parameters) {
+// Plans for the times, starting from the planner and from the hand rule, with p microbatches in
+// flight. If I frees a part of the activations, more may be in flight where that shortens the plan.
+std::optional<Plan> fitted_plan(const Parameters& parameters) {
   const Routes routes = Routes::v_shape(parameters.devices);
   Order by_hand;
   for (std::uint32_t device = 0; device < parameters.devices; ++device)
@@ -46,7 +47,7 @@ std::optional<Plan> planned(const Parameters& parameters) {
   std::vector<double> releases{0};
   if (parameters.input_grad_releases > 0) releases.push_back(parameters.input_grad_releases);
   for (const double part : releases) {
-    constexpr std::int64_t whole = 1 << 20;  // of a chunk's activations
+    constexpr std::int64_t whole = 1 << 20;  // Activations of one chunk, in the unit of the memory.
     const auto early = static_cast<std::int64_t>(std::ceil(part * whole));
     const Pipeline pipeline{
         .routes = routes,
@@ -73,7 +74,7 @@ std::optional<Plan> planned(const Parameters& parameters) {
 // ScheduleZBVZeroBubble). For F = I = W and m >= 2p-1: bubble (p-1)F/2, none of it between a
 // device's first and last pass; in flight p.
 Schedule zb_v(const Parameters& parameters) {
-  const auto plan = has_times(parameters) ? planned(parameters) : std::nullopt;
+  const auto plan = has_times(parameters) ? fitted_plan(parameters) : std::nullopt;
   return with_programs(without_programs("zb-v", parameters, Routes::v_shape(parameters.devices)),
                        [&](std::uint32_t device) {
                          if (plan) return fold(plan->order[device]);

@@ -5,7 +5,7 @@
 namespace pipewright::schedules {
 namespace {
 
-// What backward passes take where none is split: I is all of B, and nothing is left for W.
+// Replaces split backwards by whole ones: I takes the time of B, and W none.
 Pipeline with_whole_backwards(Pipeline pipeline) {
   PassTimes& times = pipeline.times;
   times[PassKind::input_grad] = times[PassKind::backward];
@@ -14,8 +14,8 @@ Pipeline with_whole_backwards(Pipeline pipeline) {
   return pipeline;
 }
 
-// Where collectives hide better beside both halves of it, or each pass has an overhead, a whole
-// backward pass is shorter than I and W.
+// Returns true if a whole backward is shorter than I and W on some stage, because each pass has an
+// overhead, or because collectives overlap better with a whole backward.
 bool is_shorter_whole(const PassTimes& times) {
   const std::vector<double>& whole = times[PassKind::backward];
   for (std::size_t stage = 0; stage < whole.size(); ++stage)
@@ -43,17 +43,17 @@ class MicrobatchPath {
 
   std::uint32_t stages() const { return pipeline_.routes.stages(); }
   double time(PassKind kind, std::uint32_t stage) const { return pipeline_.times[kind][stage]; }
-  // From the start of F on stage `from` to the start of F on `to`.
+  // Time from the start of F on stage `from` to the start of F on `to`.
   double down(std::uint32_t from, std::uint32_t to) const {
     return forward_[to] - forward_[from] + hops_[to + 1] - hops_[from + 1];
   }
-  // From the start of I on stage `from` to the start of I on `to`, before it.
+  // Time from the start of I on stage `from` to the start of I on the earlier stage `to`.
   double up(std::uint32_t from, std::uint32_t to) const {
     return input_grad_[from + 1] - input_grad_[to + 1] + hops_[from + 1] - hops_[to + 1];
   }
-  // From the end of I on stage `from` to that on the first.
+  // Time from the end of I on stage `from` to the end of I on the first stage.
   double tail(std::uint32_t from) const { return input_grad_[from] + hops_[from + 1] - hops_[1]; }
-  // From the start of F on stage `from` to the start of I on `to`.
+  // Time from the start of F on stage `from` to the start of I on `to`.
   double around(std::uint32_t from, std::uint32_t to) const {
     const std::uint32_t last = stages() - 1;
     return down(from, last) + time(PassKind::forward, last) + up(last, to);
@@ -64,24 +64,26 @@ class MicrobatchPath {
   std::vector<double> forward_, input_grad_, hops_;
 };
 
-// The most seconds of work that `room` for activations can stand for: whole activations of the
-// smallest size, but no more than these sizes allow by the unit.
-double most_work(const Pipeline& pipeline, const std::vector<std::uint32_t>& stages,
-                 const std::vector<double>& work, std::int64_t room) {
+// Returns an upper bound of the work in seconds whose activations fit into `room`. The number of
+// activations is limited by their smallest size, and work per memory by the densest stage.
+double max_work(const Pipeline& pipeline, const std::vector<std::uint32_t>& stages,
+                const std::vector<double>& work, std::int64_t room) {
   std::int64_t smallest = room + 1;
   double longest = 0;
   double densest = 0;
-  double all = 0;
+  double total = 0;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const std::int64_t held = pipeline.memory.held[stages[i]];
-    all += work[i] * pipeline.microbatches;
-    if (held <= 0) return all * static_cast<double>(stages.size());  // memory bounds nothing
+    total += work[i] * pipeline.microbatches;
+    if (held <= 0)
+      return total * static_cast<double>(stages.size());  // Memory does not limit the work.
     smallest = std::min(smallest, held);
     longest = std::max(longest, work[i]);
     densest = std::max(densest, work[i] / static_cast<double>(held));
   }
   const std::int64_t whole = room / smallest;
-  return std::min({all, static_cast<double>(whole) * longest, static_cast<double>(room) * densest});
+  return std::min(
+      {total, static_cast<double>(whole) * longest, static_cast<double>(room) * densest});
 }
 
 double bound_of_device(const Pipeline& pipeline, const MicrobatchPath& path,
@@ -91,8 +93,8 @@ double bound_of_device(const Pipeline& pipeline, const MicrobatchPath& path,
   const std::uint32_t high = stages.back();
   const std::uint32_t microbatches = pipeline.microbatches;
   double work = 0;
-  double memory = 0;       // of one microbatch
-  double memory_time = 0;  // likewise, times how long it is held
+  double memory = 0;       // Activations of one microbatch.
+  double memory_time = 0;  // The same times the seconds for which they are held.
   std::vector<double> forwards, gradients;
   for (const std::uint32_t s : stages) {
     const double f = path.time(PassKind::forward, s);
@@ -107,10 +109,10 @@ double bound_of_device(const Pipeline& pipeline, const MicrobatchPath& path,
     memory_time += held * (path.around(s, s) + i) + (held - early) * w;
   }
 
-  const double before = most_work(pipeline, stages, forwards, limit);  // first I, within memory
-  const double after = most_work(pipeline, stages, gradients, limit);  // last F
-  // From F on stage `from` to this device's first I, and from its last F, that of its highest
-  // stage, to the end of W on stage `from`.
+  const double before = max_work(pipeline, stages, forwards, limit);  // Before the first I.
+  const double after = max_work(pipeline, stages, gradients, limit);  // After the last F.
+  // Time from F on stage `from` to the first I of this device, and from its last F, on its highest
+  // stage, to the end of W on stage `to`.
   const auto to_first_gradient = [&](std::uint32_t from) { return path.around(from, high); };
   const auto from_last_forward = [&](std::uint32_t to) {
     return path.around(high, to) - path.time(PassKind::forward, high) +
@@ -121,11 +123,11 @@ double bound_of_device(const Pipeline& pipeline, const MicrobatchPath& path,
   const std::uint32_t end = of_span ? low : 0;
   const double idle_before = std::max(first_start, to_first_gradient(end) - before);
   const double idle_after = std::max(tail, from_last_forward(end) - after);
-  // The two do not overlap where some F must come after the first I.
+  // The two idle times do not overlap if memory forces an F to come after the first I.
   const bool apart = memory * microbatches > static_cast<double>(limit);
   double bound = work + (apart ? idle_before + idle_after : std::max(idle_before, idle_after));
   bound = std::max(bound, work + first_start + tail);
-  // The device of the first stage waits for all that this one does between the two.
+  // The device of the first stage waits while this device works between the two.
   if (apart)
     bound = std::max(bound, to_first_gradient(0) - before + work - after + from_last_forward(0));
   if (limit > 0) bound = std::max(bound, microbatches * memory_time / static_cast<double>(limit));
@@ -153,7 +155,7 @@ double bound_of_orders(const Pipeline& pipeline, Backwards backwards, Objective 
     bound = path.around(0, 0) + path.time(PassKind::input_grad, 0) +
             path.time(PassKind::weight_grad, 0);
   for (std::uint32_t device = 0; device < pipeline.devices; ++device) {
-    double tail = 0;  // the last pass of a device is a B, whose gradient goes on to the first stage
+    double tail = 0;  // Whole backwards only: the last gradient still travels to the first stage.
     if (backwards == Backwards::whole && objective == Objective::makespan)
       tail = path.tail(stages[device].front());
     bound = std::max(bound, bound_of_device(pipeline, path, stages[device],
@@ -172,16 +174,16 @@ double lower_bound(const Pipeline& pipeline, Objective objective) {
 }
 
 std::vector<std::int64_t> least_memory(const Pipeline& pipeline) {
-  std::vector<std::int64_t> least(pipeline.devices);
+  std::vector<std::int64_t> limits(pipeline.devices);
   for (std::uint32_t s = 0; s < pipeline.routes.stages(); ++s)
-    least[pipeline.routes.device(s, 0)] += pipeline.memory.held[s];
-  return least;
+    limits[pipeline.routes.device(s, 0)] += pipeline.memory.held[s];
+  return limits;
 }
 
 bool fits(const Pipeline& pipeline) {
-  const std::vector<std::int64_t> least = least_memory(pipeline);
+  const std::vector<std::int64_t> required = least_memory(pipeline);
   for (std::uint32_t device = 0; device < pipeline.devices; ++device)
-    if (least[device] > pipeline.memory.limit[device]) return false;
+    if (required[device] > pipeline.memory.limit[device]) return false;
   return true;
 }
 

@@ -4,21 +4,23 @@
 
 namespace pipewright::schedules {
 
-// A time in seconds that no order of this pipeline's passes can beat, whether it runs all backwards
-// whole or splits all of them: the largest over devices of
-//  - the time until its first pass may start, its work, and, of whole backwards, the way of the
-//  last
-//    gradient to the first stage;
-//  - its work, the time before its first I that too little memory leaves idle, and likewise the
-//    time after its last F (for unit passes and k activations in a V: 6n + 6p - 3k - 1 cells,
-//    arXiv 2405.15362, appendix);
-//  - the memory-time that its activations need, by what it may hold (Little's law);
-// and of one microbatch's way through all stages. For the span, ways begin and end on the device.
+// Returns a lower bound in seconds for all orders of this pipeline's passes, with all backwards
+// whole or all split. It is the maximum of the time of one microbatch through all stages and, over
+// devices, of
+//  - the time until the first pass may start, plus the work, plus, for whole backwards, the path of
+//    the last gradient to the first stage;
+//  - the work, plus the idle time before the first I and after the last F that limited memory
+//  causes
+//    (for unit passes and k activations in a V: 6n + 6p - 3k - 1 cells, arXiv 2405.15362,
+//    appendix);
+//  - the memory-time of the activations divided by the memory limit (Little's law).
+// For the span, paths begin and end on the device.
 double lower_bound(const Pipeline& pipeline, Objective objective);
 
-// The least limit with which any order can run, by device: one microbatch's activations.
+// Returns the smallest memory limit of each device with which any order runs: the activations of
+// one microbatch.
 std::vector<std::int64_t> least_memory(const Pipeline& pipeline);
-// Whether some order of a pipeline's passes keeps within its memory.
+// Returns true if some order of the pipeline's passes runs within its memory.
 bool fits(const Pipeline& pipeline);
 
 }  // namespace pipewright::schedules

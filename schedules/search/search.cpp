@@ -21,13 +21,13 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-// Passes that the sweeps of a search of effort 1 may look at, a second or two of work, and sweeps
-// over the whole schedule on top, so that a large one is looked at too.
+// Effort of a search with effort 1: passes that its sweeps may process, a second or two of work,
+// plus sweeps over the whole schedule, so that large schedules are improved, too.
 constexpr double passes_of_effort = 1.2e7;
 constexpr double sweeps_of_effort = 64;
 
 constexpr std::size_t batch = 8;
-constexpr std::size_t most_blocks = 64;  // of each shape
+constexpr std::size_t max_blocks = 64;  // Of each shape.
 
 Order order_of(const Schedule& schedule) {
   Order order;
@@ -35,7 +35,7 @@ Order order_of(const Schedule& schedule) {
   return order;
 }
 
-// Whether backward passes are all whole or all split: what mixes them is not looked at.
+// Returns true if all backwards are whole or all are split. The search skips orders that mix them.
 bool is_of_one_kind(const Order& order) {
   bool whole = false;
   bool split = false;
@@ -47,10 +47,10 @@ bool is_of_one_kind(const Order& order) {
   return whole != split;
 }
 
-// One placement with what is known of it.
+// A placement with its pipeline and bounds.
 struct Shape {
   Pipeline pipeline;
-  double makespan_bound = 0;  // seconds
+  double makespan_bound = 0;  // In seconds.
   double span_bound = 0;
 
   double bound(Objective objective) const {
@@ -60,17 +60,19 @@ struct Shape {
 
 struct Candidate {
   const Shape* shape = nullptr;
-  Plan plan;         // as it was found
-  Plan best = plan;  // as justified so far
+  Plan plan;         // The original order.
+  Plan best = plan;  // The best justified order so far.
   std::string origin;
 };
 
-// "zb-v of the catalog, justified, local moves": each word once.
-std::string noted(const std::string& origin, const char* word) {
+// Appends a word to an origin unless it has it: "zb-v of the catalog, justified, local moves".
+std::string with_step(const std::string& origin, const char* word) {
   return origin.find(word) == std::string::npos ? fmt::format("{}, {}", origin, word) : origin;
 }
 
-enum class From : std::uint8_t { found, justified };
+// Plan of a candidate that justification starts from. The justified plan leads further along one
+// path.
+enum class StartPlan : std::uint8_t { original, justified };
 
 class Search {
  public:
@@ -92,7 +94,7 @@ class Search {
   void move_passes();
 
   std::vector<std::size_t> promising() const;
-  void justify(const std::vector<std::size_t>& which, From from, Objective objective,
+  void justify(const std::vector<std::size_t>& indices, StartPlan start, Objective objective,
                std::initializer_list<Pull> pulls);
   void add(const Shape& shape, const Order& order, std::string origin);
   void justify(Candidate& candidate, const Plan& from, Pull pull, Objective objective);
@@ -101,16 +103,16 @@ class Search {
     return request_.objective == Objective::span ? plan.span : plan.makespan;
   }
   double bound(Objective objective) const;
-  // The bound, or the best itself where they differ by rounding alone.
+  // Returns the bound, or the best value if the two differ only by rounding.
   double reached_bound() const {
-    const double least = bound(request_.objective);
-    return value(best_->plan) <= least * (1 + 1e-9) ? value(best_->plan) : least;
+    const double lowest = bound(request_.objective);
+    return value(best_->plan) <= lowest * (1 + 1e-9) ? value(best_->plan) : lowest;
   }
   void spend(const Order& order, int sweeps) {
     for (const auto& passes : order) left_ -= static_cast<double>(passes.size()) * sweeps;
   }
-  bool is_stopped();  // from outside
-  bool goes_on();     // there is a point in going on
+  bool is_stopped();       // The caller has stopped the search.
+  bool should_continue();  // Effort is left and the best order can still be improved.
 
   const SearchRequest& request_;
   const std::function<bool(const SearchProgress&)>& go_on_;
@@ -118,12 +120,13 @@ class Search {
   std::vector<std::unique_ptr<Shape>> shapes_;
   std::vector<Candidate> candidates_;
   std::optional<Candidate> best_;
-  double effort_;  // passes that may be looked at
-  double left_;    // of them
+  double effort_;  // Passes that the search may process.
+  double left_;    // Passes that remain.
   bool stopped_ = false;
 };
 
-// A placement's costs, made once. None where the request has no costs for it, or no memory.
+// Returns the shape of a placement, making it once. Null if the request has no costs for the
+// placement or no order fits into memory.
 const Shape* Search::shape_of(const Routes& routes) {
   for (const auto& shape : shapes_)
     if (shape->pipeline.routes == routes) return shape.get();
@@ -139,9 +142,9 @@ const Shape* Search::shape_of(const Routes& routes) {
 }
 
 double Search::bound(Objective objective) const {
-  double least = never;
-  for (const auto& shape : shapes_) least = std::min(least, shape->bound(objective));
-  return least;
+  double lowest = never;
+  for (const auto& shape : shapes_) lowest = std::min(lowest, shape->bound(objective));
+  return lowest;
 }
 
 bool Search::is_stopped() {
@@ -152,16 +155,16 @@ bool Search::is_stopped() {
   return stopped_;
 }
 
-bool Search::goes_on() {
+bool Search::should_continue() {
   if (left_ <= 0 || is_stopped()) return false;
   if (!best_) return true;
   constexpr double rounding = 1 + 1e-9;
   const bool proven = value(best_->plan) <= bound(request_.objective) * rounding;
-  const bool both = best_->plan.makespan <= bound(Objective::makespan) * rounding &&
-                    best_->plan.span <= bound(Objective::span) * rounding;
-  // What breaks ties is worth a part of the effort.
+  const bool is_optimal = best_->plan.makespan <= bound(Objective::makespan) * rounding &&
+                          best_->plan.span <= bound(Objective::span) * rounding;
+  // Once the objective is proven optimal, a part of the effort goes to the tie-breaking objective.
   constexpr double share_for_ties = 0.1;
-  return !both && (!proven || 1 - left_ / effort_ < share_for_ties);
+  return !is_optimal && (!proven || 1 - left_ / effort_ < share_for_ties);
 }
 
 void Search::keep(const Shape& shape, const Plan& plan, const std::string& origin) {
@@ -170,11 +173,11 @@ void Search::keep(const Shape& shape, const Plan& plan, const std::string& origi
   best_ = {.shape = &shape, .plan = plan, .best = {}, .origin = origin};
 }
 
-// An order as it is; it is justified later.
+// Adds an order as a candidate; it is justified later.
 void Search::add(const Shape& shape, const Order& order, std::string origin) {
   if (!is_of_one_kind(order)) return;
   Plan plan = Justifier(shape.pipeline).plan(order);
-  if (plan.makespan == never) return;  // not within memory
+  if (plan.makespan == never) return;  // It does not run within memory.
   keep(shape, plan, origin);
   candidates_.push_back({.shape = &shape, .plan = std::move(plan), .origin = std::move(origin)});
 }
@@ -183,7 +186,7 @@ void Search::justify(Candidate& candidate, const Plan& from, Pull pull, Objectiv
   constexpr int rounds = 3;
   Plan plan = Justifier(candidate.shape->pipeline).improve(from, pull, objective, rounds);
   spend(plan.order, 1 + rounds);
-  keep(*candidate.shape, plan, noted(candidate.origin, "justified"));
+  keep(*candidate.shape, plan, with_step(candidate.origin, "justified"));
   if (better(plan, candidate.best, request_.objective)) candidate.best = std::move(plan);
 }
 
@@ -198,7 +201,7 @@ void Search::try_catalog() {
     try {
       schedule = make_schedule(entry.name, parameters);
     } catch (const Error&) {
-      continue;  // sizes that the family cannot do
+      continue;  // The family does not support these sizes.
     }
     if (!is_searchable(*schedule)) continue;
     if (const Shape* const shape = shape_of(schedule->routes))
@@ -206,13 +209,14 @@ void Search::try_catalog() {
   }
 }
 
-// The greedy zero-bubble planner, with the memory that there is instead of p or 2p microbatches.
+// Adds the plan of the greedy zero-bubble planner with the given memory instead of p or 2p
+// microbatches.
 void Search::try_greedy() {
   const Shape* const shape = shape_of(Routes::looped(request_.devices, 1));
   if (shape == nullptr) return;
   const Pipeline& pipeline = shape->pipeline;
   std::int64_t room = request_.microbatches;
-  double early = 1;  // released by I on every device
+  double early = 1;  // Part of the activations that I frees on every device.
   for (std::uint32_t device = 0; device < request_.devices; ++device) {
     const std::int64_t held = pipeline.memory.held[device];
     if (held == 0) continue;
@@ -229,33 +233,33 @@ void Search::try_greedy() {
                                                   .input_grad_releases = early},
                                                  static_cast<std::uint32_t>(room));
     add(*shape, order_of(schedule), "greedy zero bubble");
-  } catch (const Error&) {  // sizes that it cannot do
+  } catch (const Error&) {  // The planner does not support these sizes.
   }
 }
 
-// The blocks of both shapes by turns, a few at a time.
+// Adds building blocks, alternating between the shapes, a few at a time.
 void Search::try_blocks() {
   std::vector<std::pair<const Shape*, std::vector<BuildingBlock>>> seeds;
   for (const Routes& routes :
        {Routes::v_shape(request_.devices), Routes::looped(request_.devices, 1)})
     if (const Shape* const shape = shape_of(routes))
-      seeds.emplace_back(shape, block_seeds(shape->pipeline, most_blocks));
-  for (std::size_t done = 0; done < most_blocks; done += batch) {
+      seeds.emplace_back(shape, block_seeds(shape->pipeline, max_blocks));
+  for (std::size_t done = 0; done < max_blocks; done += batch) {
     const std::size_t before = candidates_.size();
     for (const auto& [shape, blocks] : seeds)
       for (std::size_t i = done; i < std::min(done + batch, blocks.size()); ++i) {
-        if (!goes_on()) return;
+        if (!should_continue()) return;
         const Order order = order_of(repeat(blocks[i], request_.microbatches));
         add(*shape, order, "block " + blocks[i].name);
         spend(order, 1);
       }
     std::vector<std::size_t> batch_of_blocks;
     for (std::size_t i = before; i < candidates_.size(); ++i) batch_of_blocks.push_back(i);
-    justify(batch_of_blocks, From::found, request_.objective, {Pull::fitting, Pull::safe});
+    justify(batch_of_blocks, StartPlan::original, request_.objective, {Pull::fitting, Pull::safe});
   }
 }
 
-// The candidates that are best as they are.
+// Returns the candidates with the best plans so far.
 std::vector<std::size_t> Search::promising() const {
   std::vector<std::size_t> order(candidates_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -266,21 +270,22 @@ std::vector<std::size_t> Search::promising() const {
   return order;
 }
 
-// Each as it was found, or as justified so far, which leads deeper but along one way.
-void Search::justify(const std::vector<std::size_t>& which, From from, Objective objective,
+// Justifies the candidates, starting from the original or from the justified plan of each.
+void Search::justify(const std::vector<std::size_t>& indices, StartPlan start, Objective objective,
                      std::initializer_list<Pull> pulls) {
   for (const Pull pull : pulls)
-    for (const std::size_t i : which) {
-      if (!goes_on()) return;
+    for (const std::size_t i : indices) {
+      if (!should_continue()) return;
       Candidate& candidate = candidates_[i];
-      justify(candidate, from == From::found ? candidate.plan : candidate.best, pull, objective);
+      justify(candidate, start == StartPlan::original ? candidate.plan : candidate.best, pull,
+              objective);
     }
 }
 
-// Moves one pass of the best order to another place nearby and justifies what comes of it.
+// Repeatedly moves one pass of the best order to a nearby position and justifies the result.
 void Search::move_passes() {
-  std::mt19937 random(1);  // the same request gives the same answer
-  while (goes_on()) {
+  std::mt19937 random(1);  // The same request gives the same answer.
+  while (should_continue()) {
     Order order = best_->plan.order;
     auto& passes = order[random() % order.size()];
     const std::size_t from = random() % passes.size();
@@ -298,26 +303,26 @@ void Search::move_passes() {
     Candidate candidate{.shape = best_->shape,
                         .plan = {},
                         .best = best_->plan,
-                        .origin = noted(best_->origin, "local moves")};
+                        .origin = with_step(best_->origin, "local moves")};
     constexpr std::array pulls{Pull::fitting, Pull::safe, Pull::eager};
     justify(candidate, moved, pulls[random() % pulls.size()], request_.objective);
   }
 }
 
 SearchResult Search::run() {
-  const Objective other =
+  const Objective tie_breaker =
       request_.objective == Objective::span ? Objective::makespan : Objective::span;
   const auto all_pulls = {Pull::fitting, Pull::safe, Pull::eager};
   try_catalog();
   try_greedy();
-  justify(promising(), From::found, request_.objective, all_pulls);
+  justify(promising(), StartPlan::original, request_.objective, all_pulls);
   try_blocks();
-  justify(promising(), From::justified, other, all_pulls);
-  justify(promising(), From::justified, request_.objective, all_pulls);
+  justify(promising(), StartPlan::justified, tie_breaker, all_pulls);
+  justify(promising(), StartPlan::justified, request_.objective, all_pulls);
   if (best_) move_passes();
   if (!best_)
     throw Error(
-        "no order of passes fits into the memory given: a device must hold at least the "
+        "no order of passes fits into the memory: a device must hold at least the "
         "activations of one microbatch");
 
   const Pipeline& pipeline = best_->shape->pipeline;
@@ -345,14 +350,14 @@ std::vector<Routes> searched_placements(std::uint32_t devices) {
 }
 
 double lower_bound(const SearchRequest& request) {
-  double least = std::numeric_limits<double>::infinity();
+  double lowest = std::numeric_limits<double>::infinity();
   for (const Routes& routes : searched_placements(request.devices)) {
     std::optional<Pipeline> pipeline = request.pipeline(routes);
     if (!pipeline || !fits(*pipeline)) continue;
     pipeline->microbatches = request.microbatches;
-    least = std::min(least, lower_bound(*pipeline, request.objective));
+    lowest = std::min(lowest, lower_bound(*pipeline, request.objective));
   }
-  return least;
+  return lowest;
 }
 
 bool is_searchable(const Schedule& schedule) {

@@ -13,46 +13,45 @@ namespace pipewright::schedules {
 struct SearchRequest {
   std::uint32_t devices = 0;
   std::uint32_t microbatches = 0;
-  // Costs and memory of a placement, whatever the microbatches; none where the stages' times are
-  // not known for it.
+  // Costs and memory of a placement; its number of microbatches is ignored. Nothing if the stage
+  // times of the placement are not known.
   std::function<std::optional<Pipeline>(const Routes&)> pipeline;
   Objective objective = Objective::makespan;
-  double effort = 1;  // how many passes may be looked at, in units of the default
+  double effort = 1;  // Number of passes to process, relative to the default.
 };
 
-// The placements of stages that a search looks at: looped with one and two chunks, and the V.
+// Returns the placements that a search tries: looped with one and with two chunks, and the V.
 std::vector<Routes> searched_placements(std::uint32_t devices);
 
 struct SearchProgress {
-  double share = 0;        // of the effort spent
-  double best = 0;         // of the objective, in seconds; infinite before there is one
-  double lower_bound = 0;  // likewise
+  double share = 0;        // Share of the effort that is spent.
+  double best = 0;         // Best objective in seconds; infinite if there is no order yet.
+  double lower_bound = 0;  // Bound of the objective in seconds.
 };
 
 struct SearchResult {
   Schedule schedule;
-  std::string origin;  // "zb-v of the catalog", "block F+2 F+1 I+2 I+1 every 6"
+  std::string origin;  // "zb-v of the catalog", "block F+2 F+1 I+2 I+1 every 6".
   double makespan = 0;
   double span = 0;
-  double lower_bound = 0;        // of the objective: no order on the placements tried is better
-  std::uint64_t candidates = 0;  // orders that were tried
+  double lower_bound = 0;        // Of the objective, for all orders on the tried placements.
+  std::uint64_t candidates = 0;  // Number of orders tried.
   bool interrupted = false;
 };
 
-// Whether it is of the kind that the search looks at: one copy of the weights, whole microbatches,
-// no fused pairs.
+// Returns true if the search can produce such a schedule: one copy of the weights, whole
+// microbatches, no fused pairs.
 bool is_searchable(const Schedule& schedule);
 
-// Tries every schedule of the catalog that fits into memory and building blocks in the V and the
-// looped shape; justifies them for the times and memory given (justify.hpp) and improves the best
-// by local moves. `go_on` is asked now and then; when it says no, the best so far is returned.
-// The same request gives the same answer. Throws Error if no order fits into memory, which says
-// what the least is.
+// Tries every schedule of the catalog that fits into memory, and building blocks in the V and the
+// looped shape. Justifies them for the given times and memory (justify.hpp) and improves the best
+// by local moves. Calls `go_on` regularly; when it returns false, the best order so far is the
+// result. The same request gives the same answer. Throws Error if no order fits into memory.
 SearchResult search(const SearchRequest& request,
                     const std::function<bool(const SearchProgress&)>& go_on);
 
-// The objective, in seconds, that no order found by search() is below; infinite if none fits into
-// memory.
+// Returns a lower bound in seconds for the objective of every order that search() can find;
+// infinite if no order fits into memory.
 double lower_bound(const SearchRequest& request);
 
 }  // namespace pipewright::schedules

@@ -10,19 +10,20 @@
 
 namespace pipewright::schedules {
 
-// "1 rank", "2 ranks"
-inline std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
+// Formats a number with its noun: "1 rank", "2 ranks".
+inline std::string counted(std::uint64_t count, std::string_view singular,
+                           std::string_view plural) {
+  return fmt::format("{} {}", count, count == 1 ? singular : plural);
 }
 
 inline std::string counted_microbatches(std::uint64_t count) {
   return counted(count, "microbatch", "microbatches");
 }
 
-// "2, 1 microbatches" of several devices, "1 microbatch" of one
+// Formats the counts of several devices, "2, 1 microbatches", or of one, "1 microbatch".
 inline std::string counted_microbatches(const std::vector<double>& counts) {
-  const bool one = counts.size() == 1 && counts.front() == 1;
-  return fmt::format("{} {}", fmt::join(counts, ", "), one ? "microbatch" : "microbatches");
+  const bool is_singular = counts.size() == 1 && counts.front() == 1;
+  return fmt::format("{} {}", fmt::join(counts, ", "), is_singular ? "microbatch" : "microbatches");
 }
 
 }  // namespace pipewright::schedules

@@ -15,27 +15,28 @@
 namespace pipewright::schedules {
 namespace {
 
-// Rows of cells, one a device, as text: labels in cells of equal width, dots where nothing runs.
+// Text picture with a row of cells per device: labels in cells of equal width, dots for idle cells.
 class CellRows {
  public:
   CellRows(std::uint32_t devices, std::uint32_t microbatches, bool chunks);
 
-  // In order of cells on each device. A label runs into the following cells of its pass.
+  // Adds a pass; the passes of a device come in the order of their cells. A label may extend into
+  // the following cells of its pass.
   void add(std::uint32_t device, std::int64_t cell, std::int64_t cells, const std::string& label);
 
-  // "F3b", "F3b+B1a" of a fused pair
+  // Label of a pass: "F3b"; "F3b+B1a" for a fused pair.
   std::string label(const Routes& routes, const Pass& pass) const;
   std::string label(const Routes& routes, const Pass& pass, const Pass& fused) const;
 
-  // Rows of more than so many characters go on below, by cells; 0: never. With `ruler` > 0, every
-  // so many-th cell has its number above the rows.
+  // Returns the picture. Rows longer than `columns` characters continue below; 0 means no limit.
+  // With `ruler` > 0, a line above the rows numbers every `ruler`-th cell.
   std::string text(std::size_t columns = 0, std::int64_t ruler = 0) const;
 
  private:
   void idle_to(std::string& row, std::int64_t cell) const;
 
-  std::size_t width_;  // of a cell, in characters
-  bool chunks_;        // told apart by letters
+  std::size_t width_;  // Width of a cell in characters.
+  bool chunks_;        // Labels have a letter for the chunk.
   std::int64_t end_ = 0;
   std::vector<std::string> rows_;
 };
@@ -81,7 +82,7 @@ std::string CellRows::text(std::size_t columns, std::int64_t ruler) const {
   std::size_t per_band = std::max<std::size_t>(cells, 1);
   if (columns > 0)
     per_band = std::max<std::size_t>(1, (std::max(columns, margin) - margin) / width_);
-  // A band begins where the ruler has a number.
+  // A band begins at a cell that the ruler numbers.
   const auto every = static_cast<std::size_t>(ruler);
   if (every > 0 && per_band > every && per_band < cells) per_band -= per_band % every;
 
@@ -109,7 +110,7 @@ std::string CellRows::text(std::size_t columns, std::int64_t ruler) const {
 std::string draw_text(const Schedule& schedule) {
   const PassTimes times = times_in_cells(unit_lengths, schedule.stages());
   CellRows rows(schedule.devices, schedule.total_microbatches(), schedule.chunks > 1);
-  std::vector<std::optional<Pass>> first(schedule.devices);  // of a fused pair
+  std::vector<std::optional<Pass>> first(schedule.devices);  // First pass of a fused pair.
   const HopTimes hops(0);
   Timing(schedule, times, hops, P2p::eager)
       .run([&](std::uint32_t device, const Pass& pass, const PassSpan& span) {
@@ -126,7 +127,7 @@ std::string draw_text(const Schedule& schedule) {
   std::string text =
       fmt::format("{}: {} x {}", schedule.name, counted(schedule.devices, "device", "devices"),
                   counted_microbatches(schedule.microbatches));
-  if (schedule.chunks > 1) text += fmt::format(", {} chunks a device", schedule.chunks);
+  if (schedule.chunks > 1) text += fmt::format(", {} chunks per device", schedule.chunks);
   if (schedule.slices > 1) text += fmt::format(", {} slices each", schedule.slices);
   if (schedule.iterations > 1) text += fmt::format(", {} iterations", schedule.iterations);
   text += fmt::format("; a cell is one F or half a B\nin flight at the peak: {}\n",
@@ -152,8 +153,8 @@ CellRows draw_rows(const Grid& grid) {
   return rows;
 }
 
-// "idle 11 of 59 cells (bubble ratio 18.6 %)": bubble ratio = 1 - busy / (devices x makespan);
-// span bubble = max over devices of (last end - first start - busy).
+// Describes the bubbles of a grid: bubble ratio = 1 - busy / (devices x makespan); span bubble =
+// maximum over devices of (last end - first start - busy).
 std::string bubbles(const Grid& grid) {
   std::int64_t busy = 0;
   std::int64_t begin = 0;
@@ -189,7 +190,8 @@ std::string lifespan_lines(const BuildingBlock& block) {
     of_device[block.routes.device(stage, microbatch)].push_back(std::move(text));
   }
   std::string lines = fmt::format(
-      "activations live so many cells; each l cells long takes at most ceil(l/{}) at a time\n",
+      "lifespans of activations in cells; at most ceil(l/{}) activations of lifespan l are held at "
+      "a time\n",
       block.interval);
   const std::size_t digits = fmt::formatted_size("{}", block.devices - 1);
   for (std::uint32_t device = 0; device < block.devices; ++device)

@@ -8,16 +8,16 @@
 
 namespace pipewright::schedules {
 
-// The schedule as the papers draw it: a row per device, time to the right, F one cell per
-// chunk-time, B two, dots where the device idles. Chunks are told apart by a letter.
+// Draws a schedule as papers do: a row per device and time to the right; F takes one cell and B
+// two, and dots are idle cells. A letter identifies the chunk.
 std::string draw_text(const Schedule& schedule);
 
-// A building block as the papers draw it: one microbatch's passes, a row per device, the interval
-// on a ruler above; and below, how long the activations live and what that means for memory.
+// Draws a building block as papers do: the passes of one microbatch in a row per device, with the
+// interval on a ruler above, and below the lifespans of activations and the memory bound.
 std::string draw_text(const BuildingBlock& block, std::size_t columns = 0);
 
-// A sheet of passes, with its bubble and its peak of activations in a line above it. Rows of more
-// than so many characters go on below; 0: never.
+// Draws a grid of passes below a line with its bubble and its peak of activations. Rows longer than
+// `columns` characters continue below; 0 means no limit.
 std::string draw_text(const Grid& grid, std::int64_t ruler, std::size_t columns = 0);
 
 }  // namespace pipewright::schedules

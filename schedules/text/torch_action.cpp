@@ -17,25 +17,26 @@ constexpr std::array<std::string_view, 11> names{"F",       "I",       "W",     
                                                  "SEND_F",  "RECV_F",  "SEND_B",     "RECV_B",
                                                  "UNSHARD", "RESHARD", "REDUCE_GRAD"};
 constexpr std::string_view overlap = "OVERLAP_F_B";
-constexpr std::uint32_t most_stages = 65535;  // as everywhere in pipewright
-constexpr std::uint32_t most_microbatches = 1U << 31U;
+constexpr std::uint32_t max_stages = 65535;  // The limit of Pass::stage.
+constexpr std::uint32_t max_microbatches = 1U << 31U;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Takes the digits that `text` starts with; `what` is counted from 0 up to `most` - 1.
-std::uint32_t take_number(std::string_view& text, std::uint32_t most, std::string_view what,
+// Removes the number at the start of `text` and returns it. It must be below `limit`; `noun` names
+// it in messages.
+std::uint32_t take_number(std::string_view& text, std::uint32_t limit, std::string_view noun,
                           std::string_view cell) {
   std::uint32_t value = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
   const auto length = static_cast<std::size_t>(end - text.data());
   if (length == 0)
     throw Error(
-        fmt::format("{}: a {} number is missing; a cell is such as 0F3: stage, type, "
+        fmt::format("{}: a {} number is missing; a cell looks like 0F3: stage, type, "
                     "microbatch",
-                    quoted(cell), what));
-  if (fault != std::errc{} || value >= most)
-    throw Error(fmt::format("{}: {} {} is beyond the {} that are supported", quoted(cell), what,
-                            quoted(text.substr(0, length)), most));
+                    quoted(cell), noun));
+  if (fault != std::errc{} || value >= limit)
+    throw Error(fmt::format("{}: {} {} is too large; {} are supported", quoted(cell), noun,
+                            quoted(text.substr(0, length)), limit));
   text.remove_prefix(length);
   return value;
 }
@@ -53,28 +54,28 @@ TorchOp find_op(std::string_view name, bool legacy, std::string_view cell) {
                     "2024; read this one as legacy (--legacy)",
                     quoted(cell)));
   }
-  const auto* const found = std::find(names.begin(), names.end(), name);
-  if (found == names.end())
+  const auto* const op_name = std::find(names.begin(), names.end(), name);
+  if (op_name == names.end())
     throw Error(
         fmt::format("{}: there is no type {}; there are F, {}W, SEND_F, RECV_F, SEND_B, "
                     "RECV_B, UNSHARD, RESHARD, REDUCE_GRAD and (xFk;yBj)OVERLAP_F_B",
                     quoted(cell), quoted(name), legacy ? "B, BW, " : "I, B, "));
-  return static_cast<TorchOp>(found - names.begin());
+  return static_cast<TorchOp>(op_name - names.begin());
 }
 
 TorchAction parse_action(std::string_view text, bool legacy) {
   const std::string_view cell = text;
   TorchAction action;
-  action.stage = static_cast<std::uint16_t>(take_number(text, most_stages, "stage", cell));
+  action.stage = static_cast<std::uint16_t>(take_number(text, max_stages, "stage", cell));
   const auto* const type_end = std::find_if(text.begin(), text.end(), is_digit);
   const auto length = static_cast<std::size_t>(type_end - text.begin());
   action.op = find_op(text.substr(0, length), legacy, cell);
   text.remove_prefix(length);
   if (takes_microbatch(action.op))
-    action.microbatch = take_number(text, most_microbatches, "microbatch", cell);
+    action.microbatch = take_number(text, max_microbatches, "microbatch", cell);
   if (!text.empty())
-    throw Error(fmt::format("{}: {} is too much; {}", quoted(cell), quoted(text),
-                            takes_microbatch(action.op) ? "nothing stands behind the microbatch"
+    throw Error(fmt::format("{}: unexpected {}; {}", quoted(cell), quoted(text),
+                            takes_microbatch(action.op) ? "a cell ends with the microbatch"
                                                         : "this type takes no microbatch"));
   return action;
 }
@@ -83,17 +84,17 @@ std::vector<TorchAction> parse_pair(std::string_view cell, bool legacy) {
   const std::size_t close = cell.find(')');
   if (close == std::string_view::npos || cell.substr(close + 1) != overlap)
     throw Error(
-        fmt::format("{}: a cell in parentheses is such as (0F7;7B3)OVERLAP_F_B", quoted(cell)));
+        fmt::format("{}: a cell in parentheses looks like (0F7;7B3)OVERLAP_F_B", quoted(cell)));
   const std::string_view inner = cell.substr(1, close - 1);
   const std::size_t middle = inner.find(';');
   if (middle == std::string_view::npos || inner.find(';', middle + 1) != std::string_view::npos)
-    throw Error(fmt::format("{}: two actions overlap, with ';' between them", quoted(cell)));
+    throw Error(fmt::format("{}: an overlap has two actions with ';' between them", quoted(cell)));
   TorchAction first = parse_action(inner.substr(0, middle), legacy);
   const TorchAction second = parse_action(inner.substr(middle + 1), legacy);
   if (first.op != TorchOp::forward ||
       (second.op != TorchOp::backward && second.op != TorchOp::input_grad))
     throw Error(
-        fmt::format("{}: what overlaps is a forward and then a backward, as in "
+        fmt::format("{}: an overlap is a forward and then a backward, as in "
                     "(0F7;7B3)OVERLAP_F_B",
                     quoted(cell)));
   if (first.stage == second.stage && first.microbatch == second.microbatch)
@@ -108,12 +109,12 @@ std::vector<TorchAction> parse_pair(std::string_view cell, bool legacy) {
 }  // namespace
 
 Pass to_pass(const TorchAction& action) {
-  if (!is_pass(action.op)) throw std::logic_error("an action that is no pass");
+  if (!is_pass(action.op)) throw std::logic_error("the action is not a pass");
   return {static_cast<PassKind>(action.op), action.stage, action.microbatch, action.fused};
 }
 
 TorchAction to_action(const Pass& pass) {
-  if (pass.kind == PassKind::recompute) throw std::logic_error("a pass that no cell can hold");
+  if (pass.kind == PassKind::recompute) throw std::logic_error("no cell can hold a recomputation");
   return {static_cast<TorchOp>(pass.kind), pass.stage, pass.microbatch, pass.fused};
 }
 
@@ -131,14 +132,14 @@ TorchAction counterpart(const TorchAction& transfer) {
     case TorchOp::recv_b:
       return at(TorchOp::send_b, 1);
     default:
-      throw std::logic_error("an action that is no transfer");
+      throw std::logic_error("the action is not a transfer");
   }
 }
 
 std::optional<TorchAction> receive_for(const TorchAction& action, const Routes& routes) {
   const std::uint32_t stage = action.stage;
-  const auto crosses = [&](std::uint32_t other) {
-    return routes.device(stage, 0) != routes.device(other, 0);
+  const auto crosses = [&](std::uint32_t neighbour) {
+    return routes.device(stage, 0) != routes.device(neighbour, 0);
   };
   if (action.op == TorchOp::forward && stage > 0 && crosses(stage - 1))
     return TorchAction{TorchOp::recv_f, action.stage, action.microbatch};
@@ -149,8 +150,8 @@ std::optional<TorchAction> receive_for(const TorchAction& action, const Routes& 
 
 std::optional<TorchAction> send_after(const TorchAction& action, const Routes& routes) {
   const std::uint32_t stage = action.stage;
-  const auto crosses = [&](std::uint32_t other) {
-    return routes.device(stage, 0) != routes.device(other, 0);
+  const auto crosses = [&](std::uint32_t neighbour) {
+    return routes.device(stage, 0) != routes.device(neighbour, 0);
   };
   if (action.op == TorchOp::forward && stage + 1 < routes.stages() && crosses(stage + 1))
     return TorchAction{TorchOp::send_f, action.stage, action.microbatch};

@@ -11,9 +11,9 @@
 
 namespace pipewright::schedules {
 
-// What a cell of a schedule file of torch.distributed.pipelining can say. The first four are
-// passes, in the order of PassKind. A send names the stage that sends, a receive the one that
-// receives; F carries activations to the next stage, B gradients to the one before.
+// Types of actions in a schedule file of torch.distributed.pipelining. The first four are passes,
+// in the order of PassKind. A send names the sending stage, a receive the receiving stage. F
+// transfers activations to the next stage, B gradients to the previous one.
 enum class TorchOp : std::uint8_t {
   forward,
   input_grad,
@@ -31,16 +31,16 @@ enum class TorchOp : std::uint8_t {
 struct TorchAction {
   TorchOp op = TorchOp::forward;
   std::uint16_t stage = 0;
-  std::uint32_t microbatch = 0;  // 0 where the op takes none
-  bool fused = false;            // OVERLAP_F_B with the action that follows
+  std::uint32_t microbatch = 0;  // 0 if the op has no microbatch.
+  bool fused = false;            // OVERLAP_F_B with the action that follows.
 
   friend bool operator==(const TorchAction&, const TorchAction&) = default;
 };
 
-using TorchRows = std::vector<std::vector<TorchAction>>;  // one per rank
+using TorchRows = std::vector<std::vector<TorchAction>>;  // One row per rank.
 
 inline bool is_pass(TorchOp op) { return op <= TorchOp::backward; }
-// B and I both hand a gradient to the stage before.
+// Returns true for B and I, which send a gradient to the previous stage.
 inline bool is_gradient(TorchOp op) { return op == TorchOp::backward || op == TorchOp::input_grad; }
 inline bool is_receive(TorchOp op) { return op == TorchOp::recv_f || op == TorchOp::recv_b; }
 inline bool is_send(TorchOp op) { return op == TorchOp::send_f || op == TorchOp::send_b; }
@@ -50,21 +50,22 @@ inline bool takes_microbatch(TorchOp op) { return op < TorchOp::unshard; }
 Pass to_pass(const TorchAction& action);
 TorchAction to_action(const Pass& pass);
 
-// What answers a send is a receive of its neighbour, and the other way round.
+// Returns the receive that matches a send, or the send that matches a receive.
 TorchAction counterpart(const TorchAction& transfer);
 
-// The receive that a pass waits for, and the send that it is followed by, if ranks are crossed.
+// Return the receive that a pass waits for, and the send that follows it, if the tensor crosses
+// ranks.
 std::optional<TorchAction> receive_for(const TorchAction& action, const Routes& routes);
 std::optional<TorchAction> send_after(const TorchAction& action, const Routes& routes);
 
 std::string to_string(const TorchAction& action);  // 3SEND_F1
 
-// The actions of one cell that is not empty: one, or the two of (0F7;7B3)OVERLAP_F_B. Legacy cells
-// are those of 2024: B is the input gradient, BW the full backward, and there is no I. Throws
-// Error, which says what is right, but not where this is.
+// Parses a cell that is not empty. Returns one action, or the two of (0F7;7B3)OVERLAP_F_B. In
+// legacy files of 2024, B is the input gradient, BW the full backward, and there is no I. Throws
+// Error without the position of the cell.
 std::vector<TorchAction> parse_torch_cell(std::string_view text, bool legacy);
 
-// A cell's text for a message: quoted, short, with bytes that do not print as \x1b.
+// Quotes the text of a cell for a message: shortened, with unprintable bytes as in \x1b.
 std::string quoted(std::string_view text);
 
 }  // namespace pipewright::schedules

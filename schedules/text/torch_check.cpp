@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
 
-// How far a microbatch has come on a stage, and the cell that brought it there.
+// Last pass of a microbatch on a stage, and its cell.
 struct ActionProgress {
   enum : std::uint8_t { none, forwarded, input_grad_done, done } state = none;
   std::uint32_t column = 0;
 };
 
-// What is wrong with an action at this point of a microbatch's life; null where nothing is, and the
-// state is then moved on.
+// Advances the state of a microbatch by an action. Returns the fault if the action is not allowed
+// in this state, else null.
 const char* advance_action(ActionProgress& progress, const PlacedAction& placed) {
   const auto state = progress.state;
   switch (placed.action.op) {
@@ -78,7 +78,7 @@ Routes find_routes(const PlacedRows& rows, const std::string& file) {
       if (holder == nowhere) ++held[holder = rank];
       if (holder != rank)
         throw located(file, {rank, column},
-                      fmt::format("{} is of stage {}, which is on rank {} already (row {})",
+                      fmt::format("{} belongs to stage {}, which is on rank {} already (row {})",
                                   to_string(action), action.stage, holder, holder + 1));
     }
   for (std::uint32_t rank = 0; rank < rows.size(); ++rank)
@@ -109,7 +109,7 @@ std::uint32_t check_passes(const PlacedRows& rows, const Routes& routes, const s
     for (const auto& [action, column] : row)
       if (action.op == TorchOp::forward) ++forwards[action.stage];
 
-  std::vector<std::vector<ActionProgress>> progress;  // by stage and microbatch
+  std::vector<std::vector<ActionProgress>> progress;  // By stage and microbatch.
   for (const std::uint32_t count : forwards) progress.emplace_back(count);
   for (std::uint32_t rank = 0; rank < rows.size(); ++rank)
     for (const PlacedAction& placed : rows[rank]) {
@@ -139,7 +139,7 @@ std::uint32_t check_passes(const PlacedRows& rows, const Routes& routes, const s
 }
 namespace {
 
-// Which actions of each stage and microbatch have come, a bit each.
+// Set of the actions seen so far, with a bit per stage, microbatch and type.
 class Seen {
  public:
   Seen(std::uint32_t stages, std::uint32_t microbatches)
@@ -154,10 +154,10 @@ class Seen {
   std::size_t at(const TorchAction& action) const {
     return std::size_t{action.stage} * microbatches_ + action.microbatch;
   }
-  // I and B are one here: what sends a gradient.
+  // I and B share a bit, because both send a gradient.
   static std::uint8_t bit(TorchOp op) {
-    const TorchOp same = op == TorchOp::backward ? TorchOp::input_grad : op;
-    return static_cast<std::uint8_t>(1U << static_cast<unsigned>(same));
+    const TorchOp shared_op = op == TorchOp::backward ? TorchOp::input_grad : op;
+    return static_cast<std::uint8_t>(1U << static_cast<unsigned>(shared_op));
   }
 
   std::uint32_t microbatches_;
@@ -170,10 +170,10 @@ std::string fault_of_transfer(const TorchAction& action, const Routes& routes,
     return fmt::format("there are {} microbatches, counted from 0", microbatches);
   const bool up = action.op == TorchOp::send_f || action.op == TorchOp::recv_b;
   if (up ? action.stage + 1U == routes.stages() : action.stage == 0)
-    return fmt::format("there is no stage {} it", up ? "behind" : "before");
+    return fmt::format("there is no stage {} it", up ? "after" : "before");
   const std::uint32_t neighbour = counterpart(action).stage;
   if (routes.device(neighbour, 0) == routes.device(action.stage, 0))
-    return fmt::format("stage {} is on the same rank, so nothing is to be transferred", neighbour);
+    return fmt::format("stage {} is on the same rank, so there is no transfer", neighbour);
   if (seen.has(action)) return "comes twice";
   const TorchAction maker{action.op == TorchOp::send_f ? TorchOp::forward : TorchOp::input_grad,
                           action.stage, action.microbatch};
@@ -189,8 +189,8 @@ void check_transfers(const PlacedRows& rows, const Routes& routes, std::uint32_t
   for (std::uint32_t rank = 0; rank < rows.size(); ++rank)
     for (const PlacedAction& placed : rows[rank]) {
       const TorchAction& action = placed.action;
-      const auto fail = [&, at = TorchPlace{rank, placed.column}](std::string_view what) {
-        throw located(file, at, fmt::format("{}: {}", to_string(action), what));
+      const auto fail = [&, at = TorchPlace{rank, placed.column}](std::string_view message) {
+        throw located(file, at, fmt::format("{}: {}", to_string(action), message));
       };
       if (action.stage >= routes.stages() || routes.device(action.stage, 0) != rank)
         fail(fmt::format("stage {} is not on this rank", action.stage));
@@ -211,17 +211,17 @@ void check_transfers(const PlacedRows& rows, const Routes& routes, std::uint32_t
 }
 namespace {
 
-// The sends of one rank to another, as places in its row, and how many have found their receive.
+// Sends of one rank to another, as positions in its row, and the number of them already received.
 struct Sent {
   std::vector<std::size_t> indices;
   std::size_t taken = 0;
 };
 
-// A fused pair is two actions and one cell.
+// Returns the cell of an action. A fused pair is two actions in one cell.
 TorchPlace place_of(const TorchRows& rows, std::uint32_t rank, std::size_t index) {
   const auto begin = rows[rank].begin();
   const auto pairs = std::count_if(begin, begin + static_cast<std::ptrdiff_t>(index),
-                                   [](const TorchAction& one) { return one.fused; });
+                                   [](const TorchAction& action) { return action.fused; });
   return {rank, static_cast<std::uint32_t>(index - static_cast<std::size_t>(pairs))};
 }
 
@@ -239,7 +239,7 @@ std::optional<Swap> first_swap(const TorchRows& rows, const Routes& routes) {
   const auto peer = [&](const TorchAction& transfer) {
     return routes.device(counterpart(transfer).stage, 0);
   };
-  std::vector<std::map<std::uint32_t, Sent>> sent_to(rows.size());  // by receiver, then sender
+  std::vector<std::map<std::uint32_t, Sent>> sent_to(rows.size());  // By receiver, then sender.
   for (std::uint32_t rank = 0; rank < rows.size(); ++rank)
     for (std::size_t i = 0; i < rows[rank].size(); ++i)
       if (is_send(rows[rank][i].op)) sent_to[peer(rows[rank][i])][rank].indices.push_back(i);

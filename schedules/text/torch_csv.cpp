@@ -23,7 +23,7 @@ std::string_view stripped(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-// One line, from which cells are taken from the left.
+// A line whose cells are taken from left to right.
 class Line {
  public:
   Line(std::string_view text, const std::string& file, std::uint32_t row)
@@ -33,7 +33,7 @@ class Line {
     for (bool more = true; more; ++place_.column) {
       const std::string_view cell = !rest_.empty() && rest_.front() == '"' ? take_quoted() : take();
       more = !rest_.empty();
-      if (more) rest_.remove_prefix(1);  // the comma
+      if (more) rest_.remove_prefix(1);  // The comma.
       visit(place_, stripped(cell));
     }
   }
@@ -44,7 +44,7 @@ class Line {
     rest_.remove_prefix(cell.size());
     return cell;
   }
-  // No action has a quote in it, so a doubled one need not be undone.
+  // No action contains a quote, so doubled quotes need no decoding.
   std::string_view take_quoted() {
     const std::size_t close = rest_.find('"', 1);
     if (close == std::string_view::npos)
@@ -52,9 +52,8 @@ class Line {
     const std::string_view cell = rest_.substr(1, close - 1);
     rest_.remove_prefix(close + 1);
     if (!rest_.empty() && rest_.front() != ',')
-      throw located(
-          file_, place_,
-          fmt::format("{} stands behind the closing quote, where a comma is due", quoted(rest_)));
+      throw located(file_, place_,
+                    fmt::format("{} follows the closing quote; expected a comma", quoted(rest_)));
     return cell;
   }
 
@@ -63,9 +62,9 @@ class Line {
   TorchPlace place_;
 };
 
-// Hands on every cell of a CSV text as Python's csv module reads it (excel dialect: commas, quotes
-// where a cell starts with one, LF or CRLF), stripped of blanks. An empty line is one empty cell.
-// Throws Error, located, where the text is no such CSV.
+// Visits every cell of a CSV text, without surrounding blanks, as Python's csv module reads it
+// (excel dialect: commas, quotes at the start of a cell, LF or CRLF). An empty line is one empty
+// cell. Throws LocatedError if the text is not valid CSV.
 void visit_cells(std::string_view text, const std::string& file,
                  const std::function<void(TorchPlace, std::string_view)>& visit) {
   if (text.substr(0, byte_order_mark.size()) == byte_order_mark)
@@ -84,20 +83,20 @@ void visit_cells(std::string_view text, const std::string& file,
 }  // namespace
 namespace {
 
-constexpr std::uint32_t most_ranks = 16384;  // as in the catalog
+constexpr std::uint32_t max_ranks = 16384;  // The limit of devices in the catalog.
 
-// The cells of a file, before anybody asks whether they make sense.
+// Parsed cells of a file, not yet checked.
 struct Sheet {
   PlacedRows rows;
-  std::optional<TorchPlace> empty;          // the first cell that is,
-  std::optional<TorchPlace> communication;  // and the first that makes the file compute_comms
+  std::optional<TorchPlace> empty;          // First empty cell.
+  std::optional<TorchPlace> communication;  // First cell that makes the file compute_comms.
 };
 
 Sheet read_sheet(std::string_view text, const std::string& file, bool legacy) {
   Sheet sheet;
   visit_cells(text, file, [&](TorchPlace place, std::string_view cell) {
-    if (place.row >= most_ranks)
-      throw located(file, place, fmt::format("{} ranks are the most", most_ranks));
+    if (place.row >= max_ranks)
+      throw located(file, place, fmt::format("at most {} ranks are supported", max_ranks));
     if (place.row == sheet.rows.size()) sheet.rows.emplace_back();
     if (cell.empty()) {
       if (!sheet.empty) sheet.empty = place;
@@ -105,9 +104,9 @@ Sheet read_sheet(std::string_view text, const std::string& file, bool legacy) {
     }
     try {
       for (const TorchAction& action : parse_torch_cell(cell, legacy)) {
-        // Schedules of PyTorch's own say when gradients are reduced in files of passes too.
-        const bool of_passes = is_pass(action.op) || action.op == TorchOp::reduce_grad;
-        if (!of_passes && !sheet.communication) sheet.communication = place;
+        // PyTorch writes REDUCE_GRAD into files of passes, too.
+        const bool is_compute = is_pass(action.op) || action.op == TorchOp::reduce_grad;
+        if (!is_compute && !sheet.communication) sheet.communication = place;
         sheet.rows.back().push_back({action, place.column});
       }
     } catch (const Error& error) {
@@ -129,18 +128,19 @@ Program program_of(const std::vector<PlacedAction>& row) {
 }  // namespace
 
 TorchFile read_torch_csv(std::string_view text, const std::string& file, bool legacy) {
-  if (text.size() > most_torch_bytes)
+  if (text.size() > max_torch_bytes)
     throw Error(fmt::format("{}: a schedule of more than {} MiB is not supported", file,
-                            most_torch_bytes >> 20U));
+                            max_torch_bytes >> 20U));
   const Sheet sheet = read_sheet(text, file, legacy);
   if (sheet.rows.empty())
     throw Error(fmt::format("{}: the file is empty; a schedule has a row per rank", file));
   const TorchForm form = sheet.communication ? TorchForm::compute_comms : TorchForm::compute_only;
   if (sheet.communication && sheet.empty)
-    throw located(file, *sheet.empty,
-                  fmt::format("is empty; only files of passes alone have empty cells, and row {}, "
-                              "cell {} communicates",
-                              sheet.communication->row + 1, sheet.communication->column + 1));
+    throw located(
+        file, *sheet.empty,
+        fmt::format("is empty; only files without communication have empty cells, and row {}, "
+                    "cell {} communicates",
+                    sheet.communication->row + 1, sheet.communication->column + 1));
 
   const Routes routes = find_routes(sheet.rows, file);
   const std::uint32_t microbatches = check_passes(sheet.rows, routes, file);
@@ -170,7 +170,7 @@ void append_row(std::string& text, const std::vector<TorchAction>& row) {
   const auto append = [&](std::string_view before, const TorchAction& action) {
     fmt::format_to(std::back_inserter(text), "{}{}", before, to_string(action));
   };
-  bool paired = false;  // with the action before
+  bool paired = false;  // Paired with the previous action.
   for (std::size_t i = 0; i < row.size(); ++i) {
     const std::string_view comma = i == 0 ? "" : ",";
     if (paired) {
@@ -186,17 +186,16 @@ void append_row(std::string& text, const std::vector<TorchAction>& row) {
   text += "\r\n";
 }
 
-// The pass of a pair that may stand first, and the one that may stand second.
+// Returns true if the format can express this fused pair.
 bool can_overlap(const Pass& first, const Pass& second) {
   return first.kind == PassKind::forward && sends_gradient(second.kind) && !second.fused;
 }
 
-void check_can_be_said(const Schedule& schedule) {
-  const auto refuse = [&](std::string_view what) {
-    throw Error(fmt::format("{}: PyTorch's CSV {}", schedule.name, what));
+void check_is_expressible(const Schedule& schedule) {
+  const auto refuse = [&](std::string_view limitation) {
+    throw Error(fmt::format("{}: PyTorch's CSV {}", schedule.name, limitation));
   };
-  if (schedule.weight_versions > 1)
-    refuse("cannot say which weight version a pass uses; its schedules have one");
+  if (schedule.weight_versions > 1) refuse("cannot express weight versions; a schedule has one");
   if (schedule.routes.count() > 1) refuse("cannot put a stage on two ranks");
   if (schedule.iterations > 1)
     refuse(fmt::format("holds one iteration, not {}", schedule.iterations));
@@ -209,7 +208,7 @@ void check_can_be_said(const Schedule& schedule) {
         if (i + 1 == loop.body.size() || !can_overlap(loop.body[i], loop.body[i + 1]))
           refuse(
               fmt::format("overlaps a forward with the backward that follows it, not {} with "
-                          "what follows",
+                          "the next pass",
                           describe(loop.body[i])));
         ++i;
       }
@@ -224,7 +223,7 @@ std::string to_torch_csv(const TorchRows& rows) {
 }
 
 TorchRows torch_passes(const Schedule& schedule) {
-  check_can_be_said(schedule);
+  check_is_expressible(schedule);
   TorchRows rows;
   for (const Program& program : schedule.programs) {
     rows.emplace_back().reserve(program.size());

@@ -11,34 +11,34 @@
 namespace pipewright::schedules {
 
 enum class TorchForm : std::uint8_t {
-  compute_only,   // passes, REDUCE_GRAD, and empty cells, which only pad
-  compute_comms,  // transfers and the sharding of weights too, and no empty cells
+  compute_only,   // Passes, REDUCE_GRAD, and empty cells as padding.
+  compute_comms,  // Also transfers and sharding of weights, but no empty cells.
 };
 
 struct TorchFile {
   TorchForm form = TorchForm::compute_only;
-  Schedule schedule;  // the passes alone, named as the file without its extension
-  TorchRows rows;     // of compute_comms: every action
+  Schedule schedule;  // The passes, named like the file without its extension.
+  TorchRows rows;     // All actions; empty for compute_only.
 };
 
-inline constexpr std::size_t most_torch_bytes = 256U << 20U;  // of a file
+inline constexpr std::size_t max_torch_bytes = 256U << 20U;  // Size limit of a file.
 
-// Reads either form, strictly: PyTorch ignores what stands behind an action, and lets numbers miss.
-// The stages of each rank are those of its row. `file` names the text in messages. Throws Error,
-// with row and column, unless every stage is on one rank and runs each microbatch's F once and then
-// B, or I and later W; and, of compute_comms, unless every tensor that crosses ranks is sent after
-// the pass that makes it and received before the pass that needs it. That ranks may yet wait for
-// one another for ever is for torch_receives.hpp and the engines to see.
+// Reads a file of either form. Unlike PyTorch, it rejects text after an action and missing numbers.
+// A rank has the stages of its row. `file` names the text in messages. Throws Error, with row and
+// column, unless every stage is on one rank and runs F and then B, or I and later W, once for each
+// microbatch. For compute_comms, every tensor that crosses ranks must be sent after the pass that
+// makes it and received before the pass that needs it. Deadlocks are not detected here but by
+// torch_receives.hpp and the engines.
 TorchFile read_torch_csv(std::string_view text, const std::string& file, bool legacy = false);
 
-// compute_only, lines ended by CRLF. Throws Error where the format cannot say what the schedule
-// does.
+// Writes a compute_only file with CRLF line ends. Throws Error if the format cannot express the
+// schedule.
 std::string to_torch_csv(const Schedule& schedule);
 
-// The cells of that; what the lowering starts from.
+// Returns the actions of a compute_only file, the input of the lowering.
 TorchRows torch_passes(const Schedule& schedule);
 
-// compute_comms.
+// Writes a compute_comms file.
 std::string to_torch_csv(const TorchRows& rows);
 
 }  // namespace pipewright::schedules

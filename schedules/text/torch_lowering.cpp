@@ -8,17 +8,17 @@
 namespace pipewright::schedules {
 namespace {
 
-constexpr std::size_t lookahead = 3;  // stages: one forward, one backward, one being fetched
+constexpr std::size_t lookahead = 3;  // Stages: one forward, one backward, one being fetched.
 
-// The stages that the actions from each one on use next, nearest first. The two of a fused pair are
-// counted together, which may make one more than the look-ahead.
+// Returns, for each action, the next stages used from it on, nearest first. Both stages of a fused
+// pair are included, so there may be one more than the look-ahead.
 std::vector<std::vector<std::uint16_t>> next_stages(const std::vector<TorchAction>& passes) {
   std::vector<std::vector<std::uint16_t>> result(passes.size());
   struct Use {
     std::uint16_t stage;
-    std::size_t cell;  // the index of the pass, or of the first of its pair
+    std::size_t cell;  // Index of the pass, or of the first pass of its pair.
   };
-  std::vector<Use> uses;  // of every stage the next, nearest first
+  std::vector<Use> uses;  // Next use of every stage, nearest first.
   const auto bring_forward = [&](std::uint16_t stage, std::size_t cell) {
     std::erase_if(uses, [&](const Use& use) { return use.stage == stage; });
     uses.insert(uses.begin(), {stage, cell});
@@ -38,10 +38,10 @@ std::vector<std::vector<std::uint16_t>> next_stages(const std::vector<TorchActio
 
 std::vector<TorchAction> add_unshard_reshard(const std::vector<TorchAction>& passes) {
   const auto next = next_stages(passes);
-  std::vector<std::uint16_t> held;  // ascending
+  std::vector<std::uint16_t> held;  // In ascending order.
   std::vector<TorchAction> result;
   for (std::size_t i = 0; i < passes.size(); ++i) {
-    if (!next[i].empty()) {  // no second of a pair
+    if (!next[i].empty()) {  // Not the second pass of a pair.
       const auto is_next = [&](std::uint16_t stage) {
         return std::find(next[i].begin(), next[i].end(), stage) != next[i].end();
       };
@@ -61,7 +61,7 @@ std::vector<TorchAction> add_unshard_reshard(const std::vector<TorchAction>& pas
 
 std::vector<TorchAction> add_reduce_grad(const std::vector<TorchAction>& actions,
                                          std::uint32_t microbatches) {
-  std::vector<std::uint32_t> gradients;  // by stage
+  std::vector<std::uint32_t> gradients;  // By stage.
   std::vector<TorchAction> result;
   for (const TorchAction& action : actions) {
     result.push_back(action);
@@ -93,7 +93,7 @@ TorchRows defer_receives(const TorchRows& rows, const Routes& routes) {
   TorchRows result;
   for (std::uint32_t rank = 0; rank < rows.size(); ++rank) {
     const std::vector<TorchAction>& row = rows[rank];
-    std::vector<TorchAction> waiting;  // receives that have no place yet, as they were posted
+    std::vector<TorchAction> waiting;  // Receives without a position yet, in the order of posting.
     std::vector<TorchAction>& deferred = result.emplace_back();
     const auto place_where = [&](const auto& is_due) {
       for (const TorchAction& receive : waiting)
@@ -140,7 +140,7 @@ TorchRows lower(const Schedule& schedule, Receives receives) {
 }
 namespace {
 
-// All ranks side by side, each at its next action.
+// Lowers all ranks side by side; each has a next action.
 class Lowering {
  public:
   Lowering(const TorchRows& rows, const Schedule& schedule)
@@ -172,7 +172,7 @@ class Lowering {
   }
 
  private:
-  // The pass of the rank's next cell whose input has not been sent, if there is one.
+  // Returns the pass of the rank's next cell whose input has not been sent, or null.
   const TorchAction* waiting(std::uint32_t rank) {
     const std::vector<TorchAction>& row = rows_[rank];
     if (at_[rank] == row.size()) return nullptr;
@@ -184,13 +184,13 @@ class Lowering {
     return nullptr;
   }
 
-  // Where it stands among the passes alone, as the schedule was given.
+  // Returns the position of the action among the passes of the original schedule.
   std::size_t passes_before(std::uint32_t rank, const TorchAction& action) const {
     return static_cast<std::size_t>(std::count_if(
         rows_[rank].data(), &action, [](const TorchAction& before) { return is_pass(before.op); }));
   }
 
-  // The next cell of the rank, with its sends, and their receives on the other ranks.
+  // Takes the next cell of the rank and adds its sends and their receives on other ranks.
   void take(std::uint32_t rank) {
     const std::vector<TorchAction>& row = rows_[rank];
     const std::size_t end = at_[rank] + (row[at_[rank]].fused ? 2 : 1);
@@ -211,7 +211,8 @@ class Lowering {
     }
   }
 
-  // W's I, and the F behind which the last stage's gradient starts, stand earlier in the same row.
+  // Returns false for passes whose input is earlier in the same row: W, and gradients on the last
+  // stage.
   bool needs_input(const TorchAction& action) const {
     return (action.op == TorchOp::forward && action.stage > 0) ||
            (is_gradient(action.op) && action.stage + 1U < schedule_.stages());

@@ -40,24 +40,24 @@ class ReceiveEngine {
   }
 
  private:
-  // What a pass needs: the tensor of one stage, direction and microbatch.
+  // Input of a pass: the tensor of a stage, direction and microbatch.
   struct Input {
-    double sent = -1;            // by its maker; negative: not yet
-    double posted = -1;          // its receive, on the rank that needs it
-    double done = -1;            // it may be used
-    std::uint32_t position = 0;  // of the receive in its queue
-    TorchAction behind;          // the receive that decided `done`
+    double sent = -1;            // Time at which it was sent; negative if not yet.
+    double posted = -1;          // Time at which its receive was posted.
+    double done = -1;            // Time from which it may be used.
+    std::uint32_t position = 0;  // Of the receive in its queue.
+    TorchAction behind;          // The receive that determined `done`.
   };
   struct Queue {
     std::vector<TorchAction> posted;
-    std::size_t resolved = 0;  // so many are done
+    std::size_t resolved = 0;  // Number of completed receives.
     double last_done = 0;
-    TorchAction last_late;  // the receive that decided it
+    TorchAction last_late;  // The receive that determined last_done.
   };
   struct Rank {
     std::size_t at = 0;
     double time = 0;
-    std::map<std::uint32_t, Queue> queues;  // by sending rank, or all in one
+    std::map<std::uint32_t, Queue> queues;  // By sending rank, or a single queue.
     const Input* waits_for = nullptr;
     BlockedRank blocked;
   };
@@ -74,7 +74,7 @@ class ReceiveEngine {
     return ranks_[rank].queues[kind_ == ReceiveQueue::of_pair ? sender : 0];
   }
 
-  // Runs the rank's next cell. False: it must wait.
+  // Runs the rank's next cell. Returns false if it must wait.
   bool step(std::uint32_t index) {
     Rank& rank = ranks_[index];
     const TorchAction& action = rows_[index][rank.at];
@@ -112,13 +112,14 @@ class ReceiveEngine {
     return true;
   }
 
-  // Moves `start` to when the input of the pass is there; false where that cannot be said yet.
+  // Delays `start` until the input of the pass has arrived. Returns false if that time is not known
+  // yet.
   bool arrived(std::uint32_t index, const TorchAction& action, double& start) {
     Rank& rank = ranks_[index];
     const bool activation = action.op == TorchOp::forward;
     if (action.op == TorchOp::weight_grad || (activation && action.stage == 0) ||
         (!activation && action.stage + 1U == schedule_.stages()))
-      return true;  // made earlier in the same row, or the data itself
+      return true;  // The input is made earlier in the same row, or is the data itself.
     Input& needed = input(activation, action.stage, action.microbatch);
     const auto receive = receive_for(action, schedule_.routes);
     rank.blocked = {.rank = index, .index = rank.at, .action = action, .receive = receive};
@@ -129,7 +130,7 @@ class ReceiveEngine {
     return true;
   }
 
-  // Completes the receives of a queue up to that of `needed`.
+  // Completes the receives of a queue up to the one of `needed`.
   bool resolve(Rank& rank, Queue& queue, Input& needed) {
     if (kind_ == ReceiveQueue::none) {
       rank.waits_for = &needed;
@@ -145,9 +146,9 @@ class ReceiveEngine {
         if (&tensor != &needed) rank.blocked.behind = receive;
         return false;
       }
-      const double own = std::max(tensor.sent, tensor.posted) + hop_;
-      if (queue.resolved == 0 || own >= queue.last_done) {
-        queue.last_done = own;
+      const double arrival = std::max(tensor.sent, tensor.posted) + hop_;
+      if (queue.resolved == 0 || arrival >= queue.last_done) {
+        queue.last_done = arrival;
         queue.last_late = receive;
       }
       tensor.done = queue.last_done;
@@ -161,12 +162,12 @@ class ReceiveEngine {
     if (kind_ == ReceiveQueue::none || !receive_for(action, schedule_.routes)) return;
     const Input& tensor = input(action.op == TorchOp::forward, action.stage, action.microbatch);
     const double wait = tensor.done - std::max(ranks_[index].time, tensor.sent + hop_);
-    // Rounding is no wait.
+    // Rounding does not count as a wait.
     if (wait > 1e-9 * tensor.done)
       result_.waits.push_back({index, at, action, tensor.behind, wait});
   }
 
-  // To the next stage of the same rank; others are sent to.
+  // Passes the output to the next stage if that is on the same rank; otherwise a send does it.
   void hand_on(const TorchAction& action, double end) {
     if (send_after(action, schedule_.routes)) return;
     if (action.op == TorchOp::forward && action.stage + 1U < schedule_.stages())
@@ -187,20 +188,21 @@ class ReceiveEngine {
 };
 
 std::string message(const Schedule& schedule, const std::vector<BlockedRank>& blocked) {
-  std::string text = fmt::format("{}: deadlock: {} of {} ranks wait for ever", schedule.name,
+  std::string text = fmt::format("{}: deadlock: {} of {} ranks wait forever", schedule.name,
                                  blocked.size(), schedule.devices);
-  for (const BlockedRank& one : blocked) {
-    text += fmt::format("\n  rank {} at action {}, {}, waits for ", one.rank, one.index + 1,
-                        to_string(one.action));
-    if (!one.receive) {
+  for (const BlockedRank& waiting : blocked) {
+    text += fmt::format("\n  rank {} at action {}, {}, waits for ", waiting.rank, waiting.index + 1,
+                        to_string(waiting.action));
+    if (!waiting.receive) {
       text += "a pass of its own that comes later";
       continue;
     }
-    const TorchAction& first = one.behind ? *one.behind : *one.receive;
-    text += to_string(*one.receive);
-    if (one.behind) text += fmt::format(", which stands behind {}", to_string(*one.behind));
+    const TorchAction& first = waiting.behind ? *waiting.behind : *waiting.receive;
+    text += to_string(*waiting.receive);
+    if (waiting.behind)
+      text += fmt::format(", which is queued behind {}", to_string(*waiting.behind));
     const TorchAction send = counterpart(first);
-    text += fmt::format("; rank {} does not come to {}", schedule.routes.device(send.stage, 0),
+    text += fmt::format("; rank {} does not reach {}", schedule.routes.device(send.stage, 0),
                         to_string(send));
   }
   return text;

@@ -8,40 +8,41 @@
 #include "schedules/schedule.hpp"
 #include "schedules/text/torch_action.hpp"
 
-// What the order of receives costs. A rank posts its SENDs and RECVs as it comes to them and goes
-// on; a transfer takes one hop from when both its ends are posted. Communication libraries run the
-// receives of one queue one after the other, so that a tensor that has arrived stands behind one
-// that has not: PyTorch's own check sees none of this.
+// Cost of the order of receives. A rank posts its SENDs and RECVs in order without waiting; a
+// transfer takes one hop from the time at which both ends are posted. Communication libraries
+// complete the receives of a queue one after the other, so a tensor that has arrived may wait
+// behind one that has not. PyTorch's own check does not see this.
 namespace pipewright::schedules {
 
-// Which receives complete in the order in which they were posted.
+// Set of receives that complete in the order in which they were posted.
 enum class ReceiveQueue : std::uint8_t {
-  of_rank,  // all of a rank: batched transfers, which share the group's stream
-  of_pair,  // those from one rank to another
-  none,     // a pass waits for its own tensor only, and every receive is posted from the start
+  of_rank,  // All receives of a rank: batched transfers share the stream of the group.
+  of_pair,  // Receives from one rank to another.
+  none,     // A pass waits only for its own tensor; all receives are posted at the start.
 };
 
-// A pass that stood still although its tensor was, or could have been, there.
+// A pass that waited although its tensor had arrived, or could have arrived.
 struct ReceiveWait {
   std::uint32_t rank = 0;
-  std::size_t index = 0;  // of the action in the rank's row
+  std::size_t index = 0;  // Of the action in the rank's row.
   TorchAction action;
-  TorchAction behind;  // the receive that held it up: its own, if that was posted late
+  TorchAction behind;  // The receive that delayed it: its own, if that was posted late.
   double seconds = 0;
 };
 
 struct ReceiveTiming {
-  double makespan = 0;             // seconds
-  std::vector<ReceiveWait> waits;  // by rank and index
+  double makespan = 0;             // In seconds.
+  std::vector<ReceiveWait> waits;  // By rank and index.
 };
 
-// A rank that waits for ever.
+// A rank that waits forever.
 struct BlockedRank {
   std::uint32_t rank = 0;
   std::size_t index = 0;
   TorchAction action;
-  std::optional<TorchAction> receive;  // that it waits for; none where its own rank is late
-  std::optional<TorchAction> behind;   // the earlier receive that this one stands behind
+  std::optional<TorchAction>
+      receive;  // The awaited receive; none if it waits for a pass of its own rank.
+  std::optional<TorchAction> behind;  // The earlier receive in the queue that delays it.
 };
 
 class ReceiveDeadlock : public Error {
@@ -53,8 +54,8 @@ class ReceiveDeadlock : public Error {
   std::vector<BlockedRank> blocked_;
 };
 
-// Times the rows of a checked compute_comms schedule; `hop` in seconds. Collectives take no time.
-// Throws ReceiveDeadlock.
+// Times the rows of a checked compute_comms schedule; `hop` is in seconds. Collectives take no
+// time. Throws ReceiveDeadlock if ranks wait forever.
 ReceiveTiming time_receives(const TorchRows& rows, const Schedule& schedule, const PassTimes& times,
                             double hop, ReceiveQueue queue);
 

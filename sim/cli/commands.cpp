@@ -110,7 +110,7 @@ std::span<const Command> commands() {
               .help = "find the best layout and schedule among many, with a proof",
               .run = search_command},
       Command{.name = "goodput",
-              .help = "predict weeks of training: failures, checkpoints, spares, days, cost",
+              .help = "predict the effective training time with failures, checkpoints and spares",
               .run = goodput_command},
       Command{.name = "schedule",
               .help = "list, draw, check, explain and search for schedules",

@@ -300,7 +300,7 @@ PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDev
   const auto collectives_of = [&](const Pass& member) {
     return actual_collectives(job, replica_groups, copy, member);
   };
-  if (partner != nullptr && !costs.times.says_pairs())
+  if (partner != nullptr && !costs.times.has_pair_times())
     return pair_work(
         paired_pass(job, pass, pace.kernels[0], pace.host, collectives_of(pass)),
         paired_pass(job, *partner, pace.kernels[1], pace.host, collectives_of(*partner)),

@@ -2,16 +2,16 @@
 
 #include <cmath>
 
-// What papers say of checkpoints, with failures that are exponential, at one rate. Times in
-// seconds.
+// Closed forms for checkpoints under exponential failures at one rate. Times are in seconds.
 namespace pipewright::goodput {
 
-// The best time between checkpoints that take `stall`: Young (1974), sqrt(2 w M).
+// Young's interval (1974), sqrt(2 w M): the best time between checkpoints of duration `stall`.
 inline double young_interval(double stall, double mean_between_failures) {
   return std::sqrt(2 * stall * mean_between_failures);
 }
 
-// Daly (2006), equation 37; the mean itself where a checkpoint takes twice that or longer.
+// Daly's interval (2006, equation 37); the mean itself if a checkpoint takes at least twice as
+// long.
 inline double daly_interval(double stall, double mean_between_failures) {
   const double mean = mean_between_failures;
   if (stall >= 2 * mean) return mean;
@@ -19,8 +19,8 @@ inline double daly_interval(double stall, double mean_between_failures) {
   return young_interval(stall, mean) * (1 + std::sqrt(part) / 3 + part / 9) - stall;
 }
 
-// Of training that checkpoints every `interval`, restarts for `restart`, and fails while it does
-// either: the part of the time that is training that lasts. A segment of training and checkpoint
+// Effective training time ratio of a job that checkpoints every `interval` and restarts for
+// `restart`. Failures can also hit checkpoints and restarts. A segment of training and checkpoint
 // takes e^(R/M) M (e^((t+w)/M) - 1) (Daly 2006, equation 20).
 inline double exact_ratio(double interval, double stall, double restart,
                           double mean_between_failures) {
@@ -28,7 +28,7 @@ inline double exact_ratio(double interval, double stall, double restart,
   return interval / (std::exp(restart / mean) * mean * std::expm1((interval + stall) / mean));
 }
 
-// To first order: (1 - (u + D/2) / M) / (1 + w/D) (arXiv 2410.21680, equation 1).
+// The ratio to first order: (1 - (u + D/2) / M) / (1 + w/D) (arXiv 2410.21680, equation 1).
 inline double first_order_ratio(double interval, double stall, double restart,
                                 double mean_between_failures) {
   return (1 - (restart + interval / 2) / mean_between_failures) / (1 + stall / interval);

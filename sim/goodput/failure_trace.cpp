@@ -28,11 +28,11 @@ std::string trimmed(const std::string& text) {
   return text.substr(first, text.find_last_not_of(blank) - first + 1);
 }
 
-std::vector<std::string> cells(const std::string& line) {
-  std::vector<std::string> found;
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells;
   std::istringstream stream(line);
-  for (std::string cell; std::getline(stream, cell, ',');) found.push_back(trimmed(cell));
-  return found;
+  for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(trimmed(cell));
+  return cells;
 }
 
 std::vector<TracedFailure> read_csv(const std::filesystem::path& file,
@@ -42,21 +42,21 @@ std::vector<TracedFailure> read_csv(const std::filesystem::path& file,
   int number = 0;
   std::map<std::string, std::size_t, std::less<>> places;
   std::vector<TracedFailure> failures;
-  std::map<std::string, std::uint64_t> numbers;  // of nodes; one that has no name is another one
+  std::map<std::string, std::uint64_t> node_numbers;  // A node without a name is a new cached.
   while (std::getline(stream, line)) {
     ++number;
     if (trimmed(line).empty() || line.front() == '#') continue;
-    const std::vector<std::string> row = cells(line);
+    const std::vector<std::string> row = cells_of(line);
     const config::Origin origin{.source = file.string(), .line = number, .column = 1};
     if (places.empty()) {
       for (std::size_t i = 0; i < row.size(); ++i) places[row[i]] = i;
       if (!places.contains("time"))
-        throw config::Error(origin,
-                            fmt::format("no column is called time; a trace of failures has {}",
-                                        fmt::join(columns, ", ")));
+        throw config::Error(
+            origin, fmt::format("there is no column time; the columns of a failure trace are {}",
+                                fmt::join(columns, ", ")));
       continue;
     }
-    // Calls `read` with the field in a column, if the row has one.
+    // Calls `read` with the field of a column if the row has cached.
     const auto with = [&](std::string_view name, const auto& read) {
       const auto place = places.find(name);
       if (place == places.end() || place->second >= row.size() || row[place->second].empty())
@@ -72,14 +72,15 @@ std::vector<TracedFailure> read_csv(const std::filesystem::path& file,
       failure.at = config::read_time(field, "a time from the start of training");
       has_time = true;
     });
-    if (!has_time) throw config::Error(origin, "time is missing; a failure has one, such as 3.2 h");
+    if (!has_time)
+      throw config::Error(origin, "time is missing; every failure has one, such as 3.2 h");
     with("kind", [&](const config::Field& field) {
       failure.kind.name =
           config::failure_kinds.at(config::read_choice(field, config::failure_kinds));
       if (failure.kind.name == name_of(config::Goodput::Kind::software)) failure.kind.nodes = 0;
     });
     with("node", [&](const config::Field& field) { name = field.value.text; });
-    failure.node = numbers.try_emplace(name, numbers.size()).first->second;
+    failure.node = node_numbers.try_emplace(name, node_numbers.size()).first->second;
     with("nodes", [&](const config::Field& field) {
       failure.kind.nodes = field.value.text == "0" ? 0 : config::read_count(field, "1");
     });
@@ -93,14 +94,14 @@ std::vector<TracedFailure> read_csv(const std::filesystem::path& file,
     failures.push_back(failure);
   }
   if (places.empty())
-    throw config::Error(fmt::format("{} is empty; a trace of failures has a heading: {}",
-                                    file.string(), fmt::join(columns, ",")));
+    throw config::Error(fmt::format("{} is empty; a failure trace has a heading: {}", file.string(),
+                                    fmt::join(columns, ",")));
   std::ranges::stable_sort(failures, {}, &TracedFailure::at);
   return failures;
 }
 
-// What was read, and all that it depends on.
-struct Known {
+// A trace that was read, with everything that it depends on.
+struct CachedTrace {
   std::filesystem::path file;
   double detection = 0;
   double repair = 0;
@@ -110,20 +111,20 @@ struct Known {
 
 }  // namespace
 
-// A search asks for each of its candidates, which have few numbers of nodes.
+// The cache serves searches, which read the trace for each candidate with few numbers of nodes.
 std::vector<TracedFailure> read_failure_trace(const std::filesystem::path& file,
                                               const config::Goodput& goodput, std::uint32_t nodes) {
-  static std::deque<Known> known;
-  for (const Known& one : known)
-    if (one.file == file && one.detection == goodput.detection && one.repair == goodput.repair &&
-        one.nodes == nodes)
-      return one.failures;
-  constexpr std::size_t most_kept = 16;
-  if (known.size() == most_kept) known.pop_front();
-  return known
-      .emplace_back(Known{file, goodput.detection, goodput.repair, nodes,
-                          file.extension() == ".json" ? read_fault_events(file, goodput)
-                                                      : read_csv(file, goodput, nodes)})
+  static std::deque<CachedTrace> cache;
+  for (const CachedTrace& cached : cache)
+    if (cached.file == file && cached.detection == goodput.detection &&
+        cached.repair == goodput.repair && cached.nodes == nodes)
+      return cached.failures;
+  constexpr std::size_t max_cached = 16;
+  if (cache.size() == max_cached) cache.pop_front();
+  return cache
+      .emplace_back(CachedTrace{file, goodput.detection, goodput.repair, nodes,
+                                file.extension() == ".json" ? read_fault_events(file, goodput)
+                                                            : read_csv(file, goodput, nodes)})
       .failures;
 }
 

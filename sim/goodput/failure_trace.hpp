@@ -9,14 +9,15 @@
 
 namespace pipewright::goodput {
 
-// Failures that did happen, of a .json of fault_events.hpp or a .csv with a heading that names the
+// Reads recorded failures from a .json of fault_events.hpp or from a .csv whose heading names the
 // columns:
 //
 //   time,kind,node,nodes,repair
 //   3.2 h,gpu,host-17,1,24 h
 //
-// `time` is from the start of training, with a unit or in seconds; what else is left out is as for
-// other failures, kind node. In order of time. Throws config::Error with the file and its line.
+// `time` counts from the start of training, with a unit or in seconds. Missing columns have the
+// defaults of failures in `goodput`; the default kind is node. The result is in order of time.
+// Throws config::Error with file and line.
 std::vector<TracedFailure> read_failure_trace(const std::filesystem::path& file,
                                               const config::Goodput& goodput, std::uint32_t nodes);
 

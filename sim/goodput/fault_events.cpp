@@ -23,7 +23,7 @@ constexpr config::Document document{.noun = "a trace of faults",
                                     .example = "[{\"node_id\": \"a\", ...}]",
                                     .is_foreign = true};
 
-// What the trace calls our kinds; all others are nodes.
+// Class name in the trace of a kind of failure; all other classes are node failures.
 struct ClassName {
   std::string_view name;
   config::Goodput::Kind kind;
@@ -33,17 +33,17 @@ constexpr std::array classes{ClassName{"GPU", config::Goodput::Kind::gpu},
                              ClassName{"Parameter Plane Cable", config::Goodput::Kind::network}};
 
 const Value& need(const Value& map, std::string_view key) {
-  const Value* const found = map.kind == Value::Kind::map ? find(map, key) : nullptr;
-  if (found == nullptr)
+  const Value* const value = map.kind == Value::Kind::map ? find(map, key) : nullptr;
+  if (value == nullptr)
     throw config::Error(map.origin,
                         fmt::format("{} is missing; an event has {}", key, document.needs));
-  return *found;
+  return *value;
 }
 
 std::string kind_of(const Value& fault) {
   const Value& of_class = need(fault, "Class");
-  for (const ClassName& one : classes)
-    if (one.name == of_class.text) return std::string(name_of(one.kind));
+  for (const ClassName& row : classes)
+    if (row.name == of_class.text) return std::string(name_of(row.kind));
   return std::string(name_of(config::Goodput::Kind::node));
 }
 
@@ -56,9 +56,9 @@ double seconds_of(const Value& time) {
              : day * config::parse_positive_number(text, subject(field), "a number of days");
 }
 
-// A node that is out.
+// A node that is out of service.
 struct Out {
-  std::size_t failure = 0;  // its place
+  std::size_t failure = 0;  // Index of its failure.
   std::uint32_t faults = 0;
 };
 
@@ -68,10 +68,10 @@ std::vector<TracedFailure> read_fault_events(const std::filesystem::path& file,
                                              const config::Goodput& goodput) {
   const Value events = config::read_yaml_file(file.string(), document);
   if (events.kind != Value::Kind::list)
-    throw config::Error(events.origin, "no list of events, as a trace of faults is");
+    throw config::Error(events.origin, "a trace of faults is a list of events");
   std::vector<TracedFailure> failures;
   std::map<std::string, Out> out;
-  std::map<std::string, std::uint64_t> numbers;  // of nodes
+  std::map<std::string, std::uint64_t> node_numbers;
   constexpr std::array<std::string_view, 2> types{"fault_start", "fault_end"};
   double before = 0;
   for (const Value& event : events.items) {
@@ -79,9 +79,10 @@ std::vector<TracedFailure> read_fault_events(const std::filesystem::path& file,
     const Value& time = need(event, "event_time");
     const double at = seconds_of(time);
     if (at < before)
-      throw config::Error(time.origin, fmt::format("event_time is {}, and the event before was "
-                                                   "later; events are in order of time",
-                                                   time.text));
+      throw config::Error(time.origin,
+                          fmt::format("event_time is {}, earlier than the "
+                                      "previous event; events must be in order of time",
+                                      time.text));
     before = at;
     const Value& type = need(event, "event_type");
     if (config::read_choice({type, "event_type"}, types) == 0) {
@@ -91,15 +92,15 @@ std::vector<TracedFailure> read_fault_events(const std::filesystem::path& file,
       failures.push_back(
           {.at = at,
            .kind = {.name = kind, .detection = goodput.detection, .repair = goodput.repair},
-           .node = numbers.try_emplace(node, numbers.size()).first->second});
+           .node = node_numbers.try_emplace(node, node_numbers.size()).first->second});
     } else {
-      const auto found = out.find(node);
-      if (found == out.end())
+      const auto it = out.find(node);
+      if (it == out.end())
         throw config::Error(type.origin,
-                            fmt::format("a fault of node {} ends, and none had begun", node));
-      TracedFailure& failure = failures[found->second.failure];
+                            fmt::format("a fault of node {} ends that never began", node));
+      TracedFailure& failure = failures[it->second.failure];
       failure.kind.repair = at - failure.at;
-      if (--found->second.faults == 0) out.erase(found);
+      if (--it->second.faults == 0) out.erase(it);
     }
   }
   return failures;

@@ -11,7 +11,7 @@
 namespace pipewright::goodput {
 namespace {
 
-// Of what comes by itself.
+// Source of planned stops and traced failures, which have no random source.
 constexpr std::size_t no_source = std::numeric_limits<std::size_t>::max();
 
 double scale_of(double mean, double shape) { return mean / std::tgamma(1 + 1 / shape); }
@@ -31,7 +31,7 @@ double Random::normal() {
   return radius * std::cos(2 * std::numbers::pi * uniform());
 }
 
-// Marsaglia and Tsang (2000), for shapes from 1 on.
+// Algorithm of Marsaglia and Tsang (2000), for shapes of at least 1.
 double Random::gamma(double shape) {
   const double d = shape - 1.0 / 3;
   const double c = 1 / std::sqrt(9 * d);
@@ -46,34 +46,33 @@ double Random::weibull(double mean, double shape) {
   return scale_of(mean, shape) * std::pow(-log_uniform(), 1 / shape);
 }
 
-// Intervals that are met have the density x f(x) / mean: (x / scale)^shape is then of a gamma
-// distribution.
+// The chosen interval has the density x f(x) / mean, so (x / scale)^shape has a gamma distribution.
 double Random::weibull_rest(double mean, double shape) {
-  const double met = scale_of(mean, shape) * std::pow(gamma(1 + 1 / shape), 1 / shape);
-  return uniform() * met;
+  const double interval = scale_of(mean, shape) * std::pow(gamma(1 + 1 / shape), 1 / shape);
+  return uniform() * interval;
 }
 
 Incidents::Incidents(const Setting& setting, std::uint64_t seed)
     : planned_every_(setting.planned_every) {
-  using What = Incident::What;
+  using Type = Incident::Type;
   std::uint64_t stream = 0;
   for (const FailureKind& kind : setting.failures) {
-    const bool exponential = kind.shape == 1;  // where all units together are one
+    const bool exponential = kind.shape == 1;  // All units together act as one.
     const std::uint32_t units = exponential ? 1 : kind.units;
-    add({What::failure, &kind, units / kind.rate, kind.shape, 0, Random(seed, ++stream)},
+    add({Type::failure, &kind, units / kind.rate, kind.shape, 0, Random(seed, ++stream)},
         kind.rate > 0 ? units : 0);
   }
-  constexpr std::uint64_t others = 1000;
+  constexpr std::uint64_t first_other_stream = 1000;
   if (setting.straggler_rate > 0)
-    add({What::straggler, nullptr, 1 / setting.straggler_rate, 1, setting.straggler_lasts,
-         Random(seed, others)},
+    add({Type::straggler, nullptr, 1 / setting.straggler_rate, 1, setting.straggler_lasts,
+         Random(seed, first_other_stream)},
         1);
   if (setting.corruption_rate > 0)
-    add({What::corruption, nullptr, 1 / setting.corruption_rate, 1, setting.corruption_found_after,
-         Random(seed, others + 1)},
+    add({Type::corruption, nullptr, 1 / setting.corruption_rate, 1, setting.corruption_found_after,
+         Random(seed, first_other_stream + 1)},
         1);
   if (planned_every_ < never)
-    coming_.push({{planned_every_, What::planned, nullptr, 0}, no_source});
+    upcoming_.push({{planned_every_, Type::planned, nullptr, 0}, no_source});
   add_trace(setting, seed);
 }
 
@@ -83,38 +82,38 @@ void Incidents::add_trace(const Setting& setting, std::uint64_t seed) {
   const bool is_of_cluster = setting.trace_share > 0;
   const double spare = std::max(0.0, setting.trace.back().at - setting.duration);
   const double begin = is_of_cluster ? spare * Random(seed, stream).uniform() : 0;
-  // The same nodes whatever else a job has: of more nodes, those and others.
+  // The choice of nodes depends only on the share: a larger share adds nodes.
   const auto has = [&](std::uint64_t node) {
     return Random(seed, base::mix(stream) + node).uniform() < setting.trace_share;
   };
   for (const TracedFailure& failure : setting.trace)
     if (!is_of_cluster || (failure.at >= begin && has(failure.node)))
-      coming_.push({{failure.at - begin, Incident::What::failure, &failure.kind, 0}, no_source});
+      upcoming_.push({{failure.at - begin, Incident::Type::failure, &failure.kind, 0}, no_source});
 }
 
 void Incidents::add(Source source, std::uint32_t units) {
   sources_.push_back(source);
   Source& added = sources_.back();
   for (std::uint32_t unit = 0; unit < units; ++unit)
-    coming_.push(
+    upcoming_.push(
         {make(added, added.random.weibull_rest(added.mean, added.shape)), sources_.size() - 1});
 }
 
 Incident Incidents::make(Source& source, double at) {
   const double lasts = source.lasts > 0 ? source.random.exponential(source.lasts) : 0;
-  return {at, source.what, source.kind, lasts};
+  return {at, source.type, source.kind, lasts};
 }
 
 Incident Incidents::take() {
-  const Coming next = coming_.top();
-  coming_.pop();
-  if (next.incident.what == Incident::What::planned)
-    coming_.push(
-        {{next.incident.at + planned_every_, Incident::What::planned, nullptr, 0}, no_source});
+  const Upcoming next = upcoming_.top();
+  upcoming_.pop();
+  if (next.incident.type == Incident::Type::planned)
+    upcoming_.push(
+        {{next.incident.at + planned_every_, Incident::Type::planned, nullptr, 0}, no_source});
   if (next.source < sources_.size()) {
     Source& source = sources_[next.source];
     const double gap = source.random.weibull(source.mean, source.shape);
-    coming_.push({make(source, next.incident.at + gap), next.source});
+    upcoming_.push({make(source, next.incident.at + gap), next.source});
   }
   return next.incident;
 }

@@ -9,23 +9,25 @@
 
 namespace pipewright::goodput {
 
+// An event that disturbs a job.
 struct Incident {
-  enum class What : std::uint8_t { failure, straggler, corruption, planned };
-  double at = 0;  // seconds
-  What what = What::failure;
-  const FailureKind* kind = nullptr;  // of a failure
-  double lasts = 0;                   // of a straggler; of a corruption until it is found
+  enum class Type : std::uint8_t { failure, straggler, corruption, planned };
+  double at = 0;  // In seconds from the start of training.
+  Type type = Type::failure;
+  const FailureKind* kind = nullptr;  // For failures only.
+  double lasts =
+      0;  // Duration of a straggler, or of a corruption until it is detected, in seconds.
 };
 
-// Random numbers that are the same everywhere.
+// Random number generator whose results do not depend on the standard library.
 class Random {
  public:
   explicit Random(std::uint64_t seed, std::uint64_t stream);
-  double uniform();  // above 0 and below 1
+  double uniform();  // Between 0 and 1, both excluded.
   double exponential(double mean) { return -mean * log_uniform(); }
   double weibull(double mean, double shape);
-  // Until the next event of a process that has been going on for long: the rest of an interval
-  // that is long as often as it is likely to be met (Cox 1962, Renewal theory, section 5.3).
+  // Time until the next event of a stationary renewal process: the rest of an interval chosen with
+  // a probability proportional to its length (Cox 1962, Renewal theory, section 5.3).
   double weibull_rest(double mean, double shape);
 
  private:
@@ -36,32 +38,33 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-// What happens to a job, in order of time and without an end. It does not depend on what the job
-// does about it: every kind has random numbers of its own, so that a seed has the same incidents
-// whatever else of a setting is changed.
+// Endless sequence of a job's incidents in order of time. It does not depend on how the job reacts:
+// every kind of incident has its own random numbers, so a seed has the same incidents whatever else
+// changes in a setting.
 class Incidents {
  public:
   Incidents(const Setting& setting, std::uint64_t seed);
 
   double next() const {
-    if (coming_.empty()) return never;
-    return coming_.top().incident.at;
+    if (upcoming_.empty()) return never;
+    return upcoming_.top().incident.at;
   }
-  Incident take();  // the next
+  // Removes and returns the next incident.
+  Incident take();
 
  private:
-  struct Coming {
+  struct Upcoming {
     Incident incident;
     std::size_t source;
-    bool operator<(const Coming& other) const {  // the queue has the largest on top
-      return incident.at != other.incident.at ? incident.at > other.incident.at
-                                              : source > other.source;
+    // The earliest incident is the largest, because a priority queue has the largest on top.
+    bool operator<(const Upcoming& rhs) const {
+      return incident.at != rhs.incident.at ? incident.at > rhs.incident.at : source > rhs.source;
     }
   };
   struct Source {
-    Incident::What what;
+    Incident::Type type;
     const FailureKind* kind;
-    double mean;  // between events of one unit
+    double mean;  // Time between events of one unit.
     double shape;
     double lasts;
     Random random;
@@ -72,7 +75,7 @@ class Incidents {
 
   double planned_every_;
   std::vector<Source> sources_;
-  std::priority_queue<Coming> coming_;
+  std::priority_queue<Upcoming> upcoming_;
 };
 
 }  // namespace pipewright::goodput

@@ -26,18 +26,18 @@ std::string figures(const config::Scenario& scenario) {
   const evaluation::Hardware& hardware = run.hardware();
   const analysis::Site site = evaluation::site_of(hardware);
   const std::string job = summary.job ? analysis::describe(*summary.job) : "";
-  std::string what = evaluation::label(run.plans().front().schedule);
-  if (!job.empty()) what += ": " + job;
-  json found{{"what", what},
-             {"seconds", seconds},
-             {"gpus", hardware.ranks.size()},
-             {"nodes", site.nodes},
-             {"cluster_nodes", site.cluster_nodes},
-             {"state_bytes", state_bytes(scenario)},
-             {"traffic_bytes", traffic.bytes(scenario, hardware)},
-             {"notes", evaluation::notes_before(run)}};
-  if (summary.tokens_per_s) found["tokens"] = *summary.tokens_per_s * seconds;
-  return found.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string subject = evaluation::label(run.plans().front().schedule);
+  if (!job.empty()) subject += ": " + job;
+  json result{{"subject", subject},
+              {"seconds", seconds},
+              {"gpus", hardware.ranks.size()},
+              {"nodes", site.nodes},
+              {"cluster_nodes", site.cluster_nodes},
+              {"state_bytes", state_bytes(scenario)},
+              {"traffic_bytes", traffic.bytes(scenario, hardware)},
+              {"notes", evaluation::notes_before(run)}};
+  if (summary.tokens_per_s) result["tokens"] = *summary.tokens_per_s * seconds;
+  return result.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -45,8 +45,8 @@ std::string figures(const config::Scenario& scenario) {
 double state_bytes(const config::Scenario& scenario) {
   constexpr double bf16 = 2;
   if (scenario.model) {
-    const double each = bf16 + config::optimizer_bytes(scenario.training);
-    return each * static_cast<double>(workload::parameter_count(scenario.model->value));
+    const double parameter_bytes = bf16 + config::optimizer_bytes(scenario.training);
+    return parameter_bytes * static_cast<double>(workload::parameter_count(scenario.model->value));
   }
   double bytes = 0;
   for (std::uint32_t device = 0; device < scenario.devices.value; ++device)
@@ -58,16 +58,16 @@ double state_bytes(const config::Scenario& scenario) {
 Iteration simulate_iteration(const config::Scenario& scenario) {
   const process::Result ran = process::run([&] { return figures(scenario); });
   if (ran.failed) throw std::runtime_error(ran.text);
-  const json found = json::parse(ran.text);
-  Iteration iteration{.what = found["what"],
-                      .seconds = found["seconds"],
-                      .gpus = found["gpus"],
-                      .nodes = found["nodes"],
-                      .cluster_nodes = found["cluster_nodes"],
-                      .state_bytes = found["state_bytes"],
-                      .traffic_bytes = found["traffic_bytes"],
-                      .notes = found["notes"]};
-  if (found.contains("tokens")) iteration.tokens = found["tokens"].get<double>();
+  const json result = json::parse(ran.text);
+  Iteration iteration{.subject = result["subject"],
+                      .seconds = result["seconds"],
+                      .gpus = result["gpus"],
+                      .nodes = result["nodes"],
+                      .cluster_nodes = result["cluster_nodes"],
+                      .state_bytes = result["state_bytes"],
+                      .traffic_bytes = result["traffic_bytes"],
+                      .notes = result["notes"]};
+  if (result.contains("tokens")) iteration.tokens = result["tokens"].get<double>();
   return iteration;
 }
 

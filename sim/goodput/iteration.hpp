@@ -9,26 +9,27 @@
 
 namespace pipewright::goodput {
 
-// What weeks of training need to know of one iteration.
+// Properties of an iteration that a goodput run needs.
 struct Iteration {
-  std::string what;    // "1f1b: llama-3-70b on h100-sxm, tp 8, pp 4"
-  double seconds = 0;  // of one
-  // A checkpoint comes at the end of one. Not where `seconds` only stands in for a time.
+  std::string subject;  // "1f1b: llama-3-70b on h100-sxm, tp 8, pp 4".
+  double seconds = 0;   // Duration of an iteration.
+  // Intervals are at least an iteration, at whose end checkpoints are taken. False if `seconds` is
+  // only a placeholder.
   bool limits_intervals = true;
   std::optional<double> tokens;
   std::uint32_t gpus = 1;
   std::uint32_t nodes = 1;
-  std::uint32_t cluster_nodes = 0;  // 0: there is no cluster
-  double state_bytes = 0;           // of weights and optimizer of the whole model; 0: unknown
-  double traffic_bytes = 0;         // between stages and replicas, all GPUs together
+  std::uint32_t cluster_nodes = 0;  // 0 if there is no cluster.
+  double state_bytes = 0;           // Weights and optimizer state of the model; 0 if unknown.
+  double traffic_bytes = 0;         // Sent between stages and replicas by all GPUs.
   std::vector<std::string> notes;
 };
 
-// A checkpoint has the weights and what the optimizer keeps of each parameter: 14 bytes with bf16
-// and Adam in fp32, as Megatron-LM writes it. 0: not known.
+// Returns the size of a checkpoint: weights and optimizer state, 14 bytes per parameter with bf16
+// and Adam in fp32, as Megatron-LM writes it. Returns 0 if it is unknown.
 double state_bytes(const config::Scenario& scenario);
 
-// Simulates the first schedule of a scenario in a process of its own, so that this one has no
+// Simulates the first schedule of a scenario in a child process, so that this process does not load
 // SimGrid. Throws std::runtime_error.
 Iteration simulate_iteration(const config::Scenario& scenario);
 

@@ -10,31 +10,35 @@
 
 namespace pipewright::goodput {
 
-// What seeds of a variant came to.
+// Outcomes of some seeds of a variant.
 struct JournalEntry {
   std::size_t variant = 0;
   std::vector<analysis::GoodputOutcome> outcomes;
 };
-std::string to_line(const JournalEntry& entry);  // JSON, without an end of line
-JournalEntry entry_of(const std::string& line);  // throws nlohmann::json::exception
+// Formats an entry as JSON without a line end.
+std::string to_line(const JournalEntry& entry);
+// Parses a line. Throws nlohmann::json::exception.
+JournalEntry entry_of(const std::string& line);
 
-// Seeds that were simulated, as lines of JSON. The first says what was asked, but for how many
-// seeds there are to be.
+// File of simulated seeds, as lines of JSON. The first line is the question, which does not include
+// the number of seeds.
 //
 //   {"pipewright_goodput":1,"question":"..."}
 //   {"variant":0,"outcomes":[[1,[..],3,0,0,12,true],...]}
 class Journal {
  public:
   enum class Start : bool { anew, resume };
-  // Throws std::runtime_error: the file is another question's, or has seeds and is to begin anew,
-  // or another process writes it.
+  // Throws std::runtime_error if the file belongs to another question, if it has seeds and the run
+  // starts anew, or if another process is writing it.
   Journal(std::filesystem::path path, const std::string& question, Start start);
 
-  const std::vector<JournalEntry>& entries() const { return entries_; }  // at the start
+  const std::vector<JournalEntry>& entries() const {
+    return entries_;
+  }  // Of the file when it was opened.
   void append(const JournalEntry& entry);
 
  private:
-  std::vector<JournalEntry> entries_;  // before the lines, which fill it
+  std::vector<JournalEntry> entries_;  // Declared before lines_, which fills it.
   process::LineJournal lines_;
 };
 

@@ -17,48 +17,51 @@ using config::Goodput;
 
 // Storage of Llama 3's cluster: 2 TB/s sustained for 24,576 GPUs, 3072 nodes (arXiv 2407.21783,
 // sections 3.3.1 and 3.3.4).
-constexpr double storage_a_node = 2e12 / 3072;
+constexpr double storage_per_node = 2e12 / 3072;
 
 constexpr double thousand_days = 1000 * 86400.0;
 
 FailureKind kind_of(const Goodput& goodput, const Goodput::Failure& failure, std::uint32_t nodes) {
-  const std::uint32_t usual = failure.kind == Goodput::Kind::software ? 0 : 1;
+  const std::uint32_t default_nodes = failure.kind == Goodput::Kind::software ? 0 : 1;
   return {.name = std::string(config::name_of(failure.kind)),
           .rate = failure.rate * nodes / thousand_days,
           .shape = failure.shape,
           .units = nodes,
-          .nodes = std::min(failure.nodes.value_or(usual), nodes),
+          .nodes = std::min(failure.nodes.value_or(default_nodes), nodes),
           .detection = failure.detection.value_or(goodput.detection),
           .repair = failure.repair.value_or(goodput.repair)};
 }
 
 double share_of(const Goodput& goodput, std::uint32_t nodes) {
-  const auto [all, origin] = *goodput.trace_nodes;
+  const auto [trace_nodes, origin] = *goodput.trace_nodes;
   if (!goodput.trace)
-    throw config::Error(origin, "goodput.trace_nodes is of a trace; give goodput.failure_trace");
-  if (nodes > all)
+    throw config::Error(origin, "goodput.trace_nodes needs goodput.failure_trace");
+  if (nodes > trace_nodes)
     throw config::Error(
-        origin, fmt::format("goodput.trace_nodes is {}, and the job has {} nodes; allowed: as many "
-                            "at least",
-                            all, nodes));
-  return static_cast<double>(nodes) / all;
+        origin, fmt::format("goodput.trace_nodes is {}, but the job has {} nodes; allowed: {} or "
+                            "more",
+                            trace_nodes, nodes, nodes));
+  return static_cast<double>(nodes) / trace_nodes;
 }
 
-// An iteration's time is shown in four digits, which may be less than it is.
-void check_interval(const config::Located<double>& given, double least, std::string_view key,
-                    std::string_view or_else) {
+// Throws unless the interval is at least an iteration. The tolerance covers a time copied from
+// output with four digits.
+void check_interval(const config::Located<double>& interval, double minimum, std::string_view key,
+                    std::string_view alternative) {
   constexpr double rounded = 1e-3;
-  if (given.value >= least * (1 - rounded)) return;
+  if (interval.value >= minimum * (1 - rounded)) return;
   throw config::Error(
-      given.origin,
-      fmt::format("{0} is {1}, and an iteration takes {2}, at whose end a checkpoint is; "
-                  "allowed: {2} or longer{3}",
-                  key, analysis::format_seconds(given.value), analysis::format_seconds(least),
-                  or_else),
+      interval.origin,
+      fmt::format(
+          "{0} is {1}, but a checkpoint is taken at the end of an iteration, which takes {2}; "
+          "allowed: {2} or longer{3}",
+          key, analysis::format_seconds(interval.value), analysis::format_seconds(minimum),
+          alternative),
       key);
 }
 
-// Without this a rate that is too high by some powers of ten would be simulated for days.
+// Throws if a seed has too many incidents: a rate that is wrong by powers of ten would be simulated
+// for days.
 void check_incidents(const Goodput& goodput, const Setting& setting,
                      const std::vector<Goodput::Failure>& failures) {
   struct Source {
@@ -81,20 +84,20 @@ void check_incidents(const Goodput& goodput, const Setting& setting,
       seconds /= exact_ratio(model.interval, model.stall, model.restart, model.mean);
   }
   const double count = rate * seconds;
-  if (count <= most_incidents) return;
-  const Source& most = *std::ranges::max_element(sources, {}, &Source::rate);
+  if (count <= max_incidents) return;
+  const Source& main_source = *std::ranges::max_element(sources, {}, &Source::rate);
   constexpr double countless = 1e15;
   throw config::Error(
-      most.origin,
-      fmt::format("{} comes to {} incidents {}, one every {}; allowed: {} at most, with a lower "
-                  "rate{}",
-                  most.key, count < countless ? analysis::format_scaled(count) : "countless",
-                  setting.target < never
-                      ? "until the tokens are trained"
-                      : fmt::format("in the {:.4g} days of a seed", goodput.duration / 86400),
-                  analysis::format_seconds(1 / rate), analysis::format_scaled(most_incidents),
-                  setting.target < never ? " or fewer tokens" : " or a shorter goodput.duration"),
-      most.key);
+      main_source.origin,
+      fmt::format(
+          "{} causes {} incidents {}, one every {}; allowed: at most {}; lower the rate{}",
+          main_source.key, count < countless ? analysis::format_scaled(count) : "countless",
+          setting.target < never
+              ? "until the tokens are trained"
+              : fmt::format("in the {:.4g} days of a seed", goodput.duration / 86400),
+          analysis::format_seconds(1 / rate), analysis::format_scaled(max_incidents),
+          setting.target < never ? " or train fewer tokens" : " or shorten goodput.duration"),
+      main_source.key);
 }
 
 }  // namespace
@@ -129,47 +132,49 @@ Setting make_setting(const Goodput& goodput, const config::Parallel& parallel,
   setting.planned_lasts = goodput.planned.lasts;
   if (setting.planned_lasts >= setting.planned_every)
     throw config::Error(
-        fmt::format("goodput.planned: {:g} stops a week that last {:g} h each leave no time to "
-                    "train",
+        fmt::format("goodput.planned: {:g} stops per week of {:g} h each leave no time to train",
                     goodput.planned.a_week, goodput.planned.lasts / 3600));
 
   setting.mode = checkpoint.mode;
   setting.bytes = checkpoint.bytes ? static_cast<double>(*checkpoint.bytes) : iteration.state_bytes;
   if (setting.bytes <= 0)
     throw config::Error(
-        "a checkpoint's size is not known without a model or a map `state`; give it "
+        "the size of a checkpoint is unknown without a model or a map `state`; set it "
         "(--set goodput.checkpoint.bytes='100 GB')");
-  setting.storage = checkpoint.storage.value_or(storage_a_node * nodes);
+  setting.storage = checkpoint.storage.value_or(storage_per_node * nodes);
   setting.read = checkpoint.read.value_or(setting.storage);
   setting.copy = setting.bytes / iteration.gpus / checkpoint.copy;
-  if (iteration.limits_intervals) setting.least_interval = iteration.seconds;
-  constexpr double usual_copies = 60;
+  if (iteration.limits_intervals) setting.min_interval = iteration.seconds;
+  constexpr double default_peer_interval = 60;
   if (checkpoint.peer_interval)
-    check_interval(*checkpoint.peer_interval, setting.least_interval,
+    check_interval(*checkpoint.peer_interval, setting.min_interval,
                    "goodput.checkpoint.peer_interval", "");
-  setting.peer_interval = checkpoint.peer_interval ? checkpoint.peer_interval->value
-                                                   : std::max(usual_copies, setting.least_interval);
+  setting.peer_interval = checkpoint.peer_interval
+                              ? checkpoint.peer_interval->value
+                              : std::max(default_peer_interval, setting.min_interval);
   setting.peer = setting.bytes / nodes / checkpoint.peer;
   setting.network = checkpoint.network.value_or(0);
   setting.traffic = checkpoint.traffic.value_or(iteration.traffic_bytes / iteration.seconds);
   if (setting.network > 0 && setting.traffic > setting.network)
-    throw config::Error(fmt::format(
-        "training sends {:.4g} GB/s, more than the network has that it shares with storage, {:.4g} "
-        "GB/s; goodput.checkpoint.network is of all nodes together",
-        setting.traffic / 1e9, setting.network / 1e9));
+    throw config::Error(
+        fmt::format("training sends {:.4g} GB/s, more than the {:.4g} GB/s of the network that it "
+                    "shares with the "
+                    "storage; goodput.checkpoint.network is the sum over all nodes",
+                    setting.traffic / 1e9, setting.network / 1e9));
   setting.restart = goodput.restart;
   setting.repair = goodput.repair;
   setting.spares = goodput.spares;
   if (goodput.rest_is_spare) {
     if (iteration.cluster_nodes == 0)
       throw config::Error(
-          "goodput.spares is rest, the nodes that the job leaves of a cluster, and there is none: "
-          "give the cluster, or a number of nodes");
+          "goodput.spares is rest, the nodes of the cluster that the job does not use, but there "
+          "is no "
+          "cluster; give the cluster, or a number of nodes");
     setting.spares = iteration.cluster_nodes - nodes;
   }
   setting.elastic = goodput.elastic;
   if (checkpoint.interval)
-    check_interval(*checkpoint.interval, setting.least_interval, "goodput.checkpoint.interval",
+    check_interval(*checkpoint.interval, setting.min_interval, "goodput.checkpoint.interval",
                    ", or auto");
   setting.interval = checkpoint.interval ? checkpoint.interval->value : best_by_formula(setting);
   check_incidents(goodput, setting, failures);
@@ -179,32 +184,32 @@ Setting make_setting(const Goodput& goodput, const config::Parallel& parallel,
 std::vector<std::string> notes_of(const Goodput& goodput, const Iteration& iteration) {
   std::vector<std::string> notes;
   const std::uint32_t nodes = iteration.nodes;
-  if (const std::uint32_t all = iteration.cluster_nodes;
-      all > 0 && goodput.spares.value_or(0) + std::uint64_t{nodes} > all)
-    notes.push_back(
-        fmt::format("goodput.spares is {}, and the cluster has {}, of which the job takes {}: what "
-                    "is simulated has {}; rest (--spares rest) is what it leaves",
-                    *goodput.spares, analysis::counted(all, "node"), nodes,
-                    *goodput.spares + std::uint64_t{nodes}));
+  if (const std::uint32_t cluster_nodes = iteration.cluster_nodes;
+      cluster_nodes > 0 && goodput.spares.value_or(0) + std::uint64_t{nodes} > cluster_nodes)
+    notes.push_back(fmt::format(
+        "goodput.spares is {}, but the cluster has {} and the job uses {}: {} nodes are "
+        "simulated; --spares rest stays within the cluster",
+        *goodput.spares, analysis::counted(cluster_nodes, "node"), nodes,
+        *goodput.spares + std::uint64_t{nodes}));
   for (const Goodput::Failure& failure : goodput.failures)
     if (failure.nodes.value_or(0) > nodes)
       notes.push_back(config::locate(
           failure.origin,
-          fmt::format("goodput.failures.nodes is {}, and the job has {}: each failure of {} takes "
-                      "all of them",
-                      *failure.nodes, nodes, config::name_of(failure.kind))));
+          fmt::format(
+              "goodput.failures.nodes is {}, but the job has {} nodes: each {} failure takes down "
+              "all of them",
+              *failure.nodes, nodes, config::name_of(failure.kind))));
   return notes;
 }
 
 double best_by_formula(const Setting& setting) {
   const double whole = std::min(setting.duration, setting.target);
-  const double rate = stops(setting);
-  if (rate <= 0) return std::max(whole, setting.least_interval);
-  // What goes to the storage beside training still takes as long, one after the other.
+  const double rate = interruption_rate(setting);
+  if (rate <= 0) return std::max(whole, setting.min_interval);
+  // Writes that overlap with training still run one after the other.
   const double write = flow_seconds(setting, setting.storage);
   const double daly = daly_interval(daly_model(setting).storage_stall, 1 / rate);
-  return std::max(setting.least_interval,
-                  std::min(whole, std::max(std::min(write, 1 / rate), daly)));
+  return std::max(setting.min_interval, std::min(whole, std::max(std::min(write, 1 / rate), daly)));
 }
 
 DalyModel daly_model(const Setting& setting) {
@@ -213,10 +218,10 @@ DalyModel daly_model(const Setting& setting) {
       .interval = copies ? setting.peer_interval : setting.interval,
       .stall = stall(setting),
       .restart = setting.restart + (copies ? setting.peer : setting.bytes / setting.read)};
-  // Beside copies in peers' memory the storage is for rare cases, and written to as often as if
-  // training waited for it.
+  // With copies in peers' memory, the storage is only for rare cases. It is written as often as if
+  // training waited for each write.
   model.storage_stall = copies ? flow_seconds(setting, setting.storage) : model.stall;
-  const double rate = stops(setting);
+  const double rate = interruption_rate(setting);
   if (rate <= 0) return model;
   model.mean = 1 / rate;
   for (const FailureKind& kind : setting.failures)

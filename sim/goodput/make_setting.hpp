@@ -10,26 +10,26 @@
 
 namespace pipewright::goodput {
 
-// The numbers of a scenario's training, of so many tokens where they are given. Throws
-// config::Error where a checkpoint has no size, where tokens are not known, where an interval that
-// was given is shorter than an iteration, and where a seed has too many incidents to simulate.
+// Makes the simulation's setting from a scenario, for a number of tokens or for goodput.duration.
+// Throws config::Error if the size of a checkpoint or the tokens of an iteration are unknown, if a
+// given interval is shorter than an iteration, or if a seed has too many incidents to simulate.
 Setting make_setting(const config::Goodput& goodput, const config::Parallel& parallel,
                      const Iteration& iteration, std::optional<double> tokens = std::nullopt);
 
-// What was asked that can be simulated, but is not what this cluster and job have.
+// Returns notes about requests that can be simulated but do not match the cluster or the job.
 std::vector<std::string> notes_of(const config::Goodput& goodput, const Iteration& iteration);
 
-// Daly's interval for a setting, or as long as writing or an iteration takes; its whole length
-// where nothing stops it.
+// Returns Daly's interval for a setting, but at least the time to write a checkpoint and an
+// iteration. Returns the length of the run if nothing stops it.
 double best_by_formula(const Setting& setting);
 
-// A setting in the words of Daly's model, in seconds.
+// Parameters of Daly's model for a setting, in seconds.
 struct DalyModel {
-  double mean = never;       // between what stops it
-  double interval = 0;       // of training between two checkpoints that it goes back to
-  double stall = 0;          // for which training waits at one
-  double restart = 0;        // until it trains again
-  double storage_stall = 0;  // that the interval of checkpoints to the storage is chosen by
+  double mean = never;       // Mean time between interruptions.
+  double interval = 0;       // Training between two checkpoints that it can go back to.
+  double stall = 0;          // Time for which a checkpoint stops training.
+  double restart = 0;        // Time from an interruption until training continues.
+  double storage_stall = 0;  // Stall that determines the interval of checkpoints to the storage.
 };
 DalyModel daly_model(const Setting& setting);
 

@@ -17,8 +17,8 @@ namespace {
 using analysis::GoodputOutcome;
 using analysis::GoodputSpan;
 
-// Seeds of one process: enough that its start costs little, few enough that two cores share them.
-constexpr std::uint64_t together = 10;
+// Seeds per process: enough to amortize its start, few enough to use two cores.
+constexpr std::uint64_t seeds_per_process = 10;
 
 struct Task {
   std::size_t variant;
@@ -28,44 +28,46 @@ struct Task {
 std::vector<Task> tasks_of(const std::vector<Variant>& variants, std::uint64_t first) {
   std::vector<Task> tasks;
   for (std::size_t i = 0; i < variants.size(); ++i)
-    for (std::uint64_t done = 0; done < variants[i].seeds; done += together) {
-      Task task{i, std::vector<std::uint64_t>(std::min(together, variants[i].seeds - done))};
+    for (std::uint64_t done = 0; done < variants[i].seeds; done += seeds_per_process) {
+      Task task{i,
+                std::vector<std::uint64_t>(std::min(seeds_per_process, variants[i].seeds - done))};
       std::iota(task.seeds.begin(), task.seeds.end(), first + done);
       tasks.push_back(std::move(task));
     }
   return tasks;
 }
 
-// The variant, the first seed and how many seeds.
+// Variant, first seed and number of seeds of a journal entry.
 using Key = std::tuple<std::size_t, std::uint64_t, std::size_t>;
 
 std::map<Key, const JournalEntry*> by_key(const std::vector<JournalEntry>& entries) {
-  std::map<Key, const JournalEntry*> found;
+  std::map<Key, const JournalEntry*> entries_by_key;
   for (const JournalEntry& entry : entries)
     if (!entry.outcomes.empty())
-      found[{entry.variant, entry.outcomes.front().seed, entry.outcomes.size()}] = &entry;
-  return found;
+      entries_by_key[{entry.variant, entry.outcomes.front().seed, entry.outcomes.size()}] = &entry;
+  return entries_by_key;
 }
 
 }  // namespace
 
 std::vector<std::vector<GoodputOutcome>> run(const std::vector<Variant>& variants,
                                              const RunOptions& options, Journal* journal) {
-  std::vector<std::vector<GoodputOutcome>> all(variants.size());
-  for (std::size_t i = 0; i < variants.size(); ++i) all[i].resize(variants[i].seeds);
-  const auto keep = [&](const JournalEntry& entry) {
+  std::vector<std::vector<GoodputOutcome>> outcomes(variants.size());
+  for (std::size_t i = 0; i < variants.size(); ++i) outcomes[i].resize(variants[i].seeds);
+  const auto store = [&](const JournalEntry& entry) {
     for (const GoodputOutcome& outcome : entry.outcomes)
-      all.at(entry.variant).at(outcome.seed - options.first_seed) = outcome;
+      outcomes.at(entry.variant).at(outcome.seed - options.first_seed) = outcome;
   };
   std::vector<Task> tasks = tasks_of(variants, options.first_seed);
   const std::size_t whole = tasks.size();
   if (journal != nullptr) {
-    // The last seeds of fewer are with others among more; these are done again, to the same bytes.
+    // A last group with fewer seeds does not match a full group; its seeds are simulated again,
+    // with the same results.
     const std::map<Key, const JournalEntry*> done = by_key(journal->entries());
     std::erase_if(tasks, [&](const Task& task) {
-      const auto found = done.find({task.variant, task.seeds.front(), task.seeds.size()});
-      if (found != done.end()) keep(*found->second);
-      return found != done.end();
+      const auto it = done.find({task.variant, task.seeds.front(), task.seeds.size()});
+      if (it != done.end()) store(*it->second);
+      return it != done.end();
     });
   }
   if (!tasks.empty()) load_simulator();
@@ -79,13 +81,13 @@ std::vector<std::vector<GoodputOutcome>> run(const std::vector<Variant>& variant
     const std::size_t before = whole - tasks.size();
     if (options.look) options.look(static_cast<double>(before + done) / static_cast<double>(whole));
   };
-  process::run_all(bodies, options.jobs, look, [&](std::size_t, const process::Result& one) {
-    if (one.failed) throw std::runtime_error("a simulation of the job failed: " + one.text);
-    const JournalEntry entry = entry_of(one.text);
+  process::run_all(bodies, options.jobs, look, [&](std::size_t, const process::Result& result) {
+    if (result.failed) throw std::runtime_error("a simulation of the job failed: " + result.text);
+    const JournalEntry entry = entry_of(result.text);
     if (journal != nullptr) journal->append(entry);
-    keep(entry);
+    store(entry);
   });
-  return all;
+  return outcomes;
 }
 
 std::vector<GoodputSpan> spans_of(const Setting& setting, std::uint64_t seed) {

@@ -11,7 +11,7 @@
 
 namespace pipewright::goodput {
 
-// A setting under so many seeds, from the first on.
+// A setting to simulate under a number of seeds.
 struct Variant {
   std::string name;
   Setting setting;
@@ -21,17 +21,18 @@ struct Variant {
 struct RunOptions {
   std::uint64_t first_seed = 1;
   std::size_t jobs = 1;
-  std::function<void(double share)> look;  // now and then; what it throws ends all
+  std::function<void(double share)> look;  // Called regularly; an exception ends the run.
 };
 
-// Simulates all seeds of all variants in child processes, a few seeds each, always the same ones
-// together. What the journal has of these is not done again, for however many seeds it was; what is
-// new goes into it. Throws std::runtime_error where a process fails.
+// Simulates all seeds of all variants in child processes. Each process takes a fixed group of
+// seeds, so results in the journal are reused even if the number of seeds has changed. New results
+// are appended to the journal. Returns the outcomes by variant and seed. Throws std::runtime_error
+// if a process fails.
 std::vector<std::vector<analysis::GoodputOutcome>> run(const std::vector<Variant>& variants,
                                                        const RunOptions& options,
                                                        Journal* journal = nullptr);
 
-// What one seed did when.
+// Simulates one seed and returns its spans in order of time.
 std::vector<analysis::GoodputSpan> spans_of(const Setting& setting, std::uint64_t seed);
 
 }  // namespace pipewright::goodput

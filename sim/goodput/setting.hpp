@@ -12,83 +12,84 @@ namespace pipewright::goodput {
 
 inline constexpr double never = std::numeric_limits<double>::infinity();
 
-// What a seed may have: hundreds of times what is seen on the largest clusters in a year, and
-// seconds of simulation.
-inline constexpr double most_incidents = 1e6;
+// Limit of incidents per seed: hundreds of times as many as the largest clusters have in a year,
+// and seconds of simulation.
+inline constexpr double max_incidents = 1e6;
 
-// What fails, of a whole job. Times in seconds.
+// A kind of failure and its rate for the whole job. Times are in seconds.
 struct FailureKind {
   std::string name;
-  double rate = 0;          // a second, of all units together
-  double shape = 1;         // of Weibull's distribution of a unit's times
-  std::uint32_t units = 1;  // that fail, each for itself
-  std::uint32_t nodes = 1;  // that are out together
+  double rate = 0;          // Failures per second of all units.
+  double shape = 1;         // Weibull shape of the times between failures of a unit.
+  std::uint32_t units = 1;  // Number of units that fail independently.
+  std::uint32_t nodes = 1;  // Nodes that a failure takes down.
   double detection = 0;
   double repair = 0;
 
   bool operator==(const FailureKind&) const = default;
 };
 
-// One that did happen.
+// A recorded failure.
 struct TracedFailure {
   double at = 0;
   FailureKind kind;
-  std::uint64_t node = 0;  // its number in the trace
+  std::uint64_t node = 0;  // Number of the node in the trace.
 
   bool operator==(const TracedFailure&) const = default;
 };
 
-// A training of weeks in numbers: what the simulation takes.
+// All parameters of a simulated goodput run. Times are in seconds.
 struct Setting {
   std::uint32_t nodes = 1;
   std::uint32_t replicas = 1;
-  double duration = never;  // seconds; it ends then, or
-  double target = never;    // after so many seconds of training that lasts
+  double duration = never;  // The run ends after this time,
+  double target = never;    // or after this much training that lasts.
 
   std::vector<FailureKind> failures;
   std::vector<TracedFailure> trace;
-  // The trace is of a cluster of which the job has this part of the nodes: each seed draws them,
-  // and a day of the trace on which training begins. 0: it is of the job itself.
+  // Part of the trace's cluster that the job uses. Each seed draws the nodes and the day of the
+  // trace on which training begins. 0 if the trace belongs to the job itself.
   double trace_share = 0;
-  double straggler_rate = 0;  // a second, of all nodes
+  double straggler_rate = 0;  // Per second, of all nodes.
   double straggler_factor = 1;
   double straggler_lasts = 0;
   double straggler_replaced_after = never;
   double corruption_rate = 0;
   double corruption_found_after = 0;
 
-  double planned_every = never;  // a stop that is planned
+  double planned_every = never;  // Time between planned stops.
   double planned_lasts = 0;
 
   config::Goodput::Mode mode = config::Goodput::Mode::sync;
-  double interval = 0;        // seconds of training between two checkpoints
-  double least_interval = 0;  // seconds of an iteration, at whose end a checkpoint is; 0: any
-  double bytes = 0;           // of one
-  double storage = 1;         // bytes/s
-  double read = 1;            // bytes/s
-  double copy = 0;            // seconds in which GPUs copy to their hosts
-  double peer_interval = 0;
-  double peer = 0;     // seconds until a peer has it, or gives it back
-  double network = 0;  // bytes/s that training and storage share; 0: each has its own
-  double traffic = 0;  // bytes/s of training there
+  double interval = 0;       // Training between two checkpoints.
+  double min_interval = 0;   // An iteration, at whose end checkpoints are taken; 0 if unlimited.
+  double bytes = 0;          // Size of a checkpoint.
+  double storage = 1;        // Write rate in bytes/s.
+  double read = 1;           // Read rate in bytes/s.
+  double copy = 0;           // Time for GPUs to copy a checkpoint to their hosts.
+  double peer_interval = 0;  // Training between two copies to peers.
+  double peer = 0;           // Time to copy a checkpoint to a peer, or back.
+  double network = 0;  // Bytes/s of the network that training and storage share; 0 if not shared.
+  double traffic = 0;  // Bytes/s that training sends over it.
 
   double restart = 0;
   double repair = 0;
-  std::optional<std::uint32_t> spares;  // none: there is always one
+  std::optional<std::uint32_t> spares;  // Nothing: a spare is always available.
   bool elastic = false;
 
   bool operator==(const Setting&) const = default;
 };
 
-// Seconds of a checkpoint to or from a storage of this rate, alone on the network.
+// Returns the seconds to transfer a checkpoint at this storage rate, alone on the network.
 double flow_seconds(const Setting& setting, double rate);
-// Seconds for which training waits at a checkpoint when nothing else is on the network.
+// Returns the seconds for which a checkpoint stops training on an otherwise idle network.
 double stall(const Setting& setting);
-// Replicas that cannot train without so many nodes.
+// Returns the number of replicas that cannot train without `nodes` nodes.
 std::uint32_t replicas_of(const Setting& setting, std::uint32_t nodes);
-// Events a second that stop the job unexpectedly.
-double stops(const Setting& setting);
-// The part of the time that planned stops take, each with its checkpoint, `restart` and loading.
+// Returns the rate of unplanned interruptions per second.
+double interruption_rate(const Setting& setting);
+// Returns the part of the time that planned stops take, including the checkpoint before and
+// `restart` after each stop.
 double planned_part(const Setting& setting, double restart);
 
 }  // namespace pipewright::goodput

@@ -10,16 +10,16 @@
 namespace pipewright::goodput {
 
 struct Simulated {
-  std::vector<analysis::GoodputOutcome> outcomes;         // by seed
-  std::vector<std::vector<analysis::GoodputSpan>> spans;  // likewise, if they are wanted
+  std::vector<analysis::GoodputOutcome> outcomes;         // By seed.
+  std::vector<std::vector<analysis::GoodputSpan>> spans;  // By seed; empty without Spans::yes.
 };
 enum class Spans : std::uint8_t { no, yes };
 
-// The whole job under each of these seeds, in SimGrid: training, checkpoints and loading are flows
-// over the job's links. A process does so once.
+// Simulates the job under each of these seeds in SimGrid; training, checkpoints and loading are
+// flows over the job's links. It can be called once per process.
 Simulated simulate(const Setting& setting, std::span<const std::uint64_t> seeds, Spans spans);
 
-// Loads SimGrid, so that child processes need not.
+// Loads SimGrid, so that child processes do not have to.
 void load_simulator();
 
 }  // namespace pipewright::goodput

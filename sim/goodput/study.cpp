@@ -16,32 +16,32 @@ namespace {
 
 using config::Goodput;
 
-// Seeds of what is compared with the training as asked: they have the same failures, so that few
-// tell a small difference.
+// Seeds of a variant. Variants have the same failures as the requested run, so few seeds suffice to
+// show a small difference.
 constexpr std::uint64_t compared_seeds = 60;
 
-std::vector<Variant> other_intervals(const Setting& asked, std::uint64_t seeds) {
+std::vector<Variant> other_intervals(const Setting& requested, std::uint64_t seeds) {
   std::vector<Variant> variants;
-  const double whole = std::min(asked.duration, asked.target);
-  if (stops(asked) <= 0) return variants;
-  const double middle = best_by_formula(asked);
+  const double whole = std::min(requested.duration, requested.target);
+  if (interruption_rate(requested) <= 0) return variants;
+  const double middle = best_by_formula(requested);
   for (int step = -4; step <= 4; ++step) {
-    Setting setting = asked;
+    Setting setting = requested;
     setting.interval = middle * std::pow(2, step / 2.0);
-    if (setting.interval < std::max(1.0, asked.least_interval) || setting.interval > whole)
+    if (setting.interval < std::max(1.0, requested.min_interval) || setting.interval > whole)
       continue;
-    if (std::abs(setting.interval / asked.interval - 1) < 1e-6) continue;
+    if (std::abs(setting.interval / requested.interval - 1) < 1e-6) continue;
     variants.push_back({analysis::format_seconds(setting.interval), setting, seeds});
   }
   return variants;
 }
 
-std::vector<Variant> what_ifs(const Setting& asked, std::uint64_t seeds) {
+std::vector<Variant> what_ifs(const Setting& requested, std::uint64_t seeds) {
   std::vector<Variant> variants;
   const auto add = [&](std::string name, const auto& change) {
-    Setting setting = asked;
+    Setting setting = requested;
     change(setting);
-    if (setting != asked) variants.push_back({std::move(name), std::move(setting), seeds});
+    if (setting != requested) variants.push_back({std::move(name), std::move(setting), seeds});
   };
   add("storage twice as fast", [](Setting& s) {
     s.storage *= 2;
@@ -52,30 +52,31 @@ std::vector<Variant> what_ifs(const Setting& asked, std::uint64_t seeds) {
     s.read *= 10;
   });
   for (const Goodput::Mode mode : {Goodput::Mode::async, Goodput::Mode::peer})
-    if (mode != asked.mode)
+    if (mode != requested.mode)
       add(fmt::format("checkpoints: {}", config::name_of(mode)), [&](Setting& s) {
         s.mode = mode;
         s.interval = best_by_formula(s);
       });
-  add("restart in half the time", [](Setting& s) { s.restart /= 2; });
-  add("detection at once", [](Setting& s) {
+  add("restart twice as fast", [](Setting& s) { s.restart /= 2; });
+  add("instant detection", [](Setting& s) {
     for (FailureKind& kind : s.failures) kind.detection = 0;
     for (TracedFailure& failure : s.trace) failure.kind.detection = 0;
   });
-  // As many as are in repair on average, and one and two standard deviations more (Poisson).
+  // Numbers of spares: 0, the mean number of nodes in repair, and one and two standard deviations
+  // more (Poisson).
   double broken = 0;
-  for (const FailureKind& kind : asked.failures) broken += kind.rate * kind.repair * kind.nodes;
-  std::uint32_t last = asked.nodes;
+  for (const FailureKind& kind : requested.failures) broken += kind.rate * kind.repair * kind.nodes;
+  std::uint32_t previous_count = requested.nodes;
   for (const double more : {-1.0, 0.0, 1.0, 2.0}) {
     const double spares = more < 0 ? 0 : broken + more * std::sqrt(broken);
     const auto count = static_cast<std::uint32_t>(std::ceil(spares));
-    if (count == last || count > asked.nodes) continue;
-    last = count;
+    if (count == previous_count || count > requested.nodes) continue;
+    previous_count = count;
     add(analysis::counted(count, "spare node"), [&](Setting& s) { s.spares = count; });
   }
-  add("always a spare node", [](Setting& s) { s.spares.reset(); });
-  if (asked.spares && asked.replicas > 1)
-    add(asked.elastic ? "wait for nodes" : "go on with fewer replicas",
+  add("unlimited spare nodes", [](Setting& s) { s.spares.reset(); });
+  if (requested.spares && requested.replicas > 1)
+    add(requested.elastic ? "wait for nodes" : "continue with fewer replicas",
         [](Setting& s) { s.elastic = !s.elastic; });
   add("half as many failures", [](Setting& s) {
     for (FailureKind& kind : s.failures) kind.rate /= 2;
@@ -89,19 +90,19 @@ std::vector<Variant> what_ifs(const Setting& asked, std::uint64_t seeds) {
 
 analysis::GoodputVariant variant_of(const Variant& variant,
                                     const std::vector<analysis::GoodputOutcome>& outcomes) {
-  analysis::GoodputVariant found{
+  analysis::GoodputVariant result{
       .name = variant.name,
       .interval_s = variant.setting.interval,
       .nodes = variant.setting.nodes + variant.setting.spares.value_or(0)};
-  for (const analysis::GoodputOutcome& outcome : outcomes) found.ratios.push_back(outcome.ratio());
-  return found;
+  for (const analysis::GoodputOutcome& outcome : outcomes) result.ratios.push_back(outcome.ratio());
+  return result;
 }
 
-// What is known without a simulation.
+// Fills the part of the report that needs no simulation.
 analysis::GoodputReport describe(const config::Scenario& scenario, const Iteration& iteration,
                                  const Setting& setting) {
   analysis::GoodputReport report{.title = scenario.title,
-                                 .what = iteration.what,
+                                 .subject = iteration.subject,
                                  .gpus = iteration.gpus,
                                  .nodes = setting.nodes,
                                  .spares = setting.spares,
@@ -136,13 +137,13 @@ analysis::GoodputReport study(const config::Scenario& scenario, const Iteration&
                                        iteration, options.tokens);
   analysis::GoodputReport report = describe(scenario, iteration, setting);
   std::vector<Variant> variants{
-      {report.interval_is_given ? "as asked" : "as simulated", setting, options.seeds}};
+      {report.interval_is_given ? "requested" : "simulated", setting, options.seeds}};
   std::size_t intervals = 0;
-  if (!options.only_asked) {
+  if (!options.without_variants) {
     const std::uint64_t seeds = std::min(options.seeds, compared_seeds);
-    for (Variant& one : other_intervals(setting, seeds)) variants.push_back(std::move(one));
+    for (Variant& variant : other_intervals(setting, seeds)) variants.push_back(std::move(variant));
     intervals = variants.size() - 1;
-    for (Variant& one : what_ifs(setting, seeds)) variants.push_back(std::move(one));
+    for (Variant& variant : what_ifs(setting, seeds)) variants.push_back(std::move(variant));
   }
   const RunOptions run_options{
       .first_seed = scenario.variation.seed, .jobs = options.jobs, .look = options.look};
@@ -153,13 +154,13 @@ analysis::GoodputReport study(const config::Scenario& scenario, const Iteration&
   for (std::size_t i = 1; i < variants.size(); ++i)
     (i <= intervals ? report.intervals : report.worth)
         .push_back(variant_of(variants[i], outcomes[i]));
-  if (!options.only_asked) {
-    analysis::GoodputVariant asked = variant_of(variants.front(), outcomes.front());
-    asked.ratios.resize(std::min<std::size_t>(asked.ratios.size(), compared_seeds));
-    report.intervals.push_back(std::move(asked));
+  if (!options.without_variants) {
+    analysis::GoodputVariant requested = variant_of(variants.front(), outcomes.front());
+    requested.ratios.resize(std::min<std::size_t>(requested.ratios.size(), compared_seeds));
+    report.intervals.push_back(std::move(requested));
     std::ranges::stable_sort(report.intervals, {}, &analysis::GoodputVariant::interval_s);
   }
-  report.shown = middle_of(report.outcomes);
+  report.shown = median_of(report.outcomes);
   if (options.spans) report.spans = spans_of(setting, report.outcomes[report.shown].seed);
   return report;
 }

@@ -14,14 +14,14 @@ namespace pipewright::goodput {
 struct StudyOptions {
   std::uint64_t seeds = 100;
   std::size_t jobs = 1;
-  bool only_asked = false;       // no other intervals, and no what-ifs
-  bool spans = false;            // of the seed in the middle
-  std::optional<double> tokens;  // else for the scenario's duration
+  bool without_variants = false;  // No other intervals and no what-ifs.
+  bool spans = false;             // Include the spans of the median seed.
+  std::optional<double> tokens;   // If not set, the scenario's duration applies.
   std::function<void(double share)> look;
 };
 
-// The training as asked, and with other intervals and other hardware under the same seeds, of which
-// these take the first few. Throws config::Error and std::runtime_error.
+// Simulates the requested run, and variants with other intervals and hardware under the first few
+// of the same seeds. Throws config::Error and std::runtime_error.
 analysis::GoodputReport study(const config::Scenario& scenario, const Iteration& iteration,
                               const StudyOptions& options, Journal* journal = nullptr);
 

@@ -22,7 +22,7 @@
 #include "sim/config/scenario.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/evaluation/evaluator.hpp"
-#include "sim/goodput/layout_weeks.hpp"
+#include "sim/goodput/candidate_goodput.hpp"
 #include "sim/process/process.hpp"
 #include "sim/process/run.hpp"
 #include "sim/search/messages.hpp"
@@ -43,8 +43,8 @@ class ClusterWorker {
     if (objective.kind != analysis::Objective::Kind::tokens_a_day) return;
     least_lost_ = [this, seeds = objective.seeds](const config::Scenario& scenario,
                                                   const CandidateRow& row) {
-      if (!weeks_) weeks_.emplace(scenario.variation.seed, seeds);
-      return goodput::least_lost_part(scenario, row, *weeks_);
+      if (!ratio_bound_) ratio_bound_.emplace(scenario.variation.seed, seeds);
+      return goodput::lost_part_bound(scenario, row, *ratio_bound_);
     };
   }
 
@@ -64,7 +64,7 @@ class ClusterWorker {
   process::Channel& parent_;
   std::unique_ptr<evaluation::Evaluator> evaluator_;
   evaluation::Evaluator::LeastLost least_lost_;  // empty without a goodput run
-  std::optional<goodput::AtBest> weeks_;
+  std::optional<goodput::RatioBound> ratio_bound_;
 };
 
 evaluation::Evaluator& ClusterWorker::evaluator(const config::Value& scenario) {

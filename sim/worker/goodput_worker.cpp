@@ -9,7 +9,7 @@
 
 #include "analysis/report/search/row_json.hpp"
 #include "sim/config/scenario.hpp"
-#include "sim/goodput/layout_weeks.hpp"
+#include "sim/goodput/candidate_goodput.hpp"
 #include "sim/goodput/simulate.hpp"
 #include "sim/process/run.hpp"
 

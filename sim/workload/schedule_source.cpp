@@ -80,7 +80,7 @@ std::string read_text(const std::string& file) {
   if (!stream) fail(std::generic_category().message(errno));
   std::string text;
   std::vector<char> piece(1U << 16U);
-  while (stream && text.size() <= schedules::most_torch_bytes) {
+  while (stream && text.size() <= schedules::max_torch_bytes) {
     stream.read(piece.data(), static_cast<std::streamsize>(piece.size()));
     text.append(piece.data(), static_cast<std::size_t>(stream.gcount()));
   }

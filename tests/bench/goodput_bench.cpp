@@ -33,7 +33,7 @@ void month(benchmark::State& state, config::Goodput::Mode mode) {
   state.counters["Daly_%"] =
       100 * goodput::exact_ratio(setting.interval, goodput::stall(setting),
                                  setting.restart + goodput::flow_seconds(setting, setting.read),
-                                 1 / goodput::stops(setting));
+                                 1 / goodput::interruption_rate(setting));
 }
 
 }  // namespace

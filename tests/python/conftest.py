@@ -1,4 +1,4 @@
-"""What the tests of Python's package share: scenarios, the program, the tree."""
+"""Fixtures of the tests of the Python package."""
 
 import atexit
 import os
@@ -10,7 +10,7 @@ import pytest
 
 import pipewright
 
-# Clusters and schedules of tests are not kept among the user's.
+# Tests do not store clusters and schedules in the user's cache.
 os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="pipewright-tests-")
 atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 

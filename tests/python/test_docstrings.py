@@ -1,4 +1,4 @@
-"""What docstrings show is what happens."""
+"""Runs the examples in docstrings."""
 
 import doctest
 import gzip
@@ -26,7 +26,7 @@ global_batch: 128
 
 
 def give_files(folder):
-    """Those that examples name."""
+    """Objects that the examples use."""
     data = ROOT / "tests/data"
     for name, source in {
         "train.sh": data / "jobs/gpt-dense.sh",
@@ -42,13 +42,13 @@ def give_files(folder):
 
 
 class Shown(doctest.OutputChecker):
-    """An example that shows no output may have any."""
+    """Accepts any output for an example without expected output."""
 
     def check_output(self, want, got, optionflags):
         return not want or super().check_output(want, got, optionflags | doctest.ELLIPSIS)
 
 
-def test_there_are_modules():
+def test_the_package_has_modules():
     assert {"_results", "_run", "_scenario", "errors"} <= set(MODULES)
 
 

@@ -1,4 +1,4 @@
-"""Displays, why and compare."""
+"""Tests of displays, why and compare."""
 
 import xml.etree.ElementTree as etree
 
@@ -9,7 +9,7 @@ import pipewright
 from conftest import on_cluster, scenario
 
 
-def test_a_result_prints_as_the_program_prints_it(tmp_path, program):
+def test_a_result_prints_like_the_program(tmp_path, program):
     import subprocess
 
     one = on_cluster()
@@ -18,7 +18,7 @@ def test_a_result_prints_as_the_program_prints_it(tmp_path, program):
     assert str(pipewright.run(one)) == printed.stdout
 
 
-def test_a_notebook_shows_table_notes_and_timeline():
+def test_a_notebook_shows_a_table_notes_and_a_timeline():
     runs = pipewright.run(scenario(schedule=["1f1b", "gpipe"]))
     page = runs._repr_html_()
     table = etree.fromstring(page[page.index("<table") : page.index("</table>") + 8].replace("<br>", "<br/>"))
@@ -26,11 +26,11 @@ def test_a_notebook_shows_table_notes_and_timeline():
     heads = ["".join(head.itertext()) for head in table[0]]
     assert any("bubble" in head for head in heads)
     assert page.count('<img alt="" src="data:image/svg+xml;base64,') == 1
-    # Nothing but the picture's paper has a colour of its own.
+    # Only the background of pictures has a fixed colour.
     assert page.count("#") == 1 and "background: #fff" in page
 
 
-def test_the_page_is_in_a_frame():
+def test_the_page_is_shown_in_a_frame():
     page = pipewright.run(scenario()).page(height=300)
     assert page.html.startswith("<!doctype html>") or page.html.startswith("<!DOCTYPE html>")
     assert 'height="300"' in page._repr_html_()
@@ -40,7 +40,7 @@ def test_pictures_are_svg():
     assert "<svg" in pipewright.run(on_cluster()).picture("memory").svg
 
 
-def test_why_names_what_would_help():
+def test_why_ranks_changes_by_gain():
     seen = []
     found = pipewright.why(
         pipewright.run(scenario(p2p_time="100 ms")), progress=lambda done, of: seen.append((done, of))
@@ -52,11 +52,11 @@ def test_why_names_what_would_help():
     assert len(found.to_pandas()) == len(changes)
 
 
-def test_why_without_simulations():
+def test_why_runs_without_what_ifs():
     assert pipewright.why(pipewright.run(scenario()), what_if=False).what_ifs() == []
 
 
-def test_compare_tells_what_differs():
+def test_compare_reports_differences():
     runs = pipewright.run_many([scenario(), scenario(p2p_time="10 ms")])
     found = pipewright.compare(*runs, names=["before", "after"], conditions=["makespan>+0.1%"])
     assert found.holds()

@@ -1,4 +1,4 @@
-"""Runs: figures, rows, several at a time, interrupted, and that each has the program's outcome."""
+"""Tests of runs: figures, rows, concurrency and interrupts."""
 
 import json
 import os
@@ -37,8 +37,8 @@ def test_the_peak_is_that_of_the_fullest_device():
     assert pipewright.run(scenario()).peak_memory_bytes is None  # no model: nothing is counted
 
 
-def test_nodes_that_stay_idle_are_told():
-    # 64 GPUs, of which a copy of tp 2 and pp 4 takes 8.
+def test_a_note_names_idle_nodes():
+    # The cluster has 64 GPUs; a replica with tp 2 and pp 4 uses 8.
     keys = dict(cluster="dgx-h100-8", parallel={"tp": 2, "pp": 4})
     with_note = pipewright.run(on_cluster(**keys)).notes
     assert any("8 of 64 GPUs" in note and "8 would use all GPUs" in note for note in with_note)
@@ -46,7 +46,7 @@ def test_nodes_that_stay_idle_are_told():
     assert not any("idle" in note for note in pipewright.run(on_cluster(**keys)).notes)
 
 
-def test_what_is_no_scenario_or_result_is_told_as_such():
+def test_arguments_of_wrong_types_raise_argument_errors():
     result = pipewright.run(scenario())
     for wrong in (
         lambda: pipewright.run(None),
@@ -65,24 +65,24 @@ def test_what_is_no_scenario_or_result_is_told_as_such():
         result.table("foo")
 
 
-def test_the_version_is_the_programs(program):
+def test_the_version_is_that_of_the_program(program):
     printed = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
     assert pipewright.__version__ in printed
 
 
-def test_the_programs_words_may_be_cut_short():
+def test_output_of_the_program_can_be_piped_to_head():
     command = f"{sys.executable} -c 'from pipewright._program import main; main()' help run | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert done.stdout and not done.stderr
 
 
-def test_every_number_of_a_result_is_declared():
+def test_every_figure_of_a_result_is_declared():
     from pipewright._figures import RunFigures
 
     assert set(RunFigures.__annotations__) == set(pipewright.run(on_cluster()).summary)
 
 
-def test_numbers_are_those_that_the_program_prints(tmp_path, program):
+def test_figures_equal_those_of_the_program(tmp_path, program):
     one = on_cluster()
     file = tmp_path / "a.yaml"
     file.write_text(one.to_yaml())
@@ -90,7 +90,7 @@ def test_numbers_are_those_that_the_program_prints(tmp_path, program):
     assert pipewright.run(one).summary == json.loads(printed.stdout)
 
 
-def test_passes_are_an_array_over_the_memory_of_the_run():
+def test_passes_share_memory_with_the_run():
     passes = pipewright.run(scenario()).passes
     assert len(passes) == 4 * 8 * 2
     assert passes["end"].max() == 33.0
@@ -139,13 +139,13 @@ def test_several_schedules_are_several_results():
     assert isinstance(runs[:1], Results) and isinstance(runs[0], Result)
 
 
-def test_rows_that_were_not_kept_are_simulated_when_asked_for():
+def test_missing_rows_are_simulated_on_access():
     result = pipewright.run(scenario(), rows=False)
     assert result._tables is None
     assert len(result.passes) == 64
 
 
-def test_two_clusters_in_one_interpreter_give_the_bytes_of_two_processes(tmp_path):
+def test_two_clusters_in_one_interpreter_give_the_same_bytes_as_two_processes(tmp_path):
     scenarios = [on_cluster(), on_cluster(cluster="dgx-a100")]
     here = [pipewright.run(one) for one in scenarios]
     script = (
@@ -163,7 +163,7 @@ def test_two_clusters_in_one_interpreter_give_the_bytes_of_two_processes(tmp_pat
     assert here[0].makespan_s != here[1].makespan_s
 
 
-def test_a_trace_that_is_saved_is_the_programs(tmp_path, program):
+def test_a_saved_trace_equals_that_of_the_program(tmp_path, program):
     one = on_cluster()
     (tmp_path / "a.yaml").write_text(one.to_yaml())
     subprocess.run(
@@ -179,13 +179,13 @@ def test_a_trace_that_is_saved_is_the_programs(tmp_path, program):
         assert saved == (tmp_path / f"a.{extension}").read_bytes(), extension
 
 
-def test_results_outlive_being_pickled():
+def test_results_survive_pickling():
     result = pickle.loads(pickle.dumps(pipewright.run(on_cluster())))
     assert len(result.passes) == 64
     assert "llama-3-8b" in str(result)
 
 
-def test_many_run_in_their_order_and_errors_stand_in_their_places():
+def test_run_many_keeps_the_order_of_results_and_errors():
     many = [scenario(microbatches=n) for n in (4, 8, 16)]
     bad = scenario(schedule="no-such-schedule")
     found = pipewright.run_many([*many, bad], jobs=2)
@@ -197,27 +197,27 @@ def test_many_run_in_their_order_and_errors_stand_in_their_places():
     assert "no-such-schedule" in found.table[3]["error"]
 
 
-def test_a_scenario_that_cannot_run_raises_and_the_worker_goes_on():
+def test_a_worker_survives_a_scenario_that_cannot_run():
     with pytest.raises(pipewright.Error, match="no-such-schedule"):
         pipewright.run(scenario(schedule="no-such-schedule"))
     assert pipewright.run(scenario()).makespan_s == 33.0
 
 
-def test_devices_that_wait_for_ever_are_a_deadlock(tmp_path):
-    # Device 0 wants the gradient of microbatch 0, device 1 the activations of microbatch 1.
+def test_devices_that_wait_forever_are_a_deadlock(tmp_path):
+    # Device 0 waits for the gradient of microbatch 0, device 1 for the activations of microbatch 1.
     file = tmp_path / "crossed.csv"
     file.write_text("0F0,0B0,0F1,0B1\n1F1,1B1,1F0,1B0\n")
-    with pytest.raises(Deadlock, match="2 of 2 devices wait for ever"):
+    with pytest.raises(Deadlock, match="2 of 2 devices wait forever"):
         pipewright.run(scenario(devices=2, microbatches=2, schedule=str(file)))
 
 
-def test_files_that_a_scenario_asks_for_are_written(tmp_path, monkeypatch):
+def test_a_run_writes_the_files_of_its_scenario(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pipewright.run(scenario(output=["a.svg", "a.json"], trace="a.trace"))
     assert {file.name for file in tmp_path.iterdir()} == {"a.svg", "a.json", "a.trace"}
 
 
-def test_paths_are_from_the_current_folder(tmp_path, monkeypatch):
+def test_paths_are_relative_to_the_current_folder(tmp_path, monkeypatch):
     (tmp_path / "mine.csv").write_text("0F0,0B0\n1F0,1B0\n")
     monkeypatch.chdir(tmp_path)
     result = pipewright.run(scenario(devices=2, microbatches=1, schedule="mine.csv"))
@@ -227,7 +227,7 @@ def test_paths_are_from_the_current_folder(tmp_path, monkeypatch):
 LONG = dict(devices=64, microbatches=20000, iterations=4)
 
 
-def test_an_interrupt_ends_a_long_run_within_a_second():
+def test_an_interrupt_stops_a_long_run_within_a_second():
     pipewright.run(scenario())  # starts a worker
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     begin = time.monotonic()
@@ -238,7 +238,7 @@ def test_an_interrupt_ends_a_long_run_within_a_second():
     assert pipewright.run(scenario()).makespan_s == 33.0
 
 
-def test_an_interrupt_ends_many_long_runs_within_a_second():
+def test_an_interrupt_stops_many_long_runs_within_a_second():
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     begin = time.monotonic()
     timer.start()
@@ -247,7 +247,7 @@ def test_an_interrupt_ends_many_long_runs_within_a_second():
     assert time.monotonic() - begin < 1.5
 
 
-def test_other_threads_go_on_meanwhile():
+def test_other_threads_run_during_a_simulation():
     count = 0
     is_over = threading.Event()
 
@@ -267,7 +267,7 @@ def test_other_threads_go_on_meanwhile():
     assert count > taken * 100  # of the 1000 a second that it could be
 
 
-def test_workers_of_a_copied_process_are_not_the_parents():
+def test_a_forked_process_has_its_own_workers():
     pipewright.run(scenario())
     child = os.fork()
     if child == 0:
@@ -277,7 +277,7 @@ def test_workers_of_a_copied_process_are_not_the_parents():
     assert pipewright.run(scenario()).makespan_s == 33.0
 
 
-def test_a_worker_ends_with_the_process_that_asked(tmp_path):
+def test_a_worker_ends_with_its_parent_process(tmp_path):
     script = (
         "import os, pipewright\n"
         "from pipewright import _worker\n"
@@ -294,7 +294,7 @@ def test_a_worker_ends_with_the_process_that_asked(tmp_path):
     pytest.fail("the worker is still there")
 
 
-def test_nothing_is_left_open_when_results_are_dropped():
+def test_dropped_results_close_their_files():
     def descriptors():
         return len(os.listdir("/proc/self/fd"))
 

@@ -1,4 +1,4 @@
-"""Scenarios from whatever says them, and what is told of those that cannot be."""
+"""Tests of scenarios and of their errors."""
 
 import inspect
 import json
@@ -16,7 +16,7 @@ from pipewright import ArgumentError, Scenario, ScenarioError, _core, _files, ru
 from conftest import on_cluster, scenario
 
 
-def test_keywords_mappings_and_yaml_say_the_same(tmp_path):
+def test_keywords_mappings_and_yaml_give_equal_scenarios(tmp_path):
     text = "devices: 4\nmicrobatches: 8\nforward_times: 1\nbackward_times: 2\n"
     file = tmp_path / "a.yaml"
     file.write_text(text)
@@ -26,14 +26,14 @@ def test_keywords_mappings_and_yaml_say_the_same(tmp_path):
     assert len(set(same)) == 1
 
 
-def test_a_section_is_a_mapping_and_a_unit_part_of_a_text():
+def test_sections_are_mappings_and_units_are_part_of_texts():
     one = scenario(devices=None, parallel=dict(pp=2), p2p_time="0.5 ms", schedule=dict(name="gpipe"))
     assert one["parallel.pp"] == 2
     assert one.schedules == ["gpipe"]
     assert "p2p_time: 0.5 ms" in one.to_yaml()
 
 
-def test_numbers_reach_the_program_as_they_are():
+def test_numbers_reach_the_program_exactly():
     one = scenario(forward_times=[0.1, 0.2, 0.30000000000000004, 1e-3], symmetric=False)
     assert "[0.1, 0.2, 0.30000000000000004, 0.001]" in one.to_yaml()
     assert one["forward_times"] == [0.1, 0.2, 0.30000000000000004, 1e-3]
@@ -55,11 +55,11 @@ def test_changes_make_another_scenario():
     assert other.with_(schedule=None, microbatches=8) == one
 
 
-def test_aliases_are_the_keys_that_they_stand_for():
+def test_aliases_equal_their_keys():
     assert scenario(devices=None, num_stages=4) == scenario()
 
 
-def test_a_scenario_outlives_being_pickled():
+def test_a_scenario_survives_pickling():
     assert pickle.loads(pickle.dumps(scenario())) == scenario()
 
 
@@ -67,7 +67,7 @@ def test_repr_is_yaml_that_reads_back():
     assert Scenario.from_yaml(repr(scenario())) == scenario()
 
 
-def test_every_key_of_the_reference_is_a_parameter_with_words():
+def test_every_key_of_the_reference_is_a_documented_parameter():
     parameters = inspect.signature(Scenario).parameters
     top = [row for row in _core.keys() if "." not in row["name"]]
     assert len(top) > 25
@@ -90,20 +90,20 @@ def test_the_keys_of_sections_are_typed_dicts():
     "name, meant",
     [("modell", "'model'"), ("tp", "'parallel.tp'"), ("microbatch_size", "'training.microbatch_size'")],
 )
-def test_an_unknown_keyword_is_told_with_the_key_that_was_meant(name, meant):
+def test_an_unknown_keyword_is_rejected_with_the_probable_key(name, meant):
     for make in (scenario, scenario().with_):
         with pytest.raises(ScenarioError, match=f"did you mean {meant}") as caught:
             make(**{name: 2})
         assert isinstance(caught.value, TypeError) and caught.value.key == name
 
 
-def test_what_is_no_scenario_is_told_as_such():
+def test_a_scenario_of_a_wrong_type_is_rejected():
     for given in (3, ["devices"], "scenario.yaml"):
         with pytest.raises(ArgumentError, match="allowed"):
             Scenario(given)
 
 
-def test_a_section_that_loses_keys_warns_of_them():
+def test_replacing_a_section_warns_about_lost_keys():
     one = scenario(devices=None, parallel={"pp": 4, "dp": 2})
     with pytest.warns(UserWarning, match=r"without dp; with_\(\{'parallel.pp': \.\.\}\)"):
         one.with_(parallel={"pp": 2})
@@ -120,26 +120,26 @@ def test_values_are_numbers_and_flags_and_texts():
     assert Scenario(one.to_dict()) == one
 
 
-def test_times_of_too_few_devices_are_told_when_a_scenario_is_made():
+def test_times_that_do_not_match_the_devices_are_rejected():
     with pytest.raises(ScenarioError, match="forward_times has 3 values for 4 devices") as caught:
         scenario(forward_times=[1, 2, 3])
     assert caught.value.key == "forward_times"
     scenario(forward_times=[1] * 8, schedule={"name": "interleaved-1f1b", "chunks": 2})
 
 
-def test_a_contradiction_of_two_keys_has_the_key_that_it_begins_with():
+def test_an_error_about_two_keys_has_the_first_key():
     with pytest.raises(ScenarioError, match="does not divide") as caught:
         run(on_cluster(parallel={"tp": 3, "pp": 4}))
     assert caught.value.key == "parallel.tp"
 
 
-def test_a_unit_that_others_write_is_told_with_ours():
+def test_an_unknown_unit_is_rejected_with_the_known_unit():
     with pytest.raises(ScenarioError, match="did you mean 's'"):
         scenario(forward_times="3 sec")
 
 
 def kept(folder, script):
-    """What a new process prints, with its own cache of clusters and schedules."""
+    """Output of a new process with its own cache of clusters and schedules."""
     code = "import sys, pickle, pipewright as pw\n" + script
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=folder, text=True, capture_output=True, check=True
@@ -153,12 +153,12 @@ one = pw.Scenario(cluster=c, model="llama-3-8b", parallel=dict(tp=2, pp=4, dp=2)
 """
 
 
-def test_a_cluster_of_ones_own_outlives_the_process_that_made_it(tmp_path):
+def test_a_generated_cluster_outlives_its_process(tmp_path):
     kept(tmp_path, MAKES + "open('a.yaml', 'w').write(one.to_yaml())")
     assert run(Scenario.from_yaml(tmp_path / "a.yaml")).gpus == 16
 
 
-def test_a_saved_scenario_has_its_cluster_beside_it(tmp_path, program):
+def test_a_saved_scenario_has_its_cluster_in_the_same_folder(tmp_path, program):
     (tmp_path / "cluster.xml").write_text("another file")
     kept(tmp_path, MAKES + "one.save('a.yaml')")
     moved = tmp_path.rename(tmp_path.parent / "moved")
@@ -168,7 +168,7 @@ def test_a_saved_scenario_has_its_cluster_beside_it(tmp_path, program):
     assert (moved / "cluster.xml").read_text() == "another file"
 
 
-def test_a_pickled_scenario_has_its_cluster_in_it(tmp_path, monkeypatch):
+def test_a_pickled_scenario_includes_its_cluster(tmp_path, monkeypatch):
     kept(tmp_path, MAKES + "pickle.dump(one, open('one', 'wb'))")
     shutil.rmtree(_files._cache())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "of-another-machine"))
@@ -177,7 +177,7 @@ def test_a_pickled_scenario_has_its_cluster_in_it(tmp_path, monkeypatch):
     assert result.network == "cluster.xml" and str(tmp_path) not in str(result)
 
 
-def test_an_error_has_its_key_and_what_is_allowed():
+def test_an_error_has_its_key_and_the_allowed_values():
     with pytest.raises(ScenarioError) as caught:
         scenario(parallel={"tp": 0})
     error = caught.value
@@ -189,7 +189,7 @@ def test_an_error_has_its_key_and_what_is_allowed():
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
-def test_an_error_in_a_file_has_its_place(tmp_path, program):
+def test_an_error_in_a_file_has_its_location(tmp_path, program):
     file = tmp_path / "a.yaml"
     file.write_text("devices: 4\nmicrobatches: 8\nforward_times: [1, 2 parsecs, 1, 1]\nbackward_times: 2\n")
     with pytest.raises(ScenarioError) as caught:
@@ -200,7 +200,7 @@ def test_an_error_in_a_file_has_its_place(tmp_path, program):
     assert told == f"pipewright: {error}\n"
 
 
-def test_an_unknown_key_in_a_mapping_is_told_with_the_nearest():
+def test_an_unknown_key_in_a_mapping_is_rejected_with_the_nearest_key():
     with pytest.raises(ScenarioError, match="did you mean 'microbatches'") as caught:
         Scenario({"microbatchs": 8})
     assert caught.value.key == "microbatchs"
@@ -208,13 +208,13 @@ def test_an_unknown_key_in_a_mapping_is_told_with_the_nearest():
     assert caught.value.suggestion == caught.value.remedy == "microbatches"
 
 
-def test_what_is_no_value_is_a_type_error_at_its_place():
+def test_a_value_of_a_wrong_type_is_a_type_error_with_its_key():
     with pytest.raises(TypeError, match=r"parallel\.tp is of type object"):
         scenario(parallel={"tp": object()})
 
 
 class Config:
-    """What transformers has as a model's configuration."""
+    """A model configuration like that of transformers."""
 
     def __init__(self, keys):
         self.keys = keys
@@ -246,7 +246,7 @@ def test_a_model_is_a_configuration_of_transformers_its_dict_or_its_file(tmp_pat
     models = [Scenario(model=given, **more) for given in (Config(LLAMA), LLAMA)]
     of_file = Scenario(model=str(tmp_path / "config.json"), **more)
     assert models[0] == models[1]
-    # That of the file is called by its folder.
+    # A model from a file has the name of its folder.
     named = re.sub(r"\n  name: .*", "", of_file.to_yaml(whole=True), count=1)
     assert models[0].to_yaml(whole=True) == named
     assert models[0].with_({"model.layers": 4}).to_yaml(whole=True).count("layers: 4") == 1

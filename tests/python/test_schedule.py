@@ -1,4 +1,4 @@
-"""Schedules of the catalogue, of files and of one's own."""
+"""Tests of schedules from the catalogue, from files and from passes."""
 
 import pickle
 
@@ -24,7 +24,7 @@ def gpipe(device, step):
         {1: ["F0", "B0", None, "F1", "B1"], 0: ["F0", "F1", "", "B0", "B1"]},
     ],
 )
-def test_passes_may_be_written_as_people_write_them(passes):
+def test_passes_can_be_written_in_several_notations(passes):
     assert schedule.from_passes(passes).rows == LISTS
 
 
@@ -57,28 +57,28 @@ def test_two_passes_in_a_tuple_overlap():
     assert schedule.from_passes(rows).rows == [["0F0", "(0F1;0B0)OVERLAP_F_B", "0B1"]]
 
 
-def test_gpipe_as_a_function_takes_as_long_as_on_paper():
-    # p + m - 1 forwards and as many backwards one after the other: (2 + 4 - 1) x (1 + 2) s.
+def test_gpipe_as_a_function_takes_its_closed_form_time():
+    # There are p + m - 1 forwards and as many backwards in sequence: (2 + 4 - 1) x (1 + 2) s.
     timed = schedule.from_passes(gpipe, devices=2).time(forward=1, backward=2)
     assert timed.makespan_s == 15
     assert timed.bubble_ratio == pytest.approx(1 / 5)
 
 
-def test_a_pass_too_early_is_told_with_its_place():
+def test_an_early_pass_is_reported_with_its_location():
     with pytest.raises(pipewright.ScheduleError, match="1B1 comes before its forward") as caught:
         schedule.from_passes([["0F0", "0F1", "0B0", "0B1"], ["1F0", "1B1", "1F1", "1B0"]])
     assert (caught.value.device, caught.value.step) == (1, 1)
     assert "pipewright-" not in str(caught.value)
 
 
-def test_what_is_no_pass_is_told_with_its_place():
+def test_an_invalid_pass_is_reported_with_its_location():
     with pytest.raises(pipewright.ScheduleError) as caught:
         schedule.from_passes([[("F", 0), 7]])
     assert (caught.value.device, caught.value.step) == (0, 1)
 
 
 def test_devices_that_wait_for_each_other_are_a_deadlock():
-    # Stage 0 wants the gradient of microbatch 1 first, stage 1 makes that of 0 and waits for F1.
+    # Stage 0 waits for the gradient of microbatch 1; stage 1 makes that of 0 and waits for F1.
     rows = [["0F0", "0B0", "0F1", "0B1"], ["1F0", "1F1", "1B0", "1B1"]]
     with pytest.raises(pipewright.Deadlock) as caught:
         schedule.from_passes(rows)
@@ -86,14 +86,14 @@ def test_devices_that_wait_for_each_other_are_a_deadlock():
     assert isinstance(caught.value, pipewright.ScheduleError)
 
 
-def test_a_schedule_of_ones_own_runs_like_any_other():
+def test_a_schedule_from_passes_runs_like_any_other():
     keys = dict(devices=2, microbatches=2, forward_times=1, backward_times=2, p2p_time=0.5)
     own = pipewright.Scenario(schedule=schedule.from_passes(LISTS), **keys)
     known = pipewright.Scenario(schedule="1f1b", **keys)
     assert pipewright.run(own).makespan_s == pipewright.run(known).makespan_s
 
 
-def test_a_schedule_of_ones_own_agrees_with_its_scenario_when_that_is_made():
+def test_a_schedule_from_passes_must_match_its_scenario():
     own = schedule.from_passes(LISTS)
     for keys in ({"devices": 2, "microbatches": 16}, {"devices": 8, "microbatches": 2}):
         with pytest.raises(pipewright.ScheduleError, match="schedule passes has 2") as caught:
@@ -103,9 +103,9 @@ def test_a_schedule_of_ones_own_agrees_with_its_scenario_when_that_is_made():
         pipewright.Scenario(schedule=LISTS, devices=2, microbatches=2, forward_times=1)
 
 
-def test_places_in_lists_are_devices_and_steps():
+def test_locations_in_lists_are_devices_and_steps():
     for rows, told in (
-        ([["X3"]], "^device 0, step 0: 'X3' is no pass"),
+        ([["X3"]], "^device 0, step 0: 'X3' is not a pass"),
         ([["0F0", "0B0"], ["1F0", "1B0", "1B0"]], "^device 1, step 2: 1B0 comes after"),
         ([], "^passes is empty"),
     ):
@@ -127,14 +127,14 @@ def test_a_schedule_of_the_catalogue_keeps_its_options():
     assert one["schedule.chunks"] == 2
 
 
-def test_what_the_catalogue_cannot_make_is_an_error():
+def test_impossible_sizes_of_a_schedule_are_an_error():
     with pytest.raises(pipewright.Error):
         schedule.make("1f1b", 4, 8, chunks=3)
     with pytest.raises(pipewright.Error, match="1f1b"):
         schedule.make("1f2b", 4, 8)
 
 
-def test_csv_comes_back_as_the_same_passes(tmp_path):
+def test_passes_survive_a_round_trip_through_csv(tmp_path):
     made = schedule.make("zb-h1", 3, 6)
     made.save(tmp_path / "order.csv", tmp_path / "order.svg")
     assert schedule.from_csv(tmp_path / "order.csv").rows == made.rows
@@ -155,7 +155,7 @@ def test_an_order_survives_a_copy_to_another_process():
     assert own.time().makespan_s == schedule.make("1f1b", 2, 2).time().makespan_s
 
 
-def test_check_tells_what_the_order_of_receives_costs():
+def test_check_reports_the_cost_of_the_order_of_receives():
     check = schedule.make("v-half", 4, 8).check(p2p=0.25)
     assert check and check.why is None
     assert set(check.orders["receives"]) == {
@@ -167,7 +167,7 @@ def test_check_tells_what_the_order_of_receives_costs():
 def test_the_catalogue_is_a_table():
     table = schedule.catalogue(4, 8)
     assert "1f1b" in schedule.names() and len(table) == len(schedule.names())
-    # (p - 1) / (m + p - 1) of 1F1B.
+    # The bubble ratio of 1F1B is (p - 1) / (m + p - 1).
     row = table[table["schedule"] == "1f1b"][0]
     assert row["bubble_ratio"] == pytest.approx(3 / 11)
     assert row["in_flight"] == 4

@@ -1,4 +1,4 @@
-"""Searches over layouts and schedules."""
+"""Tests of searches over layouts and schedules."""
 
 import os
 import shutil
@@ -25,18 +25,18 @@ def result():
     return pipewright.search(SWEEP, jobs=2).run()
 
 
-def test_the_best_is_the_best_of_all_that_were_simulated(result):
+def test_the_best_is_the_best_simulated_candidate(result):
     simulated = result.table[result.table["outcome"] == "simulated"]
     assert result.best.tokens_per_s == simulated["tokens_per_s"].max()
     assert result.finished and result.proven and result.gap == 0
 
 
-def test_an_exhaustive_search_finds_the_same(result):
+def test_an_exhaustive_search_finds_the_same_candidate(result):
     all_of_them = pipewright.search(SWEEP, jobs=2, exhaustive=True, front=False).run()
     assert all_of_them.best.values == result.best.values
 
 
-def test_the_best_runs_as_it_was_found(result):
+def test_the_best_candidate_runs_with_the_same_result(result):
     assert pipewright.run(result.best.scenario).makespan_s == pytest.approx(result.best.makespan_s)
 
 
@@ -59,12 +59,12 @@ def test_values_are_numbers_and_attributes(result):
         with pytest.raises(kind, match="there is no column 'time'; allowed: "):
             table["time"]
     for kind in (ValueError, pipewright.Error):
-        with pytest.raises(kind, match="no choice of 'depth'") as caught:
+        with pytest.raises(kind, match="no axis 'depth'") as caught:
             result.by("depth")
     assert "tp" in caught.value.allowed
 
 
-def test_what_does_not_fit_is_said_first():
+def test_a_search_without_fitting_candidates_says_so_first():
     sweep = {**SWEEP, "model": "llama-3-70b", "parallel": {"tp": 1, "pp": [1, 2], "dp": "auto"}}
     found = pipewright.search(sweep).run()
     assert found.best is None
@@ -73,7 +73,7 @@ def test_what_does_not_fit_is_said_first():
         assert "of 79 GiB" in shown
 
 
-def test_a_cluster_of_ones_own_is_saved_beside_the_best(tmp_path):
+def test_a_generated_cluster_is_saved_with_the_best_candidate(tmp_path):
     made = pipewright.platform.make("dgx-h100", 2)
     found = pipewright.search({**SWEEP, "cluster": made}).run()
     found.save(tmp_path / "best.yaml", tmp_path / "found.html")
@@ -83,13 +83,13 @@ def test_a_cluster_of_ones_own_is_saved_beside_the_best(tmp_path):
     assert pipewright.run(pipewright.Scenario.from_yaml(tmp_path / "best.yaml")).gpus == 16
 
 
-def test_nothing_is_better_than_the_front_in_both(result):
+def test_no_candidate_dominates_the_front(result):
     front = result.front
     assert (front["peak_memory_bytes"][1:] > front["peak_memory_bytes"][:-1]).all()
     assert (front["makespan_s"][1:] < front["makespan_s"][:-1]).all()
 
 
-def test_the_best_of_each_value(result):
+def test_by_has_the_best_candidate_for_each_value(result):
     by = result.by("tp")
     assert list(by["tp"]) == [2, 4, 8]
     assert result.best.number in by["candidate"]
@@ -97,7 +97,7 @@ def test_the_best_of_each_value(result):
         result.by("chunks")
 
 
-def test_it_is_saved_as_the_program_saves_it(result, tmp_path):
+def test_a_search_is_saved_like_the_program_does(result, tmp_path):
     files = [tmp_path / f"found{kind}" for kind in (".html", ".csv", ".json", ".h5", ".yaml")]
     result.save(*files)
     assert all(file.stat().st_size > 0 for file in files)
@@ -106,7 +106,7 @@ def test_it_is_saved_as_the_program_saves_it(result, tmp_path):
     assert again.best.number == result.best.number and len(again.table) == len(result.table)
 
 
-def test_a_table_for_pandas(result):
+def test_a_table_converts_to_pandas(result):
     frame = result.table.to_pandas()
     assert {"candidate", "outcome", "tp", "makespan_s", "peak_memory_bytes", "mfu"} <= set(frame.columns)
 
@@ -130,7 +130,7 @@ def long_search(**options):
                              jobs=1, exhaustive=True, **options)
 
 
-def test_leaving_the_loop_ends_the_search_with_what_it_has():
+def test_leaving_the_loop_stops_the_search_with_a_result():
     under_way = long_search()
     for progress in under_way:
         if progress.best is not None:
@@ -139,7 +139,7 @@ def test_leaving_the_loop_ends_the_search_with_what_it_has():
     assert under_way.result.best is not None
 
 
-def test_an_interrupt_ends_it_within_a_second():
+def test_an_interrupt_stops_a_search_within_a_second():
     under_way = long_search()
     seen = iter(under_way)  # kept, as leaving it behind would end the search
     next(seen)
@@ -155,10 +155,10 @@ def test_an_interrupt_ends_it_within_a_second():
     assert time.monotonic() - began[0] < 1.5  # a second, on a machine that does much else
 
 
-def test_what_is_found_is_heard_though_it_comes_late(monkeypatch):
+def test_a_late_result_of_a_stopped_search_is_accepted(monkeypatch):
     from pipewright import _search
 
-    # As a large search does, which takes longer to say what it found than an interrupt waits.
+    # A large search takes longer to report its result than an interrupt waits.
     monkeypatch.setattr(_search, "_GRACE", 0.0)
     under_way = long_search()
     seen = iter(under_way)  # kept, as leaving it behind would end the search
@@ -170,7 +170,7 @@ def test_what_is_found_is_heard_though_it_comes_late(monkeypatch):
     assert under_way.result.best is not None and not under_way.result.finished
 
 
-def test_a_search_goes_on_with_its_results(tmp_path):
+def test_a_search_resumes_from_its_results(tmp_path):
     results = tmp_path / "kept.h5"
     first = pipewright.search(SWEEP, jobs=2, results=results).run()
     with pytest.raises(pipewright.Error, match="resume"):
@@ -188,7 +188,7 @@ def test_results_of_another_sweep_are_reused(tmp_path):
         pipewright.search(SWEEP, reuse=[narrow, "nowhere.h5"]).run()
 
 
-def test_what_is_wrong_with_a_sweep_is_an_error():
+def test_an_invalid_sweep_is_an_error():
     for wrong, told in (
         (lambda: pipewright.search({**SWEEP, "parallel": {"tpp": 2}}), "tpp"),
         (lambda: pipewright.search("nofile.yaml"), "nofile.yaml"),
@@ -202,12 +202,12 @@ def test_what_is_wrong_with_a_sweep_is_an_error():
             wrong()
 
 
-def test_a_sweep_by_keywords_and_from_a_file(tmp_path, result):
+def test_keywords_and_a_file_give_the_same_sweep(tmp_path, result):
     by_keyword = pipewright.search(jobs=2, front=False, **SWEEP).run()
     assert by_keyword.best.values == result.best.values
 
 
-def test_the_winner_is_asked_about(result):
+def test_ask_answers_questions_about_the_winner(result):
     said = result.ask(why_not="tp == 8", robust={"draws": 2, "top": 2, "turns": False}, jobs=2)
     assert said["why_not"][0]["condition"] == "tp == 8"
     assert len(said["robust"]["candidates"]) == 2

@@ -1,4 +1,4 @@
-"""Collectives, platforms, jobs of other programs, runs that were measured."""
+"""Tests of collectives, platforms, imported jobs and measured runs."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def test_bench_has_the_conventions_of_nccl_tests(tmp_path):
     found = comm.bench("dgx-a100", op="all-reduce", ranks=16, sizes=[1 << 20, 1 << 24])
     rows = found.rows
     assert list(rows["bytes"]) == [1 << 20, 1 << 24]
-    # Bus bandwidth of an all-reduce: 2 (n - 1) / n of what the algorithm moves in the time.
+    # The bus bandwidth of an all-reduce is 2 (n - 1) / n of its algorithm bandwidth.
     assert rows["busbw_bytes_per_s"] == pytest.approx(rows["algbw_bytes_per_s"] * 2 * 15 / 16)
     assert rows["algbw_bytes_per_s"] == pytest.approx(rows["bytes"] / rows["seconds"])
     found.save(tmp_path / "bench.html", tmp_path / "bench.csv")
@@ -29,7 +29,7 @@ def test_logs_are_compared_and_fitted():
     assert comm.compare(log, fit.platform).errors.median_error < before
 
 
-def test_the_matrix_of_pairs():
+def test_the_matrix_has_all_pairs():
     found = comm.matrix("dgx-a100", gpus=8)
     assert found.classes[0]["pairs"] == 56  # 8 x 7
     assert len(found.matrix.rows) == 8
@@ -59,11 +59,11 @@ def test_the_library_is_listed():
     assert caught.value.remedy == "dgx-h100"
 
 
-def test_a_model_is_counted():
+def test_a_model_has_its_number_of_parameters():
     assert pipewright.model("llama-3-8b").summary
 
 
-def test_a_script_of_megatron_is_a_scenario(tmp_path):
+def test_a_script_of_megatron_is_imported(tmp_path):
     with pytest.warns(UserWarning, match="not understood: --some-new-flag"):
         job = pipewright.import_job(DATA / "jobs" / "moe.sh", cluster="dgx-h100-8")
     assert repr(job).startswith("# not understood: --some-new-flag")
@@ -76,7 +76,7 @@ def test_a_script_of_megatron_is_a_scenario(tmp_path):
     assert job.with_({"training.microbatch_size": 2}).framework == "megatron"
 
 
-def test_a_text_with_variables_is_a_job():
+def test_a_text_with_variables_is_imported():
     job = pipewright.import_job(
         "torchrun --nproc_per_node 8 --nnodes $NODES pretrain_gpt.py \\\n"
         " --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 \\\n"
@@ -85,11 +85,11 @@ def test_a_text_with_variables_is_a_job():
         NODES=2,
         cluster="dgx-h100",
     )
-    # 16 GPUs over 2 x 4.
+    # dp is 16 GPUs divided by 2 x 4.
     assert (job["parallel.tp"], job["parallel.pp"], job["parallel.dp"]) == (2, 4, 2)
 
 
-def test_a_line_is_a_job_and_its_places_are_no_paths():
+def test_a_line_is_imported_and_its_locations_are_not_paths():
     line = (
         "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --hidden-size 1024 "
         "--num-attention-heads 16 --seq-length 1024 --padded-vocab-size 32000 "
@@ -105,9 +105,9 @@ def test_a_line_is_a_job_and_its_places_are_no_paths():
         pipewright.import_job("nofile.sh")
 
 
-def test_errors_are_in_the_words_of_python():
+def test_errors_name_python_keywords():
     for wrong, told in (
-        (lambda: platform.make("dgx-h100", 2, nics_count=3), "takes no keyword 'nics_count'"),
+        (lambda: platform.make("dgx-h100", 2, nics_count=3), "has no keyword 'nics_count'"),
         (lambda: platform.make("dgx-h100", 2, oversubscripton=2), "did you mean 'oversubscription'"),
         (lambda: platform.make("dgx-h100", 0), "^nodes 0: "),
         (lambda: platform.make("dgx-h100", 2, nic="94 Gbps"), "^nic: .* did you mean 'Gbit/s'"),
@@ -119,7 +119,7 @@ def test_errors_are_in_the_words_of_python():
         assert "--" not in str(caught.value)
 
 
-def test_a_scenario_starts_with_megatron_and_comes_back():
+def test_a_scenario_survives_a_round_trip_through_megatron():
     launch = pipewright.export_job(on_cluster(), "megatron")
     assert "--tensor-model-parallel-size 2" in launch.text
     again = pipewright.import_job(launch, cluster="dgx-h100")
@@ -128,22 +128,22 @@ def test_a_scenario_starts_with_megatron_and_comes_back():
         pipewright.export_job(on_cluster(), "keras")
 
 
-def test_a_profile_is_a_scenario():
+def test_a_profile_is_imported_as_a_scenario():
     measured = pipewright.profile(DATA / "measured" / "kineto-rank{rank}.json")
     assert (measured["devices"], measured["microbatches"]) == (2, 2)
     assert measured.order.rows[0] == ["0F0", "0F1", "0B0", "0B1"]
-    # F = 1 ms, B = 2 ms, 0.1 ms a hop: (m + p - 1) x 3 ms and two hops out of every three.
+    # F = 1 ms, B = 2 ms and 0.1 ms per hop: (m + p - 1) x 3 ms and two of every three hops.
     assert pipewright.run(measured.with_(p2p_time="0.1 ms")).makespan_s >= 9e-3
 
 
-def test_tables_sort_and_pick():
+def test_tables_sort_and_select():
     table = pipewright.Table.of([{"a": 2, "b": "x"}, {"a": 1, "c": 0.5}])
     assert list(table.sort("a")["b"]) == ["", "x"]
     assert table[table["a"] > 1][0] == {"a": 2, "b": "x", "c": pytest.approx(float("nan"), nan_ok=True)}
     assert "a" in str(table) and "<table>" in table._repr_html_()
 
 
-def test_requests_right_after_one_another_are_all_heard():
+def test_consecutive_requests_are_all_answered():
     assert {len(pipewright.gpus()) for _ in range(30)} == {len(pipewright.gpus())}
 
 

@@ -1,4 +1,4 @@
-"""What users write, for the type checker: what is wrong here is marked, and has to be found."""
+"""Code of users for the type checker, with marked errors that it must find."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -11,7 +11,7 @@ constexpr auto I = PassKind::input_grad;
 constexpr auto W = PassKind::weight_grad;
 constexpr auto B = PassKind::backward;
 
-// One device, two chunks, one microbatch, in this order.
+// Schedule of one device, two chunks and one microbatch with these passes.
 Schedule in_order(std::vector<Pass> passes) {
   Program program;
   program.repeat(1, 0, std::move(passes));
@@ -29,7 +29,7 @@ TEST_CASE("a complete schedule may mix B with I and W", "[checks]") {
   CHECK_NOTHROW(check_complete(in_order({{F, 0, 0}, {F, 1, 0}, {I, 1, 0}, {B, 0, 0}, {W, 1, 0}})));
 }
 
-TEST_CASE("what a schedule lacks or repeats is named", "[checks]") {
+TEST_CASE("an error names missing and repeated passes", "[checks]") {
   CHECK_THROWS_WITH(check_complete(in_order({{F, 0, 0}, {F, 1, 0}, {B, 1, 0}})),
                     "mine: microbatch 0 is never finished on stage 0");
   CHECK_THROWS_WITH(check_complete(in_order({{F, 0, 0}, {F, 1, 0}, {I, 1, 0}, {B, 0, 0}})),
@@ -43,14 +43,14 @@ TEST_CASE("what a schedule lacks or repeats is named", "[checks]") {
   CHECK_THROWS_WITH(check_complete(in_order({{F, 0, 1}})), Catch::Contains("is outside"));
 }
 
-TEST_CASE("a pass on a device that does not hold its stage is named", "[checks]") {
+TEST_CASE("an error names a pass on a device without its stage", "[checks]") {
   Schedule schedule = in_order({{F, 1, 0}});
   schedule.routes = Routes({{0, 1}});
   CHECK_THROWS_WITH(check_complete(schedule), Catch::Contains("belongs to another device"));
 }
 
 TEST_CASE("a stage may live on two devices, one for each direction", "[checks]") {
-  // Two devices; even microbatches go 0 -> 1, odd ones 1 -> 0.
+  // Even microbatches go from device 0 to 1, odd ones from 1 to 0.
   const Routes both({{0, 1}, {1, 0}});
   CHECK(both.device(0, 0) == 0);
   CHECK(both.device(0, 1) == 1);

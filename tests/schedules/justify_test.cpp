@@ -32,7 +32,7 @@ Schedule schedule_of(const Schedule& like, const Order& order) {
 
 }  // namespace
 
-TEST_CASE("a plan of an order is what the timing engine finds", "[justify]") {
+TEST_CASE("the plan of an order has the times of the timing engine", "[justify]") {
   for (const Entry& entry : catalog()) {
     const Schedule schedule = make_schedule(entry.name, {.devices = 4, .microbatches = 10});
     if (schedule.routes.count() > 1 || has_fused_pairs(schedule) || schedule.slices > 1) continue;
@@ -45,7 +45,7 @@ TEST_CASE("a plan of an order is what the timing engine finds", "[justify]") {
   }
 }
 
-TEST_CASE("justified plans are never worse, hold no more than they may and can run", "[justify]") {
+TEST_CASE("justified plans are never worse, stay within memory and can run", "[justify]") {
   for (const Entry& entry : catalog()) {
     for (const std::uint32_t p : {2U, 3U, 5U}) {
       const std::uint32_t m = 2 * p + 1;
@@ -75,7 +75,7 @@ TEST_CASE("justified plans are never worse, hold no more than they may and can r
   }
 }
 
-TEST_CASE("an order that memory forbids has no plan", "[justify]") {
+TEST_CASE("an order that exceeds memory has no plan", "[justify]") {
   const Schedule schedule = make_schedule("gpipe", {.devices = 3, .microbatches = 6});
   const Pipeline pipe = tests::pipeline(schedule.routes, 3, 6, {1, 1, 1}, 0, 3);
   CHECK(std::isinf(Justifier(pipe).plan(order_of(schedule)).makespan));

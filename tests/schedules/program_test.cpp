@@ -18,7 +18,7 @@ std::string walk(const Program& program) {
 
 }  // namespace
 
-TEST_CASE("a program unrolls its loops, and all of them once an iteration", "[program]") {
+TEST_CASE("a program runs its loops in every iteration", "[program]") {
   Program program{.loops = {}, .iterations = 2, .iteration_step = 10};
   program.repeat(2, 1, {{PassKind::forward, 0, 0}});
   program.repeat(2, 1, {{PassKind::forward, 0, 2}, {PassKind::backward, 0, 0}});
@@ -27,7 +27,7 @@ TEST_CASE("a program unrolls its loops, and all of them once an iteration", "[pr
   CHECK(program.size() == 16);
 }
 
-TEST_CASE("an empty program is done at once", "[program]") {
+TEST_CASE("an empty program has no passes", "[program]") {
   Program program;
   program.repeat(0, 1, {{PassKind::forward, 0, 0}});
   program.repeat(3, 1, {});
@@ -51,7 +51,7 @@ std::size_t passes_kept(const Program& program) {
 
 }  // namespace
 
-TEST_CASE("folding finds the loops of a flat list and changes nothing", "[program]") {
+TEST_CASE("folding finds the loops of a list and keeps its order", "[program]") {
   Program program;
   program.repeat(7, 1, {{PassKind::forward, 0, 0}});
   program.repeat(1000, 2,
@@ -66,7 +66,7 @@ TEST_CASE("folding finds the loops of a flat list and changes nothing", "[progra
   CHECK(passes_kept(folded) <= 6);  // the pairs step by one microbatch
 }
 
-TEST_CASE("folding never takes a fused pair apart", "[program]") {
+TEST_CASE("folding never splits a fused pair", "[program]") {
   for (std::uint32_t before = 0; before < 6; ++before) {
     Program program;
     program.repeat(before, 1, {{PassKind::backward, 1, 50}});
@@ -81,7 +81,7 @@ TEST_CASE("folding never takes a fused pair apart", "[program]") {
   }
 }
 
-TEST_CASE("a list in no order folds to itself", "[program]") {
+TEST_CASE("an irregular list folds to a single loop", "[program]") {
   std::vector<Pass> passes;
   std::uint32_t random = 1;
   for (int i = 0; i < 2000; ++i) {

@@ -39,37 +39,37 @@ std::map<std::tuple<PassKind, int, int>, PassSpan> spans(const Schedule& schedul
 
 }  // namespace
 
-TEST_CASE("two devices, one microbatch: each hop adds its latency once", "[timing]") {
+TEST_CASE("each hop adds its latency once for one microbatch on two devices", "[timing]") {
   const Schedule schedule = make_schedule("1f1b", {.devices = 2, .microbatches = 1});
   auto at = spans(schedule, uniform_times(schedule, 1, 1, 1), 0.5, P2p::eager);
   CHECK(at[{F, 0, 0}].end == 1);
   CHECK(at[{F, 1, 0}].sent == 1);
   CHECK(at[{F, 1, 0}].ready == 1.5);
   CHECK(at[{F, 1, 0}].start == 1.5);
-  CHECK(at[{B, 1, 0}].ready == 2.5);  // the loss is there when F ends
+  CHECK(at[{B, 1, 0}].ready == 2.5);  // The gradient is ready when F ends.
   CHECK(at[{B, 1, 0}].end == 4.5);
   CHECK(at[{B, 0, 0}].start == 5);
   CHECK(at[{B, 0, 0}].end == 7);
 }
 
-TEST_CASE("a rendezvous starts when the receiver has come to the pass", "[timing]") {
+TEST_CASE("a rendezvous starts when the receiver reaches the pass", "[timing]") {
   const Schedule schedule = make_schedule("gpipe", {.devices = 2, .microbatches = 2});
   auto at = spans(schedule, uniform_times(schedule, 1, 1, 1), 0.5, P2p::rendezvous);
   CHECK(at[{F, 1, 0}].start == 1.5);
   CHECK(at[{F, 1, 1}].sent == 2);
-  CHECK(at[{F, 1, 1}].ready == 3);  // the receiver computed until 2.5
+  CHECK(at[{F, 1, 1}].ready == 3);  // The receiver computes until 2.5.
 }
 
-TEST_CASE("a blocking send keeps the sender until it has arrived", "[timing]") {
+TEST_CASE("a blocking send occupies the sender until the tensor arrives", "[timing]") {
   const Schedule schedule = make_schedule("gpipe", {.devices = 2, .microbatches = 2});
   auto at = spans(schedule, uniform_times(schedule, 1, 1, 1), 0.5, P2p::blocking);
   CHECK(at[{F, 0, 0}].end == 1);
   CHECK(at[{F, 0, 0}].released == 1.5);
   CHECK(at[{F, 0, 1}].start == 1.5);
-  CHECK(at[{F, 1, 1}].released == at[{F, 1, 1}].end);  // the last stage sends no activations
+  CHECK(at[{F, 1, 1}].released == at[{F, 1, 1}].end);  // The last stage sends no activations.
 }
 
-TEST_CASE("I lets the previous stage go on before W", "[timing]") {
+TEST_CASE("I releases the previous stage before W", "[timing]") {
   const Schedule schedule{.name = "split",
                           .devices = 2,
                           .microbatches = 1,
@@ -84,7 +84,7 @@ TEST_CASE("I lets the previous stage go on before W", "[timing]") {
   CHECK(at[{W, 0, 0}].end == 11);
 }
 
-TEST_CASE("uneven stages: the slowest sets the pace", "[timing]") {
+TEST_CASE("the slowest stage determines the pace of uneven stages", "[timing]") {
   const Schedule schedule = make_schedule("1f1b", {.devices = 3, .microbatches = 50});
   PassTimes times = uniform_times(schedule, 1, 1, 1);
   times.of_stage[static_cast<int>(F)][1] = 2;
@@ -93,7 +93,7 @@ TEST_CASE("uneven stages: the slowest sets the pace", "[timing]") {
   CHECK(timed(schedule, times).makespan == Approx(1 + 50 * 4 + 1 + 1 + 2));
 }
 
-TEST_CASE("devices that wait for each other are all named with what they wait for", "[timing]") {
+TEST_CASE("a deadlock names all waiting devices and their missing inputs", "[timing]") {
   const Schedule schedule{.name = "crossed",
                           .devices = 2,
                           .microbatches = 2,
@@ -102,7 +102,7 @@ TEST_CASE("devices that wait for each other are all named with what they wait fo
                                        one_by_one({{F, 1, 1}, {B, 1, 1}, {F, 1, 0}, {B, 1, 0}})}};
   CHECK_THROWS_WITH(
       timed(schedule, uniform_times(schedule, 1, 1, 1)),
-      "crossed: deadlock: 2 of 2 devices wait for ever\n"
+      "crossed: deadlock: 2 of 2 devices wait forever\n"
       "  device 0 at B of microbatch 0 on stage 0 waits for the gradient of microbatch 0 from "
       "stage 1 (device 1)\n"
       "  device 1 at F of microbatch 1 on stage 1 waits for the activations of F of microbatch 1 "

@@ -4,7 +4,7 @@
 
 namespace pipewright::tests {
 
-// 1F1B as a block: F one cell a device, B two cells a device on the way back.
+// Returns the building block of 1F1B: F takes one cell per device, B two cells per device.
 schedules::BuildingBlock one_f_one_b_block(std::uint32_t devices);
 
 }  // namespace pipewright::tests

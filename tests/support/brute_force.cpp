@@ -24,13 +24,13 @@ namespace {
 CandidateRow judged(const config::Value& scenario, evaluation::Evaluator& evaluator) {
   const CandidateRow row = evaluator.simulate(scenario);
   if (row.outcome == Outcome::illegal) return row;
-  // As with no recomputation, in more time: no candidate of its own.
+  // Such a candidate equals the one without recomputation, but is slower, so it does not count.
   const bool is_one = !workload::recomputes_for_nothing(config::read_scenario(scenario));
   return is_one ? row : CandidateRow{.outcome = Outcome::illegal};
 }
 
-// In a process of its own: SimGrid's clock goes on from one simulation of a process to the next,
-// and with it how sums are rounded.
+// Simulates in a child process, because SimGrid's clock continues from one simulation of a process
+// to the next and changes the rounding of sums.
 CandidateRow simulated(const config::Value& scenario, evaluation::Evaluator& evaluator) {
   const process::Result result =
       process::run([&] { return analysis::to_json_line(judged(scenario, evaluator)); });
@@ -38,18 +38,18 @@ CandidateRow simulated(const config::Value& scenario, evaluation::Evaluator& eva
   return analysis::row_of_json(result.text);
 }
 
-// In no way worse, and in one better.
-bool is_better(const CandidateRow& one, const CandidateRow& other) {
-  const double a = analysis::seconds_per_unit(one.work, one.time_s);
-  const double b = analysis::seconds_per_unit(other.work, other.time_s);
-  return a <= b && one.peak_bytes <= other.peak_bytes &&
-         (a < b || one.peak_bytes < other.peak_bytes);
+// Returns true if `a` is not worse in time or memory, and better in one of them.
+bool is_better(const CandidateRow& a, const CandidateRow& b) {
+  const double time_a = analysis::seconds_per_unit(a.work, a.time_s);
+  const double time_b = analysis::seconds_per_unit(b.work, b.time_s);
+  return time_a <= time_b && a.peak_bytes <= b.peak_bytes &&
+         (time_a < time_b || a.peak_bytes < b.peak_bytes);
 }
 
-bool is_same(const CandidateRow& one, const CandidateRow& other) {
-  return analysis::seconds_per_unit(one.work, one.time_s) ==
-             analysis::seconds_per_unit(other.work, other.time_s) &&
-         one.peak_bytes == other.peak_bytes;
+bool is_same(const CandidateRow& a, const CandidateRow& b) {
+  return analysis::seconds_per_unit(a.work, a.time_s) ==
+             analysis::seconds_per_unit(b.work, b.time_s) &&
+         a.peak_bytes == b.peak_bytes;
 }
 
 std::vector<std::uint64_t> front_of(std::vector<CandidateRow> rows) {
@@ -57,13 +57,13 @@ std::vector<std::uint64_t> front_of(std::vector<CandidateRow> rows) {
       rows, {}, [](const CandidateRow& row) { return std::pair(row.peak_bytes, row.candidate); });
   std::vector<std::uint64_t> front;
   for (auto row = rows.begin(); row != rows.end(); ++row)
-    if (std::ranges::none_of(rows, [&](const auto& other) { return is_better(other, *row); }) &&
-        std::none_of(rows.begin(), row, [&](const auto& other) { return is_same(other, *row); }))
+    if (std::ranges::none_of(rows, [&](const auto& rival) { return is_better(rival, *row); }) &&
+        std::none_of(rows.begin(), row, [&](const auto& rival) { return is_same(rival, *row); }))
       front.push_back(row->candidate);
   return front;
 }
 
-// A time is the same to the last bit; what it was bounded by is a matter of the search.
+// Removes the bound of a row, which depends on the search. Times must be equal to the last bit.
 std::string without_bound(CandidateRow row) {
   row.bound_s = 0;
   row.site = {};
@@ -88,54 +88,54 @@ std::vector<CandidateRow> simulate_all(const search::Space& space,
   return rows;
 }
 
-Found sorted_out(const analysis::SearchRun& run, const std::vector<CandidateRow>& all) {
-  Found found;
+Found sorted_out(const analysis::SearchRun& run, const std::vector<CandidateRow>& reference) {
+  Found answers;
   std::vector<std::vector<CandidateRow>> by_group(run.groups.size());
   std::vector<std::pair<double, CandidateRow>> ranked;
-  for (const CandidateRow& row : all) {
+  for (const CandidateRow& row : reference) {
     if (row.outcome != Outcome::simulated) continue;
     by_group.at(row.group).push_back(row);
     const double cost = analysis::cost(run.objective, row.work, row.time_s, row.peak_bytes);
     if (std::isfinite(cost)) ranked.emplace_back(cost, row);
   }
-  std::ranges::sort(ranked, {}, [](const auto& one) {
-    return std::tuple(one.first, one.second.peak_bytes, one.second.candidate);
+  std::ranges::sort(ranked, {}, [](const auto& entry) {
+    return std::tuple(entry.first, entry.second.peak_bytes, entry.second.candidate);
   });
-  for (const auto& rows : by_group) found.fronts.push_back(front_of(rows));
-  if (ranked.empty()) return found;
+  for (const auto& rows : by_group) answers.fronts.push_back(front_of(rows));
+  if (ranked.empty()) return answers;
   const CandidateRow& best = ranked.front().second;
-  found.best = best.candidate;
+  answers.best = best.candidate;
   constexpr double rounding = 1e-12;
   for (const auto& [cost, row] : ranked)
-    if (!found.runner_up &&
+    if (!answers.runner_up &&
         (row.peak_bytes != best.peak_bytes || row.work.gpus != best.work.gpus ||
          row.work.samples != best.work.samples || row.work.tokens != best.work.tokens ||
          std::abs(row.time_s - best.time_s) > rounding * best.time_s))
-      found.runner_up = row.candidate;
-  return found;
+      answers.runner_up = row.candidate;
+  return answers;
 }
 
 Found found_in(const analysis::SearchRun& run, bool fronts) {
   const analysis::Findings findings = analysis::find(run);
-  Found found;
-  if (findings.best) found.best = run.rows[*findings.best].candidate;
+  Found answers;
+  if (findings.best) answers.best = run.rows[*findings.best].candidate;
   if (const auto second = analysis::runner_up(run, findings))
     if (second->twins == 0 ||
         !analysis::are_twins(run.rows[second->better], run.rows[second->worse]))
-      found.runner_up = run.rows[second->worse].candidate;
+      answers.runner_up = run.rows[second->worse].candidate;
   for (const auto& rows : findings.fronts) {
-    found.fronts.emplace_back();
+    answers.fronts.emplace_back();
     if (fronts)
-      for (const std::size_t row : rows) found.fronts.back().push_back(run.rows[row].candidate);
+      for (const std::size_t row : rows) answers.fronts.back().push_back(run.rows[row].candidate);
   }
-  return found;
+  return answers;
 }
 
 std::string faults_of_bounds(const search::Space& space, evaluation::Evaluator& evaluator,
-                             const std::vector<CandidateRow>& all) {
-  constexpr double rounding = 1e-9;  // of sums in another order
+                             const std::vector<CandidateRow>& reference) {
+  constexpr double rounding = 1e-9;  // Rounding of sums in a different order.
   std::string faults;
-  for (const CandidateRow& row : all)
+  for (const CandidateRow& row : reference)
     for (const Basis basis : {Basis::passes, Basis::network, Basis::order}) {
       const auto schedule = static_cast<std::uint32_t>(row.candidate % space.schedules());
       const CandidateRow bound =
@@ -149,11 +149,11 @@ std::string faults_of_bounds(const search::Space& space, evaluation::Evaluator& 
         fault = fmt::format("is bounded by {} s, and takes {} s", bound.bound_s, row.time_s);
       else if (row.outcome != Outcome::illegal && bound.outcome != Outcome::illegal &&
                bound.peak_bytes > row.peak_bytes)
-        fault = fmt::format("is to hold {} bytes at least, and holds {}", bound.peak_bytes,
+        fault = fmt::format("is bounded to at least {} bytes, but holds {}", bound.peak_bytes,
                             row.peak_bytes);
       else if (row.outcome == Outcome::illegal && bound.outcome == Outcome::open &&
                bound.basis == Basis::order)
-        continue;  // it is found out when it is simulated
+        continue;  // Simulating it finds the fault.
       if (!fault.empty())
         faults += fmt::format("candidate {} on basis {}: {}\n", row.candidate,
                               static_cast<int>(basis), fault);
@@ -161,23 +161,25 @@ std::string faults_of_bounds(const search::Space& space, evaluation::Evaluator& 
   return faults;
 }
 
-std::string faults_of_rows(const analysis::SearchRun& run, const std::vector<CandidateRow>& all) {
+std::string faults_of_rows(const analysis::SearchRun& run,
+                           const std::vector<CandidateRow>& reference) {
   std::string faults;
   if (!run.finished || run.gap != 0) faults += fmt::format("not proven: gap {}\n", run.gap);
-  if (run.rows.size() != all.size())
-    return faults + fmt::format("{} rows of {}\n", run.rows.size(), all.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  if (run.rows.size() != reference.size())
+    return faults + fmt::format("{} rows of {}\n", run.rows.size(), reference.size());
+  for (std::size_t i = 0; i < reference.size(); ++i) {
     const CandidateRow& row = run.rows[i];
     const bool is_same = row.outcome == Outcome::simulated
-                             ? without_bound(row) == without_bound(all[i])
-                             : row.candidate == all[i].candidate;
-    // Nobody looks at one that is bounded away closely enough to know that it cannot be, nor at one
-    // that is too large as it is.
-    const bool goes = row.outcome == all[i].outcome || row.outcome == Outcome::bounded_away ||
-                      (row.outcome == Outcome::does_not_fit && all[i].outcome == Outcome::illegal);
+                             ? without_bound(row) == without_bound(reference[i])
+                             : row.candidate == reference[i].candidate;
+    // A search does not assess candidates that are bounded away or too large closely enough to know
+    // that they are illegal.
+    const bool goes =
+        row.outcome == reference[i].outcome || row.outcome == Outcome::bounded_away ||
+        (row.outcome == Outcome::does_not_fit && reference[i].outcome == Outcome::illegal);
     if (!is_same || !goes)
       faults += fmt::format("searched: {}\nsimulated: {}\n", analysis::to_json_line(row),
-                            analysis::to_json_line(all[i]));
+                            analysis::to_json_line(reference[i]));
   }
   return faults;
 }

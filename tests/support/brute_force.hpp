@@ -9,31 +9,34 @@
 #include "sim/evaluation/evaluator.hpp"
 #include "sim/sweep/space.hpp"
 
-// What searching a small space comes to without any bounds: simulate all, and sort.
+// Reference for searches of small spaces: simulates all candidates and sorts them, without bounds.
 namespace pipewright::tests {
 
-// One row for each candidate of the space, in order: simulated, illegal or too large.
+// Simulates every candidate of the space. Returns a row for each, in order: simulated, illegal or
+// too large.
 std::vector<analysis::CandidateRow> simulate_all(const search::Space& space,
                                                  evaluation::Evaluator& evaluator);
 
-// By number of candidate.
+// Answers of a search, as numbers of candidates.
 struct Found {
   std::optional<std::uint64_t> best;
   std::optional<std::uint64_t> runner_up;
-  std::vector<std::vector<std::uint64_t>> fronts;  // by group, least memory first
+  std::vector<std::vector<std::uint64_t>> fronts;  // By group, in ascending order of memory.
   bool operator==(const Found&) const = default;
 };
-Found sorted_out(const analysis::SearchRun& run, const std::vector<analysis::CandidateRow>& all);
+// Returns the answers of the reference.
+Found sorted_out(const analysis::SearchRun& run, const std::vector<analysis::CandidateRow>& rows);
 
-// Likewise, as all that reads results finds it in them.
+// Returns the answers that reports derive from the results of a search.
 Found found_in(const analysis::SearchRun& run, bool fronts);
 
-// What is wrong with the bounds of time and memory of these, on each basis; nothing: "".
+// Describes wrong bounds of time and memory of the candidates, on each basis; empty if there are
+// none.
 std::string faults_of_bounds(const search::Space& space, evaluation::Evaluator& evaluator,
-                             const std::vector<analysis::CandidateRow>& all);
+                             const std::vector<analysis::CandidateRow>& rows);
 
-// What a search says of its candidates that simulating all of them does not; nothing: "".
+// Describes differences between the rows of a search and the reference; empty if there are none.
 std::string faults_of_rows(const analysis::SearchRun& run,
-                           const std::vector<analysis::CandidateRow>& all);
+                           const std::vector<analysis::CandidateRow>& rows);
 
 }  // namespace pipewright::tests

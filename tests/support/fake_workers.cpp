@@ -62,13 +62,13 @@ std::vector<FakeWorkers::Event> FakeWorkers::wait(double) {
   for (std::size_t worker = 0; worker < lines_.size(); ++worker) {
     const std::string line = std::exchange(lines_[worker], {});
     if (line.empty() || alive_[worker] == 0) continue;
-    std::string said;
-    if (!misbehave || !misbehave(heard_++, said))
-      said = ready_[worker] != 0 ? answer(line) : to_line(search::HandshakeReply{});
+    std::string reply;
+    if (!misbehave || !misbehave(line_count_++, reply))
+      reply = ready_[worker] != 0 ? answer(line) : to_line(search::HandshakeReply{});
     ready_[worker] = 1;
-    alive_[worker] = said.empty() ? 0 : 1;
-    const auto kind = said.empty() ? Event::Kind::lost : Event::Kind::answer;
-    events.push_back({worker, kind, said.empty() ? "it was told to" : said});
+    alive_[worker] = reply.empty() ? 0 : 1;
+    const auto kind = reply.empty() ? Event::Kind::lost : Event::Kind::answer;
+    events.push_back({worker, kind, reply.empty() ? "it was told to" : reply});
   }
   return events;
 }

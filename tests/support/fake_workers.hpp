@@ -11,10 +11,10 @@
 
 namespace pipewright::tests {
 
-// What simulating a candidate of any space would find out, made up of its number.
+// Returns an invented result for a candidate, derived from its number.
 analysis::CandidateRow made_up_row(const search::Space& space, std::uint64_t candidate);
 
-// Workers that answer at once with rows that are made up.
+// Workers that answer at once with invented rows.
 class FakeWorkers final : public search::Workers {
  public:
   FakeWorkers(const search::Space& space, std::size_t count);
@@ -25,20 +25,21 @@ class FakeWorkers final : public search::Workers {
   std::vector<Event> wait(double seconds) override;
   bool restart(std::size_t worker) override;
 
-  // What a worker does with its n-th line instead: another answer, or its end if that is empty.
+  // Called for the n-th line. If it returns true, `answer` replaces the answer; an empty one ends
+  // the worker.
   std::function<bool(std::size_t n, std::string& answer)> misbehave;
   std::function<void(const search::Task&)> on_task = [](const search::Task&) {};
   bool restarts = true;
-  std::vector<std::uint64_t> simulated;  // candidates, as they were asked for
+  std::vector<std::uint64_t> simulated;  // Candidates in the order of requests.
 
  private:
   std::string answer(const std::string& line);
 
   const search::Space& space_;
-  std::vector<std::string> lines_;  // what each has to answer
+  std::vector<std::string> lines_;  // Unanswered request of each worker.
   std::vector<char> alive_;
   std::vector<char> ready_;
-  std::size_t heard_ = 0;  // lines
+  std::size_t line_count_ = 0;
 };
 
 }  // namespace pipewright::tests

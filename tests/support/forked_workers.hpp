@@ -9,7 +9,7 @@
 
 namespace pipewright::tests {
 
-// Workers of a search that are copies of this process, and evaluate as those of the program do.
+// Workers of a search that are forks of this process and evaluate like those of the program.
 class ForkedWorkers final : public search::Workers {
  public:
   ForkedWorkers(const search::Space& space, std::size_t count);
@@ -22,7 +22,7 @@ class ForkedWorkers final : public search::Workers {
 
  private:
   const search::Space& space_;
-  std::vector<std::unique_ptr<process::Process>> processes_;  // none: it is lost
+  std::vector<std::unique_ptr<process::Process>> processes_;  // Null for a lost worker.
 };
 
 }  // namespace pipewright::tests

@@ -37,8 +37,8 @@ config::Parallel parallel_of(const schedules::Schedule& schedule, const Layout& 
 
 }  // namespace
 
-HybridJob::HybridJob(schedules::Schedule given, const Layout& layout)
-    : schedule(std::move(given)),
+HybridJob::HybridJob(schedules::Schedule job_schedule, const Layout& layout)
+    : schedule(std::move(job_schedule)),
       ranks(parallel_of(schedule, layout)),
       costs(costs_of(schedule, uniform_times(schedule, 1, 1, 1))) {
   costs.times.of_stage[static_cast<std::size_t>(schedules::PassKind::recompute)] =
@@ -105,12 +105,12 @@ void watch_links() {
 }
 
 std::map<std::string, double> link_bytes(const HybridJob& job, const cluster::Cluster& cluster) {
-  const auto all = cluster.links();
+  const auto links = cluster.links();
   const execution::Mirror& mirror = execution::begin_mirror(cluster);
-  for (const cluster::Link* link : all) sg_link_load_track(mirror.link(link));
+  for (const cluster::Link* link : links) sg_link_load_track(mirror.link(link));
   job.run(cluster);
   std::map<std::string, double> bytes;
-  for (const cluster::Link* link : all) {
+  for (const cluster::Link* link : links) {
     bytes[cluster::Cluster::link_name(link)] = sg_link_get_cum_load(mirror.link(link));
     sg_link_load_untrack(mirror.link(link));
   }
@@ -134,8 +134,8 @@ std::vector<trace::CollectiveRow> collectives(const trace::Trace& trace, std::ui
 
 const trace::StepRow& step_of(const trace::Trace& trace, std::uint32_t device,
                               std::uint32_t iteration) {
-  const auto row = std::ranges::find_if(trace.steps, [&](const trace::StepRow& one) {
-    return one.device == device && one.iteration == iteration;
+  const auto row = std::ranges::find_if(trace.steps, [&](const trace::StepRow& step) {
+    return step.device == device && step.iteration == iteration;
   });
   if (row == trace.steps.end()) throw std::logic_error("a device without an optimizer's step");
   return *row;

@@ -9,7 +9,7 @@ schedules::Pipeline pipeline(const schedules::Routes& routes, std::uint32_t devi
                              std::uint32_t microbatches, const std::array<double, 3>& times,
                              double hop, double memory, double early) {
   using schedules::PassKind;
-  constexpr std::int64_t unit = 1 << 20;  // of a microbatch on a whole device
+  constexpr std::int64_t unit = 1 << 20;  // Memory of a microbatch on a whole device.
   const std::uint32_t stages = routes.stages();
   const double share = static_cast<double>(devices) / stages;
   schedules::PassTimes of_stages;

@@ -6,14 +6,14 @@
 
 namespace pipewright::tests {
 
-// A pipeline whose devices all take these times for F, I and W and may hold `memory` microbatches;
-// I frees the part `early` of what F took.
+// Makes a pipeline with the same times of F, I and W on all devices, each with memory for `memory`
+// microbatches. I frees the part `early` of the activations.
 schedules::Pipeline pipeline(const schedules::Routes& routes, std::uint32_t devices,
                              std::uint32_t microbatches, const std::array<double, 3>& times,
                              double hop, double memory, double early = 0);
 
-// Span bubble in cells of half a unit that v_auto_schedule.py (sail-sg) reaches for F = I = W with
-// room for L half activations on each of p devices.
+// Returns the span bubble of v_auto_schedule.py (sail-sg) for F = I = W, in cells of half a unit,
+// with memory for L half activations on each of p devices.
 double published_cells(double p, double L);
 
 }  // namespace pipewright::tests

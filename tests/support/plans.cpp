@@ -65,15 +65,15 @@ void check_runs(const Pipeline& pipeline, const Plan& plan) {
   CHECK(timed(schedule, pipeline.times, pipeline.hop).makespan == Approx(plan.makespan));
   for (std::uint32_t device = 0; device < pipeline.devices; ++device) {
     std::int64_t held = 0;
-    std::int64_t most = 0;
+    std::int64_t peak = 0;
     for (const Pass& pass : plan.order[device]) {
       if (takes_activations(schedule, pass)) held += pipeline.memory.held[pass.stage];
-      most = std::max(most, held);
+      peak = std::max(peak, held);
       const std::int64_t early = pipeline.memory.released_by_input_grad[pass.stage];
       if (pass.kind == PassKind::input_grad) held -= early;
       if (ends_microbatch(pass.kind)) held -= pipeline.memory.held[pass.stage] - early;
     }
-    CHECK(most <= pipeline.memory.limit[device]);
+    CHECK(peak <= pipeline.memory.limit[device]);
     CHECK(held == 0);
   }
 }

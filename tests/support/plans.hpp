@@ -4,14 +4,15 @@
 
 namespace pipewright::tests {
 
-// Gives F, I and W one second or two, by stage.
+// Sets F, I and W to one or two seconds, depending on the stage.
 void make_uneven(schedules::Pipeline& pipeline);
 
-// Each microbatch all the way before the next: needs the least memory and wastes the most time.
+// Makes a plan that finishes each microbatch before the next one, with the least memory and the
+// most idle time.
 schedules::Plan one_at_a_time(const schedules::Pipeline& pipeline);
 
-// Checks that the order is complete, that the timing engine gets the same makespan and that a plain
-// count of the activations stays within memory.
+// Checks that the order is complete, has the same makespan in the timing engine, and stays within
+// memory by a plain count of activations.
 void check_runs(const schedules::Pipeline& pipeline, const schedules::Plan& plan);
 
 }  // namespace pipewright::tests

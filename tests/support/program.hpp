@@ -5,14 +5,14 @@
 
 namespace pipewright::tests {
 
-// What a run of the program left behind.
+// Exit status and output of a run of the program.
 struct Ran {
   int status = 0;
   std::string out;
   std::string err;
 };
 
-// A folder of its own, the current one of the programs run in it, removed at the end.
+// A temporary folder, in which programs run; it is removed by the destructor.
 class Workplace {
  public:
   Workplace();
@@ -20,12 +20,12 @@ class Workplace {
   Workplace(const Workplace&) = delete;
   Workplace& operator=(const Workplace&) = delete;
 
-  // `pipewright WORDS`, as a shell reads them.
+  // Runs `pipewright WORDS` in a shell.
   Ran run(const std::string& words) const;
   Ran shell(const std::string& command) const;
   void write(const std::string& name, const std::string& text) const;
   std::string read(const std::string& name) const;
-  // Names of all files, separated by spaces.
+  // Returns the names of all files, separated by spaces.
   std::string files() const;
   const std::filesystem::path& folder() const { return folder_; }
 

@@ -8,7 +8,7 @@
 
 namespace pipewright::tests {
 
-// Random values of a test, the same in every run.
+// Random values for tests; a seed gives the same values in every run.
 class Random {
  public:
   explicit Random(std::uint32_t seed) : generator_(seed) {}

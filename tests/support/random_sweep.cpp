@@ -14,19 +14,19 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-// A sweep while it is drawn: traits set keys, by section ("": the scenario itself).
+// A sweep that is being drawn. Traits set keys by section; the section "" is the scenario itself.
 struct Draft {
   Random& random;
-  std::string_view wanted;  // a trait
+  std::string_view required_trait;
   RandomSweep sweep;
   std::map<std::string, std::map<std::string, std::string>> sections;
   std::uint32_t layers = 0;
-  std::uint32_t gpus = 0;  // of a candidate
+  std::uint32_t gpus = 0;  // GPUs of a candidate.
   bool has_experts = false;
-  bool is_narrow = false;  // as a whole catalog of schedules is wide enough
+  bool is_narrow = false;  // Few values per key, because all schedules of the catalog are searched.
 
   bool draws(std::string_view trait, std::uint32_t percent) {
-    const bool is_drawn = random.whole(0, 99) < percent || trait == wanted;
+    const bool is_drawn = random.whole(0, 99) < percent || trait == required_trait;
     if (is_drawn) sweep.traits.insert(trait);
     return is_drawn;
   }
@@ -34,34 +34,35 @@ struct Draft {
     sections[section].insert_or_assign(key, text);
   }
   bool has(const std::string& section, const std::string& key) const {
-    const auto found = sections.find(section);
-    return found != sections.end() && found->second.contains(key);
+    const auto it = sections.find(section);
+    return it != sections.end() && it->second.contains(key);
   }
-  const std::string& one(const Texts& of) {
-    return of[random.whole(0, std::uint32_t(of.size() - 1))];
+  const std::string& pick(const Texts& texts) {
+    return texts[random.whole(0, std::uint32_t(texts.size() - 1))];
   }
-  // One to `most` of these, as alternatives of a key.
-  std::string some(Texts of, std::uint32_t most) {
-    std::uint32_t left = std::min(random.whole(1, is_narrow ? 1 : most), std::uint32_t(of.size()));
+  // Picks one to `max_count` of the texts as alternatives of a key.
+  std::string pick_some(Texts texts, std::uint32_t max_count) {
+    std::uint32_t left =
+        std::min(random.whole(1, is_narrow ? 1 : max_count), std::uint32_t(texts.size()));
     Texts chosen;
     for (; left > 0; --left) {
-      const std::uint32_t i = random.whole(0, std::uint32_t(of.size() - 1));
-      chosen.push_back(of[i]);
-      of.erase(of.begin() + i);
+      const std::uint32_t i = random.whole(0, std::uint32_t(texts.size() - 1));
+      chosen.push_back(texts[i]);
+      texts.erase(texts.begin() + i);
     }
     return chosen.size() == 1 ? chosen[0]
                               : fmt::format("{{any_of: [{}]}}", fmt::join(chosen, ", "));
   }
-  void open(const std::string& section, const std::string& key, const Texts& of,
-            std::uint32_t most = 2) {
-    set(section, key, some(of, most));
+  void open(const std::string& section, const std::string& key, const Texts& texts,
+            std::uint32_t max_count = 2) {
+    set(section, key, pick_some(texts, max_count));
   }
 };
 
-// What a sweep may have beside what it has to.
+// An optional property of a sweep.
 struct Trait {
   std::string_view name;
-  std::uint32_t percent;  // of sweeps
+  std::uint32_t percent;  // Share of sweeps that have it.
   void (*draw)(Draft&);
 };
 
@@ -70,8 +71,8 @@ void draw_experts(Draft& d) {
   d.has_experts = true;
   d.set("model", "experts",
         fmt::format("{{count: {}, top_k: {}, ffn: {}, shared: {}, first_dense: {}, every: {}}}",
-                    d.one({"4", "8"}), d.one({"1", "2"}), d.one({"256", "512"}),
-                    d.one({"0", "0", "1"}), d.one({"0", "0", "1"}), d.one({"1", "1", "2"})));
+                    d.pick({"4", "8"}), d.pick({"1", "2"}), d.pick({"256", "512"}),
+                    d.pick({"0", "0", "1"}), d.pick({"0", "0", "1"}), d.pick({"1", "1", "2"})));
 }
 
 void draw_folding(Draft& d) {
@@ -84,21 +85,21 @@ void draw_dispatch(Draft& d) {
   if (!d.has_experts) draw_folding(d);
   d.open("training", "experts.dispatcher", {"alltoall", "allgather", "deepep"});
   if (d.random.flip())
-    d.set("training", "experts.imbalance", d.one({"1.3", "2"}));
+    d.set("training", "experts.imbalance", d.pick({"1.3", "2"}));
   else if (d.random.flip())
-    d.set("training", "experts.power_law", d.one({"0.6", "1.2"}));
+    d.set("training", "experts.power_law", d.pick({"0.6", "1.2"}));
   if (d.random.flip()) d.open("training", "experts.dispatch_precision", {"bf16", "fp8"});
 }
 
 void draw_lengths(Draft& d) {
-  d.set("training", "lengths.mean", d.one({"100", "150"}));
-  d.set("training", "lengths.p95", d.one({"250", "350"}));
+  d.set("training", "lengths.mean", d.pick({"100", "150"}));
+  d.set("training", "lengths.p95", d.pick({"250", "350"}));
   d.open("training", "lengths.packed", {"true", "false"});
   d.open("training", "lengths.balance", {"none", "length"});
 }
 
 void draw_window(Draft& d) {
-  d.set("model", "sliding_window", d.one({"64", "128"}));
+  d.set("model", "sliding_window", d.pick({"64", "128"}));
   if (d.random.flip()) d.set("model", "full_attention_every", "2");
 }
 
@@ -106,7 +107,7 @@ void draw_hybrid(Draft& d) {
   if (d.has_experts || d.has("model", "sliding_window") || d.has("model", "latent"))
     return d.set("model", "mtp_layers", "1");
   std::string pattern;
-  for (std::uint32_t i = 0; i < d.layers; ++i) pattern += i % 2 == 0 ? d.one({"M", "*"}) : "-";
+  for (std::uint32_t i = 0; i < d.layers; ++i) pattern += i % 2 == 0 ? d.pick({"M", "*"}) : "-";
   d.set("model", "pattern", "'" + pattern + "'");
   d.set("model", "mamba", "{heads: 16, head_dim: 32, groups: 4, state: 32}");
 }
@@ -143,7 +144,7 @@ void draw_fsdp(Draft& d) {
 }
 
 void draw_lists(Draft& d) {
-  // Of layers, for pipelines of two devices; what it does not fit is illegal.
+  // Numbers of layers for pipelines of two devices; they are illegal for other pipelines.
   const std::uint32_t first = d.random.whole(1, d.layers - 1);
   d.open("", "partition",
          {fmt::format("[{}, {}]", first, d.layers - first), "even", "by_cost",
@@ -171,7 +172,7 @@ void draw_communication(Draft& d) {
                     "global_norm",
                     "async_tensor_model_parallel_allreduce"};
   for (std::uint32_t left = d.random.whole(1, 2); left > 0; --left)
-    d.open("communication", d.one(flags), {"true", "false"});
+    d.open("communication", d.pick(flags), {"true", "false"});
   if (d.random.flip()) d.open("communication", "all_reduce", {"automatic", "ring", "tree"});
   if (d.random.whole(0, 3) == 0) d.set("communication", "detail", "full");
   if (d.random.whole(0, 3) == 0) d.set("communication", "overlap_slowdown", "1.3");
@@ -186,13 +187,13 @@ void draw_measured(Draft& d) {
 
 void draw_constraints(Draft& d) {
   d.sweep.search.push_back("constraints: " +
-                           d.one({"[\"tp <= gpus_per_node\"]", "[\"pp != 2 or tp > 1\"]",
-                                  "[\"dp >= 2 or pp == 1\", \"tp * pp <= 4\"]",
-                                  "[\"microbatches <= 8\"]", "[\"layers / pp >= 2\"]"}));
+                           d.pick({"[\"tp <= gpus_per_node\"]", "[\"pp != 2 or tp > 1\"]",
+                                   "[\"dp >= 2 or pp == 1\", \"tp * pp <= 4\"]",
+                                   "[\"microbatches <= 8\"]", "[\"layers / pp >= 2\"]"}));
 }
 
 const std::vector<Trait>& traits() {
-  static const std::vector<Trait> all{
+  static const std::vector<Trait> table{
       {"two models", 12, draw_two_models},
       {"sliding windows", 15, draw_window},
       {"latent attention", 12, draw_latent},
@@ -262,7 +263,7 @@ const std::vector<Trait>& traits() {
       {"measured layers", 8, draw_measured},
       {"constraints", 25, draw_constraints},
   };
-  return all;
+  return table;
 }
 
 constexpr std::string_view mixed_gpus = "mixed GPUs";
@@ -273,10 +274,10 @@ constexpr std::string_view tp_by_device = "tp by device";
 void draw_cluster(Draft& d) {
   const Texts kinds{"dgx-a100", "dgx-h100", "a100-4nic", "h100-roce", "p4d-efa", "dgx-b200"};
   const bool is_mixed = d.draws(mixed_gpus, 25);
-  const std::uint32_t per_node = d.one({"2", "4"})[0] - '0';
+  const std::uint32_t per_node = d.pick({"2", "4"})[0] - '0';
   std::vector<cluster::NodeKind> nodes;
   for (int i = 0; i < (is_mixed ? 2 : 1); ++i) {
-    cluster::NodeKind kind = cluster::find_node_kind(d.one(kinds));
+    cluster::NodeKind kind = cluster::find_node_kind(d.pick(kinds));
     kind.gpus = kind.nics = per_node;
     kind.link_bandwidth *= d.random.real(0.1, 1);
     kind.nic_bandwidth *= d.random.real(0.1, 1);
@@ -285,7 +286,7 @@ void draw_cluster(Draft& d) {
   const std::uint32_t count = d.random.whole(1, 2);
   cluster::PlatformRequest request;
   for (const cluster::NodeKind& kind : nodes) request.nodes.push_back({&kind, count});
-  request.fabric = d.one({"rail", "leaf-spine"});
+  request.fabric = d.pick({"rail", "leaf-spine"});
   request.oversubscription = d.random.whole(1, 4);
   d.sweep.platform = cluster::make_platform(request);
   d.sweep.gpus = per_node * count * std::uint32_t(nodes.size());
@@ -295,7 +296,7 @@ void draw_cluster(Draft& d) {
 
 void draw_model(Draft& d) {
   d.layers = 2 * d.random.whole(1, 4);
-  const auto set = [&](const char* key, const Texts& of) { d.set("model", key, d.one(of)); };
+  const auto set = [&](const char* key, const Texts& texts) { d.set("model", key, d.pick(texts)); };
   d.set("model", "name", "small");
   d.set("model", "layers", std::to_string(d.layers));
   set("hidden", {"256", "512", "1024"});
@@ -322,7 +323,7 @@ void draw_schedules(Draft& d) {
   d.set("", "schedule", fmt::format("[{}]", fmt::join(some, ", ")));
 }
 
-// Devices with a tp of their own, beside such as have one.
+// Draws pipelines whose devices have different tp.
 void draw_devices(Draft& d) {
   d.gpus = d.sweep.gpus;
   Texts devices{"[2, 1]", "[1, 2]", "[1, 1]", "[1, 1, 1]"};
@@ -333,11 +334,11 @@ void draw_devices(Draft& d) {
     counts += ", 6";
   }
   d.open("parallel", "tp_by_device", devices, 4);
-  d.set("", "global_batch", d.one({"4", "8"}));
+  d.set("", "global_batch", d.pick({"4", "8"}));
   d.sweep.search.push_back(fmt::format("gpus: [{}, {}]", counts, d.gpus));
 }
 
-// Sizes are drawn so that some layout has as many GPUs as candidates are to have.
+// Draws sizes for which some layout has the required number of GPUs.
 void draw_sizes(Draft& d) {
   d.gpus = d.sweep.gpus;
   while (d.gpus > 4 && d.random.flip()) d.gpus /= 2;
@@ -352,8 +353,8 @@ void draw_sizes(Draft& d) {
   if (d.random.flip()) d.set("training", "reserved", "0");
 }
 
-// {model: {name: small, ..}, ..}, a line for each section; "experts.imbalance" of a section is a
-// key of a section within it.
+// Formats the sections as YAML, one per line: {model: {name: small, ..}, ..}. A dotted key such as
+// "experts.imbalance" belongs to an inner section.
 std::string written(const Draft& d) {
   std::string text;
   for (const auto& [section, entries] : d.sections) {
@@ -384,16 +385,17 @@ std::vector<std::string_view> trait_names() {
 
 RandomSweep random_sweep(Random& random, std::size_t trait) {
   const std::vector<std::string_view> names = trait_names();
-  Draft draft{.random = random, .wanted = names[trait % names.size()], .sweep = {}, .sections = {}};
+  Draft draft{
+      .random = random, .required_trait = names[trait % names.size()], .sweep = {}, .sections = {}};
   draw_cluster(draft);
   draw_model(draft);
   draw_schedules(draft);
   draw_sizes(draft);
-  // Those that do not go with each other are drawn together now and then, and are illegal then.
-  constexpr std::size_t most_traits = 9;
-  for (const Trait& one : traits())
-    if (one.name == draft.wanted || draft.sweep.traits.size() < most_traits)
-      if (draft.draws(one.name, one.percent)) one.draw(draft);
+  // Traits that exclude each other are sometimes drawn together; such candidates are illegal.
+  constexpr std::size_t max_traits = 9;
+  for (const Trait& candidate : traits())
+    if (candidate.name == draft.required_trait || draft.sweep.traits.size() < max_traits)
+      if (draft.draws(candidate.name, candidate.percent)) candidate.draw(draft);
   draft.sweep.text = written(draft);
   return std::move(draft.sweep);
 }

@@ -26,8 +26,8 @@ std::vector<std::string> cells(const std::string& line) {
 }  // namespace
 
 std::filesystem::path reference_folder() {
-  const char* const given = std::getenv("PIPEWRIGHT_REFERENCE");
-  return given != nullptr ? given : PIPEWRIGHT_ROOT "/../shared/reference";
+  const char* const folder = std::getenv("PIPEWRIGHT_REFERENCE");
+  return folder != nullptr ? folder : PIPEWRIGHT_ROOT "/../shared/reference";
 }
 
 std::vector<std::map<std::string, std::string>> read_csv(const std::filesystem::path& file) {

@@ -7,11 +7,11 @@
 
 namespace pipewright::tests {
 
-// Where published data lies that is not copied into the project: $PIPEWRIGHT_REFERENCE, or else
-// ../shared/reference beside it. It need not be there.
+// Returns the folder with published data outside the project: $PIPEWRIGHT_REFERENCE, or
+// ../shared/reference next to the project. It may be missing.
 std::filesystem::path reference_folder();
 
-// The rows of a CSV file by the names of its columns.
+// Reads the rows of a CSV file as maps from column to cell.
 std::vector<std::map<std::string, std::string>> read_csv(const std::filesystem::path& file);
 
 }  // namespace pipewright::tests

@@ -8,14 +8,14 @@
 
 namespace pipewright::tests {
 
-// The platform of tests/data/clusters/bench.xml, which every case of a process shares, because
-// SimGrid loads one.
+// Returns the platform of tests/data/clusters/bench.xml. All cases of a process share it, because
+// SimGrid loads one platform per process.
 const cluster::Cluster& bench_cluster();
 
-// An ideal network beside it.
+// Returns an ideal network.
 cluster::Cluster ideal_network(double latency);
 
-// Costs of a schedule with these pass times, without bytes.
+// Returns costs with these pass times and without bytes.
 workload::StageCosts costs_of(const schedules::Schedule& schedule, schedules::PassTimes times);
 
 trace::Trace run(const execution::Job& job, execution::EngineKind engine);

@@ -40,8 +40,8 @@ namespace {
 class Play {
  public:
   Play(const SearchWorld& world, const Crowd& crowd, Random& random, search::Target target,
-       std::size_t most_steps)
-      : world_(world), crowd_(crowd), random_(random), most_steps_(most_steps) {
+       std::size_t max_steps)
+      : world_(world), crowd_(crowd), random_(random), max_steps_(max_steps) {
     played_.run.groups.resize(world.groups);
     played_.run.objective = world.objective;
     Coordinator coordinator(played_.run, candidates_of(world), target);
@@ -56,8 +56,8 @@ class Play {
     std::size_t worker;
     bool dies;
     Task task;
-    bool operator<(const Event& other) const {
-      return std::tie(other.at, other.worker) < std::tie(at, worker);
+    bool operator<(const Event& rhs) const {
+      return std::tie(rhs.at, rhs.worker) < std::tie(at, worker);
     }
   };
 
@@ -85,19 +85,19 @@ class Play {
     for (std::size_t i = 0; i < crowd_.workers; ++i) idle.push_back(i);
     std::priority_queue<Event> events;
     double now = 0;
-    for (std::size_t step = 0; !coordinator.is_done() && step < most_steps_; ++step) {
+    for (std::size_t step = 0; !coordinator.is_done() && step < max_steps_; ++step) {
       while (!idle.empty()) {
         const std::optional<Task> task = coordinator.next(idle.back(), now);
         if (!task) break;
         if (task->kind == Task::Kind::simulate) ++played_.given_to_simulate[task->candidates[0]];
-        // Who takes over a slow worker's task is not as slow.
+        // A task that was slow once is not slow again.
         const bool unlucky = random_.real(0, 1) < crowd_.slowness;
-        const bool slow = given_.insert(task->id).second && unlucky;
+        const bool slow = assigned_.insert(task->id).second && unlucky;
         const double takes = slow ? 1e6 : random_.real(0.5, 1.5);
         events.push({now + takes, idle.back(), dies_of(*task), *task});
         idle.pop_back();
       }
-      // Who is idle asks again before long.
+      // Idle workers ask again after a while.
       constexpr double look_again = 5;
       if (events.empty() || (!idle.empty() && events.top().at > now + look_again)) {
         now += look_again;
@@ -121,16 +121,16 @@ class Play {
   const SearchWorld& world_;
   Crowd crowd_;
   Random& random_;
-  std::set<std::uint64_t> given_;  // tasks
-  std::size_t most_steps_;
+  std::set<std::uint64_t> assigned_;  // Tasks.
+  std::size_t max_steps_;
   Played played_;
 };
 
 }  // namespace
 
 Played play(const SearchWorld& world, const Crowd& crowd, Random& random, search::Target target,
-            std::size_t most_steps) {
-  return Play(world, crowd, random, target, most_steps).take();
+            std::size_t max_steps) {
+  return Play(world, crowd, random, target, max_steps).take();
 }
 
 std::size_t count(const analysis::SearchRun& run, Outcome outcome) {

@@ -12,7 +12,7 @@ CandidateRow SearchWorld::assessed(std::uint64_t candidate, analysis::Basis basi
   CandidateRow row = simulated.at(candidate);
   row.time_s = 0;
   const bool is_rough = basis != analysis::Basis::order && candidate % 5 != 0;
-  row.work.lost_part *= candidate % 2 == 0 ? 1 : 0.5;  // the least
+  row.work.lost_part *= candidate % 2 == 0 ? 1 : 0.5;  // A lower bound of the lost part.
   if (row.outcome == Outcome::simulated) row.outcome = Outcome::open;
   if (!is_rough || row.outcome == Outcome::illegal) return row;
   if (row.outcome == Outcome::does_not_fit) {
@@ -60,7 +60,7 @@ CandidateRow random_row(Random& random, std::uint64_t candidate, std::uint32_t g
   if (row.outcome == Outcome::does_not_fit) return row;
   row.bound_s = 0.25 * random.whole(4, 60);
   row.time_s = row.bound_s * (random.flip() ? 1 : random.real(1, 1.5));
-  if (random.flip()) row.time_s *= 1 - 1e-12;  // as sums round
+  if (random.flip()) row.time_s *= 1 - 1e-12;  // As by rounding of sums.
   row.work.lost_part = 0.125 * random.whole(0, 3);
   return row;
 }

@@ -8,26 +8,27 @@
 
 namespace pipewright::tests {
 
-// Candidates of which everything is known beforehand: what assessing finds out, and what simulating
-// would.
+// Candidates whose results of assessment and simulation are known in advance.
 struct SearchWorld {
   std::uint32_t groups = 1;
-  std::uint32_t of_layout = 1;  // schedules
-  bool is_counted = true;       // else there may be more than are told of
+  std::uint32_t of_layout = 1;  // Schedules per layout.
+  bool is_counted = true;       // Whether the number of candidates is exact.
   analysis::Objective objective;
-  std::vector<analysis::CandidateRow> simulated;  // by candidate; illegal ones as they are
-  std::vector<bool> deadly;                       // whoever simulates it dies
+  std::vector<analysis::CandidateRow> simulated;  // By candidate; illegal ones are unchanged.
+  std::vector<bool> deadly;                       // Simulating it kills the worker.
   std::vector<bool> deadly_to_assess;
 
-  // On less than the order of passes, bounds are lower, and some that do not fit are not known to.
+  // Returns the result of assessing a candidate. Without the order of passes, bounds are lower and
+  // some candidates that do not fit are not detected.
   analysis::CandidateRow assessed(std::uint64_t candidate,
                                   analysis::Basis basis = analysis::Basis::order) const;
 };
 
-// With many equal figures, so that ties are common. Bounds are below times, some only just.
+// Makes a random world with many equal figures, so that ties are common. Bounds are below times,
+// some by little.
 SearchWorld random_world(Random& random, std::uint32_t candidates);
 
-// What simulating all but the deadly ones comes to.
+// Returns the result of simulating all candidates except the deadly ones.
 analysis::SearchRun everything(const SearchWorld& world);
 
 }  // namespace pipewright::tests

@@ -36,7 +36,8 @@ Timed timed(const schedules::Schedule& schedule, const schedules::PassTimes& tim
         Device& device = devices[index];
         device.first = std::min(device.first, span.start);
         device.last = std::max(device.last, span.end);
-        if (!pass.fused) device.busy += span.end - span.start;  // its partner runs the whole time
+        if (!pass.fused)
+          device.busy += span.end - span.start;  // The partner covers the whole time.
       });
   Timed result;
   for (const Device& device : devices) {

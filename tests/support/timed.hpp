@@ -7,15 +7,16 @@
 
 namespace pipewright::tests {
 
-// A schedule's figures by the timing engine.
+// Figures of a schedule by the timing engine.
 struct Timed {
   double makespan = 0;
-  double span = 0;         // max over devices of (last end - first start)
-  double idle = 0;         // makespan - busy of a device, where all are equally busy
-  double span_bubble = 0;  // max over devices of (last end - first start - busy)
+  double span = 0;         // Maximum over devices of (last end - first start).
+  double idle = 0;         // Makespan - busy time of a device, if all are equally busy.
+  double span_bubble = 0;  // Maximum over devices of (last end - first start - busy).
 };
 
-// The same time for every stage: F and B per device, shared by its chunks. B is I + W.
+// Returns equal times for all stages, from times of F, I and W per device that its chunks share; B
+// is I + W.
 schedules::PassTimes uniform_times(const schedules::Schedule& schedule, double forward,
                                    double input_grad, double weight_grad);
 

@@ -15,15 +15,15 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr double margin = 14;  // points, as all lengths here
+constexpr double margin = 14;  // In points, as all lengths in this file.
 constexpr double names_width = 58;
 constexpr double shares_width = 46;
 constexpr double cell = 0.75;
-constexpr std::size_t most_rows = 62;
+constexpr std::size_t max_rows = 62;
 
-// Where nothing is to be told of training, it goes on. What interrupts it is short beside it, and
-// is shown where it takes a third of a cell's time.
-constexpr double weight_of_others = 2;
+// Weight of interruptions when choosing the part that a cell shows. Interruptions are short
+// compared with training, so a cell shows them from a third of its time on.
+constexpr double interruption_weight = 2;
 
 Colour colour_of(GoodputPart part) {
   constexpr std::array<unsigned, goodput_parts> colours{
@@ -32,7 +32,7 @@ Colour colour_of(GoodputPart part) {
 }
 
 struct Row {
-  std::vector<std::array<double, goodput_parts>> cells;  // seconds of each part
+  std::vector<std::array<double, goodput_parts>> cells;  // Seconds of each part.
   double training = 0;
   double seconds = 0;
 };
@@ -45,7 +45,7 @@ struct Days {
 Days days_of(const std::vector<GoodputSpan>& spans, std::size_t cells) {
   const double whole = spans.empty() ? 0 : spans.back().end;
   Days days;
-  while (whole > days.row_s * most_rows) days.row_s += seconds_per_day;
+  while (whole > days.row_s * max_rows) days.row_s += seconds_per_day;
   if (whole < seconds_per_day) days.row_s = std::max(whole, 1.0);
   days.rows.resize(static_cast<std::size_t>(std::max(1.0, std::ceil(whole / days.row_s - 1e-9))));
   for (Row& row : days.rows) row.cells.resize(cells);
@@ -66,25 +66,25 @@ Days days_of(const std::vector<GoodputSpan>& spans, std::size_t cells) {
   return days;
 }
 
-// The part that a cell shows; its number past the last: the run is over.
-std::size_t shown_of(const std::array<double, goodput_parts>& seconds) {
-  std::size_t most = goodput_parts;
+// Returns the index of the part that a cell shows, or goodput_parts after the end of the run.
+std::size_t shown_part(const std::array<double, goodput_parts>& seconds) {
+  std::size_t part = goodput_parts;
   double weight = 0;
   for (std::size_t i = 0; i < goodput_parts; ++i) {
-    const double own = seconds[i] * (i == 0 ? 1 : weight_of_others);
-    if (own > weight) {
-      weight = own;
-      most = i;
+    const double part_weight = seconds[i] * (i == 0 ? 1 : interruption_weight);
+    if (part_weight > weight) {
+      weight = part_weight;
+      part = i;
     }
   }
-  return most;
+  return part;
 }
 
 void draw_row(Canvas& canvas, const Row& row, double left, double top, double bottom) {
   for (std::size_t begin = 0; begin < row.cells.size();) {
-    const std::size_t part = shown_of(row.cells[begin]);
+    const std::size_t part = shown_part(row.cells[begin]);
     std::size_t end = begin + 1;
-    while (end < row.cells.size() && shown_of(row.cells[end]) == part) ++end;
+    while (end < row.cells.size() && shown_part(row.cells[end]) == part) ++end;
     if (part < goodput_parts) {
       canvas.rectangle(left + cell * static_cast<double>(begin), top,
                        left + cell * static_cast<double>(end), bottom);
@@ -95,17 +95,17 @@ void draw_row(Canvas& canvas, const Row& row, double left, double top, double bo
 }
 
 std::vector<Swatch> legend_of(const std::vector<GoodputSpan>& spans) {
-  std::array<bool, goodput_parts> there{};
-  for (const GoodputSpan& span : spans) there.at(static_cast<std::size_t>(span.part)) = true;
+  std::array<bool, goodput_parts> is_present{};
+  for (const GoodputSpan& span : spans) is_present.at(static_cast<std::size_t>(span.part)) = true;
   std::vector<Swatch> swatches;
   for (std::size_t i = 0; i < goodput_parts; ++i)
-    if (there[i])
+    if (is_present[i])
       swatches.push_back({colour_of(static_cast<GoodputPart>(i)),
                           std::string(goodput_part_names.at(i)), Swatch::Kind::field});
   return swatches;
 }
 
-// Hours of a day, or days of a longer row.
+// Formats a time on the axis: hours of a day, or days of a longer row.
 std::string time_text(double seconds, double row_s) {
   return row_s > seconds_per_day ? fmt::format("{:.4g} d", seconds / seconds_per_day)
                                  : fmt::format("{:.3g} h", seconds / 3600);
@@ -125,13 +125,13 @@ std::string days_picture(const GoodputReport& report, double width, PictureKind 
   Canvas& canvas = *page;
   const GoodputOutcome& shown = report.outcomes.at(report.shown);
   draw_heading(canvas, margin, width - margin, 22, report.title,
-               fmt::format("seed {}, {}: in the middle of {}", shown.seed,
+               fmt::format("seed {}, {}: the median of {}", shown.seed,
                            counted(shown.interruptions, "interruption"),
                            counted(report.outcomes.size(), "seed")));
-  canvas.text(margin, 40, canvas.fitted(report.what, width - 2 * margin, {.size = 9}),
+  canvas.text(margin, 40, canvas.fitted(report.subject, width - 2 * margin, {.size = 9}),
               {.size = 9, .colour = faint_ink});
   draw_swatches(canvas, legend_of(report.spans), margin, width - margin, 60);
-  canvas.text(width - margin, top - 6, "lasts",
+  canvas.text(width - margin, top - 6, "effective",
               {.size = 8, .align = Align::right, .colour = faint_ink});
   for (std::size_t i = 0; i < days.rows.size(); ++i) {
     const Row& row = days.rows[i];
@@ -166,15 +166,15 @@ std::string interval_picture(const GoodputReport& report, double width, PictureK
     ratios.push_back(100 * band_of(variant.ratios).mean);
   }
   const auto [first, last] = std::ranges::minmax(at);
-  const auto [least, most] = std::ranges::minmax(ratios);
+  const auto [lowest, highest] = std::ranges::minmax(ratios);
   const Scale x = scale_of(first, last, plot.left, plot.right, 8);
-  const Scale y = scale_of(least, most, plot.bottom, plot.top, 6);
+  const Scale y = scale_of(lowest, highest, plot.bottom, plot.top, 6);
   const std::unique_ptr<Canvas> page = make_canvas(kind, width, height);
   Canvas& canvas = *page;
   draw_heading(canvas, 22, plot.right, 22, goodput_intervals_heading(report), "mean over seeds");
-  draw_axes(canvas, {plot, x, y, [](double value) { return format_long_time(std::exp2(value)); },
-                     [](double value) { return fmt::format("{:.4g}", value); },
-                     "training between two checkpoints"});
+  draw_axes(canvas,
+            {plot, x, y, [](double value) { return format_long_time(std::exp2(value)); },
+             [](double value) { return fmt::format("{:.4g}", value); }, "checkpoint interval"});
   canvas.text(22, plot.top - 10, "effective training time (%)", {.size = 9, .colour = faint_ink});
   const auto mark = [&](double interval, const char* name, double above) {
     const double value = std::log2(interval);

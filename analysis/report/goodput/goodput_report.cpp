@@ -11,7 +11,7 @@
 namespace pipewright::analysis {
 namespace {
 
-// A quantity of a seed, and how its mean and band are written.
+// A quantity of a seed, and the format of its mean and band.
 struct Figure {
   std::string key;
   std::string name;
@@ -25,43 +25,47 @@ std::vector<Figure> figures(const GoodputReport& report) {
   const auto number = [](int decimals) {
     return [decimals](double value) { return fmt::format("{:.{}f}", value, decimals); };
   };
-  std::vector<Figure> all{{"effective_training_time_ratio", "effective training time",
-                           &GoodputOutcome::ratio, percent_text}};
+  std::vector<Figure> rows{{"effective_training_time_ratio", "effective training time",
+                            &GoodputOutcome::ratio, percent_text}};
   if (report.tokens_per_iteration) {
-    all.push_back({"tokens_per_day", "tokens a day",
-                   [&](const GoodputOutcome& one) { return *report.tokens_a_day(one.ratio()); },
-                   format_scaled});
+    rows.push_back(
+        {"tokens_per_day", "tokens a day",
+         [&](const GoodputOutcome& outcome) { return *report.tokens_a_day(outcome.ratio()); },
+         format_scaled});
     if (!report.target_tokens)
-      all.push_back({"tokens", "tokens in all",
-                     [&](const GoodputOutcome& one) {
-                       return *report.tokens_a_day(one.ratio()) * one.seconds() / seconds_per_day;
-                     },
-                     format_scaled});
+      rows.push_back({"tokens", "tokens in total",
+                      [&](const GoodputOutcome& outcome) {
+                        return *report.tokens_a_day(outcome.ratio()) * outcome.seconds() /
+                               seconds_per_day;
+                      },
+                      format_scaled});
   }
   if (report.target_tokens)
-    all.push_back({"days", "days to " + format_scaled(*report.target_tokens) + " tokens",
-                   [](const GoodputOutcome& one) { return one.seconds() / seconds_per_day; },
-                   number(2)});
-  all.push_back({"interruptions", "interruptions",
-                 [](const GoodputOutcome& one) { return static_cast<double>(one.interruptions); },
-                 number(1)});
-  all.push_back(
+    rows.push_back(
+        {"days", "days to " + format_scaled(*report.target_tokens) + " tokens",
+         [](const GoodputOutcome& outcome) { return outcome.seconds() / seconds_per_day; },
+         number(2)});
+  rows.push_back(
+      {"interruptions", "interruptions",
+       [](const GoodputOutcome& outcome) { return static_cast<double>(outcome.interruptions); },
+       number(1)});
+  rows.push_back(
       {"hours_lost", "hours of training lost",
-       [](const GoodputOutcome& one) { return one[GoodputPart::lost] / seconds_per_hour; },
+       [](const GoodputOutcome& outcome) { return outcome[GoodputPart::lost] / seconds_per_hour; },
        number(1)});
   const double gpus =
       report.gpus * (1.0 + static_cast<double>(report.spares.value_or(0)) / report.nodes);
-  const auto gpu_hours = [gpus](const GoodputOutcome& one) {
-    return one.seconds() / seconds_per_hour * gpus;
+  const auto gpu_hours = [gpus](const GoodputOutcome& outcome) {
+    return outcome.seconds() / seconds_per_hour * gpus;
   };
-  all.push_back({"gpu_hours", "GPU-hours", gpu_hours, format_scaled});
+  rows.push_back({"gpu_hours", "GPU-hours", gpu_hours, format_scaled});
   if (report.price_per_gpu_hour)
-    all.push_back({"price", fmt::format("price ({})", report.currency),
-                   [gpu_hours, price = *report.price_per_gpu_hour](const GoodputOutcome& one) {
-                     return gpu_hours(one) * price;
-                   },
-                   format_scaled});
-  return all;
+    rows.push_back({"price", fmt::format("price ({})", report.currency),
+                    [gpu_hours, price = *report.price_per_gpu_hour](const GoodputOutcome& outcome) {
+                      return gpu_hours(outcome) * price;
+                    },
+                    format_scaled});
+  return rows;
 }
 
 GoodputBand band(const GoodputReport& report, const Figure& figure) {
@@ -109,23 +113,23 @@ void add_variants(TextTable& table, const GoodputReport& report,
     ratios.push_back(percent_text(band_of(variant.ratios).mean));
     gains.push_back(gain_text(gain));
     if (const auto more = report.tokens_a_day(gain.mean))
-      // The same to the last bit but a few is the same.
+      // Differences by rounding count as none.
       tokens.push_back(std::abs(gain.mean) < 1e-9
                            ? "0"
                            : (*more < 0 ? "-" : "+") + format_scaled(std::abs(*more)));
   }
   table.add_numbers({"effective", "time"}, ratios);
-  table.add_numbers({"gain, 90 %", "% points"}, gains);
+  table.add_numbers({"gain +- 90 %", "% points"}, gains);
   if (!tokens.empty()) table.add_numbers({"tokens", "a day"}, tokens);
 }
 
-// Why an interval that was not given is longer than Daly's.
-std::string why_longer(const GoodputReport& report) {
+// Explains why the chosen interval is longer than Daly's.
+std::string interval_reason(const GoodputReport& report) {
   if (report.interval_is_given || report.interval_s <= report.daly_s) return "";
   if (report.interval_s == report.iteration_s)
-    return fmt::format("; an iteration takes {}", format_seconds(report.iteration_s));
+    return fmt::format("; the interval is one iteration, {}", format_seconds(report.iteration_s));
   if (report.interval_s == report.write_s)
-    return fmt::format("; one takes {} to write, for which the next waits",
+    return fmt::format("; the interval is the time to write a checkpoint, {}",
                        format_long_time(report.write_s));
   return "";
 }
@@ -141,20 +145,20 @@ std::string format_long_time(double seconds) {
 
 std::string goodput_subject(const GoodputReport& report) {
   std::string text = fmt::format(
-      "{}\n{} on {}, an iteration every {}; {}\n", report.what, counted(report.gpus, "GPU"),
+      "{}\n{} on {}, {} per iteration, {}\n", report.subject, counted(report.gpus, "GPU"),
       counted(report.nodes, "node"), format_seconds(report.iteration_s),
       report.mean_between_s ? "an interruption every " + format_long_time(*report.mean_between_s)
-                            : std::string("nothing fails"));
+                            : std::string("no failures"));
   const std::string bytes = format_bytes(static_cast<std::uint64_t>(report.checkpoint_bytes));
   const std::string stall = format_seconds(report.stall_s);
   if (report.peer_interval_s)
     text += fmt::format(
-        "checkpoints of {} ({}): to peers every {}, to the storage every {}; training waits {} for "
-        "each\n",
+        "checkpoints of {} ({}): to peers every {}, to the storage every {}; each stops "
+        "training for {}\n",
         bytes, report.mode, format_long_time(*report.peer_interval_s),
         format_long_time(report.interval_s), stall);
   else
-    text += fmt::format("checkpoints of {} every {} ({}), for which training waits {}\n", bytes,
+    text += fmt::format("checkpoints of {} every {} ({}); each stops training for {}\n", bytes,
                         format_long_time(report.interval_s), report.mode, stall);
   return text;
 }
@@ -164,10 +168,10 @@ TextTable goodput_bands(const GoodputReport& report) {
   std::vector<std::string> means;
   std::vector<std::string> bands;
   for (const Figure& figure : figures(report)) {
-    const GoodputBand found = band(report, figure);
+    const GoodputBand values = band(report, figure);
     names.push_back(figure.name);
-    means.push_back(figure.write(found.mean));
-    bands.push_back(fmt::format("{} .. {}", figure.write(found.low), figure.write(found.high)));
+    means.push_back(figure.write(values.mean));
+    bands.push_back(fmt::format("{} .. {}", figure.write(values.low), figure.write(values.high)));
   }
   TextTable table;
   table.add_names("", names);
@@ -205,9 +209,9 @@ TextTable goodput_intervals(const GoodputReport& report) {
     std::string remark = i == best ? "best" : "";
     if (variant.interval_s == report.interval_s) {
       if (report.interval_is_given)
-        remark += remark.empty() ? "as asked" : ", as asked";
+        remark += remark.empty() ? "requested" : ", requested";
       else if (remark.empty())
-        remark = "as simulated";
+        remark = "simulated";
     }
     remarks.push_back(std::move(remark));
   }
@@ -237,20 +241,37 @@ std::string goodput_formulas(const GoodputReport& report) {
   const std::string young = format_long_time(report.young_s);
   const std::string daly = format_long_time(report.daly_s);
   const std::string effective = fmt::format(
-      "{} are effective, to first order {}:\n"
-      "failures one at a time, nodes always there, nothing slow.\n",
+      "{} effective training time ({} to first order),\n"
+      "for single failures, unlimited spares and no stragglers.\n",
       percent_text(report.exact_ratio), percent_text(report.first_order_ratio));
   if (!report.peer_interval_s)
-    return fmt::format("Young's interval {}, Daly's {}{}. By Daly's model {}", young, daly,
-                       why_longer(report), effective);
+    return fmt::format("Young's interval {}, Daly's {}{}. Daly's model predicts {}", young, daly,
+                       interval_reason(report), effective);
   return fmt::format(
-      "Young's interval to the storage {}, Daly's {}, as if training waited for it.\n"
-      "By Daly's model of copies to peers every {} {}",
+      "Young's interval to the storage {}, Daly's {}, as if training waited for each write.\n"
+      "With copies to peers every {}, Daly's model predicts {}",
       young, daly, format_long_time(*report.peer_interval_s), effective);
 }
 
+std::string goodput_answer(const GoodputReport& report) {
+  const Figure ratio = figures(report).front();
+  const GoodputBand values = band(report, ratio);
+  std::string text =
+      fmt::format("effective training time {} ({} .. {} in 90 % of seeds)",
+                  ratio.write(values.mean), ratio.write(values.low), ratio.write(values.high));
+  if (report.target_tokens)
+    text = fmt::format("{:.2f} days to {} tokens; {}", mean_seconds(report) / day,
+                       format_scaled(*report.target_tokens), text);
+  if (!report.intervals.empty())
+    text += fmt::format(
+        "; best {} {}",
+        report.peer_interval_s ? "interval of checkpoints to the storage" : "checkpoint interval",
+        format_long_time(report.intervals[best_interval(report)].interval_s));
+  return text;
+}
+
 std::string goodput_text(const GoodputReport& report) {
-  std::string text = goodput_subject(report);
+  std::string text = goodput_answer(report) + "\n\n" + goodput_subject(report);
   text += fmt::format("\n{} of {}:\n\n", counted(report.outcomes.size(), "seed"),
                       report.target_tokens ? format_scaled(*report.target_tokens) + " tokens"
                                            : format_long_time(report.outcomes.front().seconds()));
@@ -271,7 +292,7 @@ std::string goodput_text(const GoodputReport& report) {
 
 std::string goodput_json(const GoodputReport& report) {
   Json json{{"title", report.title},
-            {"what", report.what},
+            {"what", report.subject},
             {"gpus", report.gpus},
             {"nodes", report.nodes},
             {"spares", report.spares},
@@ -287,8 +308,8 @@ std::string goodput_json(const GoodputReport& report) {
             {"seeds", report.outcomes.size()}};
   if (report.peer_interval_s) json["checkpoint"]["peer_interval_s"] = *report.peer_interval_s;
   for (const Figure& figure : figures(report)) {
-    const GoodputBand found = band(report, figure);
-    json[figure.key] = {{"mean", found.mean}, {"p05", found.low}, {"p95", found.high}};
+    const GoodputBand values = band(report, figure);
+    json[figure.key] = {{"mean", values.mean}, {"p05", values.low}, {"p95", values.high}};
   }
   for (std::size_t i = 0; i < goodput_parts; ++i)
     json["seconds"][std::string(goodput_part_names.at(i))] =
@@ -298,11 +319,12 @@ std::string goodput_json(const GoodputReport& report) {
                         {"daly_interval_s", report.daly_s},
                         {"exact_ratio", report.exact_ratio},
                         {"first_order_ratio", report.first_order_ratio}};
-  for (const GoodputVariant& one : report.intervals)
-    json["intervals"].push_back(variant_json(report, one));
+  for (const GoodputVariant& variant : report.intervals)
+    json["intervals"].push_back(variant_json(report, variant));
   if (!report.intervals.empty())
     json["best_interval_s"] = report.intervals[best_interval(report)].interval_s;
-  for (const GoodputVariant& one : report.worth) json["worth"].push_back(variant_json(report, one));
+  for (const GoodputVariant& variant : report.worth)
+    json["worth"].push_back(variant_json(report, variant));
   return json_document(json);
 }
 
@@ -311,7 +333,7 @@ std::string goodput_csv(const GoodputReport& report) {
   for (const Figure& figure : figures(report)) columns.emplace_back(figure.key, figure.of);
   for (std::size_t i = 0; i < goodput_parts; ++i)
     columns.emplace_back(std::string(goodput_part_names.at(i)) + "_s",
-                         [i](const GoodputOutcome& one) { return Json(one.parts.at(i)); });
+                         [i](const GoodputOutcome& outcome) { return Json(outcome.parts.at(i)); });
   columns.emplace_back("corruptions", &GoodputOutcome::corruptions);
   columns.emplace_back("stragglers", &GoodputOutcome::stragglers);
   columns.emplace_back("checkpoints", &GoodputOutcome::checkpoints);

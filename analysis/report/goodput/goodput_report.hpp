@@ -8,33 +8,38 @@
 #include "analysis/report/palette.hpp"
 #include "analysis/report/text_table.hpp"
 
-// What `pipewright goodput` prints and writes.
+// Outputs of `pipewright goodput`.
 namespace pipewright::analysis {
 
-// "12.3 min", "3.1 h", "31.2 d"
+// Formats a duration: "12.3 min", "3.1 h", "31.2 d".
 std::string format_long_time(double seconds);
 
-std::string goodput_subject(const GoodputReport& report);  // what was trained, in three lines
-TextTable goodput_bands(const GoodputReport& report);      // over seeds
+// Main result in one line: the time that is left for training and the best checkpoint interval.
+std::string goodput_answer(const GoodputReport& report);
+// Model and layout, hardware and checkpoints, in three lines.
+std::string goodput_subject(const GoodputReport& report);
+// Means and bands over seeds.
+TextTable goodput_bands(const GoodputReport& report);
 TextTable goodput_parts_table(const GoodputReport& report);
 TextTable goodput_intervals(const GoodputReport& report);
 TextTable goodput_worth(const GoodputReport& report);
-// "How often to checkpoint"; to the storage, where peers have copies as well.
+// "How often to checkpoint"; with peers, ".. to the storage".
 std::string goodput_intervals_heading(const GoodputReport& report);
-// What formulas say to it.
+// Intervals and ratios by formulas of the literature.
 std::string goodput_formulas(const GoodputReport& report);
 
-std::string goodput_text(const GoodputReport& report);  // all of them, for a terminal
+std::string goodput_text(const GoodputReport& report);  // The whole report for a terminal.
 std::string goodput_json(const GoodputReport& report);
-std::string goodput_csv(const GoodputReport& report);  // a line a seed
+std::string goodput_csv(const GoodputReport& report);  // One line per seed.
 
-// The days of one run, a row each, or of several where there are many: what the job did when, and
-// how much of the row lasts. The file's bytes.
+// Draws the activities of one run with a row per day, or per several days of a long run, and the
+// effective training time of each row. Returns the bytes of the file.
 std::string days_picture(const GoodputReport& report, double width, PictureKind kind);
-// Effective training time over the interval between checkpoints, with the formulas' intervals.
+// Draws the effective training time over the checkpoint interval, with the intervals of the
+// formulas.
 std::string interval_picture(const GoodputReport& report, double width, PictureKind kind);
 
-// All figures and both pictures in one file. Throws trace::TraceError if it cannot be written.
+// Writes a page with all figures and both pictures. Throws trace::TraceError if that fails.
 void write_goodput_page(const std::filesystem::path& path, const GoodputReport& report);
 
 }  // namespace pipewright::analysis

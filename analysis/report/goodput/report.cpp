@@ -29,20 +29,20 @@ GoodputGain gain_of(const GoodputVariant& variant, const std::vector<GoodputOutc
   std::vector<double> differences;
   for (std::size_t i = 0; i < std::min(variant.ratios.size(), outcomes.size()); ++i)
     differences.push_back(variant.ratios[i] - outcomes[i].ratio());
-  constexpr double of_normal = 1.645;
+  constexpr double normal_quantile = 1.645;
   const double mean = mean_of(differences);
   const double deviation = standard_deviation(differences, mean);
-  return {mean, of_normal * deviation / std::sqrt(static_cast<double>(differences.size()))};
+  return {mean, normal_quantile * deviation / std::sqrt(static_cast<double>(differences.size()))};
 }
 
 std::size_t best_interval(const GoodputReport& report) {
-  if (report.intervals.empty()) throw std::logic_error("no intervals were tried");
+  if (report.intervals.empty()) throw std::logic_error("no intervals were simulated");
   const auto best = std::ranges::max_element(
-      report.intervals, {}, [](const GoodputVariant& one) { return mean_of(one.ratios); });
+      report.intervals, {}, [](const GoodputVariant& variant) { return mean_of(variant.ratios); });
   return static_cast<std::size_t>(best - report.intervals.begin());
 }
 
-std::size_t middle_of(const std::vector<GoodputOutcome>& outcomes) {
+std::size_t median_of(const std::vector<GoodputOutcome>& outcomes) {
   std::vector<std::size_t> order(outcomes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return outcomes[i].ratio(); });

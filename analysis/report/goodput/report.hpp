@@ -9,43 +9,43 @@
 
 namespace pipewright::analysis {
 
-// The same seeds with something changed.
+// A changed run under the same seeds.
 struct GoodputVariant {
   std::string name;
-  double interval_s = 0;       // between its checkpoints
-  std::uint32_t nodes = 0;     // with its spares
-  std::vector<double> ratios;  // effective training time, by seed
+  double interval_s = 0;       // Training between checkpoints.
+  std::uint32_t nodes = 0;     // Including spares.
+  std::vector<double> ratios;  // Effective training time ratios by seed.
 };
 
-// What `pipewright goodput` finds, of whatever shows it.
+// Result of `pipewright goodput`, without its rendering.
 struct GoodputReport {
   std::string title;
-  std::string what;  // was trained, on what and how cut
+  std::string subject;  // Schedule, model, GPU and layout, in one line.
   std::uint32_t gpus = 1;
   std::uint32_t nodes = 1;
-  std::optional<std::uint32_t> spares;  // nodes; none: always one
+  std::optional<std::uint32_t> spares;  // Spare nodes; nothing if unlimited.
   double iteration_s = 0;
   std::optional<double> tokens_per_iteration;
-  std::optional<double> target_tokens;  // else a duration was asked for
+  std::optional<double> target_tokens;  // Nothing if the run has a fixed duration.
 
-  std::string mode;  // of checkpoints
+  std::string mode;  // Mode of checkpoints.
   double checkpoint_bytes = 0;
-  double stall_s = 0;  // training waits for a checkpoint
-  double write_s = 0;  // until the storage has one
+  double stall_s = 0;  // Time for which a checkpoint stops training.
+  double write_s = 0;  // Time to write a checkpoint to the storage.
   double interval_s = 0;
-  bool interval_is_given = false;         // else the best by formula
-  std::optional<double> peer_interval_s;  // between copies to peers, where there are any
-  std::optional<double> mean_between_s;   // interruptions; none: nothing fails
-  double young_s = 0;                     // of checkpoints to the storage
+  bool interval_is_given = false;         // Otherwise a formula chose it.
+  std::optional<double> peer_interval_s;  // Between copies to peers, if any.
+  std::optional<double> mean_between_s;   // Between interruptions; nothing without failures.
+  double young_s = 0;                     // Young's interval of checkpoints to the storage.
   double daly_s = 0;
-  double exact_ratio = 0;  // by Daly's model
+  double exact_ratio = 0;  // By Daly's model.
   double first_order_ratio = 0;
 
-  std::vector<GoodputOutcome> outcomes;   // by seed
-  std::vector<GoodputVariant> intervals;  // ascending, the asked one among them
-  std::vector<GoodputVariant> worth;      // what would change it
-  std::size_t shown = 0;                  // the outcome that is most like the others,
-  std::vector<GoodputSpan> spans;         // and what it did when
+  std::vector<GoodputOutcome> outcomes;   // By seed.
+  std::vector<GoodputVariant> intervals;  // By interval, including that of the run.
+  std::vector<GoodputVariant> worth;      // What-ifs: other hardware and software.
+  std::size_t shown = 0;                  // Index of the median outcome.
+  std::vector<GoodputSpan> spans;         // Its activities in order of time.
 
   std::optional<double> price_per_gpu_hour;
   std::string currency = "$";
@@ -53,7 +53,7 @@ struct GoodputReport {
   std::optional<double> tokens_a_day(double ratio) const;
 };
 
-// Where one value lies over seeds: 90 % of them within low and high.
+// Distribution of a value over seeds; 90 % of them lie between low and high.
 struct GoodputBand {
   double mean = 0;
   double low = 0;
@@ -61,18 +61,19 @@ struct GoodputBand {
 };
 GoodputBand band_of(const std::vector<double>& values);
 
-// The mean of the differences of two variants' ratios over the seeds that both have, and the half
-// width of its 90 % confidence.
+// Mean difference of the ratios of two variants over their common seeds, and the half width of its
+// 90 % confidence interval.
 struct GoodputGain {
   double mean = 0;
   double half_width = 0;
 };
 GoodputGain gain_of(const GoodputVariant& variant, const std::vector<GoodputOutcome>& outcomes);
 
-// The number of the best interval's variant. Throws std::logic_error if there is none.
+// Returns the index of the variant with the best interval. Throws std::logic_error if there is
+// none.
 std::size_t best_interval(const GoodputReport& report);
 
-// The number of the outcome whose ratio is in the middle.
-std::size_t middle_of(const std::vector<GoodputOutcome>& outcomes);
+// Returns the index of the outcome with the median ratio.
+std::size_t median_of(const std::vector<GoodputOutcome>& outcomes);
 
 }  // namespace pipewright::analysis

@@ -67,7 +67,7 @@ void write_goodput_page(const std::filesystem::path& path, const GoodputReport& 
   trace::write_file(path, [&](std::ostream& stream) {
     write_head(stream, report.title, {"page.css", "compare.css"});
     Frame frame(stream, asset("goodput.html"));
-    frame.fill("title", html_text(report.title + ": weeks of training"));
+    frame.fill("title", html_text(report.title + ": goodput"));
     frame.fill("subject", in_lines(goodput_subject(report)));
     frame.fill("sections", sections(report));
     frame.fill("script", joined_scripts(std::array{"theme.js", "compare.js"}));

@@ -27,13 +27,14 @@ po::options_description goodput_options() {
   po::options_description options("options", 100);
   auto add = options.add_options();
   add("tokens", several_words("N"),
-      "train until there are so many, such as 15T (goodput.duration)");
-  add("price", several_words("P"), "of a GPU-hour, such as 2.5, $2.5 or 2.5 EUR");
-  add("seeds", several_words("N"), "runs, each with other failures (100)");
-  add("only", "the training as asked: no other intervals, no what-ifs");
-  add("jobs,j", several_words("N"), "processes (as many as there are cores)");
-  add("results", several_words("FILE.jsonl"), "keep seeds here as they come");
-  add("resume", "go on with the results that are there, of however many seeds");
+      "tokens to train, such as 15T (default: as many as goodput.duration allows)");
+  add("price", several_words("P"), "price of a GPU-hour, such as 2.5, $2.5 or 2.5 EUR");
+  add("seeds", several_words("N"), "number of simulated runs, each with different failures (100)");
+  add("only", "simulate only the requested run: no other intervals, no what-ifs");
+  add("jobs,j", several_words("N"), "number of processes (one per core)");
+  add("results", several_words("FILE.jsonl"),
+      "file that stores the result of each seed as it ends");
+  add("resume", "continue from the existing results, for any number of seeds");
   add("output,o", several_words("FILE..")->composing(),
       "write .html (page), .svg, .png or .pdf (days of the run), .json or .csv (seeds)");
   add("json", "print the result as JSON and nothing else");
@@ -47,20 +48,18 @@ int print_goodput_help() {
   fmt::print(
       "usage: pipewright goodput SCENARIO [OPTIONS]\n"
       "\n"
-      "Days to months of training on top of a simulated iteration: failures, stragglers and "
-      "silent\n"
-      "corruption, checkpoints to a storage, restarts, spares. Prints what is left of the time "
-      "with\n"
-      "a 90 % band over seeds, how often to checkpoint, and what faster storage, spares and the\n"
-      "like are worth.\n"
+      "Simulates days to months of training with failures, stragglers, silent corruption,\n"
+      "checkpoints, restarts and spares. Prints the effective training time with a 90 % band over\n"
+      "seeds, the best checkpoint interval, and the gain from faster storage, spares and the "
+      "like.\n"
       "\n"
       "  pipewright goodput platforms/scenarios/gpt-6b-a100.yaml\n"
-      "  pipewright goodput llama.yaml --tokens 15T --price '$2.5' --seeds 1000 -o weeks.html\n"
+      "  pipewright goodput llama.yaml --tokens 15T --price '$2.5' --seeds 1000 -o goodput.html\n"
       "  pipewright goodput llama.yaml --set goodput.failures=llama-3\n"
       "      goodput.checkpoint.mode=async goodput.checkpoint.storage='2 TB/s' --spares 16\n"
       "  pipewright goodput llama.yaml --checkpoint-interval '30 min' --only -o days.png\n"
-      "  pipewright goodput llama.yaml --seeds 1000 --results weeks.jsonl --resume\n"
-      "\n{}\nkeys of the map `goodput` of a scenario; * has to be there in its section:\n",
+      "  pipewright goodput llama.yaml --seeds 1000 --results goodput.jsonl --resume\n"
+      "\n{}\nkeys of the map `goodput` of a scenario (* required in its section):\n",
       describe(goodput_options()));
   for (const config::KeyRow& key : config::goodput_keys())
     fmt::print("  {:<26} {}{}\n", key.name, help_line(key),
@@ -80,51 +79,54 @@ struct Request {
   bool quiet = false;
 };
 
-// Calls `read` with the one word of an option as a field, if it was given.
+// Calls `read` with the value of an option as a field, if the option is set.
 template <class Read>
-void with(const po::variables_map& given, const char* name, const Read& read) {
-  if (given.count(name) == 0) return;
+void read_option(const po::variables_map& options, const char* name, const Read& read) {
+  if (options.count(name) == 0) return;
   const std::string flag = std::string("--") + name;
   const config::Value value =
-      config::make_text(single(values(given, name), flag), {.source = flag});
+      config::make_text(single(values(options, name), flag), {.source = flag});
   read(config::Field{value, name});
 }
 
-Request read_goodput_request(const po::variables_map& given) {
-  Request request{.scenario = config::read_scenario(scenario_tree(given))};
-  with(given, "tokens",
-       [&](const config::Field& field) { request.study.tokens = search::read_tokens(field); });
-  with(given, "price", [&](const config::Field& field) {
+Request read_goodput_request(const po::variables_map& options) {
+  Request request{.scenario = config::read_scenario(scenario_tree(options))};
+  read_option(options, "tokens", [&](const config::Field& field) {
+    request.study.tokens = search::read_tokens(field);
+  });
+  read_option(options, "price", [&](const config::Field& field) {
     analysis::Objective price;
     search::read_price(field, price);
     request.price = price.price_per_gpu_hour;
     request.currency = price.currency;
   });
-  with(given, "seeds",
-       [&](const config::Field& field) { request.study.seeds = config::read_count(field, "100"); });
+  read_option(options, "seeds", [&](const config::Field& field) {
+    request.study.seeds = config::read_count(field, "100");
+  });
   request.study.jobs = std::max(1U, std::thread::hardware_concurrency());
-  with(given, "jobs",
-       [&](const config::Field& field) { request.study.jobs = config::read_count(field, "8"); });
-  with(given, "results", [&](const config::Field& field) { request.results = field.value.text; });
-  request.study.only_asked = given.count("only") != 0;
-  request.resume = given.count("resume") != 0;
-  if (request.resume && !request.results)
-    throw UsageError("--resume goes on with results; --results FILE.jsonl says which");
-  request.json = given.count("json") != 0;
-  request.quiet = given.count("quiet") != 0;
+  read_option(options, "jobs", [&](const config::Field& field) {
+    request.study.jobs = config::read_count(field, "8");
+  });
+  read_option(options, "results",
+              [&](const config::Field& field) { request.results = field.value.text; });
+  request.study.without_variants = options.count("only") != 0;
+  request.resume = options.count("resume") != 0;
+  if (request.resume && !request.results) throw UsageError("--resume needs --results FILE.jsonl");
+  request.json = options.count("json") != 0;
+  request.quiet = options.count("quiet") != 0;
   std::vector<std::filesystem::path> files;
-  for (const std::string& file : values(given, "output")) files.emplace_back(file);
+  for (const std::string& file : values(options, "output")) files.emplace_back(file);
   request.outputs = parse_outputs(files);
   if (request.results) files.push_back(*request.results);
   std::vector<std::filesystem::path> read;
-  if (const auto file = scenario_file(given)) read.push_back(*file);
+  if (const auto file = scenario_file(options)) read.push_back(*file);
   check_files(read, files);
   for (const Output& output : request.outputs)
     if (is_picture(output) || output.kind == OutputKind::html) request.study.spans = true;
   return request;
 }
 
-constexpr double picture_width = 760;  // points
+constexpr double goodput_picture_width = 760;  // In points.
 
 analysis::PictureKind picture_kind(const Output& output) {
   if (output.kind == OutputKind::svg) return analysis::PictureKind::svg;
@@ -140,14 +142,14 @@ void write(const Output& output, const analysis::GoodputReport& report) {
     case OutputKind::html:
       return analysis::write_goodput_page(output.file, report);
     default:
-      return trace::write_file(output.file,
-                               analysis::days_picture(report, picture_width, picture_kind(output)));
+      return trace::write_file(
+          output.file, analysis::days_picture(report, goodput_picture_width, picture_kind(output)));
   }
 }
 
-// All that a seed's outcome depends on, besides the program. How many seeds there are, and which of
-// the other intervals and what-ifs, is not among it: a run with more goes on where one with fewer
-// ended.
+// Returns everything that the outcome of a seed depends on, besides the program. The number of
+// seeds and the variants are not included, so a run with more of them continues the results of a
+// smaller run.
 std::string question_of(const Request& request) {
   return fmt::format("{}tokens: {}\n", request.scenario.text, request.study.tokens.value_or(0));
 }
@@ -155,9 +157,9 @@ std::string question_of(const Request& request) {
 }  // namespace
 
 int goodput_command(const Arguments& arguments) {
-  const po::variables_map given = parse(arguments, goodput_options(), "scenario");
-  if (given.count("help") != 0) return print_goodput_help();
-  Request request = read_goodput_request(given);
+  const po::variables_map options = parse(arguments, goodput_options(), "scenario");
+  if (options.count("help") != 0) return print_goodput_help();
+  Request request = read_goodput_request(options);
   watch_for_interrupts(interrupt_grace);
   std::optional<goodput::Journal> journal;
   if (request.results)

@@ -35,7 +35,7 @@ void draw_steps(const schedules::BuildingBlock& block, std::uint32_t microbatche
   fmt::print("{}: {} x {}", block.name, schedules::counted(block.devices, "device", "devices"),
              schedules::counted_microbatches(microbatches));
   if (const std::uint32_t chunks = block.routes.stages() / block.devices; chunks > 1)
-    fmt::print(", {} chunks a device", chunks);
+    fmt::print(", {} chunks per device", chunks);
   for (std::size_t kind = 0; kind < schedules::pass_kinds; ++kind)
     if (block.lengths[kind] != schedules::unit_lengths[kind])
       fmt::print(", {} of {} cells", letter(static_cast<schedules::PassKind>(kind)),

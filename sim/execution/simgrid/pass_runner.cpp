@@ -15,7 +15,7 @@ namespace {
 
 // True if this is a fused pair whose duration follows from its streams.
 bool has_streams(const Job& job, const Pass* partner) {
-  return partner != nullptr && !job.costs.times.says_pairs();
+  return partner != nullptr && !job.costs.times.has_pair_times();
 }
 
 // Exposed time that a fused pair of given duration saves, in addition to compute: collectives of a

@@ -98,7 +98,7 @@ void check_exact(const Job& job, const ReplicaGroups& replica_groups) {
         "between passes");
   if (job.has_full_detail()) {
     if (schedules::has_fused_pairs(job.schedule) &&
-        (job.costs.times.says_pairs() || interrupts_dispatch(job)))
+        (job.costs.times.has_pair_times() || interrupts_dispatch(job)))
       unsupported(
           "detail: full with fused pairs whose time is given, or that have collectives other than "
           "expert dispatch");

@@ -296,7 +296,7 @@ PassWork ReplicaTimeline::work(std::uint32_t device, Pass pass, const Pass* part
 // unknown.
 double ReplicaTimeline::waits(std::uint32_t device, const Pass& pass, const Pass* partner,
                               const PassWork& work, std::uint32_t first_microbatch) const {
-  if (partner != nullptr && job_.costs.times.says_pairs()) return 0;
+  if (partner != nullptr && job_.costs.times.has_pair_times()) return 0;
   Calls buffer;
   const Calls& calls = calls_in(device, pass, first_microbatch, buffer);
   if (partner != nullptr) {

@@ -4,7 +4,7 @@
 
 namespace pipewright::goodput {
 
-// What this part of the program is for.
+// Functions of the goodput module, which is loaded on demand.
 struct GoodputFunctions {
   decltype(&goodput::simulate) simulate;
 };

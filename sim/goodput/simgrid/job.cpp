@@ -16,9 +16,9 @@ std::uint64_t bytes_of(const Setting& setting) {
 
 }  // namespace
 
-Job::Job(const Setting& setting, std::uint64_t seed, Lines lines, bool keep_spans)
+Job::Job(const Setting& setting, std::uint64_t seed, JobNetwork lines, bool keep_spans)
     : setting_(setting),
-      lines_(lines),
+      network_(lines),
       keep_spans_(keep_spans),
       incidents_(setting, seed),
       next_write_(setting.interval),
@@ -29,27 +29,27 @@ Job::Job(const Setting& setting, std::uint64_t seed, Lines lines, bool keep_span
 
 void Job::run() {
   try {
-    while (trained_ < setting_.target - same) {
-      leap();
+    while (trained_ < setting_.target - time_tolerance) {
+      skip_steps();
       const double stop =
           setting_.mode == Goodput::Mode::peer ? std::min(next_write_, next_copy_) : next_write_;
       if (!train(std::min(stop, setting_.target)) ||
-          (trained_ < setting_.target - same && !checkpoint()))
+          (trained_ < setting_.target - time_tolerance && !checkpoint()))
         recover();
     }
-  } catch (const Over&) {
+  } catch (const TimeIsUp&) {
     outcome_.reached = setting_.target == never;
   }
   lose_flows();
   outcome_[Part::training] = trained_;
 }
 
-// Training is accounted as what lasts of it, what it takes longer as slowed, and what is lost where
-// it is lost.
+// Accounts for the time since `from`. Training counts at full speed and its extra time as slowed;
+// training that is lost later is moved to lost then.
 void Job::account(Part part, double from) {
   const double to = now();
   if (part == Part::training) {
-    const double left = training_ ? training_->get_remaining() / Lines::pace(setting_)
+    const double left = training_ ? training_->get_remaining() / JobNetwork::pace(setting_)
                                   : segment_ - (to - from) * speed_;
     trained_for(std::clamp(segment_ - left, 0.0, segment_), to - from);
   } else {
@@ -73,45 +73,46 @@ void Job::keep_span(Part part, double from, double to) {
     spans_.push_back({part, from, to});
 }
 
-// Until then, or until what was waited for ends, or something stops the job. What happens meanwhile
-// and does not stop it, happens.
-Job::Ended Job::wait(Part part, double until) {
+// Waits until the given time, until training or the flow ends, or until an event stops the job.
+// Handles other events in the meantime.
+Job::WaitEnd Job::wait(Part part, double until) {
   const bool trains = part == Part::training;
   for (;;) {
     const double from = now();
-    const double event = std::min(incidents_.next(), coming_.empty() ? never : coming_.top().at);
+    const double event =
+        std::min(incidents_.next(), upcoming_.empty() ? never : upcoming_.top().at);
     const double trained_at = trains && !training_ ? from + segment_ / speed_ : never;
     const double end = std::min({until, event, setting_.duration, trained_at, flow_ends_});
     std::vector<sg4::CommPtr> flows;
     if (trains && training_) flows.push_back(training_);
     if (flow_) flows.push_back(flow_);
     std::optional<std::size_t> ended;
-    if (end > from + same) ended = wait_for_first(flows, end - from);
+    if (end > from + time_tolerance) ended = wait_for_first(flows, end - from);
     const bool training_ended = trains && (ended ? flows[*ended] == training_ : trained_at <= end);
     if (training_ended) {
       trained_for(segment_, now() - from);
       keep_span(part, from, now());
       training_ = nullptr;
-      return Ended::training;
+      return WaitEnd::training;
     }
     account(part, from);
     if (ended || flow_ends_ <= end) {
       end_flow();
-      if (!trains) return Ended::flow;
+      if (!trains) return WaitEnd::flow;
     } else if (setting_.duration <= end) {
-      throw Over{};
+      throw TimeIsUp{};
     } else if (event <= end) {
-      if (happen()) return Ended::stopped;
+      if (handle_next_event()) return WaitEnd::stopped;
     } else {
-      return Ended::time;
+      return WaitEnd::time;
     }
   }
 }
 
-// A flow to or from the storage: where it shares the network with training SimGrid has it, else the
-// time that it takes is known.
+// Begins a flow to or from the storage. SimGrid simulates it only if it shares the network with
+// training; otherwise its duration is known.
 void Job::begin_flow(sg4::Host* from, sg4::Host* to, double rate) {
-  if (shares(setting_)) {
+  if (shares_network(setting_)) {
     flow_ = sg4::Comm::sendto_async(from, to, bytes_of(setting_));
     return;
   }
@@ -126,32 +127,36 @@ void Job::end_flow() {
   ++outcome_.checkpoints;
 }
 
-// Whole steps of training and checkpoint in which nothing else happens, at once. A run whose spans
-// are kept goes through each.
-void Job::leap() {
+// Skips whole steps of training and checkpoint in which nothing else happens. Runs with spans
+// simulate every step.
+void Job::skip_steps() {
   const bool copies = setting_.mode == Goodput::Mode::peer;
   const double step = copies ? setting_.peer_interval : setting_.interval;
   const double next = copies ? next_copy_ : next_write_;
-  if (keep_spans_ || shares(setting_) || std::abs(next - trained_ - step) > same) return;
-  if (dropped(short_of_) < dropped_) return;
-  settle_speed();
+  if (keep_spans_ || shares_network(setting_) || std::abs(next - trained_ - step) > time_tolerance)
+    return;
+  if (dropped(missing_nodes_) < dropped_) return;
+  update_speed();
   const double trains = step / speed_;
   const double write = flow_seconds(setting_, setting_.storage);
   const bool waits = setting_.mode == Goodput::Mode::sync;
   const double stop = waits ? write : setting_.copy;
-  // What is being written has to be whole in the first step, and a checkpoint before the next one.
+  // A pending write must end in the first step, and every checkpoint must be complete before the
+  // next.
   if (flow_ends_ < never && flow_ends_ > now() + trains) return;
   if (!waits && !copies && write > trains) return;
   if (copies && setting_.peer > trains) return;
   double end = std::min(setting_.duration, incidents_.next());
-  if (!coming_.empty()) end = std::min(end, coming_.top().at);
-  const double most = (std::min(setting_.target, copies ? next_write_ : never) - trained_) / step;
-  const double steps = std::floor(std::min((end - now()) / (trains + stop), most) - same);
+  if (!upcoming_.empty()) end = std::min(end, upcoming_.top().at);
+  const double max_steps =
+      (std::min(setting_.target, copies ? next_write_ : never) - trained_) / step;
+  const double steps =
+      std::floor(std::min((end - now()) / (trains + stop), max_steps) - time_tolerance);
   if (steps < 2) return;
   if (flow_ends_ < never) end_flow();
   const double began = now();
   sg4::this_actor::sleep_for(steps * (trains + stop));
-  const auto saved = [&](double number) {  // the state in the checkpoint of a step
+  const auto saved = [&](double number) {  // The state in the checkpoint of a step.
     const double at = began + number * (trains + stop) - (waits ? stop : 0);
     return Saved{at, trained_ + number * step};
   };
@@ -170,38 +175,39 @@ void Job::leap() {
   if (!waits && !copies) start_write();
 }
 
-// A peer has a copy some time after it was made, and the one before it until then.
+// Replaces the peer's copy by the newest one if that has arrived.
 void Job::receive_copy() {
   if (copied_ && copied_->at + setting_.peer <= now()) at_peers_ = copied_;
   copied_.reset();
 }
 
-bool Job::spend(Part part, double seconds) {
+bool Job::wait_for(Part part, double seconds) {
   const double until = now() + seconds;
-  while (now() < until - same) {
-    const Ended ended = wait(part, until);
-    if (ended == Ended::stopped) return false;
-    if (ended == Ended::time) break;
+  while (now() < until - time_tolerance) {
+    const WaitEnd ended = wait(part, until);
+    if (ended == WaitEnd::stopped) return false;
+    if (ended == WaitEnd::time) break;
   }
   return true;
 }
 
 bool Job::train(double until) {
   segment_ = until - trained_;
-  if (segment_ <= same) return true;
-  settle_speed();
-  if (shares(setting_))
+  if (segment_ <= time_tolerance) return true;
+  update_speed();
+  if (shares_network(setting_))
     training_ = sg4::Comm::sendto_async(
-        lines_.job, lines_.peers,
-        static_cast<std::uint64_t>(std::llround(segment_ * Lines::pace(setting_))));
-  return wait(Part::training, never) == Ended::training;
+        network_.job, network_.peers,
+        static_cast<std::uint64_t>(std::llround(segment_ * JobNetwork::pace(setting_))));
+  return wait(Part::training, never) == WaitEnd::training;
 }
 
-// True where training can go on.
+// Returns true if training can continue.
 bool Job::checkpoint() {
-  const bool is_write = trained_ >= next_write_ - same;
-  if (is_write && !finish_flow(Part::checkpoint)) return false;  // one after the other
-  if (setting_.mode != Goodput::Mode::sync && !spend(Part::checkpoint, setting_.copy)) return false;
+  const bool is_write = trained_ >= next_write_ - time_tolerance;
+  if (is_write && !finish_flow(Part::checkpoint)) return false;  // Writes run one after the other.
+  if (setting_.mode != Goodput::Mode::sync && !wait_for(Part::checkpoint, setting_.copy))
+    return false;
   if (setting_.mode == Goodput::Mode::peer) {
     receive_copy();
     copied_ = {now(), trained_};
@@ -211,8 +217,8 @@ bool Job::checkpoint() {
   next_write_ = trained_ + setting_.interval;
   start_write();
   if (setting_.mode == Goodput::Mode::sync && !finish_flow(Part::checkpoint)) return false;
-  if (dropped(short_of_) >= dropped_) return true;
-  // Nodes are back, which can take part from here on.
+  if (dropped(missing_nodes_) >= dropped_) return true;
+  // Repaired nodes join the job from here on.
   if (!finish_flow(Part::checkpoint)) return false;
   is_up_ = false;
   detection_ = 0;
@@ -222,12 +228,12 @@ bool Job::checkpoint() {
 
 void Job::start_write() {
   being_written_ = {now(), trained_};
-  begin_flow(lines_.job, lines_.storage, setting_.storage);
+  begin_flow(network_.job, network_.storage, setting_.storage);
 }
 
 bool Job::finish_flow(Part part) {
   while (flow_ || flow_ends_ < never)
-    if (wait(part, never) == Ended::stopped) return false;
+    if (wait(part, never) == WaitEnd::stopped) return false;
   return true;
 }
 

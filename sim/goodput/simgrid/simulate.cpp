@@ -10,14 +10,14 @@ namespace pipewright::goodput {
 
 Simulated simulate(const Setting& setting, std::span<const std::uint64_t> seeds, Spans spans) {
   sg4::Engine& engine = cluster::engine();
-  // Months have no double that is a billionth of a nanosecond apart.
+  // Doubles that represent months cannot resolve SimGrid's default precision.
   sg4::Engine::set_config(std::string(cluster::precision_key) + ":1e-9");
-  const std::vector<Lines> lines = make_lines(setting, seeds.size());
+  const std::vector<JobNetwork> networks = make_job_networks(setting, seeds.size());
   std::deque<Job> jobs;
   std::exception_ptr fault;
   for (std::size_t i = 0; i < seeds.size(); ++i) {
-    Job& job = jobs.emplace_back(setting, seeds[i], lines[i], spans == Spans::yes);
-    cluster::add_actor(lines[i].job, "job", [&job, &fault] {
+    Job& job = jobs.emplace_back(setting, seeds[i], networks[i], spans == Spans::yes);
+    cluster::add_actor(networks[i].job, "job", [&job, &fault] {
       try {
         job.run();
       } catch (const std::exception&) {
@@ -36,6 +36,6 @@ Simulated simulate(const Setting& setting, std::span<const std::uint64_t> seeds,
   return simulated;
 }
 
-void load_simulator() {}  // it is part of the program
+void load_simulator() {}  // It is linked into the program.
 
 }  // namespace pipewright::goodput

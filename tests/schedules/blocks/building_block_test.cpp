@@ -10,7 +10,7 @@ using namespace pipewright::schedules;
 
 namespace {
 
-// The V of Qi et al. 2024 by its cells on device 0 and the step to the next device.
+// The V of Qi et al. 2024, given by its cells on device 0 and the step to the next device.
 struct Lane {
   std::int64_t at, step;
 };
@@ -43,7 +43,7 @@ BuildingBlock v_half(std::uint32_t p) {
   return v_block(p, {0, 2}, {3 * p - 2, -1}, {3 * p - 1 + d, 2}, {6 * p - 2 + d, -1});
 }
 
-// 1F1B with whole backwards: F one cell, B two.
+// Block of 1F1B with whole backwards: F takes one cell, B two.
 BuildingBlock one_f_one_b(std::uint32_t p) {
   BuildingBlock block{.name = "1f1b",
                       .devices = p,
@@ -73,7 +73,7 @@ BlockPass& find(BuildingBlock& block, PassKind kind, std::uint16_t stage) {
 
 }  // namespace
 
-TEST_CASE("weight gradients fill the free cells behind their input gradients", "[blocks]") {
+TEST_CASE("weight gradients fill the free cells after their input gradients", "[blocks]") {
   for (std::uint32_t p = 2; p <= 16; ++p)
     for (BuildingBlock block : {v_min(p), v_half(p)}) {
       place_weight_grads(block);
@@ -86,7 +86,7 @@ TEST_CASE("weight gradients fill the free cells behind their input gradients", "
     }
 }
 
-TEST_CASE("weight gradients go by the order of the input gradients, each as early as it can",
+TEST_CASE("weight gradients follow the order of input gradients, each as early as possible",
           "[blocks]") {
   // On device 0 cells 0, 3, 4 and 1 of 6 are taken, the I of stage 3 ends at 5, of stage 0 at 8.
   BuildingBlock block = v_block(2, {0, 1}, {3, -1}, {4, 1}, {7, -1});
@@ -94,11 +94,11 @@ TEST_CASE("weight gradients go by the order of the input gradients, each as earl
   CHECK(find(block, PassKind::weight_grad, 3).cell == 5);
   CHECK(find(block, PassKind::weight_grad, 0).cell == 8);
   const std::vector<BlockPass> before = block.passes;
-  place_weight_grads(block);  // nothing is missing now
+  place_weight_grads(block);  // No W is missing now.
   CHECK(block.passes.size() == before.size());
 }
 
-TEST_CASE("a long weight gradient needs neighbouring free cells", "[blocks]") {
+TEST_CASE("a long weight gradient needs adjacent free cells", "[blocks]") {
   BuildingBlock block{.name = "long",
                       .devices = 1,
                       .routes = Routes::looped(1, 1),
@@ -107,13 +107,13 @@ TEST_CASE("a long weight gradient needs neighbouring free cells", "[blocks]") {
                       .passes = {}};
   block.lengths[static_cast<int>(PassKind::weight_grad)] = 2;
   block.passes = {{{PassKind::forward, 0}, 0}, {{PassKind::input_grad, 0}, 2}};
-  SECTION("which may stand around the end of the interval") {
+  SECTION("which may wrap around the end of the interval") {
     block.passes[0].cell = -4;  // residue 1
     place_weight_grads(block);
     CHECK(find(block, PassKind::weight_grad, 0).cell == 3);
-    CHECK(lifespan_bound(block) == std::vector<double>{2});  // from -4 to 5 is 9 cells
+    CHECK(lifespan_bound(block) == std::vector<double>{2});  // From -4 to 5 there are 9 cells.
   }
-  SECTION("or else there is no place") {
+  SECTION("otherwise the block is rejected") {
     block.interval = 3;
     CHECK_THROWS_WITH(
         place_weight_grads(block),
@@ -127,7 +127,7 @@ TEST_CASE("the lifespan bound gives the papers' memory", "[blocks]") {
     const std::vector<double> bound = lifespan_bound(one_f_one_b(p));
     for (std::uint32_t r = 0; r < p; ++r) CHECK(bound[r] == p - r);
   }
-  // p/3 and p/2 of 1F1B's p, and what the turns cost.
+  // A third and half of 1F1B's p, plus the cost of the turns.
   for (const std::uint32_t p : {8U, 12U, 16U}) {
     BuildingBlock low = v_min(p);
     BuildingBlock half = v_half(p);
@@ -162,7 +162,7 @@ TEST_CASE("the lifespan of a recomputed stage starts with its recomputation", "[
         "B, or R, I and W");
 }
 
-TEST_CASE("every pass waits for what it needs", "[blocks]") {
+TEST_CASE("every pass starts after its inputs", "[blocks]") {
   CHECK(error_of(one_f_one_b(3)).empty());
   const auto moved = [](PassKind kind, std::uint16_t stage, std::int64_t cells) {
     BuildingBlock block = one_f_one_b(3);
@@ -171,7 +171,7 @@ TEST_CASE("every pass waits for what it needs", "[blocks]") {
   };
   CHECK(moved(PassKind::forward, 1, -1) ==
         "1f1b: F of microbatch 0 on stage 1 at cell 0 (device 1) starts before F of microbatch 0 "
-        "on stage 0 at cell 0 (device 0) has ended; cell 1 is its first chance");
+        "on stage 0 at cell 0 (device 0) has ended; it can start at cell 1");
   CHECK_THAT(moved(PassKind::backward, 2, -1), Catch::Contains("starts before F of microbatch 0 on "
                                                                "stage 2"));
   CHECK_THAT(moved(PassKind::backward, 0, -1), Catch::Contains("starts before B of microbatch 0 on "
@@ -186,30 +186,30 @@ TEST_CASE("every pass waits for what it needs", "[blocks]") {
 
 TEST_CASE("every stage runs each of its passes once", "[blocks]") {
   BuildingBlock block = one_f_one_b(2);
-  SECTION("none missing") {
+  SECTION("no pass is missing") {
     block.passes.pop_back();
     CHECK(error_of(block) ==
           "1f1b: I of microbatch 0 on stage 1 is missing; a stage runs F, then "
           "B, or I and W");
   }
-  SECTION("none twice") {
+  SECTION("no pass occurs twice") {
     block.passes.push_back({{PassKind::forward, 1}, 7});
     CHECK(error_of(block) ==
           "1f1b: F of microbatch 0 on stage 1 at cell 7 stands at cell 1 already");
   }
-  SECTION("not a whole backward and its half") {
+  SECTION("a whole backward excludes its halves") {
     block.passes.push_back({{PassKind::weight_grad, 1}, 7});
-    CHECK_THAT(error_of(block), Catch::Contains("W of microbatch 0 on stage 1 is too much"));
+    CHECK_THAT(error_of(block), Catch::Contains("W of microbatch 0 on stage 1 is not allowed"));
   }
-  SECTION("none of other stages or microbatches") {
+  SECTION("passes of other stages or microbatches are rejected") {
     block.passes.push_back({{PassKind::forward, 2}, 7});
     CHECK_THAT(error_of(block), Catch::Contains("outside the block of 1 microbatches on 2 stages"));
   }
-  SECTION("for every microbatch") {
+  SECTION("every microbatch has all passes") {
     block.microbatches = 2;
     CHECK_THAT(error_of(block), Catch::Contains("F of microbatch 1 on stage 0 is missing"));
   }
-  SECTION("at an interval") {
+  SECTION("the interval is positive") {
     block.interval = 0;
     CHECK_THAT(error_of(block), Catch::Contains("the interval is 0 cells"));
   }

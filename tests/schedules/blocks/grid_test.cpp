@@ -9,7 +9,7 @@
 using namespace pipewright;
 using namespace pipewright::schedules;
 
-TEST_CASE("a block comes again every interval, each time for the next microbatch", "[blocks]") {
+TEST_CASE("a block repeats every interval, each time for the next microbatch", "[blocks]") {
   const Grid grid = repeat(tests::one_f_one_b_block(3), 4);
   CHECK(grid.microbatches == 4);
   for (std::uint32_t device = 0; device < 3; ++device) {
@@ -24,7 +24,7 @@ TEST_CASE("a block comes again every interval, each time for the next microbatch
   }
 }
 
-TEST_CASE("what the last block holds beyond the microbatches is left out", "[blocks]") {
+TEST_CASE("surplus microbatches of the last block are left out", "[blocks]") {
   BuildingBlock block{.name = "pairs",
                       .devices = 1,
                       .routes = Routes::looped(1, 1),
@@ -39,7 +39,7 @@ TEST_CASE("what the last block holds beyond the microbatches is left out", "[blo
     CHECK_NOTHROW(check_complete(to_schedule(repeat(block, m))));
 }
 
-TEST_CASE("passes that would collide are named, with device and cells", "[blocks]") {
+TEST_CASE("an error names colliding passes with device and cells", "[blocks]") {
   BuildingBlock block = tests::one_f_one_b_block(2);
   block.passes[1].cell = 3;  // F of stage 1 on B's second cell
   CHECK_THROWS_WITH(repeat(block, 2),
@@ -48,7 +48,7 @@ TEST_CASE("passes that would collide are named, with device and cells", "[blocks
                         Catch::Contains("collides with") && Catch::Contains("of every 3"));
 }
 
-TEST_CASE("squeezing keeps the order and moves every pass as early as it can be", "[blocks]") {
+TEST_CASE("squeezing keeps the order and moves every pass as early as possible", "[blocks]") {
   for (std::uint32_t p = 1; p <= 6; ++p) {
     const Grid grid = repeat(tests::one_f_one_b_block(p), 7);
     const Grid squeezed = squeeze(grid);

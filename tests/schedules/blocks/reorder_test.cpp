@@ -37,8 +37,7 @@ void with_every_block(Check&& check) {
 
 }  // namespace
 
-TEST_CASE("sliding and reordering never hold more, never take longer, and lose no pass",
-          "[blocks]") {
+TEST_CASE("sliding and reordering keep all passes and do not increase memory or time", "[blocks]") {
   with_every_block([](const BuildingBlock& block) {
     for (const std::uint32_t m : {1U, 2U, 3U * block.devices + 1}) {
       const Grid squeezed = squeeze(repeat(block, m));
@@ -65,7 +64,7 @@ TEST_CASE("the squeezed peak is within the lifespan bound", "[blocks]") {
   });
 }
 
-TEST_CASE("a long schedule is the short one with its steady state repeated", "[blocks]") {
+TEST_CASE("a long schedule repeats the steady state of a short one", "[blocks]") {
   with_every_block([](const BuildingBlock& block) {
     const auto idle = [&](std::uint32_t m) {
       const Schedule schedule = build(block, m);
@@ -74,7 +73,7 @@ TEST_CASE("a long schedule is the short one with its steady state repeated", "[b
       return tests::timed(schedule, times).idle;
     };
     const std::uint32_t group = block.microbatches;
-    // Far beyond the length at which the steady state is found, and a million.
+    // Lengths far beyond that of the steady state, and a million.
     CHECK(idle(100 * group) == Approx(idle(101 * group)));
     CHECK(build(block, 1000000 / group * group).programs[0].loops.size() < 2000);
   });

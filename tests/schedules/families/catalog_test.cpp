@@ -13,7 +13,7 @@ using schedules::make_schedule;
 
 namespace {
 
-// Parameters that an entry takes, over a small range of each.
+// Lists parameters that an entry takes, over a small range of each.
 std::vector<schedules::Parameters> small_sizes(const schedules::Entry& entry) {
   std::vector<schedules::Parameters> sizes;
   for (std::uint32_t p = 1; p <= 7; ++p)
@@ -72,7 +72,7 @@ TEST_CASE("the catalog's names are distinct and each has a line of help", "[cata
   }
 }
 
-TEST_CASE("a schedule that cannot be is refused with a reason", "[catalog]") {
+TEST_CASE("an impossible schedule is rejected with a reason", "[catalog]") {
   CHECK_THROWS_WITH(make_schedule("2f2b", {.devices = 2, .microbatches = 2}),
                     Catch::Contains("no schedule is called '2f2b'") && Catch::Contains("1f1b, "));
   CHECK_THROWS_WITH(make_schedule("1f1b", {.devices = 0, .microbatches = 2}),
@@ -107,8 +107,7 @@ TEST_CASE("a million microbatches take no more memory than a hundred", "[catalog
   }
 }
 
-TEST_CASE("what a user may choose goes to the schedules that take it, and others refuse it",
-          "[catalog]") {
+TEST_CASE("schedules reject the choices that they do not take", "[catalog]") {
   for (const schedules::ChoiceInfo& info : schedules::choices) {
     INFO(info.key);
     std::size_t takers = 0;

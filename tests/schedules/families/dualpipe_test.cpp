@@ -35,8 +35,7 @@ TEST_CASE("DualPipeV takes (2m-p-2) FB + 5p + 4, DualPipe as long on twice the d
       }
 }
 
-TEST_CASE("DualPipe takes as long as DualPipeV with half of everything, whatever the passes take",
-          "[dualpipe]") {
+TEST_CASE("DualPipe takes as long as DualPipeV of half the size for any pass times", "[dualpipe]") {
   struct Times {
     double forward, input_grad, weight_grad, fused;
   };
@@ -49,7 +48,7 @@ TEST_CASE("DualPipe takes as long as DualPipeV with half of everything, whatever
         CAPTURE(p, m, f, i, w, fb);
         const double makespan = timed(half, chunk_times(half, f, i, w, fb)).makespan;
         CHECK(timed(whole, chunk_times(whole, f, i, w, fb)).makespan == Approx(makespan));
-        if (i > f) continue;  // the drain then waits for gradients
+        if (i > f) continue;  // The cool-down waits for gradients in this case.
         CHECK(makespan ==
               Approx(3 * p * f + (2.0 * m - p - 2) * fb + (2 * p - 1) * i + w + 2 * (i + w)));
       }
@@ -73,7 +72,7 @@ TEST_CASE("the bubble of DualPipe is (PP/2-1)(FB+B-3W) when F = I = W and nothin
   }
 }
 
-TEST_CASE("an overlap factor shortens the fused pairs alone", "[dualpipe]") {
+TEST_CASE("an overlap factor shortens only the fused pairs", "[dualpipe]") {
   const auto schedule = make_schedule("dualpipe-v", {.devices = 4, .microbatches = 10});
   auto times = tests::uniform_times(schedule, 2, 2, 2);
   times.overlap = 2.5 / 3;
@@ -101,19 +100,19 @@ TEST_CASE("DualPipe's even microbatches enter at the first device, odd ones at t
   CHECK(schedules::PassCursor(schedule.programs[3]).pass().microbatch == 1);
 }
 
-TEST_CASE("sizes that DualPipe cannot do are refused with near ones that work", "[dualpipe]") {
+TEST_CASE("unsupported sizes of DualPipe are rejected with similar sizes that work", "[dualpipe]") {
   CHECK_THROWS_WITH(
       make_schedule("dualpipe", {.devices = 3, .microbatches = 7}),
       Catch::Contains("not 3 and 7") &&
           Catch::Contains("2 devices with 6 microbatches or 2 devices with 8 microbatches or 4 "
-                          "devices with 8 microbatches would do"));
+                          "devices with 8 microbatches work"));
   CHECK_NOTHROW(make_schedule("dualpipe", {.devices = 2, .microbatches = 6}));
   CHECK_NOTHROW(make_schedule("dualpipe", {.devices = 2, .microbatches = 8}));
   CHECK_NOTHROW(make_schedule("dualpipe", {.devices = 4, .microbatches = 8}));
   CHECK_THROWS_WITH(make_schedule("dualpipe", {.devices = 4, .microbatches = 6}),
-                    Catch::Contains("; 4 devices with 8 microbatches would do"));
+                    Catch::Contains("; 4 devices with 8 microbatches work"));
   CHECK_THROWS_WITH(make_schedule("dualpipe", {.devices = 1, .microbatches = 1}),
-                    Catch::Contains("; 2 devices with 4 microbatches would do"));
+                    Catch::Contains("; 2 devices with 4 microbatches work"));
   CHECK_NOTHROW(make_schedule("dualpipe", {.devices = 2, .microbatches = 4}));
   CHECK_THROWS_WITH(make_schedule("dualpipe-v", {.devices = 4, .microbatches = 7}),
                     "dualpipe-v: 4 devices need at least 8 microbatches, not 7");

@@ -21,7 +21,7 @@ struct Case {
   double forward, input_grad, weight_grad, hop;
 };
 
-// Uneven, with a latency up to a fifth of a pass.
+// Draws uneven times, with a latency of up to a fifth of a pass.
 Case random_case(std::mt19937& random) {
   const auto between = [&](double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(random);
@@ -73,7 +73,7 @@ TEST_CASE(
       CHECK(peak(fitted) <= (name == std::string("zb-v") ? one.devices : peak(plain)));
       const auto before = timed(plain, one);
       const auto after = timed(fitted, one);
-      // Of the two that zb-v starts from, one may end earlier and the other have the shorter span.
+      // One of the two start orders of zb-v may end earlier while the other has the shorter span.
       CHECK((after.span <= before.span * (1 + 1e-9) ||
              after.makespan <= before.makespan * (1 + 1e-9)));
       if (name != std::string("zb-v")) CHECK(after.span <= before.span * (1 + 1e-9));
@@ -83,7 +83,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("for F = I = W without latency the published orders stay", "[fitted]") {
+TEST_CASE("the published orders do not change for F = I = W without latency", "[fitted]") {
   for (const char* name : {"zb-v", "v-zb", "v-half", "v-min"})
     for (std::uint32_t p = 2; p <= 9; ++p) {
       const Case units{p, 3 * p, 1, 1, 1, 0};
@@ -95,7 +95,7 @@ TEST_CASE("for F = I = W without latency the published orders stay", "[fitted]")
     }
 }
 
-TEST_CASE("few microbatches and devices of any times have a complete fitted order", "[fitted]") {
+TEST_CASE("fitted orders are complete for few microbatches and any times", "[fitted]") {
   std::mt19937 random(2);
   for (std::uint32_t p = 1; p <= 6; ++p)
     for (std::uint32_t m = 1; m <= 2 * p + 1; ++m)

@@ -5,7 +5,7 @@
 #include "schedules/families/catalog.hpp"
 #include "support/timed.hpp"
 
-// Forward and backward passes of the steady state as one, as with Megatron-LM's
+// Fused forward and backward passes of the steady state, as with Megatron-LM's
 // overlap_moe_expert_parallel_comm.
 
 using namespace pipewright;
@@ -25,7 +25,7 @@ schedules::Schedule fused(const char* name, std::uint32_t p, std::uint32_t m, st
                               .fused = 1});
 }
 
-// Of a chunk F takes 1 and B 2, and a pair so many.
+// Times of a chunk: F takes 1, B takes 2, and a fused pair takes `pair`.
 schedules::PassTimes times_with(const schedules::Schedule& schedule, double pair) {
   auto times = tests::uniform_times(schedule, schedule.chunks, schedule.chunks, schedule.chunks);
   times.fused.assign(schedule.stages(), pair);
@@ -34,7 +34,7 @@ schedules::PassTimes times_with(const schedules::Schedule& schedule, double pair
 
 }  // namespace
 
-TEST_CASE("on one device each F but the first runs with the B of the microbatch before",
+TEST_CASE("on one device each F but the first is fused with the B of the previous microbatch",
           "[fused]") {
   const auto passes = schedules::passes_of(fused("1f1b", 1, 3, 1).programs[0]);
   CHECK(passes == std::vector<Pass>{{PassKind::forward, 0, 0},
@@ -57,8 +57,8 @@ TEST_CASE("interleaved pairs follow one another, and one more forward runs ahead
         for (const double pair : {3.0, 2.5}) {
           const auto schedule = fused("interleaved-1f1b", p, m, v);
           CAPTURE(p, v, m, pair);
-          // The last device: what runs ahead, its pairs, the backwards left; and the way of the
-          // first F there and of the last B back.
+          // The last device runs the forwards ahead, its pairs and the remaining backwards. The
+          // paths of the first F to it and of the last B back are added.
           const std::uint32_t ahead = (v - 1) * p + 1;
           CHECK(timed(schedule, times_with(schedule, pair)).makespan ==
                 Approx((p - 1) * 3 + ahead * 3 + (m * v - ahead) * pair));
@@ -68,13 +68,14 @@ TEST_CASE("interleaved pairs follow one another, and one more forward runs ahead
         }
 }
 
-TEST_CASE("pairs of one chunk on several devices are refused, as Megatron-LM does", "[fused]") {
+TEST_CASE("fused pairs of one chunk on several devices are rejected, as in Megatron-LM",
+          "[fused]") {
   CHECK_THROWS_WITH(fused("1f1b", 4, 8, 1),
-                    "1f1b: fused pairs on 4 devices need several chunks a device, as in "
+                    "1f1b: fused pairs on 4 devices need several chunks per device, as in "
                     "Megatron-LM; interleaved-1f1b has them, with 2 chunks or more");
   CHECK_THROWS_WITH(
       make_schedule("interleaved-1f1b", {.devices = 4, .microbatches = 8, .chunks = 1, .fused = 1}),
-      Catch::Contains("fused pairs need 2 chunks a device or more"));
+      Catch::Contains("fused pairs need at least 2 chunks per device"));
   CHECK_THROWS_WITH(make_schedule("zb-h1", {.devices = 4, .microbatches = 8, .fused = 1}),
                     "zb-h1: takes no fused pairs; 1f1b, interleaved-1f1b, dualpipe, dualpipe-v do");
 }

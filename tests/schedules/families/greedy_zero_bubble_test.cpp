@@ -29,7 +29,7 @@ schedules::Parameters planned_with(std::uint32_t p, std::uint32_t m, double forw
   return parameters;
 }
 
-// Devices as uneven as they come: small whole times with ties and zeros, or of any magnitude.
+// Draws uneven times: small integers with ties and zeros, or any magnitude.
 schedules::Parameters uneven(std::mt19937& random) {
   const auto whole = [&](std::uint32_t low, std::uint32_t high) {
     return std::uniform_int_distribution<std::uint32_t>(low, high)(random);
@@ -49,7 +49,7 @@ schedules::Parameters uneven(std::mt19937& random) {
   return parameters;
 }
 
-// The most that a device holds when I releases a part of a pass's activations.
+// Returns the peak memory of a device if I frees a part of the activations.
 double peak_with_release(const schedules::Schedule& schedule, double part) {
   double peak = 0;
   for (const auto& program : schedule.programs) {
@@ -66,7 +66,7 @@ double peak_with_release(const schedules::Schedule& schedule, double part) {
 
 }  // namespace
 
-TEST_CASE("at 1F1B's memory the greedy plan idles as little as ZB-H1", "[greedy]") {
+TEST_CASE("the greedy plan at 1F1B's memory idles as little as ZB-H1", "[greedy]") {
   for (std::uint32_t p = 1; p <= 8; ++p)
     for (std::uint32_t m : {2 * p, 3 * p + 1, 4 * p}) {
       const auto schedule = make_schedule("zb-1p", {.devices = p, .microbatches = m});
@@ -77,7 +77,7 @@ TEST_CASE("at 1F1B's memory the greedy plan idles as little as ZB-H1", "[greedy]
     }
 }
 
-TEST_CASE("2p-1 microbatches of memory are enough to leave no bubble", "[greedy]") {
+TEST_CASE("memory for 2p-1 microbatches suffices for no bubble", "[greedy]") {
   for (std::uint32_t p : {4U, 5U, 6U, 8U}) {
     const auto schedule =
         greedy_zero_bubble("mine", {.devices = p, .microbatches = 4 * p}, 2 * p - 1);
@@ -87,7 +87,7 @@ TEST_CASE("2p-1 microbatches of memory are enough to leave no bubble", "[greedy]
   }
 }
 
-TEST_CASE("a greedy plan is complete and keeps within any memory limit", "[greedy]") {
+TEST_CASE("a greedy plan is complete and stays within any memory limit", "[greedy]") {
   for (std::uint32_t p = 1; p <= 6; ++p)
     for (std::uint32_t m : {1U, 2U, 5U, 12U, 31U})
       for (std::uint32_t limit = 1; limit <= 2 * p + 1; ++limit)
@@ -103,7 +103,7 @@ TEST_CASE("a greedy plan is complete and keeps within any memory limit", "[greed
         }
 }
 
-TEST_CASE("devices of any times get a complete plan that ends, within their memory", "[greedy]") {
+TEST_CASE("devices with any times have a complete plan within memory", "[greedy]") {
   std::mt19937 random(8);
   for (int i = 0; i < 3000; ++i) {
     const auto parameters = uneven(random);
@@ -121,7 +121,7 @@ TEST_CASE("devices of any times get a complete plan that ends, within their memo
   }
 }
 
-TEST_CASE("a fast device forwards no more than the slow one before it hands on", "[greedy]") {
+TEST_CASE("a fast device runs no more forwards than the slow device before it sends", "[greedy]") {
   auto parameters = planned_with(3, 3, 0, 0, 0);
   parameters.device_times.of_stage = {{{4, 1, 3}, {2, 2, 1}, {1, 3, 4}}};
   const auto schedule = make_schedule("zb-1p", parameters);
@@ -135,7 +135,8 @@ TEST_CASE("a fast device forwards no more than the slow one before it hands on",
   CHECK(std::is_sorted(ahead.rbegin(), ahead.rend()));
 }
 
-TEST_CASE("more memory never lengthens the plan by much, and shortens it in the end", "[greedy]") {
+TEST_CASE("more memory lengthens the plan by little at most and eventually shortens it",
+          "[greedy]") {
   const auto span_bubble = [](std::uint32_t limit) {
     const auto schedule = greedy_zero_bubble("mine", planned_with(8, 32, 10, 12, 8, 1), limit);
     return tests::timed(schedule, tests::uniform_times(schedule, 10, 12, 8), 1).span_bubble;
@@ -144,7 +145,7 @@ TEST_CASE("more memory never lengthens the plan by much, and shortens it in the 
   CHECK(span_bubble(24) < span_bubble(16));
 }
 
-TEST_CASE("what I releases is used only where that shortens the plan", "[greedy]") {
+TEST_CASE("memory freed by I is used only if that shortens the plan", "[greedy]") {
   auto equal = planned_with(8, 32, 1, 1, 1);
   equal.input_grad_releases = 0.5;
   for (const double peak : schedules::peak_in_flight(greedy_zero_bubble("mine", equal, 16)))
@@ -170,7 +171,7 @@ TEST_CASE("what I releases is used only where that shortens the plan", "[greedy]
   }
 }
 
-TEST_CASE("the plan knows a slow device", "[greedy]") {
+TEST_CASE("the plan accounts for a slow device", "[greedy]") {
   auto parameters = planned_with(4, 24, 1, 1, 1);
   for (auto& times : parameters.device_times.of_stage)
     if (!times.empty()) times[2] = 1.5;
@@ -182,7 +183,7 @@ TEST_CASE("the plan knows a slow device", "[greedy]") {
   CHECK(tests::timed(schedule, times).makespan <= tests::timed(blind, times).makespan);
 }
 
-TEST_CASE("what the greedy plan cannot do is refused", "[greedy]") {
+TEST_CASE("unsupported sizes of the greedy plan are rejected", "[greedy]") {
   CHECK_THROWS_WITH(greedy_zero_bubble("mine", {.devices = 2, .microbatches = 4}, 0),
                     "mine: a device must hold at least 1 microbatch");
   CHECK_THROWS_WITH(make_schedule("zb-1p", {.devices = 64, .microbatches = 1U << 21U}),

@@ -64,7 +64,7 @@ TEST_CASE("latency costs interleaving little while its warm-up hides it", "[inte
   CHECK(timed(schedule, uniform_times(schedule, 1, 1, 1), 0.1).idle == Approx(13.5).margin(0.05));
 }
 
-TEST_CASE("every size runs when the group is left to us, fewer microbatches than devices too",
+TEST_CASE("the default group works for every size, even with fewer microbatches than devices",
           "[interleaved]") {
   for (std::uint32_t p = 1; p <= 8; ++p)
     for (std::uint32_t v = 1; v <= 4; ++v)
@@ -74,7 +74,7 @@ TEST_CASE("every size runs when the group is left to us, fewer microbatches than
       }
 }
 
-TEST_CASE("a group that would stall is refused with one that works", "[interleaved]") {
+TEST_CASE("a group that would stall is rejected with one that works", "[interleaved]") {
   CHECK_THROWS_WITH(make(4, 16, 2, 3), Catch::Contains("smaller than the pipeline deadlocks") &&
                                            Catch::Contains("group size 4 works"));
   CHECK_THROWS_WITH(make(4, 9, 2, 4),
@@ -93,7 +93,7 @@ TEST_CASE("the low-memory warm-up has the same bubble and holds p microbatches i
         CAPTURE(p, v, m);
         CHECK(timed(schedule, uniform_times(schedule, 1, 1, 1)).idle ==
               Approx((p - 1) * 3.0 / v).margin(1e-9));
-        if (m % p != 0) continue;  // the groups are larger then
+        if (m % p != 0) continue;  // The groups are larger in this case.
         const auto peaks = schedules::peak_in_flight(schedule);
         for (std::uint32_t r = 0; r < p; ++r)
           CHECK(peaks[r] == Approx(((v - 1) * p + p - r) / static_cast<double>(v)));
@@ -106,8 +106,7 @@ TEST_CASE("the low-memory warm-up hides no latency", "[interleaved]") {
   CHECK(timed(schedule, uniform_times(schedule, 1, 1, 1), 0.1).idle == Approx(23.1).margin(0.05));
 }
 
-TEST_CASE("every schedule in groups refuses a group that would stall, by its own name",
-          "[interleaved]") {
+TEST_CASE("every grouped schedule rejects a group that would stall", "[interleaved]") {
   for (const char* name : {"interleaved-1f1b", "interleaved-low-memory", "interleaved-zb"}) {
     const auto with_group = [&](std::uint32_t group) {
       return schedules::make_schedule(

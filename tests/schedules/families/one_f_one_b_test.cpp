@@ -27,7 +27,7 @@ double steady_time_per_microbatch(const char* name, double hop) {
 
 }  // namespace
 
-TEST_CASE("1F1B and eager 1F1B idle (p-1)(F+B) and differ in what they hold", "[1f1b]") {
+TEST_CASE("1F1B and eager 1F1B idle (p-1)(F+B) and differ in memory", "[1f1b]") {
   for (std::uint32_t p = 1; p <= 9; ++p) {
     for (std::uint32_t m = 1; m <= 24; ++m) {
       CAPTURE(p, m);
@@ -52,7 +52,7 @@ TEST_CASE("1F1B meets its reference vectors", "[1f1b]") {
   CHECK(timed(large, uniform_times(large, 1, 1, 1)).idle == 21);
 }
 
-TEST_CASE("latency that no warm-up hides sets the steady time of a microbatch", "[1f1b]") {
+TEST_CASE("latency that the warm-up does not hide determines the steady state", "[1f1b]") {
   // 1F1B: F+B + 2c(p-1)/p; eager: max(F+B, (p(F+B) + 2c(p-1))/(2p-1)).
   CHECK(steady_time_per_microbatch("1f1b", 1) == Approx(4.5));
   CHECK(steady_time_per_microbatch("1f1b", 3) == Approx(7.5));

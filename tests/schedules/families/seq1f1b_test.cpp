@@ -15,7 +15,7 @@ schedules::Schedule make(std::uint32_t p, std::uint32_t m, std::uint32_t slices)
 
 }  // namespace
 
-TEST_CASE("Seq1F1B divides bubble and memory by the slices", "[seq1f1b]") {
+TEST_CASE("Seq1F1B divides bubble and memory by the number of slices", "[seq1f1b]") {
   for (std::uint32_t p = 1; p <= 7; ++p)
     for (std::uint32_t q = 1; q <= 4; ++q)
       for (std::uint32_t m = p; m <= 3 * p; ++m) {

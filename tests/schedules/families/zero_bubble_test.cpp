@@ -62,7 +62,7 @@ TEST_CASE("ZB-H2 has no bubble within a span where I <= F and F + I <= 2W", "[ze
       }
 }
 
-TEST_CASE("with few microbatches ZB-H2 is worse than ZB-H1 but runs", "[zero-bubble]") {
+TEST_CASE("ZB-H2 with few microbatches runs but is slower than ZB-H1", "[zero-bubble]") {
   const auto h1 = make_schedule("zb-h1", {.devices = 8, .microbatches = 8});
   const auto h2 = make_schedule("zb-h2", {.devices = 8, .microbatches = 8});
   CHECK(run(h1, {1, 1, 1}).idle == 7);
@@ -83,12 +83,12 @@ TEST_CASE("interleaved zero bubble idles (p-1)F/v and holds p", "[zero-bubble]")
             make_schedule("interleaved-zb", {.devices = p, .microbatches = m, .chunks = chunks});
         CAPTURE(p, chunks, m);
         CHECK(run(schedule, {1, 1, 1}).idle == Approx((p - 1.0) / chunks).margin(1e-9));
-        if (m % p != 0) continue;  // the groups are larger then
+        if (m % p != 0) continue;  // The groups are larger in this case.
         for (const double peak : schedules::peak_in_flight(schedule)) CHECK(peak == Approx(p));
       }
 }
 
-TEST_CASE("ZB-V idles (p-1)F/2, not once it has started, at 1F1B's memory", "[zero-bubble]") {
+TEST_CASE("ZB-V idles (p-1)F/2 before it starts, at 1F1B's memory", "[zero-bubble]") {
   for (std::uint32_t p = 1; p <= 9; ++p)
     for (std::uint32_t m = 2 * p - 1; m <= 5 * p; ++m) {
       const auto schedule = make_schedule("zb-v", {.devices = p, .microbatches = m});
@@ -100,7 +100,8 @@ TEST_CASE("ZB-V idles (p-1)F/2, not once it has started, at 1F1B's memory", "[ze
     }
 }
 
-TEST_CASE("unequal passes cost the zero-bubble schedules what was measured", "[zero-bubble]") {
+TEST_CASE("zero-bubble schedules with unequal passes have the published idle times",
+          "[zero-bubble]") {
   // Idle time over ideal time, 8 devices, 32 microbatches, F, I, W = 10, 12, 8.
   const auto over_ideal = [](const char* name) {
     const auto schedule = make_schedule(name, {.devices = 8, .microbatches = 32});
@@ -113,7 +114,8 @@ TEST_CASE("unequal passes cost the zero-bubble schedules what was measured", "[z
   CHECK(over_ideal("zb-v") == Approx(0.044).margin(5e-4));
 }
 
-TEST_CASE("latency that ZB-H1's warm-up does not hide sets its steady time", "[zero-bubble]") {
+TEST_CASE("latency that the warm-up of ZB-H1 does not hide determines its steady state",
+          "[zero-bubble]") {
   // max(F+B, (p(F+I) + W + 2c(p-1))/p)
   const auto steady = [](double hop) {
     const auto makespan = [&](std::uint32_t m) {

@@ -8,7 +8,7 @@
 using namespace pipewright;
 using namespace pipewright::schedules;
 
-TEST_CASE("with unit passes in a V the bound is that of the paper, 6n + 6p - 3k - 1 cells",
+TEST_CASE("the bound of unit passes in a V is 6n + 6p - 3k - 1 cells, as in the paper",
           "[search]") {
   for (std::uint32_t p = 3; p <= 16; ++p)
     for (std::uint32_t k = 2 * ((p + 4) / 3); 2 * k <= 3 * p; ++k) {
@@ -19,8 +19,7 @@ TEST_CASE("with unit passes in a V the bound is that of the paper, 6n + 6p - 3k 
     }
 }
 
-TEST_CASE("with memory to spare the bound is the work behind the way to the last device",
-          "[search]") {
+TEST_CASE("with enough memory the bound is the path to the last device and its work", "[search]") {
   for (std::uint32_t p = 1; p <= 8; ++p) {
     const auto bound = [&](const Routes& routes, Objective objective) {
       return lower_bound(tests::pipeline(routes, p, 40, {1, 2, 3}, 0.5, 100), objective);
@@ -31,8 +30,8 @@ TEST_CASE("with memory to spare the bound is the work behind the way to the last
   }
 }
 
-TEST_CASE("one microbatch at a time takes as long as one after the other", "[search]") {
-  // Held from F to W: the next microbatch comes when W of the first stage has ended.
+TEST_CASE("with memory for one microbatch the bound is the serial time", "[search]") {
+  // A microbatch is held from F to W, so the next one starts when W of the first stage has ended.
   const Pipeline one = tests::pipeline(Routes::looped(4, 1), 4, 8, {1, 1, 1}, 0, 1);
   CHECK(lower_bound(one, Objective::makespan) == Approx(8 * (4 + 4 + 1)));
   CHECK(least_memory(one) == std::vector<std::int64_t>(4, one.memory.held[0]));
@@ -40,7 +39,7 @@ TEST_CASE("one microbatch at a time takes as long as one after the other", "[sea
 
 namespace {
 
-// Each of the three passes takes a second, and half a second is saved where I and W run as one.
+// Times of one second for F, I and W; a whole backward takes half a second less than I and W.
 Pipeline shorter_whole(std::uint32_t devices, std::uint32_t microbatches) {
   Pipeline result =
       tests::pipeline(Routes::looped(devices, 1), devices, microbatches, {1, 1, 1}, 0.25, 100);
@@ -50,19 +49,17 @@ Pipeline shorter_whole(std::uint32_t devices, std::uint32_t microbatches) {
 
 }  // namespace
 
-TEST_CASE("the bound is that of whole backwards where these are shorter than their halves",
-          "[search]") {
-  // 1F1B reaches it: (m + p - 1) (F + B) and the way there and back.
+TEST_CASE("the bound uses whole backwards if they are shorter than their halves", "[search]") {
+  // 1F1B reaches the bound: (m + p - 1) (F + B) and the path there and back.
   for (std::uint32_t p = 1; p <= 4; ++p)
     CHECK(lower_bound(shorter_whole(p, 30), Objective::makespan) ==
           Approx((30 + p - 1) * 2.5 + 2 * 0.25 * (p - 1)));
-  // With few microbatches split ones win: the first device has 4 s of forwards while its first
-  // gradient takes 8.5 s to come, and works for 12 s.
+  // With few microbatches, split backwards win: the first device has 4 s of forwards before its
+  // first gradient arrives after 8.5 s, and works for 12 s.
   CHECK(lower_bound(shorter_whole(4, 4), Objective::makespan) == Approx(12 + 8.5 - 4));
 }
 
-TEST_CASE("no order that is found is below the bound, with whole backwards or without",
-          "[search]") {
+TEST_CASE("no order is below the bound, with whole or split backwards", "[search]") {
   for (const auto& [devices, microbatches] :
        {std::pair{1U, 5U}, {2U, 3U}, {2U, 12U}, {4U, 4U}, {4U, 16U}}) {
     const SearchRequest request{.devices = devices,

@@ -26,7 +26,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A folder of our own that is gone with the scope.
+// A temporary folder that the destructor removes.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -48,7 +48,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-// The process id; none if there is no such program.
+// Starts a program and returns its process id, or nothing if there is no such program.
 std::optional<pid_t> spawn(std::vector<std::string> words) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -68,7 +68,7 @@ std::optional<pid_t> spawn(std::vector<std::string> words) {
   return child;
 }
 
-// The solver minds its time limit in most of what it does; what lasts longer is killed.
+// The solver does not always respect its time limit; it is killed if it takes longer.
 void wait_until_ended(pid_t child, Clock::time_point deadline) {
   constexpr auto grace = std::chrono::seconds(2);
   constexpr auto nap = std::chrono::milliseconds(2);

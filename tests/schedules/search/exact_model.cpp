@@ -82,7 +82,7 @@ std::size_t ExactModel::add_row(PassKind kind, std::uint32_t stage, std::vector<
   return rows_.size() - 1;
 }
 
-// Gathers the terms of one constraint. Counts that are known become constants.
+// Collects the terms of a constraint. Counts with fixed values become constants.
 class ExactModel::Writer {
  public:
   Writer(const ExactModel& model, std::ostream& out, std::int64_t cells)
@@ -100,7 +100,7 @@ class ExactModel::Writer {
       terms_ += fmt::format(" {:+} n{}_{}", factor, index, cell);
   }
   void at_most(std::int64_t limit) {
-    // An impossible constraint without variables is one all the same.
+    // A constraint without variables can still be impossible.
     if (terms_.empty() && constant_ > limit) terms_ = " zero";
     if (!terms_.empty()) out_ << terms_ << fmt::format(" <= {}\n", limit - constant_);
     terms_.clear();
@@ -144,7 +144,7 @@ void ExactModel::write(std::ostream& out, std::int64_t cells) const {
       };
       add([](const Row&) { return std::pair<std::int64_t, std::int64_t>{1, 1}; });
       writer.at_most(1);
-      // Bytes are too large for a solver's tolerances; their common divisor is not needed.
+      // Bytes are too large for a solver's tolerances, so they are divided by their common divisor.
       if (common == 0) continue;
       add([&](const Row& row) { return std::pair{row.takes / common, row.frees / common}; });
       writer.at_most(pipeline_.memory.limit[device] / common);

@@ -18,9 +18,9 @@ using tests::one_at_a_time;
 
 namespace {
 
-constexpr int patience = 60;  // seconds for one exact solution
+constexpr int patience = 60;  // Seconds for one exact solution.
 
-// One chunk a device, a cell a second. Activations count 1.
+// Pipeline with one chunk per device and a second per cell; an activation has size 1.
 Pipeline uneven(std::uint32_t devices, std::uint32_t microbatches, double hop, std::int64_t limit) {
   Pipeline pipeline =
       tests::pipeline(Routes::looped(devices, 1), devices, microbatches, {1, 1, 1}, hop, 0);
@@ -30,21 +30,22 @@ Pipeline uneven(std::uint32_t devices, std::uint32_t microbatches, double hop, s
   return pipeline;
 }
 
-// The least makespan of all orders on two devices of one stage each, microbatches in any order.
+// Returns the smallest makespan of all orders on two devices of one stage each, with microbatches
+// in any order.
 double best_of_all(const Pipeline& pipeline) {
   const auto all_orders = [&](std::uint16_t stage) {
     std::vector<PassKind> kinds{PassKind::forward, PassKind::input_grad, PassKind::weight_grad};
     if (!pipeline.recomputed.empty() && pipeline.recomputed[stage])
       kinds.insert(kinds.begin() + 1, PassKind::recompute);
-    std::vector<std::uint32_t> whose;  // the next pass of which microbatch
+    std::vector<std::uint32_t> next_microbatches;
     for (std::uint32_t k = 0; k < pipeline.microbatches; ++k)
-      whose.insert(whose.end(), kinds.size(), k);
+      next_microbatches.insert(next_microbatches.end(), kinds.size(), k);
     std::vector<std::vector<Pass>> orders;
     do {
       std::vector<std::size_t> done(pipeline.microbatches);
       std::vector<Pass>& order = orders.emplace_back();
-      for (const std::uint32_t k : whose) order.push_back({kinds[done[k]++], stage, k});
-    } while (std::next_permutation(whose.begin(), whose.end()));
+      for (const std::uint32_t k : next_microbatches) order.push_back({kinds[done[k]++], stage, k});
+    } while (std::next_permutation(next_microbatches.begin(), next_microbatches.end()));
     return orders;
   };
   const Justifier justifier(pipeline);
@@ -58,7 +59,7 @@ double best_of_all(const Pipeline& pipeline) {
 
 }  // namespace
 
-TEST_CASE("nothing among all orders is better than the exact one", "[exact]") {
+TEST_CASE("no order is better than the exact solution", "[exact]") {
   Pipeline pipeline = uneven(2, 2, 0, 4);
   pipeline.hop = GENERATE(0, 1, 3);
   if (GENERATE(false, true)) pipeline.memory.held = {2, 3};
@@ -74,7 +75,7 @@ TEST_CASE("nothing among all orders is better than the exact one", "[exact]") {
   CHECK(exact->plan.makespan == Approx(best_of_all(pipeline)));
 }
 
-TEST_CASE("stages of different sizes, early release and recomputation are exact too", "[exact]") {
+TEST_CASE("the model is exact for uneven stages, early release and recomputation", "[exact]") {
   Pipeline pipeline = uneven(3, 5, 0, 5);
   pipeline.memory.held = {3, 2, 2};
   pipeline.memory.released_by_input_grad = {1, 2, 0};
@@ -88,16 +89,16 @@ TEST_CASE("stages of different sizes, early release and recomputation are exact 
   CHECK(exact->proven);
   CHECK(exact->plan.makespan >= lower_bound(pipeline, Objective::makespan) - 1e-9);
   tests::check_runs(pipeline, exact->plan);
-  // What the justification finds cannot be better.
+  // A justified order cannot be better.
   const Plan justified =
       Justifier(pipeline).improve(one_at_a_time(pipeline), Pull::eager, Objective::makespan, 8);
   CHECK(exact->plan.makespan <= justified.makespan + 1e-9);
 }
 
-TEST_CASE("an exact answer does not depend on the unit of time", "[exact]") {
+TEST_CASE("the exact solution does not depend on the unit of time", "[exact]") {
   Pipeline pipeline = uneven(3, 5, 1, 2);
   const auto in_seconds = solve_exactly(pipeline, 1, one_at_a_time(pipeline), patience);
-  constexpr double unit = 0.0003;  // that no double holds exactly
+  constexpr double unit = 0.0003;  // Not representable as a double.
   for (auto& of_kind : pipeline.times.of_stage)
     for (double& seconds : of_kind) seconds *= unit;
   pipeline.hop *= unit;
@@ -110,7 +111,7 @@ TEST_CASE("an exact answer does not depend on the unit of time", "[exact]") {
   CHECK(scaled->plan.makespan == Approx(in_seconds->plan.makespan * unit));
 }
 
-TEST_CASE("a solver without time leaves the start, and proves nothing", "[exact]") {
+TEST_CASE("a solver without time returns the start order without a proof", "[exact]") {
   const Pipeline pipeline = uneven(3, 8, 1, 3);
   const Plan start = one_at_a_time(pipeline);
   const auto exact = solve_exactly(pipeline, 1, start, 0);
@@ -122,7 +123,7 @@ TEST_CASE("a solver without time leaves the start, and proves nothing", "[exact]
   CHECK(exact->plan.makespan <= start.makespan);
 }
 
-TEST_CASE("without the solver there is no exact answer", "[exact]") {
+TEST_CASE("there is no exact solution without the solver", "[exact]") {
   const Pipeline pipeline = uneven(2, 2, 0, 4);
   const char* const before = std::getenv("PATH");
   const std::string path = before == nullptr ? "" : before;
@@ -145,7 +146,7 @@ TEST_CASE("an exact model needs whole cells", "[exact]") {
   CHECK_THROWS_WITH(ExactModel(pipeline, 1), Catch::Contains("W of stage 1 takes no time"));
 }
 
-TEST_CASE("a solution file becomes an order", "[exact]") {
+TEST_CASE("a solution file is converted to an order", "[exact]") {
   // One device: n0 counts F of two cells, n1 I and n2 W. From n0_4, n1_6 and n2_7 on all must have
   // started.
   const Pipeline pipeline = uneven(1, 2, 0, 2);

@@ -32,7 +32,7 @@ Routes routes_of(const Case& of) {
   return of.shape == Shape::v ? Routes::v_shape(of.devices) : Routes::looped(of.devices, 1);
 }
 
-// One cell is a second, for a pass of a chunk.
+// Pipeline in which a cell takes a second.
 Pipeline pipeline_of(const Case& of) {
   const Routes routes = routes_of(of);
   const double chunks = routes.stages() / of.devices;
@@ -60,7 +60,7 @@ Plan heuristic(const Case& of) {
   return Justifier(pipeline_of(of)).plan(order);
 }
 
-constexpr int patience = 60;  // seconds for one exact solution
+constexpr int patience = 60;  // Seconds for one exact solution.
 
 std::string describe(const Case& of) {
   constexpr std::array profiles{"1,1,1", "2,3,1", "uneven"};
@@ -69,7 +69,7 @@ std::string describe(const Case& of) {
                      of.hop, of.limit);
 }
 
-// The heuristic, the optimum and the bound side by side, in cells.
+// Results of the heuristic, the exact model and the bound, in cells.
 void compare(const std::vector<Case>& cases) {
   std::string table = "makespan in cells: heuristic, exact, lower bound\n";
   for (const Case& of : cases) {
@@ -125,7 +125,7 @@ TEST_CASE("the search is near the shortest order of uneven passes in a V", "[exa
   compare(cases);
 }
 
-TEST_CASE("the search finds the shortest order of one chunk a device", "[exact]") {
+TEST_CASE("the search finds the shortest order of one chunk per device", "[exact]") {
   std::vector<Case> cases;
   add(cases, {Shape::looped, 2, 8, Profile::unit, 1, 0}, {1, 2, 4});
   add(cases, {Shape::looped, 3, 6, Profile::long_gradients, 0, 0}, {1, 2, 3, 4, 6});

@@ -33,7 +33,7 @@ SearchResult search_for(std::uint32_t p, std::uint32_t m, const std::array<doubl
 
 }  // namespace
 
-TEST_CASE("with unit passes the search meets the published closed form at every limit",
+TEST_CASE("the search reaches the published closed form for unit passes at every memory limit",
           "[search]") {
   for (std::uint32_t p = 3; p <= 16; ++p)
     for (std::uint32_t L = 2 * ((p + 4) / 3); L <= 2 * p; ++L) {
@@ -45,7 +45,7 @@ TEST_CASE("with unit passes the search meets the published closed form at every 
     }
 }
 
-TEST_CASE("the search is never worse than a fixed schedule that fits, nor better than its bound",
+TEST_CASE("the search is never worse than a schedule that fits, and never better than its bound",
           "[search]") {
   std::mt19937 random(7);
   const auto real = [&](double low, double high) {
@@ -103,7 +103,7 @@ TEST_CASE("the same request finds the same schedule", "[search]") {
   }
 }
 
-TEST_CASE("a search that is stopped gives its best so far", "[search]") {
+TEST_CASE("a stopped search returns its best order so far", "[search]") {
   int asked = 0;
   const auto found =
       search({.devices = 6,
@@ -119,7 +119,7 @@ TEST_CASE("a search that is stopped gives its best so far", "[search]") {
   CHECK_NOTHROW(check_complete(found.schedule));
 }
 
-TEST_CASE("memory below one microbatch is refused", "[search]") {
+TEST_CASE("memory for less than one microbatch is rejected", "[search]") {
   CHECK_THROWS_WITH(search_for(4, 8, {1, 1, 1}, 0, 0.5, Objective::makespan),
                     Catch::Contains("at least the activations of one microbatch"));
 }

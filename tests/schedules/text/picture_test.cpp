@@ -10,7 +10,7 @@
 
 using namespace pipewright::schedules;
 
-TEST_CASE("a schedule is drawn as the papers draw it", "[picture]") {
+TEST_CASE("a schedule is drawn as in the papers", "[picture]") {
   CHECK(draw_text(make_schedule("1f1b", {.devices = 3, .microbatches = 3})) ==
         "1f1b: 3 devices x 3 microbatches; a cell is one F or half a B\n"
         "in flight at the peak: 3, 2, 1 microbatches\n"
@@ -19,16 +19,16 @@ TEST_CASE("a schedule is drawn as the papers draw it", "[picture]") {
         "device 2 | .  .  F0 B0    F1 B1    F2 B2    .  .  .  .\n");
 }
 
-TEST_CASE("chunks are told apart by letters", "[picture]") {
+TEST_CASE("letters identify chunks", "[picture]") {
   CHECK(draw_text(
             make_schedule("interleaved-1f1b", {.devices = 1, .microbatches = 2, .chunks = 2})) ==
-        "interleaved-1f1b: 1 device x 2 microbatches, 2 chunks a device; a cell is one F or half "
+        "interleaved-1f1b: 1 device x 2 microbatches, 2 chunks per device; a cell is one F or half "
         "a B\n"
         "in flight at the peak: 1 microbatch\n"
         "device 0 | F0a F0b B0b     F1a B0a     F1b B1b     B1a\n");
 }
 
-TEST_CASE("a fused pair is one run of cells", "[picture]") {
+TEST_CASE("a fused pair is drawn as adjacent cells", "[picture]") {
   Program program;
   program.repeat(1, 0,
                  {{PassKind::forward, 0, 0},
@@ -45,7 +45,7 @@ TEST_CASE("a fused pair is one run of cells", "[picture]") {
              Catch::Contains(" F11a+B9b "));
 }
 
-TEST_CASE("a recomputation takes a forward's cell", "[picture]") {
+TEST_CASE("a recomputation takes as many cells as a forward", "[picture]") {
   Program program;
   program.repeat(
       1, 0, {{PassKind::forward, 0, 0}, {PassKind::recompute, 0, 0}, {PassKind::backward, 0, 0}});
@@ -60,7 +60,7 @@ TEST_CASE("a recomputation takes a forward's cell", "[picture]") {
 
 namespace {
 
-// 1F1B with split backwards and room to spare.
+// Block of 1F1B with split backwards and free cells.
 BuildingBlock loose_block() {
   BuildingBlock block{.name = "loose",
                       .devices = 2,
@@ -78,12 +78,13 @@ BuildingBlock loose_block() {
 
 }  // namespace
 
-TEST_CASE("a block is drawn with its interval and how long activations live", "[picture]") {
+TEST_CASE("a block is drawn with its interval and the lifespans of activations", "[picture]") {
   CHECK(draw_text(loose_block()) ==
         "         | 0           4\n"
         "device 0 | F0 .  .  I0 .  W0\n"
         "device 1 | .  F0 I0 W0 .  .\n"
-        "activations live so many cells; each l cells long takes at most ceil(l/4) at a time\n"
+        "lifespans of activations in cells; at most ceil(l/4) activations of lifespan l are held "
+        "at a time\n"
         "device 0 | 6: at most 2 microbatches\n"
         "device 1 | 3: at most 1 microbatch\n");
 }
@@ -103,7 +104,7 @@ TEST_CASE("a grid is drawn with its bubbles and its peak", "[picture]") {
         "device 1 | .  F0 I0 W0 .  F1 I1 W1 .\n");
 }
 
-TEST_CASE("wide pictures go on below, at a number of the ruler", "[picture]") {
+TEST_CASE("wide pictures continue below at a number of the ruler", "[picture]") {
   const Grid grid = repeat(loose_block(), 12);
   for (const std::size_t columns : {24U, 40U, 80U, 100U}) {
     std::istringstream lines(draw_text(grid, 4, columns));
@@ -114,14 +115,14 @@ TEST_CASE("wide pictures go on below, at a number of the ruler", "[picture]") {
       CHECK(line.size() <= columns);
       if (line.starts_with("device 0 | ")) cells += line.substr(11) + " ";
     }
-    // Nothing is lost: every pass of device 0 is there once.
+    // Every pass of device 0 occurs once.
     for (const char kind : {'F', 'I', 'W'}) CHECK(std::ranges::count(cells, kind) == 12);
   }
-  // Labels of two digits stay apart.
+  // Labels with two digits do not touch.
   CHECK_THAT(draw_text(grid, 4), Catch::Contains("F10 W9  .   I10 F11 W10 .   I11"));
 }
 
-TEST_CASE("a picture narrower than a cell still shows a cell at a time", "[picture]") {
+TEST_CASE("a picture narrower than a cell still shows one cell per row", "[picture]") {
   CHECK_THAT(draw_text(repeat(loose_block(), 1), 1, 1),
              Catch::StartsWith("6 cells") && Catch::Contains("device 0 | F0\n"));
 }

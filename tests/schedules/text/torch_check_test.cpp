@@ -22,7 +22,7 @@ std::string fault_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("receives in another order than the sends of their pair are told", "[torch]") {
+TEST_CASE("receives in a different order from the sends of their pair are reported", "[torch]") {
   CHECK(fault_of("0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B1,0B1,0RECV_B0,0B0\n"
                  "1RECV_F0,1F0,1RECV_F1,1F1,1B0,1SEND_B0,1B1,1SEND_B1\n") ==
         "mine.csv:1:5: row 1 (rank 0), cell 5: 0RECV_B1 is receive 1 from rank 1, and send 1 of "
@@ -30,7 +30,7 @@ TEST_CASE("receives in another order than the sends of their pair are told", "[t
         "alone, so tensors would be swapped; right would be 0RECV_B0 here, or 1SEND_B1 there");
 }
 
-TEST_CASE("cells are counted where a pair is fused", "[torch]") {
+TEST_CASE("a fused pair counts as one cell", "[torch]") {
   CHECK_THAT(fault_of("0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,(0F2;0B0)OVERLAP_F_B,0SEND_F2,0RECV_B2,"
                       "0B2,0RECV_B1,0B1\n"
                       "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1,1RECV_F2,1F2,1B2,"
@@ -39,7 +39,7 @@ TEST_CASE("cells are counted where a pair is fused", "[torch]") {
                                "rank 1"));
 }
 
-TEST_CASE("the order among different pairs is free", "[torch]") {
+TEST_CASE("the order of receives from different ranks is free", "[torch]") {
   CHECK(fault_of("0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
                  "1RECV_B0,1RECV_F0,1F0,1SEND_F0,1RECV_B1,1RECV_F1,1F1,1SEND_F1,1B0,1SEND_B0,1B1,"
                  "1SEND_B1\n"
@@ -47,7 +47,7 @@ TEST_CASE("the order among different pairs is free", "[torch]") {
             .empty());
 }
 
-TEST_CASE("receives posted at the send always match, those before the pass may not", "[torch]") {
+TEST_CASE("receives posted at the send always match, receives before the pass may not", "[torch]") {
   std::size_t swapped = 0;
   for (const Entry& entry : catalog()) {
     const Schedule schedule = make_schedule(entry.name, {.devices = 4, .microbatches = 8});
@@ -65,7 +65,7 @@ TEST_CASE("receives posted at the send always match, those before the pass may n
     CHECK(counterpart(swap->send) != swap->receive);
   }
   CHECK(swapped > 0);
-  // Of one chunk a pair's tensors are used in the order in which they are made.
+  // With one chunk, the tensors of a pair are used in the order in which they are made.
   const Schedule plain = make_schedule("1f1b", {.devices = 4, .microbatches = 8});
   CHECK(!first_swap(lower(plain, Receives::before_pass), plain.routes));
 }

@@ -27,7 +27,7 @@ const std::string two_ranks = "0F0,0B0\n1F0,1B0\n";
 
 }  // namespace
 
-TEST_CASE("a schedule file tells ranks, stages, chunks and microbatches", "[torch]") {
+TEST_CASE("a schedule file determines ranks, stages, chunks and microbatches", "[torch]") {
   const Schedule schedule = read(
       "0F0,3F0,3I0,3W0,0B0\n"
       "1F0,2F0,2B0,1B0\n");
@@ -49,7 +49,7 @@ TEST_CASE("cells are read as Python's csv reads them", "[torch]") {
   CHECK(to_torch_csv(read("00F0,0F01,0B0,0B1")) == plain);
 }
 
-TEST_CASE("a pair in parentheses is one op", "[torch]") {
+TEST_CASE("a pair in parentheses is a fused pair", "[torch]") {
   const Schedule schedule = read("0F0,1F0,(0F1;1B0)OVERLAP_F_B,(1F1;0I0)OVERLAP_F_B,1B1,0B1,0W0");
   const auto row = passes(schedule, 0);
   CHECK(row[2] == Pass{PassKind::forward, 0, 1, true});
@@ -67,7 +67,7 @@ TEST_CASE("files of 2024 call the input gradient B and the full backward BW", "[
   CHECK_THAT(error_of("0F0,0B0,0W0"), Catch::Contains("--legacy"));
 }
 
-TEST_CASE("a cell that is no action is refused with its row and column", "[torch]") {
+TEST_CASE("an invalid cell is rejected with its row and column", "[torch]") {
   const auto fault = [](const std::string& cell) {
     const std::string message = error_of("0F0,0B0\n1F0," + cell + "\n");
     CHECK_THAT(message, Catch::StartsWith("mine.csv:2:2: row 2 (rank 1), cell 2: "));
@@ -77,25 +77,26 @@ TEST_CASE("a cell that is no action is refused with its row and column", "[torch
   CHECK_THAT(fault("B0"), Catch::Contains("a stage number is missing"));
   CHECK_THAT(fault("1B"), Catch::Contains("a microbatch number is missing"));
   CHECK_THAT(fault("-1B0"), Catch::Contains("a stage number is missing"));
-  CHECK_THAT(fault("1B0x"), Catch::Contains("'x' is too much"));
+  CHECK_THAT(fault("1B0x"), Catch::Contains("unexpected 'x'"));
   CHECK_THAT(fault("1 B0"), Catch::Contains("there is no type ' B'"));
   CHECK_THAT(fault("1UNSHARD0"), Catch::Contains("takes no microbatch"));
-  CHECK_THAT(fault("65535B0"), Catch::Contains("stage '65535' is beyond the 65535"));
-  CHECK_THAT(fault("1B99999999999999999999"), Catch::Contains("'99999999999999999999' is beyond"));
-  CHECK_THAT(fault("1B2147483648"), Catch::Contains("beyond the 2147483648"));
-  CHECK_THAT(fault("(1F0;1B0"), Catch::Contains("is such as (0F7;7B3)OVERLAP_F_B"));
-  CHECK_THAT(fault("(1F0;0B0)BATCH_P2P"), Catch::Contains("is such as (0F7;7B3)OVERLAP_F_B"));
-  CHECK_THAT(fault("(1F0)OVERLAP_F_B"), Catch::Contains("two actions overlap"));
-  CHECK_THAT(fault("(1F0;0B0;1F1)OVERLAP_F_B"), Catch::Contains("two actions overlap"));
+  CHECK_THAT(fault("65535B0"), Catch::Contains("stage '65535' is too large; 65535"));
+  CHECK_THAT(fault("1B99999999999999999999"),
+             Catch::Contains("'99999999999999999999' is too large"));
+  CHECK_THAT(fault("1B2147483648"), Catch::Contains("is too large; 2147483648"));
+  CHECK_THAT(fault("(1F0;1B0"), Catch::Contains("looks like (0F7;7B3)OVERLAP_F_B"));
+  CHECK_THAT(fault("(1F0;0B0)BATCH_P2P"), Catch::Contains("looks like (0F7;7B3)OVERLAP_F_B"));
+  CHECK_THAT(fault("(1F0)OVERLAP_F_B"), Catch::Contains("an overlap has two actions"));
+  CHECK_THAT(fault("(1F0;0B0;1F1)OVERLAP_F_B"), Catch::Contains("an overlap has two actions"));
   CHECK_THAT(fault("(1B0;1F1)OVERLAP_F_B"), Catch::Contains("a forward and then a backward"));
   CHECK_THAT(fault("(1F0;1B0)OVERLAP_F_B"), Catch::Contains("the end of its own forward"));
   CHECK_THAT(fault("\"1B0"), Catch::Contains("the quote is not closed"));
-  CHECK_THAT(fault("\"1B0\"x"), Catch::Contains("behind the closing quote"));
+  CHECK_THAT(fault("\"1B0\"x"), Catch::Contains("follows the closing quote"));
   CHECK_THAT(fault(std::string("\x00\x1b\xff", 3)), Catch::Contains("'\\x00\\x1b\\xff'"));
   CHECK_THAT(fault(std::string(1000, '(')), Catch::Contains("(((...'"));
 }
 
-TEST_CASE("a schedule that is not complete is refused where it stops being so", "[torch]") {
+TEST_CASE("an incomplete schedule is rejected with the position of the fault", "[torch]") {
   CHECK(error_of(two_ranks) == "no error");
   CHECK_THAT(error_of("0F0,0F0,0B0\n1F0,1B0\n"),
              Catch::StartsWith("mine.csv:1:2:") && Catch::Contains("0F0 comes twice"));
@@ -114,7 +115,7 @@ TEST_CASE("a schedule that is not complete is refused where it stops being so", 
              Catch::StartsWith("mine.csv:2: row 2 (rank 1) runs 1 microbatches on stage 1"));
 }
 
-TEST_CASE("stages must have a place each, and ranks as many stages each", "[torch]") {
+TEST_CASE("every stage is on one rank and all ranks have the same number of stages", "[torch]") {
   CHECK_THAT(error_of(""), Catch::StartsWith("mine.csv: the file is empty"));
   CHECK_THAT(error_of("\xef\xbb\xbf" + two_ranks), Catch::Contains("byte-order mark"));
   CHECK_THAT(error_of(two_ranks + "\n"), Catch::StartsWith("mine.csv:3: row 3 (rank 2) has no"));

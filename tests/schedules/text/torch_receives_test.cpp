@@ -12,7 +12,7 @@ using namespace pipewright::schedules;
 
 namespace {
 
-// F = I = W = 1 and B = 2 on every stage.
+// Times F = I = W = 1 and B = 2 on every stage.
 ReceiveTiming time(const TorchFile& file, ReceiveQueue queue, double hop = 0) {
   const double chunks = file.schedule.chunks;
   return time_receives(file.rows, file.schedule,
@@ -27,7 +27,7 @@ const std::string swapped =
 
 }  // namespace
 
-TEST_CASE("a tensor that has arrived stands behind one that has not", "[torch]") {
+TEST_CASE("a tensor that has arrived waits behind one that has not", "[torch]") {
   const TorchFile file = read_torch_csv(swapped, "mine.csv");
   // Rank 1: F0 1-2, B0 2-4, F1 4-5, B1 5-7. Rank 0 could run B0 at 4, and runs it at 7.
   const ReceiveTiming best = time(file, ReceiveQueue::none);
@@ -43,7 +43,7 @@ TEST_CASE("a tensor that has arrived stands behind one that has not", "[torch]")
   CHECK(ordered.waits[0].seconds == 3);
 }
 
-TEST_CASE("a receive posted late leaves the transfer to be waited for", "[torch]") {
+TEST_CASE("a late receive makes its pass wait for the transfer", "[torch]") {
   const TorchFile file = read_torch_csv(
       "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
       "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n",
@@ -58,7 +58,8 @@ TEST_CASE("a receive posted late leaves the transfer to be waited for", "[torch]
   CHECK(ordered.makespan == time(file, ReceiveQueue::none, 0.5).makespan + 0.5);
 }
 
-TEST_CASE("the order among pairs matters only where a rank has one queue", "[torch]") {
+TEST_CASE("the order of receives from different ranks matters only with one queue per rank",
+          "[torch]") {
   // Rank 1 posts the gradient of microbatch 0 before the activations of microbatch 1, which are
   // there first.
   const TorchFile file = read_torch_csv(
@@ -74,7 +75,7 @@ TEST_CASE("the order among pairs matters only where a rank has one queue", "[tor
   CHECK(ordered.waits[0].seconds == 3);
 }
 
-TEST_CASE("receives in an order that the senders can never keep are a deadlock", "[torch]") {
+TEST_CASE("an order of receives that senders cannot follow is a deadlock", "[torch]") {
   const TorchFile file = read_torch_csv(
       "0F0,0SEND_F0,0RECV_B1,0RECV_B0,0B0,0F1,0SEND_F1,0B1\n"
       "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n",
@@ -86,21 +87,21 @@ TEST_CASE("receives in an order that the senders can never keep are a deadlock",
   } catch (const ReceiveDeadlock& deadlock) {
     CHECK(deadlock.blocked().size() == 2);
     CHECK(std::string(deadlock.what()) ==
-          "mine: deadlock: 2 of 2 ranks wait for ever\n"
-          "  rank 0 at action 5, 0B0, waits for 0RECV_B0, which stands behind 0RECV_B1; rank 1 "
-          "does not come to 1SEND_B1\n"
-          "  rank 1 at action 6, 1F1, waits for 1RECV_F1; rank 0 does not come to 0SEND_F1");
+          "mine: deadlock: 2 of 2 ranks wait forever\n"
+          "  rank 0 at action 5, 0B0, waits for 0RECV_B0, which is queued behind 0RECV_B1; rank 1 "
+          "does not reach 1SEND_B1\n"
+          "  rank 1 at action 6, 1F1, waits for 1RECV_F1; rank 0 does not reach 0SEND_F1");
   }
 }
 
-TEST_CASE("a pass before one of its own rank that it needs is a deadlock", "[torch]") {
+TEST_CASE("a pass before its input on the same rank is a deadlock", "[torch]") {
   const TorchFile file = read_torch_csv("0UNSHARD,1UNSHARD,1F0,0F0,1B0,0B0\n", "mine.csv");
   CHECK_THROWS_WITH(time(file, ReceiveQueue::of_rank),
                     Catch::EndsWith("rank 0 at action 3, 1F0, waits for a pass of its own that "
                                     "comes later"));
 }
 
-TEST_CASE("where each pass waits for its own tensor alone, times are the engine's", "[torch]") {
+TEST_CASE("without receive queues the times are those of the timing engine", "[torch]") {
   for (const Entry& entry : catalog()) {
     const Schedule schedule = make_schedule(entry.name, {.devices = 4, .microbatches = 8});
     if (schedule.weight_versions > 1 || schedule.routes.count() > 1 || schedule.slices > 1 ||

@@ -20,7 +20,7 @@ void check_same(const Schedule& one, const Schedule& other) {
   CHECK(torch_passes(one) == torch_passes(other));
 }
 
-// Nothing where the family cannot do the sizes.
+// Returns nothing if the family does not support the sizes.
 std::optional<Schedule> make(const Entry& entry, std::uint32_t devices) {
   try {
     return make_schedule(entry.name, {.devices = devices, .microbatches = 2 * devices});
@@ -36,7 +36,7 @@ bool can_be_held(const Schedule& schedule) {
 
 }  // namespace
 
-TEST_CASE("every schedule that a file can hold comes back from it the same", "[torch]") {
+TEST_CASE("schedules survive a round trip through a file", "[torch]") {
   int held = 0;
   for (const Entry& entry : catalog()) {
     for (const std::uint32_t p : {2U, 3U, 4U, 8U}) {

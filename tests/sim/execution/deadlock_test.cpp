@@ -40,7 +40,7 @@ TEST_CASE("both engines report a deadlock in the same words", "[deadlock]") {
   for (const auto engine : {execution::EngineKind::simgrid, execution::EngineKind::timing})
     CHECK_THROWS_WITH(
         tests::run(job, engine),
-        "crossed: deadlock: 2 of 2 devices wait for ever\n"
+        "crossed: deadlock: 2 of 2 devices wait forever\n"
         "  device 0 at B of microbatch 0 on stage 0 waits for the gradient of microbatch 0 from "
         "stage 1 (device 1)\n"
         "  device 1 at F of microbatch 1 on stage 1 waits for the activations of F of microbatch 1 "

@@ -10,14 +10,14 @@ TEST_CASE("Young's interval is the square root of twice the stall times the mean
   CHECK(young_interval(50, 10000) == Approx(1000));  // sqrt(2 * 50 * 10000)
 }
 
-TEST_CASE("Daly's interval is Young's for short checkpoints, and the mean for long ones") {
+TEST_CASE("Daly's interval is Young's for short checkpoints and the mean for long checkpoints") {
   CHECK(daly_interval(1e-4, 1e6) == Approx(young_interval(1e-4, 1e6)).epsilon(1e-3));
   CHECK(daly_interval(3000, 1000) == 1000);
   // w / 2M = 0.04: sqrt(2 w M) (1 + 0.2 / 3 + 0.04 / 9) - w
   CHECK(daly_interval(8, 100) == Approx(40 * (1 + 0.2 / 3 + 0.04 / 9) - 8));
 }
 
-TEST_CASE("no interval is better by Daly's model than Daly's interval, by a thousandth") {
+TEST_CASE("Daly's interval is within a thousandth of the best by Daly's model") {
   const double stall = GENERATE(1.0, 20.0, 200.0);
   const double mean = 7200;
   const double best = exact_ratio(daly_interval(stall, mean), stall, 300, mean);
@@ -25,6 +25,6 @@ TEST_CASE("no interval is better by Daly's model than Daly's interval, by a thou
     CHECK(exact_ratio(interval, stall, 300, mean) < best * 1.001);
 }
 
-TEST_CASE("where failures are rare, the first order is what Daly's model says") {
+TEST_CASE("the first-order ratio is that of Daly's model for rare failures") {
   CHECK(first_order_ratio(600, 6, 300, 1e6) == Approx(exact_ratio(600, 6, 300, 1e6)).epsilon(1e-5));
 }

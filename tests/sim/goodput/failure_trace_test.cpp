@@ -18,7 +18,7 @@ namespace {
 
 constexpr double day = 86400;
 
-// Of a job of 50 nodes.
+// Setting of a job with 50 nodes.
 Setting setting_of(const std::string& map) {
   const std::string text =
       "{devices: 1, microbatches: 1, forward_times: 1, backward_times: 1, goodput: " + map + "}";
@@ -36,7 +36,7 @@ std::string error_of(const std::string& map) {
   return "no error";
 }
 
-// In the form of InfiniteHBD's trace.
+// Formats an event as in InfiniteHBD's trace.
 std::string event(const std::string& node, const std::string& at, const std::string& type,
                   const std::string& of_class = "GPU") {
   return "  {\"node_id\": \"" + node + "\", \"event_time\": " + at + ", \"event_type\": \"" + type +
@@ -46,7 +46,7 @@ std::string event(const std::string& node, const std::string& at, const std::str
 
 }  // namespace
 
-TEST_CASE("a trace of failures is read by its heading, in order of time") {
+TEST_CASE("a failure trace is read by its heading and sorted by time") {
   const tests::Workplace place;
   place.write("t.csv", "kind,time,nodes\ngpu,3 h,\nnetwork,1 h,4\nsoftware,2 h,\n");
   const std::string file = (place.folder() / "t.csv").string();
@@ -59,11 +59,11 @@ TEST_CASE("a trace of failures is read by its heading, in order of time") {
   CHECK(setting.trace[2].kind.repair == 7200);
 }
 
-TEST_CASE("a wrong line of a trace is named") {
+TEST_CASE("an error in a trace names its line") {
   const tests::Workplace place;
   const auto [text, words] = GENERATE(table<std::string, std::string>(
       {{"time,kind\n1 h,gpu\nsoon,gpu\n", "t.csv:3:1: time is the text 'soon'"},
-       {"when,kind\n1 h,gpu\n", "t.csv:1:1: no column is called time"},
+       {"when,kind\n1 h,gpu\n", "t.csv:1:1: there is no column time"},
        {"time,kind\n1 h,lamp\n", "t.csv:2:1: kind is"},
        {"", "is empty"}}));
   place.write("t.csv", text);
@@ -73,7 +73,7 @@ TEST_CASE("a wrong line of a trace is named") {
   CHECK(message.find(words) != std::string::npos);
 }
 
-TEST_CASE("fault events are failures with the time until their nodes are back") {
+TEST_CASE("fault events become failures with their repair times") {
   const tests::Workplace place;
   place.write("t.json", "[\n" + event("a", "0", "fault_start") + ",\n" +
                             event("b", "1.5", "fault_start", "NIC") + ",\n" +
@@ -83,7 +83,7 @@ TEST_CASE("fault events are failures with the time until their nodes are back") 
                             event("a", "4", "fault_start", "Fan") + "\n]\n");
   const std::string file = (place.folder() / "t.json").string();
   const Setting setting = setting_of("{failure_trace: " + file + ", repair: 7 d, detection: 60}");
-  // The second fault of a comes while it is out, the last one has no end.
+  // The second fault of node a occurs while it is out; its last fault has no end.
   REQUIRE(setting.trace.size() == 3);
   CHECK(setting.trace[0].at == 0);
   CHECK(setting.trace[0].kind.name == "gpu");
@@ -97,12 +97,12 @@ TEST_CASE("fault events are failures with the time until their nodes are back") 
   CHECK(setting.trace[1].node != setting.trace[0].node);
 }
 
-TEST_CASE("a wrong event of a trace is named by its line") {
+TEST_CASE("an error in an event names its line") {
   const tests::Workplace place;
   const auto [events, words] = GENERATE(table<std::string, std::string>(
       {{event("a", "2", "fault_start") + ",\n" + event("b", "1", "fault_start"),
-        "t.json:4:34: event_time is 1, and the event before was later"},
-       {event("a", "2", "fault_end"), "t.json:2:51: a fault of node a ends, and none had begun"},
+        "t.json:4:34: event_time is 1, earlier than the previous event"},
+       {event("a", "2", "fault_end"), "t.json:2:51: a fault of node a ends that never began"},
        {event("a", "soon", "fault_start"), "t.json:2:"},
        {event("a", "1", "fault_begin"), "event_type is the text 'fault_begin'"},
        {"  {\"node_id\": \"a\"}", "t.json:2:3: event_time is missing"}}));
@@ -113,13 +113,13 @@ TEST_CASE("a wrong event of a trace is named by its line") {
   CHECK(message.find(words) != std::string::npos);
 }
 
-TEST_CASE("of a cluster's trace a job has its part of the failures", "[goodput]") {
-  // A failure an hour of one of a thousand nodes after the other, for as many hours.
+TEST_CASE("a job has its part of the failures in the trace of a cluster", "[goodput]") {
+  // A thousand nodes fail one after the other, an hour apart.
   Setting setting{.nodes = 100, .duration = 10 * day};
   for (int i = 0; i < 1000; ++i)
     setting.trace.push_back({3600.0 * i, {.name = "node"}, static_cast<std::uint64_t>(i)});
   setting.trace_share = 0.1;
-  CHECK(goodput::stops(setting) == Approx(0.1 / 3600).epsilon(0.01));
+  CHECK(goodput::interruption_rate(setting) == Approx(0.1 / 3600).epsilon(0.01));
   double count = 0;
   double different = 0;
   double first = 0;
@@ -130,11 +130,11 @@ TEST_CASE("of a cluster's trace a job has its part of the failures", "[goodput]"
     first = incidents.next();
     for (; incidents.next() < setting.duration; incidents.take()) ++count;
   }
-  // 24 in ten days; four standard deviations of the mean.
+  // The mean is 24 in ten days; the tolerance is four standard deviations of the mean.
   CHECK(std::abs(count / seeds - 24) < 4 * std::sqrt(24 * 0.9 / seeds));
   CHECK(different > 0.95 * seeds);
 
-  // A larger job has these nodes too.
+  // A larger job includes these nodes.
   Setting larger = setting;
   larger.trace_share = 0.4;
   goodput::Incidents few(setting, 5);
@@ -146,7 +146,7 @@ TEST_CASE("of a cluster's trace a job has its part of the failures", "[goodput]"
   }
 }
 
-TEST_CASE("a trace's cluster has the job's nodes at least") {
+TEST_CASE("the cluster of a trace has at least as many nodes as the job") {
   const tests::Workplace place;
   place.write("t.csv", "time,node\n1 h,a\n2 h,b\n3 h,a\n4 h,\n");
   const std::string trace = "failure_trace: " + (place.folder() / "t.csv").string();
@@ -156,5 +156,5 @@ TEST_CASE("a trace's cluster has the job's nodes at least") {
   CHECK(setting.trace[3].node != setting.trace[1].node);
   CHECK(error_of("{" + trace + ", trace_nodes: 49}").find("the job has 50 nodes") !=
         std::string::npos);
-  CHECK(error_of("{trace_nodes: 49}").find("give goodput.failure_trace") != std::string::npos);
+  CHECK(error_of("{trace_nodes: 49}").find("needs goodput.failure_trace") != std::string::npos);
 }

@@ -12,12 +12,12 @@ constexpr double day = 86400;
 
 Setting of(double shape, std::uint32_t units) {
   Setting setting{.nodes = units};
-  // One failure in ten days of a unit.
+  // Each unit fails once in ten days.
   setting.failures = {{.name = "node", .rate = units / (10 * day), .shape = shape, .units = units}};
   return setting;
 }
 
-// Failures of the first day, on average over seeds.
+// Mean number of failures of the first day over seeds.
 double first_day(const Setting& setting, int seeds) {
   double count = 0;
   for (int seed = 1; seed <= seeds; ++seed) {
@@ -29,15 +29,16 @@ double first_day(const Setting& setting, int seeds) {
 
 }  // namespace
 
-TEST_CASE("failures come at their rate from the first day on, whatever the shape") {
+TEST_CASE("failures have their rate from the first day on for every shape") {
   const double shape = GENERATE(0.6, 1.0, 2.0, 4.0);
   constexpr int seeds = 400;
   constexpr double expected = 50 / 10.0;
-  // Counts of many units are close to Poisson's; four standard deviations of their mean.
+  // Counts over many units are nearly Poisson; the tolerance is four standard deviations of the
+  // mean.
   CHECK(std::abs(first_day(of(shape, 50), seeds) - expected) < 4 * std::sqrt(expected / seeds));
 }
 
-TEST_CASE("the rate is the same after a hundred days of one unit") {
+TEST_CASE("the rate of one unit is the same after a hundred days") {
   const double shape = GENERATE(0.7, 1.0, 3.0);
   double count = 0;
   constexpr int seeds = 300;
@@ -45,13 +46,14 @@ TEST_CASE("the rate is the same after a hundred days of one unit") {
     Incidents incidents(of(shape, 1), static_cast<std::uint64_t>(seed));
     for (; incidents.next() < 100 * day; incidents.take()) ++count;
   }
-  // Weibull's variance over its squared mean, Cox 1962: that of counts over their mean.
+  // The variance of counts over their mean is the Weibull variance over its squared mean (Cox
+  // 1962).
   const double first = std::tgamma(1 + 1 / shape);
   const double dispersion = std::tgamma(1 + 2 / shape) / (first * first) - 1;
   CHECK(std::abs(count / seeds - 10) < 4 * std::sqrt(10 * dispersion / seeds) + 0.1);
 }
 
-TEST_CASE("a seed has the same failures when stragglers are added") {
+TEST_CASE("stragglers do not change the failures of a seed") {
   Setting with = of(1, 50);
   with.straggler_rate = 1e-3;
   with.straggler_lasts = 60;
@@ -60,12 +62,12 @@ TEST_CASE("a seed has the same failures when stragglers are added") {
   Incidents other(with, 7);
   for (int i = 0; i < 20; ++i) {
     Incident found = other.take();
-    while (found.what != Incident::What::failure) found = other.take();
+    while (found.type != Incident::Type::failure) found = other.take();
     CHECK(found.at == one.take().at);
   }
 }
 
-TEST_CASE("failures of a trace come in its order, among the others") {
+TEST_CASE("failures of a trace are merged with random failures in order of time") {
   Setting setting;
   setting.trace = {{10, {.name = "gpu"}}, {20, {.name = "node"}}};
   Incidents incidents(setting, 1);

@@ -22,7 +22,7 @@ config::Goodput read(const std::string& map) {
   return *config::read_scenario(config::read_yaml_text(text, "")).goodput;
 }
 
-// Of 2048 nodes of eight GPUs.
+// Iteration on 2048 nodes with eight GPUs each.
 goodput::Iteration iteration() {
   return {.seconds = 10, .tokens = 1e6, .gpus = 16384, .nodes = 2048, .state_bytes = 5e12};
 }
@@ -44,17 +44,17 @@ std::string error_of(const std::string& map) {
 
 TEST_CASE("Llama 3's published failures are 419 in 54 days of 2048 nodes") {
   const Setting setting = setting_of("{failures: llama-3}");
-  CHECK(goodput::stops(setting) * 54 * 86400 == Approx(419));
-  CHECK(1 / goodput::stops(setting) / 3600 == Approx(3.09).epsilon(0.002));  // hours
+  CHECK(goodput::interruption_rate(setting) * 54 * 86400 == Approx(419));
+  CHECK(1 / goodput::interruption_rate(setting) / 3600 == Approx(3.09).epsilon(0.002));  // hours
 }
 
 TEST_CASE("rates are for a thousand node-days") {
   const Setting setting = setting_of("{failures: {kind: nic, rate: 2}}");
-  CHECK(goodput::stops(setting) == Approx(2 * 2048 / (1000 * 86400.0)));
+  CHECK(goodput::interruption_rate(setting) == Approx(2 * 2048 / (1000 * 86400.0)));
   CHECK(setting.failures.front().units == 2048);
 }
 
-TEST_CASE("what a job leaves of its cluster may be its spares") {
+TEST_CASE("spares can be the nodes of the cluster that the job does not use") {
   goodput::Iteration job = iteration();
   job.cluster_nodes = 2100;
   const config::Goodput goodput = read("{spares: rest}");
@@ -64,32 +64,33 @@ TEST_CASE("what a job leaves of its cluster may be its spares") {
   CHECK_THAT(error_of("{spares: rest}"), Catch::Contains("give the cluster, or a number of nodes"));
 }
 
-TEST_CASE("without a word on failures they are those of Meta's RSC-1") {
-  CHECK(goodput::stops(setting_of("{}")) == Approx(6.5 * 2.048 / 86400));
+TEST_CASE("the default failures are those of Meta's RSC-1") {
+  CHECK(goodput::interruption_rate(setting_of("{}")) == Approx(6.5 * 2.048 / 86400));
 }
 
-TEST_CASE("software takes no node with it, and a switch those behind it") {
+TEST_CASE("software failures take down no node, and switch failures take down several") {
   const Setting setting =
       setting_of("{failures: [{kind: software, rate: 1}, {kind: network, rate: 0.1, nodes: 16}]}");
   CHECK(setting.failures[0].nodes == 0);
   CHECK(setting.failures[1].nodes == 16);
 }
 
-TEST_CASE("an interval that is not given is Daly's") {
+TEST_CASE("the default interval is Daly's") {
   const Setting setting = setting_of("{checkpoint: {storage: 100 GB/s, interval: auto}}");
   CHECK(goodput::stall(setting) == Approx(50));  // 5 TB at 100 GB/s
-  CHECK(setting.interval == Approx(goodput::daly_interval(50, 1 / goodput::stops(setting))));
+  CHECK(setting.interval ==
+        Approx(goodput::daly_interval(50, 1 / goodput::interruption_rate(setting))));
 }
 
-TEST_CASE("a checkpoint comes at the end of an iteration at the earliest", "[goodput]") {
+TEST_CASE("intervals are at least one iteration", "[goodput]") {
   CHECK_THAT(error_of("{checkpoint: {interval: 1 s}}"),
-             Catch::Contains("goodput.checkpoint.interval is 1.000 s, and an iteration takes "
-                             "10.00 s, at whose end a checkpoint is; allowed: 10.00 s or longer, "
-                             "or auto"));
+             Catch::Contains("goodput.checkpoint.interval is 1.000 s, but a checkpoint is taken "
+                             "at the end of an iteration, which takes 10.00 s; allowed: 10.00 s "
+                             "or longer, or auto"));
   CHECK_THAT(error_of("{checkpoint: {mode: peer, peer_interval: 9 s}}"),
              Catch::Contains("goodput.checkpoint.peer_interval is 9.000 s"));
   CHECK(setting_of("{checkpoint: {interval: 10 s}}").interval == 10);
-  // Daly's would be a tenth of a second.
+  // Daly's interval would be a tenth of a second.
   const std::string fast = "{checkpoint: {bytes: 1 B, storage: 1 TB/s}}";
   CHECK(setting_of(fast).interval == 10);
   goodput::Iteration stand_in = iteration();
@@ -97,8 +98,7 @@ TEST_CASE("a checkpoint comes at the end of an iteration at the earliest", "[goo
   CHECK(goodput::make_setting(read(fast), config::Parallel{}, stand_in).interval < 10);
 }
 
-TEST_CASE("copies to peers are a minute apart, or an iteration where that takes longer",
-          "[goodput]") {
+TEST_CASE("copies to peers are a minute apart, or an iteration if that is longer", "[goodput]") {
   goodput::Iteration slow = iteration();
   const config::Goodput goodput = read("{checkpoint: {mode: peer}}");
   CHECK(goodput::make_setting(goodput, config::Parallel{}, slow).peer_interval == 60);
@@ -106,36 +106,35 @@ TEST_CASE("copies to peers are a minute apart, or an iteration where that takes 
   CHECK(goodput::make_setting(goodput, config::Parallel{}, slow).peer_interval == 90);
 }
 
-TEST_CASE("beside copies to peers the storage's interval is Daly's for what writing takes",
+TEST_CASE("with copies to peers, the storage's interval is Daly's for the time of a write",
           "[goodput]") {
   const Setting setting = setting_of("{checkpoint: {mode: peer, storage: 100 GB/s}}");
   const goodput::DalyModel model = goodput::daly_model(setting);
   CHECK(model.storage_stall == Approx(50));  // 5 TB at 100 GB/s
   CHECK(setting.interval == Approx(goodput::daly_interval(50, model.mean)));
-  // It goes back to the copies.
+  // The job goes back to the copies.
   CHECK(model.interval == 60);
   CHECK(model.stall == Approx(setting.copy));
   CHECK(model.restart == Approx(300 + setting.peer));
 }
 
-TEST_CASE("more than a million incidents of a seed are refused", "[goodput]") {
+TEST_CASE("more than a million incidents per seed are rejected", "[goodput]") {
   const std::string often = "{failures: [{kind: nic, rate: 1}, {kind: gpu, rate: 1e6}]}";
   const std::string words = error_of(often);
-  CHECK_THAT(words, Catch::Contains("1:"));  // the second of the failures
-  CHECK_THAT(words,
-             Catch::Contains("goodput.failures comes to 61.4 M incidents in the 30 days of a "
-                             "seed"));
-  CHECK_THAT(words, Catch::Contains("allowed: 1 M at most, with a lower rate or a shorter "
+  CHECK_THAT(words, Catch::Contains("1:"));  // The second failure kind.
+  CHECK_THAT(words, Catch::Contains("goodput.failures causes 61.4 M incidents in the 30 days of a "
+                                    "seed"));
+  CHECK_THAT(words, Catch::Contains("allowed: at most 1 M; lower the rate or shorten "
                                     "goodput.duration"));
   CHECK_THAT(error_of("{stragglers: {rate: 1e6, factor: 2}}"),
-             Catch::Contains("goodput.stragglers comes to"));
+             Catch::Contains("goodput.stragglers causes"));
   CHECK(error_of("{failures: [{kind: gpu, rate: 1e4}]}") == "no error");
-  // A failure a minute, and five until it trains again: tokens are never there.
+  // The job fails every minute and takes five to recover, so it never trains its tokens.
   CHECK_THROWS_WITH(setting_of("{failures: {kind: gpu, rate: 7e2}, restart: 1 h}", 1e12),
                     Catch::Contains("incidents until the tokens are trained"));
 }
 
-TEST_CASE("more spares than a cluster has, and failures of more nodes than a job has, are told",
+TEST_CASE("notes name spares beyond the cluster and failures of more nodes than the job has",
           "[goodput]") {
   goodput::Iteration job = iteration();
   job.cluster_nodes = 2050;
@@ -143,26 +142,26 @@ TEST_CASE("more spares than a cluster has, and failures of more nodes than a job
   CHECK(notes("{spares: 2, failures: {kind: gpu, rate: 1, nodes: 2048}}").empty());
   REQUIRE(notes("{spares: 3}").size() == 1);
   CHECK_THAT(notes("{spares: 3}").front(),
-             Catch::Contains("goodput.spares is 3, and the cluster has 2050 nodes, of which the "
-                             "job takes 2048"));
+             Catch::Contains("goodput.spares is 3, but the cluster has 2050 nodes and the job uses "
+                             "2048"));
   CHECK_THAT(notes("{failures: {kind: network, rate: 1, nodes: 3000}}").front(),
-             Catch::Contains("nodes is 3000, and the job has 2048"));
-  job.cluster_nodes = 0;  // no cluster says how many there are
+             Catch::Contains("nodes is 3000, but the job has 2048"));
+  job.cluster_nodes = 0;  // Without a cluster.
   CHECK(notes("{spares: 3}").empty());
 }
 
-TEST_CASE("tokens become seconds of iterations") {
+TEST_CASE("a number of tokens is converted to seconds of training") {
   const Setting setting = setting_of("{}", 1e9);
   CHECK(setting.target == Approx(1000 * 10));
   CHECK(setting.duration == goodput::never);
 }
 
-TEST_CASE("a copy to the hosts takes a GPU's part of the checkpoint over its rate") {
+TEST_CASE("a copy to the hosts takes the part of a GPU divided by the copy rate") {
   const Setting setting = setting_of("{checkpoint: {mode: async, copy: 10 GB/s}}");
   CHECK(goodput::stall(setting) == Approx(5e12 / 16384 / 10e9));
 }
 
-TEST_CASE("checkpoints of models have the sizes that were published") {
+TEST_CASE("checkpoints of models have their published sizes") {
   // NVIDIA/dgxc-benchmarking, llama3.1/README.md and nemotron/README.md; its GB are GiB.
   const auto [model, gib] = GENERATE(table<std::string, double>({{"llama-3-8b", 105},
                                                                  {"llama-3-70b", 920},
@@ -175,7 +174,7 @@ TEST_CASE("checkpoints of models have the sizes that were published") {
   CHECK(found.state_bytes / 0x1.0p+30 == Approx(gib).epsilon(0.02));
 }
 
-TEST_CASE("errors of the map say what is wrong, where, and what would be right") {
+TEST_CASE("errors in the map have a key, a fault and the allowed values") {
   const auto starts = [](const std::string& map, const std::string& words) {
     std::string message;
     try {
@@ -191,7 +190,7 @@ TEST_CASE("errors of the map say what is wrong, where, and what would be right")
   starts("{failures: {kind: disk, rate: 1}}", "goodput.failures.kind");
   starts("{failures: {kind: node}}", "rate");
   starts("{checkpoint: {interval: 0}}", "a time above 0 such as 20 min, or auto");
-  starts("{checkpoint: {network: 1 GB/s, traffic: 2 GB/s}}", "more than the network has");
+  starts("{checkpoint: {network: 1 GB/s, traffic: 2 GB/s}}", "of the network that it shares");
   starts("{spares: many}", "goodput.spares");
   starts("{spares: -1}", "allowed: a whole number from 0 to 2147483648, such as 4, or rest");
   starts("{failures: {rate: 1, nodes: -1}}", "allowed: a whole number from 0 to");

@@ -22,8 +22,8 @@ using goodput::Setting;
 
 namespace {
 
-// Eight nodes of two replicas train for 1000 s, in checkpoints of 100 s that take 10 s; restarting
-// takes 30 s and loading 5 s. Nothing fails.
+// Setting without failures: eight nodes with two replicas train for 1000 s. They take a checkpoint
+// every 100 s, which takes 10 s; a restart takes 30 s and loading 5 s.
 Setting plain() {
   return {.nodes = 8,
           .replicas = 2,
@@ -58,7 +58,7 @@ void check(const GoodputOutcome& found, GoodputPart part, double seconds) {
 
 struct Sample {
   double mean = 0;
-  double error = 0;  // standard error of the mean
+  double error = 0;  // Standard error of the mean.
 };
 Sample sample_of(const std::vector<double>& values) {
   const auto count = static_cast<double>(values.size());
@@ -76,16 +76,16 @@ Sample seconds_of(const std::vector<GoodputOutcome>& all) {
 
 }  // namespace
 
-TEST_CASE("where nothing fails, training waits for its checkpoints alone") {
+TEST_CASE("without failures training waits only for checkpoints") {
   const GoodputOutcome found = outcome(plain());
   check(found, GoodputPart::training, 1000);
-  check(found, GoodputPart::checkpoint, 9 * 10);  // none at the end
+  check(found, GoodputPart::checkpoint, 9 * 10);  // There is no checkpoint at the end.
   CHECK(found.seconds() == Approx(1090));
   CHECK(found.checkpoints == 9);
 }
 
-TEST_CASE("a failure loses what came after the last checkpoint, and costs a restart") {
-  // At 150 s: a checkpoint from 100 to 110 s, then 40 s of training.
+TEST_CASE("a failure loses the training since the last checkpoint and costs a restart") {
+  // The failure is at 150 s, after a checkpoint from 100 to 110 s and 40 s of training.
   const GoodputOutcome found = outcome(with_failures({{150, 1}}));
   check(found, GoodputPart::lost, 40);
   check(found, GoodputPart::detection, 20);
@@ -95,15 +95,15 @@ TEST_CASE("a failure loses what came after the last checkpoint, and costs a rest
   CHECK(found.interruptions == 1);
 }
 
-TEST_CASE("a checkpoint that a failure interrupts is none") {
-  // At 105 s, in the first checkpoint: all 100 s are lost, and 5 s of writing.
+TEST_CASE("a failure during a checkpoint makes it void") {
+  // The failure at 105 s is in the first checkpoint: 100 s of training and 5 s of writing are lost.
   const GoodputOutcome found = outcome(with_failures({{105, 1}}));
   check(found, GoodputPart::lost, 100);
   check(found, GoodputPart::checkpoint, 9 * 10 + 5);
 }
 
-TEST_CASE("a failure while the job restarts begins the restart anew") {
-  // At 150 and, 20 s of detection and 10 of restart later, at 180 s.
+TEST_CASE("a failure during a restart begins it again") {
+  // Failures are at 150 s and, after 20 s of detection and 10 s of restart, at 180 s.
   const GoodputOutcome found = outcome(with_failures({{150, 1}, {180, 1}}));
   check(found, GoodputPart::lost, 40);
   check(found, GoodputPart::detection, 40);
@@ -113,7 +113,7 @@ TEST_CASE("a failure while the job restarts begins the restart anew") {
 TEST_CASE("without a spare the job waits for the repair") {
   Setting setting = with_failures({{150, 1}});
   setting.spares = 0;
-  // Down from 150 s, back at 1150 s, 20 s of it to notice.
+  // The job is down from 150 s to 1150 s, including 20 s of detection.
   check(outcome(setting), GoodputPart::waiting, 980);
 }
 
@@ -124,72 +124,72 @@ TEST_CASE("a spare takes the place of a failed node, and a second failure waits 
   check(outcome(setting), GoodputPart::waiting, 1150 - 270);
 }
 
-TEST_CASE("an elastic job goes on with the other replica until the node is back") {
+TEST_CASE("an elastic job continues with fewer replicas until the node is repaired") {
   Setting setting = with_failures({{150, 1}});
   setting.spares = 0;
   setting.elastic = true;
   const GoodputOutcome found = outcome(setting);
   check(found, GoodputPart::waiting, 0);
-  // From 205 s on at half speed: 200 s a checkpoint and 10 s to write it. The node is back at
-  // 1150 s, in the fifth segment, whose checkpoint ends at 205 + 5 * 210 s = 1255 s; then the job
-  // restarts and loads once more, and goes on at full speed.
+  // From 205 s on, the job runs at half speed: a checkpoint every 200 s, and 10 s to write it. The
+  // node is back at 1150 s, in the fifth segment, whose checkpoint ends at 205 + 5 * 210 s = 1255
+  // s. Then the job restarts, loads again and continues at full speed.
   check(found, GoodputPart::slowed, 500);
   check(found, GoodputPart::restart, 60);
   check(found, GoodputPart::loading, 10);
 }
 
-TEST_CASE("an asynchronous checkpoint stops training for the copy alone, and counts once whole") {
+TEST_CASE("an asynchronous checkpoint stops training only for the copy and counts when complete") {
   Setting setting = with_failures({{205, 1}});
   setting.mode = Goodput::Mode::async;
   setting.copy = 2;
-  // Copies end at 102 and 204 s; the second write would be whole at 214 s.
+  // Copies end at 102 and 204 s; the second write would be complete at 214 s.
   const GoodputOutcome found = outcome(setting);
   check(found, GoodputPart::lost, 101);
-  check(found, GoodputPart::checkpoint, 2 * 10);  // nine steps, and the second once more
+  check(found, GoodputPart::checkpoint, 2 * 10);  // Nine steps, and the second step again.
 }
 
-TEST_CASE("a checkpoint waits for the one before it") {
+TEST_CASE("a checkpoint waits for the previous checkpoint") {
   Setting setting = plain();
   setting.mode = Goodput::Mode::async;
   setting.copy = 2;
-  setting.storage = 1e9 / 150;  // 150 s each
-  // The first is whole 150 s after its copy, of which 100 s are training; so are the others.
+  setting.storage = 1e9 / 150;  // 150 s per write.
+  // Each write is complete 150 s after its copy, and 100 s of that are training.
   check(outcome(setting), GoodputPart::checkpoint, 9 * 2 + 8 * 50);
 }
 
-TEST_CASE("training that shares a network with a checkpoint gets its fair part of it") {
+TEST_CASE("training gets its fair share of a network that it shares with a checkpoint") {
   Setting setting = plain();
   setting.mode = Goodput::Mode::async;
   setting.network = 100e6;
   setting.traffic = 80e6;
   setting.storage = 1e9;
   setting.target = 150;
-  // From 100 s on both have 50 MB/s: the write of 1 GB takes 20 s, in which training, that wants 80
-  // MB/s, does 12.5 s of its work.
+  // From 100 s on, both have 50 MB/s. The write of 1 GB takes 20 s; training needs 80 MB/s and
+  // does 12.5 s of work in that time.
   check(outcome(setting), GoodputPart::slowed, 7.5);
 }
 
-TEST_CASE("a peer's memory has a newer state than the storage, unless two nodes fail") {
+TEST_CASE("after a failure of one node the job loads the newer state of a peer") {
   Setting setting = with_failures({{175, 1}});
   setting.mode = Goodput::Mode::peer;
   setting.peer_interval = 20;
   setting.peer = 1;
   const GoodputOutcome one = outcome(setting);
-  check(one, GoodputPart::lost, 15);  // since 160 s
+  check(one, GoodputPart::lost, 15);  // Since 160 s.
   check(one, GoodputPart::loading, 1);
 }
 
-TEST_CASE("two nodes that fail at once take a peer's copy with them") {
+TEST_CASE("after a failure of two nodes the job loads the state of the storage") {
   Setting setting = with_failures({{175, 2}});
   setting.mode = Goodput::Mode::peer;
   setting.peer_interval = 20;
   setting.peer = 1;
   const GoodputOutcome two = outcome(setting);
-  check(two, GoodputPart::lost, 75);  // since the storage's at 100 s
+  check(two, GoodputPart::lost, 75);  // Since the checkpoint at 100 s.
   check(two, GoodputPart::loading, 5);
 }
 
-TEST_CASE("silent corruption loses all since a checkpoint before it, and longer than a failure") {
+TEST_CASE("silent corruption loses the training since the last checkpoint before it") {
   Setting setting = plain();
   setting.target = 20000;
   setting.corruption_rate = 1.0 / 5000;
@@ -202,21 +202,21 @@ TEST_CASE("silent corruption loses all since a checkpoint before it, and longer 
     count += static_cast<double>(one.corruptions);
   }
   REQUIRE(count > 100);
-  // The training of 400 s, of 100 s in 110 s, and half an interval before it, within four standard
-  // errors of an exponential distribution.
+  // It loses the training of 400 s (100 s in 110 s) and half an interval before it, within four
+  // standard errors of an exponential distribution.
   const double expected = 400 / 1.1 + 50;
   CHECK(std::abs(lost / count - expected) < 4 * 400 / 1.1 / std::sqrt(count));
 }
 
-TEST_CASE("one straggler makes all wait for as long as it is slow") {
+TEST_CASE("a straggler slows the whole job while it is slow") {
   Setting setting = plain();
   setting.target = 1e5;
   setting.straggler_rate = 1.0 / 2000;
   setting.straggler_lasts = 200;
   setting.straggler_factor = 1.5;
   const std::vector<GoodputOutcome> found = outcomes(setting, 40);
-  // Slow for a part p of the time in which it trains, where p is that of an M/M/infinity queue that
-  // is not empty, 1 - e^-0.1.
+  // Training is slow for a part p of the time, the probability 1 - e^-0.1 that an M/M/infinity
+  // queue is not empty.
   const double slow = 1 - std::exp(-0.1);
   std::vector<double> slowed;
   for (const GoodputOutcome& one : found) {
@@ -234,7 +234,7 @@ void check_daly(double mean) {
   setting.target = 50000;
   setting.failures = {{.name = "node", .rate = 1 / mean, .units = 8}};
   const Sample found = seconds_of(outcomes(setting, 200));
-  // All segments have a checkpoint but the last.
+  // All segments but the last have a checkpoint.
   const double restart = 30 + 5;
   const double segment = 100 / goodput::exact_ratio(100, 10, restart, mean);
   const double last = 100 / goodput::exact_ratio(100, 0, restart, mean);
@@ -243,21 +243,21 @@ void check_daly(double mean) {
 
 }  // namespace
 
-TEST_CASE("with exponential failures the time is what Daly's model says") { check_daly(2000); }
+TEST_CASE("the time with exponential failures is that of Daly's model") { check_daly(2000); }
 
-TEST_CASE("where most segments fail the time is what Daly's model says") { check_daly(300); }
+TEST_CASE("the time is that of Daly's model even if most segments fail") { check_daly(300); }
 
 namespace {
 
-// The same by steps from failure to failure, without SimGrid: Weibull failures of each of eight
-// nodes, which are new at the start of its stationary life, checkpoints of `stall` seconds.
+// Reference simulation without SimGrid, which steps from failure to failure: eight nodes in
+// stationary state with Weibull failures, and checkpoints of `stall` seconds.
 double stepped(std::uint64_t seed, double mean, double shape, const Setting& setting) {
   std::mt19937_64 engine(seed);
   const double scale = mean / std::tgamma(1 + 1 / shape);
   std::weibull_distribution<double> gaps(shape, scale);
   std::array<double, 8> next{};
   for (double& at : next) {
-    // Long after its first failure a node is in a typical place of its life.
+    // After a long time, the age of a node has its stationary distribution.
     at = -50 * mean;
     while (at < 0) at += gaps(engine);
   }
@@ -277,7 +277,7 @@ double stepped(std::uint64_t seed, double mean, double shape, const Setting& set
     }
     now = *failing;
     *failing += gaps(engine);
-    for (;;) {  // a failure meanwhile begins the restart anew
+    for (;;) {  // A failure during the restart begins it again.
       auto* const other = std::min_element(next.begin(), next.end());
       if (*other >= now + restart) break;
       now = *other;
@@ -289,7 +289,7 @@ double stepped(std::uint64_t seed, double mean, double shape, const Setting& set
 }
 
 void check_by_hand(double shape) {
-  constexpr double mean = 8 * 1000;  // of a node
+  constexpr double mean = 8 * 1000;  // Of a node.
   Setting setting = plain();
   setting.target = 30000;
   setting.failures = {{.name = "node", .rate = 8 / mean, .shape = shape, .units = 8}};
@@ -303,15 +303,15 @@ void check_by_hand(double shape) {
 
 }  // namespace
 
-TEST_CASE("with nodes that fail young the time is that of a simulation by hand") {
+TEST_CASE("the time with decreasing failure rates is that of the reference simulation") {
   check_by_hand(0.6);
 }
 
-TEST_CASE("with nodes that wear out the time is that of a simulation by hand") {
+TEST_CASE("the time with increasing failure rates is that of the reference simulation") {
   check_by_hand(2.5);
 }
 
-TEST_CASE("steps that are made at once take as long as one by one") {
+TEST_CASE("skipped steps take as long as simulated steps") {
   const auto mode = GENERATE(Goodput::Mode::sync, Goodput::Mode::async, Goodput::Mode::peer);
   Setting setting = plain();
   setting.mode = mode;
@@ -339,7 +339,7 @@ TEST_CASE("steps that are made at once take as long as one by one") {
   CHECK(one(goodput::Spans::no) == one(goodput::Spans::yes));
 }
 
-TEST_CASE("a month ends at its end, and all of its time is accounted for") {
+TEST_CASE("a run ends on time and all of its time is accounted for") {
   Setting setting = plain();
   setting.target = goodput::never;
   setting.duration = 30 * 86400;
@@ -357,8 +357,9 @@ TEST_CASE("a month ends at its end, and all of its time is accounted for") {
 }
 
 TEST_CASE("a planned stop loses nothing", "[goodput]") {
-  // 9 steps of 110 s and 10 s of training by 1000 s; 10 s to store that, 200 s of stop, 30 s of
-  // restart and 5 s of loading; 6 steps and 95 s by 2000 s, and likewise, but a second, by 2999 s.
+  // By 1000 s: 9 steps of 110 s and 10 s of training. Then 10 s to store that, 200 s of stop, 30 s
+  // of restart and 5 s of loading. By 2000 s: 6 steps and 95 s. The third stop, by 2999 s, is the
+  // same but for a second.
   Setting setting = plain();
   setting.target = goodput::never;
   setting.duration = 2999;
@@ -374,8 +375,7 @@ TEST_CASE("a planned stop loses nothing", "[goodput]") {
   CHECK(found.interruptions == 0);
 }
 
-TEST_CASE("failures and planned stops are as Daly's model has the time that these leave",
-          "[goodput]") {
+TEST_CASE("Daly's model holds for the time that planned stops leave", "[goodput]") {
   constexpr double day = 86400;
   Setting setting = plain();
   setting.target = goodput::never;

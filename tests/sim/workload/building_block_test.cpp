@@ -144,7 +144,7 @@ TEST_CASE("an impossible block is rejected at its location in the file", "[block
         "at cell 1, and the block repeats every 6 cells");
   CHECK(error_of("placement: looped\ninterval: 6\ncells:\n  F0: [0, 1, 2, 2]\n  B0: {}") ==
         "b.yaml:4:7: F of microbatch 0 on stage 3 at cell 2 (device 3) starts before F of "
-        "microbatch 0 on stage 2 at cell 2 (device 2) has ended; cell 3 is its first chance");
+        "microbatch 0 on stage 2 at cell 2 (device 2) has ended; it can start at cell 3");
   CHECK_THAT(error_of("placement: looped\ninterval: 6\ncells:\n  F0: {step: -1}\n  B0: {}"),
              Catch::Contains("b.yaml:4:7: F of microbatch 0 on stage 1 at cell -1"));
   CHECK_THAT(error_of("placement: looped\ninterval: 6\ncells:\n  F0: [0, 1]\n  B0: {}"),

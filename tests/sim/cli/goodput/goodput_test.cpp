@@ -13,7 +13,7 @@ using pipewright::tests::Workplace;
 
 namespace {
 
-// 64 GPUs that fail often.
+// Scenario with 64 GPUs that fail often.
 const std::string scenario =
     "model: llama-3-8b\ngpu: h100-sxm\nparallel: {tp: 2, pp: 4, dp: 8}\nmicrobatches: 16\n"
     "engine: timing\n"
@@ -26,73 +26,74 @@ bool contains(const std::string& text, const std::string& words) {
 
 }  // namespace
 
-TEST_CASE("goodput says how much of weeks is training that lasts") {
+TEST_CASE("goodput reports the effective training time of a run") {
   const Workplace place;
   place.write("job.yaml", scenario);
   const Ran ran = place.run("goodput job.yaml --seeds 20 --json");
   CHECK(ran.err.empty());
   REQUIRE(ran.status == 0);
-  const json found = json::parse(ran.out);
-  CHECK(found["gpus"] == 64);
-  CHECK(found["nodes"] == 8);
-  const json& ratio = found["effective_training_time_ratio"];
+  const json report = json::parse(ran.out);
+  CHECK(report["gpus"] == 64);
+  CHECK(report["nodes"] == 8);
+  const json& ratio = report["effective_training_time_ratio"];
   CHECK(ratio["p05"] < ratio["mean"]);
   CHECK(ratio["mean"] < ratio["p95"]);
   double seconds = 0;
-  for (const json& part : found["seconds"]) seconds += part.get<double>();
+  for (const json& part : report["seconds"]) seconds += part.get<double>();
   CHECK(seconds == Approx(10 * 86400));
-  CHECK(found["seconds"]["training"].get<double>() / seconds ==
+  CHECK(report["seconds"]["training"].get<double>() / seconds ==
         Approx(ratio["mean"].get<double>()));
-  CHECK(found["intervals"].size() >= 5);
-  CHECK(found["worth"].size() >= 5);
+  CHECK(report["intervals"].size() >= 5);
+  CHECK(report["worth"].size() >= 5);
 }
 
-TEST_CASE("the same seeds give the same bytes, however many processes there are") {
+TEST_CASE("results do not depend on the number of processes") {
   const Workplace place;
   place.write("job.yaml", scenario);
-  const Ran one = place.run("goodput job.yaml --seeds 25 --jobs 1 -o one.csv one.html one.svg");
-  const Ran two = place.run("goodput job.yaml --seeds 25 --jobs 3 -o two.csv two.html two.svg");
-  REQUIRE(one.status == 0);
+  const Ran serial = place.run("goodput job.yaml --seeds 25 --jobs 1 -o one.csv one.html one.svg");
+  const Ran parallel =
+      place.run("goodput job.yaml --seeds 25 --jobs 3 -o two.csv two.html two.svg");
+  REQUIRE(serial.status == 0);
   CHECK(place.read("one.csv") == place.read("two.csv"));
   CHECK(place.read("one.html") == place.read("two.html"));
   CHECK(place.read("one.svg") == place.read("two.svg"));
   CHECK(contains(place.read("one.svg"), "<svg"));
 }
 
-TEST_CASE("a run that was killed goes on where it was, to the same bytes") {
+TEST_CASE("a killed run resumes and gives the same bytes") {
   const Workplace place;
   place.write("job.yaml", scenario);
-  const std::string asked = "goodput job.yaml --seeds 400 --only --quiet ";
-  REQUIRE(place.run(asked + "-o whole.csv").status == 0);
-  // Killed once some of its seeds are there.
-  place.shell("'" PIPEWRIGHT_PROGRAM "' " + asked +
+  const std::string command = "goodput job.yaml --seeds 400 --only --quiet ";
+  REQUIRE(place.run(command + "-o whole.csv").status == 0);
+  // Kill the run once the file has some seeds.
+  place.shell("'" PIPEWRIGHT_PROGRAM "' " + command +
               "--results r.jsonl -j 1 & child=$!; for i in $(seq 600); do "
               "[ $(wc -l < r.jsonl 2> /dev/null || echo 0) -ge 4 ] && break; sleep 0.01; done; "
               "kill -9 $child; wait $child");
   REQUIRE(contains(place.files(), "r.jsonl"));
-  const std::string kept = place.read("r.jsonl");
-  CHECK(std::count(kept.begin(), kept.end(), '\n') >= 4);
-  CHECK(std::count(kept.begin(), kept.end(), '\n') < 41);
-  CHECK(contains(place.run(asked + "--results r.jsonl").err, "--resume"));
-  const Ran resumed = place.run(asked + "--results r.jsonl --resume -o resumed.csv");
+  const std::string stored = place.read("r.jsonl");
+  CHECK(std::count(stored.begin(), stored.end(), '\n') >= 4);
+  CHECK(std::count(stored.begin(), stored.end(), '\n') < 41);
+  CHECK(contains(place.run(command + "--results r.jsonl").err, "--resume"));
+  const Ran resumed = place.run(command + "--results r.jsonl --resume -o resumed.csv");
   CHECK(resumed.err.empty());
   REQUIRE(resumed.status == 0);
   CHECK(place.read("whole.csv") == place.read("resumed.csv"));
-  CHECK(place.read("r.jsonl").starts_with(kept.substr(0, kept.rfind('\n') + 1)));
+  CHECK(place.read("r.jsonl").starts_with(stored.substr(0, stored.rfind('\n') + 1)));
 }
 
-TEST_CASE("results of another question are refused") {
+TEST_CASE("results of another question are rejected") {
   const Workplace place;
   place.write("job.yaml", scenario);
   REQUIRE(place.run("goodput job.yaml --seeds 10 --only --results r.jsonl").status == 0);
-  const Ran other =
+  const Ran resumed =
       place.run("goodput job.yaml --seeds 10 --only --spares 2 --results r.jsonl --resume");
-  CHECK(other.status == 2);
-  CHECK(contains(other.err, "r.jsonl: these are the results of another scenario"));
-  CHECK(contains(other.err, "'spares: 1' there, 'spares: 2' here"));
+  CHECK(resumed.status == 2);
+  CHECK(contains(resumed.err, "r.jsonl: these results belong to another scenario"));
+  CHECK(contains(resumed.err, "'spares: 1' in the file, 'spares: 2' in this run"));
 }
 
-TEST_CASE("results are gone on with for more seeds and for fewer, to the same bytes", "[goodput]") {
+TEST_CASE("results are reused for more and for fewer seeds and give the same bytes", "[goodput]") {
   const Workplace place;
   place.write("job.yaml", scenario);
   const auto run = [&](const std::string& words) {
@@ -102,34 +103,34 @@ TEST_CASE("results are gone on with for more seeds and for fewer, to the same by
     return ran.out;
   };
   run("--seeds 15 --only --results r.jsonl");
-  const std::string kept = place.read("r.jsonl");
+  const std::string stored = place.read("r.jsonl");
   CHECK(run("--seeds 23 --results r.jsonl --resume") == run("--seeds 23"));
-  CHECK(place.read("r.jsonl").starts_with(kept));
+  CHECK(place.read("r.jsonl").starts_with(stored));
   CHECK(run("--seeds 12 --only --results r.jsonl --resume") == run("--seeds 12 --only"));
 }
 
-TEST_CASE("an interval is as asked only where it was", "[goodput]") {
+TEST_CASE("only a given interval is marked as requested", "[goodput]") {
   const Workplace place;
   place.write("job.yaml", scenario);
   const std::string chosen = place.run("goodput job.yaml --seeds 5 --quiet").out;
-  CHECK_FALSE(contains(chosen, "as asked"));
+  CHECK_FALSE(contains(chosen, "requested"));
   CHECK(contains(chosen, "best"));
   CHECK(contains(place.run("goodput job.yaml --seeds 5 --quiet --checkpoint-interval 2h").out,
-                 "as asked"));
+                 "requested"));
 }
 
-TEST_CASE("copies to peers and checkpoints to the storage are told apart", "[goodput]") {
+TEST_CASE("copies to peers and checkpoints to the storage have separate intervals", "[goodput]") {
   const Workplace place;
   place.write("job.yaml", scenario);
   const Ran ran =
       place.run("goodput job.yaml --seeds 5 --quiet --set goodput.checkpoint.mode=peer");
   CHECK(contains(ran.out, "(peer): to peers every 60.00 s, to the storage every "));
   CHECK(contains(ran.out, "How often to checkpoint to the storage, 5 seeds"));
-  CHECK(contains(ran.out, "as if training waited for it."));
-  CHECK(contains(ran.out, "By Daly's model of copies to peers every 60.00 s "));
+  CHECK(contains(ran.out, "as if training waited for each write."));
+  CHECK(contains(ran.out, "With copies to peers every 60.00 s, Daly's model predicts "));
 }
 
-TEST_CASE("the page has a line for each of what was trained, on what, and its checkpoints",
+TEST_CASE("the page describes the model, the hardware and the checkpoints in a line each",
           "[goodput]") {
   const Workplace place;
   place.write("job.yaml", scenario);
@@ -139,12 +140,12 @@ TEST_CASE("the page has a line for each of what was trained, on what, and its ch
   CHECK(contains(page, "<br>\ncheckpoints of "));
 }
 
-TEST_CASE("spares that the cluster does not have are told", "[goodput]") {
+TEST_CASE("a note names spares that the cluster does not have", "[goodput]") {
   const Workplace place;
   place.write("job.yaml", "cluster: dgx-h100-8\n" + scenario.substr(0, scenario.find("gpu:")) +
                               scenario.substr(scenario.find("parallel:")));
   CHECK(contains(place.run("goodput job.yaml --seeds 1 --only --spares 5").err,
-                 "goodput.spares is 5, and the cluster has 8 nodes, of which the job takes 8"));
+                 "goodput.spares is 5, but the cluster has 8 nodes and the job uses 8"));
 }
 
 TEST_CASE("a number of tokens gives days and a price") {
@@ -152,31 +153,32 @@ TEST_CASE("a number of tokens gives days and a price") {
   place.write("job.yaml", scenario);
   const Ran ran = place.run("goodput job.yaml --tokens 100B --price 2 --seeds 1 --only --json");
   REQUIRE(ran.status == 0);
-  const json found = json::parse(ran.out);
-  const double days = found["days"]["mean"];
-  CHECK(found["tokens_per_day"]["mean"].get<double>() * days == Approx(100e9));
-  CHECK(found["price"]["mean"].get<double>() == Approx(days * 24 * 72 * 2));  // with the spare node
+  const json report = json::parse(ran.out);
+  const double days = report["days"]["mean"];
+  CHECK(report["tokens_per_day"]["mean"].get<double>() * days == Approx(100e9));
+  CHECK(report["price"]["mean"].get<double>() ==
+        Approx(days * 24 * 72 * 2));  // Includes the spare node.
 }
 
-TEST_CASE("goodput's words that cannot be are told so") {
+TEST_CASE("goodput rejects options that contradict each other") {
   const Workplace place;
   place.write("job.yaml", scenario);
   const Ran resume = place.run("goodput job.yaml --resume");
   CHECK(resume.status == 2);
-  CHECK(contains(resume.err, "--results FILE.jsonl says which"));
+  CHECK(contains(resume.err, "--resume needs --results FILE.jsonl"));
   const Ran size = place.run("goodput -s 2 -b 4 -f 1 --backward-times 2");
   CHECK(size.status == 2);
-  CHECK(contains(size.err, "a checkpoint's size is not known"));
+  CHECK(contains(size.err, "the size of a checkpoint is unknown"));
   CHECK(place.run("goodput --help").out.starts_with("usage: pipewright goodput SCENARIO"));
 }
 
-TEST_CASE("tokens that a job never trains end it with a word", "[goodput]") {
+TEST_CASE("a job that never trains its tokens ends with an error", "[goodput]") {
   const Workplace place;
   place.write("job.yaml", scenario);
-  // 96 nodes are in repair at once, of eight.
+  // The failure rate would keep 96 nodes in repair, but there are eight.
   const Ran ran = place.run(
       "goodput job.yaml --seeds 1 --only --tokens 1T --spares 0 --set goodput.failures.rate=12000 "
       "goodput.failures.shape=1 goodput.repair='24 h'");
   CHECK(ran.status == 2);
-  CHECK(contains(ran.err, "of the tokens (--tokens) are trained; allowed: "));
+  CHECK(contains(ran.err, "of the tokens (--tokens) are trained; lower the rates"));
 }

@@ -158,13 +158,14 @@ TEST_CASE("schedule check exits with 2 and a reason for an unsound file", "[cli]
   };
   CHECK_THAT(error("0F0\r\n1F0,1B0\r\n"), Catch::Contains("bad.csv:1:1: row 1 (rank 0), cell 1"));
   CHECK_THAT(error(stuck),
-             Catch::StartsWith("pipewright: bad.csv: deadlock: 2 of 2 ranks wait for ever\n"
+             Catch::StartsWith("pipewright: bad.csv: deadlock: 2 of 2 ranks wait forever\n"
                                "  rank 0 at action 2, 0B0, waits for 0RECV_B0; rank 1 does not "
                                "come to 1SEND_B0\n"));
-  CHECK_THAT(error(blocked),
-             Catch::Contains("bad.csv: deadlock") &&
-                 Catch::Contains("rank 1 at action 3, 1F0, waits for 1RECV_F0, which stands behind "
-                                 "1RECV_B0; rank 2 does not come to 2SEND_B0"));
+  CHECK_THAT(
+      error(blocked),
+      Catch::Contains("bad.csv: deadlock") &&
+          Catch::Contains("rank 1 at action 3, 1F0, waits for 1RECV_F0, which is queued behind "
+                          "1RECV_B0; rank 2 does not reach 2SEND_B0"));
   CHECK(error(swapped) ==
         "pipewright: bad.csv:1:5: row 1 (rank 0), cell 5: 0RECV_B0 is receive 1 from rank 1, and "
         "send 1 of rank 1 to this rank is 1SEND_B1 (2:4: row 2 (rank 1), cell 4); NCCL matches "

@@ -32,7 +32,7 @@ TEST_CASE("schedule show draws a schedule or writes it for PyTorch", "[cli]") {
   CHECK(place.run("schedule show gpipe -s 2 -b 2 --format csv").out ==
         "0F0,0F1,0B0,0B1\r\n1F0,1F1,1B0,1B1\r\n");
   CHECK_THAT(place.run("schedule show interleaved-1f1b -s 2 -b 4 --chunks 3").out,
-             Catch::Contains("3 chunks a device"));
+             Catch::Contains("3 chunks per device"));
 }
 
 TEST_CASE("schedule refuses unknown names, formats and sizes", "[cli]") {
@@ -63,7 +63,7 @@ TEST_CASE("schedule explain shows the steps of a building block", "[cli]") {
       CHECK_THAT(ran.out, Catch::Contains(step));
   }
   CHECK_THAT(place.run("schedule show mine.yaml -s 3 -b 6").out,
-             Catch::StartsWith("mine.yaml: 3 devices x 6 microbatches, 2 chunks a device"));
+             Catch::StartsWith("mine.yaml: 3 devices x 6 microbatches, 2 chunks per device"));
   place.write("still.yaml",
               "placement: looped\ninterval: 3\ncells: {F0: {}, B0: {}}\n"
               "reorder: false\n");

@@ -233,13 +233,14 @@ TEST_CASE("overlapped dispatch needs a schedule with fused pairs", "[modelled]")
   for (const char* const schedule : {"interleaved-1f1b", "dualpipe-v", "dualpipe"}) {
     const workload::Plan overlapped = mixtral(fmt::format("schedule: {}", schedule), 4);
     CHECK(schedules::has_fused_pairs(overlapped.schedule));
-    CHECK_FALSE(overlapped.costs.times.says_pairs());
+    CHECK_FALSE(overlapped.costs.times.has_pair_times());
     // DualPipe separates W in any case.
     CHECK(overlapped.costs.weight_grads_apart == overlapped.schedule.name.starts_with("dualpipe"));
   }
   CHECK(mixtral("schedule: interleaved-1f1b, overlap: 0.9", 4).costs.times.overlap == 0.9);
   CHECK(mixtral("schedule: 1f1b", 1).schedule.programs[0].loops.at(1).body.at(0).fused);
-  CHECK_THROWS_WITH(mixtral("schedule: 1f1b", 4), Catch::Contains("need several chunks a device"));
+  CHECK_THROWS_WITH(mixtral("schedule: 1f1b", 4),
+                    Catch::Contains("need several chunks per device"));
   const std::string suggestion =
       "runs no forward pass together with a backward pass; use one of 1f1b, interleaved-1f1b, "
       "dualpipe, dualpipe-v, or omit it";

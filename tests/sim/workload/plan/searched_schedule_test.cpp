@@ -62,7 +62,7 @@ TEST_CASE("a searched order stays within the given memory, including the static 
 
 TEST_CASE("a limit below one microbatch is an error at the schedule", "[searched]") {
   CHECK_THROWS_WITH(plan(scenario(searched("11 GiB"))),
-                    Catch::Contains("searched: no order of passes fits into the memory given"));
+                    Catch::Contains("searched: no order of passes fits into the memory"));
 }
 
 TEST_CASE("whole backward times leave no order to search", "[searched]") {

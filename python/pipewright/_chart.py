@@ -1,45 +1,15 @@
-"""Throughput against memory as a picture for notebooks, in the colours of the text around it."""
+"""Scatter charts for notebooks, as SVG in the colours of the surrounding text."""
 
 from __future__ import annotations
 
 import html
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from ._search import SearchResult
 
 _WIDTH, _HEIGHT = 640, 340
 _LEFT, _RIGHT, _TOP, _BOTTOM = 80, 20, 16, 46
-_GIB = 1 << 30
-#: Of the hues that the program's pictures have (Okabe and Ito): both stand on dark and on light.
+#: Two hues of the palette of the program's pictures (Okabe and Ito), readable on dark and on light.
 _LINE, _BEST = "#009e73", "#e69f00"
-
-
-def svg(result: SearchResult) -> str:
-    """All simulated candidates, the front through the best of them, and the best; or nothing."""
-    table = result.table
-    if not len(table) or "makespan_s" not in table.columns:
-        return ""
-    unit = "tokens_per_s" if "tokens_per_s" in table.columns else "samples_per_s"
-    if unit not in table.columns:
-        return ""
-    points = [
-        (float(row["peak_memory_bytes"]) / _GIB, float(row[unit]), _label(result, row))
-        for row in table[table["outcome"] == "simulated"]
-        if row[unit] == row[unit]
-    ]
-    front = [(float(row["peak_memory_bytes"]) / _GIB, float(row[unit])) for row in result.front]
-    best = result.best
-    star = None if best is None else (best.peak_memory_bytes / _GIB, float(best.summary[unit]))
-    words = f"{unit.split('_')[0]}/s"
-    return chart(points, front, star, "memory of the fullest device (GiB)", words)
-
-
-def _label(result: SearchResult, row: dict[str, Any]) -> str:
-    values: dict[str, Any] = result.candidate(row["candidate"]).values
-    return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
 def chart(
@@ -49,7 +19,7 @@ def chart(
     across: str,
     up: str,
 ) -> str:
-    """Points with labels, a line through some, and one that is marked."""
+    """Draws labelled points, a line through some of them, and a star on the best."""
     places = [(x, y) for x, y, _ in points] + list(line)
     if not places:
         return ""

@@ -1,4 +1,4 @@
-#include "sim/goodput/layout_weeks.hpp"
+#include "sim/goodput/candidate_goodput.hpp"
 
 #include <numeric>
 #include <vector>
@@ -11,10 +11,11 @@ namespace pipewright::goodput {
 namespace {
 
 Setting setting_of(const config::Scenario& scenario, const analysis::CandidateRow& row) {
-  constexpr double any = 1;  // seconds; nothing that is sent is known either
-  // A bound, which knows no time yet, and the simulation after it have the same intervals.
+  constexpr double placeholder = 1;  // In seconds; the traffic is unknown, too.
+  // The bound does not know the duration of an iteration, and the simulation must use the same
+  // intervals.
   return make_setting(scenario.goodput.value_or(config::Goodput{}), scenario.parallel,
-                      {.seconds = row.time_s > 0 ? row.time_s : any,
+                      {.seconds = row.time_s > 0 ? row.time_s : placeholder,
                        .limits_intervals = false,
                        .gpus = static_cast<std::uint32_t>(row.work.gpus),
                        .nodes = row.site.nodes,
@@ -27,17 +28,18 @@ Setting setting_of(const config::Scenario& scenario, const analysis::CandidateRo
 
 double lost_part(const config::Scenario& scenario, const analysis::CandidateRow& row,
                  std::uint64_t seeds) {
-  const std::vector<Variant> variants{{"as asked", setting_of(scenario, row), seeds}};
+  const std::vector<Variant> variants{{"requested", setting_of(scenario, row), seeds}};
   const auto outcomes = run(variants, {.first_seed = scenario.variation.seed}).front();
-  const double sum = std::accumulate(
-      outcomes.begin(), outcomes.end(), 0.0,
-      [](double so_far, const analysis::GoodputOutcome& one) { return so_far + one.ratio(); });
+  const double sum = std::accumulate(outcomes.begin(), outcomes.end(), 0.0,
+                                     [](double total, const analysis::GoodputOutcome& outcome) {
+                                       return total + outcome.ratio();
+                                     });
   return 1 - sum / static_cast<double>(seeds);
 }
 
-double least_lost_part(const config::Scenario& scenario, const analysis::CandidateRow& row,
-                       AtBest& at_best) {
-  return 1 - at_best.ratio(setting_of(scenario, row));
+double lost_part_bound(const config::Scenario& scenario, const analysis::CandidateRow& row,
+                       RatioBound& bound) {
+  return 1 - bound.ratio(setting_of(scenario, row));
 }
 
 }  // namespace pipewright::goodput

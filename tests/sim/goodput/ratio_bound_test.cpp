@@ -1,4 +1,4 @@
-#include "sim/goodput/at_best.hpp"
+#include "sim/goodput/ratio_bound.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -14,7 +14,7 @@ namespace {
 constexpr double day = 86400;
 constexpr std::uint64_t seeds = 6;
 
-// Nodes that fail some times a week, and a checkpoint every few hours.
+// Setting in which nodes fail several times a week, with a checkpoint every few hours.
 Setting random_setting(tests::Random& random) {
   Setting setting{.nodes = 8 * random.whole(1, 4), .replicas = 4, .duration = 20 * day};
   setting.failures = {{.name = "node",
@@ -65,16 +65,16 @@ double simulated(const Setting& setting) {
 
 }  // namespace
 
-TEST_CASE("no job trains more than its bound under the same seeds", "[goodput]") {
+TEST_CASE("no simulation exceeds the bound of its seeds", "[goodput]") {
   tests::Random random(11);
   for (int i = 0; i < 150; ++i) {
     const Setting setting = random_setting(random);
     CAPTURE(i, config::name_of(setting.mode), setting.elastic, setting.interval, setting.nodes);
-    CHECK(simulated(setting) <= goodput::AtBest(1, seeds).ratio(setting));
+    CHECK(simulated(setting) <= goodput::RatioBound(1, seeds).ratio(setting));
   }
 }
 
-TEST_CASE("where failures are all there is the bound is what is simulated", "[goodput]") {
+TEST_CASE("the bound is exact if failures are the only incidents", "[goodput]") {
   tests::Random random(12);
   for (int i = 0; i < 30; ++i) {
     Setting setting = random_setting(random);
@@ -83,17 +83,17 @@ TEST_CASE("where failures are all there is the bound is what is simulated", "[go
     setting.straggler_rate = setting.corruption_rate = 0;
     setting.planned_every = goodput::never;
     CAPTURE(i, setting.interval, setting.spares.value_or(99));
-    CHECK(simulated(setting) == Approx(goodput::AtBest(1, seeds).ratio(setting)).epsilon(1e-6));
+    CHECK(simulated(setting) == Approx(goodput::RatioBound(1, seeds).ratio(setting)).epsilon(1e-6));
   }
 }
 
-TEST_CASE("a job that nothing stops trains but for its checkpoints", "[goodput]") {
-  // 99 whole steps of a thousand seconds and ten of writing, and 10 s of the next.
+TEST_CASE("without failures only checkpoints take time from training", "[goodput]") {
+  // 99 steps of 1000 s of training and 10 s of writing, and 10 s of the next step.
   Setting setting{.duration = 100000, .interval = 1000, .bytes = 1e9, .storage = 1e8};
-  CHECK(goodput::AtBest(1, 3).ratio(setting) == Approx((99 * 1000 + 10) / 1e5));
-  // One failure after 1.5 steps costs half of one, 30 s of restart and 5 s of loading: at 1550 s.
+  CHECK(goodput::RatioBound(1, 3).ratio(setting) == Approx((99 * 1000 + 10) / 1e5));
+  // A failure after 1.5 steps costs half a step, 30 s of restart and 5 s of loading, until 1550 s.
   setting.restart = 30;
   setting.read = 2e8;
   setting.trace = {{1515, {.name = "node"}}};
-  CHECK(goodput::AtBest(1, 3).ratio(setting) == Approx((1000 + 97 * 1000 + 480) / 1e5));
+  CHECK(goodput::RatioBound(1, 3).ratio(setting) == Approx((1000 + 97 * 1000 + 480) / 1e5));
 }

@@ -1,4 +1,4 @@
-#include "sim/goodput/at_best.hpp"
+#include "sim/goodput/ratio_bound.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,15 +10,15 @@
 namespace pipewright::goodput {
 namespace {
 
-// Seconds by which the simulation may be early at the ends of what it waits for, and the part by
-// which sums may round.
+// Seconds by which the simulation may end a wait early.
 constexpr double early = 1e-5;
+// Relative rounding error of sums.
 constexpr double rounding = 1e-9;
 
 }  // namespace
 
-// A job's nodes and training under the failures of one seed.
-class AtBest::Replay {
+// Replays the failures of one seed for a job.
+class RatioBound::Replay {
  public:
   explicit Replay(const Setting& setting)
       : setting_(setting),
@@ -47,39 +47,41 @@ class AtBest::Replay {
   }
 
  private:
-  // Nodes that the job lacks, of those that are out after `time`.
-  std::uint32_t lacks(double time) const {
+  // Returns the number of nodes that the job lacks after `time`.
+  std::uint32_t missing_nodes(double time) const {
     std::uint32_t out = 0;
-    for (auto one = back_.upper_bound(time); one != back_.end(); ++one) out += one->second;
+    for (auto repair = back_.upper_bound(time); repair != back_.end(); ++repair)
+      out += repair->second;
     return out - std::min(out, setting_.spares.value_or(0));
   }
 
-  // The part of full speed with so many nodes less; 0: it waits for them.
-  double speed(std::uint32_t lacking) const {
-    if (lacking == 0) return 1;
+  // Returns the relative speed without the missing nodes; 0 if the job waits for them.
+  double speed(std::uint32_t missing) const {
+    if (missing == 0) return 1;
     if (!setting_.elastic) return 0;
     return std::max(0.0,
-                    1 - static_cast<double>(replicas_of(setting_, lacking)) / setting_.replicas);
+                    1 - static_cast<double>(replicas_of(setting_, missing)) / setting_.replicas);
   }
 
   double enough_from(double time) const {
-    while (speed(lacks(time)) <= 0) time = back_.upper_bound(time)->first;
+    while (speed(missing_nodes(time)) <= 0) time = back_.upper_bound(time)->first;
     return time;
   }
 
-  // Seconds of training between two stops that last: whole steps, or to the end of it.
+  // Returns the seconds of lasting training between two stops: whole steps, or all of it if
+  // `to_the_end`.
   double lasting_of(double from, double to, bool to_the_end) {
     const double seconds = std::min(to, setting_.duration) - from + early;
     if (seconds <= early) return 0;
     const double steps = std::floor(seconds / (step_ + stall_));
     double lasting = steps * step_;
     if (to_the_end) lasting += std::min(step_, seconds - steps * (step_ + stall_));
-    // With fewer replicas it is slower until nodes are back.
+    // With fewer replicas, training is slower until nodes are back.
     double trained = early;
     for (double at = from; at < to;) {
       const auto next = back_.upper_bound(at);
       const double until = next == back_.end() ? to : std::min(to, next->first);
-      trained += (until - at) * speed(lacks(at));
+      trained += (until - at) * speed(missing_nodes(at));
       at = until;
     }
     back_.erase(back_.begin(), back_.upper_bound(from));
@@ -90,43 +92,44 @@ class AtBest::Replay {
   double step_;
   double stall_;
   double load_;
-  std::map<double, std::uint32_t> back_;  // nodes that were out, by the time when they are back
+  std::map<double, std::uint32_t> back_;  // Failed nodes by the time of their repair.
 };
 
-const AtBest::Known& AtBest::known(const Setting& setting) {
-  for (const Known& one : known_)
-    if (one.kinds == setting.failures && one.trace == setting.trace &&
-        one.trace_share == setting.trace_share && one.duration == setting.duration &&
-        one.planned_every == setting.planned_every)
-      return one;
-  constexpr std::size_t most_kept = 16;
-  if (known_.size() == most_kept) known_.pop_front();
-  Known& added = known_.emplace_back(Known{setting.failures,
-                                           setting.trace,
-                                           setting.trace_share,
-                                           setting.duration,
-                                           setting.planned_every,
-                                           {}});
-  Setting only = setting;
-  only.straggler_rate = 0;
-  only.corruption_rate = 0;
+const RatioBound::FailureSet& RatioBound::failures_of(const Setting& setting) {
+  for (const FailureSet& cached : cache_)
+    if (cached.kinds == setting.failures && cached.trace == setting.trace &&
+        cached.trace_share == setting.trace_share && cached.duration == setting.duration &&
+        cached.planned_every == setting.planned_every)
+      return cached;
+  constexpr std::size_t max_cached = 16;
+  if (cache_.size() == max_cached) cache_.pop_front();
+  FailureSet& added = cache_.emplace_back(FailureSet{setting.failures,
+                                                     setting.trace,
+                                                     setting.trace_share,
+                                                     setting.duration,
+                                                     setting.planned_every,
+                                                     {}});
+  Setting without_slowdowns = setting;
+  without_slowdowns.straggler_rate = 0;
+  without_slowdowns.corruption_rate = 0;
   for (std::uint64_t seed = first_seed_; seed < first_seed_ + seeds_; ++seed) {
     std::vector<Failure>& failures = added.failures.emplace_back();
-    Incidents incidents(only, seed);
+    Incidents incidents(without_slowdowns, seed);
     while (incidents.next() < setting.duration) {
-      const Incident one = incidents.take();
-      if (one.what == Incident::What::planned)
-        failures.push_back({.at = one.at, .is_planned = true});
+      const Incident incident = incidents.take();
+      if (incident.type == Incident::Type::planned)
+        failures.push_back({.at = incident.at, .is_planned = true});
       else
-        failures.push_back({one.at, one.kind->nodes, one.kind->detection, one.kind->repair});
+        failures.push_back(
+            {incident.at, incident.kind->nodes, incident.kind->detection, incident.kind->repair});
     }
   }
   return added;
 }
 
-double AtBest::ratio(const Setting& setting) {
+double RatioBound::ratio(const Setting& setting) {
   double sum = 0;
-  for (const std::vector<Failure>& failures : known(setting).failures)
+  for (const std::vector<Failure>& failures : failures_of(setting).failures)
     sum += Replay(setting).ratio(failures);
   return std::min(1.0, sum / static_cast<double>(seeds_) * (1 + rounding));
 }

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "sim/goodput/setting.hpp"
+
+namespace pipewright::goodput {
+
+// Upper bound of a job's effective training time ratio, computed in microseconds. The bound uses
+// the failures of the simulation and charges each its minimum cost: there are no stragglers and no
+// corruption, the storage is not shared, planned stops take no time, and checkpoints are complete
+// at once. It equals the simulated ratio if failures are the only incidents and checkpoints are
+// synchronous.
+class RatioBound {
+ public:
+  RatioBound(std::uint64_t first_seed, std::uint64_t seeds)
+      : first_seed_(first_seed), seeds_(seeds) {}
+
+  // Returns the bound of the mean ratio over all seeds.
+  double ratio(const Setting& setting);
+
+ private:
+  struct Failure {
+    double at = 0;
+    std::uint32_t nodes = 0;
+    double detection = 0;
+    double repair = 0;
+    bool is_planned = false;  // Nothing is lost, and the duration of the stop is ignored.
+  };
+  // Failures of each seed, for all settings with the same kinds, trace and duration.
+  struct FailureSet {
+    std::vector<FailureKind> kinds;
+    std::vector<TracedFailure> trace;
+    double trace_share = 0;
+    double duration = 0;
+    double planned_every = 0;
+    std::vector<std::vector<Failure>> failures;
+  };
+  class Replay;
+
+  const FailureSet& failures_of(const Setting& setting);
+
+  std::uint64_t first_seed_;
+  std::uint64_t seeds_;
+  std::deque<FailureSet> cache_;  // The most recent ones.
+};
+
+}  // namespace pipewright::goodput
