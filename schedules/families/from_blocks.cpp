@@ -13,12 +13,12 @@ namespace {
 
 // Cells of four passes on a device, each linear in the device: {cell on device 0, cells per
 // device}.
-struct PassLines {
+struct LinearCell {
   std::int64_t start, slope;
   std::int64_t at(std::uint32_t device) const { return start + slope * device; }
 };
 struct Lines {
-  PassLines forward_down, forward_up, input_grad_down, input_grad_up;
+  LinearCell forward_down, forward_up, input_grad_down, input_grad_up;
 };
 
 BuildingBlock v_block(std::string name, std::uint32_t devices, const Lines& lines,
