@@ -1,4 +1,5 @@
-// Small pieces of the page. Names come from traces: they become text and nothing else.
+// Small elements that all pages use. Names come from users' files, so they are only ever inserted as
+// text, never as markup.
 
 function textElement(tag, text, className = "") {
   const element = document.createElement(tag);
@@ -13,7 +14,7 @@ function mark(className, tag = "span") {
   return element;
 }
 
-// A field for each of the colours; `name` is a class of theirs.
+// A swatch with one field for each colour; `name` is the CSS class of the fields.
 function swatches(colours, name = "") {
   const element = mark("swatch");
   for (const colour of colours) {
@@ -26,7 +27,7 @@ function swatches(colours, name = "") {
 
 const captionLine = () => mark("caption", "div");
 
-// What a colour means, for a line of them.
+// An entry of a legend: a colour and its meaning.
 function colourEntry(fill, words) {
   const entry = mark("entry");
   entry.append(swatches([fill]), words);
@@ -37,16 +38,16 @@ function warning(text) {
   return textElement("strong", `\u26a0 ${text}`, "warning");
 }
 
-// Figures that rest on numbers that no source has are marked, as analysis/report/assumed.hpp says. `assumed`
-// are keys of the file of `assumed_gpu`; of one of them no time rests.
+// Figures that depend on assumed GPU numbers are marked, see analysis/report/assumed.hpp. `assumed`
+// lists the assumed keys in the file of `assumed_gpu`; free_memory affects no time.
 const FREE_MEMORY = "free_memory";
 const timeMark = ({ assumed }) => (assumed.some((key) => key !== FREE_MEMORY) ? "~" : "");
 const capacityMark = ({ assumed }) => (assumed.includes(FREE_MEMORY) ? "~" : "");
 
-// Lines on what marked figures rest on, one for each GPU's file.
-function assumedNotes(all, words) {
+// Notes about the assumptions behind marked figures, one for each GPU file.
+function assumedNotes(assumptions, words) {
   const keysOf = new Map();
-  for (const { assumed, assumed_gpu: gpu } of all) {
+  for (const { assumed, assumed_gpu: gpu } of assumptions) {
     if (assumed.length === 0) continue;
     if (!keysOf.has(gpu)) keysOf.set(gpu, new Set());
     for (const key of assumed) keysOf.get(gpu).add(key);
@@ -56,19 +57,19 @@ function assumedNotes(all, words) {
     textElement("p", begin + shortened(gpu, 100) + middle + [...keys].join(", ") + end, "assumed"));
 }
 
-// A name of a trace may be of any length and may hold anything: control characters and those that
-// turn the direction of text are shown as what they are.
+// Names in traces may have any length and content. Control characters, including those that change
+// the direction of text, are replaced by U+FFFD.
 function printableName(name) {
-  const unseen = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
-  return name.replace(unseen, "\ufffd");
+  const invisible = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+  return name.replace(invisible, "\ufffd");
 }
 
-function shortened(name, most) {
-  const letters = [...printableName(name.slice(0, 4 * most))];
-  return letters.length > most ? `${letters.slice(0, most - 1).join("")}\u2026` : letters.join("");
+function shortened(name, maxLetters) {
+  const letters = [...printableName(name.slice(0, 4 * maxLetters))];
+  return letters.length > maxLetters ? `${letters.slice(0, maxLetters - 1).join("")}\u2026` : letters.join("");
 }
 
-// A cell or label that an ellipsis cuts where it is too long; the whole name is its title.
+// A cell or label with a name, shortened by an ellipsis if it is long; its title holds the full name.
 function nameElement(tag, name) {
   const element = textElement(tag, shortened(name, 200), "name");
   element.title = printableName(name.slice(0, 2000));
@@ -76,7 +77,7 @@ function nameElement(tag, name) {
   return element;
 }
 
-// A collapsible part.
+// A collapsible section.
 function detailsElement(title, open, ...content) {
   const details = document.createElement("details");
   details.open = open;
@@ -84,13 +85,13 @@ function detailsElement(title, open, ...content) {
   return details;
 }
 
-// What the glossary says of a metric, in one line.
+// The glossary's definition of a metric, in one line.
 function definitionOf(anchor) {
   const definition = document.getElementById(anchor)?.nextElementSibling;
   return definition?.textContent.replace(/\s+/g, " ").trim();
 }
 
-// The name of a metric, which leads to its definition in the glossary and has it as its title.
+// The name of a metric as a link to its definition in the glossary, which is also its title.
 function metricLink(anchor, words) {
   const link = textElement("a", words, "metric");
   link.href = `#${anchor}`;
@@ -99,8 +100,7 @@ function metricLink(anchor, words) {
   return link;
 }
 
-// What the pointer is on, in words, beside the pointer. Names become text and nothing else.
-
+// A box beside the pointer that describes the element under it.
 class Tooltip {
   constructor(element) {
     this.element = element;
@@ -122,18 +122,18 @@ class Tooltip {
   }
 }
 
-// A head and lines of name and value.
+// Fills an element with a heading and lines of name and value.
 function fillDescription(element, { head, lines }) {
   const list = document.createElement("dl");
   for (const [name, value] of lines) list.append(textElement("dt", name), textElement("dd", value));
   element.replaceChildren(textElement("b", head), list);
 }
 
-// Horizontal bars of parts, and what their colours mean.
+// Stacked horizontal bars and their legends.
 
-const LEAST_SEPARATED = 0.005;  // a part that is narrower has no gap after it
+const MIN_SEPARATED_SHARE = 0.005;  // share of a bar; narrower parts have no gap after them
 
-// `parts`: {words, fill, share, text}; the rest of the bar up to 1 stays empty.
+// A bar of `parts`: {words, fill, share, text}. If the shares sum to less than 1, the rest is empty.
 function stackedBar(parts) {
   const bar = mark("bar");
   for (const { words, fill, share, text } of parts) {
@@ -141,7 +141,7 @@ function stackedBar(parts) {
     const part = document.createElement("i");
     part.style.width = `${100 * share}%`;
     part.style.background = fill;
-    if (share > LEAST_SEPARATED) part.className = "wide-part";
+    if (share > MIN_SEPARATED_SHARE) part.className = "wide-part";
     part.title = `${words}: ${text}`;
     bar.append(part);
   }

@@ -1,10 +1,10 @@
-// What the page was written with, which all scripts use.
+// Data of the page, which all scripts use.
 
 const page = JSON.parse(document.getElementById("data").textContent);
 const perSecond = 10 ** page.tick_digits;
 
-// The rows of a run. Times are ticks, and passes and transfers are named by their index over all
-// devices, -1 for none.
+// Rows of a run. Times are in ticks. Passes and transfers are identified by their index over all
+// devices; -1 stands for none.
 
 const NONE = -1;
 const KINDS = 5;  // F, I, W, B, R
@@ -17,7 +17,7 @@ const CRITICAL_PARTS = ["compute", "in_passes", "transfer", "rendezvous", "block
 const TRAFFIC = ["activation", "gradient", "reduce_gradients", "gather_weights", "tie_embeddings",
                  "in_passes"];
 
-// What a page shows of a run's tables, with what follows from them.
+// Rows of a run's tables, together with columns derived from them.
 function rowsOf(tables) {
   const { passes, transfers, collectives, steps, idle, critical_path: critical } = tables;
   const rows = { ...passes, devices: passes.first.length - 1, partner: partnersOf(passes) };
@@ -30,8 +30,8 @@ function rowsOf(tables) {
   return { rows, lanes, memory: memoryOf(tables.memory), use: tables.link_use };
 }
 
-// Of every pass, where its partner is: 1 after it, -1 before it; 0 for those that ran alone. Passes
-// that were fused start and end together.
+// Offset from each pass to its partner in a fused pair: 1 or -1, and 0 for a pass that is not fused.
+// Fused passes start and end at the same times.
 function partnersOf({ first, start, end }) {
   const partner = new Int8Array(start.length);
   for (let device = 0; device + 1 < first.length; ++device)
@@ -44,7 +44,7 @@ function partnersOf({ first, start, end }) {
   return partner;
 }
 
-// Which passes and transfers are on the path.
+// Marks the passes and transfers on the critical path.
 function markCriticalPath(critical, rows, transfers) {
   critical.passes = new Uint8Array(rows.count);
   critical.transfers = new Uint8Array(transfers.count);
@@ -52,7 +52,7 @@ function markCriticalPath(critical, rows, transfers) {
     const pass = critical.pass[i];
     if (pass === NONE) continue;
     critical.passes[pass] = 1;
-    // The piece before is the way of its input, unless the device itself was late.
+    // The previous piece is the transfer of this pass's input, unless the device itself was late.
     const before = i > 0 ? CRITICAL_PARTS[critical.part[i - 1]] : "";
     const input = transfers.input[pass];
     if ((before === "transfer" || before === "rendezvous") && input !== NONE)
@@ -60,7 +60,7 @@ function markCriticalPath(critical, rows, transfers) {
   }
 }
 
-// Of a stage on a device: the waits within its passes by kind.
+// Waits for collectives within passes, in ticks by kind of pass, for each stage on a device.
 function waitsOf(stages) {
   const byKind = ["f", "i", "w", "b", "r"].map((kind) => stages[`waits_${kind}`]);
   const waits = new Map();
@@ -69,7 +69,7 @@ function waitsOf(stages) {
   return waits;
 }
 
-// The narrowest link on the way of a kind of traffic, and the time that it takes alone.
+// The narrowest link on each path, and the duration of a transfer that has the path to itself.
 function pathsOf({ count, traffic, source, destination, stage, link, alone }) {
   const paths = new Map();
   for (let i = 0; i < count; ++i)
@@ -78,7 +78,8 @@ function pathsOf({ count, traffic, source, destination, stage, link, alone }) {
   return paths;
 }
 
-// Changes hold what is in their category from then on, `bytes` what is in all of them.
+// Memory changes of all devices. `held`: bytes in the row's category from then on; `bytes`: bytes in
+// all categories.
 function memoryOf({ count, first, time, category, bytes: held }) {
   const bytes = new Float64Array(count);
   for (let device = 0; device + 1 < first.length; ++device) {
@@ -92,10 +93,10 @@ function memoryOf({ count, first, time, category, bytes: held }) {
   return { first, time, category, held, bytes };
 }
 
-// Of a pair the forward is drawn above and the backward below.
+// The forward of a fused pair is drawn above its backward.
 const isUpper = (rows, i) => rows.kind[i] === FORWARD;
 
-// The first of the indices [low, high) whose value is greater than `limit`, or `high`.
+// The first index in [low, high) whose value exceeds `limit`, or `high` if there is none.
 function firstAbove(column, low, high, limit) {
   while (low < high) {
     const middle = (low + high) >>> 1;

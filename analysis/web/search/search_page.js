@@ -124,7 +124,7 @@ class SearchPage {
 
   resize(printing = document.documentElement.classList.contains("printing")) {
     document.documentElement.classList.toggle("printing", printing);
-    unfoldForPaper(printing);
+    showAllRowsForPrint(printing);
     this.theme = readTheme();
     this.drawCharts();
     this.drawHeat();

@@ -1,6 +1,6 @@
-// The parts of the page that are made once: figures and the sections of each run.
+// Parts of the page that are built once: figures and the sections of each run.
 
-// The figures of one run as cards, of several as a table with their differences.
+// Shows the figures of one run as cards, or of several runs as a table with their differences.
 function fillFigures(place, runs) {
   if (runs.length === 1) {
     place.append(nameElement("p", runs[0].details), runCards(runs[0]));
@@ -12,7 +12,7 @@ function fillFigures(place, runs) {
   place.append(...assumedNotes(runs.map((run) => run.summary), page.assumed_words));
 }
 
-// The scenario and what else tells how a run came about.
+// The scenario of a run and the facts about its simulation.
 function factsOf(run) {
   const details = document.createElement("details");
   details.append(textElement("summary", "scenario"));
@@ -24,25 +24,25 @@ function factsOf(run) {
   return details;
 }
 
-// What stands on the common time axis of a run: timeline, memory, links.
-function sectionOf(run, several, view, most) {
+// The panels of a run on the common time axis: timeline, memory, links.
+function sectionOf(run, hasSeveralRuns, view, maxBytes) {
   const section = document.createElement("section");
   const title = document.createElement("h2");
   title.append(nameElement("span", run.name), nameElement("small", run.details));
   const canvas = document.createElement("canvas");
-  if (several) section.append(title);
+  if (hasSeveralRuns) section.append(title);
   section.append(canvas);
   const memory =
-    peakMemory(run.memory) > 0 ? new MemoryPanel(run, page.categories, view, most) : null;
+    peakMemory(run.memory) > 0 ? new MemoryPanel(run, page.categories, view, maxBytes) : null;
   const links = LinkPanel.of(run, page.traffic, view);
   for (const panel of [memory, links]) if (panel) section.append(panel.element);
   return { section, canvas, memory, links };
 }
 
-// What does not: tables and the scenario.
-function partsOf(run, several) {
+// The sections of a run without a time axis: explanation, tables and scenario.
+function partsOf(run, hasSeveralRuns) {
   const section = document.createElement("section");
-  if (several) section.append(nameElement("h2", run.name));
+  if (hasSeveralRuns) section.append(nameElement("h2", run.name));
   if (run.why) section.append(whyPart(run));
   section.append(detailsElement("devices", true, deviceTable(run)));
   if (run.links.length > 0)
@@ -51,7 +51,7 @@ function partsOf(run, several) {
   return section;
 }
 
-// How wide the labels of the devices are, within limits.
+// Width of the device labels in CSS pixels, within limits.
 function gutterWidth(runs, pageWidth) {
   const context = document.createElement("canvas").getContext("2d");
   context.font = `12px ${FONT}`;
@@ -59,8 +59,8 @@ function gutterWidth(runs, pageWidth) {
   for (const run of runs)
     run.hosts.forEach((host, device) => {
       const width = context.measureText(`device ${device}`).width;
-      const both = width + 26 + context.measureText(host).width;
-      widest = Math.max(widest, width + 12, both <= pageWidth * 0.22 ? both : 0);
+      const fullWidth = width + 26 + context.measureText(host).width;
+      widest = Math.max(widest, width + 12, fullWidth <= pageWidth * 0.22 ? fullWidth : 0);
     });
   return Math.ceil(Math.max(84, widest));
 }
