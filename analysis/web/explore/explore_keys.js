@@ -1,14 +1,14 @@
-// Keys of this page, and the list of them, which is made of the same table. Within the page of a run
-// the keys are those of that page.
+// Keyboard shortcuts of this page, and their help, which is generated from the same table. The embedded
+// page of a run has shortcuts of its own.
 
 const TABS = ["run", "what-if", "variants", "notes"];
 
 function showTab(name) {
-  for (const one of TABS) {
-    const tab = element(`tab-${one}`);
-    tab.setAttribute("aria-selected", String(one === name));
-    tab.tabIndex = one === name ? 0 : -1;
-    element(`pane-${one}`).hidden = one !== name;
+  for (const tabName of TABS) {
+    const tab = element(`tab-${tabName}`);
+    tab.setAttribute("aria-selected", String(tabName === name));
+    tab.tabIndex = tabName === name ? 0 : -1;
+    element(`pane-${tabName}`).hidden = tabName !== name;
   }
 }
 
@@ -28,11 +28,11 @@ function listenToTabs() {
 function exploreKeys(explorer) {
   const focus = (id) => () => element(id)?.focus();
   return [
-    ["m", "to the model", focus("key-model")],
-    ["p", "to the layout's sizes", focus("key-parallel.tp")],
-    ["s", "to the schedule", focus("key-schedule.name")],
+    ["m", "go to the model", focus("key-model")],
+    ["p", "go to the layout", focus("key-parallel.tp")],
+    ["s", "go to the schedule", focus("key-schedule.name")],
     ["a", "add a key", focus("any-key")],
-    ["e", "to the scenario's text", () => {
+    ["e", "go to the text of the scenario", () => {
       element("as-text").open = true;
       element("text").focus();
     }],
@@ -72,8 +72,8 @@ function exploreHelp(actions) {
     list.append(name, textElement("dd", words));
   };
   for (const [key, words] of actions) line(key, words);
-  line("\u2191 \u2193", "in the box of a number: twice, and half of it");
-  line("Esc", "leaves a box, closes a dialog");
+  line("\u2191 \u2193", "in a number field: double and halve the number");
+  line("Esc", "leave a field, close a dialog");
   const close = textElement("button", "close");
   close.onclick = () => dialog.close();
   dialog.append(textElement("h2", "Keys"), list, close);

@@ -1,6 +1,4 @@
-// Axes of a chart on a canvas.
-
-// Of a canvas that is empty then.
+// Clears a canvas, sets its size in CSS pixels, and returns its context.
 function emptyContext(canvas, width, height) {
   const scale = sizeCanvas(canvas, width, height);
   const ctx = canvas.getContext("2d");
@@ -8,21 +6,21 @@ function emptyContext(canvas, width, height) {
   return ctx;
 }
 
-// At most `most` round numbers within [from, to]; `factor` is the unit they are round in.
-function roundTicks(from, to, most, factor = 1) {
-  const step = roundStep((to - from) / factor / Math.max(1, most)) * factor;
+// At most `maxTicks` round numbers within [from, to]; `factor` is the unit in which they are round.
+function roundTicks(from, to, maxTicks, factor = 1) {
+  const step = roundStep((to - from) / factor / Math.max(1, maxTicks)) * factor;
   const ticks = [];
   for (let i = Math.ceil(from / step - 1e-9); i * step <= to * (1 + 1e-12); ++i) ticks.push(i * step);
   return { ticks, step };
 }
 
-function byteUnit(most) {
+function byteUnit(bytes) {
   let unit = 1;
-  while (most / unit >= 1024) unit *= 1024;
+  while (bytes / unit >= 1024) unit *= 1024;
   return unit;
 }
 
-// A range that has all values with some room; of one value, or none, one that can be drawn.
+// A range that contains all values, with some room around them; never empty.
 function roomyRange(values, room = 0.06) {
   let from = Infinity;
   let to = -Infinity;
@@ -39,7 +37,7 @@ function scaleOf({ from, to }, low, high) {
   return { from, to, at: (value) => low + ((value - from) / (to - from)) * (high - low) };
 }
 
-// Grid, labels and names of axes; `box`: left, right, top, bottom in CSS pixels.
+// Draws grid, labels and names of the axes. `box`: left, right, top, bottom in CSS pixels.
 function drawFrame(ctx, box, x, y, names, theme) {
   ctx.font = `11px ${FONT}`;
   ctx.strokeStyle = theme.line;
