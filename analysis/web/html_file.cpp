@@ -12,7 +12,7 @@
 namespace pipewright::analysis {
 
 std::string gzip(std::string_view bytes) {
-  constexpr int gzip_header = 16;  // added to the window's bits
+  constexpr int gzip_header = 16;  // added to the window bits to request a gzip header
   z_stream stream{};
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + gzip_header, 8,
                    Z_DEFAULT_STRATEGY) != Z_OK)
@@ -23,7 +23,7 @@ std::string gzip(std::string_view bytes) {
   std::size_t left = bytes.size();
   int state = Z_OK;
   while (state != Z_STREAM_END) {
-    if (stream.avail_in == 0) {  // zlib counts in 32 bits
+    if (stream.avail_in == 0) {  // zlib takes sizes of 32 bits
       const std::size_t part = std::min<std::size_t>(left, std::numeric_limits<uInt>::max());
       stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(next));
       stream.avail_in = static_cast<uInt>(part);
@@ -91,7 +91,7 @@ std::string joined_scripts(std::span<const char* const> names) {
   std::string joined = "(() => {\n\"use strict\";\n";
   for (const char* name : names) {
     const std::string_view script = asset(name);
-    if (script.empty()) throw std::logic_error(fmt::format("there is no script {}", name));
+    if (script.empty()) throw std::logic_error(fmt::format("no script is called {}", name));
     joined += script;
   }
   return joined + "})();\n";

@@ -11,7 +11,7 @@
 namespace pipewright::analysis {
 namespace {
 
-// In an order in which each uses only those before it.
+// Scripts of the page; each uses only scripts before it.
 constexpr std::array explore_scripts{
     "units.js",        "elements.js",       "theme.js",    "tables.js",   "metrics.js",
     "ask.js",          "controls_table.js", "form.js",     "add_key.js",  "scenario_view.js",

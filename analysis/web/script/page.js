@@ -24,6 +24,7 @@ class Page {
     const maxBytes = memoryScale(runs);
     this.panels = runs.map((run) => {
       const parts = sectionOf(run, runs.length > 1, this.view, maxBytes);
+      parts.section.id = `run-${runs.indexOf(run)}`;
       element("panels").append(parts.section);
       return { run, ...parts, timeline: new Timeline(run, parts.canvas, this.view, this.settings) };
     });
@@ -77,7 +78,11 @@ class Page {
   // Adds the tables below the timelines after the first paint.
   async finish() {
     await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-    for (const run of this.runs) element("parts").append(partsOf(run, this.runs.length > 1));
+    this.runs.forEach((run, number) => {
+      const section = partsOf(run, this.runs.length > 1);
+      section.id = `tables-${number}`;
+      element("parts").append(section);
+    });
   }
 
   // Shows a tooltip with the description of the point under the pointer, and a line at its time.
@@ -211,6 +216,7 @@ async function main() {
   element("job").textContent = details;
   const runs = await loadRuns();
   fillFigures(element("figures"), runs);
+  fillIndex(element("index"), runs);
   const runPage = new Page(runs);
   await runPage.finish();
   expose(runs, runPage);

@@ -83,9 +83,9 @@ Json reasons_json(const SearchRun& run, const std::vector<Reason>& reasons) {
 
 // Those of the page of a run, then our own, each after those that it uses.
 constexpr std::array search_scripts{
-    "units.js",       "elements.js",     "columns.js",      "theme.js",      "tables.js",
-    "search_data.js", "search_paint.js", "candidate.js",    "plot_frame.js", "scatter.js",
-    "parallel.js",    "heat_map.js",     "search_lists.js", "search_page.js"};
+    "units.js",       "elements.js",     "columns.js",      "theme.js",          "tables.js",
+    "search_data.js", "search_paint.js", "candidate.js",    "plot_frame.js",     "scatter.js",
+    "parallel.js",    "heat_map.js",     "search_lists.js", "winner_answers.js", "search_page.js"};
 
 // [[row, text, [[program, text], ...]], ...]
 std::string scenarios(const SearchRun& run, const Findings& findings, const ScenarioOf& scenario_of,

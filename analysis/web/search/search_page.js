@@ -49,7 +49,7 @@ class SearchPage {
                (value) => { this.takeGroup(Number(value)); this.resize(); });
     const sureness = element("sureness");
     sureness.hidden = search.winner === "";
-    sureness.querySelector("pre").textContent = search.winner.trim();
+    fillWinnerAnswers(sureness.querySelector("div"), search.winner);
     fillSelect(element("measure"), this.allMeasures.map(({ name }, i) => [i, shortened(name, 60)]), 0,
                (value) => { this.measure = this.allMeasures[Number(value)]; this.drawCharts(); });
     fillSelect(element("colour"), openAxes.map((axis) => [axis, axisName(axis)]), this.colourAxis,

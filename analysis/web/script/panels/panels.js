@@ -12,6 +12,26 @@ function fillFigures(place, runs) {
   place.append(...assumedNotes(runs.map((run) => run.summary), page.assumed_words));
 }
 
+const MIN_INDEXED_RUNS = 4;
+
+// Links to the sections of the runs, on pages with many of them.
+function fillIndex(index, runs) {
+  if (runs.length < MIN_INDEXED_RUNS) return;
+  const list = document.createElement("ol");
+  runs.forEach((run, number) => {
+    const item = document.createElement("li");
+    const name = nameElement("a", run.name);
+    name.href = `#run-${number}`;
+    const tables = textElement("a", "tables");
+    tables.href = `#tables-${number}`;
+    tables.setAttribute("aria-label", `tables of ${shortened(run.name, 200)}`);
+    item.append(name, " (", tables, ")");
+    list.append(item);
+  });
+  index.replaceChildren(list);
+  index.hidden = false;
+}
+
 // The scenario of a run and the facts about its simulation.
 function factsOf(run) {
   const details = document.createElement("details");

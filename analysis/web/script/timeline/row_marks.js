@@ -1,5 +1,7 @@
 // Marks on the rows of passes: microbatch numbers, hatches, and names of devices.
 
+const MIN_LABEL_SIZE = 6;  // CSS pixels
+
 class RowMarks {
   constructor(timeline, context) {
     const { run, view, layout, theme, paint, halves, settings } = timeline;
@@ -86,18 +88,27 @@ class RowMarks {
       context.font = `${size}px ${FONT}`;
       const digit = context.measureText("0").width;
       context.fillStyle = dark ? "#16181b" : "#ffffff";
+      const labels = new Map();  // by size in pixels
       for (let k = 0; k < wide.length; k += 2) {
         const i = wide[k];
         if (paint.dark_text[paint.tone[i]] !== dark || (rows.partner[i] !== 0) !== halved) continue;
         const [left, right] = this.bounds(rows.start[i], rows.end[i]);
-        const room = right - left - 4;
+        const room = right - left - 1;
         let label = String(rows.microbatch[i]);
-        if (label.length * digit > room) continue;
         const letter = page.kinds[rows.kind[i]].letter;
-        const roomy = (label.length + 1.3) * digit <= room;
-        if (settings.mode !== "kind" && roomy) label = letter + label;
+        const fitsLetter = (label.length + 1.3) * digit <= room - 3;
+        if (settings.mode !== "kind" && fitsLetter) label = letter + label;
+        // Longer numbers get smaller digits, so that labels do not end at 9 on narrow passes.
+        const width = label.length * digit;
+        const labelSize = width <= room ? size : Math.floor((size * room) / width);
+        if (labelSize < MIN_LABEL_SIZE) continue;
         const box = timeline.boxOf(i);
-        context.fillText(label, (left + right) / 2, box.top + height / 2 + 0.5);
+        if (!labels.has(labelSize)) labels.set(labelSize, []);
+        labels.get(labelSize).push([label, (left + right) / 2, box.top + height / 2 + 0.5]);
+      }
+      for (const [labelSize, sameSize] of labels) {
+        context.font = `${labelSize}px ${FONT}`;
+        for (const [label, x, y] of sameSize) context.fillText(label, x, y);
       }
     }
   }
