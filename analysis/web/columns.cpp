@@ -62,7 +62,7 @@ Numbers base_of(std::span<const ColumnTable> tables, const ColumnTable& table, c
         break;
       case Base::Kind::at: {
         const auto target = std::ranges::find(
-            tables, base.table, [](const ColumnTable& table) { return table.schema->name; });
+            tables, base.table, [](const ColumnTable& earlier) { return earlier.schema->name; });
         if (target == tables.end()) throw std::logic_error(fmt::format("no table {}", base.table));
         const Numbers& source = (*target)[name];
         const Numbers& rows = table[base.key];
