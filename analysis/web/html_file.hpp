@@ -2,7 +2,6 @@
 
 #include <initializer_list>
 #include <ostream>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -21,8 +20,11 @@ std::string base64(std::string_view bytes);  // RFC 4648, with padding
 // Escapes JSON so that it cannot end the script element around it or begin a comment.
 std::string script_safe(std::string_view json);
 
-// Concatenates scripts into one function that runs immediately.
-std::string joined_scripts(std::span<const char* const> names);
+// Bundles a script with all scripts that it imports, since a page opened from disk cannot import
+// files. Scripts are ES modules of two statements: `import { a, b } from "./file.js";` at the
+// beginning of a line, and `export` before a declaration. Each module becomes a function that
+// returns its exports. A missing script or a cycle of imports is a std::logic_error.
+std::string bundled_script(std::string_view entry);
 
 // Escapes text from users' files for use in HTML.
 std::string html_text(std::string_view words);

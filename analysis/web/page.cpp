@@ -15,11 +15,14 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/report/assumed.hpp"
+#include "analysis/report/idle_time.hpp"
 #include "analysis/report/palette.hpp"
 #include "analysis/report/picture/titles.hpp"
 #include "analysis/report/summary_report.hpp"
+#include "analysis/report/why/critical_path.hpp"
 #include "analysis/report/why/why.hpp"
 #include "analysis/trace/partial_file.hpp"
+#include "analysis/trace/tables.hpp"
 #include "analysis/web/html_file.hpp"
 #include "analysis/web/run_tables.hpp"
 
@@ -39,6 +42,25 @@ Json components(const Styles& styles) {
   for (const ComponentStyle& style : styles)
     list.push_back({{"words", style.words}, {"fill", hex(style.colour)}});
   return list;
+}
+
+// Names of the page's enumerations, in the order of their values.
+Json enumerations() {
+  constexpr std::array<const char*, idle_causes> causes{
+      "input",      "transfer", "rendezvous", "blocked_send", "weights", "gradients",
+      "embeddings", "norm",     "peers",      "finished",     "other"};
+  constexpr std::array<const char*, critical_parts> parts{
+      "compute",   "in_passes",  "transfer", "rendezvous", "blocked_send",   "weights",
+      "gradients", "embeddings", "norm",     "optimizer",  "other_replicas", "other"};
+  const auto names = [](trace::ColumnType type) {
+    Json list = Json::array();
+    for (const char* name : trace::enum_names(type)) list.push_back(name);
+    return list;
+  };
+  return {{"idle_causes", causes},
+          {"critical_parts", parts},
+          {"traffic", names(trace::ColumnType::traffic_class)},
+          {"collectives", names(trace::ColumnType::collective_kind)}};
 }
 
 // Colours of the parts of a device's time, by the names of `why --json`.
@@ -131,15 +153,6 @@ double start_of(const AtOnce* at_once, std::size_t run) {
   return at_once != nullptr ? at_once->starts_s.at(run) : 0;
 }
 
-// Scripts of the page; each uses only scripts before it.
-constexpr std::array run_scripts{
-    "units.js",        "elements.js",     "columns.js",  "theme.js",   "rows.js",
-    "view.js",         "gestures.js",     "paints.js",   "spans.js",   "raster.js",
-    "row_marks.js",    "overlay.js",      "timeline.js", "minimap.js", "describe.js",
-    "search.js",       "selection.js",    "controls.js", "plot.js",    "memory.js",
-    "memory_stack.js", "memory_panel.js", "links.js",    "tables.js",  "metrics.js",
-    "why.js",          "panels.js",       "expose.js",   "page.js"};
-
 // One script element per table and run, with the id that page.js expects.
 std::string table_elements(std::span<const trace::Trace> runs, double ticks_per_s,
                            const AtOnce* at_once) {
@@ -201,6 +214,7 @@ std::string page_json(std::span<const trace::Trace> runs, std::span<const Summar
   page["kinds"] = Json::array();
   for (const KindStyle& kind : kind_styles)
     page["kinds"].push_back({{"letter", std::string(1, kind.letter)}, {"words", kind.words}});
+  page["enumerations"] = enumerations();
   page["categories"] = components(memory_styles);
   page["traffic"] = components(traffic_styles);
   page["time_fills"] = time_fills();
@@ -256,7 +270,7 @@ void write(std::span<const trace::Trace> runs, const AtOnce* at_once,
     frame.fill("data", data.get());
     frame.fill("tables", tables);
     frame.fill("chart script", asset("uPlot.iife.min.js"));
-    frame.fill("script", joined_scripts(run_scripts));
+    frame.fill("script", bundled_script("page.js"));
     frame.finish();
   });
 }

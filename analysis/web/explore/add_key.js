@@ -1,6 +1,8 @@
 // Input for adding any scenario key by name, with completion and help on the key.
 
-class AddKey {
+import { mark, textElement } from "../script/elements.js";
+
+export class AddKey {
   constructor(form) {
     this.form = form;
     this.element = mark("add-key", "div");

@@ -1,21 +1,20 @@
 // Requests to the server that delivered this page.
 
-const element = (id) => document.getElementById(id);
-const pageData = JSON.parse(element("data").textContent);
+export const element = (id) => document.getElementById(id);
 
 // State that the browser's tab keeps when the page is reloaded.
 const MEMORY = "pipewright-explore";
-const remembered = JSON.parse(sessionStorage.getItem(MEMORY) ?? "{}");
-const TAB = remembered.tab ?? Array.from(crypto.getRandomValues(new Uint8Array(12)),
+export const remembered = JSON.parse(sessionStorage.getItem(MEMORY) ?? "{}");
+export const TAB = remembered.tab ?? Array.from(crypto.getRandomValues(new Uint8Array(12)),
                                          (byte) => byte.toString(16).padStart(2, "0")).join("");
-const remember = (state) =>
+export const remember = (state) =>
   sessionStorage.setItem(MEMORY, JSON.stringify({ tab: TAB, ...state }));
 
 // Sends a request and calls `onLine` for each line of JSON in the answer. A new request cancels the
 // previous one of the same kind, on the server as well.
 const activeRequests = new Map();
 
-async function ask(kind, question, onLine) {
+export async function ask(kind, question, onLine) {
   activeRequests.get(kind)?.abort();
   const cancellation = new AbortController();
   activeRequests.set(kind, cancellation);
@@ -44,4 +43,4 @@ async function ask(kind, question, onLine) {
   }
 }
 
-const stopAsking = (kind) => activeRequests.get(kind)?.abort();
+export const stopAsking = (kind) => activeRequests.get(kind)?.abort();

@@ -1,7 +1,7 @@
 // Keys with a control of their own in the form; other keys are added by name. Types, choices and help
 // come from the program's table of keys.
 
-const CONTROL_GROUPS = [
+export const CONTROL_GROUPS = [
   ["model and cluster", ["model", "cluster", "gpu"]],
   ["layout", ["parallel.tp", "parallel.pp", "parallel.cp", "parallel.ep", "parallel.dp",
               "parallel.zero", "parallel.sp"]],
@@ -13,7 +13,7 @@ const CONTROL_GROUPS = [
                "variation.latency"]],
 ];
 
-const WIDE_CONTROLS = new Set(["model", "cluster", "gpu", "schedule.name"]);
+export const WIDE_CONTROLS = new Set(["model", "cluster", "gpu", "schedule.name"]);
 
 const CONTROL_LABELS = {
   "schedule.name": "schedule",
@@ -25,19 +25,19 @@ const CONTROL_LABELS = {
 };
 
 // Keys of a map that is indexed by the cluster's link classes; the table of keys holds only the map.
-const NAMED_KEYS = {
+export const NAMED_KEYS = {
   "variation.bandwidth.nic": "factor of the bandwidth of NICs",
   "variation.bandwidth.nvlink": "factor of the bandwidth of links within a node",
 };
 
-const labelOf = (key) => CONTROL_LABELS[key] ?? key.split(".").at(-1).replaceAll("_", " ");
+export const labelOf = (key) => CONTROL_LABELS[key] ?? key.split(".").at(-1).replaceAll("_", " ");
 
 // Keys of which a scenario sets only one.
 const EITHER_OR = [["global_batch", "microbatches"]];
 
 // Edits for a new value of a key: [key, value] each; an empty value removes the key. Keys that conflict
 // with the new value are removed.
-function editsOf(key, value, values, info) {
+export function editsOf(key, value, values, info) {
   const edits = [];
   for (const pair of EITHER_OR)
     if (value !== "" && pair.includes(key))

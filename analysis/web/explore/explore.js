@@ -1,9 +1,22 @@
 // Builds the page, sends requests to the server and passes its answers to the parts of the page.
 
+import { assumedNotes, textElement } from "../script/elements.js";
+import { page } from "../script/page_data.js";
+import { listenToTheme } from "../script/theme.js";
+import { TAB, ask, element, remember, remembered } from "./ask.js";
+import { exploreHelp, exploreKeys, listenToExploreKeys, listenToTabs } from "./explore_keys.js";
+import { Form } from "./form.js";
+import { fastestOf, headlineOf } from "./headline.js";
+import { RunFrame } from "./run_frame.js";
+import { ScenarioView } from "./scenario_view.js";
+import { TakeAway } from "./take_away.js";
+import { MOST_VARIANTS, Variants } from "./variants.js";
+import { WhatIfs } from "./what_ifs.js";
+
 class Explorer {
   constructor(info) {
     this.info = info;
-    this.text = remembered.text ?? pageData.scenario;
+    this.text = remembered.text ?? page.scenario;
     this.values = {};
     this.result = null;
     this.form = new Form(element("controls"), info, (edits) => this.run({ edits }));
@@ -89,7 +102,7 @@ class Explorer {
       ? [textElement("p", `${fastestOf(runs).name} is the fastest of ${runs.length} schedules`, "note")]
       : [];
     element("headline").replaceChildren(headlineOf(runs, reference), ...notes,
-      ...assumedNotes([fastestOf(runs).summary], pageData.assumed_words));
+      ...assumedNotes([fastestOf(runs).summary], page.assumed_words));
     element("headline").classList.remove("stale");
     this.shown = runs;
   }

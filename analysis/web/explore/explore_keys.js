@@ -1,6 +1,9 @@
 // Keyboard shortcuts of this page, and their help, which is generated from the same table. The embedded
 // page of a run has shortcuts of its own.
 
+import { textElement } from "../script/elements.js";
+import { element } from "./ask.js";
+
 const TABS = ["run", "what-if", "variants", "notes"];
 
 function showTab(name) {
@@ -12,7 +15,7 @@ function showTab(name) {
   }
 }
 
-function listenToTabs() {
+export function listenToTabs() {
   for (const name of TABS) element(`tab-${name}`).onclick = () => showTab(name);
   document.querySelector(".tabs").onkeydown = (event) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -25,7 +28,7 @@ function listenToTabs() {
   showTab("run");
 }
 
-function exploreKeys(explorer) {
+export function exploreKeys(explorer) {
   const focus = (id) => () => element(id)?.focus();
   return [
     ["m", "go to the model", focus("key-model")],
@@ -48,7 +51,7 @@ function exploreKeys(explorer) {
   ];
 }
 
-function listenToExploreKeys(actions) {
+export function listenToExploreKeys(actions) {
   addEventListener("keydown", (event) => {
     const typing = event.target.closest("input:not([type=checkbox]), textarea, select");
     if (event.key === "Escape" && typing) typing.blur();
@@ -61,7 +64,7 @@ function listenToExploreKeys(actions) {
   });
 }
 
-function exploreHelp(actions) {
+export function exploreHelp(actions) {
   const dialog = document.createElement("dialog");
   dialog.id = "keys";
   dialog.setAttribute("aria-label", "keys");

@@ -1,8 +1,12 @@
 // Controls of a scenario's keys.
 
-const TYPING_REST = 250;  // ms without a keystroke after which typed text is applied
+import { mark, textElement } from "../script/elements.js";
+import { AddKey } from "./add_key.js";
+import { CONTROL_GROUPS, NAMED_KEYS, WIDE_CONTROLS, editsOf, labelOf } from "./controls_table.js";
 
-class Form {
+export const TYPING_REST = 250;  // ms without a keystroke after which typed text is applied
+
+export class Form {
   // `changed(edits)`: called with the user's edits.
   constructor(place, info, changed) {
     Object.assign(this, { place, info, changed });

@@ -1,10 +1,14 @@
 // The main figures of a run, with their differences to the reference variant.
 
+import { textElement } from "../script/elements.js";
+import { RUN_METRICS, formatDifference, runCards } from "../script/panels/metrics.js";
+import { formatPercent, noBreak } from "../script/units.js";
+
 // The fastest of several schedules.
-const fastestOf = (runs) =>
+export const fastestOf = (runs) =>
   runs.reduce((best, run) => (run.summary.makespan_s < best.summary.makespan_s ? run : best));
 
-function headlineOf(runs, reference) {
+export function headlineOf(runs, reference) {
   const run = fastestOf(runs);
   const cards = runCards(run);
   for (const metric of reference ? RUN_METRICS : []) {
@@ -22,7 +26,7 @@ function headlineOf(runs, reference) {
   return cards;
 }
 
-function changeText({ unit }, value, first) {
+export function changeText({ unit }, value, first) {
   const sign = value < first ? "\u2212" : "+";
   const relative = first !== 0 && unit !== "share"
     ? ` (${sign}${formatPercent(Math.abs(value - first) / Math.abs(first))})` : "";

@@ -1,7 +1,7 @@
 // The page of a run, as written by `run -o page.html`, in a frame. A new page is loaded invisibly, then
 // replaces the old one at the same scroll position.
 
-class RunFrame {
+export class RunFrame {
   constructor(place, title) {
     Object.assign(this, { place, title });
     this.shown = null;

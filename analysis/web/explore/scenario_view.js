@@ -1,6 +1,9 @@
 // The text of the scenario, which can be edited like the controls.
 
-class ScenarioView {
+import { element } from "./ask.js";
+import { TYPING_REST } from "./form.js";
+
+export class ScenarioView {
   // `changed(text)`: called with the edited text.
   constructor(changed) {
     this.area = element("text");

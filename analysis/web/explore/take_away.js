@@ -1,6 +1,9 @@
 // Dialog for taking away the scenario, the page, the trace, or launch flags for a framework.
 
-class TakeAway {
+import { mark, textElement } from "../script/elements.js";
+import { ask } from "./ask.js";
+
+export class TakeAway {
   // `present()`: returns {text, result} of the current run.
   constructor(info, present) {
     this.present = present;

@@ -1,9 +1,16 @@
 // Up to six kept runs beside the current one: their figures, the differing settings of their scenarios,
 // and their timelines on one axis.
 
-const MOST_VARIANTS = 6;
+import { mark, metricLink, nameElement, textElement, timeMark } from "../script/elements.js";
+import { RUN_METRICS, formatQuantity } from "../script/panels/metrics.js";
+import { noBreak } from "../script/units.js";
+import { ask } from "./ask.js";
+import { changeText, fastestOf } from "./headline.js";
+import { RunFrame } from "./run_frame.js";
 
-class Variants {
+export const MOST_VARIANTS = 6;
+
+export class Variants {
   // `act`: {restore(variant), changed()}
   constructor(place, act) {
     this.act = act;

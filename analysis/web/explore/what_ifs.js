@@ -1,6 +1,12 @@
 // Gains of single changes to the run, simulated on request; rows appear as they are finished.
 
-class WhatIfs {
+import { mark, nameElement, textElement, timeMark, warning } from "../script/elements.js";
+import { sortableTable } from "../script/tables.js";
+import { formatPercent, formatSeconds } from "../script/units.js";
+import { ask, stopAsking } from "./ask.js";
+import { fastestOf } from "./headline.js";
+
+export class WhatIfs {
   constructor(place) {
     this.place = place;
     this.result = null;

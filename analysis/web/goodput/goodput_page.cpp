@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include <fmt/format.h>
@@ -71,7 +70,7 @@ void write_goodput_page(const std::filesystem::path& path, const GoodputReport& 
     frame.fill("title", html_text(report.title + ": weeks of training"));
     frame.fill("subject", in_lines(goodput_subject(report)));
     frame.fill("sections", sections(report));
-    frame.fill("script", joined_scripts(std::array{"theme.js", "compare.js"}));
+    frame.fill("script", bundled_script("compare.js"));
     frame.finish();
   });
 }

@@ -1,7 +1,7 @@
 // The page holds tables of varints, packed with gzip and base64. page.tables holds their schema, with
 // the base that each column leaves out. columns.hpp describes both formats.
 
-async function unpackBytes(base64) {
+export async function unpackBytes(base64) {
   const text = atob(base64);
   const packed = new Uint8Array(text.length);
   for (let i = 0; i < text.length; ++i) packed[i] = text.charCodeAt(i);
@@ -36,7 +36,7 @@ function readSigned(bytes, at, values) {
 
 // Decodes the tables of a run, by name: {count, first, and each column}. `first` holds the first row
 // of each group, followed by the number of rows. `packed` holds the bytes of each table.
-function decodeTables(schema, packed) {
+export function decodeTables(schema, packed) {
   const tables = {};
   for (const { name, columns } of schema) tables[name] = decodeTable(columns, packed[name], tables);
   // Columns are decoded as Float64Array, since loops over a single type are fast, and converted last.

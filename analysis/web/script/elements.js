@@ -1,21 +1,23 @@
 // Small elements that all pages use. Names come from users' files, so they are only ever inserted as
 // text, never as markup.
 
-function textElement(tag, text, className = "") {
+import { noBreak } from "./units.js";
+
+export function textElement(tag, text, className = "") {
   const element = document.createElement(tag);
   element.textContent = text;
   if (className) element.className = className;
   return element;
 }
 
-function mark(className, tag = "span") {
+export function mark(className, tag = "span") {
   const element = document.createElement(tag);
   element.className = className;
   return element;
 }
 
 // A swatch with one field for each colour; `name` is the CSS class of the fields.
-function swatches(colours, name = "") {
+export function swatches(colours, name = "") {
   const element = mark("swatch");
   for (const colour of colours) {
     const field = mark(name, "i");
@@ -25,27 +27,27 @@ function swatches(colours, name = "") {
   return element;
 }
 
-const captionLine = () => mark("caption", "div");
+export const captionLine = () => mark("caption", "div");
 
 // An entry of a legend: a colour and its meaning.
-function colourEntry(fill, words) {
+export function colourEntry(fill, words) {
   const entry = mark("entry");
   entry.append(swatches([fill]), words);
   return entry;
 }
 
-function warning(text) {
+export function warning(text) {
   return textElement("strong", `\u26a0 ${text}`, "warning");
 }
 
 // Figures that depend on assumed GPU numbers are marked, see analysis/report/assumed.hpp. `assumed`
 // lists the assumed keys in the file of `assumed_gpu`; free_memory affects no time.
 const FREE_MEMORY = "free_memory";
-const timeMark = ({ assumed }) => (assumed.some((key) => key !== FREE_MEMORY) ? "~" : "");
-const capacityMark = ({ assumed }) => (assumed.includes(FREE_MEMORY) ? "~" : "");
+export const timeMark = ({ assumed }) => (assumed.some((key) => key !== FREE_MEMORY) ? "~" : "");
+export const capacityMark = ({ assumed }) => (assumed.includes(FREE_MEMORY) ? "~" : "");
 
 // Notes about the assumptions behind marked figures, one for each GPU file.
-function assumedNotes(assumptions, words) {
+export function assumedNotes(assumptions, words) {
   const keysOf = new Map();
   for (const { assumed, assumed_gpu: gpu } of assumptions) {
     if (assumed.length === 0) continue;
@@ -59,18 +61,18 @@ function assumedNotes(assumptions, words) {
 
 // Names in traces may have any length and content. Control characters, including those that change
 // the direction of text, are replaced by U+FFFD.
-function printableName(name) {
+export function printableName(name) {
   const invisible = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
   return name.replace(invisible, "\ufffd");
 }
 
-function shortened(name, maxLetters) {
+export function shortened(name, maxLetters) {
   const letters = [...printableName(name.slice(0, 4 * maxLetters))];
   return letters.length > maxLetters ? `${letters.slice(0, maxLetters - 1).join("")}\u2026` : letters.join("");
 }
 
 // A cell or label with a name, shortened by an ellipsis if it is long; its title holds the full name.
-function nameElement(tag, name) {
+export function nameElement(tag, name) {
   const element = textElement(tag, shortened(name, 200), "name");
   element.title = printableName(name.slice(0, 2000));
   element.dir = "auto";
@@ -78,7 +80,7 @@ function nameElement(tag, name) {
 }
 
 // A collapsible section.
-function detailsElement(title, open, ...content) {
+export function detailsElement(title, open, ...content) {
   const details = document.createElement("details");
   details.open = open;
   details.append(textElement("summary", title), ...content);
@@ -86,13 +88,13 @@ function detailsElement(title, open, ...content) {
 }
 
 // The glossary's definition of a metric, in one line.
-function definitionOf(anchor) {
+export function definitionOf(anchor) {
   const definition = document.getElementById(anchor)?.nextElementSibling;
   return definition?.textContent.replace(/\s+/g, " ").trim();
 }
 
 // The name of a metric as a link to its definition in the glossary, which is also its title.
-function metricLink(anchor, words) {
+export function metricLink(anchor, words) {
   const link = textElement("a", words, "metric");
   link.href = `#${anchor}`;
   link.title = definitionOf(anchor) ?? "";
@@ -101,7 +103,7 @@ function metricLink(anchor, words) {
 }
 
 // A box beside the pointer that describes the element under it.
-class Tooltip {
+export class Tooltip {
   constructor(element) {
     this.element = element;
   }
@@ -123,7 +125,7 @@ class Tooltip {
 }
 
 // Fills an element with a heading and lines of name and value.
-function fillDescription(element, { head, lines }) {
+export function fillDescription(element, { head, lines }) {
   const list = document.createElement("dl");
   for (const [name, value] of lines) list.append(textElement("dt", name), textElement("dd", value));
   element.replaceChildren(textElement("b", head), list);
@@ -134,7 +136,7 @@ function fillDescription(element, { head, lines }) {
 const MIN_SEPARATED_SHARE = 0.005;  // share of a bar; narrower parts have no gap after them
 
 // A bar of `parts`: {words, fill, share, text}. If the shares sum to less than 1, the rest is empty.
-function stackedBar(parts) {
+export function stackedBar(parts) {
   const bar = mark("bar");
   for (const { words, fill, share, text } of parts) {
     if (!(share > 0)) continue;
@@ -148,7 +150,7 @@ function stackedBar(parts) {
   return bar;
 }
 
-function barLegend(parts) {
+export function barLegend(parts) {
   const line = captionLine();
   for (const { words, fill, text } of parts)
     line.append(colourEntry(fill, text ? `${words} ${noBreak(text)}` : words));

@@ -1,6 +1,13 @@
 // The interface of the page for tests and the console: window.pipewright. Times are in seconds.
 
-function expose(runs, runPage) {
+import { page } from "./page_data.js";
+import { pieceAt } from "./panels/links.js";
+import { heldAt, memoryAt } from "./panels/memory.js";
+import { IDLE_CAUSES, NONE, TRAFFIC, perSecond } from "./rows.js";
+import { LANE_COLOURS } from "./timeline/paints.js";
+import { eachByDevice } from "./timeline/spans.js";
+
+export function expose(runs, runPage) {
   const { view } = runPage;
   window.pipewright = {
     runs: runs.map(({ name, rows, lanes, memory, use }) => ({

@@ -1,5 +1,27 @@
 // Builds the page and redraws it when the view, the window size or the theme changes.
 
+import { decodeTables, unpackBytes } from "./columns.js";
+import { Tooltip, shortened } from "./elements.js";
+import { expose } from "./expose.js";
+import { page } from "./page_data.js";
+import { describeLink } from "./panels/links.js";
+import { memoryScale } from "./panels/memory.js";
+import { describeMemory } from "./panels/memory_panel.js";
+import { fillFigures, fillIndex, gutterWidth, partsOf, sectionOf } from "./panels/panels.js";
+import { perSecond, rowsOf } from "./rows.js";
+import { showAllRowsForPrint } from "./tables.js";
+import { PAPER_WIDTH, listenToTheme, readTheme } from "./theme.js";
+import { Controls, helpDialog, keyActions } from "./timeline/controls.js";
+import { Describer } from "./timeline/describe.js";
+import { ZOOM_STEP, listenToKeys, listenToPointer } from "./timeline/gestures.js";
+import { Minimap } from "./timeline/minimap.js";
+import { PAINT_MODES, countsOf, fillLegend } from "./timeline/paints.js";
+import { Search } from "./timeline/search.js";
+import { Selection } from "./timeline/selection.js";
+import { lanesOf } from "./timeline/spans.js";
+import { Timeline } from "./timeline/timeline.js";
+import { RIGHT_MARGIN, View, drawAxis, ticksOfView } from "./timeline/view.js";
+
 const element = (id) => document.getElementById(id);
 
 async function loadRuns() {

@@ -1,24 +1,19 @@
-// Data of the page, which all scripts use.
-
-const page = JSON.parse(document.getElementById("data").textContent);
-const perSecond = 10 ** page.tick_digits;
-
 // Rows of a run. Times are in ticks. Passes and transfers are identified by their index over all
-// devices; -1 stands for none.
+// devices; -1 stands for none. Enumerations come with the page's data, in the order of their values.
 
-const NONE = -1;
-const KINDS = 5;  // F, I, W, B, R
-const FORWARD = 0;
-const CATEGORIES = 9;
-const IDLE_CAUSES = ["input", "transfer", "rendezvous", "blocked_send", "weights", "gradients",
-                     "embeddings", "norm", "peers", "finished", "other"];
-const CRITICAL_PARTS = ["compute", "in_passes", "transfer", "rendezvous", "blocked_send", "weights",
-                        "gradients", "embeddings", "norm", "optimizer", "other_replicas", "other"];
-const TRAFFIC = ["activation", "gradient", "reduce_gradients", "gather_weights", "tie_embeddings",
-                 "in_passes"];
+import { page } from "./page_data.js";
+
+export const perSecond = 10 ** page.tick_digits;
+export const NONE = -1;
+export const KINDS = page.kinds.map(({ letter }) => letter.toLowerCase());
+const FORWARD = KINDS.indexOf("f");
+export const IDLE_CAUSES = page.enumerations.idle_causes;
+export const CRITICAL_PARTS = page.enumerations.critical_parts;
+export const TRAFFIC = page.enumerations.traffic;
+export const COLLECTIVES = page.enumerations.collectives;
 
 // Rows of a run's tables, together with columns derived from them.
-function rowsOf(tables) {
+export function rowsOf(tables) {
   const { passes, transfers, collectives, steps, idle, critical_path: critical } = tables;
   const rows = { ...passes, devices: passes.first.length - 1, partner: partnersOf(passes) };
   transfers.input = new Int32Array(rows.count).fill(NONE);  // of each pass
@@ -62,7 +57,7 @@ function markCriticalPath(critical, rows, transfers) {
 
 // Waits for collectives within passes, in ticks by kind of pass, for each stage on a device.
 function waitsOf(stages) {
-  const byKind = ["f", "i", "w", "b", "r"].map((kind) => stages[`waits_${kind}`]);
+  const byKind = KINDS.map((kind) => stages[`waits_${kind}`]);
   const waits = new Map();
   for (let i = 0; i < stages.count; ++i)
     waits.set(`${stages.stage[i]} ${stages.device[i]}`, byKind.map((column) => column[i]));
@@ -83,7 +78,7 @@ function pathsOf({ count, traffic, source, destination, stage, link, alone }) {
 function memoryOf({ count, first, time, category, bytes: held }) {
   const bytes = new Float64Array(count);
   for (let device = 0; device + 1 < first.length; ++device) {
-    const now = new Float64Array(CATEGORIES);
+    const now = new Float64Array(page.categories.length);
     let total = 0;
     for (let i = first[device]; i < first[device + 1]; ++i) {
       bytes[i] = total += held[i] - now[category[i]];
@@ -94,10 +89,10 @@ function memoryOf({ count, first, time, category, bytes: held }) {
 }
 
 // The forward of a fused pair is drawn above its backward.
-const isUpper = (rows, i) => rows.kind[i] === FORWARD;
+export const isUpper = (rows, i) => rows.kind[i] === FORWARD;
 
 // The first index in [low, high) whose value exceeds `limit`, or `high` if there is none.
-function firstAbove(column, low, high, limit) {
+export function firstAbove(column, low, high, limit) {
   while (low < high) {
     const middle = (low + high) >>> 1;
     if (column[middle] > limit) high = middle;

@@ -1,16 +1,19 @@
 // Tables that are sorted by a click on a column heading.
 
+import { definitionOf, mark, textElement } from "./elements.js";
+import { noBreak } from "./units.js";
+
 const printListeners = [];
-const onPrint = (change) => printListeners.push(change);
+export const onPrint = (change) => printListeners.push(change);
 
 // Shows all rows while printing, since paper has no buttons.
-function showAllRowsForPrint(printing) {
+export function showAllRowsForPrint(printing) {
   for (const change of printListeners) change(printing);
 }
 
 // A table with `columns`: {head, anchor?, cell(row) -> element or text, value(row) -> sort key}.
 // Shows the first `maxRows` rows and a button for the rest.
-function sortableTable(columns, rows, maxRows = 16) {
+export function sortableTable(columns, rows, maxRows = 16) {
   const table = document.createElement("table");
   const wide = mark("wide", "div");
   wide.append(table);
@@ -73,9 +76,4 @@ function compare(a, b) {
   if (typeof a === "string" && typeof b === "string")
     return a.localeCompare(b, "en", { numeric: true });
   return (a ?? -Infinity) === (b ?? -Infinity) ? 0 : (a ?? -Infinity) - (b ?? -Infinity);
-}
-
-// Keeps a number and its unit on one line.
-function noBreak(text) {
-  return text.replace(/(\d) /g, "$1\u00a0");
 }

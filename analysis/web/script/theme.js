@@ -1,14 +1,14 @@
 // Colours of the current theme, from the style sheet.
 
-function rgb(hex) {
+export function rgb(hex) {
   const value = parseInt(hex.slice(1), 16);
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
-const PAPER_WIDTH = 960;  // printable width of landscape A4 and Letter, in CSS pixels
+export const PAPER_WIDTH = 960;  // printable width of landscape A4 and Letter, in CSS pixels
 
 // Follows the system's theme until the button is used. Calls redraw(printing) at every change.
-function listenToTheme(button, redraw) {
+export function listenToTheme(button, redraw) {
   const root = document.documentElement;
   const system = matchMedia("(prefers-color-scheme: dark)");
   let chosen = false;
@@ -27,7 +27,7 @@ function listenToTheme(button, redraw) {
   addEventListener("afterprint", () => redraw(false));
 }
 
-function readTheme() {
+export function readTheme() {
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(`--${name}`).trim();
   const names = ["ground", "ink", "faint", "line", "idle", "blocked", "blocked-line", "accent",
@@ -42,19 +42,19 @@ const LIGHT_RAMP = ["#440154", "#3b528b", "#21918c", "#4fae56"];
 const DARK_RAMP = ["#7a8fe0", "#35a7b0", "#5ec962", "#fde725"];
 
 // Interpolates between the stops of a colour sequence; returns [red, green, blue].
-function sequenceColour(stops, share) {
+export function sequenceColour(stops, share) {
   const place = share * (stops.length - 1);
   const i = Math.min(Math.floor(place), stops.length - 2);
   const [a, b] = [rgb(stops[i]), rgb(stops[i + 1])];
   return a.map((channel, k) => Math.round(channel + (b[k] - channel) * (place - i)));
 }
 
-const rampColour = (ramp, share) => `rgb(${sequenceColour(ramp, share)})`;
+export const rampColour = (ramp, share) => `rgb(${sequenceColour(ramp, share)})`;
 
-const FONT = 'system-ui, "DejaVu Sans", sans-serif';
+export const FONT = 'system-ui, "DejaVu Sans", sans-serif';
 
 // Sets the size of a canvas in CSS pixels, and returns its device pixels per CSS pixel.
-function sizeCanvas(canvas, width, height) {
+export function sizeCanvas(canvas, width, height) {
   const scale = window.devicePixelRatio || 1;
   canvas.width = Math.round(width * scale);
   canvas.height = Math.round(height * scale);

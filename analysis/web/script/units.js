@@ -10,7 +10,7 @@ function decimalsFor(value, digits) {
   return Math.max(0, digits - 1 - Math.floor(Math.log10(value)));
 }
 
-function formatSeconds(seconds) {
+export function formatSeconds(seconds) {
   if (seconds === 0) return "0 s";
   for (const [name, factor, digits] of TIME_UNITS) {
     const value = Math.abs(seconds) / factor;
@@ -22,7 +22,7 @@ function formatSeconds(seconds) {
 }
 
 // Formats a time in the unit of `largest`, so that the times of a column compare.
-function formatSecondsAs(seconds, largest) {
+export function formatSecondsAs(seconds, largest) {
   if (seconds === 0 || largest === 0) return formatSeconds(seconds);
   const name = formatSeconds(largest).split(" ")[1];
   const [, factor, digits] = TIME_UNITS.find(([unit]) => unit === name);
@@ -32,13 +32,13 @@ function formatSecondsAs(seconds, largest) {
 }
 
 // Formats a point on the time axis with six digits relative to `span`, the longest run.
-function formatInstant(seconds, span) {
+export function formatInstant(seconds, span) {
   const [name, factor] = unitOf(span);
   const value = span / factor;
   return `${(seconds / factor).toFixed(value > 0 ? decimalsFor(value, 6) : 0)} ${name}`;
 }
 
-function formatBytes(bytes) {
+export function formatBytes(bytes) {
   if (bytes < 1024) return `${bytes} B`;
   const units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
   let value = bytes / 1024;
@@ -47,12 +47,12 @@ function formatBytes(bytes) {
   return `${value.toFixed(1)} ${units[unit]}`;
 }
 
-function formatPercent(ratio) {
+export function formatPercent(ratio) {
   const tenths = Math.round(ratio * 1000);
   return `${(tenths === 0 ? 0 : tenths / 10).toFixed(1)} %`;  // never "-0.0 %"
 }
 
-function formatRate(perSecond, unit) {
+export function formatRate(perSecond, unit) {
   if (perSecond === 0) return `0 ${unit}/s`;
   const scales = [[1, ""], [1e3, "k "], [1e6, "M "], [1e9, "G "], [1e12, "T "]];
   const below = ([size]) => Number((Math.abs(perSecond) / size).toPrecision(3)) < 1000;
@@ -62,18 +62,18 @@ function formatRate(perSecond, unit) {
   return `${Number(value.toFixed(Math.min(12, decimalsFor(shown, 3))))} ${prefix}${unit}/s`;
 }
 
-function formatBandwidth(perSecond) {
+export function formatBandwidth(perSecond) {
   return formatRate(perSecond, "B").replace(/([kMGT]) B/, "$1B");
 }
 
 // The smallest of 1, 2 or 5 times a power of ten that is at least `minimum`.
-function roundStep(minimum) {
+export function roundStep(minimum) {
   const power = 10 ** Math.floor(Math.log10(minimum));
   return [1, 2, 5, 10].map((digit) => digit * power).find((step) => step >= minimum * (1 - 1e-9));
 }
 
 // Ticks within [from, to] seconds: {seconds, label}, with at most `maxSteps` steps.
-function timeTicks(from, to, maxSteps) {
+export function timeTicks(from, to, maxSteps) {
   const [name, factor] = unitOf(to);
   const step = roundStep((to - from) / factor / maxSteps);
   const decimals = Math.min(12, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
@@ -81,4 +81,9 @@ function timeTicks(from, to, maxSteps) {
   for (let i = Math.ceil(from / factor / step - 1e-9); i * step <= (to / factor) * (1 + 1e-12); ++i)
     ticks.push({ seconds: i * step * factor, label: (i * step).toFixed(decimals) });
   return { ticks, unit: name };
+}
+
+// Keeps a number and its unit on one line.
+export function noBreak(text) {
+  return text.replace(/(\d) /g, "$1\u00a0");
 }

@@ -1,7 +1,15 @@
 // The card of one candidate: its figures, the split of its time compared to the best candidate's, and
 // its scenario.
 
-function chips(rows, row, best) {
+import {
+  barLegend, detailsElement, mark, nameElement, stackedBar, textElement
+} from "../script/elements.js";
+import { formatPercent, formatSeconds, noBreak } from "../script/units.js";
+import {
+  OUTCOME, assumedNotesOf, axisName, figureLines, openAxes, scenarioOf, search
+} from "./search_data.js";
+
+export function chips(rows, row, best) {
   const line = mark("chips");
   for (const axis of openAxes) {
     const chip = mark("chip");
@@ -14,13 +22,13 @@ function chips(rows, row, best) {
 }
 
 // Seconds of each part of a row's time, scaled to the work of an iteration of `reference`.
-function partSeconds(rows, row, reference) {
+export function partSeconds(rows, row, reference) {
   const work = (i) => rows.throughput[i] * rows.seconds[i];
   const scale = work(row) > 0 && work(reference) > 0 ? work(reference) / work(row) : 1;
   return rows.parts.map((column) => column[row] * scale);
 }
 
-const sum = (values) => values.reduce((total, value) => total + value, 0);
+export const sum = (values) => values.reduce((total, value) => total + value, 0);
 
 function timeBars(rows, row, best) {
   const bars = mark("bars");
@@ -39,12 +47,12 @@ function timeBars(rows, row, best) {
 }
 
 // Number of GPUs of a row relative to the best candidate; 1 if unknown.
-const gpuShare = (rows, row, best) =>
+export const gpuShare = (rows, row, best) =>
   (rows.gpus[row] > 0 && rows.gpus[best] > 0 ? rows.gpus[row] / rows.gpus[best] : 1);
 
 // Differences of the parts of time to the best candidate, as shares of its iteration, largest first.
 // Candidates with different numbers of GPUs are compared by GPU time.
-function partDifferences(rows, row, best) {
+export function partDifferences(rows, row, best) {
   const share = gpuShare(rows, row, best);
   const rowSeconds = partSeconds(rows, row, best).map((seconds) => seconds * share);
   const bestSeconds = partSeconds(rows, best, best);
@@ -55,7 +63,7 @@ function partDifferences(rows, row, best) {
     .sort((a, b) => Math.abs(b.share) - Math.abs(a.share));
 }
 
-const signed = (share) => `${share > 0 ? "+" : ""}${formatPercent(share)}`;
+export const signed = (share) => `${share > 0 ? "+" : ""}${formatPercent(share)}`;
 
 function differenceWords(rows, row, best) {
   const parts = partDifferences(rows, row, best);
@@ -74,7 +82,7 @@ function partsLegend(rows, row) {
 
 // Fills the card of a row. The scenario is added later, if isCurrent() says that the card still shows
 // this row.
-async function fillCandidate(element, rows, row, best, isCurrent) {
+export async function fillCandidate(element, rows, row, best, isCurrent) {
   if (row === null) {
     element.replaceChildren(textElement("p", "Click on a point to see the candidate.", "note"));
     return;

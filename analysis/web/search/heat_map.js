@@ -1,5 +1,11 @@
 // Heat map of the best candidate for each pair of values of two axes.
 
+import { mark, nameElement, textElement } from "../script/elements.js";
+import { rampColour } from "../script/theme.js";
+import {
+  OUTCOME, aboutObjective, axisName, moreIsBetter, objectiveText, search, valueText
+} from "./search_data.js";
+
 const MAX_VALUES = 40;
 
 // Cells by pair of values: the best simulated row, the row with the best bound, and the number of rows
@@ -10,7 +16,7 @@ function fillCells(rows, shown, across, down) {
   for (const row of shown) {
     const key = rows.axes[across][row] * 65536 + rows.axes[down][row];
     let cell = cells.get(key);
-    if (!cell) cells.set(key, (cell = { best: null, bound: null, outcomes: [0, 0, 0, 0, 0, 0] }));
+    if (!cell) cells.set(key, (cell = { best: null, bound: null, outcomes: search.outcomes.map(() => 0) }));
     const outcome = rows.outcome[row];
     ++cell.outcomes[outcome];
     if (!(rows.cost[row] > 0)) continue;
@@ -24,7 +30,7 @@ function fillCells(rows, shown, across, down) {
 }
 
 const emptyKinds = [
-  ["none-fits", "none fits", (outcomes) => outcomes[OUTCOME.doesNotFit] > 0],
+  ["none-fits", "none fits", (outcomes) => outcomes[OUTCOME.does_not_fit] > 0],
   ["none-legal", "none is legal", (outcomes) => outcomes[OUTCOME.illegal] > 0],
 ];
 
@@ -90,7 +96,7 @@ function usedValues(rows, shown, axis) {
   return { values: bestValues.map(([value]) => value).sort((a, b) => a - b), left: best.size - bestValues.length };
 }
 
-function fillHeatMap(element, legend, { rows, shown, theme }, across, down, onChoose) {
+export function fillHeatMap(element, legend, { rows, shown, theme }, across, down, onChoose) {
   const cells = fillCells(rows, shown, across, down);
   const columns = usedValues(rows, shown, across);
   const lines = usedValues(rows, shown, down);

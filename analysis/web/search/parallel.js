@@ -1,11 +1,17 @@
 // Parallel coordinates: each candidate is a line over its values of all axes, its throughput and its
 // memory. Dragging along an axis keeps only the lines through that range.
 
-const MAX_LINES = 20000;
+import { shortened } from "../script/elements.js";
+import { FONT } from "../script/theme.js";
+import { formatBytes } from "../script/units.js";
+import { byteUnit, emptyContext, roomyRange, roundTicks } from "./plot_frame.js";
+import { OUTCOME, axisName, openAxes, valueText } from "./search_data.js";
+
+export const MAX_LINES = 20000;
 const PARALLEL_BOX = { left: 16, right: 16, top: 30, bottom: 22 };
 const SPREAD = 10;  // CSS pixels over which the lines through a value are spread
 
-class Parallel {
+export class Parallel {
   constructor(host, view, onBrush) {
     this.host = host;
     this.view = view;

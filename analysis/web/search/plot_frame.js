@@ -1,5 +1,8 @@
+import { FONT, sizeCanvas } from "../script/theme.js";
+import { roundStep } from "../script/units.js";
+
 // Clears a canvas, sets its size in CSS pixels, and returns its context.
-function emptyContext(canvas, width, height) {
+export function emptyContext(canvas, width, height) {
   const scale = sizeCanvas(canvas, width, height);
   const ctx = canvas.getContext("2d");
   ctx.scale(scale, scale);
@@ -7,21 +10,21 @@ function emptyContext(canvas, width, height) {
 }
 
 // At most `maxTicks` round numbers within [from, to]; `factor` is the unit in which they are round.
-function roundTicks(from, to, maxTicks, factor = 1) {
+export function roundTicks(from, to, maxTicks, factor = 1) {
   const step = roundStep((to - from) / factor / Math.max(1, maxTicks)) * factor;
   const ticks = [];
   for (let i = Math.ceil(from / step - 1e-9); i * step <= to * (1 + 1e-12); ++i) ticks.push(i * step);
   return { ticks, step };
 }
 
-function byteUnit(bytes) {
+export function byteUnit(bytes) {
   let unit = 1;
   while (bytes / unit >= 1024) unit *= 1024;
   return unit;
 }
 
 // A range that contains all values, with some room around them; never empty.
-function roomyRange(values, room = 0.06) {
+export function roomyRange(values, room = 0.06) {
   let from = Infinity;
   let to = -Infinity;
   for (const value of values) {
@@ -33,12 +36,12 @@ function roomyRange(values, room = 0.06) {
   return { from: Math.max(0, from - room * span), to: to + room * span };
 }
 
-function scaleOf({ from, to }, low, high) {
+export function scaleOf({ from, to }, low, high) {
   return { from, to, at: (value) => low + ((value - from) / (to - from)) * (high - low) };
 }
 
 // Draws grid, labels and names of the axes. `box`: left, right, top, bottom in CSS pixels.
-function drawFrame(ctx, box, x, y, names, theme) {
+export function drawFrame(ctx, box, x, y, names, theme) {
   ctx.font = `11px ${FONT}`;
   ctx.strokeStyle = theme.line;
   ctx.fillStyle = theme.faint;

@@ -1,11 +1,20 @@
 // Throughput, or another measure, against memory. Points are drawn on one canvas; the hovered and the
 // selected point are marked on a second canvas above it.
 
+import { shortened } from "../script/elements.js";
+import { FONT } from "../script/theme.js";
+import { formatBytes } from "../script/units.js";
+import {
+  byteUnit, drawFrame, emptyContext, roomyRange, roundTicks, scaleOf
+} from "./plot_frame.js";
+import { OUTCOME, search } from "./search_data.js";
+import { traceCross, tracePath } from "./search_paint.js";
+
 const SCATTER_BOX = { left: 62, right: 14, top: 24, bottom: 40 };
 const REACH = 14;  // largest distance in CSS pixels from the pointer to the point that it selects
 const CELL = 16;
 
-class Scatter {
+export class Scatter {
   // `view`: rows, theme, measure, paint, front, best, and the rows to draw.
   constructor(host, view, { onPoint, onClick }) {
     this.host = host;

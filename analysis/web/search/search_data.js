@@ -1,10 +1,18 @@
 // Candidates of a search as columns of numbers; search_page.hpp describes the format.
 
-const search = JSON.parse(document.getElementById("data").textContent);
+import { unpackBytes } from "../script/columns.js";
+import {
+  assumedNotes, capacityMark, printableName, shortened, timeMark
+} from "../script/elements.js";
+import { page } from "../script/page_data.js";
+import { formatBytes, formatPercent, formatRate, formatSeconds } from "../script/units.js";
 
-const OUTCOME = { open: 0, illegal: 1, doesNotFit: 2, boundedAway: 3, simulated: 4, failed: 5 };
+export const search = page;
 
-async function loadRows() {
+// Values of outcomes by name.
+export const OUTCOME = Object.fromEntries(search.outcome_names.map((name, value) => [name, value]));
+
+export async function loadRows() {
   const bytes = await unpackBytes(document.getElementById("rows").textContent);
   const { buffer } = bytes;
   const count = search.rows;
@@ -29,7 +37,7 @@ async function loadRows() {
 
 // The scenario and launch scripts of a row, which are unpacked at the first call.
 let scenarioTexts = null;
-async function scenarioOf(row) {
+export async function scenarioOf(row) {
   scenarioTexts ??= unpackBytes(document.getElementById("scenarios").textContent)
     .then((bytes) => new Map(JSON.parse(new TextDecoder().decode(bytes))
       .map(([scenarioRow, text, launches]) => [scenarioRow, {text, launches: launches ?? []}])));
@@ -37,21 +45,21 @@ async function scenarioOf(row) {
 }
 
 // Indices of the axes with more than one value.
-const openAxes = search.axes.map((_, axis) => axis)
+export const openAxes = search.axes.map((_, axis) => axis)
   .filter((axis) => search.axes[axis].values.length > 1);
 
-const isWhole = (axis) => search.axes[axis].values.every((text) => /^-?\d{1,15}$/.test(text));
+export const isWhole = (axis) => search.axes[axis].values.every((text) => /^-?\d{1,15}$/.test(text));
 
-const indices = (count, predicate) => {
+export const indices = (count, predicate) => {
   const selected = [];
   for (let i = 0; i < count; ++i) if (predicate(i)) selected.push(i);
   return selected;
 };
 
-const axisName = (axis) => shortened(search.axes[axis].name, 40);
-const valueText = (axis, value) => shortened(search.axes[axis].values[value], 60);
+export const axisName = (axis) => shortened(search.axes[axis].name, 40);
+export const valueText = (axis, value) => shortened(search.axes[axis].values[value], 60);
 
-function axisWords(rows, row) {
+export function axisWords(rows, row) {
   const words = openAxes.map((axis) => `${axisName(axis)} ${valueText(axis, rows.axes[axis][row])}`);
   return words.join(", ") || "the only candidate";
 }
@@ -77,23 +85,23 @@ const objectiveTexts = {
   memory: formatBytes,
   tokens_a_day: (cost) => `${formatScaled(1 / cost)} ${search.objective.unit} a day`,
 };
-const objectiveText = (cost) => (cost > 0 ? objectiveTexts[search.objective.kind](cost) : "unknown");
-const objectiveName = { time_to_train: "time to train", price: "price", tokens_a_day: "a day" }[
+export const objectiveText = (cost) => (cost > 0 ? objectiveTexts[search.objective.kind](cost) : "unknown");
+export const objectiveName = { time_to_train: "time to train", price: "price", tokens_a_day: "a day" }[
   search.objective.kind];
-const moreIsBetter = ["throughput", "mfu", "tokens_a_day"].includes(search.objective.kind);
+export const moreIsBetter = ["throughput", "mfu", "tokens_a_day"].includes(search.objective.kind);
 
 // How far a candidate is behind the best, as findings.hpp defines it.
-function behind(cost, best) {
+export function behind(cost, best) {
   if (!(best > 0) || cost === best) return 0;
   return moreIsBetter ? 1 - best / cost : cost / best - 1;
 }
 
 // Assumptions behind a candidate's figures, and the marks of these figures.
-const assumedOf = (rows, row) => search.assumed[rows.assumed[row]];
-const aboutTime = (rows, row) => timeMark(assumedOf(rows, row));
-const aboutObjective = (rows, row) =>
+export const assumedOf = (rows, row) => search.assumed[rows.assumed[row]];
+export const aboutTime = (rows, row) => timeMark(assumedOf(rows, row));
+export const aboutObjective = (rows, row) =>
   (search.objective.kind === "memory" ? "" : aboutTime(rows, row));
-const assumedNotesOf = (rows, list) =>
+export const assumedNotesOf = (rows, list) =>
   assumedNotes(list.map((row) => assumedOf(rows, row)), search.assumed_words);
 
 // Formats a count in thousands, millions and billions.
@@ -106,7 +114,7 @@ const effectivePart = (rows, row) => (search.objective.kind === "tokens_a_day" &
 
 // Measures for the vertical axis; rows without a measure have 0. `tick` formats labels without the unit
 // that `title` names.
-function measures(rows) {
+export function measures(rows) {
   const { unit } = search.objective;
   const candidates = [
     { name: "throughput", title: `throughput (${unit}/s)`, value: (row) => rows.throughput[row],
@@ -125,7 +133,7 @@ function measures(rows) {
   return candidates.filter(({ value }) => indices(rows.count, (row) => value(row) > 0).length > 0);
 }
 
-function memoryWords(rows, row) {
+export function memoryWords(rows, row) {
   const peak = rows.peak[row];
   if (!(peak > 0)) return "";
   const capacity = rows.capacity[row];
@@ -134,7 +142,7 @@ function memoryWords(rows, row) {
 }
 
 // Names and values of a candidate's known figures.
-function figureLines(rows, row, best) {
+export function figureLines(rows, row, best) {
   const lines = [];
   const outcome = rows.outcome[row];
   const simulated = outcome === OUTCOME.simulated;

@@ -1,9 +1,21 @@
 // Figures of the best candidate, comparison with the runner-up, and tables of the front and of the best
 // candidates.
 
+import {
+  barLegend, capacityMark, detailsElement, mark, metricLink, nameElement, shortened, stackedBar,
+  textElement, warning
+} from "../script/elements.js";
+import { sortableTable } from "../script/tables.js";
+import { formatBytes, formatPercent, formatRate, formatSeconds, noBreak } from "../script/units.js";
+import { chips, gpuShare, partDifferences, partSeconds, signed, sum } from "./candidate.js";
+import {
+  OUTCOME, aboutTime, assumedNotesOf, assumedOf, axisName, axisWords, behind, isWhole,
+  memoryWords, objectiveName, objectiveText, openAxes, search, valueText
+} from "./search_data.js";
+
 const MAX_BEST = 200;  // rows of a table; the CSV file holds all rows
 
-function fillWinner(element, rows, best) {
+export function fillWinner(element, rows, best) {
   if (best === null) {
     const { nearest } = search;
     const words = search.not_looked_at > 0 ? search.none
@@ -50,7 +62,7 @@ function fillWinner(element, rows, best) {
 
 // Compares the runner-up with the best: bars to the right for parts of its time that are longer, bars to
 // the left for parts that are shorter.
-function fillRunnerUp(element, rows, best, next, onChoose) {
+export function fillRunnerUp(element, rows, best, next, onChoose) {
   element.hidden = best === null || next === null;
   if (element.hidden) return;
   const distance = behind(rows.cost[next], rows.cost[best]);
@@ -124,7 +136,7 @@ function candidateTable(rows, list, best, onChoose, maxRows) {
   return table;
 }
 
-function fillLists(element, rows, { front, ranked, best }, onChoose) {
+export function fillLists(element, rows, { front, ranked, best }, onChoose) {
   element.replaceChildren();
   if (best === null) return;
   const heading = (words, small) => {
@@ -144,19 +156,22 @@ function fillLists(element, rows, { front, ranked, best }, onChoose) {
 
 // Numbers of candidates with each outcome, and the reasons.
 
-const OUTCOME_COLOURS = { 4: "#2b8cbe", 3: "#a6bddb", 0: "#d0d1e6", 5: "#b3261e", 2: "#e69f00", 1: "#9aa3af" };
-const OUTCOME_ORDER = [OUTCOME.simulated, OUTCOME.boundedAway, OUTCOME.open, OUTCOME.failed, OUTCOME.doesNotFit,
+const OUTCOME_COLOURS = {
+  simulated: "#2b8cbe", bounded_away: "#a6bddb", open: "#d0d1e6", failed: "#b3261e",
+  does_not_fit: "#e69f00", illegal: "#9aa3af",
+};
+const OUTCOME_ORDER = [OUTCOME.simulated, OUTCOME.bounded_away, OUTCOME.open, OUTCOME.failed, OUTCOME.does_not_fit,
                     OUTCOME.illegal];
 
-const grouped = (count) => (count < 1e15 ? count.toLocaleString("en-US", { maximumFractionDigits: 0 })
+export const grouped = (count) => (count < 1e15 ? count.toLocaleString("en-US", { maximumFractionDigits: 0 })
                                          : count.toPrecision(2));
 
-function fillOutcomes(element, rows) {
-  const counts = [0, 0, 0, 0, 0, 0];
+export function fillOutcomes(element, rows) {
+  const counts = search.outcomes.map(() => 0);
   for (const outcome of rows.outcome) ++counts[outcome];
   const parts = OUTCOME_ORDER.filter((outcome) => counts[outcome] > 0).map((outcome) => ({
     words: outcome === OUTCOME.open ? "not simulated yet" : search.outcomes[outcome],
-    fill: OUTCOME_COLOURS[outcome],
+    fill: OUTCOME_COLOURS[search.outcome_names[outcome]],
     share: counts[outcome] / rows.count,
     text: `${grouped(counts[outcome])}, ${formatPercent(counts[outcome] / rows.count)}`,
   }));

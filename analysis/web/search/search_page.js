@@ -1,5 +1,19 @@
 // Connects the parts of the page: holds the selected candidate and redraws the parts that depend on it.
 
+import { Tooltip, shortened, textElement, warning } from "../script/elements.js";
+import { showAllRowsForPrint } from "../script/tables.js";
+import { PAPER_WIDTH, listenToTheme, readTheme } from "../script/theme.js";
+import { fillCandidate } from "./candidate.js";
+import { fillHeatMap } from "./heat_map.js";
+import { MAX_LINES, Parallel } from "./parallel.js";
+import { Scatter } from "./scatter.js";
+import {
+  OUTCOME, axisName, axisWords, figureLines, indices, loadRows, measures, openAxes, search
+} from "./search_data.js";
+import { fillLists, fillOutcomes, fillRunnerUp, fillWinner, grouped } from "./search_lists.js";
+import { Paint, markEntry, traceCross, tracePath } from "./search_paint.js";
+import { fillWinnerAnswers } from "./winner_answers.js";
+
 const element = (id) => document.getElementById(id);
 
 function fillSelect(select, entries, chosen, onChange) {
@@ -112,13 +126,13 @@ class SearchPage {
     const { rows } = this;
     const of = (outcome) => this.shown.filter((row) => rows.outcome[row] === outcome && rows.peak[row] > 0);
     const timed = (list) => list.filter((row) => rows.seconds[row] > 0);
-    const bounded = timed([...of(OUTCOME.boundedAway), ...of(OUTCOME.open)]);
+    const bounded = timed([...of(OUTCOME.bounded_away), ...of(OUTCOME.open)]);
     element("bounded-label").hidden = bounded.length === 0;
     this.drawn = {
       simulated: of(OUTCOME.simulated),
       bounded: element("bounded").checked ? bounded : [],
       failed: timed(of(OUTCOME.failed)),
-      misfits: of(OUTCOME.doesNotFit),
+      misfits: of(OUTCOME.does_not_fit),
     };
   }
 

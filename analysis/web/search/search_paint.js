@@ -1,5 +1,9 @@
 // Colours of candidates by their value of an axis: hues for names, a ramp for ordered values.
 
+import { mark } from "../script/elements.js";
+import { rampColour, sizeCanvas } from "../script/theme.js";
+import { isWhole, search, valueText } from "./search_data.js";
+
 // The hues of Okabe and Ito, which can be distinguished with any colour vision; darker variants for a
 // light background, lighter ones for a dark background.
 const LIGHT_HUES = ["#0072b2", "#d55e00", "#009e73", "#b8588f", "#b97900", "#3a9bd9", "#7a5c2e"];
@@ -7,7 +11,7 @@ const DARK_HUES = ["#56a9e0", "#ff8f4f", "#2fc79b", "#e39fc6", "#f0b429", "#9bd4
 const SHAPES = ["circle", "square", "triangle", "diamond"];
 const MAX_HUES = LIGHT_HUES.length * SHAPES.length;
 
-class Paint {
+export class Paint {
   // `axis`: index of an axis, or null to draw all candidates in one colour.
   constructor(axis, theme) {
     this.axis = axis;
@@ -38,7 +42,7 @@ class Paint {
   }
 }
 
-function tracePath(ctx, shape, x, y, r) {
+export function tracePath(ctx, shape, x, y, r) {
   if (shape === "circle") {
     ctx.moveTo(x + r, y);
     ctx.arc(x, y, r, 0, 2 * Math.PI);
@@ -58,7 +62,7 @@ function tracePath(ctx, shape, x, y, r) {
   }
 }
 
-function traceCross(ctx, x, y, r) {
+export function traceCross(ctx, x, y, r) {
   ctx.moveTo(x - r, y - r);
   ctx.lineTo(x + r, y + r);
   ctx.moveTo(x + r, y - r);
@@ -66,7 +70,7 @@ function traceCross(ctx, x, y, r) {
 }
 
 // An entry of a legend: a mark and its meaning.
-function markEntry(draw, words) {
+export function markEntry(draw, words) {
   const entry = mark("entry");
   const canvas = document.createElement("canvas");
   const scale = sizeCanvas(canvas, 16, 14);

@@ -2,6 +2,15 @@
 // classes of traffic are stacked. A bar above the strip marks contention between flows. Traffic of
 // concurrent jobs is drawn from the top down, so that the space between is free bandwidth.
 
+import {
+  captionLine, colourEntry, detailsElement, nameElement, shortened, textElement
+} from "../elements.js";
+import { TRAFFIC, firstAbove, perSecond } from "../rows.js";
+import { sortableTable } from "../tables.js";
+import { FONT, sizeCanvas } from "../theme.js";
+import { RIGHT_MARGIN } from "../timeline/view.js";
+import { formatBandwidth, formatBytes, formatPercent, formatSeconds } from "../units.js";
+
 const STRIP_HEIGHT = 30;
 const STRIP_GAP = 5;
 const WAIT_BAR = 4;
@@ -164,7 +173,7 @@ function shareOf(use, row, bandwidth) {
 }
 
 // Description of a link's use at a time, for the tooltip.
-function describeLink(describer, run, traffic, { link, time }) {
+export function describeLink(describer, run, traffic, { link, time }) {
   const { name, bandwidth, alike } = run.links[link];
   const lines = [["bandwidth", formatBandwidth(bandwidth)]];
   if (alike > 1) lines.push(["stands for", `${alike} links with the same use`]);
@@ -211,7 +220,7 @@ function hasPieces(use, link, makespan) {
 }
 
 // Rows [low, high) of the piece of a link's use that contains a time; empty if the link is idle.
-function pieceAt(use, link, time) {
+export function pieceAt(use, link, time) {
   const [begin, end] = [use.first[link], use.first[link + 1]];
   const after = firstAbove(use.start, begin, end, time);
   let low = after;
@@ -229,7 +238,7 @@ function lacksCollectives({ lanes, use }) {
 }
 
 // The strips of a run's busiest links, with their legend.
-class LinkPanel {
+export class LinkPanel {
   constructor(run, traffic, view) {
     this.run = run;
     this.canvas = document.createElement("canvas");
@@ -293,7 +302,7 @@ class LinkPanel {
 }
 
 // Table of the traffic that each link carried in the whole run.
-function linkTable(run, traffic) {
+export function linkTable(run, traffic) {
   const carried = traffic.map((_, k) => run.links.some((link) => link.bytes[k] > 0));
   const column = (head, value, cell, anchor) => ({ head, value, cell, anchor });
   const number = (head, value, text, anchor) =>

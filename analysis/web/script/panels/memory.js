@@ -1,9 +1,14 @@
 // Memory of each device over time as a stepped line, summed over the categories.
 
+import { page } from "../page_data.js";
+import { firstAbove } from "../rows.js";
+import { rampColour } from "../theme.js";
+import { PLOT_BOTTOM, PLOT_TOP, drawCapacity, timePlot } from "./plot.js";
+
 const LINES_HEIGHT = 96;
 const MAX_STROKES = 16;  // devices; more devices are drawn as an image
 
-class MemoryLines {
+export class MemoryLines {
   // `maxBytes`: bytes at the top of the chart, the same for all runs, so that their charts compare.
   constructor(run, element, view, maxBytes) {
     this.run = run;
@@ -106,27 +111,27 @@ class MemoryLines {
 }
 
 // Bytes that a device holds at a time.
-function memoryAt(memory, device, time) {
+export function memoryAt(memory, device, time) {
   const low = memory.first[device];
   const next = firstAbove(memory.time, low, memory.first[device + 1], time);
   return next === low ? 0 : memory.bytes[next - 1];
 }
 
 // Bytes that a device holds in each category after its changes before row `next`.
-function heldBefore(memory, device, next) {
-  const held = new Float64Array(CATEGORIES);
+export function heldBefore(memory, device, next) {
+  const held = new Float64Array(page.categories.length);
   for (let i = memory.first[device]; i < next; ++i) held[memory.category[i]] = memory.held[i];
   return held;
 }
 
 // Bytes that a device holds in each category at a time.
-function heldAt(memory, device, time) {
+export function heldAt(memory, device, time) {
   const next = firstAbove(memory.time, memory.first[device], memory.first[device + 1], time);
   return heldBefore(memory, device, next);
 }
 
 // The largest memory peak of the devices [first, last), in bytes.
-function peakMemory(memory, first = 0, last = memory.first.length - 1) {
+export function peakMemory(memory, first = 0, last = memory.first.length - 1) {
   let peak = 0;
   for (let i = memory.first[first]; i < memory.first[last]; ++i)
     if (memory.bytes[i] > peak) peak = memory.bytes[i];
@@ -135,7 +140,7 @@ function peakMemory(memory, first = 0, last = memory.first.length - 1) {
 
 // The device with the highest share of its capacity in use, or with the highest peak if capacities are
 // unknown.
-function fullestDevice(run) {
+export function fullestDevice(run) {
   const { devices } = run.summary;
   const hasCapacities = devices.every((device) => device.memory_capacity_bytes > 0);
   const fullness = (device) =>
@@ -145,13 +150,13 @@ function fullestDevice(run) {
 }
 
 // The distinct known capacities of a run's devices, in bytes.
-function capacitiesOf(run) {
+export function capacitiesOf(run) {
   return [...new Set(run.capacities)].filter((bytes) => bytes > 0);
 }
 
 // Bytes at the top of the charts. Capacities far above the peak are left out, since they would squeeze
 // the curves.
-function memoryScale(runs) {
+export function memoryScale(runs) {
   const peak = Math.max(...runs.map((run) => peakMemory(run.memory)));
   const capacities = runs.flatMap(capacitiesOf).filter((bytes) => bytes <= 2.5 * peak);
   return 1.14 * Math.max(peak, ...capacities);

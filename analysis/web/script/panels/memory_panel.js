@@ -1,7 +1,15 @@
 // The memory of a run below its timeline: the components of a selected device, and the lines of all
 // devices.
 
-class MemoryPanel {
+import {
+  capacityMark, captionLine, colourEntry, mark, metricLink, shortened, textElement, warning
+} from "../elements.js";
+import { perSecond } from "../rows.js";
+import { formatBytes, formatInstant, formatPercent } from "../units.js";
+import { MemoryLines, capacitiesOf, heldBefore, peakMemory } from "./memory.js";
+import { MemoryStack } from "./memory_stack.js";
+
+export class MemoryPanel {
   constructor(run, categories, view, maxBytes) {
     this.run = run;
     this.categories = categories;
@@ -129,7 +137,7 @@ function deviceSelect(run) {
 }
 
 // Description of a device's memory at a time, for the tooltip.
-function describeMemory(describer, run, categories, { device, time, held }) {
+export function describeMemory(describer, run, categories, { device, time, held }) {
   const bytes = held.reduce((sum, bytesHeld) => sum + bytesHeld, 0);
   const lines = [["at", describer.instant(time)], ["holds", formatBytes(bytes)]];
   categories.forEach(({ words }, k) => {

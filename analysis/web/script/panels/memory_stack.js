@@ -1,9 +1,15 @@
 // Memory of one device over time, stacked by component. A pixel column with several changes shows
 // the moment of the highest total, so that peaks stay visible.
 
+import { firstAbove, perSecond } from "../rows.js";
+import { FONT } from "../theme.js";
+import { formatBytes } from "../units.js";
+import { fullestDevice, heldAt, heldBefore } from "./memory.js";
+import { drawCapacity, timePlot } from "./plot.js";
+
 const STACK_HEIGHT = 170;
 
-class MemoryStack {
+export class MemoryStack {
   // `maxBytes`: bytes at the top of the chart, the same for all runs, so that their charts compare.
   constructor(run, categories, element, view, maxBytes) {
     this.run = run;

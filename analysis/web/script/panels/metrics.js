@@ -1,5 +1,14 @@
 // Metrics of a run, with the definitions of metrics.md and the names of `--json`.
 
+import {
+  capacityMark, mark, metricLink, nameElement, textElement, timeMark, warning
+} from "../elements.js";
+import { page } from "../page_data.js";
+import { sortableTable } from "../tables.js";
+import {
+  formatBytes, formatPercent, formatRate, formatSeconds, formatSecondsAs, noBreak
+} from "../units.js";
+
 // `better`: -1 if smaller values are better, 1 if larger ones are. `of`: function from a summary to the
 // value. `instead`: metric that replaces this one where it is known.
 const metric = (anchor, name, unit, better, of, instead) =>
@@ -10,7 +19,7 @@ const timed = (...fields) => ({ ...metric(...fields), isTimed: true });
 const TOKENS = timed("throughput", "tokens", "tokens/s", 1, (run) => run.tokens_per_s);
 const MEMORY_PEAK = metric("memory-peak", "memory peak", "bytes", -1,
                            (run) => largestPeak(run)?.peak_memory_bytes ?? null);
-const RUN_METRICS = [
+export const RUN_METRICS = [
   timed("makespan", "time", "s", -1, (run) => run.makespan_s),
   timed("throughput", "samples", "samples/s", 1, (run) => run.samples_per_s, TOKENS),
   TOKENS,
@@ -24,7 +33,7 @@ const RUN_METRICS = [
 ];
 
 // Formats a value; times have the unit of `largest`, so that the times of a column compare.
-function formatQuantity(value, unit, largest = value) {
+export function formatQuantity(value, unit, largest = value) {
   if (value === null || value === undefined) return "\u2013";
   if (unit === "s") return formatSecondsAs(value, largest);
   if (unit === "bytes") return formatBytes(value);
@@ -33,7 +42,7 @@ function formatQuantity(value, unit, largest = value) {
 }
 
 // Formats a difference with its sign; differences of shares are in percentage points.
-function formatDifference(difference, unit, largest) {
+export function formatDifference(difference, unit, largest) {
   const sign = difference < 0 ? "\u2212" : "+";
   const size = Math.abs(difference);
   const text = unit === "share" ? `${(size * 100).toFixed(1)} points`
@@ -60,7 +69,7 @@ function fullestOf(run) {
 const capacityShare = (device) => device.peak_memory_bytes / device.memory_capacity_bytes;
 
 // Cards with the main metrics of a run.
-function runCards(run) {
+export function runCards(run) {
   const { summary } = run;
   const cards = mark("cards", "div");
   const add = (anchor, name, value, ...notes) => {
@@ -117,7 +126,7 @@ function addMemory(summary, add) {
 
 // Table of several runs: each metric with its difference to the first run. Concurrent jobs have no
 // differences, since they are not alternatives.
-function differenceTable(runs) {
+export function differenceTable(runs) {
   const table = document.createElement("table");
   table.className = "differences";
   const head = table.createTHead().insertRow();
@@ -182,7 +191,7 @@ function differenceCell(metric, run, runs) {
 }
 
 // Table of a run's devices: how they spend their time, and their memory.
-function deviceTable(run) {
+export function deviceTable(run) {
   const { summary } = run;
   const total = summary.makespan_s;
   const devices = summary.devices.map((device) => ({

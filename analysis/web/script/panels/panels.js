@@ -1,7 +1,18 @@
 // Parts of the page that are built once: figures and the sections of each run.
 
+import {
+  assumedNotes, detailsElement, mark, nameElement, shortened, textElement
+} from "../elements.js";
+import { page } from "../page_data.js";
+import { FONT } from "../theme.js";
+import { LinkPanel, linkTable } from "./links.js";
+import { peakMemory } from "./memory.js";
+import { MemoryPanel } from "./memory_panel.js";
+import { deviceTable, differenceTable, runCards } from "./metrics.js";
+import { whyPart } from "./why.js";
+
 // Shows the figures of one run as cards, or of several runs as a table with their differences.
-function fillFigures(place, runs) {
+export function fillFigures(place, runs) {
   if (runs.length === 1) {
     place.append(nameElement("p", runs[0].details), runCards(runs[0]));
   } else {
@@ -15,7 +26,7 @@ function fillFigures(place, runs) {
 const MIN_INDEXED_RUNS = 4;
 
 // Links to the sections of the runs, on pages with many of them.
-function fillIndex(index, runs) {
+export function fillIndex(index, runs) {
   if (runs.length < MIN_INDEXED_RUNS) return;
   const list = document.createElement("ol");
   runs.forEach((run, number) => {
@@ -45,7 +56,7 @@ function factsOf(run) {
 }
 
 // The panels of a run on the common time axis: timeline, memory, links.
-function sectionOf(run, hasSeveralRuns, view, maxBytes) {
+export function sectionOf(run, hasSeveralRuns, view, maxBytes) {
   const section = document.createElement("section");
   const title = document.createElement("h2");
   title.append(nameElement("span", run.name), nameElement("small", run.details));
@@ -60,7 +71,7 @@ function sectionOf(run, hasSeveralRuns, view, maxBytes) {
 }
 
 // The sections of a run without a time axis: explanation, tables and scenario.
-function partsOf(run, hasSeveralRuns) {
+export function partsOf(run, hasSeveralRuns) {
   const section = document.createElement("section");
   if (hasSeveralRuns) section.append(nameElement("h2", run.name));
   if (run.why) section.append(whyPart(run));
@@ -72,7 +83,7 @@ function partsOf(run, hasSeveralRuns) {
 }
 
 // Width of the device labels in CSS pixels, within limits.
-function gutterWidth(runs, pageWidth) {
+export function gutterWidth(runs, pageWidth) {
   const context = document.createElement("canvas").getContext("2d");
   context.font = `12px ${FONT}`;
   let widest = 0;

@@ -1,8 +1,12 @@
 // Charts of bytes below the timeline, on its time axis. uPlot draws axes, grid and scales. The series
 // bring their own paths, since their points come from separate columns for each device.
 
-const PLOT_TOP = 8;
-const PLOT_BOTTOM = 6;
+import { FONT } from "../theme.js";
+import { RIGHT_MARGIN } from "../timeline/view.js";
+import { formatBytes, roundStep } from "../units.js";
+
+export const PLOT_TOP = 8;
+export const PLOT_BOTTOM = 6;
 
 // Ticks from 0 at multiples of 1, 2 or 5 times a power of ten of a binary unit.
 function byteTicks(maxBytes, height) {
@@ -13,7 +17,7 @@ function byteTicks(maxBytes, height) {
 }
 
 // `splits`: times of the axis' ticks; `draw`: draws on top of the chart.
-function timePlot(element, { view, height, maxBytes, theme, splits, series, draw }) {
+export function timePlot(element, { view, height, maxBytes, theme, splits, series, draw }) {
   let ticks = splits;
   // uPlot draws only series that have data; the paths ignore these values.
   const data = () => [[view.from, view.to], ...series.map(() => [0, 0])];
@@ -49,7 +53,7 @@ function timePlot(element, { view, height, maxBytes, theme, splits, series, draw
   return chart;
 }
 
-function drawCapacity({ ctx, bbox }, bytes, maxBytes, theme) {
+export function drawCapacity({ ctx, bbox }, bytes, maxBytes, theme) {
   if (!bytes || bytes > maxBytes) return;
   const scale = uPlot.pxRatio;
   const y = bbox.top + bbox.height * (1 - bytes / maxBytes);

@@ -1,5 +1,12 @@
 // Explanation of a run's duration, as `pipewright why` gives it.
 
+import {
+  barLegend, detailsElement, mark, metricLink, nameElement, shortened, stackedBar, textElement
+} from "../elements.js";
+import { page } from "../page_data.js";
+import { onPrint, sortableTable } from "../tables.js";
+import { formatBytes, formatPercent, formatSeconds, noBreak } from "../units.js";
+
 const TIME_FILLS = page.time_fills;
 const hatch = (dark, light) => `repeating-linear-gradient(135deg, ${dark} 0 2px, ${light} 2px 5px)`;
 const BUBBLES = {
@@ -83,7 +90,7 @@ function deviceBars(run, maxDevices = 16) {
       add(maxDevices, partsOfDevices.length);
     };
     rows.append(more);
-    onPaper((printing) => printing && more.isConnected && more.click());
+    onPrint((printing) => printing && more.isConnected && more.click());
   }
   return [barLegend(used.map(({ words, fill }) => ({ words, fill }))), rows];
 }
@@ -139,7 +146,7 @@ function slackTable(run) {
   ], rows, maxStages + run.why.slack.links.length);
 }
 
-function whyPart(run) {
+export function whyPart(run) {
   const path = pathParts(run);
   const heading = (anchor, words) => {
     const title = document.createElement("h3");

@@ -1,6 +1,10 @@
 // Controls above the timelines: colour mode, lanes, search and help.
 
-class Controls {
+import { textElement } from "../elements.js";
+import { ZOOM_STEP } from "./gestures.js";
+import { PAINT_MODES } from "./paints.js";
+
+export class Controls {
   // `act`: the page, which carries out what the controls ask for.
   constructor(place, settings, search, act) {
     Object.assign(this, { settings, search, act });
@@ -106,7 +110,7 @@ class Controls {
 }
 
 // Help on mouse and keys. The keys come from the list of actions that handles them.
-function helpDialog(actions) {
+export function helpDialog(actions) {
   const dialog = document.createElement("dialog");
   dialog.id = "keys";
   dialog.setAttribute("aria-label", "mouse and keys");
@@ -133,7 +137,7 @@ function helpDialog(actions) {
 
 // Actions of keys. `keys`: names in keyboard events; `names`: names in the help; `run`: returns false
 // if the browser should handle the key.
-function keyActions(page) {
+export function keyActions(page) {
   const { view, selection, controls } = page;
   const step = () => (view.to - view.from) * 0.15;
   const action = (keys, names, words, run) => ({ keys, names, words, run });

@@ -1,6 +1,13 @@
 // Describes elements of a timeline in words: a heading and lines of name and value.
 
-class Describer {
+import { shortened } from "../elements.js";
+import { IDLE_CAUSES, NONE, TRAFFIC } from "../rows.js";
+import { formatBytes, formatInstant, formatSeconds } from "../units.js";
+import { outputsOf, receiverOf } from "./overlay.js";
+import { LANE_WORDS, causeInWords } from "./paints.js";
+import { waitWithin } from "./row_marks.js";
+
+export class Describer {
   constructor(kinds, perSecond, total) {
     this.kinds = kinds;
     this.perSecond = perSecond;

@@ -1,10 +1,10 @@
 // Input by mouse, touch and keyboard.
 
-const ZOOM_STEP = 1.5;
+export const ZOOM_STEP = 1.5;
 
 // Calls onPoint(x, y) with the pointer's position in pixels of the element, or with null when the
 // pointer leaves or drags. Calls onClick(x, y) for clicks that are not the end of a drag.
-function listenToPointer(element, view, selection, onPoint, onClick = () => {}) {
+export function listenToPointer(element, view, selection, onPoint, onClick = () => {}) {
   let drag = null;
   const place = (event) => event.clientX - element.getBoundingClientRect().left;
 
@@ -66,7 +66,7 @@ function listenToPointer(element, view, selection, onPoint, onClick = () => {}) 
 }
 
 // Runs `actions`: {keys, words, run}. Controls keep the keys that they handle themselves.
-function listenToKeys(actions) {
+export function listenToKeys(actions) {
   const byKey = new Map(actions.flatMap((action) => action.keys.map((key) => [key, action])));
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;

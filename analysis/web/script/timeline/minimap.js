@@ -1,9 +1,13 @@
 // A small image of the whole run, on which the visible range is a window that can be dragged.
 
+import { mark } from "../elements.js";
+import { FONT, sizeCanvas } from "../theme.js";
+import { RIGHT_MARGIN } from "./view.js";
+
 const MINIMAP_HEIGHT = 40;
 const MINIMAP_EDGE = 7;  // CSS pixels at both sides of the window that resize it
 
-class Minimap {
+export class Minimap {
   constructor(before, timelines, view, describer) {
     Object.assign(this, { timelines, view, describer });
     this.host = document.createElement("div");

@@ -1,10 +1,15 @@
 // Layer on top of a timeline for the hovered and the selected element: outlines of passes, including
 // the matches of a search, and transfers as arrows between rows.
 
+import { mark } from "../elements.js";
+import { NONE, firstAbove } from "../rows.js";
+import { sizeCanvas } from "../theme.js";
+import { RIGHT_MARGIN } from "./view.js";
+
 const ARROW_HEAD = 6;       // CSS pixels
 const MAX_OUTLINES = 3000;  // more outlines would cover the whole timeline
 
-class Overlay {
+export class Overlay {
   constructor(timeline) {
     this.timeline = timeline;
     this.canvas = mark("overlay", "canvas");
@@ -131,12 +136,12 @@ function arrowColour(gradient, theme) {
   return gradient ? "#b34700" : "#00538f";
 }
 
-function receiverOf({ first }, transfer) {
+export function receiverOf({ first }, transfer) {
   return firstAbove(first, 0, first.length - 1, transfer) - 1;
 }
 
 // The transfers of a pass's outputs. The index behind this is built at the first call.
-function outputsOf(transfers, pass) {
+export function outputsOf(transfers, pass) {
   if (!transfers.chain) {
     transfers.chain = new Int32Array(transfers.count).fill(NONE);
     transfers.head = new Int32Array(transfers.input.length).fill(NONE);

@@ -1,6 +1,11 @@
 // Colours of passes and transfers.
 
-const PAINT_MODES = [
+import { mark, swatches, textElement } from "../elements.js";
+import { page } from "../page_data.js";
+import { IDLE_CAUSES, KINDS } from "../rows.js";
+import { rgb, sequenceColour } from "../theme.js";
+
+export const PAINT_MODES = [
   ["kind", "kind"],
   ["microbatch", "microbatch"],
   ["stage", "stage"],
@@ -22,7 +27,7 @@ const SEQUENCES = {
 const SEQUENCE_STEPS = 256;
 
 // Colours of lanes, the same as for the corresponding traffic of links and parts of bars.
-const LANE_COLOURS = {
+export const LANE_COLOURS = {
   activation: page.traffic[0].fill,
   gradient: page.traffic[1].fill,
   reduce_gradients: page.time_fills.gradients_s,
@@ -31,7 +36,9 @@ const LANE_COLOURS = {
   norm: page.time_fills.norm_s,
   optimizer: page.time_fills.optimizer_s,
 };
-const LANE_WORDS = {
+export const LANE_TONES = Object.keys(LANE_COLOURS);
+export const toneOf = (name) => LANE_TONES.indexOf(name);
+export const LANE_WORDS = {
   activation: "activation",
   gradient: "gradient",
   reduce_gradients: "reduction of gradients",
@@ -43,7 +50,7 @@ const LANE_WORDS = {
 
 // Colours of a run's passes: {tone, fills, dark_text}. `tone` holds an index into `fills` for each pass.
 // `counts`: largest numbers of microbatches and stages of any run, so that runs compare.
-function passPaint({ mode, counts }, run, theme) {
+export function passPaint({ mode, counts }, run, theme) {
   const { rows } = run;
   if (mode === "microbatch")
     return sequencePaint(rows.microbatch, mode, theme, counts.microbatch, microbatchesOf(run));
@@ -52,7 +59,7 @@ function passPaint({ mode, counts }, run, theme) {
   const shades = run.colours.flat();  // [kind * chunks + chunk]
   const fills = shades.map((shade) => rgb(shade.fill));
   const tone = new Uint16Array(rows.count);
-  const maxChunk = Math.min(chunks, 65536 / KINDS - 1);
+  const maxChunk = Math.min(chunks, 65536 / KINDS.length - 1);
   for (let i = 0; i < rows.count; ++i)
     tone[i] = rows.kind[i] * chunks + Math.min(rows.chunk[i], maxChunk);
   if (mode === "critical") {
@@ -74,7 +81,7 @@ function sequencePaint(values, name, theme, count, period = Infinity) {
   return { tone, fills, dark_text: fills.map(wantsDarkText) };
 }
 
-const countsOf = (runs) => ({
+export const countsOf = (runs) => ({
   microbatch: Math.max(...runs.map(microbatchesOf)),
   stage: Math.max(...runs.map((run) => largest(run.rows.stage) + 1)),
 });
@@ -112,17 +119,17 @@ const GROUP_OF_CAUSE = {
   norm: 2, peers: 0, finished: 3, other: 3,
 };
 
-function groupsOf(causes) {
+export function groupsOf(causes) {
   const groups = IDLE_CAUSES.map((cause) => GROUP_OF_CAUSE[cause]);
   const tone = new Uint8Array(causes.length);
   for (let i = 0; i < causes.length; ++i) tone[i] = groups[causes[i]];
   return tone;
 }
 
-const idleFills = (theme) => IDLE_GROUPS.map(([name]) => rgb(theme[`idle_${name}`]));
+export const idleFills = (theme) => IDLE_GROUPS.map(([name]) => rgb(theme[`idle_${name}`]));
 
 // Heading of an idle time's description.
-function causeInWords(cause, stage, microbatch) {
+export function causeInWords(cause, stage, microbatch) {
   switch (IDLE_CAUSES[cause]) {
     case "input": return `waits for the input: stage ${stage}, microbatch ${microbatch}`;
     case "transfer": return `input on its way: stage ${stage}, microbatch ${microbatch}`;
@@ -139,7 +146,7 @@ function causeInWords(cause, stage, microbatch) {
 }
 
 // Fills the legend of the timelines for the selected colour mode.
-function fillLegend(legend, page, runs, timelines, settings, theme) {
+export function fillLegend(legend, page, runs, timelines, settings, theme) {
   const entries = [];
   const add = (swatch, words) => {
     const entry = document.createElement("span");
@@ -204,7 +211,7 @@ function shownIn(run) {
   return run.shown;
 }
 
-function valuesOf(column) {
+export function valuesOf(column) {
   const seen = new Uint8Array(256);
   for (let i = 0; i < column.length; ++i) seen[column[i]] = 1;
   return new Set([...seen.keys()].filter((value) => seen[value] === 1));

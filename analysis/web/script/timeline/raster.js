@@ -1,9 +1,13 @@
 // Draws spans into an image with one or more lines per device. A pixel that several spans share has
 // the mean of their colours, weighted by time, so that any number of spans can be drawn.
 
+import { isUpper } from "../rows.js";
+import { rgb } from "../theme.js";
+import { Spans } from "./spans.js";
+
 const MAX_DIRECT_SPANS = 60000;  // this many spans are always painted one by one
 
-class Raster {
+export class Raster {
   // `total`: ticks of the whole time axis.
   constructor(devices, total) {
     this.devices = devices;
@@ -71,7 +75,7 @@ function sizedContext(canvas, width, height) {
 }
 
 // Paints spans on a line; `fills` are the colours of their tones.
-class Strip {
+export class Strip {
   // `minWidth`: pixels that even the shortest span covers.
   constructor(spans, fills, minWidth = 0) {
     Object.assign(this, { spans, fills, minWidth, ground: null, lines: 1 });
@@ -90,7 +94,7 @@ class Strip {
 
 // Paints passes and the blocked times after them. With `halves`, the passes of a fused pair have a line
 // each; otherwise they share a line.
-class PassStrip {
+export class PassStrip {
   constructor(rows, tone, fills, blocked, halves, ground) {
     const { first, start, end, released } = rows;
     this.spans = new Spans({ first, start, end, tone, reach: released });

@@ -1,8 +1,13 @@
 // Marks on the rows of passes: microbatch numbers, hatches, and names of devices.
 
+import { page } from "../page_data.js";
+import { FONT } from "../theme.js";
+import { MIN_HALVED_ROW, MIN_LABELLED_ROW, MIN_NUMBERED } from "./layout.js";
+import { LANE_NAMES } from "./spans.js";
+
 const MIN_LABEL_SIZE = 6;  // CSS pixels
 
-class RowMarks {
+export class RowMarks {
   constructor(timeline, context) {
     const { run, view, layout, theme, paint, halves, settings } = timeline;
     Object.assign(this, { timeline, context, run, view, layout, theme, paint, halves, settings });
@@ -115,14 +120,14 @@ class RowMarks {
 }
 
 // Ticks that a pass waits for collectives within it.
-function waitWithin(run, pass, device) {
+export function waitWithin(run, pass, device) {
   const { rows, lanes } = run;
   const ofStage = lanes.waits.get(`${rows.stage[pass]} ${device}`);
   return ofStage ? Math.min(ofStage[rows.kind[pass]], rows.end[pass] - rows.start[pass]) : 0;
 }
 
 // Labels as many devices as fit, with hosts and lanes if the gutter is wide enough.
-function labelDevices(context, run, layout, view, theme) {
+export function labelDevices(context, run, layout, view, theme) {
   let step = 1;
   while (step * layout.pitch < MIN_LABELLED_ROW) step *= 2;
   const size = Math.min(12, Math.max(10, layout.row - 2));

@@ -1,5 +1,7 @@
 // Finds passes by a typed query such as "F 12", "mb 12", "stage 3 mb 12" or "B12 d2".
 
+import { KINDS, NONE } from "../rows.js";
+
 const SEARCH_COLUMNS = {
   mb: "microbatch", microbatch: "microbatch", m: "microbatch",
   stage: "stage", s: "stage",
@@ -7,7 +9,6 @@ const SEARCH_COLUMNS = {
   iteration: "iteration", iter: "iteration", it: "iteration",
   device: "device", dev: "device", d: "device", gpu: "device",
 };
-const SEARCH_KINDS = ["f", "i", "w", "b", "r"];
 const MAX_SORTED = 50000;
 
 // Parses a query into conditions on passes, or into an error with examples of valid queries.
@@ -50,7 +51,7 @@ function parseSearch(text, kinds) {
 }
 
 function kindNamed(word, kinds) {
-  const letter = SEARCH_KINDS.indexOf(word);
+  const letter = KINDS.indexOf(word);
   if (letter >= 0) return letter;
   return word.length > 2 ? kinds.findIndex(({ words }) => words.startsWith(word)) : NONE;
 }
@@ -74,7 +75,7 @@ function findPasses(run, query) {
 }
 
 // Matches of a search in all runs, and the current match.
-class Search {
+export class Search {
   constructor(runs, kinds) {
     Object.assign(this, { runs, kinds, error: "", matches: [], count: 0, current: NONE });
   }

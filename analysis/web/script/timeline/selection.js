@@ -1,7 +1,12 @@
 // The selected pass or transfer, with its description in a corner of the window, and navigation from
 // pass to pass.
 
-class Selection {
+import { fillDescription, textElement } from "../elements.js";
+import { NONE, firstAbove } from "../rows.js";
+import { outputsOf } from "./overlay.js";
+import { deviceOf } from "./timeline.js";
+
+export class Selection {
   // `panels`: the panels of each run; `describe(run, target)`: returns the description of an element.
   constructor(panels, view, describe) {
     Object.assign(this, { panels, view, describe });

@@ -1,6 +1,9 @@
 // Spans of time by device, each with a tone, from which the lines of a timeline are painted.
 
-class Spans {
+import { COLLECTIVES, CRITICAL_PARTS, NONE, firstAbove } from "../rows.js";
+import { toneOf } from "./paints.js";
+
+export class Spans {
   // `first`, `start`, `end`: spans of each device in order of `start`; `tone`: index of a colour;
   // `reach`: latest end of the device's spans up to each span.
   constructor({ first, start, end, tone, reach = latestEnds(first, end) }) {
@@ -75,17 +78,15 @@ function sortByTime(row, time) {
 
 // Spans of the lanes, which are created when lanes are first shown.
 
-const LANE_TONES = Object.keys(LANE_COLOURS);
-const toneOf = (name) => LANE_TONES.indexOf(name);
-const LANE_NAMES = { out: "out", in: "in", collectives: "coll." };
+export const LANE_NAMES = { out: "out", in: "in", collectives: "coll." };
 
 // Names of the lanes that have rows in a run.
-function lanesOf({ transfers, collectives, steps }) {
+export function lanesOf({ transfers, collectives, steps }) {
   const names = transfers.count > 0 ? ["out", "in"] : [];
   return collectives.count + steps.count > 0 ? [...names, "collectives"] : names;
 }
 
-function laneSpans(name, run) {
+export function laneSpans(name, run) {
   const { transfers } = run.lanes;
   if (name === "collectives") return collectiveSpans(run);
   const { devices } = run.rows;
@@ -103,10 +104,9 @@ function laneSpans(name, run) {
 function collectiveSpans(run) {
   const { collectives, steps } = run.lanes;
   const pieces = [];
-  const names = ["reduce_gradients", "gather_weights", "tie_embeddings"];
   eachByDevice(collectives, (i, device) => pieces.push({
     device, start: collectives.start[i], end: collectives.end[i],
-    name: names[collectives.kind[i]], collective: i,
+    name: COLLECTIVES[collectives.kind[i]], collective: i,
   }));
   const allReduced = new Map();  // by iteration: when the last device's gradients are reduced
   steps.iteration.forEach((iteration, i) =>
@@ -129,7 +129,7 @@ function collectiveSpans(run) {
 }
 
 // Calls visit(row, device) for each row.
-function eachByDevice({ first }, visit) {
+export function eachByDevice({ first }, visit) {
   for (let device = 0; device + 1 < first.length; ++device)
     for (let i = first[device]; i < first[device + 1]; ++i) visit(i, device);
 }
@@ -140,7 +140,7 @@ const LANE_OF_PART = {
 };
 
 // Returns a predicate that is true for the spans of the collectives lane on the critical path.
-function collectivesOnPath({ part, device, end }) {
+export function collectivesOnPath({ part, device, end }) {
   const pieces = new Map();  // by device and name: {start, end}
   for (let i = 0; i < part.length; ++i) {
     const name = LANE_OF_PART[CRITICAL_PARTS[part[i]]];

@@ -1,9 +1,16 @@
 // The timeline of one run: a row of passes for each device, over its idle times, and lanes.
 
-const RIGHT_MARGIN = 16;
-const MIN_NUMBERED = 7;  // CSS pixels of a pass's width
+import { NONE, firstAbove, isUpper } from "../rows.js";
+import { rgb, sizeCanvas } from "../theme.js";
+import { Layout, MIN_HALVED_ROW } from "./layout.js";
+import { Overlay } from "./overlay.js";
+import { LANE_COLOURS, LANE_TONES, groupsOf, idleFills, passPaint, valuesOf } from "./paints.js";
+import { PassStrip, Raster, Strip } from "./raster.js";
+import { RowMarks, labelDevices } from "./row_marks.js";
+import { Spans, collectivesOnPath, laneSpans, lanesOf } from "./spans.js";
+import { RIGHT_MARGIN } from "./view.js";
 
-class Timeline {
+export class Timeline {
   // `settings`: {mode, lanes, counts}; mode and lanes are the user's choices.
   constructor(run, canvas, view, settings) {
     Object.assign(this, { run, canvas, view, settings });
@@ -160,62 +167,6 @@ class Timeline {
 
 const laneFills = () => LANE_TONES.map((name) => rgb(LANE_COLOURS[name]));
 
-function deviceOf(rows, pass) {
+export function deviceOf(rows, pass) {
   return firstAbove(rows.first, 0, rows.devices, pass) - 1;
-}
-
-// Heights in CSS pixels.
-const MIN_LABELLED_ROW = 11;
-const MIN_HALVED_ROW = 6;
-const ROOM_FOR_ROWS = 768;
-const LANES_FROM = 24;          // room per device from which lanes are shown by default
-const MAX_HEIGHT = 8000;       // of a canvas, which may have two device pixels per CSS pixel
-
-// Heights and positions of a timeline's rows. Each device has a row of passes, followed by thin lanes
-// for outgoing transfers, incoming transfers and collectives if there is room or the user asks for them.
-class Layout {
-  // `lanes`: names of the run's lanes; `lanesChoice`: true, false, or null to decide by the room.
-  constructor(devices, lanes, lanesChoice) {
-    const count = Math.max(1, devices);
-    const room = Math.floor(ROOM_FOR_ROWS / count);
-    const fits = lanes.length > 0 && count * (MIN_HALVED_ROW + 3 * lanes.length) <= MAX_HEIGHT;
-    this.lanes = fits && (lanesChoice ?? room >= LANES_FROM) ? lanes : [];
-    if (this.lanes.length === 0) {
-      this.pitch = Math.min(26, Math.max(1, room));
-      this.gap = this.pitch >= 6 ? 2 : this.pitch >= 4 ? 1 : 0;
-      this.row = this.pitch - this.gap;
-    } else {
-      this.lane = Math.min(9, Math.max(3, Math.floor((room - 20) / (this.lanes.length + 1))));
-      this.gap = this.lane >= 6 ? 7 : this.lane >= 4 ? 5 : 3;
-      this.row = Math.min(24, Math.max(MIN_HALVED_ROW, room - this.lane * this.lanes.length));
-      this.pitch = this.row + this.lanes.length * (this.lane + 1) + this.gap;
-    }
-    this.height = count * this.pitch;
-  }
-
-  top(device) {
-    return device * this.pitch;
-  }
-
-  laneTop(device, lane) {
-    return this.top(device) + this.row + 1 + lane * (this.lane + 1);
-  }
-
-  // Top of the upper (0) or the lower (1) half of a device's row of passes.
-  partTop(device, half) {
-    return this.top(device) + half * this.partHeight(true);
-  }
-
-  partHeight(halved) {
-    return this.row / (halved ? 2 : 1);
-  }
-
-  // {device, lane} at a height; `lane` is null in the row of passes. Null between devices.
-  at(y) {
-    const device = Math.floor(y / this.pitch);
-    const inside = y - this.top(device);
-    if (inside <= this.row || this.lanes.length === 0) return { device, lane: null };
-    const lane = Math.floor((inside - this.row) / (this.lane + 1));
-    return lane < this.lanes.length ? { device, lane } : null;
-  }
 }

@@ -1,7 +1,12 @@
 // The visible range of time, in ticks, which all panels share, and its position on the page: `width`
 // CSS pixels from `left`.
 
-class View {
+import { FONT, sizeCanvas } from "../theme.js";
+import { timeTicks } from "../units.js";
+
+export const RIGHT_MARGIN = 16;  // CSS pixels
+
+export class View {
   constructor(total) {
     this.total = Math.max(1, total);
     this.from = 0;
@@ -51,12 +56,12 @@ class View {
 
 const AXIS_HEIGHT = 26;
 
-function ticksOfView(view, perSecond) {
+export function ticksOfView(view, perSecond) {
   const maxTicks = Math.max(2, Math.floor(view.width / 90));
   return timeTicks(view.from / perSecond, view.to / perSecond, maxTicks);
 }
 
-function drawAxis(canvas, view, ticks, unit, perSecond, theme) {
+export function drawAxis(canvas, view, ticks, unit, perSecond, theme) {
   const width = view.left + view.width + RIGHT_MARGIN;
   const scale = sizeCanvas(canvas, width, AXIS_HEIGHT);
   const context = canvas.getContext("2d");
