@@ -35,11 +35,11 @@ Json base_json(const Base& base) {
   return json;
 }
 
-// Adds to each row's sum the value of `source` in the row before in the group, with `key` in the
-// last one that has the same value there.
+// Adds to each row's sum the value of `source` in the previous row of the group; with `key`, in the
+// previous row of the group with the same key.
 void add_before(const ColumnTable& table, const Numbers& source, const Numbers* key,
                 Numbers& sums) {
-  constexpr std::size_t keys = 256;  // of a column of bytes
+  constexpr std::size_t keys = 256;  // keys are bytes
   for (std::size_t group = 0; group < table.groups(); ++group) {
     std::array<std::int64_t, keys> last{};
     for (std::size_t i = table.first[group]; i < table.first[group + 1]; ++i)
@@ -48,7 +48,7 @@ void add_before(const ColumnTable& table, const Numbers& source, const Numbers* 
   }
 }
 
-// Of each row what is taken off.
+// Computes the base of each row's value.
 Numbers base_of(std::span<const ColumnTable> tables, const ColumnTable& table, const Base& base) {
   Numbers sums(table.rows());
   for (const std::string& name : base.columns) switch (base.kind) {
@@ -61,10 +61,10 @@ Numbers base_of(std::span<const ColumnTable> tables, const ColumnTable& table, c
         add_before(table, table[name], base.key.empty() ? nullptr : &table[base.key], sums);
         break;
       case Base::Kind::at: {
-        const auto other = std::ranges::find(
-            tables, base.table, [](const ColumnTable& one) { return one.schema->name; });
-        if (other == tables.end()) throw std::logic_error(fmt::format("no table {}", base.table));
-        const Numbers& source = (*other)[name];
+        const auto target = std::ranges::find(
+            tables, base.table, [](const ColumnTable& earlier) { return earlier.schema->name; });
+        if (target == tables.end()) throw std::logic_error(fmt::format("no table {}", base.table));
+        const Numbers& source = (*target)[name];
         const Numbers& rows = table[base.key];
         for (std::size_t i = 0; i < sums.size(); ++i)
           if (rows[i] >= 0) sums[i] += source.at(static_cast<std::size_t>(rows[i]));
@@ -77,8 +77,8 @@ Numbers base_of(std::span<const ColumnTable> tables, const ColumnTable& table, c
   return sums;
 }
 
-// Takes for each row the choice that leaves least of its value, the first of equals: of which
-// `chosen` gets the number.
+// Returns for each row the base closest to its value, the first one of equally close bases.
+// `chosen` receives the numbers of the choices.
 Numbers nearest_base(std::span<const ColumnTable> tables, const ColumnTable& table,
                      const Base& base, const Numbers& values, Numbers& chosen) {
   Numbers nearest = base_of(tables, table, base.choices.front());
@@ -122,10 +122,10 @@ ColumnTable::ColumnTable(const TableSchema& table, const std::vector<std::size_t
 }
 
 const Numbers& ColumnTable::operator[](std::string_view name) const {
-  const auto found = std::ranges::find(schema->columns, name, &ColumnSchema::name);
-  if (found == schema->columns.end())
+  const auto column = std::ranges::find(schema->columns, name, &ColumnSchema::name);
+  if (column == schema->columns.end())
     throw std::logic_error(fmt::format("no column {} in {}", name, schema->name));
-  return columns[static_cast<std::size_t>(found - schema->columns.begin())];
+  return columns[static_cast<std::size_t>(column - schema->columns.begin())];
 }
 
 Numbers& ColumnTable::operator[](std::string_view name) {
@@ -149,7 +149,7 @@ Json schema_json(std::span<const TableSchema> tables) {
 
 std::string encode(std::span<const ColumnTable> tables, std::size_t number) {
   const ColumnTable& table = tables[number];
-  const std::span<const ColumnTable> known = tables.first(number);
+  const std::span<const ColumnTable> earlier_tables = tables.first(number);
   std::string bytes;
   put(bytes, table.groups());
   for (std::size_t group = 0; group < table.groups(); ++group)
@@ -157,11 +157,11 @@ std::string encode(std::span<const ColumnTable> tables, std::size_t number) {
   for (const auto& [name, type, base, stored] : table.schema->columns) {
     if (!stored) continue;
     if (base.kind != Base::Kind::nearest) {
-      put_column(bytes, table[name], base_of(known, table, base));
+      put_column(bytes, table[name], base_of(earlier_tables, table, base));
       continue;
     }
     Numbers chosen(table.rows());
-    const Numbers nearest = nearest_base(known, table, base, table[name], chosen);
+    const Numbers nearest = nearest_base(earlier_tables, table, base, table[name], chosen);
     put_column(bytes, chosen, Numbers(table.rows()));
     put_column(bytes, table[name], nearest);
   }

@@ -9,24 +9,24 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-// How a page keeps rows: tables of columns of whole numbers. What is stored of a value is what its
-// base leaves of it, for gzip to find next to nothing in most columns. The page has the schema as
-// JSON beside the bytes, by which columns.js decodes any table.
+// Compact encoding of a page's rows as tables of integer columns. Each value is stored as its
+// difference to a base, a prediction from earlier data, so that most columns compress to almost
+// nothing. The page also holds the schema as JSON, with which columns.js decodes any table.
 //
-// The bytes of a table are varints: the number of groups (of devices, of links), the rows of each
-// group, and the columns one after the other. A varint has 7 bits a byte, the lowest first, with
-// the high bit set on all but the last; a signed value v is the varint of 2v or, if negative, of
-// -2v - 1. Counts are unsigned, what bases leave is signed.
+// The bytes of a table are varints: the number of groups (one per device or link), the number of
+// rows of each group, and the columns one after another. A varint has 7 bits per byte, lowest bits
+// first, with the high bit set on every byte but the last. A signed value v is the varint of 2v or,
+// if negative, of -2v - 1. Counts are unsigned; differences to bases are signed.
 namespace pipewright::analysis {
 
-// What is taken off a value: the sum of some columns in a row that whoever decodes has by then.
+// The base of a value: the sum of some columns in a row that the decoder already knows.
 struct Base {
   enum class Kind : std::uint8_t {
-    none,     // nothing is
-    row,      // of the same row
-    before,   // of the row before in the group, with `key` the last one of the same value there
-    at,       // of a row of `table`: the one whose number `key` holds, nothing where that is < 0
-    nearest,  // of the choices the one that leaves least; their numbers stand before the column
+    none,     // zero
+    row,      // columns of the same row
+    before,   // columns of the previous row in the group, or of the previous one with equal `key`
+    at,       // a column of the row of `table` whose number is in `key`; zero for numbers below 0
+    nearest,  // the choice closest to the value; the numbers of the choices precede the column
   };
   Kind kind = Kind::none;
   std::vector<std::string> columns;
@@ -40,22 +40,22 @@ struct Base {
   static Base nearest(std::vector<Base> choices);
 };
 
-enum class NumberType : std::uint8_t { u8, u32, i32, f64 };  // of JavaScript's typed arrays
+enum class NumberType : std::uint8_t { u8, u32, i32, f64 };  // element type in JavaScript
 
 struct ColumnSchema {
   std::string name;
   NumberType type = NumberType::f64;
   Base base;
-  bool stored = true;  // without it the column is its base
+  bool stored = true;  // false: the column equals its base and is not stored
 };
 struct TableSchema {
   std::string name;
-  std::vector<ColumnSchema> columns;  // bases need none that comes later
+  std::vector<ColumnSchema> columns;  // bases refer only to earlier columns
 };
 
 struct ColumnTable {
   const TableSchema* schema = nullptr;
-  std::vector<std::size_t> first;  // row of each group; one more than there are groups
+  std::vector<std::size_t> first;  // first row of each group, and the number of rows
   std::vector<std::vector<std::int64_t>> columns;  // in the order of the schema
 
   ColumnTable(const TableSchema& schema, const std::vector<std::size_t>& group_sizes);
@@ -73,7 +73,7 @@ struct ColumnTable {
 
 nlohmann::ordered_json schema_json(std::span<const TableSchema> tables);
 
-// The bytes of tables[table], whose bases may refer to the tables before it.
+// Encodes tables[table], whose bases may refer to the tables before it.
 std::string encode(std::span<const ColumnTable> tables, std::size_t table);
 
 }  // namespace pipewright::analysis

@@ -4,15 +4,90 @@
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <zlib.h>
 
 #include "analysis/report/text_table.hpp"
 
 namespace pipewright::analysis {
+namespace {
+
+// Name of the constant that holds the exports of a module: "units.js" has `module_units`.
+std::string module_constant(std::string_view script) {
+  return fmt::format("module_{}", script.substr(0, script.find('.')));
+}
+
+// Name of the declaration at the beginning of `code`, as in "async function name(".
+std::string_view declared_name(std::string_view code) {
+  for (const std::string_view keyword : {"async ", "function ", "class ", "const "})
+    if (code.starts_with(keyword)) code.remove_prefix(keyword.size());
+  return code.substr(0, code.find_first_of(" ({="));
+}
+
+// Modules of a page's script in an order in which each uses only earlier ones.
+class ScriptBundle {
+ public:
+  // Adds a module after the modules that it imports, unless the bundle has it already.
+  void add(std::string_view name) {
+    if (std::ranges::find(complete_, name) != complete_.end()) return;
+    if (std::ranges::find(open_, name) != open_.end())
+      throw std::logic_error(fmt::format("script {} imports itself through others", name));
+    std::string_view code = asset(name);
+    if (code.empty()) throw std::logic_error(fmt::format("no script is called {}", name));
+    open_.emplace_back(name);
+    std::string body;
+    std::vector<std::string_view> exports;
+    while (!code.empty()) {
+      constexpr std::string_view export_keyword = "export ";
+      if (code.starts_with("import {")) {
+        body += import_statement(take_through(code, ";\n"));
+        continue;
+      }
+      if (code.starts_with(export_keyword)) {
+        code.remove_prefix(export_keyword.size());
+        exports.push_back(declared_name(code));
+      }
+      body += take_through(code, "\n");
+    }
+    text_ += fmt::format("const {} = (() => {{\n{}return {{ {} }};\n}})();\n",
+                         module_constant(name), body, fmt::join(exports, ", "));
+    open_.pop_back();
+    complete_.emplace_back(name);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  // Removes the beginning of `code` through the first `end`, and returns it.
+  static std::string_view take_through(std::string_view& code, std::string_view end) {
+    const std::size_t at = code.find(end);
+    const std::size_t size = at == std::string_view::npos ? code.size() : at + end.size();
+    const std::string_view part = code.substr(0, size);
+    code.remove_prefix(size);
+    return part;
+  }
+
+  // Adds the imported module, and returns the statement that binds the imported names.
+  std::string import_statement(std::string_view statement) {
+    const std::size_t names_end = statement.find('}');
+    const std::string_view names = statement.substr(0, names_end).substr(statement.find('{') + 1);
+    const std::string_view path = statement.substr(0, statement.rfind('"'));
+    const std::string_view script = path.substr(path.find_last_of("\"/") + 1);
+    add(script);
+    return fmt::format("const {{{}}} = {};\n", names, module_constant(script));
+  }
+
+  std::string text_;
+  std::vector<std::string> complete_;  // names of the modules in `text_`
+  std::vector<std::string> open_;      // names of the modules whose imports are being added
+};
+
+}  // namespace
 
 std::string gzip(std::string_view bytes) {
-  constexpr int gzip_header = 16;  // added to the window's bits
+  constexpr int gzip_header = 16;  // added to the window bits to request a gzip header
   z_stream stream{};
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + gzip_header, 8,
                    Z_DEFAULT_STRATEGY) != Z_OK)
@@ -23,7 +98,7 @@ std::string gzip(std::string_view bytes) {
   std::size_t left = bytes.size();
   int state = Z_OK;
   while (state != Z_STREAM_END) {
-    if (stream.avail_in == 0) {  // zlib counts in 32 bits
+    if (stream.avail_in == 0) {  // zlib takes sizes of 32 bits
       const std::size_t part = std::min<std::size_t>(left, std::numeric_limits<uInt>::max());
       stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(next));
       stream.avail_in = static_cast<uInt>(part);
@@ -87,14 +162,10 @@ std::string html_text(std::string_view words) {
   return text;
 }
 
-std::string joined_scripts(std::span<const char* const> names) {
-  std::string joined = "(() => {\n\"use strict\";\n";
-  for (const char* name : names) {
-    const std::string_view script = asset(name);
-    if (script.empty()) throw std::logic_error(fmt::format("there is no script {}", name));
-    joined += script;
-  }
-  return joined + "})();\n";
+std::string bundled_script(std::string_view entry) {
+  ScriptBundle bundle;
+  bundle.add(entry);
+  return "(() => {\n\"use strict\";\n" + bundle.text() + "})();\n";
 }
 
 void write_head(std::ostream& stream, std::string_view title,

@@ -2,48 +2,50 @@
 
 #include <initializer_list>
 #include <ostream>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
-// How pages that need no other file are put together.
+// Functions for writing self-contained HTML pages.
 namespace pipewright::analysis {
 
-// The content of a file of a page, which the build embeds; empty if there is none.
+// Content of an embedded page asset; empty if there is no asset with this name.
 std::string_view asset(std::string_view name);
 
-std::string gzip(std::string_view bytes);    // RFC 1952, without name or time
-std::string base64(std::string_view bytes);  // RFC 4648, padded
+std::string gzip(std::string_view bytes);    // RFC 1952, without file name and time
+std::string base64(std::string_view bytes);  // RFC 4648, with padding
 
-// JSON in which nothing can end the script element around it or begin a comment in it.
+// Escapes JSON so that it cannot end the script element around it or begin a comment.
 std::string script_safe(std::string_view json);
 
-// The content of these assets, one after the other, as one function that runs at once.
-std::string joined_scripts(std::span<const char* const> names);
+// Bundles a script with all scripts that it imports, since a page opened from disk cannot import
+// files. Scripts are ES modules of two statements: `import { a, b } from "./file.js";` at the
+// beginning of a line, and `export` before a declaration. Each module becomes a function that
+// returns its exports. A missing script or a cycle of imports is a std::logic_error.
+std::string bundled_script(std::string_view entry);
 
-// Names come from files of users: they become text and nothing else.
+// Escapes text from users' files for use in HTML.
 std::string html_text(std::string_view words);
 
-// The head of a page, before its frame, which begins with <body>. `styles` are assets; `policy`
-// says what the page may load beside itself, as in "; connect-src 'self'".
+// Writes the head of a page; its frame follows and begins with <body>. `styles` are names of
+// assets. `policy` extends the content security policy, as in "; connect-src 'self'".
 void write_head(std::ostream& stream, std::string_view title,
                 std::initializer_list<const char*> styles, std::string_view policy = "");
 
-// Puts content in the place of each "{{name}}" of a page's frame, in the order of the places.
+// Writes a page's frame and replaces its placeholders "{{name}}" in the order of their appearance.
 class Frame {
  public:
   Frame(std::ostream& stream, std::string_view frame) : stream_(stream), rest_(frame) {}
 
   void fill(std::string_view name, std::string_view content) {
-    const std::string place = fmt::format("{{{{{}}}}}", name);
-    const std::size_t at = rest_.find(place);
+    const std::string placeholder = fmt::format("{{{{{}}}}}", name);
+    const std::size_t at = rest_.find(placeholder);
     if (at == std::string_view::npos)
-      throw std::logic_error(fmt::format("the page's frame has no place for {}", name));
+      throw std::logic_error(fmt::format("the frame of the page has no placeholder for {}", name));
     stream_ << rest_.substr(0, at) << content;
-    rest_.remove_prefix(at + place.size());
+    rest_.remove_prefix(at + placeholder.size());
   }
   void finish() { stream_ << rest_; }
 

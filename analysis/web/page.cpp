@@ -15,11 +15,14 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/report/assumed.hpp"
+#include "analysis/report/idle_time.hpp"
 #include "analysis/report/palette.hpp"
 #include "analysis/report/picture/titles.hpp"
 #include "analysis/report/summary_report.hpp"
+#include "analysis/report/why/critical_path.hpp"
 #include "analysis/report/why/why.hpp"
 #include "analysis/trace/partial_file.hpp"
+#include "analysis/trace/tables.hpp"
 #include "analysis/web/html_file.hpp"
 #include "analysis/web/run_tables.hpp"
 
@@ -32,7 +35,7 @@ double share(double bytes, double bandwidth, double s) {
   return bandwidth > 0 && s > 0 ? bytes / (bandwidth * s) : 0;
 }
 
-// What components are called, and their colours.
+// Words and colours of components.
 template <class Styles>
 Json components(const Styles& styles) {
   Json list = Json::array();
@@ -41,7 +44,26 @@ Json components(const Styles& styles) {
   return list;
 }
 
-// Of what a device's time goes to, by the names that `why --json` has.
+// Names of the page's enumerations, in the order of their values.
+Json enumerations() {
+  constexpr std::array<const char*, idle_causes> causes{
+      "input",      "transfer", "rendezvous", "blocked_send", "weights", "gradients",
+      "embeddings", "norm",     "peers",      "finished",     "other"};
+  constexpr std::array<const char*, critical_parts> parts{
+      "compute",   "in_passes",  "transfer", "rendezvous", "blocked_send",   "weights",
+      "gradients", "embeddings", "norm",     "optimizer",  "other_replicas", "other"};
+  const auto names = [](trace::ColumnType type) {
+    Json list = Json::array();
+    for (const char* name : trace::enum_names(type)) list.push_back(name);
+    return list;
+  };
+  return {{"idle_causes", causes},
+          {"critical_parts", parts},
+          {"traffic", names(trace::ColumnType::traffic_class)},
+          {"collectives", names(trace::ColumnType::collective_kind)}};
+}
+
+// Colours of the parts of a device's time, by the names of `why --json`.
 Json time_fills() {
   using namespace time_colours;
   return {{"in_passes_s", hex(in_passes)},   {"p2p_s", hex(transfers)},
@@ -82,14 +104,14 @@ Json links_json(const trace::Trace& trace, double makespan_s) {
   return links;
 }
 
-// Bytes of boundary tensors that devices send to one another.
+// Total bytes of the boundary tensors between devices; null if the trace has no sizes.
 Json traffic(const trace::Trace& trace) {
   std::uint64_t bytes = 0;
   for (const trace::TransferRow& row : trace.transfers) bytes += row.bytes;
   return bytes > 0 ? Json(bytes) : Json(nullptr);
 }
 
-// What `pipewright why --json` writes, without what only a simulation can say.
+// The figures of `pipewright why --json` that need no further simulation; null for an empty run.
 Json why_json(const trace::Trace& trace, const Summary& summary) {
   if (trace.passes.empty() || summary.makespan_s <= 0) return nullptr;
   return Json::parse(why_json_text(why(trace)));
@@ -100,7 +122,7 @@ Json run_json(const trace::Trace& trace, const Summary& summary, const RunTitle&
   Json run;
   run["name"] = title.name;
   run["details"] = title.details;
-  run["makespan"] = std::llround((start_s + summary.makespan_s) * ticks_per_s);  // its end
+  run["makespan"] = std::llround((start_s + summary.makespan_s) * ticks_per_s);  // end of the run
   run["chunks"] = trace.run.chunks;
   run["iterations"] = trace.run.iterations;
   run["colours"] = colours(trace.run.chunks);
@@ -131,16 +153,7 @@ double start_of(const AtOnce* at_once, std::size_t run) {
   return at_once != nullptr ? at_once->starts_s.at(run) : 0;
 }
 
-// In an order in which each uses only those before it.
-constexpr std::array run_scripts{
-    "units.js",        "elements.js",     "columns.js",  "theme.js",   "rows.js",
-    "view.js",         "gestures.js",     "paints.js",   "spans.js",   "raster.js",
-    "row_marks.js",    "overlay.js",      "timeline.js", "minimap.js", "describe.js",
-    "search.js",       "selection.js",    "controls.js", "plot.js",    "memory.js",
-    "memory_stack.js", "memory_panel.js", "links.js",    "tables.js",  "metrics.js",
-    "why.js",          "panels.js",       "expose.js",   "page.js"};
-
-// An element for each table of each run, where page.js finds it.
+// One script element per table and run, with the id that page.js expects.
 std::string table_elements(std::span<const trace::Trace> runs, double ticks_per_s,
                            const AtOnce* at_once) {
   std::string elements;
@@ -161,7 +174,7 @@ std::vector<LinkTotals> link_totals(const trace::Trace& trace, double makespan_s
     double bytes = 0;
   };
   std::vector<LinkTotals> totals(trace.links.size());
-  std::vector<std::map<double, Piece>> pieces(totals.size());  // by their start
+  std::vector<std::map<double, Piece>> pieces(totals.size());  // by link and start
   for (const trace::LinkUseRow& row : trace.link_use) {
     LinkTotals& link = totals.at(row.link);
     link.bytes.at(static_cast<std::size_t>(row.traffic)) += row.bytes;
@@ -175,7 +188,7 @@ std::vector<LinkTotals> link_totals(const trace::Trace& trace, double makespan_s
     const auto& carried = totals[i].bytes;
     const auto sum = std::accumulate(carried.begin(), carried.end(), std::uint64_t{0});
     totals[i].mean_use = share(static_cast<double>(sum), bandwidth, makespan_s);
-    // One row for the whole run tells of no peak.
+    // A row that covers most of the run does not show a peak.
     for (const auto& [start, piece] : pieces[i]) {
       if (piece.end - start > 0.5 * makespan_s) continue;
       totals[i].peak_use = std::max(totals[i].peak_use.value_or(0),
@@ -186,7 +199,7 @@ std::vector<LinkTotals> link_totals(const trace::Trace& trace, double makespan_s
 }
 
 int tick_digits(double longest_s) {
-  constexpr int digits = 11;  // of the longest run
+  constexpr int digits = 11;  // of the longest run in ticks
   return longest_s > 0 ? digits - 1 - static_cast<int>(std::floor(std::log10(longest_s))) : 0;
 }
 
@@ -201,6 +214,7 @@ std::string page_json(std::span<const trace::Trace> runs, std::span<const Summar
   page["kinds"] = Json::array();
   for (const KindStyle& kind : kind_styles)
     page["kinds"].push_back({{"letter", std::string(1, kind.letter)}, {"words", kind.words}});
+  page["enumerations"] = enumerations();
   page["categories"] = components(memory_styles);
   page["traffic"] = components(traffic_styles);
   page["time_fills"] = time_fills();
@@ -211,7 +225,7 @@ std::string page_json(std::span<const trace::Trace> runs, std::span<const Summar
   const std::vector<std::string> names = at_once != nullptr ? at_once->names : run_names(summaries);
   for (std::size_t i = 0; i < titles.size(); ++i) titles[i].name = names[i];
   page["runs"] = Json::array();
-  // The same figures as `--json` writes, on the page's time axis.
+  // The figures of `--json`, shifted to the page's time axis.
   std::vector<Summary> placed(summaries.begin(), summaries.end());
   for (std::size_t i = 0; i < placed.size(); ++i)
     for (DeviceSummary& device : placed[i].devices) {
@@ -227,7 +241,7 @@ std::string page_json(std::span<const trace::Trace> runs, std::span<const Summar
     page["runs"].back()["summary"] = figures[i];
     page["runs"].back()["summary"]["p2p_bytes"] = traffic(runs[i]);
   }
-  // Bytes of names that are no UTF-8 become U+FFFD.
+  // Invalid UTF-8 in names becomes U+FFFD.
   return script_safe(page.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
@@ -235,7 +249,7 @@ namespace {
 
 void write(std::span<const trace::Trace> runs, const AtOnce* at_once,
            const std::filesystem::path& file) {
-  if (runs.empty()) throw std::logic_error("a page of no runs");
+  if (runs.empty()) throw std::logic_error("a page needs at least one run");
   std::vector<Summary> summaries;
   double longest_s = 0;
   for (const trace::Trace& run : runs) {
@@ -244,7 +258,7 @@ void write(std::span<const trace::Trace> runs, const AtOnce* at_once,
         std::max(longest_s, start_of(at_once, summaries.size() - 1) + summaries.back().makespan_s);
   }
   const int digits = tick_digits(longest_s);
-  // Why runs take their time is half of the work.
+  // Explaining the runs is half of the work, so it runs in parallel to encoding the tables.
   std::future<std::string> data =
       std::async(std::launch::async, [&] { return page_json(runs, summaries, digits, at_once); });
   const std::string tables = table_elements(runs, std::pow(10.0, digits), at_once);
@@ -256,7 +270,7 @@ void write(std::span<const trace::Trace> runs, const AtOnce* at_once,
     frame.fill("data", data.get());
     frame.fill("tables", tables);
     frame.fill("chart script", asset("uPlot.iife.min.js"));
-    frame.fill("script", joined_scripts(run_scripts));
+    frame.fill("script", bundled_script("page.js"));
     frame.finish();
   });
 }

@@ -13,40 +13,40 @@
 
 namespace pipewright::analysis {
 
-// Writes one HTML file that needs nothing else: the figures of a run, or of several with their
-// differences; for each a timeline that zooms and pans, the memory of its devices and the use of
-// its links, all on a common time axis; then why it takes its time, and tables. The file appears
-// under its name once it is whole; one that cannot be written is a TraceError.
+// Writes a self-contained HTML file about one run, or about several runs and their differences.
+// Each run has a timeline, the memory of its devices and the use of its links on a common time
+// axis, followed by an explanation of its duration and tables. The file appears under its name only
+// once it is complete; a file that cannot be written throws trace::TraceError.
 void write_page(std::span<const trace::Trace> runs, const std::filesystem::path& file);
 
-// Runs that went on at once: jobs of one cluster. What a page of them says beside; it does not
-// compare them.
+// Description of concurrent runs, which are jobs that share a cluster. Their page does not compare
+// them.
 struct AtOnce {
   std::vector<std::string> names;
   std::vector<double> starts_s;  // on the common time axis
-  std::string words;             // under the title
+  std::string words;             // subtitle
 };
 void write_page(std::span<const trace::Trace> runs, const AtOnce& at_once,
                 const std::filesystem::path& file);
 
-// Ticks are the page's unit of time, 10^-digits seconds: the longest run has 10^10 to 10^11 of
-// them, which a JavaScript number holds exactly and which leaves errors of 10^-10 of the run.
+// Decimal digits of the page's unit of time: a tick is 10^-digits seconds. The longest run takes
+// 10^10 to 10^11 ticks, which JavaScript numbers hold exactly; rounding errors are below 10^-10 of
+// the run.
 int tick_digits(double longest_s);
 
-// All that the page shows apart from the rows, as JSON that may stand within a script element.
+// Data of the page except for its tables, as JSON that is safe inside a script element.
 std::string page_json(std::span<const trace::Trace> runs, std::span<const Summary> summaries,
                       int tick_digits, const AtOnce* at_once = nullptr);
 
-// What a link carried in a whole run.
+// Traffic of a link over a whole run.
 struct LinkTotals {
   std::array<std::uint64_t, trace::traffic_classes> bytes{};
-  double mean_use = 0;  // bytes / (bandwidth * makespan)
-  std::optional<double>
-      peak_use;         // the same of the fullest piece of time, where the trace has them
-  double waited_s = 0;  // flow seconds by which flows took longer as they shared it
+  double mean_use = 0;             // bytes / (bandwidth * makespan)
+  std::optional<double> peak_use;  // use in the busiest piece of time, if the trace has pieces
+  double waited_s = 0;             // flow seconds lost to sharing the link
 };
 
-// Of each of the trace's links.
+// Traffic of each link of the trace.
 std::vector<LinkTotals> link_totals(const trace::Trace& trace, double makespan_s);
 
 }  // namespace pipewright::analysis

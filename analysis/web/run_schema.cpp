@@ -24,7 +24,8 @@ std::vector<TableSchema> make_schema() {
         {"chunk", u32, of_kind("chunk")},
         {"microbatch", u32, of_kind("microbatch")},
         {"iteration", u32, of_kind("iteration")}}},
-      // To each device, first those that no pass takes, then by the pass that takes them.
+      // Transfers of each receiving device: first those without a receiving pass, then in the order
+      // of the receiving passes.
       {"transfers",
        {{"kind", u8, before("kind")},
         {"taker", i32, before("taker")},
@@ -67,8 +68,8 @@ std::vector<TableSchema> make_schema() {
         {"stage", u32, before("stage")},
         {"link", i32, before("link")},
         {"alone", f64, before("alone")}}},
-      // Pieces of a device's idle time end with what they wait for: the next pass, its input, or
-      // the send of the pass before.
+      // A piece of idle time usually ends at an event: the next pass, its input, or the end of the
+      // previous pass's send.
       {"idle",
        {{"cause", u8, {}},
         {"next", i32, before("next")},
@@ -89,7 +90,7 @@ std::vector<TableSchema> make_schema() {
         {"microbatch", u32, before("microbatch")},
         {"end", f64, before("end")},
         {"link", i32, {}}}},
-      // What a device holds in a category from a time on.
+      // Bytes that a device holds in a category from a time on.
       {"memory",
        {{"time", f64, before("time")},
         {"category", u8, {}},

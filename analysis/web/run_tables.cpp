@@ -21,7 +21,7 @@ constexpr std::int64_t none = -1;
 
 std::int64_t row_number(std::size_t row) { return static_cast<std::int64_t>(row); }
 
-// A value of a trace as a whole number: times in the page's unit, links with -1 for none.
+// Converts values of a trace to integers: times to ticks, and links to row numbers or -1.
 class TickConverter {
  public:
   explicit TickConverter(double ticks_per_s) : per_s_(ticks_per_s) {}
@@ -32,7 +32,7 @@ class TickConverter {
     return link == trace::no_link ? none : std::int64_t{link};
   }
 
-  // Fills those columns that a row of the trace has under the same name.
+  // Fills the columns that have the name of a column of the trace.
   template <class Row>
   void fill(ColumnTable& table, const std::vector<std::vector<const Row*>>& groups) const {
     for (const trace::Column& column : trace::Table<Row>::columns) {
@@ -56,7 +56,7 @@ class TickConverter {
       case trace::ColumnType::f64:
         return ticks(value_at<double>(row, column));
       case trace::ColumnType::text:
-        throw std::logic_error("a page's table has no texts");
+        throw std::logic_error("tables of a page hold no text");
       default:
         return value_at<std::uint8_t>(row, column);
     }
@@ -76,7 +76,7 @@ Groups<Row> groups_of(const std::vector<Row>& rows, std::size_t groups, Index Ro
 }
 
 template <class Row>
-Groups<Row> one_group(const std::vector<Row>& rows) {
+Groups<Row> single_group(const std::vector<Row>& rows) {
   Groups<Row> group(1);
   for (const Row& row : rows) group.front().push_back(&row);
   return group;
@@ -96,7 +96,7 @@ ColumnTable table_of(PageTable name, const Groups<Row>& groups, const TickConver
   return table;
 }
 
-// Row of the page's table of each pass of the trace.
+// Maps each pass of the trace to its row in the page's table.
 std::vector<std::int64_t> pass_rows(const trace::Trace& trace, const ColumnTable& table) {
   std::vector<std::size_t> next(table.first.begin(), table.first.end() - 1);
   std::vector<std::int64_t> rows;
@@ -106,7 +106,7 @@ std::vector<std::int64_t> pass_rows(const trace::Trace& trace, const ColumnTable
   return rows;
 }
 
-// A transfer with the rows of the passes that it is between.
+// A transfer with the rows of its sending and its receiving pass.
 struct PlacedTransfer {
   const trace::TransferRow* row;
   std::int64_t maker = none;
@@ -116,13 +116,13 @@ struct PlacedTransfer {
 std::vector<std::vector<PlacedTransfer>> transfers_by_taker(const trace::Trace& trace,
                                                             const TraceIndex& index,
                                                             std::span<const std::int64_t> rows) {
-  std::vector<PlacedTransfer> all;
-  all.reserve(trace.transfers.size());
-  for (const trace::TransferRow& row : trace.transfers) all.push_back({.row = &row});
+  std::vector<PlacedTransfer> placed;
+  placed.reserve(trace.transfers.size());
+  for (const trace::TransferRow& row : trace.transfers) placed.push_back({.row = &row});
   for (std::size_t i = 0; i < trace.passes.size(); ++i) {
     const std::size_t number = index.transfer_to(trace.passes[i]);
     if (number == no_row) continue;
-    PlacedTransfer& transfer = all[number];
+    PlacedTransfer& transfer = placed[number];
     if (transfer.row->destination != trace.passes[i].device) continue;
     transfer.taker = rows[i];
     const std::size_t maker = index.producer(trace.passes[i]);
@@ -130,9 +130,9 @@ std::vector<std::vector<PlacedTransfer>> transfers_by_taker(const trace::Trace& 
     transfer.maker = sent ? rows[maker] : none;
   }
   std::vector<std::vector<PlacedTransfer>> devices(trace.devices.size());
-  for (const PlacedTransfer& transfer : all)
+  for (const PlacedTransfer& transfer : placed)
     devices.at(transfer.row->destination).push_back(transfer);
-  // Rows of a trace have no order of their own, so all columns count.
+  // Rows of a trace have no defined order, so the order uses all columns.
   const auto order = [](const PlacedTransfer& transfer) {
     const trace::TransferRow& row = *transfer.row;
     return std::tuple(transfer.taker, row.end, row.source, row.stage, row.microbatch, row.bytes);
@@ -149,19 +149,19 @@ ColumnTable transfer_table(const trace::Trace& trace, const TraceIndex& index,
   const auto placed = transfers_by_taker(trace, index, pass_row);
   Groups<trace::TransferRow> rows(placed.size());
   for (std::size_t device = 0; device < placed.size(); ++device)
-    for (const PlacedTransfer& one : placed[device]) rows[device].push_back(one.row);
+    for (const PlacedTransfer& transfer : placed[device]) rows[device].push_back(transfer.row);
   ColumnTable table = table_of(PageTable::transfers, rows, numbers);
   auto maker = table["maker"].begin();
   auto taker = table["taker"].begin();
   for (const auto& received : placed)
-    for (const PlacedTransfer& one : received) {
-      *maker++ = one.maker;
-      *taker++ = one.taker;
+    for (const PlacedTransfer& transfer : received) {
+      *maker++ = transfer.maker;
+      *taker++ = transfer.taker;
     }
   return table;
 }
 
-// Of each idle time the passes on both sides of it, and what comes in for the one after.
+// Table of idle times, with the passes before and after each and the input of the latter.
 ColumnTable idle_table(const trace::Trace& trace, const TraceIndex& index,
                        const Groups<trace::PassRow>& computed, const ColumnTable& pass_table,
                        const ColumnTable& transfer_table, const TickConverter& numbers) {
@@ -193,11 +193,11 @@ ColumnTable idle_table(const trace::Trace& trace, const TraceIndex& index,
   std::vector<Idle> pieces;
   for (const auto& of_device : devices)
     pieces.insert(pieces.end(), of_device.begin(), of_device.end());
-  table.set("cause", pieces, [](const Idle& one) { return std::int64_t(one.cause); });
-  table.set("stage", pieces, [](const Idle& one) { return one.stage; });
-  table.set("microbatch", pieces, [](const Idle& one) { return one.microbatch; });
-  table.set("start", pieces, [&](const Idle& one) { return numbers.ticks(one.start); });
-  table.set("end", pieces, [&](const Idle& one) { return numbers.ticks(one.end); });
+  table.set("cause", pieces, [](const Idle& piece) { return std::int64_t(piece.cause); });
+  table.set("stage", pieces, [](const Idle& piece) { return piece.stage; });
+  table.set("microbatch", pieces, [](const Idle& piece) { return piece.microbatch; });
+  table.set("start", pieces, [&](const Idle& piece) { return numbers.ticks(piece.start); });
+  table.set("end", pieces, [&](const Idle& piece) { return numbers.ticks(piece.end); });
   return table;
 }
 
@@ -206,18 +206,19 @@ ColumnTable critical_table(const TraceIndex& index, std::span<const std::int64_t
   const std::vector<CriticalPiece> path = critical_path(index);
   ColumnTable table(schema_of(PageTable::critical), {path.size()});
   using Piece = CriticalPiece;
-  table.set("part", path, [](const Piece& one) { return std::int64_t(one.part); });
-  table.set("device", path, [](const Piece& one) { return one.device; });
-  table.set("pass", path,
-            [&](const Piece& one) { return one.pass == no_pass ? none : pass_row[one.pass]; });
-  table.set("stage", path, [](const Piece& one) { return one.stage; });
-  table.set("microbatch", path, [](const Piece& one) { return one.microbatch; });
-  table.set("end", path, [&](const Piece& one) { return numbers.ticks(one.end); });
-  table.set("link", path, [](const Piece& one) { return TickConverter::link(one.link); });
+  table.set("part", path, [](const Piece& piece) { return std::int64_t(piece.part); });
+  table.set("device", path, [](const Piece& piece) { return piece.device; });
+  table.set("pass", path, [&](const Piece& piece) {
+    return piece.pass == no_pass ? none : pass_row[piece.pass];
+  });
+  table.set("stage", path, [](const Piece& piece) { return piece.stage; });
+  table.set("microbatch", path, [](const Piece& piece) { return piece.microbatch; });
+  table.set("end", path, [&](const Piece& piece) { return numbers.ticks(piece.end); });
+  table.set("link", path, [](const Piece& piece) { return TickConverter::link(piece.link); });
   return table;
 }
 
-// A row that leaves a category as it was changes nothing.
+// Memory rows of each device, without rows that repeat the previous value of their category.
 Groups<trace::MemoryRow> memory_changes(const trace::Trace& trace) {
   Groups<trace::MemoryRow> devices(trace.devices.size());
   std::vector<std::array<std::uint64_t, trace::memory_categories>> held(devices.size());
@@ -230,7 +231,7 @@ Groups<trace::MemoryRow> memory_changes(const trace::Trace& trace) {
   return devices;
 }
 
-// Those of one piece of time stand together.
+// Link use by link, ordered by piece of time.
 Groups<trace::LinkUseRow> use_by_link(const trace::Trace& trace) {
   auto links = groups_of(trace.link_use, trace.links.size(), &trace::LinkUseRow::link);
   for (auto& rows : links)
@@ -240,11 +241,11 @@ Groups<trace::LinkUseRow> use_by_link(const trace::Trace& trace) {
   return links;
 }
 
-// Columns of instants; the others are durations, counts and numbers.
+// Columns that hold points in time rather than durations or counts.
 constexpr std::array<std::string_view, 9> instants{
     "start", "end", "ready", "released", "posted", "reduced", "synchronized", "updated", "time"};
 
-void put_off(std::vector<ColumnTable>& tables, std::int64_t ticks) {
+void shift_instants(std::vector<ColumnTable>& tables, std::int64_t ticks) {
   for (ColumnTable& table : tables)
     for (std::size_t i = 0; i < table.columns.size(); ++i)
       if (std::ranges::count(instants, table.schema->columns[i].name) > 0)
@@ -265,7 +266,7 @@ std::vector<ColumnTable> run_tables(const trace::Trace& trace, double ticks_per_
     std::ranges::transform(pass_table["end"], pass_table["start"], length.begin(), std::minus());
   }
   const std::vector<std::int64_t> pass_row = pass_rows(trace, pass_table);
-  ColumnTable path_table = table_of(paths, one_group(trace.paths), numbers);
+  ColumnTable path_table = table_of(paths, single_group(trace.paths), numbers);
   path_table.set("link", trace.paths,
                  [](const trace::PathRow& row) { return TickConverter::link(row.link); });
 
@@ -277,13 +278,13 @@ std::vector<ColumnTable> run_tables(const trace::Trace& trace, double ticks_per_
       collectives, groups_of(trace.collectives, devices, &trace::CollectiveRow::device), numbers));
   tables.push_back(
       table_of(steps, groups_of(trace.steps, devices, &trace::StepRow::device), numbers));
-  tables.push_back(table_of(stages, one_group(trace.stages), numbers));
+  tables.push_back(table_of(stages, single_group(trace.stages), numbers));
   tables.push_back(std::move(path_table));
   tables.push_back(idle_table(trace, index, computed, tables[0], tables[1], numbers));
   tables.push_back(critical_table(index, pass_row, numbers));
   tables.push_back(table_of(memory, memory_changes(trace), numbers));
   tables.push_back(table_of(link_use, use_by_link(trace), numbers));
-  put_off(tables, numbers.ticks(start_s));
+  shift_instants(tables, numbers.ticks(start_s));
   return tables;
 }
 

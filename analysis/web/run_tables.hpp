@@ -22,16 +22,15 @@ enum class PageTable : std::uint8_t {
   link_use
 };
 
-// The tables that a page keeps of each run, under the names that the trace has for them and their
-// columns; and idle times and the critical path, which are not in a trace. Times are whole numbers
-// of the page's unit, and passes and transfers are referred to by their rows in these tables, where
-// they come device by device; -1 is none.
+// Schema of the tables that a page holds for each run. Tables and columns have the names of the
+// trace; idle times and the critical path are added. Times are in ticks. Passes and transfers are
+// referred to by their rows in these tables, which are grouped by device; -1 stands for none.
 std::span<const TableSchema> page_tables();
 inline const TableSchema& schema_of(PageTable table) {
   return page_tables()[static_cast<std::size_t>(table)];
 }
 
-// The tables of run_schema.hpp, in their order, for one run, which begins at `start_s` of the page.
+// Tables of one run, in the order of page_tables(). The run begins at `start_s` on the time axis.
 std::vector<ColumnTable> run_tables(const trace::Trace& trace, double ticks_per_s,
                                     double start_s = 0);
 

@@ -15,7 +15,7 @@ test("search counts, steps, and says what it does not understand", { skip }, asy
     one.kind === "B" && one.microbatch === 5 && one.device === 2).length);
   const count = runs.reduce((sum, one) => sum + one);
   assert.equal(count, 2);  // of both runs with whole backwards
-  assert.equal(await result(), "2 found");
+  assert.equal(await result(), "2 matches");
   await page.keyboard.press("Enter");
   assert.equal(await result(), "1 of 2");
   assert.equal((await words("picked")).head, "backward of microbatch 5");
@@ -30,16 +30,16 @@ test("search counts, steps, and says what it does not understand", { skip }, asy
   };
   const matching = (test) => expected.flatMap((run) => run.passes).filter(test).length;
   assert.equal(await say("stage 1 mb 3"),
-               `${matching(({ stage, microbatch }) => stage === 1 && microbatch === 3)} found`);
-  assert.equal(await say("forward"), `${matching(({ kind }) => kind === "F")} found`);
-  assert.equal(await say("F 99"), "no pass is like that");
+               `${matching(({ stage, microbatch }) => stage === 1 && microbatch === 3)} matches`);
+  assert.equal(await say("forward"), `${matching(({ kind }) => kind === "F")} matches`);
+  assert.equal(await say("F 99"), "no matches");
   assert.ok((await say("stage")).startsWith('"stage" needs a number; try: F 12'));
-  assert.ok((await say("banana")).startsWith('"banana" is no kind of pass and no property'));
+  assert.ok((await say("banana")).startsWith('"banana" is neither a kind of pass nor a property'));
   assert.ok((await say("F B 3")).startsWith('two kinds: "F" and "b"'));
   assert.ok((await say("mb 1 mb 2")).startsWith("two values of microbatch: 1 and 2"));
   assert.equal(await page.getAttribute("#search input", "aria-invalid"), "true");
   for (const hostile of ["constructor 1", "__proto__", "<img src=x>", "toString"])
-    assert.ok((await say(hostile)).includes("is no kind of pass"), hostile);
+    assert.ok((await say(hostile)).includes("is neither a kind of pass nor a property"), hostile);
   assert.equal(await say(""), "");
 });
 

@@ -216,7 +216,7 @@ test("dragging along an axis keeps the lines through it, a click lets go", { ski
   const brushed = await full();
   assert.deepEqual(brushed.values, ["full"]);
   assert.ok(brushed.kept > 0 && brushed.kept < brushed.all);
-  assert.ok((await text("#parallel-words")).includes("are kept"));
+  assert.ok((await text("#parallel-words")).includes("candidates match"));
   await page.locator("#clear-brushes").click();
   assert.equal((await full()).kept, brushed.all);
 });

@@ -90,7 +90,7 @@ test("what cannot be says so at its control, and the last result stays, greyed",
   assert.equal(await page.locator("#headline.stale").count(), 1);
   assert.equal(await page.locator("#pane-run.stale iframe").count(), 1);
   assert.equal(await seconds(), last);
-  assert.equal(await text("#state"), "this cannot be run");
+  assert.equal(await text("#state"), "invalid scenario");
   await after(() => key("parallel.tp").fill("4"));
   assert.equal(await fault("parallel.tp").isVisible(), false);
   assert.equal(await page.locator(".stale").count(), 0);
@@ -177,7 +177,7 @@ test("what-ifs fill in as they come", { skip }, async () => {
   await page.locator("#tab-what-if").click();
   await page.getByRole("button", { name: "simulate what-ifs" }).click();
   await page.locator("#pane-what-if tbody tr").first().waitFor();
-  await page.waitForFunction(() => /changes of a run/.test(document.querySelector("#pane-what-if").textContent),
+  await page.waitForFunction(() => /changes to a run/.test(document.querySelector("#pane-what-if").textContent),
                              null, { timeout: 60000 });
   const rows = await page.locator("#pane-what-if tbody tr").allInnerTexts();
   assert.ok(rows.some((row) => /^precision fp8\s/.test(row)), rows.join("\n"));

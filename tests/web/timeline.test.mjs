@@ -145,9 +145,9 @@ test("the tooltip of a transfer says how long it took and over which link", { sk
   assert.equal(told.arrived, instant(transfer.end));
   assert.equal(told.bytes, "24.0 MiB");
   assert.equal(told.rendezvous, "100 us");
-  assert.equal(told["on its way"], "100 us");
+  assert.equal(told.duration, "100 us");
   assert.equal(told.rate, "234.4 GiB/s");
-  assert.equal(told["alone it takes"], "150 us");
+  assert.equal(told["duration alone"], "150 us");
   assert.equal(told["narrowest link"], "cable-2");
   assert.equal((await arrows(0)).length, 1);
 });
@@ -156,7 +156,7 @@ test("collectives and the optimizer's step lie in their lane", { skip }, async (
   const [step] = expected[0].steps;
   await pointInLane(0, 0, "collectives", (step.start + step.reduced) / 2);
   assert.equal((await words()).head, "reduction of gradients");
-  assert.equal((await words())["bytes of a GPU"], "3.0 MiB");
+  assert.equal((await words())["bytes per GPU"], "3.0 MiB");
   const last = expected[0].steps.find(({ device }) => device === 3);
   await pointInLane(0, 3, "collectives", (last.reduced + last.synchronized) / 2);
   assert.equal(await words(), null);  // other devices still reduce theirs

@@ -1,7 +1,6 @@
 #include "analysis/web/comm/bench_page.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
@@ -68,7 +67,7 @@ void write_bench_page(const std::filesystem::path& path, const BenchReport& repo
     frame.fill("findings", bench_findings_html(report));
     frame.fill("charts", bench_charts(report));
     frame.fill("table", html_table(bench_table(report)));
-    frame.fill("script", joined_scripts(std::array{"theme.js", "compare.js"}));
+    frame.fill("script", bundled_script("compare.js"));
     frame.finish();
   });
 }

@@ -1,7 +1,5 @@
 #include "analysis/web/comm/compare_page.hpp"
 
-#include <array>
-
 #include <fmt/format.h>
 
 #include "analysis/commlogs/reports/compare_tables.hpp"
@@ -66,7 +64,7 @@ void write_compare_page(const std::filesystem::path& path, const CompareReport& 
                    : "");
     frame.fill("rows", compare_rows_html(report));
     frame.fill("remarks", compare_remarks_html(report));
-    frame.fill("script", joined_scripts(std::array{"theme.js", "compare.js"}));
+    frame.fill("script", bundled_script("compare.js"));
     frame.finish();
   });
 }

@@ -1,6 +1,8 @@
-// Any key of the table by its name, which is completed, with what it is and may be.
+// Input for adding any scenario key by name, with completion and help on the key.
 
-class AddKey {
+import { mark, textElement } from "../script/elements.js";
+
+export class AddKey {
   constructor(form) {
     this.form = form;
     this.element = mark("add-key", "div");
@@ -55,8 +57,8 @@ class AddKey {
                                size: "a size, such as 24 MiB", rate: "a rate, such as 450 GB/s",
                                path: "a file of the project" }[key.type] || "";
     const choices = key.choices.length > 0 ? `one of ${key.choices.join(", ")}` : kind;
-    const otherwise = key.default ? `else ${key.default}` : "";
-    this.help.textContent = [key.help, choices, otherwise].filter(Boolean).join("; ");
+    const fallback = key.default ? `default ${key.default}` : "";
+    this.help.textContent = [key.help, choices, fallback].filter(Boolean).join("; ");
     if (this.value.value === "") this.value.placeholder = key.default || "value";
   }
 
@@ -67,7 +69,7 @@ class AddKey {
       (name === "" ? this.name : this.value).focus();
       return;
     }
-    this.form.want(name, value);
+    this.form.requestChange(name, value);
     this.name.value = "";
     this.value.value = "";
     this.explain();

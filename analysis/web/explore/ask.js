@@ -1,30 +1,29 @@
-// Questions to the server that this page is from.
+// Requests to the server that delivered this page.
 
-const element = (id) => document.getElementById(id);
-const given = JSON.parse(element("data").textContent);
+export const element = (id) => document.getElementById(id);
 
-// What the browser's tab remembers when the page is loaded again.
+// State that the browser's tab keeps when the page is reloaded.
 const MEMORY = "pipewright-explore";
-const remembered = JSON.parse(sessionStorage.getItem(MEMORY) ?? "{}");
-const TAB = remembered.tab ?? Array.from(crypto.getRandomValues(new Uint8Array(12)),
+export const remembered = JSON.parse(sessionStorage.getItem(MEMORY) ?? "{}");
+export const TAB = remembered.tab ?? Array.from(crypto.getRandomValues(new Uint8Array(12)),
                                          (byte) => byte.toString(16).padStart(2, "0")).join("");
-const remember = (what) =>
-  sessionStorage.setItem(MEMORY, JSON.stringify({ tab: TAB, ...what }));
+export const remember = (state) =>
+  sessionStorage.setItem(MEMORY, JSON.stringify({ tab: TAB, ...state }));
 
-// Answers come as lines of JSON, each of which `hear` gets; a newer question of the kind ends the
-// one before, with the server as well.
-const underway = new Map();
+// Sends a request and calls `onLine` for each line of JSON in the answer. A new request cancels the
+// previous one of the same kind, on the server as well.
+const activeRequests = new Map();
 
-async function ask(kind, question, hear) {
-  underway.get(kind)?.abort();
-  const ending = new AbortController();
-  underway.set(kind, ending);
+export async function ask(kind, question, onLine) {
+  activeRequests.get(kind)?.abort();
+  const cancellation = new AbortController();
+  activeRequests.set(kind, cancellation);
   try {
     const response = await fetch(`/api/${kind}`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ tab: TAB, ...question }),
-      signal: ending.signal,
+      signal: cancellation.signal,
     });
     if (!response.ok) throw new Error(await response.text());
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -33,15 +32,15 @@ async function ask(kind, question, hear) {
       if (done) break;
       const lines = (rest + value).split("\n");
       rest = lines.pop();
-      for (const line of lines) if (!ending.signal.aborted) hear(JSON.parse(line));
+      for (const line of lines) if (!cancellation.signal.aborted) onLine(JSON.parse(line));
     }
   } catch (error) {
-    if (ending.signal.aborted) return;
-    const gone = error instanceof TypeError;  // what fetch says of a server that is not there
-    hear({ failure: gone ? "the server has ended; start pipewright serve again" : error.message });
+    if (cancellation.signal.aborted) return;
+    const isUnreachable = error instanceof TypeError;  // fetch throws TypeError if the server is unreachable
+    onLine({ failure: isUnreachable ? "the server is not running; start pipewright serve again" : error.message });
   } finally {
-    if (underway.get(kind) === ending) underway.delete(kind);
+    if (activeRequests.get(kind) === cancellation) activeRequests.delete(kind);
   }
 }
 
-const stopAsking = (kind) => underway.get(kind)?.abort();
+export const stopAsking = (kind) => activeRequests.get(kind)?.abort();

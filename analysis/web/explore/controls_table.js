@@ -1,8 +1,8 @@
-// The keys that have a place of their own in the form; the others are added by name. What each is,
-// its choices and its help come from the program's table of keys.
+// Keys with a control of their own in the form; other keys are added by name. Types, choices and help
+// come from the program's table of keys.
 
-const CONTROL_GROUPS = [
-  ["what and where", ["model", "cluster", "gpu"]],
+export const CONTROL_GROUPS = [
+  ["model and cluster", ["model", "cluster", "gpu"]],
   ["layout", ["parallel.tp", "parallel.pp", "parallel.cp", "parallel.ep", "parallel.dp",
               "parallel.zero", "parallel.sp"]],
   ["schedule", ["schedule.name", "schedule.chunks", "partition"]],
@@ -13,7 +13,7 @@ const CONTROL_GROUPS = [
                "variation.latency"]],
 ];
 
-const WIDE_CONTROLS = new Set(["model", "cluster", "gpu", "schedule.name"]);
+export const WIDE_CONTROLS = new Set(["model", "cluster", "gpu", "schedule.name"]);
 
 const CONTROL_LABELS = {
   "schedule.name": "schedule",
@@ -24,30 +24,32 @@ const CONTROL_LABELS = {
   "variation.latency": "latency \u00d7",
 };
 
-// Keys of a map whose names are the cluster's: the table of keys holds the map.
-const NAMED_KEYS = {
-  "variation.bandwidth.nic": "so many times the NICs' bandwidth",
-  "variation.bandwidth.nvlink": "so many times the bandwidth of links in a node",
+// Keys of a map that is indexed by the cluster's link classes; the table of keys holds only the map.
+export const NAMED_KEYS = {
+  "variation.bandwidth.nic": "factor of the bandwidth of NICs",
+  "variation.bandwidth.nvlink": "factor of the bandwidth of links within a node",
 };
 
-const labelOf = (key) => CONTROL_LABELS[key] ?? key.split(".").at(-1).replaceAll("_", " ");
+export const labelOf = (key) => CONTROL_LABELS[key] ?? key.split(".").at(-1).replaceAll("_", " ");
 
-// Of these one says the other.
+// Keys of which a scenario sets only one.
 const EITHER_OR = [["global_batch", "microbatches"]];
 
-// What else changes with a key: [key, value] each, where an empty value takes the key away.
-function editsOf(key, value, values, info) {
+// Edits for a new value of a key: [key, value] each; an empty value removes the key. Keys that conflict
+// with the new value are removed.
+export function editsOf(key, value, values, info) {
   const edits = [];
   for (const pair of EITHER_OR)
     if (value !== "" && pair.includes(key))
-      for (const other of pair) if (other !== key && values[other]) edits.push([other, ""]);
+      for (const partner of pair)
+        if (partner !== key && values[partner]) edits.push([partner, ""]);
   if (key === "schedule.name") {
-    const taken = info.schedules.find(({ name }) => name === value)?.takes;
-    for (const one of taken ? Object.keys(values) : []) {
-      const choice = one.match(/^schedule\.(chunks|group_size|slices|recompute|fused)$/)?.[1];
-      if (choice && !taken.includes(choice)) edits.push([one, ""]);
+    const accepted = info.schedules.find(({ name }) => name === value)?.takes;
+    for (const setting of accepted ? Object.keys(values) : []) {
+      const choice = setting.match(/^schedule\.(chunks|group_size|slices|recompute|fused)$/)?.[1];
+      if (choice && !accepted.includes(choice)) edits.push([setting, ""]);
     }
   }
-  // Without its name a schedule is none.
+  // Clearing the name removes the whole schedule.
   return [...edits, key === "schedule.name" && value === "" ? ["schedule", ""] : [key, value]];
 }

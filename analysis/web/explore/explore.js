@@ -1,9 +1,22 @@
-// Puts the page together: what is asked of the server, and where its answers go.
+// Builds the page, sends requests to the server and passes its answers to the parts of the page.
+
+import { assumedNotes, textElement } from "../script/elements.js";
+import { page } from "../script/page_data.js";
+import { listenToTheme } from "../script/theme.js";
+import { TAB, ask, element, remember, remembered } from "./ask.js";
+import { exploreHelp, exploreKeys, listenToExploreKeys, listenToTabs } from "./explore_keys.js";
+import { Form } from "./form.js";
+import { fastestOf, headlineOf } from "./headline.js";
+import { RunFrame } from "./run_frame.js";
+import { ScenarioView } from "./scenario_view.js";
+import { TakeAway } from "./take_away.js";
+import { MOST_VARIANTS, Variants } from "./variants.js";
+import { WhatIfs } from "./what_ifs.js";
 
 class Explorer {
   constructor(info) {
     this.info = info;
-    this.text = remembered.text ?? given.scenario;
+    this.text = remembered.text ?? page.scenario;
     this.values = {};
     this.result = null;
     this.form = new Form(element("controls"), info, (edits) => this.run({ edits }));
@@ -33,7 +46,7 @@ class Explorer {
     });
   }
 
-  say(words) {
+  showState(words) {
     element("state").textContent = words;
   }
 
@@ -42,14 +55,14 @@ class Explorer {
     else this.dialog.showModal();
   }
 
-  // Runs the scenario: another text, or the present one with changes.
+  // Runs a scenario: a new text, or the current text with edits.
   run({ text = this.text, edits = [], typed = false }) {
     const began = performance.now();
     this.whatIfs.stop();
-    this.say("running");
+    this.showState("running");
     element("results").setAttribute("aria-busy", "true");
     const keep = [...this.variants.ids(), this.result?.id].filter(Boolean);
-    const answered = ask("run", { text, edits, keep }, (line) => this.hear(line, began, typed))
+    const answered = ask("run", { text, edits, keep }, (line) => this.handleLine(line, began, typed))
       .then(() => {
         if (this.answered === answered) element("results").removeAttribute("aria-busy");
       });
@@ -57,8 +70,8 @@ class Explorer {
     return answered;
   }
 
-  hear(line, began, typed) {
-    const taken = () => `${((performance.now() - began) / 1000).toFixed(2)} s`;
+  handleLine(line, began, typed) {
+    const elapsed = () => `${((performance.now() - began) / 1000).toFixed(2)} s`;
     if (line.scenario) {
       ({ text: this.text, values: this.values } = line.scenario);
       this.form.show(this.values);
@@ -68,7 +81,7 @@ class Explorer {
     if (line.fault || line.failure) this.showFault(line.fault ?? { message: line.failure, key: "" });
     if (line.estimate) {
       this.showFigures(line.estimate);
-      this.say(`estimate without contention, after ${taken()}; simulating`);
+      this.showState(`estimate without contention, after ${elapsed()}; simulating`);
       element("headline").classList.add("estimated");
     }
     if (line.figures) {
@@ -77,28 +90,28 @@ class Explorer {
       element("headline").classList.remove("estimated");
       element("subject").textContent =
         [line.figures.subject, line.figures.details].filter(Boolean).join(", ");
-      this.say(`simulated, after ${taken()}`);
+      this.showState(`simulated, after ${elapsed()}`);
       this.figuresAfter = performance.now() - began;
     }
     if (line.result) this.showResult(line.result);
   }
 
   showFigures(runs) {
-    const against = this.variants.against;
+    const reference = this.variants.reference;
     const notes = runs.length > 1
       ? [textElement("p", `${fastestOf(runs).name} is the fastest of ${runs.length} schedules`, "note")]
       : [];
-    element("headline").replaceChildren(headlineOf(runs, against), ...notes,
-      ...assumedNotes([fastestOf(runs).summary], given.assumed_words));
+    element("headline").replaceChildren(headlineOf(runs, reference), ...notes,
+      ...assumedNotes([fastestOf(runs).summary], page.assumed_words));
     element("headline").classList.remove("stale");
     this.shown = runs;
   }
 
   showResult(result) {
     this.result = result;
-    this.ofResult = this.scenario();  // the text may be ahead of it
+    this.ofResult = this.scenario();  // the text may be newer than the result
     this.frame.load(result.id);
-    this.whatIfs.of(result);
+    this.whatIfs.setRun(result);
     this.variants.show(result, this.scenario());
     this.showNotes(result.notes);
   }
@@ -112,10 +125,10 @@ class Explorer {
     const list = document.createElement("ul");
     list.append(...notes.map((note) => textElement("li", note)));
     element("pane-notes").replaceChildren(notes.length > 0
-      ? list : textElement("p", "Nothing to remark on this run.", "note"));
+      ? list : textElement("p", "No notes on this run.", "note"));
   }
 
-  // The last good result stays, greyed.
+  // Shows an error; the last valid result stays on the page, greyed out.
   showFault(fault) {
     const atControl = this.form.showFault(fault);
     this.view.showFault(fault && (!atControl || fault.line > 0) ? fault : null);
@@ -123,17 +136,17 @@ class Explorer {
     problem.hidden = !fault;
     if (!fault) return;
     problem.textContent = fault.message;
-    this.say("this cannot be run");
+    this.showState("invalid scenario");
     element("headline").classList.add("stale");
     element("pane-run").classList.add("stale");
   }
 
-  // What is asked for at present, once it is there; else the last that could be run.
+  // Keeps the result of the current request once it has arrived, or else the last valid result.
   async keep() {
     for (let run = null; run !== this.answered;) await (run = this.answered);
     const name = this.variants.keep(this.result, this.ofResult);
-    if (name) this.say(`kept as variant ${name}`);
-    else this.say(this.result ? "six variants are kept already" : "nothing has run yet");
+    if (name) this.showState(`kept as variant ${name}`);
+    else this.showState(this.result ? "six variants are kept already" : "nothing has run yet");
   }
 
   variantsChanged() {
@@ -145,14 +158,14 @@ class Explorer {
   }
 
   store() {
-    const { list, against } = this.variants;
-    remember({ text: this.text, variants: list, against: list.indexOf(against) });
+    const { list, reference } = this.variants;
+    remember({ text: this.text, variants: list, reference: list.indexOf(reference) });
   }
 
   restore() {
-    const { variants = [], against } = remembered;
+    const { variants = [], reference } = remembered;
     this.variants.list = variants;
-    this.variants.against = variants[against] ?? null;
+    this.variants.reference = variants[reference] ?? null;
     if (variants.length > 0) this.variants.changed();
     this.view.show(this.text);
     return this.run({});

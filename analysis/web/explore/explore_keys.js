@@ -1,18 +1,21 @@
-// Keys of this page, and the list of them, which is made of the same table. Within the page of a run
-// the keys are those of that page.
+// Keyboard shortcuts of this page, and their help, which is generated from the same table. The embedded
+// page of a run has shortcuts of its own.
+
+import { textElement } from "../script/elements.js";
+import { element } from "./ask.js";
 
 const TABS = ["run", "what-if", "variants", "notes"];
 
 function showTab(name) {
-  for (const one of TABS) {
-    const tab = element(`tab-${one}`);
-    tab.setAttribute("aria-selected", String(one === name));
-    tab.tabIndex = one === name ? 0 : -1;
-    element(`pane-${one}`).hidden = one !== name;
+  for (const tabName of TABS) {
+    const tab = element(`tab-${tabName}`);
+    tab.setAttribute("aria-selected", String(tabName === name));
+    tab.tabIndex = tabName === name ? 0 : -1;
+    element(`pane-${tabName}`).hidden = tabName !== name;
   }
 }
 
-function listenToTabs() {
+export function listenToTabs() {
   for (const name of TABS) element(`tab-${name}`).onclick = () => showTab(name);
   document.querySelector(".tabs").onkeydown = (event) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -25,14 +28,14 @@ function listenToTabs() {
   showTab("run");
 }
 
-function exploreKeys(explorer) {
+export function exploreKeys(explorer) {
   const focus = (id) => () => element(id)?.focus();
   return [
-    ["m", "to the model", focus("key-model")],
-    ["p", "to the layout's sizes", focus("key-parallel.tp")],
-    ["s", "to the schedule", focus("key-schedule.name")],
+    ["m", "go to the model", focus("key-model")],
+    ["p", "go to the layout", focus("key-parallel.tp")],
+    ["s", "go to the schedule", focus("key-schedule.name")],
     ["a", "add a key", focus("any-key")],
-    ["e", "to the scenario's text", () => {
+    ["e", "go to the text of the scenario", () => {
       element("as-text").open = true;
       element("text").focus();
     }],
@@ -48,7 +51,7 @@ function exploreKeys(explorer) {
   ];
 }
 
-function listenToExploreKeys(actions) {
+export function listenToExploreKeys(actions) {
   addEventListener("keydown", (event) => {
     const typing = event.target.closest("input:not([type=checkbox]), textarea, select");
     if (event.key === "Escape" && typing) typing.blur();
@@ -61,7 +64,7 @@ function listenToExploreKeys(actions) {
   });
 }
 
-function exploreHelp(actions) {
+export function exploreHelp(actions) {
   const dialog = document.createElement("dialog");
   dialog.id = "keys";
   dialog.setAttribute("aria-label", "keys");
@@ -72,8 +75,8 @@ function exploreHelp(actions) {
     list.append(name, textElement("dd", words));
   };
   for (const [key, words] of actions) line(key, words);
-  line("\u2191 \u2193", "in the box of a number: twice, and half of it");
-  line("Esc", "leaves a box, closes a dialog");
+  line("\u2191 \u2193", "in a number field: double and halve the number");
+  line("Esc", "leave a field, close a dialog");
   const close = textElement("button", "close");
   close.onclick = () => dialog.close();
   dialog.append(textElement("h2", "Keys"), list, close);

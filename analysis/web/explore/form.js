@@ -1,9 +1,13 @@
 // Controls of a scenario's keys.
 
-const TYPING_REST = 250;  // ms without a key after which what was typed is meant
+import { mark, textElement } from "../script/elements.js";
+import { AddKey } from "./add_key.js";
+import { CONTROL_GROUPS, NAMED_KEYS, WIDE_CONTROLS, editsOf, labelOf } from "./controls_table.js";
 
-class Form {
-  // `changed(edits)`: what the user wants.
+export const TYPING_REST = 250;  // ms without a keystroke after which typed text is applied
+
+export class Form {
+  // `changed(edits)`: called with the user's edits.
   constructor(place, info, changed) {
     Object.assign(this, { place, info, changed });
     this.keys = new Map(info.keys.map((key) => [key.name, key]));
@@ -17,7 +21,7 @@ class Form {
       if (title === "layout") group.className = "sizes";
       for (const name of names)
         if (this.keys.has(name)) group.append(this.make(name, WIDE_CONTROLS.has(name)));
-      group.append(...group.querySelectorAll(".fault"));  // below, where there is room
+      group.append(...group.querySelectorAll(".fault"));  // at the end of the group, where there is room
       place.append(group);
     }
     this.more = document.createElement("fieldset");
@@ -45,7 +49,7 @@ class Form {
     }
   }
 
-  // A label with its control and the place of its fault.
+  // A label with its control and the place of its error message.
   make(name, wide = false) {
     const key = this.keys.get(name) ?? { name, help: "", type: "text", choices: [], default: "" };
     const field = mark(wide ? "field wide-field" : "field", "div");
@@ -65,7 +69,7 @@ class Form {
   }
 
   inputOf(key) {
-    const ask = (value) => this.want(key.name, value);
+    const ask = (value) => this.requestChange(key.name, value);
     if (key.type === "flag") {
       const box = document.createElement("input");
       box.type = "checkbox";
@@ -87,15 +91,15 @@ class Form {
     input.type = "text";
     input.spellcheck = false;
     input.placeholder = key.default ?? "";
-    const now = () => {
+    const apply = () => {
       clearTimeout(input.timer);
       if (input.value.trim() !== (this.values[key.name] ?? "")) ask(input.value.trim());
     };
     input.oninput = () => {
       clearTimeout(input.timer);
-      input.timer = setTimeout(now, TYPING_REST);
+      input.timer = setTimeout(apply, TYPING_REST);
     };
-    input.onchange = now;
+    input.onchange = apply;
     if (key.type === "count") {
       input.inputMode = "numeric";
       input.onkeydown = (event) => {
@@ -110,11 +114,11 @@ class Form {
     return input;
   }
 
-  want(name, value) {
+  requestChange(name, value) {
     this.changed(editsOf(name, value, this.values, this.info), name);
   }
 
-  // What a scenario says. The control in which somebody types keeps what is there.
+  // Shows the values of a scenario. A control that is being edited keeps its text.
   show(values) {
     this.values = values;
     this.showAdded(values);
@@ -130,17 +134,17 @@ class Form {
     this.showTaken(values["schedule.name"] || "1f1b");
   }
 
-  // A value that is none of the choices, a map or a list, stands in the text.
+  // Selects a choice. Maps, lists and values outside of the choices get an entry of their own.
   showChoice(select, name, value, values) {
     select.querySelector(".other")?.remove();
     const inner = Object.keys(values).some((key) => key.startsWith(`${name}.`));
-    const known = [...select.options].some((option) => option.value === value);
-    if (inner || !known) {
-      const other = new Option(inner ? "as in the text" : value, inner ? "\u2026" : value);
-      other.className = "other";
-      other.disabled = inner;
-      select.append(other);
-      select.value = other.value;
+    const isOption = [...select.options].some((option) => option.value === value);
+    if (inner || !isOption) {
+      const extra = new Option(inner ? "as in the text" : value, inner ? "\u2026" : value);
+      extra.className = "other";
+      extra.disabled = inner;
+      select.append(extra);
+      select.value = extra.value;
     } else {
       select.value = value;
     }
@@ -152,41 +156,41 @@ class Form {
     input.disabled = takes !== undefined && !takes.includes("chunks");
   }
 
-  // Keys that have no place above, with a button that takes each away.
+  // Shows keys without a control of their own, each with a button that removes it.
   showAdded(values) {
     const placed = new Set(CONTROL_GROUPS.flatMap(([, names]) => names));
     const skip = /^(devices|num_stages|num_batches|parallel\.pipeline|schedule|output|trace)$/;
-    const wanted = Object.keys(values).filter((name) => !placed.has(name) && !skip.test(name));
+    const addedNames = Object.keys(values).filter((name) => !placed.has(name) && !skip.test(name));
     for (const [name, { field }] of this.controls)
-      if (!placed.has(name) && !wanted.includes(name)) {
+      if (!placed.has(name) && !addedNames.includes(name)) {
         this.controls.delete(name);
         field.remove();
       }
-    for (const name of wanted) {
+    for (const name of addedNames) {
       if (this.controls.has(name)) continue;
       const field = this.make(name);
       field.classList.add("wide-field");
       field.querySelector("label").textContent = name;
-      const away = textElement("button", "\u00d7");
-      away.type = "button";
-      away.setAttribute("aria-label", `take ${name} away`);
-      away.onclick = () => this.changed([[name, ""]], name);
-      field.querySelector("label").after(away);
+      const removeButton = textElement("button", "\u00d7");
+      removeButton.type = "button";
+      removeButton.setAttribute("aria-label", `take ${name} away`);
+      removeButton.onclick = () => this.changed([[name, ""]], name);
+      field.querySelector("label").after(removeButton);
       this.added.append(field);
     }
   }
 
-  // At the control that it concerns; false: there is none.
+  // Shows an error at the control of its key; returns false if there is no such control.
   showFault(fault) {
     for (const { input, fault: place } of this.controls.values()) {
       place.hidden = true;
       input.removeAttribute("aria-invalid");
     }
-    const found = fault && this.controlOf(fault.key);
-    if (!found) return false;
-    found.input.setAttribute("aria-invalid", "true");
-    found.fault.textContent = fault.message;
-    found.fault.hidden = false;
+    const control = fault && this.controlOf(fault.key);
+    if (!control) return false;
+    control.input.setAttribute("aria-invalid", "true");
+    control.fault.textContent = fault.message;
+    control.fault.hidden = false;
     return true;
   }
 

@@ -1,28 +1,32 @@
-// The first figures of a run, and how far each is from the variant that it is held against.
+// The main figures of a run, with their differences to the reference variant.
 
-// Of several schedules the fastest.
-const fastestOf = (runs) =>
+import { textElement } from "../script/elements.js";
+import { RUN_METRICS, formatDifference, runCards } from "../script/panels/metrics.js";
+import { formatPercent, noBreak } from "../script/units.js";
+
+// The fastest of several schedules.
+export const fastestOf = (runs) =>
   runs.reduce((best, run) => (run.summary.makespan_s < best.summary.makespan_s ? run : best));
 
-function headlineOf(runs, against) {
+export function headlineOf(runs, reference) {
   const run = fastestOf(runs);
   const cards = runCards(run);
-  for (const metric of against ? RUN_METRICS : []) {
+  for (const metric of reference ? RUN_METRICS : []) {
     const card = cards.querySelector(`a.metric[href="#${metric.anchor}"]`)?.parentElement;
-    const [value, first] = [metric.of(run.summary), metric.of(against.run.summary)];
+    const [value, first] = [metric.of(run.summary), metric.of(reference.run.summary)];
     if (!card || typeof value !== "number" || typeof first !== "number") continue;
     if (metric.instead && typeof metric.instead.of(run.summary) === "number") continue;
     if (card.querySelector(".change")) continue;
     const text = value === first ? "the same" : changeText(metric, value, first);
     const change = textElement("small", noBreak(text), "change");
     if (value !== first) change.classList.add((value < first) === (metric.better < 0) ? "good" : "bad");
-    change.title = `against ${against.name}`;
+    change.title = `compared to ${reference.name}`;
     card.querySelector("b").after(change);
   }
   return cards;
 }
 
-function changeText({ unit }, value, first) {
+export function changeText({ unit }, value, first) {
   const sign = value < first ? "\u2212" : "+";
   const relative = first !== 0 && unit !== "share"
     ? ` (${sign}${formatPercent(Math.abs(value - first) / Math.abs(first))})` : "";

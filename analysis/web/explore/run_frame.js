@@ -1,7 +1,7 @@
-// The page of a run, as `run -o page.html` writes it, within this one. The next is loaded out of sight
-// and then takes its place, where the reader has scrolled to.
+// The page of a run, as written by `run -o page.html`, in a frame. A new page is loaded invisibly, then
+// replaces the old one at the same scroll position.
 
-class RunFrame {
+export class RunFrame {
   constructor(place, title) {
     Object.assign(this, { place, title });
     this.shown = null;
@@ -21,15 +21,15 @@ class RunFrame {
       await new Promise((done) => setTimeout(done, 10));
     if (this.loading !== frame || !frame.isConnected) return;
     this.fit(frame);
-    const before = this.shown?.contentDocument?.documentElement;
-    if (before) frame.contentDocument.documentElement.scrollTop = before.scrollTop;
+    const oldRoot = this.shown?.contentDocument?.documentElement;
+    if (oldRoot) frame.contentDocument.documentElement.scrollTop = oldRoot.scrollTop;
     this.shown?.remove();
     frame.className = "";
     [this.shown, this.loading] = [frame, null];
     this.place.classList.remove("stale");
   }
 
-  // Its heading and its figures stand above it here.
+  // Hides the heading and figures of the embedded page, which this page already shows.
   fit(frame) {
     const root = frame.contentDocument.documentElement;
     root.classList.add("within");

@@ -1,7 +1,10 @@
-// The scenario as text, which is edited as the controls are.
+// The text of the scenario, which can be edited like the controls.
 
-class ScenarioView {
-  // `changed(text)`: what the user wrote.
+import { element } from "./ask.js";
+import { TYPING_REST } from "./form.js";
+
+export class ScenarioView {
+  // `changed(text)`: called with the edited text.
   constructor(changed) {
     this.area = element("text");
     this.fault = element("text-fault");

@@ -1,7 +1,10 @@
-// What a user takes along: the scenario, the page, the trace, or what starts it with a framework.
+// Dialog for taking away the scenario, the page, the trace, or launch flags for a framework.
 
-class TakeAway {
-  // `present()`: {text, result} of what is shown.
+import { mark, textElement } from "../script/elements.js";
+import { ask } from "./ask.js";
+
+export class TakeAway {
+  // `present()`: returns {text, result} of the current run.
   constructor(info, present) {
     this.present = present;
     this.dialog = document.createElement("dialog");
@@ -19,11 +22,11 @@ class TakeAway {
       this.choice.append(group);
     }
     this.choice.onchange = () => this.show();
-    const label = textElement("label", "what ");
+    const label = textElement("label", "file or framework ");
     label.append(this.choice);
     this.area = document.createElement("textarea");
     Object.assign(this.area, { readOnly: true, rows: 18, wrap: "off" });
-    this.area.setAttribute("aria-label", "what it says");
+    this.area.setAttribute("aria-label", "content");
     this.words = textElement("p", "", "note");
     this.words.setAttribute("role", "status");
     this.copy = textElement("button", "copy");
@@ -66,26 +69,26 @@ class TakeAway {
 
   show() {
     const { text, result } = this.present();
-    const what = this.choice.value;
+    const kind = this.choice.value;
     const id = result?.id;
-    if (what === "scenario") return this.fill(text, [this.textLink("scenario.yaml", text)]);
-    if (what === "page" || what === "trace") {
-      if (!id) return this.fill("", [], "Nothing has run yet.");
-      const page = what === "page";
+    if (kind === "scenario") return this.fill(text, [this.textLink("scenario.yaml", text)]);
+    if (kind === "page" || kind === "trace") {
+      if (!id) return this.fill("", [], "No run yet.");
+      const page = kind === "page";
       const href = page ? `/results/${id}.html?download=1` : `/results/${id}-0.h5?download=1`;
       return this.fill("", [this.link(page ? "page.html" : "trace.h5", href)], page
         ? "One file that needs nothing else: figures, timeline, memory, links."
-        : "For pipewright show, why, compare and export; other programs read it as HDF5.");
+        : "For pipewright show, why, compare and export, and as HDF5 for other programs.");
     }
-    this.fill("", [], "asking");
-    return ask("launch", { text, framework: what }, (line) => {
+    this.fill("", [], "loading");
+    return ask("launch", { text, framework: kind }, (line) => {
       if (line.failure) this.fill("", [], line.failure);
-      if (!line.launch || this.choice.value !== what) return;
+      if (!line.launch || this.choice.value !== kind) return;
       const { name, text: flags, beside_name: besideName, beside, differs } = line.launch;
       const links = [this.textLink(name, flags)];
       if (beside) links.push(this.textLink(besideName, beside));
       this.fill(flags, links, differs.length > 0
-        ? `${differs.length} of its settings it cannot say; the comments name them.` : "");
+        ? `${differs.length} settings have no equivalent; the comments name them.` : "");
     });
   }
 

@@ -1,15 +1,22 @@
-// Runs that are kept, up to six, beside the present one: their figures, what their scenarios say
-// differently, and their timelines on one axis.
+// Up to six kept runs beside the current one: their figures, the differing settings of their scenarios,
+// and their timelines on one axis.
 
-const MOST_VARIANTS = 6;
+import { mark, metricLink, nameElement, textElement, timeMark } from "../script/elements.js";
+import { RUN_METRICS, formatQuantity } from "../script/panels/metrics.js";
+import { noBreak } from "../script/units.js";
+import { ask } from "./ask.js";
+import { changeText, fastestOf } from "./headline.js";
+import { RunFrame } from "./run_frame.js";
 
-class Variants {
+export const MOST_VARIANTS = 6;
+
+export class Variants {
   // `act`: {restore(variant), changed()}
   constructor(place, act) {
     this.act = act;
     this.list = [];
-    this.against = null;  // what others are held against
-    this.now = null;      // the present run, which is no variant
+    this.reference = null;  // reference variant
+    this.currentRun = null;      // the current run, which is not a variant
     this.table = mark("", "div");
     this.draw = textElement("button", "timelines on one axis");
     this.draw.onclick = () => this.compare();
@@ -22,21 +29,21 @@ class Variants {
     this.fill();
   }
 
-  // Returns what it is called, or nothing if there is no more room.
+  // Returns the name of the new variant, or null if there is no room for it.
   keep(result, scenario) {
     if (!result || this.list.length >= MOST_VARIANTS) return null;
     const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    const name = [...letters].find((letter) => this.list.every((one) => one.name !== letter));
+    const name = [...letters].find((letter) => this.list.every((entry) => entry.name !== letter));
     const variant = { name: name ?? "variant", ...scenario, result, run: fastestOf(result.runs) };
     this.list.push(variant);
-    this.against ??= variant;
+    this.reference ??= variant;
     this.changed();
     return variant.name;
   }
 
   remove(variant) {
-    this.list = this.list.filter((one) => one !== variant);
-    if (this.against === variant) this.against = this.list[0] ?? null;
+    this.list = this.list.filter((entry) => entry !== variant);
+    if (this.reference === variant) this.reference = this.list[0] ?? null;
     this.changed();
   }
 
@@ -46,7 +53,7 @@ class Variants {
   }
 
   show(result, scenario) {
-    this.now = { name: "now", ...scenario, result, run: fastestOf(result.runs) };
+    this.currentRun = { name: "now", ...scenario, result, run: fastestOf(result.runs) };
     this.fill();
   }
 
@@ -55,29 +62,29 @@ class Variants {
   }
 
   columns() {
-    const isKept = this.list.some(({ result }) => result.id === this.now?.result.id);
-    return this.now && !isKept ? [...this.list, this.now] : this.list;
+    const isKept = this.list.some(({ result }) => result.id === this.currentRun?.result.id);
+    return this.currentRun && !isKept ? [...this.list, this.currentRun] : this.list;
   }
 
   fill() {
     const columns = this.columns();
     this.draw.disabled = columns.length < 2;
     if (this.list.length === 0) {
-      this.table.replaceChildren(textElement("p", "Keep a run as a variant, and what is changed " +
-        "after that stands beside it here.", "note"));
+      this.table.replaceChildren(textElement("p", "Keep a run as a variant to compare " +
+        "it with later runs here.", "note"));
       return;
     }
     const table = document.createElement("table");
     table.className = "differences variants";
     const head = table.createTHead().insertRow();
-    head.append(document.createElement("td"), ...columns.map((one) => this.headOf(one)));
+    head.append(document.createElement("td"), ...columns.map((column) => this.headOf(column)));
     const body = table.createTBody();
     for (const metric of RUN_METRICS) {
-      const known = ({ of }) => columns.some(({ run }) => typeof of(run.summary) === "number");
-      if (!known(metric) || (metric.instead && known(metric.instead))) continue;
+      const hasValue = ({ of }) => columns.some(({ run }) => typeof of(run.summary) === "number");
+      if (!hasValue(metric) || (metric.instead && hasValue(metric.instead))) continue;
       const values = columns.map(({ run }) => metric.of(run.summary));
       this.row(body, metricLink(metric.anchor, metric.name),
-               columns.map((one) => this.figure(metric, one, values)));
+               columns.map((column) => this.figure(metric, column, values)));
     }
     this.addSettings(body, columns);
     const wide = mark("wide", "div");
@@ -96,7 +103,7 @@ class Variants {
   headOf(variant) {
     const head = document.createElement("th");
     head.scope = "col";
-    if (variant === this.now) {
+    if (variant === this.currentRun) {
       head.append(textElement("b", "now"));
       return head;
     }
@@ -108,41 +115,41 @@ class Variants {
       this.changed();
     };
     const button = (words, label, run, pressed) => {
-      const one = textElement("button", words);
-      one.setAttribute("aria-label", label);
-      one.title = label;
-      one.onclick = run;
-      if (pressed !== undefined) one.setAttribute("aria-pressed", String(pressed));
-      return one;
+      const control = textElement("button", words);
+      control.setAttribute("aria-label", label);
+      control.title = label;
+      control.onclick = run;
+      if (pressed !== undefined) control.setAttribute("aria-pressed", String(pressed));
+      return control;
     };
     const buttons = mark("buttons");
     buttons.append(
-      button("\u2194", `hold the others against ${variant.name}`, () => {
-        this.against = variant;
+      button("\u2194", `compare with ${variant.name}`, () => {
+        this.reference = variant;
         this.changed();
-      }, variant === this.against),
+      }, variant === this.reference),
       button("\u21a9", `put ${variant.name} back into the form`, () => this.act.restore(variant)),
       button("\u00d7", `remove ${variant.name}`, () => this.remove(variant)));
     head.append(name, buttons);
     return head;
   }
 
-  figure(metric, one, values) {
+  figure(metric, column, values) {
     const { of, unit, better } = metric;
-    const value = of(one.run.summary);
+    const value = of(column.run.summary);
     const cell = document.createElement("td");
-    const known = values.filter((other) => typeof other === "number");
-    const largest = Math.max(...known.map(Math.abs));
-    const about = metric.isTimed && typeof value === "number" ? timeMark(one.run.summary) : "";
+    const numbers = values.filter((number) => typeof number === "number");
+    const largest = Math.max(...numbers.map(Math.abs));
+    const about = metric.isTimed && typeof value === "number" ? timeMark(column.run.summary) : "";
     const text = textElement("span", noBreak(about + formatQuantity(value, unit, largest)));
-    const best = better < 0 ? Math.min(...known) : Math.max(...known);
-    if (value === best && known.some((other) => other !== best)) {
+    const best = better < 0 ? Math.min(...numbers) : Math.max(...numbers);
+    if (value === best && numbers.some((number) => number !== best)) {
       text.className = "best";
       text.append(textElement("i", " \u2605"));
     }
     cell.append(text);
-    const first = of(this.against.run.summary);
-    if (one === this.against || typeof value !== "number" || typeof first !== "number") return cell;
+    const first = of(this.reference.run.summary);
+    if (column === this.reference || typeof value !== "number" || typeof first !== "number") return cell;
     const words = value === first ? "the same" : changeText(metric, value, first);
     const change = textElement("small", noBreak(words.match(/\((.*)\)/)?.[1] ?? words));
     change.title = words;
@@ -151,7 +158,7 @@ class Variants {
     return cell;
   }
 
-  // What not all scenarios say alike.
+  // Adds rows for the settings that differ between the scenarios.
   addSettings(body, columns) {
     const keys = [...new Set(columns.flatMap(({ values }) => Object.keys(values)))]
       .filter((key) => key !== "schedule" && key !== "devices")
@@ -160,7 +167,7 @@ class Variants {
       this.row(body, nameElement("span", key), columns.map(({ values }) => {
         const cell = document.createElement("td");
         const value = textElement("span", values[key] ?? "\u2013");
-        if (values[key] !== this.against.values[key]) value.className = "differs";
+        if (values[key] !== this.reference.values[key]) value.className = "differs";
         cell.append(value);
         return cell;
       }));

@@ -1,6 +1,12 @@
-// What one change each would gain, simulated when it is asked for; rows come as they are known.
+// Gains of single changes to the run, simulated on request; rows appear as they are finished.
 
-class WhatIfs {
+import { mark, nameElement, textElement, timeMark, warning } from "../script/elements.js";
+import { sortableTable } from "../script/tables.js";
+import { formatPercent, formatSeconds } from "../script/units.js";
+import { ask, stopAsking } from "./ask.js";
+import { fastestOf } from "./headline.js";
+
+export class WhatIfs {
   constructor(place) {
     this.place = place;
     this.result = null;
@@ -12,19 +18,19 @@ class WhatIfs {
     const line = mark("controls", "div");
     line.append(this.start, this.words);
     place.append(line, this.table);
-    this.say("Runs the scenario again, with one change at a time: precision, links, GPUs, stages.");
+    this.showState("Runs the scenario again, with one change at a time: precision, links, GPUs, stages.");
   }
 
-  say(words) {
+  showState(words) {
     this.words.textContent = words;
   }
 
-  // Of another run from here on.
-  of(result) {
+  // Switches to another run.
+  setRun(result) {
     this.stop();
     this.result = result;
     this.table.classList.toggle("stale", this.table.childElementCount > 0);
-    if (this.table.childElementCount > 0) this.say("These are of the run before.");
+    if (this.table.childElementCount > 0) this.showState("These rows belong to the previous run.");
   }
 
   stop() {
@@ -41,19 +47,19 @@ class WhatIfs {
     this.start.textContent = "stop";
     this.table.replaceChildren();
     this.table.classList.remove("stale");
-    this.say("starting");
+    this.showState("starting");
     await ask("what-if", { id: this.result.id }, (line) => {
-      if (line.failure) this.say(line.failure);
-      if (line.of) this.say(`${line.done} of ${line.of} simulations`);
+      if (line.failure) this.showState(line.failure);
+      if (line.of) this.showState(`${line.done} of ${line.of} simulations`);
       if (line.row) {
         rows.push(line.row);
         rerun = line.rerun_s;
         this.fill(rows, rerun);
       }
       if (line.what_if) {
-        const { rows: all, rerun_s: time, notes } = line.what_if;
-        this.fill(all, time, notes);
-        this.say(`${all.length} changes of a run of ${formatSeconds(time)}`);
+        const { rows: finalRows, rerun_s: time, notes } = line.what_if;
+        this.fill(finalRows, time, notes);
+        this.showState(`${finalRows.length} changes to a run of ${formatSeconds(time)}`);
       }
     });
     this.running = false;
@@ -73,7 +79,7 @@ class WhatIfs {
         { head: "change", value: (row) => row.change, cell: (row) => nameElement("span", row.change) },
         number("time", (row) => row.makespan_s ?? null, (time) => about + formatSeconds(time)),
         number("gain", gain, (seconds) => formatSeconds(seconds)),
-        number("of time", (row) => (gain(row) === null ? null : gain(row) / rerun), formatPercent),
+        number("gain / time", (row) => (gain(row) === null ? null : gain(row) / rerun), formatPercent),
         { head: "remark", value: (row) => row.why_not ?? "", cell: (row) => remarkOf(row) },
       ], order, 60),
       ...notes.map((note) => textElement("p", note, "note")));

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include <fmt/format.h>
@@ -14,7 +13,7 @@ namespace {
 
 using Draw = std::string (*)(const GoodputReport& report, double width, PictureKind kind);
 
-// A narrow screen gets a narrow picture, in which letters are as large.
+// Narrow screens get a narrow picture whose letters have the same size.
 std::string chart(const GoodputReport& report, Draw draw, std::string_view words) {
   constexpr double wide = 760;
   constexpr double narrow = 380;
@@ -25,14 +24,14 @@ std::string chart(const GoodputReport& report, Draw draw, std::string_view words
       svg_address(draw(report, narrow, PictureKind::svg)));
 }
 
-// Lines are a terminal's.
+// Joins lines that were broken for terminals.
 std::string in_one_line(std::string words) {
   while (words.ends_with('\n')) words.pop_back();
   std::ranges::replace(words, '\n', ' ');
   return html_text(words);
 }
 
-// Each line says something of its own, as it does on a terminal.
+// Keeps the line breaks, since each line is a statement of its own.
 std::string in_lines(std::string_view words) {
   std::string html;
   while (!words.empty()) {
@@ -50,7 +49,8 @@ std::string section(std::string_view heading, std::string_view content) {
 std::string sections(const GoodputReport& report) {
   std::string html = section("Over seeds", html_table(goodput_bands(report)));
   html += section("Where the time goes", html_table(goodput_parts_table(report)));
-  html += section("Days of one run", chart(report, days_picture, "what the job did when"));
+  html +=
+      section("Days of one run", chart(report, days_picture, "activities of the job over time"));
   if (!report.intervals.empty())
     html += section(goodput_intervals_heading(report),
                     chart(report, interval_picture, "effective training time over intervals") +
@@ -70,7 +70,7 @@ void write_goodput_page(const std::filesystem::path& path, const GoodputReport& 
     frame.fill("title", html_text(report.title + ": goodput"));
     frame.fill("subject", in_lines(goodput_subject(report)));
     frame.fill("sections", sections(report));
-    frame.fill("script", joined_scripts(std::array{"theme.js", "compare.js"}));
+    frame.fill("script", bundled_script("compare.js"));
     frame.finish();
   });
 }

@@ -1,7 +1,7 @@
-// Tables come to the page as gzip in base64; within are varints, and page.tables says what their
-// columns leave out: columns.hpp describes both.
+// The page holds tables of varints, packed with gzip and base64. page.tables holds their schema, with
+// the base that each column leaves out. columns.hpp describes both formats.
 
-async function unpackBytes(base64) {
+export async function unpackBytes(base64) {
   const text = atob(base64);
   const packed = new Uint8Array(text.length);
   for (let i = 0; i < text.length; ++i) packed[i] = text.charCodeAt(i);
@@ -9,8 +9,8 @@ async function unpackBytes(base64) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-// Fills `values`, which is always of one type: the loop would be slow if it had to tell. Returns
-// where the next number begins.
+// Decodes signed varints from position `at` into `values`, and returns the position after them.
+// `values` always has the same type, which keeps the loop fast.
 function readSigned(bytes, at, values) {
   const count = values.length;
   for (let i = 0; i < count; ++i) {
@@ -24,7 +24,7 @@ function readSigned(bytes, at, values) {
       values[i] = (bits >> 1) ^ -(bits & 1);
       continue;
     }
-    let value = bits;  // bit operations would end at 2^31
+    let value = bits;  // bit operations are limited to 32 bits
     for (let weight = 2 ** 28; byte >= 0x80; weight *= 128) {
       byte = bytes[at++];
       value += (byte & 127) * weight;
@@ -34,12 +34,12 @@ function readSigned(bytes, at, values) {
   return at;
 }
 
-// The tables of a run by their names: {count, first, and each column}, where `first` holds the row
-// of each group, and the number of rows at its end. `packed`: bytes of each table.
-function decodeTables(schema, packed) {
+// Decodes the tables of a run, by name: {count, first, and each column}. `first` holds the first row
+// of each group, followed by the number of rows. `packed` holds the bytes of each table.
+export function decodeTables(schema, packed) {
   const tables = {};
   for (const { name, columns } of schema) tables[name] = decodeTable(columns, packed[name], tables);
-  // Bases are read as floating-point numbers, which keeps the loops above and below fast.
+  // Columns are decoded as Float64Array, since loops over a single type are fast, and converted last.
   const types = { Uint8Array, Uint32Array, Int32Array, Float64Array };
   for (const { name, columns } of schema)
     for (const { name: column, type } of columns)
@@ -66,28 +66,28 @@ function decodeTable(columns, bytes, tables) {
     return values;
   };
   for (const { name, base, stored } of columns) {
-    const chosen = base.kind === "nearest" ? read() : null;
+    const choiceOf = base.kind === "nearest" ? read() : null;
     const values = (table[name] = stored ? read() : new Float64Array(table.count));
-    if (chosen) addChosen(values, chosen, base.choices, table, tables);
+    if (choiceOf) addNearest(values, choiceOf, base.choices, table, tables);
     else addBase(values, base, table, tables);
   }
   return table;
 }
 
-function addBase(values, { kind, columns = [], key, table: other }, table, tables) {
+function addBase(values, { kind, columns = [], key, table: baseTable }, table, tables) {
   if (kind === "row")
     for (const column of columns) addRows(values, table[column]);
   if (kind === "at")
-    for (const column of columns) addRowsAt(values, tables[other][column], table[key]);
+    for (const column of columns) addRowsAt(values, tables[baseTable][column], table[key]);
   if (kind === "before")
     addBefore(values, columns.map((column) => table[column]), table[key], table.first);
 }
 
-function addChosen(values, chosen, choices, table, tables) {
+function addNearest(values, choiceOf, choices, table, tables) {
   choices.forEach((choice, number) => {
     const sums = new Float64Array(table.count);
     addBase(sums, choice, table, tables);
-    for (let i = 0; i < values.length; ++i) if (chosen[i] === number) values[i] += sums[i];
+    for (let i = 0; i < values.length; ++i) if (choiceOf[i] === number) values[i] += sums[i];
   });
 }
 
@@ -99,8 +99,9 @@ function addRowsAt(values, source, rows) {
   for (let i = 0; i < values.length; ++i) if (rows[i] >= 0) values[i] += source[rows[i]];
 }
 
-// `values` may be among the sources: what a row needs of them is there when its turn comes.
-function addBefore(values, [source, more], key, first) {
+// Adds the values of the previous row. `values` may itself be a source, since rows are complete in
+// order. With `key`, the previous row is the last row of the group with the same key.
+function addBefore(values, [source, secondSource], key, first) {
   for (let group = 0; group + 1 < first.length; ++group) {
     const end = first[group + 1];
     if (key) {
@@ -111,7 +112,7 @@ function addBefore(values, [source, more], key, first) {
       }
     } else {
       for (let i = first[group] + 1; i < end; ++i)
-        values[i] += source[i - 1] + (more ? more[i - 1] : 0);
+        values[i] += source[i - 1] + (secondSource ? secondSource[i - 1] : 0);
     }
   }
 }

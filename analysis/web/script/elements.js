@@ -1,20 +1,23 @@
-// Small pieces of the page. Names come from traces: they become text and nothing else.
+// Small elements that all pages use. Names come from users' files, so they are only ever inserted as
+// text, never as markup.
 
-function textElement(tag, text, className = "") {
+import { noBreak } from "./units.js";
+
+export function textElement(tag, text, className = "") {
   const element = document.createElement(tag);
   element.textContent = text;
   if (className) element.className = className;
   return element;
 }
 
-function mark(className, tag = "span") {
+export function mark(className, tag = "span") {
   const element = document.createElement(tag);
   element.className = className;
   return element;
 }
 
-// A field for each of the colours; `name` is a class of theirs.
-function swatches(colours, name = "") {
+// A swatch with one field for each colour; `name` is the CSS class of the fields.
+export function swatches(colours, name = "") {
   const element = mark("swatch");
   for (const colour of colours) {
     const field = mark(name, "i");
@@ -24,29 +27,29 @@ function swatches(colours, name = "") {
   return element;
 }
 
-const captionLine = () => mark("caption", "div");
+export const captionLine = () => mark("caption", "div");
 
-// What a colour means, for a line of them.
-function colourEntry(fill, words) {
+// An entry of a legend: a colour and its meaning.
+export function colourEntry(fill, words) {
   const entry = mark("entry");
   entry.append(swatches([fill]), words);
   return entry;
 }
 
-function warning(text) {
+export function warning(text) {
   return textElement("strong", `\u26a0 ${text}`, "warning");
 }
 
-// Figures that rest on numbers that no source has are marked, as analysis/report/assumed.hpp says. `assumed`
-// are keys of the file of `assumed_gpu`; of one of them no time rests.
+// Figures that depend on assumed GPU numbers are marked, see analysis/report/assumed.hpp. `assumed`
+// lists the assumed keys in the file of `assumed_gpu`; free_memory affects no time.
 const FREE_MEMORY = "free_memory";
-const timeMark = ({ assumed }) => (assumed.some((key) => key !== FREE_MEMORY) ? "~" : "");
-const capacityMark = ({ assumed }) => (assumed.includes(FREE_MEMORY) ? "~" : "");
+export const timeMark = ({ assumed }) => (assumed.some((key) => key !== FREE_MEMORY) ? "~" : "");
+export const capacityMark = ({ assumed }) => (assumed.includes(FREE_MEMORY) ? "~" : "");
 
-// Lines on what marked figures rest on, one for each GPU's file.
-function assumedNotes(all, words) {
+// Notes about the assumptions behind marked figures, one for each GPU file.
+export function assumedNotes(assumptions, words) {
   const keysOf = new Map();
-  for (const { assumed, assumed_gpu: gpu } of all) {
+  for (const { assumed, assumed_gpu: gpu } of assumptions) {
     if (assumed.length === 0) continue;
     if (!keysOf.has(gpu)) keysOf.set(gpu, new Set());
     for (const key of assumed) keysOf.get(gpu).add(key);
@@ -56,42 +59,42 @@ function assumedNotes(all, words) {
     textElement("p", begin + shortened(gpu, 100) + middle + [...keys].join(", ") + end, "assumed"));
 }
 
-// A name of a trace may be of any length and may hold anything: control characters and those that
-// turn the direction of text are shown as what they are.
-function printableName(name) {
-  const unseen = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
-  return name.replace(unseen, "\ufffd");
+// Names in traces may have any length and content. Control characters, including those that change
+// the direction of text, are replaced by U+FFFD.
+export function printableName(name) {
+  const invisible = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+  return name.replace(invisible, "\ufffd");
 }
 
-function shortened(name, most) {
-  const letters = [...printableName(name.slice(0, 4 * most))];
-  return letters.length > most ? `${letters.slice(0, most - 1).join("")}\u2026` : letters.join("");
+export function shortened(name, maxLetters) {
+  const letters = [...printableName(name.slice(0, 4 * maxLetters))];
+  return letters.length > maxLetters ? `${letters.slice(0, maxLetters - 1).join("")}\u2026` : letters.join("");
 }
 
-// A cell or label that an ellipsis cuts where it is too long; the whole name is its title.
-function nameElement(tag, name) {
+// A cell or label with a name, shortened by an ellipsis if it is long; its title holds the full name.
+export function nameElement(tag, name) {
   const element = textElement(tag, shortened(name, 200), "name");
   element.title = printableName(name.slice(0, 2000));
   element.dir = "auto";
   return element;
 }
 
-// A collapsible part.
-function detailsElement(title, open, ...content) {
+// A collapsible section.
+export function detailsElement(title, open, ...content) {
   const details = document.createElement("details");
   details.open = open;
   details.append(textElement("summary", title), ...content);
   return details;
 }
 
-// What the glossary says of a metric, in one line.
-function definitionOf(anchor) {
+// The glossary's definition of a metric, in one line.
+export function definitionOf(anchor) {
   const definition = document.getElementById(anchor)?.nextElementSibling;
   return definition?.textContent.replace(/\s+/g, " ").trim();
 }
 
-// The name of a metric, which leads to its definition in the glossary and has it as its title.
-function metricLink(anchor, words) {
+// The name of a metric as a link to its definition in the glossary, which is also its title.
+export function metricLink(anchor, words) {
   const link = textElement("a", words, "metric");
   link.href = `#${anchor}`;
   link.title = definitionOf(anchor) ?? "";
@@ -99,9 +102,8 @@ function metricLink(anchor, words) {
   return link;
 }
 
-// What the pointer is on, in words, beside the pointer. Names become text and nothing else.
-
-class Tooltip {
+// A box beside the pointer that describes the element under it.
+export class Tooltip {
   constructor(element) {
     this.element = element;
   }
@@ -122,33 +124,33 @@ class Tooltip {
   }
 }
 
-// A head and lines of name and value.
-function fillDescription(element, { head, lines }) {
+// Fills an element with a heading and lines of name and value.
+export function fillDescription(element, { head, lines }) {
   const list = document.createElement("dl");
   for (const [name, value] of lines) list.append(textElement("dt", name), textElement("dd", value));
   element.replaceChildren(textElement("b", head), list);
 }
 
-// Horizontal bars of parts, and what their colours mean.
+// Stacked horizontal bars and their legends.
 
-const LEAST_SEPARATED = 0.005;  // a part that is narrower has no gap after it
+const MIN_SEPARATED_SHARE = 0.005;  // share of a bar; narrower parts have no gap after them
 
-// `parts`: {words, fill, share, text}; the rest of the bar up to 1 stays empty.
-function stackedBar(parts) {
+// A bar of `parts`: {words, fill, share, text}. If the shares sum to less than 1, the rest is empty.
+export function stackedBar(parts) {
   const bar = mark("bar");
   for (const { words, fill, share, text } of parts) {
     if (!(share > 0)) continue;
     const part = document.createElement("i");
     part.style.width = `${100 * share}%`;
     part.style.background = fill;
-    if (share > LEAST_SEPARATED) part.className = "wide-part";
+    if (share > MIN_SEPARATED_SHARE) part.className = "wide-part";
     part.title = `${words}: ${text}`;
     bar.append(part);
   }
   return bar;
 }
 
-function barLegend(parts) {
+export function barLegend(parts) {
   const line = captionLine();
   for (const { words, fill, text } of parts)
     line.append(colourEntry(fill, text ? `${words} ${noBreak(text)}` : words));

@@ -1,7 +1,14 @@
-// What tests and the console see of the page, in numbers; times are seconds.
+// The interface of the page for tests and the console: window.pipewright. Times are in seconds.
 
-function expose(runs, made) {
-  const { view } = made;
+import { page } from "./page_data.js";
+import { pieceAt } from "./panels/links.js";
+import { heldAt, memoryAt } from "./panels/memory.js";
+import { IDLE_CAUSES, NONE, TRAFFIC, perSecond } from "./rows.js";
+import { LANE_COLOURS } from "./timeline/paints.js";
+import { eachByDevice } from "./timeline/spans.js";
+
+export function expose(runs, runPage) {
+  const { view } = runPage;
   window.pipewright = {
     runs: runs.map(({ name, rows, lanes, memory, use }) => ({
       name,
@@ -33,31 +40,31 @@ function expose(runs, made) {
     laneColours: () => LANE_COLOURS,
     range: () => ({ from: view.from / perSecond, to: view.to / perSecond }),
     show: (from, to) => view.show(from * perSecond, to * perSecond),
-    // Where a time on a device of a run is in the window.
+    // Position in the window of a time on a device of a run.
     place(run, device, seconds) {
-      const { canvas, timeline: { layout } } = made.panels[run];
+      const { canvas, timeline: { layout } } = runPage.panels[run];
       const { left, top } = canvas.getBoundingClientRect();
       const y = top + layout.top(device) + 0.45 * layout.row;
       return { x: left + view.x(seconds * perSecond), y };
     },
-    // Likewise in a lane, by its name.
+    // Position in the window of a time in a lane of a device.
     placeInLane(run, device, name, seconds) {
-      const { canvas, timeline: { layout } } = made.panels[run];
+      const { canvas, timeline: { layout } } = runPage.panels[run];
       const { left, top } = canvas.getBoundingClientRect();
       const lane = layout.laneTop(device, layout.lanes.indexOf(name)) + layout.lane / 2;
       return { x: left + view.x(seconds * perSecond), y: top + lane };
     },
-    lanes: (run) => made.timelines[run].layout.lanes,
-    // The arrows that are drawn.
-    arrows: (run) => made.timelines[run].overlay.arrows.map((arrow) => ({
+    lanes: (run) => runPage.timelines[run].layout.lanes,
+    // The transfer arrows that are currently drawn.
+    arrows: (run) => runPage.timelines[run].overlay.arrows.map((arrow) => ({
       ...arrow, posted: arrow.posted / perSecond, end: arrow.end / perSecond,
     })),
-    redraw: () => made.draw(),
-    memoryTop: () => made.panels.find(({ memory }) => memory)?.memory.stack.most,
+    redraw: () => runPage.draw(),
+    memoryTop: () => runPage.panels.find(({ memory }) => memory)?.memory.stack.maxBytes,
   };
 }
 
-// Rows of the lanes, as the trace has them.
+// Rows of the lanes with the columns of the trace.
 function exposeLanes(rows, { transfers, collectives, steps, idle, critical }) {
   const table = (source, names, times, more = () => ({})) => () => {
     const list = [];

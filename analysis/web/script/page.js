@@ -1,4 +1,26 @@
-// Puts the page together and redraws it when the view, its size or the theme changes.
+// Builds the page and redraws it when the view, the window size or the theme changes.
+
+import { decodeTables, unpackBytes } from "./columns.js";
+import { Tooltip, shortened } from "./elements.js";
+import { expose } from "./expose.js";
+import { page } from "./page_data.js";
+import { describeLink } from "./panels/links.js";
+import { memoryScale } from "./panels/memory.js";
+import { describeMemory } from "./panels/memory_panel.js";
+import { fillFigures, fillIndex, gutterWidth, partsOf, sectionOf } from "./panels/panels.js";
+import { perSecond, rowsOf } from "./rows.js";
+import { showAllRowsForPrint } from "./tables.js";
+import { PAPER_WIDTH, listenToTheme, readTheme } from "./theme.js";
+import { Controls, helpDialog, keyActions } from "./timeline/controls.js";
+import { Describer } from "./timeline/describe.js";
+import { ZOOM_STEP, listenToKeys, listenToPointer } from "./timeline/gestures.js";
+import { Minimap } from "./timeline/minimap.js";
+import { PAINT_MODES, countsOf, fillLegend } from "./timeline/paints.js";
+import { Search } from "./timeline/search.js";
+import { Selection } from "./timeline/selection.js";
+import { lanesOf } from "./timeline/spans.js";
+import { Timeline } from "./timeline/timeline.js";
+import { RIGHT_MARGIN, View, drawAxis, ticksOfView } from "./timeline/view.js";
 
 const element = (id) => document.getElementById(id);
 
@@ -9,7 +31,7 @@ async function loadRuns() {
     const packed = Object.fromEntries(await Promise.all(page.tables.map(unpack)));
     return { ...run, ...rowsOf(decodeTables(page.tables, packed)) };
   }));
-  if (page.at_once) for (const run of runs) run.others = runs.filter((other) => other !== run);
+  if (page.at_once) for (const run of runs) run.concurrentRuns = runs.filter((job) => job !== run);
   return runs;
 }
 
@@ -21,16 +43,17 @@ class Page {
     this.view.changed = () => this.schedule();
     this.describer = new Describer(page.kinds, perSecond, this.view.total);
     this.tooltip = new Tooltip(element("tooltip"));
-    const most = memoryScale(runs);
+    const maxBytes = memoryScale(runs);
     this.panels = runs.map((run) => {
-      const parts = sectionOf(run, runs.length > 1, this.view, most);
+      const parts = sectionOf(run, runs.length > 1, this.view, maxBytes);
+      parts.section.id = `run-${runs.indexOf(run)}`;
       element("panels").append(parts.section);
       return { run, ...parts, timeline: new Timeline(run, parts.canvas, this.view, this.settings) };
     });
     this.timelines = this.panels.map(({ timeline }) => timeline);
     this.minimap = new Minimap(element("axis"), this.timelines, this.view, this.describer);
     this.selection = new Selection(this.panels, this.view,
-                                   (run, what) => this.describer.describe(run, what));
+                                   (run, target) => this.describer.describe(run, target));
     this.search = new Search(runs, page.kinds);
     this.controls = new Controls(element("tools"), this.settings, this.search, this);
     this.listen();
@@ -42,20 +65,20 @@ class Page {
     for (const { run, canvas, memory, links, timeline } of this.panels) {
       const index = this.timelines.indexOf(timeline);
       this.follow(canvas, (x, y) => {
-        const found = timeline.at(x, y);
-        timeline.overlay.hover(found);
-        return found && this.describer.describe(run, found);
+        const target = timeline.at(x, y);
+        timeline.overlay.hover(target);
+        return target && this.describer.describe(run, target);
       }, (x, y) => this.selection.pick(index, timeline.at(x, y)),
       () => timeline.overlay.hover(null));
-      for (const [target, at] of memory?.targets ?? [])
-        this.follow(target, (x, y) => {
-          const found = at(x, y);
-          return found && describeMemory(this.describer, run, page.categories, found);
+      for (const [chart, at] of memory?.targets ?? [])
+        this.follow(chart, (x, y) => {
+          const target = at(x, y);
+          return target && describeMemory(this.describer, run, page.categories, target);
         });
-      for (const [target, at] of links?.targets ?? [])
-        this.follow(target, (x, y) => {
-          const found = at(x, y);
-          return found && describeLink(this.describer, run, page.traffic, found);
+      for (const [chart, at] of links?.targets ?? [])
+        this.follow(chart, (x, y) => {
+          const target = at(x, y);
+          return target && describeLink(this.describer, run, page.traffic, target);
         });
       memory?.listen(canvas, (y) => timeline.layout?.at(y)?.device);
     }
@@ -74,13 +97,17 @@ class Page {
     listenToTheme(element("theme"), (printing) => this.resize(printing));
   }
 
-  // What lies below the first screen, once that is painted.
+  // Adds the tables below the timelines after the first paint.
   async finish() {
     await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-    for (const run of this.runs) element("parts").append(partsOf(run, this.runs.length > 1));
+    this.runs.forEach((run, number) => {
+      const section = partsOf(run, this.runs.length > 1);
+      section.id = `tables-${number}`;
+      element("parts").append(section);
+    });
   }
 
-  // Shows what `describe` says of the point under the pointer, and a line at its time.
+  // Shows a tooltip with the description of the point under the pointer, and a line at its time.
   follow(target, describe, onClick, onLeave = () => {}) {
     let last = null;
     target.addEventListener("pointermove", (event) => { last = event; }, { capture: true });
@@ -94,11 +121,11 @@ class Page {
     }, onClick);
   }
 
-  // Paper has a width of its own.
+  // Lays the page out for the window, or for paper while printing.
   resize(printing = document.documentElement.classList.contains("printing")) {
     const width = printing ? PAPER_WIDTH : element("panels").clientWidth;
     document.documentElement.classList.toggle("printing", printing);
-    unfoldForPaper(printing);
+    showAllRowsForPrint(printing);
     this.view.left = gutterWidth(this.runs, width);
     this.view.width = Math.max(50, width - this.view.left - RIGHT_MARGIN);
     this.restyle();
@@ -144,9 +171,9 @@ class Page {
     this.draw();
   }
 
-  showFound() {
+  showMatches() {
     this.timelines.forEach((timeline, index) => {
-      timeline.overlay.found = this.search.marks(index);
+      timeline.overlay.matches = this.search.marks(index);
       timeline.overlay.draw();
     });
   }
@@ -181,8 +208,8 @@ class Page {
     this.minimap.draw();
   }
 
-  // What lies below the timelines takes longer than a frame where there is much of it. Then it waits
-  // until the view rests, but never for long.
+  // Redraws the memory and link charts. Large charts take longer than a frame, so they are redrawn
+  // when the view has come to rest, or after 800 ms at the latest.
   drawBelow() {
     const rows = this.runs.reduce((sum, run) => sum + run.memory.time.length, 0);
     const lines = this.runs.reduce((sum, run) => sum + run.rows.devices, 0);
@@ -196,23 +223,25 @@ class Page {
     };
     if (lines <= 24 && rows < 100000) return redraw();
     clearTimeout(this.belowTimer);
-    const late = performance.now() - (this.belowDrawn ?? 0) > 800;  // ms, as all here
+    const late = performance.now() - (this.belowDrawn ?? 0) > 800;  // ms
     this.belowTimer = setTimeout(redraw, late ? 0 : 120);
   }
 }
 
 async function main() {
-  const each = page.runs.map((run) => run.name);
-  const names = each.join(each.some((name) => name.includes(", ")) ? "; " : ", ");
+  const runNames = page.runs.map((run) => run.name);
+  const separator = runNames.some((name) => name.includes(", ")) ? "; " : ", ";
+  const names = runNames.join(separator);
   const { name, details } = page.subject;
   document.querySelector("h1").textContent =
     (name ? `${shortened(name, 200)}: ` : "") + shortened(names, 200);
   element("job").textContent = details;
   const runs = await loadRuns();
   fillFigures(element("figures"), runs);
-  const made = new Page(runs);
-  await made.finish();
-  expose(runs, made);
+  fillIndex(element("index"), runs);
+  const runPage = new Page(runs);
+  await runPage.finish();
+  expose(runs, runPage);
 }
 
 main().catch((error) => {

@@ -1,24 +1,19 @@
-// What the page was written with, which all scripts use.
+// Rows of a run. Times are in ticks. Passes and transfers are identified by their index over all
+// devices; -1 stands for none. Enumerations come with the page's data, in the order of their values.
 
-const page = JSON.parse(document.getElementById("data").textContent);
-const perSecond = 10 ** page.tick_digits;
+import { page } from "./page_data.js";
 
-// The rows of a run. Times are ticks, and passes and transfers are named by their index over all
-// devices, -1 for none.
+export const perSecond = 10 ** page.tick_digits;
+export const NONE = -1;
+export const KINDS = page.kinds.map(({ letter }) => letter.toLowerCase());
+const FORWARD = KINDS.indexOf("f");
+export const IDLE_CAUSES = page.enumerations.idle_causes;
+export const CRITICAL_PARTS = page.enumerations.critical_parts;
+export const TRAFFIC = page.enumerations.traffic;
+export const COLLECTIVES = page.enumerations.collectives;
 
-const NONE = -1;
-const KINDS = 5;  // F, I, W, B, R
-const FORWARD = 0;
-const CATEGORIES = 9;
-const IDLE_CAUSES = ["input", "transfer", "rendezvous", "blocked_send", "weights", "gradients",
-                     "embeddings", "norm", "peers", "finished", "other"];
-const CRITICAL_PARTS = ["compute", "in_passes", "transfer", "rendezvous", "blocked_send", "weights",
-                        "gradients", "embeddings", "norm", "optimizer", "other_replicas", "other"];
-const TRAFFIC = ["activation", "gradient", "reduce_gradients", "gather_weights", "tie_embeddings",
-                 "in_passes"];
-
-// What a page shows of a run's tables, with what follows from them.
-function rowsOf(tables) {
+// Rows of a run's tables, together with columns derived from them.
+export function rowsOf(tables) {
   const { passes, transfers, collectives, steps, idle, critical_path: critical } = tables;
   const rows = { ...passes, devices: passes.first.length - 1, partner: partnersOf(passes) };
   transfers.input = new Int32Array(rows.count).fill(NONE);  // of each pass
@@ -30,8 +25,8 @@ function rowsOf(tables) {
   return { rows, lanes, memory: memoryOf(tables.memory), use: tables.link_use };
 }
 
-// Of every pass, where its partner is: 1 after it, -1 before it; 0 for those that ran alone. Passes
-// that were fused start and end together.
+// Offset from each pass to its partner in a fused pair: 1 or -1, and 0 for a pass that is not fused.
+// Fused passes start and end at the same times.
 function partnersOf({ first, start, end }) {
   const partner = new Int8Array(start.length);
   for (let device = 0; device + 1 < first.length; ++device)
@@ -44,7 +39,7 @@ function partnersOf({ first, start, end }) {
   return partner;
 }
 
-// Which passes and transfers are on the path.
+// Marks the passes and transfers on the critical path.
 function markCriticalPath(critical, rows, transfers) {
   critical.passes = new Uint8Array(rows.count);
   critical.transfers = new Uint8Array(transfers.count);
@@ -52,7 +47,7 @@ function markCriticalPath(critical, rows, transfers) {
     const pass = critical.pass[i];
     if (pass === NONE) continue;
     critical.passes[pass] = 1;
-    // The piece before is the way of its input, unless the device itself was late.
+    // The previous piece is the transfer of this pass's input, unless the device itself was late.
     const before = i > 0 ? CRITICAL_PARTS[critical.part[i - 1]] : "";
     const input = transfers.input[pass];
     if ((before === "transfer" || before === "rendezvous") && input !== NONE)
@@ -60,16 +55,16 @@ function markCriticalPath(critical, rows, transfers) {
   }
 }
 
-// Of a stage on a device: the waits within its passes by kind.
+// Waits for collectives within passes, in ticks by kind of pass, for each stage on a device.
 function waitsOf(stages) {
-  const byKind = ["f", "i", "w", "b", "r"].map((kind) => stages[`waits_${kind}`]);
+  const byKind = KINDS.map((kind) => stages[`waits_${kind}`]);
   const waits = new Map();
   for (let i = 0; i < stages.count; ++i)
     waits.set(`${stages.stage[i]} ${stages.device[i]}`, byKind.map((column) => column[i]));
   return waits;
 }
 
-// The narrowest link on the way of a kind of traffic, and the time that it takes alone.
+// The narrowest link on each path, and the duration of a transfer that has the path to itself.
 function pathsOf({ count, traffic, source, destination, stage, link, alone }) {
   const paths = new Map();
   for (let i = 0; i < count; ++i)
@@ -78,11 +73,12 @@ function pathsOf({ count, traffic, source, destination, stage, link, alone }) {
   return paths;
 }
 
-// Changes hold what is in their category from then on, `bytes` what is in all of them.
+// Memory changes of all devices. `held`: bytes in the row's category from then on; `bytes`: bytes in
+// all categories.
 function memoryOf({ count, first, time, category, bytes: held }) {
   const bytes = new Float64Array(count);
   for (let device = 0; device + 1 < first.length; ++device) {
-    const now = new Float64Array(CATEGORIES);
+    const now = new Float64Array(page.categories.length);
     let total = 0;
     for (let i = first[device]; i < first[device + 1]; ++i) {
       bytes[i] = total += held[i] - now[category[i]];
@@ -92,11 +88,11 @@ function memoryOf({ count, first, time, category, bytes: held }) {
   return { first, time, category, held, bytes };
 }
 
-// Of a pair the forward is drawn above and the backward below.
-const isUpper = (rows, i) => rows.kind[i] === FORWARD;
+// The forward of a fused pair is drawn above its backward.
+export const isUpper = (rows, i) => rows.kind[i] === FORWARD;
 
-// The first of the indices [low, high) whose value is greater than `limit`, or `high`.
-function firstAbove(column, low, high, limit) {
+// The first index in [low, high) whose value exceeds `limit`, or `high` if there is none.
+export function firstAbove(column, low, high, limit) {
   while (low < high) {
     const middle = (low + high) >>> 1;
     if (column[middle] > limit) high = middle;

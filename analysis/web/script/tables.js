@@ -1,23 +1,26 @@
-// Tables that a click on a head sorts.
+// Tables that are sorted by a click on a column heading.
 
-const paperListeners = [];
-const onPaper = (change) => paperListeners.push(change);
+import { definitionOf, mark, textElement } from "./elements.js";
+import { noBreak } from "./units.js";
 
-// Paper has no buttons: what is cut on the screen is whole there.
-function unfoldForPaper(printing) {
-  for (const change of paperListeners) change(printing);
+const printListeners = [];
+export const onPrint = (change) => printListeners.push(change);
+
+// Shows all rows while printing, since paper has no buttons.
+export function showAllRowsForPrint(printing) {
+  for (const change of printListeners) change(printing);
 }
 
-// `columns`: {head, anchor?, cell(row) -> element or text, value?(row) -> what to sort by}. The
-// first shows `most` rows and a button for the rest.
-function sortableTable(columns, rows, most = 16) {
+// A table with `columns`: {head, anchor?, cell(row) -> element or text, value(row) -> sort key}.
+// Shows the first `maxRows` rows and a button for the rest.
+export function sortableTable(columns, rows, maxRows = 16) {
   const table = document.createElement("table");
   const wide = mark("wide", "div");
   wide.append(table);
   const line = table.createTHead().insertRow();
   const body = table.createTBody();
   let order = rows;
-  let limit = most;
+  let limit = maxRows;
   let printing = false;
 
   const fill = () => {
@@ -40,11 +43,11 @@ function sortableTable(columns, rows, most = 16) {
     fill();
   };
   wide.append(more);
-  onPaper((now) => {
-    // What is folded away is not printed.
-    now &&= wide.closest("details:not([open])") === null;
-    if (rows.length <= most || now === printing) return;
-    printing = now;
+  onPrint((isPrinting) => {
+    // Tables in closed sections are not printed.
+    isPrinting &&= wide.closest("details:not([open])") === null;
+    if (rows.length <= maxRows || isPrinting === printing) return;
+    printing = isPrinting;
     fill();
   });
 
@@ -57,7 +60,7 @@ function sortableTable(columns, rows, most = 16) {
     if (column.anchor) button.title = definitionOf(column.anchor) ?? "";
     button.onclick = () => {
       const down = head.getAttribute("aria-sort") !== "descending";
-      for (const other of line.cells) other.removeAttribute("aria-sort");
+      for (const cell of line.cells) cell.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", down ? "descending" : "ascending");
       order = [...rows].sort((a, b) => (down ? -1 : 1) * compare(column.value(a), column.value(b)));
       fill();
@@ -68,14 +71,9 @@ function sortableTable(columns, rows, most = 16) {
   return wide;
 }
 
-// Unknown values come last when the largest come first.
+// Orders sort keys; unknown values count as the smallest.
 function compare(a, b) {
   if (typeof a === "string" && typeof b === "string")
     return a.localeCompare(b, "en", { numeric: true });
   return (a ?? -Infinity) === (b ?? -Infinity) ? 0 : (a ?? -Infinity) - (b ?? -Infinity);
-}
-
-// No line ends between a number and its unit.
-function noBreak(text) {
-  return text.replace(/(\d) /g, "$1\u00a0");
 }

@@ -1,33 +1,33 @@
-// Colours as the style sheet and the system's theme have them now.
+// Colours of the current theme, from the style sheet.
 
-function rgb(hex) {
+export function rgb(hex) {
   const value = parseInt(hex.slice(1), 16);
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
-const PAPER_WIDTH = 960;  // CSS pixels that landscape A4 and Letter have between their margins
+export const PAPER_WIDTH = 960;  // printable width of landscape A4 and Letter, in CSS pixels
 
-// The system's theme, until the button chooses one. `redraw(printing)` hears of every change.
-function listenToTheme(button, redraw) {
+// Follows the system's theme until the button is used. Calls redraw(printing) at every change.
+export function listenToTheme(button, redraw) {
   const root = document.documentElement;
   const system = matchMedia("(prefers-color-scheme: dark)");
   let chosen = false;
-  const turn = (dark) => {
+  const setDark = (dark) => {
     root.classList.toggle("dark", dark);
     redraw(false);
   };
   button.onclick = () => {
     chosen = true;
-    turn(!root.classList.contains("dark"));
+    setDark(!root.classList.contains("dark"));
   };
-  system.addEventListener("change", () => !chosen && turn(system.matches));
+  system.addEventListener("change", () => !chosen && setDark(system.matches));
   const paper = matchMedia("print");
   paper.addEventListener("change", () => redraw(paper.matches));
   addEventListener("beforeprint", () => redraw(true));
   addEventListener("afterprint", () => redraw(false));
 }
 
-function readTheme() {
+export function readTheme() {
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(`--${name}`).trim();
   const names = ["ground", "ink", "faint", "line", "idle", "blocked", "blocked-line", "accent",
@@ -37,24 +37,24 @@ function readTheme() {
   return { ...theme, dark, ramp: dark ? DARK_RAMP : LIGHT_RAMP };
 }
 
-// Stops of viridis that stand out from the ground, for lines of devices from first to last.
+// Stops of viridis with contrast to the background, for the lines of the first to the last device.
 const LIGHT_RAMP = ["#440154", "#3b528b", "#21918c", "#4fae56"];
 const DARK_RAMP = ["#7a8fe0", "#35a7b0", "#5ec962", "#fde725"];
 
-// Between the stops of a sequence of colours: [red, green, blue].
-function sequenceColour(stops, share) {
+// Interpolates between the stops of a colour sequence; returns [red, green, blue].
+export function sequenceColour(stops, share) {
   const place = share * (stops.length - 1);
   const i = Math.min(Math.floor(place), stops.length - 2);
   const [a, b] = [rgb(stops[i]), rgb(stops[i + 1])];
   return a.map((channel, k) => Math.round(channel + (b[k] - channel) * (place - i)));
 }
 
-const rampColour = (ramp, share) => `rgb(${sequenceColour(ramp, share)})`;
+export const rampColour = (ramp, share) => `rgb(${sequenceColour(ramp, share)})`;
 
-const FONT = 'system-ui, "DejaVu Sans", sans-serif';
+export const FONT = 'system-ui, "DejaVu Sans", sans-serif';
 
-// Makes a canvas of a size in CSS pixels sharp; returns its context with its scale.
-function sizeCanvas(canvas, width, height) {
+// Sets the size of a canvas in CSS pixels, and returns its device pixels per CSS pixel.
+export function sizeCanvas(canvas, width, height) {
   const scale = window.devicePixelRatio || 1;
   canvas.width = Math.round(width * scale);
   canvas.height = Math.round(height * scale);

@@ -1,6 +1,15 @@
-// The card of one candidate: its figures, where its time goes beside the best's, its scenario.
+// The card of one candidate: its figures, the split of its time compared to the best candidate's, and
+// its scenario.
 
-function chips(rows, row, best) {
+import {
+  barLegend, detailsElement, mark, nameElement, stackedBar, textElement
+} from "../script/elements.js";
+import { formatPercent, formatSeconds, noBreak } from "../script/units.js";
+import {
+  OUTCOME, assumedNotesOf, axisName, figureLines, openAxes, scenarioOf, search
+} from "./search_data.js";
+
+export function chips(rows, row, best) {
   const line = mark("chips");
   for (const axis of openAxes) {
     const chip = mark("chip");
@@ -12,23 +21,23 @@ function chips(rows, row, best) {
   return line;
 }
 
-// Seconds of each part for as much work as an iteration of `like` does.
-function partSeconds(rows, row, like) {
+// Seconds of each part of a row's time, scaled to the work of an iteration of `reference`.
+export function partSeconds(rows, row, reference) {
   const work = (i) => rows.throughput[i] * rows.seconds[i];
-  const scale = work(row) > 0 && work(like) > 0 ? work(like) / work(row) : 1;
+  const scale = work(row) > 0 && work(reference) > 0 ? work(reference) / work(row) : 1;
   return rows.parts.map((column) => column[row] * scale);
 }
 
-const sum = (values) => values.reduce((total, value) => total + value, 0);
+export const sum = (values) => values.reduce((total, value) => total + value, 0);
 
 function timeBars(rows, row, best) {
   const bars = mark("bars");
   const compared = best === null || best === row ? [row] : [row, best];
-  const seconds = compared.map((one) => partSeconds(rows, one, row));
+  const seconds = compared.map((candidate) => partSeconds(rows, candidate, row));
   const longest = Math.max(...seconds.map(sum));
-  compared.forEach((one, i) => {
+  compared.forEach((_, i) => {
     const total = sum(seconds[i]);
-    bars.append(textElement("span", i === 0 ? "this" : "the best"));
+    bars.append(textElement("span", i === 0 ? "this candidate" : "best"));
     bars.append(stackedBar(search.parts.map(({ words, colour }, part) => ({
       words, fill: colour, share: longest > 0 ? seconds[i][part] / longest : 0,
       text: `${formatSeconds(seconds[i][part])}, ${formatPercent(seconds[i][part] / total)}`,
@@ -37,28 +46,28 @@ function timeBars(rows, row, best) {
   return bars;
 }
 
-// How many GPUs a row has for each of the better one; 1 where that is not known.
-const gpuShare = (rows, row, best) =>
+// Number of GPUs of a row relative to the best candidate; 1 if unknown.
+export const gpuShare = (rows, row, best) =>
   (rows.gpus[row] > 0 && rows.gpus[best] > 0 ? rows.gpus[row] / rows.gpus[best] : 1);
 
-// Differences of parts, as a part of the better one's iteration; the largest first. Of unlike numbers
-// of GPUs GPU time is compared: half of them take twice as long, which says nothing about either.
-function partDifferences(rows, row, best) {
+// Differences of the parts of time to the best candidate, as shares of its iteration, largest first.
+// Candidates with different numbers of GPUs are compared by GPU time.
+export function partDifferences(rows, row, best) {
   const share = gpuShare(rows, row, best);
-  const mine = partSeconds(rows, row, best).map((seconds) => seconds * share);
-  const its = partSeconds(rows, best, best);
+  const rowSeconds = partSeconds(rows, row, best).map((seconds) => seconds * share);
+  const bestSeconds = partSeconds(rows, best, best);
   return search.parts
-    .map(({ words, colour }, i) => ({ words, colour, seconds: mine[i] - its[i],
-                                      share: (mine[i] - its[i]) / rows.seconds[best] }))
+    .map(({ words, colour }, i) => ({ words, colour, seconds: rowSeconds[i] - bestSeconds[i],
+                                      share: (rowSeconds[i] - bestSeconds[i]) / rows.seconds[best] }))
     .filter(({ share }) => Math.abs(share) >= 0.0005)
     .sort((a, b) => Math.abs(b.share) - Math.abs(a.share));
 }
 
-const signed = (share) => `${share > 0 ? "+" : ""}${formatPercent(share)}`;
+export const signed = (share) => `${share > 0 ? "+" : ""}${formatPercent(share)}`;
 
 function differenceWords(rows, row, best) {
   const parts = partDifferences(rows, row, best);
-  if (parts.length === 0) return "its time goes where the best's does";
+  if (parts.length === 0) return "its time is split like the best candidate's";
   return (gpuShare(rows, row, best) === 1 ? "" : "GPU time for the same work: ") +
          parts.map(({ words, share }) => `${signed(share)} ${words}`).join(", ");
 }
@@ -71,37 +80,38 @@ function partsLegend(rows, row) {
     .map(({ words, fill, share }) => ({ words, fill, text: formatPercent(share) })));
 }
 
-// Fills the card; `isCurrent` tells whether it still is of this row when its scenario has come.
-async function fillCandidate(element, rows, row, best, isCurrent) {
+// Fills the card of a row. The scenario is added later, if isCurrent() says that the card still shows
+// this row.
+export async function fillCandidate(element, rows, row, best, isCurrent) {
   if (row === null) {
-    element.replaceChildren(textElement("p", "Click on a point to see what it is.", "note"));
+    element.replaceChildren(textElement("p", "Click on a point to see the candidate.", "note"));
     return;
   }
   const simulated = rows.outcome[row] === OUTCOME.simulated;
-  const title = row === best ? "the best" : simulated ? "this candidate" : search.outcomes[rows.outcome[row]];
+  const title = row === best ? "best candidate" : simulated ? "this candidate" : search.outcomes[rows.outcome[row]];
   const list = document.createElement("dl");
   for (const [name, value] of figureLines(rows, row, best))
     list.append(textElement("dt", name), textElement("dd", noBreak(value)));
   const parts = [textElement("h3", title), chips(rows, row, best), list,
                  ...assumedNotesOf(rows, [row])];
   if (simulated) {
-    parts.push(textElement("h3", "where its time goes"), timeBars(rows, row, best), partsLegend(rows, row));
+    parts.push(textElement("h3", "split of its time"), timeBars(rows, row, best), partsLegend(rows, row));
     if (best !== null && best !== row)
-      parts.push(textElement("p", `${differenceWords(rows, row, best)} of the best's iteration`, "note"));
+      parts.push(textElement("p", `${differenceWords(rows, row, best)} of the best candidate's iteration`, "note"));
   }
   element.replaceChildren(...parts);
   if (!simulated) return;
   const {text, launches} = await scenarioOf(row) ?? {};
   if (!isCurrent()) return;
   if (text === undefined) {
-    element.append(textElement("p", "Its scenario is not on this page, which has those of the " +
-                                    "fronts and of the best.", "note"));
+    element.append(textElement("p", "This page has scenarios only for the front and for the " +
+                                    "best candidates.", "note"));
     return;
   }
   const command = commandFor(`candidate-${rows.candidate[row]}`, text);
   const buttons = mark("buttons");
   buttons.append(copyButton("copy the command", command), copyButton("copy the scenario", text));
-  // What starts it with other programs.
+  // Launch scripts of other programs.
   for (const [program, launch] of launches)
     buttons.append(copyButton(`copy for ${program}`, launch));
   const shown = textElement("pre", command);
@@ -110,8 +120,7 @@ async function fillCandidate(element, rows, row, best, isCurrent) {
   element.append(buttons, detailsElement("its scenario and how to run it", false, shown));
 }
 
-// Texts to take away, and the shell's way to make a file of one.
-
+// Shell command that writes a scenario to a file and runs it.
 function commandFor(name, text) {
   let end = "END_OF_SCENARIO";
   while (text.split("\n").includes(end)) end += "_";
@@ -124,7 +133,7 @@ async function copyText(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Without a clipboard of its own, as on pages that were not opened safely.
+    // Pages without a secure context have no clipboard API.
     const field = document.createElement("textarea");
     field.value = text;
     document.body.append(field);

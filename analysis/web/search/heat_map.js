@@ -1,16 +1,22 @@
-// The best candidate with each pair of values of two axes.
+// Heat map of the best candidate for each pair of values of two axes.
 
-const MOST_CELLS_ACROSS = 40;
+import { mark, nameElement, textElement } from "../script/elements.js";
+import { rampColour } from "../script/theme.js";
+import {
+  OUTCOME, aboutObjective, axisName, moreIsBetter, objectiveText, search, valueText
+} from "./search_data.js";
 
-// Of the rows of a cell: the best that was simulated, else the best bound, and how many there are
-// of each outcome.
+const MAX_VALUES = 40;
+
+// Cells by pair of values: the best simulated row, the row with the best bound, and the number of rows
+// with each outcome.
 function fillCells(rows, shown, across, down) {
   const cells = new Map();
   const better = (a, b) => b === null || rows.cost[a] < rows.cost[b];
   for (const row of shown) {
     const key = rows.axes[across][row] * 65536 + rows.axes[down][row];
     let cell = cells.get(key);
-    if (!cell) cells.set(key, (cell = { best: null, bound: null, outcomes: [0, 0, 0, 0, 0, 0] }));
+    if (!cell) cells.set(key, (cell = { best: null, bound: null, outcomes: search.outcomes.map(() => 0) }));
     const outcome = rows.outcome[row];
     ++cell.outcomes[outcome];
     if (!(rows.cost[row] > 0)) continue;
@@ -24,16 +30,16 @@ function fillCells(rows, shown, across, down) {
 }
 
 const emptyKinds = [
-  ["none-fits", "none fits", (outcomes) => outcomes[OUTCOME.doesNotFit] > 0],
+  ["none-fits", "none fits", (outcomes) => outcomes[OUTCOME.does_not_fit] > 0],
   ["none-legal", "none is legal", (outcomes) => outcomes[OUTCOME.illegal] > 0],
 ];
 
-// Without units, which would not have room in a cell.
+// The objective without its unit, which would not fit into a cell.
 function shortNumber(rows, row) {
   return (aboutObjective(rows, row) + objectiveText(rows.cost[row])).replace(/ ?(tokens|samples)\/s$/, "").replace(/ %$/, "");
 }
 
-function heatCell(rows, cell, least, most, theme, onChoose, words) {
+function heatCell(rows, cell, minCost, maxCost, theme, onChoose, words) {
   const field = document.createElement("td");
   if (!cell) {
     field.className = "none";
@@ -56,10 +62,10 @@ function heatCell(rows, cell, least, most, theme, onChoose, words) {
     field.className = "bounded-only";
     button.title += ", not simulated";
   } else {
-    // Shares of rates, so that colours follow what the numbers say.
-    const value = (one) => (moreIsBetter ? 1 / one : -one);
-    const span = value(least) - value(most);
-    const share = span > 0 ? (value(cost) - value(most)) / span : 1;
+    // Colours are linear in the number that the cell shows.
+    const value = (amount) => (moreIsBetter ? 1 / amount : -amount);
+    const span = value(minCost) - value(maxCost);
+    const share = span > 0 ? (value(cost) - value(maxCost)) / span : 1;
     button.style.background = rampColour(theme.ramp, share);
     button.style.color = inkOn(button.style.background);
   }
@@ -68,7 +74,7 @@ function heatCell(rows, cell, least, most, theme, onChoose, words) {
   return field;
 }
 
-// Black or white, as palette.hpp decides.
+// Black or white text for a background, by the rule of palette.hpp.
 function inkOn(colour) {
   const [r, g, b] = colour.match(/\d+/g).map((channel) => {
     const c = channel / 255;
@@ -77,7 +83,7 @@ function inkOn(colour) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
 }
 
-// Values of an axis that any candidate has; of very many, those with the best candidates.
+// Values of an axis that candidates have. If there are too many, those with the best candidates.
 function usedValues(rows, shown, axis) {
   const best = new Map();
   for (const row of shown) {
@@ -85,18 +91,18 @@ function usedValues(rows, shown, axis) {
     const cost = rows.cost[row] > 0 ? rows.cost[row] : Infinity;
     best.set(value, Math.min(best.get(value) ?? Infinity, cost));
   }
-  const kept = [...best.entries()].sort((a, b) => a[1] - b[1] || a[0] - b[0])
-    .slice(0, MOST_CELLS_ACROSS);
-  return { values: kept.map(([value]) => value).sort((a, b) => a - b), left: best.size - kept.length };
+  const bestValues = [...best.entries()].sort((a, b) => a[1] - b[1] || a[0] - b[0])
+    .slice(0, MAX_VALUES);
+  return { values: bestValues.map(([value]) => value).sort((a, b) => a - b), left: best.size - bestValues.length };
 }
 
-function fillHeatMap(element, legend, { rows, shown, theme }, across, down, onChoose) {
+export function fillHeatMap(element, legend, { rows, shown, theme }, across, down, onChoose) {
   const cells = fillCells(rows, shown, across, down);
   const columns = usedValues(rows, shown, across);
   const lines = usedValues(rows, shown, down);
   const costs = [...cells.values()].filter(({ best }) => best !== null).map(({ best }) => rows.cost[best]);
-  const least = Math.min(...costs);
-  const most = Math.max(...costs);
+  const minCost = Math.min(...costs);
+  const maxCost = Math.max(...costs);
   const table = document.createElement("table");
   table.className = "heat";
   const head = table.createTHead().insertRow();
@@ -113,32 +119,32 @@ function fillHeatMap(element, legend, { rows, shown, theme }, across, down, onCh
     const name = nameElement("th", valueText(down, value));
     name.scope = "row";
     line.append(name);
-    for (const other of columns.values) {
+    for (const column of columns.values) {
       const words = `${axisName(down)} ${valueText(down, value)}, ` +
-                    `${axisName(across)} ${valueText(across, other)}`;
-      line.append(heatCell(rows, cells.get(other * 65536 + value), least, most, theme, onChoose, words));
+                    `${axisName(across)} ${valueText(across, column)}`;
+      line.append(heatCell(rows, cells.get(column * 65536 + value), minCost, maxCost, theme, onChoose, words));
     }
   }
   element.replaceChildren(table);
-  fillHeatLegend(legend, costs, least, most, theme, columns.left + lines.left);
+  fillHeatLegend(legend, costs, minCost, maxCost, theme, columns.left + lines.left);
 }
 
-function fillHeatLegend(legend, costs, least, most, theme, left) {
+function fillHeatLegend(legend, costs, minCost, maxCost, theme, left) {
   const entry = (className, words) => {
-    const one = mark("entry");
-    one.append(mark(`sample ${className}`), words);
-    return one;
+    const sample = mark("entry");
+    sample.append(mark(`sample ${className}`), words);
+    return sample;
   };
   const entries = [];
-  if (least < most) {
+  if (minCost < maxCost) {
     const ramp = mark("ramp");
     ramp.style.background = `linear-gradient(90deg, ${theme.ramp})`;
     const scale = mark("entry");
-    scale.append(objectiveText(most), ramp, objectiveText(least));
+    scale.append(objectiveText(maxCost), ramp, objectiveText(minCost));
     entries.push(scale);
   }
-  entries.push(entry("bounded-only", "at best, not simulated"), entry("none-fits", "none fits"),
+  entries.push(entry("bounded-only", "bound, not simulated"), entry("none-fits", "none fits"),
                entry("none-legal", "none is legal"), entry("none", "no candidate"));
-  if (left > 0) entries.push(`${left} values without a better candidate are left out`);
+  if (left > 0) entries.push(`${left} values with worse candidates are not shown`);
   legend.replaceChildren(...entries);
 }

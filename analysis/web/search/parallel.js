@@ -1,16 +1,22 @@
-// Parallel coordinates: each candidate a line over its values of all axes, its throughput and its
-// memory. A stretch of an axis that is dragged over keeps only the lines through it.
+// Parallel coordinates: each candidate is a line over its values of all axes, its throughput and its
+// memory. Dragging along an axis keeps only the lines through that range.
 
-const MOST_LINES = 20000;
+import { shortened } from "../script/elements.js";
+import { FONT } from "../script/theme.js";
+import { formatBytes } from "../script/units.js";
+import { byteUnit, emptyContext, roomyRange, roundTicks } from "./plot_frame.js";
+import { OUTCOME, axisName, openAxes, valueText } from "./search_data.js";
+
+export const MAX_LINES = 20000;
 const PARALLEL_BOX = { left: 16, right: 16, top: 30, bottom: 22 };
-const SPREAD = 10;  // CSS pixels by which lines through one value are spread
+const SPREAD = 10;  // CSS pixels over which the lines through a value are spread
 
-class Parallel {
+export class Parallel {
   constructor(host, view, onBrush) {
     this.host = host;
     this.view = view;
     this.onBrush = onBrush;
-    this.brushes = new Map();  // from the place of an axis to {from, to}, shares of its height
+    this.brushes = new Map();  // by index of an axis: {from, to}, shares of its height
     this.canvas = document.createElement("canvas");
     this.overlay = document.createElement("canvas");
     this.overlay.className = "overlay";
@@ -26,14 +32,14 @@ class Parallel {
     };
     this.canvas.addEventListener("pointerdown", (event) => {
       const { x, y } = at(event);
-      const axis = this.axes.findIndex((one) => Math.abs(one.x - x) < 18);
+      const axis = this.axes.findIndex((candidate) => Math.abs(candidate.x - x) < 18);
       if (axis < 0) return;
       begin = { axis, y };
       this.canvas.setPointerCapture(event.pointerId);
     });
     this.canvas.addEventListener("pointermove", (event) => {
       const { x, y } = at(event);
-      const near = this.axes.some((one) => Math.abs(one.x - x) < 18);
+      const near = this.axes.some((axis) => Math.abs(axis.x - x) < 18);
       this.canvas.style.cursor = near ? "ns-resize" : "default";
       if (!begin || Math.abs(y - begin.y) < 4) return;
       const [low, high] = [this.shareAt(begin.y), this.shareAt(y)].sort((a, b) => a - b);
@@ -56,34 +62,34 @@ class Parallel {
     return Math.min(1, Math.max(0, (this.box.bottom - y) / (this.box.bottom - this.box.top)));
   }
 
-  // The axes of the chart, whose values are shares of its height.
+  // The axes of the chart; their values are shares of its height.
   findAxes() {
     const { rows, drawn } = this.view;
-    const known = [...drawn.simulated, ...drawn.bounded];
+    const drawnRows = [...drawn.simulated, ...drawn.bounded];
     const usedOf = (axis) =>
-      [...new Set(known.map((row) => rows.axes[axis][row]))].sort((a, b) => a - b);
+      [...new Set(drawnRows.map((row) => rows.axes[axis][row]))].sort((a, b) => a - b);
     const varied = openAxes.map((axis) => ({ axis, used: usedOf(axis) }))
       .filter(({ used }) => used.length > 1);
-    const choice = varied.map(({ axis, used }) => {
+    const choiceAxes = varied.map(({ axis, used }) => {
       const place = new Map(used.map((value, i) => [value, (i + 0.5) / used.length]));
       return { name: axisName(axis), discrete: true, used,
                share: (row) => place.get(rows.axes[axis][row]) ?? 0,
                labels: used.map((value) => [place.get(value), valueText(axis, value)]) };
     });
-    const real = (name, value, text) => {
-      const { from, to } = roomyRange(known.map(value), 0.02);
+    const numberAxis = (name, value, text) => {
+      const { from, to } = roomyRange(drawnRows.map(value), 0.02);
       const { ticks } = roundTicks(from, to, 5, name === "memory" ? byteUnit(to) : 1);
       const share = (number) => (number - from) / (to - from);
       return { name, discrete: false, share: (row) => share(value(row)),
                labels: ticks.map((tick) => [share(tick), text(tick)]) };
     };
-    const reals = [];
-    if (known.some((row) => rows.peak[row] > 0))
-      reals.push(real("memory", (row) => rows.peak[row],
+    const numberAxes = [];
+    if (drawnRows.some((row) => rows.peak[row] > 0))
+      numberAxes.push(numberAxis("memory", (row) => rows.peak[row],
                       (value) => formatBytes(value).replace(".0 ", " ")));
     const [first] = this.view.allMeasures;
-    if (first) reals.push(real(first.name, first.value, first.tick));
-    return [...choice, ...reals];
+    if (first) numberAxes.push(numberAxis(first.name, first.value, first.tick));
+    return [...choiceAxes, ...numberAxes];
   }
 
   matches(row) {
@@ -104,18 +110,19 @@ class Parallel {
     this.axes.forEach((axis, i) => {
       axis.x = this.box.left + ((this.box.right - this.box.left) * i) / gaps;
     });
-    const all = [...drawn.bounded, ...drawn.simulated];
-    const every = Math.ceil(all.length / MOST_LINES);
-    const lines = every > 1 ? all.filter((_, i) => i % every === 0) : all;
+    const drawnRows = [...drawn.bounded, ...drawn.simulated];
+    const stride = Math.ceil(drawnRows.length / MAX_LINES);
+    const lines = stride > 1 ? drawnRows.filter((_, i) => i % stride === 0) : drawnRows;
     const ctx = emptyContext(this.canvas, width, height);
     this.drawLines(ctx, lines);
     this.drawAxes(ctx);
     this.size = [width, height];
     this.drawChosen();
-    return { shown: lines.length, of: all.length, kept: all.filter((row) => this.matches(row)).length };
+    const matching = drawnRows.filter((row) => this.matches(row)).length;
+    return { shown: lines.length, total: drawnRows.length, matching };
   }
 
-  // What was simulated lies above, the best last.
+  // Draws simulated candidates on top, the best one last.
   drawLines(ctx, lines) {
     const { theme, paint, rows } = this.view;
     const stroke = (row, colour, strength, thick) => {
@@ -127,13 +134,13 @@ class Parallel {
       ctx.stroke();
     };
     const colourOf = (row) => paint.colours[paint.valueOf(rows, row)];
-    const kept = lines.filter((row) => this.matches(row));
+    const matching = lines.filter((row) => this.matches(row));
     if (this.brushes.size > 0)
       for (const row of lines) if (!this.matches(row)) stroke(row, theme.line, 0.35, 0.7);
     const isSimulated = (row) => rows.outcome[row] === OUTCOME.simulated;
     const faint = Math.min(0.2, Math.max(0.0125, 1.5 / Math.sqrt(lines.length + 1)));
-    for (const row of kept) if (!isSimulated(row)) stroke(row, colourOf(row), faint, 0.7);
-    const simulated = kept.filter(isSimulated).sort((a, b) => rows.cost[b] - rows.cost[a]);
+    for (const row of matching) if (!isSimulated(row)) stroke(row, colourOf(row), faint, 0.7);
+    const simulated = matching.filter(isSimulated).sort((a, b) => rows.cost[b] - rows.cost[a]);
     const strong = Math.min(0.8, 6 / Math.sqrt(simulated.length + 1));
     for (const row of simulated) stroke(row, colourOf(row), strong, 1.2);
     ctx.globalAlpha = 1;
@@ -203,7 +210,7 @@ class Parallel {
   }
 }
 
-// Words that can be read over lines.
+// Text with an outline, which makes it readable on top of lines.
 function haloText(ctx, words, x, y, theme) {
   ctx.strokeStyle = theme.ground;
   ctx.lineWidth = 4;

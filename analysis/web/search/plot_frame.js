@@ -1,29 +1,30 @@
-// Axes of a chart on a canvas.
+import { FONT, sizeCanvas } from "../script/theme.js";
+import { roundStep } from "../script/units.js";
 
-// Of a canvas that is empty then.
-function emptyContext(canvas, width, height) {
+// Clears a canvas, sets its size in CSS pixels, and returns its context.
+export function emptyContext(canvas, width, height) {
   const scale = sizeCanvas(canvas, width, height);
   const ctx = canvas.getContext("2d");
   ctx.scale(scale, scale);
   return ctx;
 }
 
-// At most `most` round numbers within [from, to]; `factor` is the unit they are round in.
-function roundTicks(from, to, most, factor = 1) {
-  const step = roundStep((to - from) / factor / Math.max(1, most)) * factor;
+// At most `maxTicks` round numbers within [from, to]; `factor` is the unit in which they are round.
+export function roundTicks(from, to, maxTicks, factor = 1) {
+  const step = roundStep((to - from) / factor / Math.max(1, maxTicks)) * factor;
   const ticks = [];
   for (let i = Math.ceil(from / step - 1e-9); i * step <= to * (1 + 1e-12); ++i) ticks.push(i * step);
   return { ticks, step };
 }
 
-function byteUnit(most) {
+export function byteUnit(bytes) {
   let unit = 1;
-  while (most / unit >= 1024) unit *= 1024;
+  while (bytes / unit >= 1024) unit *= 1024;
   return unit;
 }
 
-// A range that has all values with some room; of one value, or none, one that can be drawn.
-function roomyRange(values, room = 0.06) {
+// A range that contains all values, with some room around them; never empty.
+export function roomyRange(values, room = 0.06) {
   let from = Infinity;
   let to = -Infinity;
   for (const value of values) {
@@ -35,12 +36,12 @@ function roomyRange(values, room = 0.06) {
   return { from: Math.max(0, from - room * span), to: to + room * span };
 }
 
-function scaleOf({ from, to }, low, high) {
+export function scaleOf({ from, to }, low, high) {
   return { from, to, at: (value) => low + ((value - from) / (to - from)) * (high - low) };
 }
 
-// Grid, labels and names of axes; `box`: left, right, top, bottom in CSS pixels.
-function drawFrame(ctx, box, x, y, names, theme) {
+// Draws grid, labels and names of the axes. `box`: left, right, top, bottom in CSS pixels.
+export function drawFrame(ctx, box, x, y, names, theme) {
   ctx.font = `11px ${FONT}`;
   ctx.strokeStyle = theme.line;
   ctx.fillStyle = theme.faint;

@@ -1,12 +1,21 @@
-// Throughput, or another measure, against memory: points on a canvas, and on one above it what the
-// pointer and the choice change.
+// Throughput, or another measure, against memory. Points are drawn on one canvas; the hovered and the
+// selected point are marked on a second canvas above it.
+
+import { shortened } from "../script/elements.js";
+import { FONT } from "../script/theme.js";
+import { formatBytes } from "../script/units.js";
+import {
+  byteUnit, drawFrame, emptyContext, roomyRange, roundTicks, scaleOf
+} from "./plot_frame.js";
+import { OUTCOME, search } from "./search_data.js";
+import { traceCross, tracePath } from "./search_paint.js";
 
 const SCATTER_BOX = { left: 62, right: 14, top: 24, bottom: 40 };
-const REACH = 14;  // CSS pixels from the pointer to a point that it means
+const REACH = 14;  // largest distance in CSS pixels from the pointer to the point that it selects
 const CELL = 16;
 
-class Scatter {
-  // `view` has rows, theme, measure, paint, front, best and says which rows are shown and how.
+export class Scatter {
+  // `view`: rows, theme, measure, paint, front, best, and the rows to draw.
   constructor(host, view, { onPoint, onClick }) {
     this.host = host;
     this.view = view;
@@ -59,24 +68,26 @@ class Scatter {
   findScales() {
     const { rows, measure, drawn, capacity } = this.view;
     const points = [...drawn.simulated, ...drawn.bounded, ...drawn.failed];
-    let least = Infinity;
-    let most = 0;
+    let minBytes = Infinity;
+    let maxBytes = 0;
     for (const row of points) {
-      least = Math.min(least, rows.peak[row]);
-      most = Math.max(most, rows.peak[row]);
+      minBytes = Math.min(minBytes, rows.peak[row]);
+      maxBytes = Math.max(maxBytes, rows.peak[row]);
     }
-    if (capacity > 0 && capacity < 4 * (most || capacity)) most = Math.max(most, capacity);
-    if (!(least <= most)) least = 0;
-    const span = most - least || most || 1;
-    // Zero is a part of the axis unless that would waste most of it.
-    const x = { from: least < 0.6 * most ? 0 : least - 0.08 * span, to: most + 0.06 * span };
+    if (capacity > 0 && capacity < 4 * (maxBytes || capacity))
+      maxBytes = Math.max(maxBytes, capacity);
+    if (!(minBytes <= maxBytes)) minBytes = 0;
+    const span = maxBytes - minBytes || maxBytes || 1;
+    // The axis starts at zero unless that would leave most of it empty.
+    const x = { from: minBytes < 0.6 * maxBytes ? 0 : minBytes - 0.08 * span,
+                to: maxBytes + 0.06 * span };
     const ends = this.shownBands().flatMap((band) => this.endsOf(band));
     const y = roomyRange([...points.map(measure.value), ...ends]);
-    // The least memory and the most of what is good lie to the upper left.
+    // The best candidates, with little memory and a good measure, are at the upper left.
     this.x = scaleOf(x, this.box.left, this.box.right);
     this.y = measure.up ? scaleOf(y, this.box.bottom, this.box.top)
                         : scaleOf(y, this.box.top, this.box.bottom);
-    const unit = byteUnit(most);
+    const unit = byteUnit(maxBytes);
     const across = roundTicks(x.from, x.to, (this.box.right - this.box.left) / 80, unit);
     Object.assign(this.x, { ticks: across.ticks,
                             text: (value) => formatBytes(value).replace(".0 ", " ") });
@@ -103,11 +114,11 @@ class Scatter {
     ctx.stroke();
     ctx.textAlign = at > this.box.right - 30 ? "right" : "center";
     ctx.textBaseline = "bottom";
-    ctx.fillText("all it has", Math.min(at, this.box.right), this.box.top - 4);
+    ctx.fillText("capacity", Math.min(at, this.box.right), this.box.top - 4);
     ctx.restore();
   }
 
-  // What does not fit has no time, but a place on the axis of memory.
+  // Candidates that do not fit have no time; they are marked on the memory axis.
   drawMisfits(ctx) {
     const { rows, drawn, theme } = this.view;
     const last = new Set();
@@ -125,11 +136,11 @@ class Scatter {
     return count > 20000 ? 1.6 : count > 4000 ? 2.2 : count > 800 ? 3 : 4.5;
   }
 
-  // Points of one colour at once: changes of colour are what takes time.
+  // Draws the points of each colour together, since changing colours is slow.
   drawPoints(ctx) {
     const { rows, paint, drawn, matches, theme } = this.view;
     const r = this.radius();
-    const layer = (list, alpha, each) => {
+    const layer = (list, alpha, traceMark) => {
       const byColour = new Map();
       for (const row of list) {
         const key = matches(row) ? paint.valueOf(rows, row) : -1;
@@ -142,9 +153,9 @@ class Scatter {
         ctx.beginPath();
         for (const row of byColour.get(key)) {
           const { x, y } = this.place(row);
-          each(x, y, paint.shapes[Math.max(0, key)]);
+          traceMark(x, y, paint.shapes[Math.max(0, key)]);
         }
-        each.finish();
+        traceMark.finish();
       }
       ctx.globalAlpha = 1;
     };
@@ -160,7 +171,7 @@ class Scatter {
     layer(drawn.simulated, 0.9, full);
   }
 
-  // A step from each point of the front to the next: what is in between is worse than one of them.
+  // Draws the front as steps: candidates below the steps are dominated.
   drawFront(ctx) {
     const { front, theme, measure } = this.view;
     if (front.length === 0 || measure.name !== "throughput") return;
@@ -185,7 +196,7 @@ class Scatter {
     ctx.stroke();
   }
 
-  // Where 90 % of the draws lie, of those that were simulated under other conditions.
+  // Bands that hold 90 % of the draws of the candidates whose robustness was simulated.
   shownBands() {
     const { simulated } = this.view.drawn;
     return search.bands.filter(({ row }) => simulated.includes(row));
@@ -256,11 +267,11 @@ class Scatter {
     }
   }
 
-  // The nearest point within reach; a simulated one where one is about as near.
+  // The nearest point within reach; simulated candidates are preferred by a few pixels.
   nearest(x, y) {
     const { rows } = this.view;
-    let found = null;
-    let least = REACH;
+    let nearestRow = null;
+    let minDistance = REACH;
     const [column, line] = [Math.floor(x / CELL), Math.floor(y / CELL)];
     for (let i = column - 1; i <= column + 1; ++i)
       for (let k = line - 1; k <= line + 1; ++k)
@@ -268,10 +279,10 @@ class Scatter {
           const at = this.place(row);
           const distance = Math.hypot(at.x - x, at.y - y) +
                            (rows.outcome[row] === OUTCOME.simulated ? 0 : 4);
-          if (distance >= least) continue;
-          least = distance;
-          found = row;
+          if (distance >= minDistance) continue;
+          minDistance = distance;
+          nearestRow = row;
         }
-    return found;
+    return nearestRow;
   }
 }

@@ -1,10 +1,18 @@
-// The candidates of a search as columns of numbers; search_page.hpp describes the bytes.
+// Candidates of a search as columns of numbers; search_page.hpp describes the format.
 
-const search = JSON.parse(document.getElementById("data").textContent);
+import { unpackBytes } from "../script/columns.js";
+import {
+  assumedNotes, capacityMark, printableName, shortened, timeMark
+} from "../script/elements.js";
+import { page } from "../script/page_data.js";
+import { formatBytes, formatPercent, formatRate, formatSeconds } from "../script/units.js";
 
-const OUTCOME = { open: 0, illegal: 1, doesNotFit: 2, boundedAway: 3, simulated: 4, failed: 5 };
+export const search = page;
 
-async function loadRows() {
+// Values of outcomes by name.
+export const OUTCOME = Object.fromEntries(search.outcome_names.map((name, value) => [name, value]));
+
+export async function loadRows() {
   const bytes = await unpackBytes(document.getElementById("rows").textContent);
   const { buffer } = bytes;
   const count = search.rows;
@@ -25,33 +33,31 @@ async function loadRows() {
   return rows;
 }
 
-// Scenarios by row, unpacked when the first is asked for.
+// The scenario and launch scripts of a row, which are unpacked at the first call.
 let scenarioTexts = null;
-async function scenarioOf(row) {
+export async function scenarioOf(row) {
   scenarioTexts ??= unpackBytes(document.getElementById("scenarios").textContent)
     .then((bytes) => new Map(JSON.parse(new TextDecoder().decode(bytes))
-      .map(([of, text, launches]) => [of, {text, launches: launches ?? []}])));
+      .map(([scenarioRow, text, launches]) => [scenarioRow, {text, launches: launches ?? []}])));
   return (await scenarioTexts).get(row);
 }
 
-// Axes that leave a choice, by their place.
-const openAxes = search.axes.map((_, axis) => axis)
+// Indices of the axes with more than one value.
+export const openAxes = search.axes.map((_, axis) => axis)
   .filter((axis) => search.axes[axis].values.length > 1);
 
-const isWhole = (axis) => search.axes[axis].values.every((text) => /^-?\d{1,15}$/.test(text));
+export const isWhole = (axis) => search.axes[axis].values.every((text) => /^-?\d{1,15}$/.test(text));
 
-const indices = (count, keep) => {
-  const kept = [];
-  for (let i = 0; i < count; ++i) if (keep(i)) kept.push(i);
-  return kept;
+export const indices = (count, predicate) => {
+  const selected = [];
+  for (let i = 0; i < count; ++i) if (predicate(i)) selected.push(i);
+  return selected;
 };
 
-// Candidates and their figures in words.
+export const axisName = (axis) => shortened(search.axes[axis].name, 40);
+export const valueText = (axis, value) => shortened(search.axes[axis].values[value], 60);
 
-const axisName = (axis) => shortened(search.axes[axis].name, 40);
-const valueText = (axis, value) => shortened(search.axes[axis].values[value], 60);
-
-function axisWords(rows, row) {
+export function axisWords(rows, row) {
   const words = openAxes.map((axis) => `${axisName(axis)} ${valueText(axis, rows.axes[axis][row])}`);
   return words.join(", ") || "the only candidate";
 }
@@ -77,37 +83,38 @@ const objectiveTexts = {
   memory: formatBytes,
   tokens_a_day: (cost) => `${formatScaled(1 / cost)} ${search.objective.unit} a day`,
 };
-const objectiveText = (cost) => (cost > 0 ? objectiveTexts[search.objective.kind](cost) : "not known");
-const objectiveName = { time_to_train: "time to train", price: "price", tokens_a_day: "a day" }[
+export const objectiveText = (cost) => (cost > 0 ? objectiveTexts[search.objective.kind](cost) : "unknown");
+export const objectiveName = { time_to_train: "time to train", price: "price", tokens_a_day: "a day" }[
   search.objective.kind];
-const moreIsBetter = ["throughput", "mfu", "tokens_a_day"].includes(search.objective.kind);
+export const moreIsBetter = ["throughput", "mfu", "tokens_a_day"].includes(search.objective.kind);
 
-// As findings.hpp defines it.
-function behind(cost, best) {
+// How far a candidate is behind the best, as findings.hpp defines it.
+export function behind(cost, best) {
   if (!(best > 0) || cost === best) return 0;
   return moreIsBetter ? 1 - best / cost : cost / best - 1;
 }
 
-// What a candidate rests on, and the marks of its figures.
-const assumedOf = (rows, row) => search.assumed[rows.assumed[row]];
-const aboutTime = (rows, row) => timeMark(assumedOf(rows, row));
-const aboutObjective = (rows, row) =>
+// Assumptions behind a candidate's figures, and the marks of these figures.
+export const assumedOf = (rows, row) => search.assumed[rows.assumed[row]];
+export const aboutTime = (rows, row) => timeMark(assumedOf(rows, row));
+export const aboutObjective = (rows, row) =>
   (search.objective.kind === "memory" ? "" : aboutTime(rows, row));
-const assumedNotesOf = (rows, list) =>
+export const assumedNotesOf = (rows, list) =>
   assumedNotes(list.map((row) => assumedOf(rows, row)), search.assumed_words);
 
-// A count, in thousands, millions and billions.
+// Formats a count in thousands, millions and billions.
 const formatScaled = (value) => bareRate(value).replace("G", "B");
 const bareRate = (perSecond) => formatRate(perSecond, "").replace(/ ?\/s$/, "");
 
-// Of weeks, the part that is training which lasts: what is done in a day for what would be done.
+// Effective training time of a goodput run: the work done in a day relative to a day without failures.
 const effectivePart = (rows, row) => (search.objective.kind === "tokens_a_day" && rows.cost[row] > 0
   ? 1 / (rows.cost[row] * rows.throughput[row] * 86400) : 0);
 
-// What can go up a chart. Rows that lack it have 0; ticks say what `title` leaves out.
-function measures(rows) {
+// Measures for the vertical axis; rows without a measure have 0. `tick` formats labels without the unit
+// that `title` names.
+export function measures(rows) {
   const { unit } = search.objective;
-  const all = [
+  const candidates = [
     { name: "throughput", title: `throughput (${unit}/s)`, value: (row) => rows.throughput[row],
       up: true, tick: bareRate },
     { name: "MFU", title: "MFU", value: (row) => rows.mfu[row], up: true,
@@ -116,15 +123,15 @@ function measures(rows) {
       tick: (value) => formatSeconds(value).replace(/\.?0+ /, " ") },
   ];
   if (objectiveName && moreIsBetter)
-    all.unshift({ name: objectiveName, title: `${unit} a day`, up: true, tick: formatScaled,
+    candidates.unshift({ name: objectiveName, title: `${unit} a day`, up: true, tick: formatScaled,
                   value: (row) => (rows.cost[row] > 0 ? 1 / rows.cost[row] : 0) });
   else if (objectiveName)
-    all.push({ name: objectiveName, title: search.objective.name,
+    candidates.push({ name: objectiveName, title: search.objective.name,
                value: (row) => rows.cost[row], up: false, tick: objectiveText });
-  return all.filter(({ value }) => indices(rows.count, (row) => value(row) > 0).length > 0);
+  return candidates.filter(({ value }) => indices(rows.count, (row) => value(row) > 0).length > 0);
 }
 
-function memoryWords(rows, row) {
+export function memoryWords(rows, row) {
   const peak = rows.peak[row];
   if (!(peak > 0)) return "";
   const capacity = rows.capacity[row];
@@ -132,8 +139,8 @@ function memoryWords(rows, row) {
   return capacity > 0 ? `${formatBytes(peak)} of ${about}${formatBytes(capacity)}` : formatBytes(peak);
 }
 
-// Name and value of all that is known of a candidate.
-function figureLines(rows, row, best) {
+// Names and values of a candidate's known figures.
+export function figureLines(rows, row, best) {
   const lines = [];
   const outcome = rows.outcome[row];
   const simulated = outcome === OUTCOME.simulated;

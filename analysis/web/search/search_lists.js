@@ -1,8 +1,21 @@
-// The best in figures, why the next one loses, and tables of the front and of the best.
+// Figures of the best candidate, comparison with the runner-up, and tables of the front and of the best
+// candidates.
 
-const MOST_BEST = 200;  // rows of a table; the CSV file has all
+import {
+  barLegend, capacityMark, detailsElement, mark, metricLink, nameElement, shortened, stackedBar,
+  textElement, warning
+} from "../script/elements.js";
+import { sortableTable } from "../script/tables.js";
+import { formatBytes, formatPercent, formatRate, formatSeconds, noBreak } from "../script/units.js";
+import { chips, gpuShare, partDifferences, partSeconds, signed, sum } from "./candidate.js";
+import {
+  OUTCOME, aboutTime, assumedNotesOf, assumedOf, axisName, axisWords, behind, isWhole,
+  memoryWords, objectiveName, objectiveText, openAxes, search, valueText
+} from "./search_data.js";
 
-function fillWinner(element, rows, best) {
+const MAX_BEST = 200;  // rows of a table; the CSV file holds all rows
+
+export function fillWinner(element, rows, best) {
   if (best === null) {
     const { nearest } = search;
     const words = search.not_looked_at > 0 ? search.none
@@ -47,17 +60,18 @@ function fillWinner(element, rows, best) {
   element.replaceChildren(chips(rows, best, null), cards, ...assumedNotesOf(rows, [best]));
 }
 
-// Bars to both sides of nothing: what costs more to the right, what costs less to the left.
-function fillRunnerUp(element, rows, best, next, onChoose) {
+// Compares the runner-up with the best: bars to the right for parts of its time that are longer, bars to
+// the left for parts that are shorter.
+export function fillRunnerUp(element, rows, best, next, onChoose) {
   element.hidden = best === null || next === null;
   if (element.hidden) return;
-  const lost = behind(rows.cost[next], rows.cost[best]);
+  const distance = behind(rows.cost[next], rows.cost[best]);
   const head = textElement("h2", "Why the runner-up loses");
   const more = rows.seconds[best] > 0 ? sum(partSeconds(rows, next, best)) - sum(partSeconds(rows, best, best)) : 0;
-  head.append(textElement("small", lost === 0 ? "it is as good"
-    : `${formatPercent(lost)} behind, ` + (gpuShare(rows, next, best) === 1
+  head.append(textElement("small", distance === 0 ? "equally good"
+    : `${formatPercent(distance)} behind, ` + (gpuShare(rows, next, best) === 1
       ? `${more > 0 ? "+" : ""}${formatSeconds(more)} for the same work`
-      : `on ${rows.gpus[next]} GPUs for ${rows.gpus[best]}; bars are of GPU time for the same work`)));
+      : `on ${rows.gpus[next]} GPUs for ${rows.gpus[best]}; bars show GPU time for the same work`)));
   const parts = partDifferences(rows, next, best);
   const widest = Math.max(...parts.map(({ share }) => Math.abs(share)), 1e-12);
   const bars = mark("differences-bars");
@@ -72,12 +86,12 @@ function fillRunnerUp(element, rows, best, next, onChoose) {
       ? `, ${seconds > 0 ? "+" : ""}${formatSeconds(seconds)}` : "";
     bars.append(textElement("span", words), field, textElement("span", signed(share) + time));
   }
-  const show = textElement("button", "show it");
+  const show = textElement("button", "show the runner-up");
   show.onclick = () => onChoose(next);
   element.replaceChildren(head, chips(rows, next, best), bars, show);
 }
 
-function candidateTable(rows, list, best, onChoose, most) {
+function candidateTable(rows, list, best, onChoose, maxRows) {
   const differing = openAxes.filter((axis) =>
     list.some((row) => rows.axes[axis][row] !== rows.axes[axis][list[0]]));
   const has = (column) => list.some((row) => column[row] > 0);
@@ -115,14 +129,14 @@ function candidateTable(rows, list, best, onChoose, most) {
   if (has(rows.peak)) columns.push(number("memory", rows.peak, formatBytes, "memory-peak"));
   const common = openAxes.filter((axis) => !differing.includes(axis))
     .map((axis) => `${axisName(axis)} ${valueText(axis, rows.axes[axis][list[0]])}`);
-  const table = sortableTable(columns, list, most);
+  const table = sortableTable(columns, list, maxRows);
   if (common.length > 0 && list.length > 1)
-    table.append(textElement("p", `all with ${common.join(", ")}`, "note"));
+    table.append(textElement("p", `shared by all rows: ${common.join(", ")}`, "note"));
   table.append(...assumedNotesOf(rows, list));
   return table;
 }
 
-function fillLists(element, rows, { front, ranked, best }, onChoose) {
+export function fillLists(element, rows, { front, ranked, best }, onChoose) {
   element.replaceChildren();
   if (best === null) return;
   const heading = (words, small) => {
@@ -132,38 +146,41 @@ function fillLists(element, rows, { front, ranked, best }, onChoose) {
   };
   if (front.length > 0) {
     const throughput = search.objective.kind === "tokens_a_day" ? "throughput of an iteration" : "throughput";
-    element.append(heading("The front", `none of the others is better in ${throughput} and in memory`),
+    element.append(heading("Pareto front", `no candidate is better in both ${throughput} and memory`),
                    candidateTable(rows, [...front].reverse(), best, onChoose, 16));
   }
   if (ranked.length > 1)
-    element.append(heading("The best", `of ${grouped(ranked.length)} simulated`),
-                   candidateTable(rows, ranked.slice(0, MOST_BEST), best, onChoose, 10));
+    element.append(heading("Best candidates", `of ${grouped(ranked.length)} simulated`),
+                   candidateTable(rows, ranked.slice(0, MAX_BEST), best, onChoose, 10));
 }
 
-// How many candidates have each outcome, and the reasons.
+// Numbers of candidates with each outcome, and the reasons.
 
-const OUTCOME_COLOURS = { 4: "#2b8cbe", 3: "#a6bddb", 0: "#d0d1e6", 5: "#b3261e", 2: "#e69f00", 1: "#9aa3af" };
-const OUTCOME_ORDER = [OUTCOME.simulated, OUTCOME.boundedAway, OUTCOME.open, OUTCOME.failed, OUTCOME.doesNotFit,
+const OUTCOME_COLOURS = {
+  simulated: "#2b8cbe", bounded_away: "#a6bddb", open: "#d0d1e6", failed: "#b3261e",
+  does_not_fit: "#e69f00", illegal: "#9aa3af",
+};
+const OUTCOME_ORDER = [OUTCOME.simulated, OUTCOME.bounded_away, OUTCOME.open, OUTCOME.failed, OUTCOME.does_not_fit,
                     OUTCOME.illegal];
 
-const grouped = (count) => (count < 1e15 ? count.toLocaleString("en-US", { maximumFractionDigits: 0 })
+export const grouped = (count) => (count < 1e15 ? count.toLocaleString("en-US", { maximumFractionDigits: 0 })
                                          : count.toPrecision(2));
 
-function fillOutcomes(element, rows) {
-  const counts = [0, 0, 0, 0, 0, 0];
+export function fillOutcomes(element, rows) {
+  const counts = search.outcomes.map(() => 0);
   for (const outcome of rows.outcome) ++counts[outcome];
   const parts = OUTCOME_ORDER.filter((outcome) => counts[outcome] > 0).map((outcome) => ({
     words: outcome === OUTCOME.open ? "not simulated yet" : search.outcomes[outcome],
-    fill: OUTCOME_COLOURS[outcome],
+    fill: OUTCOME_COLOURS[search.outcome_names[outcome]],
     share: counts[outcome] / rows.count,
     text: `${grouped(counts[outcome])}, ${formatPercent(counts[outcome] / rows.count)}`,
   }));
   const cut = search.excluded.reduce((total, { combinations }) => total + combinations, 0);
-  const head = textElement("h2", "What became of the candidates");
+  const head = textElement("h2", "Outcomes of the candidates");
   const total = search.combinations === null ? "very many" : grouped(search.combinations);
   element.replaceChildren(
-    head, textElement("p", `${total} combinations; rules cut away ${grouped(cut)}, ` +
-                           `${grouped(rows.count)} became candidates` +
+    head, textElement("p", `${total} combinations; rules excluded ${grouped(cut)}; ` +
+                           `${grouped(rows.count)} candidates remained` +
                            (search.not_looked_at > 0
                              ? `; ${search.not_looked_at_words}: ${grouped(search.not_looked_at)}` : ""), "note"),
     stackedBar(parts), barLegend(parts), ruleList(), ...reasonLists(rows));
@@ -175,7 +192,7 @@ function ruleList() {
   const rules = [...search.excluded].sort((a, b) => b.combinations - a.combinations);
   for (const { rule, combinations } of rules)
     list.append(textElement("dt", grouped(combinations)), textElement("dd", shortened(rule, 300)));
-  return detailsElement("rules and what each cut away", false, list);
+  return detailsElement("rules and the combinations that each excluded", false, list);
 }
 
 function reasonLists(rows) {
@@ -185,7 +202,7 @@ function reasonLists(rows) {
       for (const { rows: count, row, note } of reasons) {
         const words = textElement("dd", shortened(note || "no reason was given", 400));
         words.append(document.createElement("br"),
-                     textElement("small", `such as ${axisWords(rows, row)}`, "note"));
+                     textElement("small", `for example ${axisWords(rows, row)}`, "note"));
         list.append(textElement("dt", grouped(count)), words);
       }
       return detailsElement(`${outcome}: the most common reasons`, outcome === "failed", list);

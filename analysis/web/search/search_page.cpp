@@ -82,12 +82,6 @@ Json reasons_json(const SearchRun& run, const std::vector<Reason>& reasons) {
   return all;
 }
 
-// Those of the page of a run, then our own, each after those that it uses.
-constexpr std::array search_scripts{
-    "units.js",       "elements.js",     "columns.js",      "theme.js",      "tables.js",
-    "search_data.js", "search_paint.js", "candidate.js",    "plot_frame.js", "scatter.js",
-    "parallel.js",    "heat_map.js",     "search_lists.js", "search_page.js"};
-
 // [[row, text, [[program, text], ...]], ...]
 std::string scenarios(const SearchRun& run, const Findings& findings, const ScenarioOf& scenario_of,
                       const LaunchesOf& launches_of) {
@@ -191,6 +185,7 @@ std::string page_head(const SearchRun& run, const Findings& findings, const Page
             {"not_looked_at_words", not_looked_at_words(run)},
             {"parts", parts_json()},
             {"outcomes", outcome_words},
+            {"outcome_names", outcome_names},
             {"best_of_group", findings.best_of_group},
             {"fronts", findings.fronts},
             {"failed_hopes", findings.failed_hopes},
@@ -238,7 +233,7 @@ void write_search_page(const std::filesystem::path& path, const SearchRun& run,
     frame.fill("data", page_head(run, findings, columns, winner));
     frame.fill("rows", base64(gzip(columns.bytes)));
     frame.fill("scenarios", scenarios(run, findings, scenario_of, launches_of));
-    frame.fill("script", joined_scripts(search_scripts));
+    frame.fill("script", bundled_script("search_page.js"));
     frame.finish();
   });
 }

@@ -1,4 +1,18 @@
-// Ties the parts of the page together: what is chosen, and who has to draw when it changes.
+// Connects the parts of the page: holds the selected candidate and redraws the parts that depend on it.
+
+import { Tooltip, shortened, textElement, warning } from "../script/elements.js";
+import { showAllRowsForPrint } from "../script/tables.js";
+import { PAPER_WIDTH, listenToTheme, readTheme } from "../script/theme.js";
+import { fillCandidate } from "./candidate.js";
+import { fillHeatMap } from "./heat_map.js";
+import { MAX_LINES, Parallel } from "./parallel.js";
+import { Scatter } from "./scatter.js";
+import {
+  OUTCOME, axisName, axisWords, figureLines, indices, loadRows, measures, openAxes, search
+} from "./search_data.js";
+import { fillLists, fillOutcomes, fillRunnerUp, fillWinner, grouped } from "./search_lists.js";
+import { Paint, markEntry, traceCross, tracePath } from "./search_paint.js";
+import { fillWinnerAnswers } from "./winner_answers.js";
 
 const element = (id) => document.getElementById(id);
 
@@ -49,7 +63,7 @@ class SearchPage {
                (value) => { this.takeGroup(Number(value)); this.resize(); });
     const sureness = element("sureness");
     sureness.hidden = search.winner === "";
-    sureness.querySelector("pre").textContent = search.winner.trim();
+    fillWinnerAnswers(sureness.querySelector("div"), search.winner);
     fillSelect(element("measure"), this.allMeasures.map(({ name }, i) => [i, shortened(name, 60)]), 0,
                (value) => { this.measure = this.allMeasures[Number(value)]; this.drawCharts(); });
     fillSelect(element("colour"), openAxes.map((axis) => [axis, axisName(axis)]), this.colourAxis,
@@ -67,15 +81,15 @@ class SearchPage {
     const axes = openAxes.map((axis) => [axis, axisName(axis)]);
     for (const side of ["across", "down"])
       fillSelect(element(`heat-${side}`), axes, this[side], (value) => {
-        const other = side === "across" ? "down" : "across";
-        if (this[other] === Number(value)) this[other] = this[side];  // they change places
+        const opposite = side === "across" ? "down" : "across";
+        if (this[opposite] === Number(value)) this[opposite] = this[side];  // swaps the axes
         this[side] = Number(value);
-        element(`heat-${other}`).value = String(this[other]);
+        element(`heat-${opposite}`).value = String(this[opposite]);
         this.drawHeat();
       });
   }
 
-  // A model on a cluster.
+  // Shows a group of candidates: those of one model on one cluster.
   takeGroup(group) {
     const { rows } = this;
     this.group = group;
@@ -93,38 +107,38 @@ class SearchPage {
     fillWinner(element("winner"), rows, this.best);
     element("proof").textContent = search.proof;
     if (search.failed_hopes.length > 0)
-      element("proof").append("; ", warning(`${grouped(search.failed_hopes.length)} that failed might be, ` +
-                                            `such as ${axisWords(rows, search.failed_hopes[0])}`));
+      element("proof").append("; ", warning(`${grouped(search.failed_hopes.length)} failed candidates might be better, ` +
+                                            `for example ${axisWords(rows, search.failed_hopes[0])}`));
     fillRunnerUp(element("runner-up"), rows, this.best, this.runnerUp(), (row) => this.choose(row));
     fillLists(element("lists"), rows, this, (row) => this.choose(row));
     this.fillCard();
   }
 
-  // The next that differs in time or memory, if there is one.
+  // The best candidate that differs from the winner in time or memory, or else the second best.
   runnerUp() {
     const { seconds, peak } = this.rows;
-    const others = this.ranked.filter((row) => row !== this.best);
-    return others.find((row) => seconds[row] !== seconds[this.best] || peak[row] !== peak[this.best]) ??
-           others[0] ?? null;
+    const rivals = this.ranked.filter((row) => row !== this.best);
+    return rivals.find((row) => seconds[row] !== seconds[this.best] || peak[row] !== peak[this.best]) ??
+           rivals[0] ?? null;
   }
 
   takeDrawn() {
     const { rows } = this;
     const of = (outcome) => this.shown.filter((row) => rows.outcome[row] === outcome && rows.peak[row] > 0);
     const timed = (list) => list.filter((row) => rows.seconds[row] > 0);
-    const bounded = timed([...of(OUTCOME.boundedAway), ...of(OUTCOME.open)]);
+    const bounded = timed([...of(OUTCOME.bounded_away), ...of(OUTCOME.open)]);
     element("bounded-label").hidden = bounded.length === 0;
     this.drawn = {
       simulated: of(OUTCOME.simulated),
       bounded: element("bounded").checked ? bounded : [],
       failed: timed(of(OUTCOME.failed)),
-      misfits: of(OUTCOME.doesNotFit),
+      misfits: of(OUTCOME.does_not_fit),
     };
   }
 
   resize(printing = document.documentElement.classList.contains("printing")) {
     document.documentElement.classList.toggle("printing", printing);
-    unfoldForPaper(printing);
+    showAllRowsForPrint(printing);
     this.theme = readTheme();
     this.drawCharts();
     this.drawHeat();
@@ -140,14 +154,14 @@ class SearchPage {
     if (this.drawn.any === 0) return;
     const lines = this.drawn.simulated.length + this.drawn.bounded.length;
     element("side-by-side").hidden = openAxes.length === 0 || lines < 2;
-    const { kept, shown, of } = this.parallel.draw(whole);
+    const { matching, shown, total } = this.parallel.draw(whole);
     this.scatter.draw(printing ? Math.min(whole, 600) : wide.clientWidth);
     this.fillScatterLegend();
     element("clear-brushes").hidden = this.parallel.brushes.size === 0;
     element("parallel-words").textContent =
-      (this.parallel.brushes.size > 0 ? `${grouped(kept)} of ${grouped(of)} candidates are kept. ` : "") +
-      (shown < of ? `One line in ${Math.ceil(of / MOST_LINES)} is drawn. ` : "") +
-      "Drag along an axis to keep the lines through a stretch of it.";
+      (this.parallel.brushes.size > 0 ? `${grouped(matching)} of ${grouped(total)} candidates match. ` : "") +
+      (shown < total ? `One line in ${Math.ceil(total / MAX_LINES)} is drawn. ` : "") +
+      "Drag along an axis to keep only the lines through that range.";
   }
 
   fillScatterLegend() {
@@ -170,13 +184,13 @@ class SearchPage {
     if (this.front.length > 0 && this.measure.name === "throughput")
       stroke("front", (ctx) => { tracePath(ctx, "circle", 8, 7, 5); ctx.stroke(); });
     if (drawn.bounded.length > 0)
-      stroke("not simulated: at its bound", (ctx) => { ctx.rect(6.5, 5.5, 2.5, 2.5); ctx.fill(); });
+      stroke("not simulated, at its bound", (ctx) => { ctx.rect(6.5, 5.5, 2.5, 2.5); ctx.fill(); });
     if (drawn.failed.length > 0)
-      stroke("failed: at its bound", (ctx) => { traceCross(ctx, 8, 7, 3.5); ctx.stroke(); });
+      stroke("failed, at its bound", (ctx) => { traceCross(ctx, 8, 7, 3.5); ctx.stroke(); });
     if (drawn.misfits.length > 0)
       stroke("does not fit", (ctx) => { ctx.rect(7.5, 3, 1, 8); ctx.fill(); });
     if (this.scatter.shownBands().length > 0)
-      stroke("where 90 % of the draws lie", (ctx) => {
+      stroke("90 % of the draws", (ctx) => {
         ctx.moveTo(8, 2);
         ctx.lineTo(8, 12);
         ctx.stroke();
@@ -241,15 +255,15 @@ async function main() {
     `${shortened(subject, 160)}: ${shortened(search.objective.name, 80)}`;
   element("sweep-name").textContent = subject === title ? "" : title;
   const rows = await loadRows();
-  const made = new SearchPage(rows);
+  const searchPage = new SearchPage(rows);
   fillOutcomes(element("outcomes"), rows);
-  made.resize();
-  // What tests and the console see.
+  searchPage.resize();
+  // Interface for tests and the console.
   window.pipewright = {
-    rows, search, page: made,
+    rows, search, page: searchPage,
     place(row) {
       const { left, top } = element("scatter").getBoundingClientRect();
-      const { x, y } = made.scatter.place(row);
+      const { x, y } = searchPage.scatter.place(row);
       return { x: x + left, y: y + top };
     },
   };

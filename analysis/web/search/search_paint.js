@@ -1,18 +1,23 @@
-// Colours of candidates by their value of an axis: hues for names, a ramp for what has an order.
+// Colours of candidates by their value of an axis: hues for names, a ramp for ordered values.
 
-// Okabe and Ito's hues, told apart by all kinds of eyes; darker on white, lighter on black.
+import { mark } from "../script/elements.js";
+import { rampColour, sizeCanvas } from "../script/theme.js";
+import { isWhole, search, valueText } from "./search_data.js";
+
+// The hues of Okabe and Ito, which can be distinguished with any colour vision; darker variants for a
+// light background, lighter ones for a dark background.
 const LIGHT_HUES = ["#0072b2", "#d55e00", "#009e73", "#b8588f", "#b97900", "#3a9bd9", "#7a5c2e"];
 const DARK_HUES = ["#56a9e0", "#ff8f4f", "#2fc79b", "#e39fc6", "#f0b429", "#9bd4f5", "#c9ab74"];
 const SHAPES = ["circle", "square", "triangle", "diamond"];
-const MOST_HUES = LIGHT_HUES.length * SHAPES.length;
+const MAX_HUES = LIGHT_HUES.length * SHAPES.length;
 
-class Paint {
-  // `axis` is null for one colour.
+export class Paint {
+  // `axis`: index of an axis, or null to draw all candidates in one colour.
   constructor(axis, theme) {
     this.axis = axis;
     const hues = theme.dark ? DARK_HUES : LIGHT_HUES;
     const count = axis === null ? 1 : search.axes[axis].values.length;
-    const ordered = axis !== null && (count > MOST_HUES || (isWhole(axis) && count > 2));
+    const ordered = axis !== null && (count > MAX_HUES || (isWhole(axis) && count > 2));
     this.colours = Array.from({ length: count }, (_, value) =>
       ordered ? rampColour(theme.ramp, this.along(value, count)) : hues[value % hues.length]);
     this.shapes = Array.from({ length: count }, (_, value) =>
@@ -27,17 +32,17 @@ class Paint {
     return this.axis === null ? 0 : rows.axes[this.axis][row];
   }
 
-  // What the legend says: only values that are drawn.
-  legend(used, most = 14) {
+  // Entries of the legend, for values that are drawn.
+  legend(used, maxEntries = 14) {
     const values = [...used].sort((a, b) => a - b);
-    const step = Math.ceil(values.length / most);
+    const step = Math.ceil(values.length / maxEntries);
     return values.filter((_, i) => i % step === 0 || i === values.length - 1)
       .map((value) => ({ colour: this.colours[value], shape: this.shapes[value],
                          words: this.axis === null ? "candidates" : valueText(this.axis, value) }));
   }
 }
 
-function tracePath(ctx, shape, x, y, r) {
+export function tracePath(ctx, shape, x, y, r) {
   if (shape === "circle") {
     ctx.moveTo(x + r, y);
     ctx.arc(x, y, r, 0, 2 * Math.PI);
@@ -57,15 +62,15 @@ function tracePath(ctx, shape, x, y, r) {
   }
 }
 
-function traceCross(ctx, x, y, r) {
+export function traceCross(ctx, x, y, r) {
   ctx.moveTo(x - r, y - r);
   ctx.lineTo(x + r, y + r);
   ctx.moveTo(x + r, y - r);
   ctx.lineTo(x - r, y + r);
 }
 
-// A small picture of a mark beside its words.
-function markEntry(draw, words) {
+// An entry of a legend: a mark and its meaning.
+export function markEntry(draw, words) {
   const entry = mark("entry");
   const canvas = document.createElement("canvas");
   const scale = sizeCanvas(canvas, 16, 14);

@@ -1,31 +1,40 @@
-// How full the busiest links are over time: a strip a link, from empty to its whole bandwidth,
-// stacked by class of traffic. A bar above a piece says that flows waited for one another there. What
-// jobs that ran at once carry hangs from above: what is between is free.
+// Use of the busiest links over time. Each link has a strip as high as its bandwidth, in which the
+// classes of traffic are stacked. A bar above the strip marks contention between flows. Traffic of
+// concurrent jobs is drawn from the top down, so that the space between is free bandwidth.
+
+import {
+  captionLine, colourEntry, detailsElement, nameElement, shortened, textElement
+} from "../elements.js";
+import { TRAFFIC, firstAbove, perSecond } from "../rows.js";
+import { sortableTable } from "../tables.js";
+import { FONT, sizeCanvas } from "../theme.js";
+import { RIGHT_MARGIN } from "../timeline/view.js";
+import { formatBandwidth, formatBytes, formatPercent, formatSeconds } from "../units.js";
 
 const STRIP_HEIGHT = 30;
 const STRIP_GAP = 5;
 const WAIT_BAR = 4;
 const STRIP_ROOM = STRIP_HEIGHT - STRIP_GAP - WAIT_BAR;
 const FIRST_STRIPS = 8;
-const OTHERS_ALPHA = 0.4;
+const CONCURRENT_ALPHA = 0.4;
 
-// A link of a run in those that went on at once and used it, too.
-function sameLink(run, link) {
+// The concurrent jobs that use the same link as a run, with their numbers of the link.
+function jobsOnLink(run, link) {
   const { name } = run.links[link];
-  return (run.others ?? []).flatMap((other) => {
-    other.linkNumbers ??= new Map(other.links.map((one, number) => [one.name, number]));
-    const number = other.linkNumbers.get(name);
-    return number === undefined ? [] : [{ other, number }];
+  return (run.concurrentRuns ?? []).flatMap((job) => {
+    job.linkNumbers ??= new Map(job.links.map((entry, number) => [entry.name, number]));
+    const number = job.linkNumbers.get(name);
+    return number === undefined ? [] : [{ job, number }];
   });
 }
 
-// Of the bandwidth that others take at a time.
-function othersShare(run, link, time) {
+// Share of a link's bandwidth that concurrent jobs use at a time.
+function concurrentShare(run, link, time) {
   let sum = 0;
-  for (const { other, number } of sameLink(run, link)) {
-    const { low, high } = pieceAt(other.use, number, time);
+  for (const { job, number } of jobsOnLink(run, link)) {
+    const { low, high } = pieceAt(job.use, number, time);
     for (let row = low; row < high; ++row)
-      sum += shareOf(other.use, row, other.links[number].bandwidth);
+      sum += shareOf(job.use, row, job.links[number].bandwidth);
   }
   return sum;
 }
@@ -37,9 +46,9 @@ class LinkStrips {
     this.canvas = canvas;
     this.view = view;
     this.timed = [...run.links.keys()].filter((link) => hasPieces(run.use, link, run.makespan));
-    this.isShared = this.timed.some((link) => sameLink(run, link).length > 0);
-    if (this.isShared)  // those first
-      this.timed.sort((a, b) => sameLink(run, b).length - sameLink(run, a).length);
+    this.isShared = this.timed.some((link) => jobsOnLink(run, link).length > 0);
+    if (this.isShared)  // shared links come first
+      this.timed.sort((a, b) => jobsOnLink(run, b).length - jobsOnLink(run, a).length);
     this.shown = this.timed.slice(0, FIRST_STRIPS);
   }
 
@@ -72,24 +81,25 @@ class LinkStrips {
       context.fillStyle = theme.idle;
       context.fillRect(view.left, top + WAIT_BAR, until - view.left, STRIP_ROOM);
       this.pieces(context, link, top, 1 / scale);
-      this.others(context, link, top, 1 / scale);
+      this.concurrentJobs(context, link, top, 1 / scale);
       context.restore();
     });
   }
 
-  // Names are cut where the gutter ends: the tooltip has them whole.
+  // Shortens the name to the width of the gutter; the tooltip shows the full name.
   label(context, link, top) {
     const { name } = this.run.links[link];
     const room = this.view.left - 8;
     let text = shortened(name, 60);
-    let most = [...text].length;
-    while (context.measureText(text).width > room && most > 1) text = shortened(name, --most);
+    let letters = [...text].length;
+    while (context.measureText(text).width > room && letters > 1) text = shortened(name, --letters);
     context.fillStyle = this.theme.ink;
     context.textAlign = "left";
     context.fillText(text, 0, top + WAIT_BAR + STRIP_ROOM / 2);
   }
 
-  // `pixel`: of the screen, in CSS pixels; pieces of time end on whole ones.
+  // Draws the pieces of a link's use. `pixel`: size of a screen pixel in CSS pixels; pieces end on
+  // whole screen pixels.
   pieces(context, link, top, pixel) {
     const { view, run: { use, links }, traffic, theme } = this;
     const { bandwidth } = links[link];
@@ -105,7 +115,7 @@ class LinkStrips {
       let [flows, waited] = [0, 0];
       for (let row = i; row < next; ++row) {
         const share = shareOf(use, row, bandwidth);
-        // However little it is, it shows.
+        // Any traffic is at least one pixel high.
         const part = Math.min(Math.max(share * height, pixel), bottom - top - WAIT_BAR);
         context.fillStyle = traffic[use.traffic[row]].fill;
         context.fillRect(left, bottom - part, width, part);
@@ -123,12 +133,12 @@ class LinkStrips {
     }
   }
 
-  // Of each column of the screen the sum over jobs, whose pieces of time are not the same.
-  others(context, link, top, pixel) {
+  // Draws the sum over concurrent jobs for each column of pixels, since the jobs' pieces differ.
+  concurrentJobs(context, link, top, pixel) {
     const { view, run, theme } = this;
     const sums = new Float64Array(Math.ceil(view.width / pixel) + 1);
-    for (const { other, number } of sameLink(run, link)) {
-      const { use, links } = other;
+    for (const { job, number } of jobsOnLink(run, link)) {
+      const { use, links } = job;
       for (let i = use.first[number]; i < use.first[number + 1]; ++i) {
         if (use.end[i] <= view.from || use.start[i] >= view.to) continue;
         const column = (time) => Math.round((view.x(time) - view.left) / pixel);
@@ -139,7 +149,7 @@ class LinkStrips {
       }
     }
     context.fillStyle = theme.ink;
-    context.globalAlpha = OTHERS_ALPHA;
+    context.globalAlpha = CONCURRENT_ALPHA;
     sums.forEach((share, k) => {
       if (share > 0)
         context.fillRect(view.left + k * pixel, top + WAIT_BAR, pixel,
@@ -156,24 +166,24 @@ class LinkStrips {
   }
 }
 
-// Of the bandwidth that a row of a link's use took.
+// Share of the bandwidth that a row of a link's use takes.
 function shareOf(use, row, bandwidth) {
   const seconds = (use.end[row] - use.start[row]) / perSecond;
   return bandwidth > 0 && seconds > 0 ? use.bytes[row] / (bandwidth * seconds) : 0;
 }
 
-// What a link does at a time, in words for the tooltip.
-function describeLink(describer, run, traffic, { link, time }) {
+// Description of a link's use at a time, for the tooltip.
+export function describeLink(describer, run, traffic, { link, time }) {
   const { name, bandwidth, alike } = run.links[link];
   const lines = [["bandwidth", formatBandwidth(bandwidth)]];
-  if (alike > 1) lines.push(["stands for", `${alike} links that fared alike`]);
+  if (alike > 1) lines.push(["stands for", `${alike} links with the same use`]);
   const head = shortened(name, 120);
   if (time === null) return { head, lines };
   lines.push(["at", describer.instant(time)]);
   const { use } = run;
   const { low, high } = pieceAt(use, link, time);
-  const others = othersShare(run, link, time);
-  if (others > 0) lines.push(["other jobs", formatPercent(others)]);
+  const concurrentUse = concurrentShare(run, link, time);
+  if (concurrentUse > 0) lines.push(["other jobs", formatPercent(concurrentUse)]);
   if (low === high) return { head, lines: [...lines, ["carries", "nothing"]] };
   const length = use.end[low] - use.start[low];
   lines.push(["in a piece of", describer.length(length)]);
@@ -194,9 +204,7 @@ function describeLink(describer, run, traffic, { link, time }) {
   return { head, lines };
 }
 
-// The use of links over time.
-
-// The first row of the piece of time after that of row `i`.
+// The first row of the piece of time that follows the piece of row `i`.
 function nextPiece(use, i, end) {
   const { start } = use;
   let next = i + 1;
@@ -204,15 +212,15 @@ function nextPiece(use, i, end) {
   return next;
 }
 
-// Whether a link's use is known in pieces of the run rather than as a whole.
+// True if a link's use is recorded in pieces of time rather than for the whole run.
 function hasPieces(use, link, makespan) {
   for (let i = use.first[link]; i < use.first[link + 1]; ++i)
     if (use.end[i] - use.start[i] <= makespan / 2) return true;
   return false;
 }
 
-// Rows [low, high) of the piece of a link's use that holds a time; empty where nothing was on it.
-function pieceAt(use, link, time) {
+// Rows [low, high) of the piece of a link's use that contains a time; empty if the link is idle.
+export function pieceAt(use, link, time) {
   const [begin, end] = [use.first[link], use.first[link + 1]];
   const after = firstAbove(use.start, begin, end, time);
   let low = after;
@@ -220,18 +228,17 @@ function pieceAt(use, link, time) {
   return low < after && use.end[low] > time ? { low, high: after } : { low: after, high: after };
 }
 
-// The strips of a run's busiest links with their legend. A run without links has none.
+const LACKS_COLLECTIVES = "Collectives within passes are not included, since this run timed them apart " +
+  "from the links; communication.detail: full includes them.";
 
-const LACKS_COLLECTIVES = "without collectives within passes, which this run simulated apart; " +
-  "communication.detail: full counts them";
-
-// Whether passes wait for collectives that no link carries.
+// True if passes wait for collectives that were not simulated on links.
 function lacksCollectives({ lanes, use }) {
   return !use.traffic.includes(TRAFFIC.indexOf("in_passes")) &&
     [...lanes.waits.values()].flat().some((ticks) => ticks > 0);
 }
 
-class LinkPanel {
+// The strips of a run's busiest links, with their legend.
+export class LinkPanel {
   constructor(run, traffic, view) {
     this.run = run;
     this.canvas = document.createElement("canvas");
@@ -273,11 +280,11 @@ class LinkPanel {
     const line = captionLine();
     const { use } = this.run;
     const used = new Set(use.traffic);
-    traffic.forEach((one, k) => {
-      if (used.has(k)) line.append(colourEntry(one.fill, one.words));
+    traffic.forEach(({ fill, words }, k) => {
+      if (used.has(k)) line.append(colourEntry(fill, words));
     });
     if (this.strips.isShared)
-      line.append(colourEntry(`color-mix(in srgb, var(--ink) ${100 * OTHERS_ALPHA}%, var(--idle))`,
+      line.append(colourEntry(`color-mix(in srgb, var(--ink) ${100 * CONCURRENT_ALPHA}%, var(--idle))`,
                               "from above: other jobs"));
     if (use.waited.some((flows) => flows > 0))
       line.append(colourEntry("var(--accent)", "above: flows waited for one another"));
@@ -294,9 +301,8 @@ class LinkPanel {
   }
 }
 
-// What each link carried in the whole run.
-
-function linkTable(run, traffic) {
+// Table of the traffic that each link carried in the whole run.
+export function linkTable(run, traffic) {
   const carried = traffic.map((_, k) => run.links.some((link) => link.bytes[k] > 0));
   const column = (head, value, cell, anchor) => ({ head, value, cell, anchor });
   const number = (head, value, text, anchor) =>

@@ -1,15 +1,20 @@
-// The memory of each device over time, all categories together: a stepped line a device.
+// Memory of each device over time as a stepped line, summed over the categories.
+
+import { page } from "../page_data.js";
+import { firstAbove } from "../rows.js";
+import { rampColour } from "../theme.js";
+import { PLOT_BOTTOM, PLOT_TOP, drawCapacity, timePlot } from "./plot.js";
 
 const LINES_HEIGHT = 96;
-const MOST_STROKES = 16;  // devices; of more, an image is made
+const MAX_STROKES = 16;  // devices; more devices are drawn as an image
 
-class MemoryLines {
-  // `most`: bytes at the top of the chart; of all runs, so that charts compare.
-  constructor(run, element, view, most) {
+export class MemoryLines {
+  // `maxBytes`: bytes at the top of the chart, the same for all runs, so that their charts compare.
+  constructor(run, element, view, maxBytes) {
     this.run = run;
     this.element = element;
     this.view = view;
-    this.most = most;
+    this.maxBytes = maxBytes;
     this.chosen = 0;  // the device whose line is thicker
   }
 
@@ -18,29 +23,29 @@ class MemoryLines {
     const { devices } = this.run.rows;
     this.colours = Array.from({ length: devices }, (_, device) =>
       rampColour(theme.ramp, devices > 1 ? device / (devices - 1) : 0.3));
-    const strokes = devices <= MOST_STROKES ? this.colours : [];
+    const strokes = devices <= MAX_STROKES ? this.colours : [];
     const line = (stroke, device) => ({
       stroke, width: 1.5, points: { show: false },
       paths: (chart) => ({ stroke: this.path(chart, device) }),
     });
     this.chart = timePlot(this.element, {
-      view: this.view, height: LINES_HEIGHT, most: this.most, theme, splits,
+      view: this.view, height: LINES_HEIGHT, maxBytes: this.maxBytes, theme, splits,
       series: strokes.map(line),
       draw: (chart) => {
         if (strokes.length === 0) this.paint(chart);
         this.emphasize(chart, theme);
-        for (const bytes of capacitiesOf(this.run)) drawCapacity(chart, bytes, this.most, theme);
+        for (const bytes of capacitiesOf(this.run)) drawCapacity(chart, bytes, this.maxBytes, theme);
       },
     });
   }
 
   paint({ ctx, bbox }) {
-    const { run: { memory, makespan }, view: { from, to }, most } = this;
+    const { run: { memory, makespan }, view: { from, to }, maxBytes } = this;
     const [width, height] = [Math.round(bbox.width), Math.round(bbox.height)];
     this.raster ??= new MemoryRaster();
     const colours = this.colours.map((colour) => colour.match(/\d+/g).map(Number));
     const image = this.raster.paint(memory, colours,
-                                    { from, to, width, height, most, until: makespan });
+                                    { from, to, width, height, maxBytes, until: makespan });
     ctx.drawImage(image, bbox.left, bbox.top);
   }
 
@@ -57,12 +62,12 @@ class MemoryLines {
     ctx.restore();
   }
 
-  // Changes that fall on one pixel column become one stroke from the least to the most.
+  // The line of a device. Changes within one pixel column become a stroke from minimum to maximum.
   path(chart, device) {
     const { memory } = this.run;
     const { from, to } = this.view;
     const { left, top, width, height } = chart.bbox;
-    const y = (bytes) => top + height * (1 - bytes / this.most);
+    const y = (bytes) => top + height * (1 - bytes / this.maxBytes);
     const path = new Path2D();
     const end = memory.first[device + 1];
     let i = firstAbove(memory.time, memory.first[device], end, from);
@@ -89,13 +94,13 @@ class MemoryLines {
     return path;
   }
 
-  // The device whose line is nearest to a point of the chart, in CSS pixels, with what it holds.
+  // The device whose line is nearest to a point of the chart, in CSS pixels, and its memory.
   at(x, y) {
     const { run: { rows, memory, makespan } } = this;
     const time = this.view.time(x);
     if (x < this.view.left || time < 0 || time > makespan) return null;
     const height = LINES_HEIGHT - PLOT_TOP - PLOT_BOTTOM;
-    const pointed = (1 - (y - PLOT_TOP) / height) * this.most;
+    const pointed = (1 - (y - PLOT_TOP) / height) * this.maxBytes;
     let best = null;
     for (let device = 0; device < rows.devices; ++device) {
       const distance = Math.abs(memoryAt(memory, device, time) - pointed);
@@ -105,66 +110,66 @@ class MemoryLines {
   }
 }
 
-// What devices hold over time.
-
-// What a device holds at a time: bytes.
-function memoryAt(memory, device, time) {
+// Bytes that a device holds at a time.
+export function memoryAt(memory, device, time) {
   const low = memory.first[device];
   const next = firstAbove(memory.time, low, memory.first[device + 1], time);
   return next === low ? 0 : memory.bytes[next - 1];
 }
 
-// The same in each category, after the device's changes before row `next`.
-function heldBefore(memory, device, next) {
-  const held = new Float64Array(CATEGORIES);
+// Bytes that a device holds in each category after its changes before row `next`.
+export function heldBefore(memory, device, next) {
+  const held = new Float64Array(page.categories.length);
   for (let i = memory.first[device]; i < next; ++i) held[memory.category[i]] = memory.held[i];
   return held;
 }
 
-function heldAt(memory, device, time) {
+// Bytes that a device holds in each category at a time.
+export function heldAt(memory, device, time) {
   const next = firstAbove(memory.time, memory.first[device], memory.first[device + 1], time);
   return heldBefore(memory, device, next);
 }
 
-// The most bytes that the devices [first, last) ever hold, each for itself.
-function peakMemory(memory, first = 0, last = memory.first.length - 1) {
+// The largest memory peak of the devices [first, last), in bytes.
+export function peakMemory(memory, first = 0, last = memory.first.length - 1) {
   let peak = 0;
   for (let i = memory.first[first]; i < memory.first[last]; ++i)
     if (memory.bytes[i] > peak) peak = memory.bytes[i];
   return peak;
 }
 
-// The device that fills most of its capacity, or holds most where capacities are unknown.
-function fullestDevice(run) {
+// The device with the highest share of its capacity in use, or with the highest peak if capacities are
+// unknown.
+export function fullestDevice(run) {
   const { devices } = run.summary;
-  const known = devices.every((device) => device.memory_capacity_bytes > 0);
+  const hasCapacities = devices.every((device) => device.memory_capacity_bytes > 0);
   const fullness = (device) =>
-    device.peak_memory_bytes / (known ? device.memory_capacity_bytes : 1);
+    device.peak_memory_bytes / (hasCapacities ? device.memory_capacity_bytes : 1);
   const fuller = (best, device, i) => (fullness(device) > fullness(devices[best]) ? i : best);
   return devices.reduce(fuller, 0);
 }
 
-// Those that are known, each once.
-function capacitiesOf(run) {
+// The distinct known capacities of a run's devices, in bytes.
+export function capacitiesOf(run) {
   return [...new Set(run.capacities)].filter((bytes) => bytes > 0);
 }
 
-// A chart's top: with the capacities, unless they would press the curves together.
-function memoryScale(runs) {
+// Bytes at the top of the charts. Capacities far above the peak are left out, since they would squeeze
+// the curves.
+export function memoryScale(runs) {
   const peak = Math.max(...runs.map((run) => peakMemory(run.memory)));
   const capacities = runs.flatMap(capacitiesOf).filter((bytes) => bytes <= 2.5 * peak);
   return 1.14 * Math.max(peak, ...capacities);
 }
 
-// The lines of many devices as an image: strokes of so many points would cost the timeline frames.
-
+// Draws the lines of many devices into an image, which is faster than strokes with as many points.
 class MemoryRaster {
   constructor() {
     this.canvas = document.createElement("canvas");
   }
 
-  // `colours`: of each device, [red, green, blue]; `until`: where the run ends.
-  paint(memory, colours, { from, to, width, height, most, until }) {
+  // `colours`: [red, green, blue] of each device; `until`: end of the run, in ticks.
+  paint(memory, colours, { from, to, width, height, maxBytes, until }) {
     this.canvas.width = width;
     this.canvas.height = height;
     const context = this.canvas.getContext("2d");
@@ -172,14 +177,14 @@ class MemoryRaster {
     const pixels = new Uint32Array(image.data.buffer);
     const end = Math.min(width, Math.ceil(((until - from) / (to - from)) * width));
     const row = (bytes) =>
-      Math.min(height - 1, Math.max(0, Math.round((1 - bytes / most) * height)));
+      Math.min(height - 1, Math.max(0, Math.round((1 - bytes / maxBytes) * height)));
     colours.forEach(([red, green, blue], device) => {
       const colour = (255 << 24) | (blue << 16) | (green << 8) | red;
       const last = memory.first[device + 1];
       let i = firstAbove(memory.time, memory.first[device], last, from);
       let level = row(i > memory.first[device] ? memory.bytes[i - 1] : 0);
       for (let x = 0; x < end; ++x) {
-        // All that happens within a pixel column is one stroke from the least to the most.
+        // Changes within one pixel column become a stroke from minimum to maximum.
         const edge = from + ((x + 1) / width) * (to - from);
         let top = level;
         let bottom = level;

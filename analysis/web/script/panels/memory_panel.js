@@ -1,8 +1,16 @@
-// The memory of a run below its timeline: one device by component, chosen of all, and the lines of
-// all of them.
+// The memory of a run below its timeline: the components of a selected device, and the lines of all
+// devices.
 
-class MemoryPanel {
-  constructor(run, categories, view, most) {
+import {
+  capacityMark, captionLine, colourEntry, mark, metricLink, shortened, textElement, warning
+} from "../elements.js";
+import { perSecond } from "../rows.js";
+import { formatBytes, formatInstant, formatPercent } from "../units.js";
+import { MemoryLines, capacitiesOf, heldBefore, peakMemory } from "./memory.js";
+import { MemoryStack } from "./memory_stack.js";
+
+export class MemoryPanel {
+  constructor(run, categories, view, maxBytes) {
     this.run = run;
     this.categories = categories;
     this.element = mark("memory-panel", "div");
@@ -10,30 +18,30 @@ class MemoryPanel {
     this.legend = captionLine();
     this.stackElement = mark("memory stack", "div");
     this.element.append(this.caption, this.stackElement, this.legend);
-    this.stack = new MemoryStack(run, categories, this.stackElement, view, most);
+    this.stack = new MemoryStack(run, categories, this.stackElement, view, maxBytes);
     if (run.rows.devices > 1) {
       this.linesElement = mark("memory lines", "div");
-      this.element.append(this.linesCaption(most), this.linesElement);
-      this.lines = new MemoryLines(run, this.linesElement, view, most);
+      this.element.append(this.linesCaption(maxBytes), this.linesElement);
+      this.lines = new MemoryLines(run, this.linesElement, view, maxBytes);
     }
     this.select = deviceSelect(run);
     this.select.onchange = () => this.choose(Number(this.select.value));
     this.describeDevice();
   }
 
-  // What uPlot draws: all that a view or a theme changes.
+  // The uPlot charts, which are redrawn when the view or the theme changes.
   get charts() {
     return this.lines ? [this.stack, this.lines] : [this.stack];
   }
 
-  // What the pointer may be on: an element and what is at a point of it.
+  // Elements with tooltips, each with a function that returns what is at a point of it.
   get targets() {
     const targets = [[this.stackElement, (x) => this.stack.at(x)]];
     if (this.lines) targets.push([this.linesElement, (x, y) => this.lines.at(x, y)]);
     return targets;
   }
 
-  // A click on a device's row or on its line chooses it; one that dragged does not.
+  // Selects a device by a click on its row or its line; the end of a drag does not count as a click.
   listen(canvas, deviceAt) {
     const clicked = (target, device) => {
       let down = null;
@@ -42,8 +50,8 @@ class MemoryPanel {
         const moved = down && Math.hypot(event.clientX - down.clientX, event.clientY - down.clientY);
         if (moved > 3) return;
         const { left, top } = target.getBoundingClientRect();
-        const found = device(event.clientX - left, event.clientY - top);
-        if (found !== null && found !== undefined) this.choose(found);
+        const clickedDevice = device(event.clientX - left, event.clientY - top);
+        if (clickedDevice !== null && clickedDevice !== undefined) this.choose(clickedDevice);
       });
     };
     clicked(canvas, (x, y) => deviceAt(y));
@@ -70,14 +78,14 @@ class MemoryPanel {
     this.caption.replaceChildren(metricLink("memory-peak", "memory of"), this.select,
                                  textElement("span", words + share));
     if (capacity) {
-      const shown = capacity <= this.stack.most;
+      const shown = capacity <= this.stack.maxBytes;
       if (shown) this.caption.append(mark("dash"));
       const above = shown ? "" : " (above this chart)";
       const size = capacityMark(run.summary) + formatBytes(capacity);
       this.caption.append(textElement("span", `capacity ${size}${above}`));
     }
     if (capacity && peak > capacity)
-      this.caption.append(warning(`does not fit: ${formatBytes(peak - capacity)} too much, ` +
+      this.caption.append(warning(`does not fit: ${formatBytes(peak - capacity)} over capacity, ` +
                                   `from ${instant(since)} on`));
 
     this.legend.replaceChildren(textElement("span", "at its peak:"));
@@ -94,19 +102,20 @@ class MemoryPanel {
     return false;
   }
 
-  linesCaption(most) {
+  linesCaption(maxBytes) {
     const { run } = this;
     const line = captionLine();
     line.append(textElement("span", "all devices, 0"), mark("ramp"),
                 textElement("span", String(run.rows.devices - 1)));
-    const above = capacitiesOf(run).filter((bytes) => bytes > most);
+    const above = capacitiesOf(run).filter((bytes) => bytes > maxBytes);
     const sizes = above.map(formatBytes).join(", ");
     if (above.length > 0) line.append(textElement("span", `capacity ${sizes} (above this chart)`));
-    line.append(textElement("span", "click a line to see what it is made of"));
+    line.append(textElement("span", "click a line to see its components"));
     return line;
   }
 }
 
+// Bytes that a device holds in each category at its memory peak.
 function heldAtPeak(run, device) {
   const { memory } = run;
   const peak = peakMemory(memory, device, device + 1);
@@ -127,9 +136,9 @@ function deviceSelect(run) {
   return select;
 }
 
-// What a device holds at a time, in words for the tooltip.
-function describeMemory(describer, run, categories, { device, time, held }) {
-  const bytes = held.reduce((sum, one) => sum + one, 0);
+// Description of a device's memory at a time, for the tooltip.
+export function describeMemory(describer, run, categories, { device, time, held }) {
+  const bytes = held.reduce((sum, bytesHeld) => sum + bytesHeld, 0);
   const lines = [["at", describer.instant(time)], ["holds", formatBytes(bytes)]];
   categories.forEach(({ words }, k) => {
     if (held[k] > 0) lines.push([words, formatBytes(held[k])]);

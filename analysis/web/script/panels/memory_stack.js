@@ -1,16 +1,22 @@
-// The memory of one device over time, stacked by component. Where many changes fall on one pixel
-// column it shows the moment that held most, so that a peak is never lost.
+// Memory of one device over time, stacked by component. A pixel column with several changes shows
+// the moment of the highest total, so that peaks stay visible.
+
+import { firstAbove, perSecond } from "../rows.js";
+import { FONT } from "../theme.js";
+import { formatBytes } from "../units.js";
+import { fullestDevice, heldAt, heldBefore } from "./memory.js";
+import { drawCapacity, timePlot } from "./plot.js";
 
 const STACK_HEIGHT = 170;
 
-class MemoryStack {
-  // `most`: bytes at the top of the chart; of all runs, so that charts compare.
-  constructor(run, categories, element, view, most) {
+export class MemoryStack {
+  // `maxBytes`: bytes at the top of the chart, the same for all runs, so that their charts compare.
+  constructor(run, categories, element, view, maxBytes) {
     this.run = run;
     this.categories = categories;
     this.element = element;
     this.view = view;
-    this.most = most;
+    this.maxBytes = maxBytes;
     this.device = fullestDevice(run);
   }
 
@@ -26,7 +32,7 @@ class MemoryStack {
       },
     });
     this.chart = timePlot(this.element, {
-      view: this.view, height: STACK_HEIGHT, most: this.most, theme, splits,
+      view: this.view, height: STACK_HEIGHT, maxBytes: this.maxBytes, theme, splits,
       series: this.categories.map(layer),
       draw: (chart) => this.mark(chart),
     });
@@ -36,7 +42,7 @@ class MemoryStack {
     this.chart.redrawAt(splits);
   }
 
-  // Steps in pixels of the canvas: where each begins and, from below, the edges of its layers.
+  // Steps in pixels of the canvas: the left end of each and the edges of its layers, from the bottom.
   layOut(chart) {
     const { memory, makespan } = this.run;
     const { from, to } = this.view;
@@ -50,19 +56,19 @@ class MemoryStack {
       steps.x.push(x);
       let sum = 0;
       const edges = [top + height];
-      for (const one of bytes) edges.push(top + height * (1 - (sum += one) / this.most));
+      for (const layer of bytes) edges.push(top + height * (1 - (sum += layer) / this.maxBytes));
       steps.edges.push(edges);
     };
     const column = (time) => Math.floor(((time - from) / (to - from)) * width);
     push(left, held);
     while (i < end && memory.time[i] <= to) {
       const x = column(memory.time[i]);
-      let most = -1;
+      let maxHeld = -1;
       let fullest = held;
       for (; i < end && column(memory.time[i]) === x; ++i) {
         held[memory.category[i]] = memory.held[i];
-        if (memory.bytes[i] > most) {
-          most = memory.bytes[i];
+        if (memory.bytes[i] > maxHeld) {
+          maxHeld = memory.bytes[i];
           fullest = held.slice();
         }
       }
@@ -76,8 +82,8 @@ class MemoryStack {
     const { ctx, bbox } = chart;
     const scale = uPlot.pxRatio;
     const device = this.run.summary.devices[this.device];
-    const y = (bytes) => bbox.top + bbox.height * (1 - bytes / this.most);
-    drawCapacity(chart, device.memory_capacity_bytes, this.most, this.theme);
+    const y = (bytes) => bbox.top + bbox.height * (1 - bytes / this.maxBytes);
+    drawCapacity(chart, device.memory_capacity_bytes, this.maxBytes, this.theme);
     const time = device.peak_time_s * perSecond;
     const share = (time - this.view.from) / (this.view.to - this.view.from);
     if (device.peak_memory_bytes === 0 || share < 0 || share > 1) return;
@@ -97,7 +103,7 @@ class MemoryStack {
     const room = bbox.left + bbox.width - x;
     const space = ctx.measureText(text).width + 10 * scale;
     ctx.textAlign = room < space ? "right" : "left";
-    // Outlined, so that it reads on every layer.
+    // The outline makes the text readable on every layer.
     ctx.lineWidth = 3 * scale;
     ctx.lineJoin = "round";
     const at = [x + (room < space ? -7 : 7) * scale,
@@ -107,7 +113,7 @@ class MemoryStack {
     ctx.restore();
   }
 
-  // The time under a point of the chart, or null.
+  // The time and the memory under a point of the chart, or null outside of the run.
   at(x) {
     const time = this.view.time(x);
     return x < this.view.left || time < 0 || time > this.run.makespan

@@ -1,16 +1,25 @@
-// The figures of a run, as metrics.md defines them and `--json` names them.
+// Metrics of a run, with the definitions of metrics.md and the names of `--json`.
 
-// `better`: -1 where less is, 1 where more is; `instead`: what says the same better, where it is
-// known.
+import {
+  capacityMark, mark, metricLink, nameElement, textElement, timeMark, warning
+} from "../elements.js";
+import { page } from "../page_data.js";
+import { sortableTable } from "../tables.js";
+import {
+  formatBytes, formatPercent, formatRate, formatSeconds, formatSecondsAs, noBreak
+} from "../units.js";
+
+// `better`: -1 if smaller values are better, 1 if larger ones are. `of`: function from a summary to the
+// value. `instead`: metric that replaces this one where it is known.
 const metric = (anchor, name, unit, better, of, instead) =>
   ({ anchor, name, unit, better, of, instead });
-// Those that count the time of the run.
+// A metric that depends on the duration of the run.
 const timed = (...fields) => ({ ...metric(...fields), isTimed: true });
 
 const TOKENS = timed("throughput", "tokens", "tokens/s", 1, (run) => run.tokens_per_s);
 const MEMORY_PEAK = metric("memory-peak", "memory peak", "bytes", -1,
                            (run) => largestPeak(run)?.peak_memory_bytes ?? null);
-const RUN_METRICS = [
+export const RUN_METRICS = [
   timed("makespan", "time", "s", -1, (run) => run.makespan_s),
   timed("throughput", "samples", "samples/s", 1, (run) => run.samples_per_s, TOKENS),
   TOKENS,
@@ -23,8 +32,8 @@ const RUN_METRICS = [
   metric("traffic", "p2p traffic", "bytes", -1, (run) => run.p2p_bytes),
 ];
 
-// Times in the unit of `largest`, so that those of a column compare at a glance.
-function formatQuantity(value, unit, largest = value) {
+// Formats a value; times have the unit of `largest`, so that the times of a column compare.
+export function formatQuantity(value, unit, largest = value) {
   if (value === null || value === undefined) return "\u2013";
   if (unit === "s") return formatSecondsAs(value, largest);
   if (unit === "bytes") return formatBytes(value);
@@ -32,8 +41,8 @@ function formatQuantity(value, unit, largest = value) {
   return formatRate(value, unit.replace(/\/s$/, ""));
 }
 
-// With its sign; shares in points of a percent.
-function formatDifference(difference, unit, largest) {
+// Formats a difference with its sign; differences of shares are in percentage points.
+export function formatDifference(difference, unit, largest) {
   const sign = difference < 0 ? "\u2212" : "+";
   const size = Math.abs(difference);
   const text = unit === "share" ? `${(size * 100).toFixed(1)} points`
@@ -41,25 +50,26 @@ function formatDifference(difference, unit, largest) {
   return `${sign}${text}`;
 }
 
-const byMost = (value) => (best, one) => (best === null || value(one) > value(best) ? one : best);
+// Reducer that keeps the device with the largest value.
+const byLargest = (value) => (best, device) =>
+  (best === null || value(device) > value(best) ? device : best);
 
-// The device that holds most; null where no memory is known.
+// The device with the largest memory peak; null if memory is unknown.
 function largestPeak(run) {
-  const device = run.devices.reduce(byMost((one) => one.peak_memory_bytes), null);
+  const device = run.devices.reduce(byLargest((candidate) => candidate.peak_memory_bytes), null);
   return device?.peak_memory_bytes > 0 ? device : null;
 }
 
-// The device that fills most of its capacity; null where no capacity is known.
+// The device with the highest share of its capacity in use; null if no capacity is known.
 function fullestOf(run) {
-  const known = run.devices.filter((device) => device.memory_capacity_bytes > 0);
-  return known.reduce(byMost(ofCapacity), null);
+  const limited = run.devices.filter((device) => device.memory_capacity_bytes > 0);
+  return limited.reduce(byLargest(capacityShare), null);
 }
 
-const ofCapacity = (device) => device.peak_memory_bytes / device.memory_capacity_bytes;
+const capacityShare = (device) => device.peak_memory_bytes / device.memory_capacity_bytes;
 
-// The first figures of a run, large.
-
-function runCards(run) {
+// Cards with the main metrics of a run.
+export function runCards(run) {
   const { summary } = run;
   const cards = mark("cards", "div");
   const add = (anchor, name, value, ...notes) => {
@@ -72,7 +82,7 @@ function runCards(run) {
 
   const iterations = run.iterations > 1 ? `of ${run.iterations} iterations` : "of an iteration";
   const about = timeMark(summary);
-  const rate = (perSecond, what) => about + formatRate(perSecond, what);
+  const rate = (perSecond, unit) => about + formatRate(perSecond, unit);
   const teraflops = () => about + (summary.model_flops_per_gpu / 1e12).toFixed(1);
   add("makespan", "time", about + formatSeconds(summary.makespan_s), iterations);
   if (summary.tokens_per_s !== null)
@@ -94,11 +104,11 @@ function runCards(run) {
 }
 
 function addMemory(summary, add) {
-  const most = largestPeak(summary);
-  if (!most) return;
+  const largest = largestPeak(summary);
+  if (!largest) return;
   const fullest = fullestOf(summary);
-  const share = fullest && ofCapacity(fullest);
-  const card = add("memory-peak", "memory peak", formatBytes(most.peak_memory_bytes),
+  const share = fullest && capacityShare(fullest);
+  const card = add("memory-peak", "memory peak", formatBytes(largest.peak_memory_bytes),
     fullest ? `${formatPercent(share)} of ` +
               capacityMark(summary) + formatBytes(fullest.memory_capacity_bytes) : "");
   if (!fullest) return;
@@ -114,10 +124,9 @@ function addMemory(summary, add) {
   card.append(warning(`does not fit on ${over.length} of ${summary.devices.length} devices`));
 }
 
-// Several runs beside one another: each figure with its difference to the first run's, unless they
-// are jobs that ran at once, which are no alternatives.
-
-function differenceTable(runs) {
+// Table of several runs: each metric with its difference to the first run. Concurrent jobs have no
+// differences, since they are not alternatives.
+export function differenceTable(runs) {
   const table = document.createElement("table");
   table.className = "differences";
   const head = table.createTHead().insertRow();
@@ -128,9 +137,9 @@ function differenceTable(runs) {
     head.append(cell);
   };
   add("run");
-  const known = (metric) => runs.some(({ summary }) => typeof metric.of(summary) === "number");
+  const hasValue = (metric) => runs.some(({ summary }) => typeof metric.of(summary) === "number");
   const metrics = RUN_METRICS.filter((metric) =>
-    known(metric) && !(metric.instead && known(metric.instead)));
+    hasValue(metric) && !(metric.instead && hasValue(metric.instead)));
   for (const metric of metrics) add(metricLink(metric.anchor, metric.name));
   const body = table.createTBody();
   for (const run of runs) {
@@ -152,20 +161,20 @@ function differenceCell(metric, run, runs) {
   const value = of(run.summary);
   const cell = document.createElement("td");
   const about = isTimed && typeof value === "number" ? timeMark(run.summary) : "";
-  const known = runs.map(({ summary }) => of(summary)).filter((one) => typeof one === "number");
-  const largest = Math.max(...known.map(Math.abs));
+  const values = runs.map(({ summary }) => of(summary)).filter((x) => typeof x === "number");
+  const largest = Math.max(...values.map(Math.abs));
   const text = textElement("span", noBreak(about + formatQuantity(value, unit, largest)));
   cell.append(text);
-  const best = better < 0 ? Math.min(...known) : Math.max(...known);
-  if (!page.at_once && value === best && known.some((one) => one !== best)) {
+  const best = better < 0 ? Math.min(...values) : Math.max(...values);
+  if (!page.at_once && value === best && values.some((x) => x !== best)) {
     text.className = "best";
     text.append(textElement("i", " \u2605"));
     text.title = "the best of these runs";
   }
   if (metric === MEMORY_PEAK) {
     const fullest = fullestOf(run.summary);
-    if (fullest && ofCapacity(fullest) > 1)
-      cell.append(warning(`does not fit: ${formatPercent(ofCapacity(fullest))} of capacity`));
+    if (fullest && capacityShare(fullest) > 1)
+      cell.append(warning(`does not fit: ${formatPercent(capacityShare(fullest))} of capacity`));
   }
   const first = of(runs[0].summary);
   if (page.at_once || run === runs[0] || typeof value !== "number" || typeof first !== "number") return cell;
@@ -181,16 +190,15 @@ function differenceCell(metric, run, runs) {
   return cell;
 }
 
-// The devices of a run: where their time goes and what they hold.
-
-function deviceTable(run) {
+// Table of a run's devices: how they spend their time, and their memory.
+export function deviceTable(run) {
   const { summary } = run;
   const total = summary.makespan_s;
   const devices = summary.devices.map((device) => ({
     ...device,
     idle: total > 0 ? 1 - device.busy_s / total : 0,
     span: device.end_s - device.start_s - device.busy_s,
-    capacity: device.memory_capacity_bytes ? ofCapacity(device) : null,
+    capacity: device.memory_capacity_bytes ? capacityShare(device) : null,
   }));
   const column = (head, anchor, value, text) => ({
     head, anchor, value,
@@ -229,7 +237,7 @@ function deviceTable(run) {
   return sortableTable(columns, devices);
 }
 
-// Sums of times leave dust.
+// Rounds the error of summed times to zero.
 const rounded = (seconds, total) => (Math.abs(seconds) < 1e-12 * total ? 0 : seconds);
 
 function capacityCell(share, about) {

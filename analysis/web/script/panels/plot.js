@@ -1,22 +1,25 @@
-// A uPlot chart of bytes below the timeline, on its time axis. uPlot does axes, grid and scales;
-// the series have paths of their own, for their points come from columns that each device has for
-// itself.
+// Charts of bytes below the timeline, on its time axis. uPlot draws axes, grid and scales. The series
+// bring their own paths, since their points come from separate columns for each device.
 
-const PLOT_TOP = 8;
-const PLOT_BOTTOM = 6;
+import { FONT } from "../theme.js";
+import { RIGHT_MARGIN } from "../timeline/view.js";
+import { formatBytes, roundStep } from "../units.js";
 
-// Round numbers of bytes from 0: 1, 2 or 5 times a power of ten of a binary unit.
-function byteTicks(most, height) {
+export const PLOT_TOP = 8;
+export const PLOT_BOTTOM = 6;
+
+// Ticks from 0 at multiples of 1, 2 or 5 times a power of ten of a binary unit.
+function byteTicks(maxBytes, height) {
   let unit = 1;
-  while (most / unit >= 1024) unit *= 1024;
-  const step = roundStep(most / unit / Math.max(2, Math.floor(height / 26))) * unit;
-  return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
+  while (maxBytes / unit >= 1024) unit *= 1024;
+  const step = roundStep(maxBytes / unit / Math.max(2, Math.floor(height / 26))) * unit;
+  return Array.from({ length: Math.floor(maxBytes / step) + 1 }, (_, i) => i * step);
 }
 
-// `splits`: times of the axis' ticks; `draw`: what goes on top.
-function timePlot(element, { view, height, most, theme, splits, series, draw }) {
+// `splits`: times of the axis' ticks; `draw`: draws on top of the chart.
+export function timePlot(element, { view, height, maxBytes, theme, splits, series, draw }) {
   let ticks = splits;
-  // uPlot decides by its data what there is to draw; the paths do not look at it.
+  // uPlot draws only series that have data; the paths ignore these values.
   const data = () => [[view.from, view.to], ...series.map(() => [0, 0])];
   const chart = new uPlot({
     width: view.left + view.width + RIGHT_MARGIN,
@@ -26,7 +29,7 @@ function timePlot(element, { view, height, most, theme, splits, series, draw }) 
     cursor: { show: false },
     scales: {
       x: { time: false, range: () => [view.from, view.to] },
-      y: { range: () => [0, most] },
+      y: { range: () => [0, maxBytes] },
     },
     axes: [
       {
@@ -35,7 +38,7 @@ function timePlot(element, { view, height, most, theme, splits, series, draw }) 
       },
       {
         size: view.left, stroke: theme.ink, font: `11px ${FONT}`, gap: 8,
-        splits: () => byteTicks(most, height),
+        splits: () => byteTicks(maxBytes, height),
         values: (_, values) => values.map((bytes) => formatBytes(bytes).replace(".0 ", " ")),
         ticks: { show: false }, grid: { stroke: theme.line, width: 1 },
       },
@@ -50,10 +53,10 @@ function timePlot(element, { view, height, most, theme, splits, series, draw }) 
   return chart;
 }
 
-function drawCapacity({ ctx, bbox }, bytes, most, theme) {
-  if (!bytes || bytes > most) return;
+export function drawCapacity({ ctx, bbox }, bytes, maxBytes, theme) {
+  if (!bytes || bytes > maxBytes) return;
   const scale = uPlot.pxRatio;
-  const y = bbox.top + bbox.height * (1 - bytes / most);
+  const y = bbox.top + bbox.height * (1 - bytes / maxBytes);
   ctx.save();
   ctx.strokeStyle = theme.accent;
   ctx.lineWidth = 1.5 * scale;

@@ -1,4 +1,11 @@
-// Why a run takes as long as it does, as `pipewright why` says it.
+// Explanation of a run's duration, as `pipewright why` gives it.
+
+import {
+  barLegend, detailsElement, mark, metricLink, nameElement, shortened, stackedBar, textElement
+} from "../elements.js";
+import { page } from "../page_data.js";
+import { onPrint, sortableTable } from "../tables.js";
+import { formatBytes, formatPercent, formatSeconds, noBreak } from "../units.js";
 
 const TIME_FILLS = page.time_fills;
 const hatch = (dark, light) => `repeating-linear-gradient(135deg, ${dark} 0 2px, ${light} 2px 5px)`;
@@ -17,7 +24,7 @@ const WAITS = {
   norm_s: ["norm of gradients", TIME_FILLS.norm_s],
   optimizer_s: ["optimizer's step", TIME_FILLS.optimizer_s],
 };
-// Words of the critical path that have a colour above; the rest wait for something.
+// Colours of the critical path's parts, by name; other parts are waits and have the colour of bubbles.
 const PART_FILLS = {
   ...Object.fromEntries(Object.values(WAITS)),
   "rendezvous": hatch(TIME_FILLS.p2p_s, TIME_FILLS.warm_up_s),
@@ -45,7 +52,7 @@ function pathParts(run) {
   });
 }
 
-// Of a device, in the order of a bar.
+// Parts of a device's time, in the order of its bar.
 function timeParts(run, device) {
   const total = run.why.makespan_s;
   const part = (words, fill, seconds) => ({
@@ -62,34 +69,34 @@ function timeParts(run, device) {
   ];
 }
 
-const LEAST_SHARE = 1e-9;  // of the run; less is dust of sums
+const MIN_SHARE = 1e-9;  // of the run; smaller parts are rounding errors of sums
 
-function deviceBars(run, most = 16) {
-  const all = run.why.devices.map((device) => timeParts(run, device));
-  const used = (all[0] ?? []).filter((_, k) => all.some((parts) => parts[k].share > LEAST_SHARE));
+function deviceBars(run, maxDevices = 16) {
+  const partsOfDevices = run.why.devices.map((device) => timeParts(run, device));
+  const used = (partsOfDevices[0] ?? []).filter((_, k) => partsOfDevices.some((parts) => parts[k].share > MIN_SHARE));
   const rows = mark("bars", "div");
   const add = (from, to) => {
     for (let device = from; device < to; ++device) {
-      const parts = all[device].filter(({ share }) => share > LEAST_SHARE);
+      const parts = partsOfDevices[device].filter(({ share }) => share > MIN_SHARE);
       const name = `device ${run.why.devices[device].device}`;
       rows.append(textElement("span", name), stackedBar(parts));
     }
   };
-  add(0, Math.min(most, all.length));
-  if (all.length > most) {
-    const more = textElement("button", `show all ${all.length}`);
+  add(0, Math.min(maxDevices, partsOfDevices.length));
+  if (partsOfDevices.length > maxDevices) {
+    const more = textElement("button", `show all ${partsOfDevices.length}`);
     more.onclick = () => {
       more.remove();
-      add(most, all.length);
+      add(maxDevices, partsOfDevices.length);
     };
     rows.append(more);
-    onPaper((printing) => printing && more.isConnected && more.click());
+    onPrint((printing) => printing && more.isConnected && more.click());
   }
   return [barLegend(used.map(({ words, fill }) => ({ words, fill }))), rows];
 }
 
-const rangeText = ([least, most], format) =>
-  (least === most ? format(most) : `${format(least)} to ${format(most)}`);
+const rangeText = ([low, high], format) =>
+  (low === high ? format(high) : `${format(low)} to ${format(high)}`);
 
 function passCollectiveTable(run) {
   const range = (head, key) => ({
@@ -98,60 +105,62 @@ function passCollectiveTable(run) {
   });
   const name = (row) => `${row.group} ${row.operation}`;
   return sortableTable([
-    { head: "which", value: name, cell: (row) => nameElement("span", name(row)) },
-    { head: "calls of a GPU", value: (row) => row.calls, cell: (row) => String(row.calls) },
-    { head: "their data", value: (row) => row.bytes, cell: (row) => formatBytes(row.bytes) },
-    range("they take", "seconds"),
-    range("of it exposed", "exposed_s"),
+    { head: "collective", value: name, cell: (row) => nameElement("span", name(row)) },
+    { head: "calls per GPU", value: (row) => row.calls, cell: (row) => String(row.calls) },
+    { head: "bytes", value: (row) => row.bytes, cell: (row) => formatBytes(row.bytes) },
+    range("time", "seconds"),
+    range("exposed", "exposed_s"),
   ], run.why.pass_collectives);
 }
 
-// Where there are more stages than `most`, those whose slowing costs most come first; transfers are
-// always among what is shown.
-function slackRows({ stages, links }, most) {
-  const ofStages = stages.map((one) => ({
-    what: `passes of stage ${one.stage}`, mean: one.mean_pass_s, ...one,
+// Rows of the slack table. If there are more than `maxStages` stages, the costliest ones come first;
+// transfers are always among the rows that are shown.
+function slackRows({ stages, links }, maxStages) {
+  const ofStages = stages.map((stage) => ({
+    subject: `passes of stage ${stage.stage}`, mean: stage.mean_pass_s, ...stage,
   }));
-  const ofLinks = links.map((one) => ({
-    what: one.link_class ? `transfers over ${shortened(one.link_class, 60)}` : "transfers",
-    mean: one.mean_transfer_s, ...one,
+  const ofLinks = links.map((link) => ({
+    subject: link.link_class ? `transfers over ${shortened(link.link_class, 60)}` : "transfers",
+    mean: link.mean_transfer_s, ...link,
   }));
-  if (ofStages.length <= most) return [...ofStages, ...ofLinks];
+  if (ofStages.length <= maxStages) return [...ofStages, ...ofLinks];
   ofStages.sort((a, b) => (b.cost_of_10_percent_s ?? 0) - (a.cost_of_10_percent_s ?? 0));
-  return [...ofStages.slice(0, most), ...ofLinks, ...ofStages.slice(most)];
+  return [...ofStages.slice(0, maxStages), ...ofLinks, ...ofStages.slice(maxStages)];
 }
 
 function slackTable(run) {
-  const most = 16;
-  const rows = slackRows(run.why.slack, most);
-  // What no slowing makes longer has no number.
+  const maxStages = 16;
+  const rows = slackRows(run.why.slack, maxStages);
+  // Passes and transfers whose slowing never lengthens the run have no number.
   const number = (head, value, text) => ({
     head, anchor: "slack", value: (row) => value(row) ?? Infinity,
     cell: (row) => (value(row) === null || value(row) === undefined ? "any" : text(value(row))),
   });
   return sortableTable([
-    { head: "what", value: (row) => row.what, cell: (row) => nameElement("span", row.what) },
+    { head: "passes or transfers", value: (row) => row.subject,
+      cell: (row) => nameElement("span", row.subject) },
     number("mean time", (row) => row.mean, formatSeconds),
-    number("may take longer by", (row) => row.slack, formatPercent),
-    number("or by", (row) => row.slack_s, formatSeconds),
-    number("10 % slower costs", (row) => row.cost_of_10_percent_s, formatSeconds),
-  ], rows, most + run.why.slack.links.length);
+    number("slack", (row) => row.slack, formatPercent),
+    number("slack, time", (row) => row.slack_s, formatSeconds),
+    number("cost of 10 % slowdown", (row) => row.cost_of_10_percent_s, formatSeconds),
+  ], rows, maxStages + run.why.slack.links.length);
 }
 
-function whyPart(run) {
+export function whyPart(run) {
   const path = pathParts(run);
   const heading = (anchor, words) => {
     const title = document.createElement("h3");
     title.append(metricLink(anchor, words));
     return title;
   };
-  // Neither path nor slack is known of runs that do not say when inputs arrived.
-  const known = (parts) => (run.why.knows_inputs ? parts() : []);
+  // Critical path and slack need the arrival times of inputs, which not all traces have.
+  const ifInputsKnown = (parts) => (run.why.knows_inputs ? parts() : []);
   return detailsElement("why it takes this long", true,
     textElement("p", noBreak(run.why.verdict), "verdict"),
-    ...known(() => [heading("critical-path", "critical path"), stackedBar(path), barLegend(path)]),
+    ...ifInputsKnown(() =>
+      [heading("critical-path", "critical path"), stackedBar(path), barLegend(path)]),
     heading("time-split", "where each device's time goes"), ...deviceBars(run),
     ...(run.why.pass_collectives.length > 0
       ? [heading("pass-collectives", "collectives in passes"), passCollectiveTable(run)] : []),
-    ...known(() => [heading("slack", "slack"), slackTable(run)]));
+    ...ifInputsKnown(() => [heading("slack", "slack"), slackTable(run)]));
 }

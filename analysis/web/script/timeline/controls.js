@@ -1,7 +1,11 @@
-// Above the timelines: what colours stand for, lanes, search, help.
+// Controls above the timelines: colour mode, lanes, search and help.
 
-class Controls {
-  // `act`: what the controls do, as Page has it.
+import { textElement } from "../elements.js";
+import { ZOOM_STEP } from "./gestures.js";
+import { PAINT_MODES } from "./paints.js";
+
+export class Controls {
+  // `act`: the page, which carries out what the controls ask for.
   constructor(place, settings, search, act) {
     Object.assign(this, { settings, search, act });
     place.append(this.modeControl(), this.lanesControl(), this.helpControl(), this.searchControl());
@@ -11,7 +15,7 @@ class Controls {
     const label = textElement("label", "colours ");
     this.mode = document.createElement("select");
     this.mode.id = "mode";
-    this.mode.title = "what the colours of passes stand for (c)";
+    this.mode.title = "meaning of the colours of passes (c)";
     for (const [value, words] of PAINT_MODES) {
       const option = textElement("option", words);
       option.value = value;
@@ -29,7 +33,7 @@ class Controls {
     return this.lanes;
   }
 
-  // `shown`: whether lanes are; null where no run has any or there is no room.
+  // `shown`: true if lanes are visible; null if no run has lanes or there is no room for them.
   showLanes(shown) {
     this.lanes.disabled = shown === null;
     this.lanes.setAttribute("aria-pressed", String(shown === true));
@@ -66,21 +70,21 @@ class Controls {
       this.input.blur();
     };
     form.onsubmit = (event) => event.preventDefault();
-    form.append(this.input, step("\u2039", "the match before (shift Enter)", -1),
-                step("\u203a", "the next match (Enter)", 1), this.result);
+    form.append(this.input, step("\u2039", "previous match (shift Enter)", -1),
+                step("\u203a", "next match (Enter)", 1), this.result);
     return form;
   }
 
   find() {
     this.search.find(this.input.value);
-    this.act.showFound();
-    this.say();
+    this.act.showMatches();
+    this.showResult();
   }
 
   step(by) {
     const match = this.search.step(by);
     if (match) this.act.jump(match);
-    this.say();
+    this.showResult();
   }
 
   clear() {
@@ -89,7 +93,7 @@ class Controls {
     this.find();
   }
 
-  say() {
+  showResult() {
     this.result.textContent = this.search.words;
     this.result.className = this.search.error ? "warning" : "";
     this.input.setAttribute("aria-invalid", String(this.search.error !== ""));
@@ -105,8 +109,8 @@ class Controls {
   }
 }
 
-// What mouse and keys do, made of the same list that listens to them.
-function helpDialog(actions) {
+// Help on mouse and keys. The keys come from the list of actions that handles them.
+export function helpDialog(actions) {
   const dialog = document.createElement("dialog");
   dialog.id = "keys";
   dialog.setAttribute("aria-label", "mouse and keys");
@@ -119,10 +123,10 @@ function helpDialog(actions) {
   line(["wheel"], "zooms at the pointer; over the labels it scrolls");
   line(["drag"], "pans");
   line(["shift drag"], "zooms to a range");
-  line(["click"], "keeps a pass or transfer with its arrows; beside them lets it go");
+  line(["click"], "selects a pass or transfer and shows its arrows; elsewhere clears the selection");
   line(["double click"], "the whole time axis");
   for (const { names, words } of actions) if (words) line(names, words);
-  line(["Enter"], "in the search box: the next match, with shift the one before");
+  line(["Enter"], "in the search box: next match, with shift previous match");
   const close = textElement("button", "close");
   close.onclick = () => dialog.close();
   dialog.append(textElement("h2", "Mouse and keys"), list, close);
@@ -131,10 +135,9 @@ function helpDialog(actions) {
   return dialog;
 }
 
-// What keys do: `keys` as events name them, `names` as the help shows them; `run` returns false
-// where the key is left to the browser.
-
-function keyActions(page) {
+// Actions of keys. `keys`: names in keyboard events; `names`: names in the help; `run`: returns false
+// if the browser should handle the key.
+export function keyActions(page) {
   const { view, selection, controls } = page;
   const step = () => (view.to - view.from) * 0.15;
   const action = (keys, names, words, run) => ({ keys, names, words, run });
@@ -146,22 +149,22 @@ function keyActions(page) {
     action(["ArrowRight", "d", "D"], ["\u2192", "d"], "pan right", () => view.pan(step())),
     action(["f", "0"], ["f", "0"], "the whole time axis", () => view.fit()),
     action(["/"], ["/"], "find a pass", () => controls.input.focus()),
-    action(["c"], ["c"], "other colours", () => page.nextPaint()),
+    action(["c"], ["c"], "next colour mode", () => page.nextPaint()),
     action(["l"], ["l"], "lanes of transfers and collectives", () => page.toggleLanes()),
-    action([","], [","], "the pass before on the device", () => selection.along(-1)),
-    action(["."], ["."], "the pass after, or the first one in sight", () => selection.along(1)),
-    action(["["], ["["], "the pass that the input comes from", () => selection.alongTransfers(-1)),
-    action(["]"], ["]"], "a pass that takes the result", () => selection.alongTransfers(1)),
-    action(["ArrowUp"], ["\u2191"], "the pass on the device above, in a timeline",
+    action([","], [","], "previous pass on the device", () => selection.along(-1)),
+    action(["."], ["."], "next pass, or the first visible pass", () => selection.along(1)),
+    action(["["], ["["], "pass that sent the input", () => selection.alongTransfers(-1)),
+    action(["]"], ["]"], "pass that receives the result", () => selection.alongTransfers(1)),
+    action(["ArrowUp"], ["\u2191"], "pass on the device above, in a timeline",
            (event) => onTimeline(event) && selection.across(-1)),
-    action(["ArrowDown"], ["\u2193"], "and below",
+    action(["ArrowDown"], ["\u2193"], "pass on the device below, in a timeline",
            (event) => onTimeline(event) && selection.across(1)),
     action(["m"], ["m"], "zoom to the selected pass", () => selection.zoomToPass()),
     action(["Enter"], [], "", (event) => onTimeline(event) && selection.enter()),
-    action(["Escape"], ["Esc"], "let the selection and the search go", () => {
-      const any = selection.clear();
+    action(["Escape"], ["Esc"], "clear selection and search", () => {
+      const hadSelection = selection.clear();
       controls.clear();
-      return any;
+      return hadSelection;
     }),
     action(["?"], ["?"], "this help", () => page.help()),
   ];

@@ -1,6 +1,13 @@
-// What things of a timeline are, in words: a head and lines of name and value.
+// Describes elements of a timeline in words: a heading and lines of name and value.
 
-class Describer {
+import { shortened } from "../elements.js";
+import { IDLE_CAUSES, NONE, TRAFFIC } from "../rows.js";
+import { formatBytes, formatInstant, formatSeconds } from "../units.js";
+import { outputsOf, receiverOf } from "./overlay.js";
+import { LANE_WORDS, causeInWords } from "./paints.js";
+import { waitWithin } from "./row_marks.js";
+
+export class Describer {
   constructor(kinds, perSecond, total) {
     this.kinds = kinds;
     this.perSecond = perSecond;
@@ -25,13 +32,13 @@ class Describer {
     return `${this.kinds[rows.kind[pass]].words} of microbatch ${rows.microbatch[pass]}`;
   }
 
-  // Whatever Timeline.at found.
-  describe(run, found) {
-    if (found.pass !== undefined) return this.pass(run, found.device, found.pass);
-    if (found.transfer !== undefined) return this.transfer(run, found.transfer);
-    if (found.collective !== undefined) return this.collective(run, found);
-    if (found.step !== undefined) return this.step(run, found);
-    if (found.idle !== undefined) return this.idle(run, found);
+  // Description of the element that Timeline.at returned.
+  describe(run, target) {
+    if (target.pass !== undefined) return this.pass(run, target.device, target.pass);
+    if (target.transfer !== undefined) return this.transfer(run, target.transfer);
+    if (target.collective !== undefined) return this.collective(run, target);
+    if (target.step !== undefined) return this.step(run, target);
+    if (target.idle !== undefined) return this.idle(run, target);
     return null;
   }
 
@@ -65,12 +72,12 @@ class Describer {
     return { head: this.name(run, i), lines };
   }
 
-  // A transfer in one line.
-  movement(run, i, where) {
+  // Description of a transfer in one line.
+  movement(run, i, endpoint) {
     const { transfers } = run.lanes;
     const link = this.linkOf(run, i);
     const size = transfers.bytes[i] > 0 ? `${formatBytes(transfers.bytes[i])} ` : "";
-    return `${size}${where}, sent ${this.instant(transfers.posted[i])}, ` +
+    return `${size}${endpoint}, sent ${this.instant(transfers.posted[i])}, ` +
       `arrived ${this.instant(transfers.end[i])}${link ? `, ${link}` : ""}`;
   }
 
@@ -97,7 +104,7 @@ class Describer {
 
   transfer(run, i) {
     const { transfers, critical } = run.lanes;
-    const what = LANE_WORDS[TRAFFIC[transfers.kind[i]]];
+    const tensor = LANE_WORDS[TRAFFIC[transfers.kind[i]]];
     const length = transfers.end[i] - transfers.start[i];
     const lines = [
       ["from", this.deviceName(run, transfers.source[i])],
@@ -107,15 +114,15 @@ class Describer {
     if (transfers.bytes[i] > 0) lines.push(["bytes", formatBytes(transfers.bytes[i])]);
     if (transfers.start[i] > transfers.posted[i])
       lines.push(["rendezvous", this.length(transfers.start[i] - transfers.posted[i])]);
-    lines.push(["arrived", this.instant(transfers.end[i])], ["on its way", this.length(length)]);
+    lines.push(["arrived", this.instant(transfers.end[i])], ["duration", this.length(length)]);
     const rate = Math.round(transfers.bytes[i] / (length / this.perSecond));
     if (length > 0 && rate > 0) lines.push(["rate", `${formatBytes(rate)}/s`]);
     const path = this.pathOf(run, i);
-    if (path && path.alone > 0) lines.push(["alone it takes", this.length(path.alone)]);
+    if (path && path.alone > 0) lines.push(["duration alone", this.length(path.alone)]);
     const link = this.linkOf(run, i);
     if (link) lines.push(["narrowest link", link]);
     if (critical.transfers[i] === 1) lines.push(["critical path", "yes"]);
-    return { head: `${what} of stage ${transfers.stage[i]}, microbatch ${transfers.microbatch[i]}`,
+    return { head: `${tensor} of stage ${transfers.stage[i]}, microbatch ${transfers.microbatch[i]}`,
              lines };
   }
 
@@ -123,10 +130,10 @@ class Describer {
     const { collectives } = run.lanes;
     const lines = [["on", this.deviceName(run, device)], ["stage", String(collectives.stage[i])]];
     if (run.iterations > 1) lines.push(["iteration", String(collectives.iteration[i])]);
-    lines.push(["bytes of a GPU", formatBytes(collectives.bytes[i])],
-               ["ready for it", this.instant(collectives.posted[i])]);
+    lines.push(["bytes per GPU", formatBytes(collectives.bytes[i])],
+               ["ready", this.instant(collectives.posted[i])]);
     if (collectives.start[i] > collectives.posted[i])
-      lines.push(["waits for others", this.length(collectives.start[i] - collectives.posted[i])]);
+      lines.push(["waits for peers", this.length(collectives.start[i] - collectives.posted[i])]);
     lines.push(["start", this.instant(collectives.start[i])],
                ["end", this.instant(collectives.end[i])],
                ["duration", this.length(collectives.end[i] - collectives.start[i])]);

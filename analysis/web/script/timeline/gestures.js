@@ -1,17 +1,17 @@
-// Mouse, touch and keys.
+// Input by mouse, touch and keyboard.
 
-const ZOOM_STEP = 1.5;
+export const ZOOM_STEP = 1.5;
 
-// `onPoint(x, y)` hears where the pointer is, in pixels of the element; null when it left or drags.
-// `onClick(x, y)` hears of clicks that did not drag.
-function listenToPointer(element, view, selection, onPoint, onClick = () => {}) {
+// Calls onPoint(x, y) with the pointer's position in pixels of the element, or with null when the
+// pointer leaves or drags. Calls onClick(x, y) for clicks that are not the end of a drag.
+export function listenToPointer(element, view, selection, onPoint, onClick = () => {}) {
   let drag = null;
   const place = (event) => event.clientX - element.getBoundingClientRect().left;
 
   element.addEventListener("wheel", (event) => {
     const x = place(event);
     const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
-    if (x < view.left || (view.fitted && event.deltaY >= 0 && !sideways)) return;  // scrolls
+    if (x < view.left || (view.fitted && event.deltaY >= 0 && !sideways)) return;  // the page scrolls
     event.preventDefault();
     const unit = event.deltaMode === WheelEvent.DOM_DELTA_PIXEL ? 1 : 30;
     const perPixel = (view.to - view.from) / view.width;
@@ -23,9 +23,9 @@ function listenToPointer(element, view, selection, onPoint, onClick = () => {}) 
     const x = place(event);
     if (event.button !== 0 || x < view.left) return;
     event.preventDefault();
-    element.classList.add("pointed");  // shows no ring of focus
+    element.classList.add("pointed");  // hides the focus ring
     if (element.tabIndex >= 0) element.focus({ preventScroll: true });
-    else document.activeElement?.blur();  // keys go to the page again
+    else document.activeElement?.blur();  // returns keyboard input to the page
     element.setPointerCapture(event.pointerId);
     drag = { x, select: event.shiftKey, from: view.from, start: x };
     if (!drag.select) element.classList.add("dragging");
@@ -35,7 +35,7 @@ function listenToPointer(element, view, selection, onPoint, onClick = () => {}) 
     const x = place(event);
     if (!drag) return onPoint(x, event.clientY - element.getBoundingClientRect().top);
     if (drag.select) {
-      const [a, b] = [drag.start, x].sort((one, other) => one - other);
+      const [a, b] = [drag.start, x].sort((left, right) => left - right);
       selection.hidden = false;
       selection.style.left = `${Math.max(a, view.left)}px`;
       selection.style.width = `${Math.min(b, view.left + view.width) - Math.max(a, view.left)}px`;
@@ -65,8 +65,8 @@ function listenToPointer(element, view, selection, onPoint, onClick = () => {}) 
   element.addEventListener("dblclick", () => view.fit());
 }
 
-// `actions`: {keys, words, run}. Keys that a control needs for itself stay with it.
-function listenToKeys(actions) {
+// Runs `actions`: {keys, words, run}. Controls keep the keys that they handle themselves.
+export function listenToKeys(actions) {
   const byKey = new Map(actions.flatMap((action) => action.keys.map((key) => [key, action])));
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;

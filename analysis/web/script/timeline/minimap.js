@@ -1,9 +1,13 @@
-// The whole run in a few pixels, with the visible range as a window that can be dragged.
+// A small image of the whole run, on which the visible range is a window that can be dragged.
+
+import { mark } from "../elements.js";
+import { FONT, sizeCanvas } from "../theme.js";
+import { RIGHT_MARGIN } from "./view.js";
 
 const MINIMAP_HEIGHT = 40;
 const MINIMAP_EDGE = 7;  // CSS pixels at both sides of the window that resize it
 
-class Minimap {
+export class Minimap {
   constructor(before, timelines, view, describer) {
     Object.assign(this, { timelines, view, describer });
     this.host = document.createElement("div");
@@ -21,20 +25,20 @@ class Minimap {
     this.listen();
   }
 
-  // Draws the runs; the window follows by `draw`.
+  // Redraws the image of the runs; draw() places the window.
   rebuild() {
     const { view, timelines } = this;
     const room = view.left + view.width + RIGHT_MARGIN;
     const scale = sizeCanvas(this.canvas, room, MINIMAP_HEIGHT);
     const context = this.canvas.getContext("2d");
     const width = Math.round(view.width * scale);
-    const each = (MINIMAP_HEIGHT * scale) / timelines.length;
+    const runHeight = (MINIMAP_HEIGHT * scale) / timelines.length;
     timelines.forEach((timeline, k) => {
       const whole = { from: 0, to: view.total };
       const image = timeline.rasterize(whole, width, [], 0, [timeline.passes]);
-      context.imageSmoothingEnabled = image.height > each;
+      context.imageSmoothingEnabled = image.height > runHeight;
       context.drawImage(image, 0, 0, width, image.height, Math.round(view.left * scale),
-                        Math.round(k * each), width, Math.round(each) - (k + 1 < timelines.length));
+                        Math.round(k * runHeight), width, Math.round(runHeight) - (k + 1 < timelines.length));
     });
     context.scale(scale, scale);
     context.font = `11px ${FONT}`;
@@ -92,7 +96,7 @@ class Minimap {
       this.dragTo(drag, this.time(x));
     });
     host.addEventListener("pointerup", (event) => {
-      // A click beside the window brings it there.
+      // A click beside the window centres it there.
       if (drag?.part === "new" && Math.abs(place(event) - this.x(drag.time)) < 3)
         view.pan(drag.time - (view.from + view.to) / 2);
       drag = null;
@@ -107,7 +111,8 @@ class Minimap {
     });
   }
 
-  // What of the window is at a place: an edge, its middle, or nothing, where a new one begins.
+  // The part of the window at a position: an edge, its middle, or none, where a drag starts a new
+  // window.
   gripAt(x) {
     const { view } = this;
     const [left, right] = [this.x(view.from), this.x(view.to)];

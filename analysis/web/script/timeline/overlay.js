@@ -1,10 +1,15 @@
-// What follows the pointer and the reader's choice on top of a timeline: outlines of passes, those
-// that a search found, and transfers as arrows between rows.
+// Layer on top of a timeline for the hovered and the selected element: outlines of passes, including
+// the matches of a search, and transfers as arrows between rows.
+
+import { mark } from "../elements.js";
+import { NONE, firstAbove } from "../rows.js";
+import { sizeCanvas } from "../theme.js";
+import { RIGHT_MARGIN } from "./view.js";
 
 const ARROW_HEAD = 6;       // CSS pixels
-const MOST_OUTLINES = 3000;  // more of them would cover everything anyway
+const MAX_OUTLINES = 3000;  // more outlines would cover the whole timeline
 
-class Overlay {
+export class Overlay {
   constructor(timeline) {
     this.timeline = timeline;
     this.canvas = mark("overlay", "canvas");
@@ -13,19 +18,19 @@ class Overlay {
     host.append(timeline.canvas, this.canvas);
     this.hovered = null;  // {pass} or {transfer}
     this.picked = null;
-    this.found = null;    // of a search: Uint8Array over passes
+    this.matches = null;    // matches of a search: Uint8Array over passes
     this.arrows = [];
   }
 
-  hover(what) {
-    const same = what?.pass === this.hovered?.pass && what?.transfer === this.hovered?.transfer;
-    if (same && !what === !this.hovered) return;
-    this.hovered = what;
+  hover(target) {
+    const isSame = target?.pass === this.hovered?.pass && target?.transfer === this.hovered?.transfer;
+    if (isSame && !target === !this.hovered) return;
+    this.hovered = target;
     this.draw();
   }
 
-  pick(what) {
-    this.picked = what;
+  pick(target) {
+    this.picked = target;
     this.draw();
   }
 
@@ -39,14 +44,14 @@ class Overlay {
     context.rect(view.left, 0, view.width, layout.height);
     context.clip();
     this.arrows = [];
-    if (this.found) this.outlineFound(context);
-    for (const what of [this.picked, this.hovered]) {
-      if (!what) continue;
-      const transfers = this.transfersOf(what);
+    if (this.matches) this.outlineMatches(context);
+    for (const target of [this.picked, this.hovered]) {
+      if (!target) continue;
+      const transfers = this.transfersOf(target);
       const ends = transfers.flatMap((t) => this.endsOf(t)).filter((pass) => pass !== NONE);
       for (const pass of ends) this.outline(context, pass, theme.faint, 1);
-      if (what.pass !== undefined)
-        this.outline(context, what.pass, what === this.picked ? theme.accent : theme.ink, 2);
+      if (target.pass !== undefined)
+        this.outline(context, target.pass, target === this.picked ? theme.accent : theme.ink, 2);
       for (const transfer of transfers) this.arrow(context, transfer);
     }
   }
@@ -56,7 +61,7 @@ class Overlay {
     return [maker[transfer], taker[transfer]];
   }
 
-  // A transfer itself; of a pass its input and what it sends.
+  // The transfer itself, or the input and the outputs of a pass.
   transfersOf({ pass, transfer }) {
     const { transfers } = this.timeline.run.lanes;
     if (transfer !== undefined) return [transfer];
@@ -74,22 +79,22 @@ class Overlay {
     context.strokeRect(left - width / 2, top + width / 2 - 0.5, wide, height - width + 1);
   }
 
-  outlineFound(context) {
+  outlineMatches(context) {
     const { run, view, passes, theme } = this.timeline;
-    let left = MOST_OUTLINES;
+    let remaining = MAX_OUTLINES;
     for (let device = 0; device < run.rows.devices; ++device) {
       const [low, high] = passes.spans.range(device, view.from, view.to);
       let pixel = -Infinity;
-      for (let i = low; i < high && left > 0; ++i) {
-        if (this.found[i] === 0 || view.x(run.rows.end[i]) < pixel + 1) continue;
+      for (let i = low; i < high && remaining > 0; ++i) {
+        if (this.matches[i] === 0 || view.x(run.rows.end[i]) < pixel + 1) continue;
         pixel = view.x(run.rows.end[i]);
-        --left;
+        --remaining;
         this.outline(context, i, theme.ink, 1.5);
       }
     }
   }
 
-  // From the end of the pass that made the tensor to its arrival at the one that takes it.
+  // Draws an arrow from the end of the producing pass to the arrival at the receiving pass.
   arrow(context, transfer) {
     const { view, run, layout, theme } = this.timeline;
     const { transfers } = run.lanes;
@@ -131,12 +136,12 @@ function arrowColour(gradient, theme) {
   return gradient ? "#b34700" : "#00538f";
 }
 
-function receiverOf({ first }, transfer) {
+export function receiverOf({ first }, transfer) {
   return firstAbove(first, 0, first.length - 1, transfer) - 1;
 }
 
-// The transfers of what a pass made, by chains that are built when first asked for.
-function outputsOf(transfers, pass) {
+// The transfers of a pass's outputs. The index behind this is built at the first call.
+export function outputsOf(transfers, pass) {
   if (!transfers.chain) {
     transfers.chain = new Int32Array(transfers.count).fill(NONE);
     transfers.head = new Int32Array(transfers.input.length).fill(NONE);
@@ -147,7 +152,7 @@ function outputsOf(transfers, pass) {
       transfers.head[maker] = i;
     }
   }
-  const found = [];
-  for (let i = transfers.head[pass]; i !== NONE; i = transfers.chain[i]) found.push(i);
-  return found;
+  const outputs = [];
+  for (let i = transfers.head[pass]; i !== NONE; i = transfers.chain[i]) outputs.push(i);
+  return outputs;
 }

@@ -1,14 +1,19 @@
-// What the colours of passes and transfers stand for.
+// Colours of passes and transfers.
 
-const PAINT_MODES = [
+import { mark, swatches, textElement } from "../elements.js";
+import { page } from "../page_data.js";
+import { IDLE_CAUSES, KINDS } from "../rows.js";
+import { rgb, sequenceColour } from "../theme.js";
+
+export const PAINT_MODES = [
   ["kind", "kind"],
   ["microbatch", "microbatch"],
   ["stage", "stage"],
   ["critical", "critical path"],
 ];
 
-// Stops of viridis and cividis, in which order shows and all kinds of colour vision tell steps
-// apart; without the ends that would vanish on a light or a dark ground.
+// Stops of viridis and cividis, which show order and can be distinguished with any colour vision. The
+// ends without contrast to a light or a dark background are left out.
 const SEQUENCES = {
   microbatch: {
     light: ["#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#d2e21b"],
@@ -21,8 +26,8 @@ const SEQUENCES = {
 };
 const SEQUENCE_STEPS = 256;
 
-// Colours of the lanes beside passes: those that links and bars have for the same.
-const LANE_COLOURS = {
+// Colours of lanes, the same as for the corresponding traffic of links and parts of bars.
+export const LANE_COLOURS = {
   activation: page.traffic[0].fill,
   gradient: page.traffic[1].fill,
   reduce_gradients: page.time_fills.gradients_s,
@@ -31,7 +36,9 @@ const LANE_COLOURS = {
   norm: page.time_fills.norm_s,
   optimizer: page.time_fills.optimizer_s,
 };
-const LANE_WORDS = {
+export const LANE_TONES = Object.keys(LANE_COLOURS);
+export const toneOf = (name) => LANE_TONES.indexOf(name);
+export const LANE_WORDS = {
   activation: "activation",
   gradient: "gradient",
   reduce_gradients: "reduction of gradients",
@@ -41,9 +48,9 @@ const LANE_WORDS = {
   optimizer: "optimizer step",
 };
 
-// Of each pass a tone, and of each tone a colour: {tone, fills, dark_text, labels}.
-// `counts`: microbatches and stages of the run with most, so that runs compare.
-function passPaint({ mode, counts }, run, theme) {
+// Colours of a run's passes: {tone, fills, dark_text}. `tone` holds an index into `fills` for each pass.
+// `counts`: largest numbers of microbatches and stages of any run, so that runs compare.
+export function passPaint({ mode, counts }, run, theme) {
   const { rows } = run;
   if (mode === "microbatch")
     return sequencePaint(rows.microbatch, mode, theme, counts.microbatch, microbatchesOf(run));
@@ -52,9 +59,9 @@ function passPaint({ mode, counts }, run, theme) {
   const shades = run.colours.flat();  // [kind * chunks + chunk]
   const fills = shades.map((shade) => rgb(shade.fill));
   const tone = new Uint16Array(rows.count);
-  const known = Math.min(chunks, 65536 / KINDS - 1);
+  const maxChunk = Math.min(chunks, 65536 / KINDS.length - 1);
   for (let i = 0; i < rows.count; ++i)
-    tone[i] = rows.kind[i] * chunks + Math.min(rows.chunk[i], known);
+    tone[i] = rows.kind[i] * chunks + Math.min(rows.chunk[i], maxChunk);
   if (mode === "critical") {
     fills.push(rgb(theme.dimmed));
     const marked = run.lanes.critical.passes;
@@ -63,7 +70,7 @@ function passPaint({ mode, counts }, run, theme) {
   return { tone, fills, dark_text: fills.map(wantsDarkText) };
 }
 
-// From dark to light over values 0 to `count` - 1, over and over again if there are more.
+// Colours from dark to light for the values 0 to `count` - 1, repeated with the given period.
 function sequencePaint(values, name, theme, count, period = Infinity) {
   const stops = SEQUENCES[name][theme.dark ? "dark" : "light"];
   const fills = Array.from({ length: SEQUENCE_STEPS }, (_, i) =>
@@ -74,24 +81,24 @@ function sequencePaint(values, name, theme, count, period = Infinity) {
   return { tone, fills, dark_text: fills.map(wantsDarkText) };
 }
 
-const countsOf = (runs) => ({
+export const countsOf = (runs) => ({
   microbatch: Math.max(...runs.map(microbatchesOf)),
   stage: Math.max(...runs.map((run) => largest(run.rows.stage) + 1)),
 });
 
-// Microbatches, or slices of them, of one iteration.
+// Number of microbatches of one iteration, or of their slices.
 function microbatchesOf(run) {
-  const all = largest(run.rows.microbatch) + 1;
-  return Math.max(1, Math.ceil(all / Math.max(1, run.iterations)));
+  const total = largest(run.rows.microbatch) + 1;
+  return Math.max(1, Math.ceil(total / Math.max(1, run.iterations)));
 }
 
 function largest(column) {
-  let most = 0;
-  for (let i = 0; i < column.length; ++i) if (column[i] > most) most = column[i];
-  return most;
+  let maximum = 0;
+  for (let i = 0; i < column.length; ++i) if (column[i] > maximum) maximum = column[i];
+  return maximum;
 }
 
-// As wants_dark_text of palette.hpp.
+// True if dark text is more readable on a colour; the same rule as wants_dark_text in palette.hpp.
 function wantsDarkText(colour) {
   const [red, green, blue] = colour.map((channel) => {
     const c = channel / 255;
@@ -100,30 +107,29 @@ function wantsDarkText(colour) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179;
 }
 
-// Why a device computes nothing: idle_time.hpp has the causes. Four groups of them tint the ground.
-
+// Groups of idle causes, which idle_time.hpp defines. The groups colour the background of rows.
 const IDLE_GROUPS = [
   ["compute", "waits for another device to compute"],
   ["network", "waits for a transfer"],
   ["collective", "waits for a collective"],
-  ["finished", "done, or no cause known"],
+  ["finished", "done, or unknown cause"],
 ];
 const GROUP_OF_CAUSE = {
   input: 0, transfer: 1, rendezvous: 1, blocked_send: 1, weights: 2, gradients: 2, embeddings: 2,
   norm: 2, peers: 0, finished: 3, other: 3,
 };
 
-function groupsOf(causes) {
+export function groupsOf(causes) {
   const groups = IDLE_CAUSES.map((cause) => GROUP_OF_CAUSE[cause]);
   const tone = new Uint8Array(causes.length);
   for (let i = 0; i < causes.length; ++i) tone[i] = groups[causes[i]];
   return tone;
 }
 
-const idleFills = (theme) => IDLE_GROUPS.map(([name]) => rgb(theme[`idle_${name}`]));
+export const idleFills = (theme) => IDLE_GROUPS.map(([name]) => rgb(theme[`idle_${name}`]));
 
-// The head of what is said of an idle time.
-function causeInWords(cause, stage, microbatch) {
+// Heading of an idle time's description.
+export function causeInWords(cause, stage, microbatch) {
   switch (IDLE_CAUSES[cause]) {
     case "input": return `waits for the input: stage ${stage}, microbatch ${microbatch}`;
     case "transfer": return `input on its way: stage ${stage}, microbatch ${microbatch}`;
@@ -133,15 +139,14 @@ function causeInWords(cause, stage, microbatch) {
     case "gradients": return `waits for the reduction of the gradients of stage ${stage}`;
     case "embeddings": return "waits for the tied embeddings";
     case "norm": return "waits for the norm of all gradients";
-    case "peers": return "waits for those with whom it sums up gradients";
+    case "peers": return "waits for the peers with which it reduces gradients";
     case "finished": return "idle: all done";
     default: return "idle";
   }
 }
 
-// What the colours of the timelines stand for, in the mode that the reader chose.
-
-function fillLegend(legend, page, runs, timelines, settings, theme) {
+// Fills the legend of the timelines for the selected colour mode.
+export function fillLegend(legend, page, runs, timelines, settings, theme) {
   const entries = [];
   const add = (swatch, words) => {
     const entry = document.createElement("span");
@@ -155,7 +160,7 @@ function fillLegend(legend, page, runs, timelines, settings, theme) {
     ramp.style.background = `linear-gradient(90deg, ${stops})`;
     add(ramp, `${mode} 0 to ${settings.counts[mode] - 1}`);
   } else {
-    const widest = runs.reduce((most, run) => (run.chunks > most.chunks ? run : most));
+    const widest = runs.reduce((best, run) => (run.chunks > best.chunks ? run : best));
     page.kinds.forEach((kind, k) => {
       if (!runs.some((run) => shownIn(run).kinds.has(k))) return;
       const shades = widest.colours[k].slice(0, 8).map((colour) => colour.fill);
@@ -188,11 +193,11 @@ function legendNote(runs, mode) {
   const shades = chunks > 1 && (mode === "kind" || mode === "critical")
     ? `dark to light: chunk 0 to ${chunks - 1}; ` : "";
   const pairs = runs.some((run) => shownIn(run).pairs)
-    ? "one above the other: fused; " : "";
+    ? "stacked pairs: fused; " : "";
   return `${shades}${pairs}numbers: microbatch; passes narrower than a pixel mix their colours`;
 }
 
-// What there is to explain in a run, found once.
+// Features of a run that the legend explains, computed once.
 function shownIn(run) {
   if (run.shown) return run.shown;
   const { rows, lanes: { idle } } = run;
@@ -206,7 +211,7 @@ function shownIn(run) {
   return run.shown;
 }
 
-function valuesOf(column) {
+export function valuesOf(column) {
   const seen = new Uint8Array(256);
   for (let i = 0; i < column.length; ++i) seen[column[i]] = 1;
   return new Set([...seen.keys()].filter((value) => seen[value] === 1));

@@ -1,9 +1,13 @@
-// Spans as pixels. Each device has one or more lines of an image. A pixel that several spans share
-// gets the mean of their colours by time, so that no number of them is too many and none gets lost.
+// Draws spans into an image with one or more lines per device. A pixel that several spans share has
+// the mean of their colours, weighted by time, so that any number of spans can be drawn.
 
-const FEW_SPANS = 60000;  // which are painted one by one whatever the width
+import { isUpper } from "../rows.js";
+import { rgb } from "../theme.js";
+import { Spans } from "./spans.js";
 
-class Raster {
+const MAX_DIRECT_SPANS = 60000;  // this many spans are always painted one by one
+
+export class Raster {
   // `total`: ticks of the whole time axis.
   constructor(devices, total) {
     this.devices = devices;
@@ -11,8 +15,8 @@ class Raster {
     this.canvas = document.createElement("canvas");
   }
 
-  // Paints [from, to] over `width` pixels, transparent after `until`, with lines at the ticks of
-  // `grid`. `strips` make the lines of each device, from the top down.
+  // Paints the range [from, to] over `width` pixels, transparent after `until`, with lines at the
+  // ticks of `grid`. `strips` paint the lines of each device, from top to bottom.
   paint(strips, { from, to, width, until, grid, gap }, theme) {
     const perTick = width / (to - from);
     const lines = strips.reduce((sum, strip) => sum + strip.lines, 0);
@@ -37,23 +41,23 @@ class Raster {
     context.putImageData(image, 0, 0);
   }
 
-  // Paints the lines of a device for a strip: from its spans, or where there are more of them than
-  // pixels from what they sum up to.
+  // Returns a function that paints a device's lines of a strip: from the spans, or from their sums if
+  // there are more spans than pixels.
   painter(strip, window) {
-    const fresh = (count) => Array.from({ length: count }, () => new Line(window.width));
-    const painted = fresh(strip.lines);
+    const newLines = (count) => Array.from({ length: count }, () => new Line(window.width));
+    const painted = newLines(strip.lines);
     const under = strip.ground ? new Line(window.width) : null;
     const direct = (layer) => (lines, device) => layer.paint(lines, device, window);
-    const way = (layer) => {
+    const choosePainter = (layer) => {
       const { from, to, width } = window;
-      const few = layer.spans.count(from, to) <= Math.max(FEW_SPANS, 2 * width * this.devices);
-      if (few) return direct(layer);
+      const isDirect = layer.spans.count(from, to) <= Math.max(MAX_DIRECT_SPANS, 2 * width * this.devices);
+      if (isDirect) return direct(layer);
       layer.sums ??= new Sums(layer, this.devices, this.total);
       return layer.sums.fine(window) ? (lines, device) => layer.sums.paint(lines, device, window)
                                      : direct(layer);
     };
-    const above = way(strip);
-    const below = under && way(strip.ground);
+    const above = choosePainter(strip);
+    const below = under && choosePainter(strip.ground);
     return (device) => {
       for (const line of painted) line.clear();
       above(painted, device);
@@ -71,26 +75,26 @@ function sizedContext(canvas, width, height) {
 }
 
 // Paints spans on a line; `fills` are the colours of their tones.
-class Strip {
-  // `least`: pixels that even the shortest of them covers.
-  constructor(spans, fills, least = 0) {
-    Object.assign(this, { spans, fills, least, ground: null, lines: 1 });
+export class Strip {
+  // `minWidth`: pixels that even the shortest span covers.
+  constructor(spans, fills, minWidth = 0) {
+    Object.assign(this, { spans, fills, minWidth, ground: null, lines: 1 });
   }
 
   paint([line], device, { from, to, perTick }) {
-    const { spans, fills, least } = this;
+    const { spans, fills, minWidth } = this;
     const { start, end, tone } = spans;
     const [low, high] = spans.range(device, from, to);
     for (let i = low; i < high; ++i) {
       const left = (start[i] - from) * perTick;
-      line.add(left, Math.max((end[i] - from) * perTick, left + least), fills[tone[i]], 1);
+      line.add(left, Math.max((end[i] - from) * perTick, left + minWidth), fills[tone[i]], 1);
     }
   }
 }
 
-// Passes, with what blocks the device after them; with `halves`, the two of a fused pair have a
-// line each, else they share one.
-class PassStrip {
+// Paints passes and the blocked times after them. With `halves`, the passes of a fused pair have a line
+// each; otherwise they share a line.
+export class PassStrip {
   constructor(rows, tone, fills, blocked, halves, ground) {
     const { first, start, end, released } = rows;
     this.spans = new Spans({ first, start, end, tone, reach: released });
@@ -105,7 +109,7 @@ class PassStrip {
     for (let i = low; i < high; ++i) {
       const left = (start[i] - from) * perTick;
       const right = (end[i] - from) * perTick;
-      // A gap of a pixel tells neighbours apart where there is room for it.
+      // A gap of one pixel separates neighbours if there is room for it.
       const shown = right - left >= 5 * gap ? right - gap : right;
       this.put(upper, lower, i, left, shown, fills[tone[i]], partner);
       if (released[i] <= end[i]) continue;
@@ -121,7 +125,7 @@ class PassStrip {
   }
 }
 
-// Sums of colours, by how much of each pixel they cover.
+// Colours summed per pixel, weighted by the share of the pixel that each span covers.
 class Line {
   constructor(width) {
     this.width = width;
@@ -147,13 +151,13 @@ class Line {
     }
   }
 
-  // Over the ground, which `under`, another line, may tint; the ticks of the grid shine through.
+  // Blends the line over the background, which the line `under` may tint, and the grid's ticks.
   blend(pixels, { idle, line, ticks, under }) {
     const { sums } = this;
     for (let x = 0; x < pixels.length; ++x) {
       const at = 4 * x;
       const covered = sums[at + 3];
-      const scale = covered > 1 ? 1 / covered : 1;  // spans that overlap
+      const scale = covered > 1 ? 1 / covered : 1;  // overlapping spans
       const rest = covered > 1 ? 0 : 1 - covered;
       let red = sums[at] * scale, green = sums[at + 1] * scale, blue = sums[at + 2] * scale;
       if (rest > 0) {
@@ -170,11 +174,10 @@ class Line {
   }
 }
 
-// What the spans of a strip sum up to from the start of the run on, at steps of equal length: with
-// them a pixel takes the same time however many spans it stands for.
-
 const SUM_STEPS = 8192;
 
+// Prefix sums of a strip's colours at steps of equal length, with which painting a pixel takes the same
+// time for any number of spans.
 class Sums {
   constructor(strip, devices, total) {
     this.lines = strip.lines;
@@ -203,7 +206,7 @@ class Sums {
     }
   }
 
-  // Whether a pixel is long enough for the steps not to show.
+  // True if pixels are so long that the steps are not visible.
   fine({ perTick }) {
     return this.perTick >= 2 * perTick;
   }

@@ -1,6 +1,13 @@
-// What is drawn on rows of passes besides their colours: numbers, hatches, names of devices.
+// Marks on the rows of passes: microbatch numbers, hatches, and names of devices.
 
-class RowMarks {
+import { page } from "../page_data.js";
+import { FONT } from "../theme.js";
+import { MIN_HALVED_ROW, MIN_LABELLED_ROW, MIN_NUMBERED } from "./layout.js";
+import { LANE_NAMES } from "./spans.js";
+
+const MIN_LABEL_SIZE = 6;  // CSS pixels
+
+export class RowMarks {
   constructor(timeline, context) {
     const { run, view, layout, theme, paint, halves, settings } = timeline;
     Object.assign(this, { timeline, context, run, view, layout, theme, paint, halves, settings });
@@ -13,22 +20,22 @@ class RowMarks {
     this.number(wide);
   }
 
-  // Passes that are wide enough for a number and sends that block long enough for a hatch; none
-  // where there are so many that few can be.
+  // Visible passes that are wide enough for a number, and blocked times that are wide enough for a
+  // hatch, each as pass and device. Both are empty if there are more passes than pixels.
   visible() {
     const { run, view, timeline } = this;
     const { rows } = run;
-    const found = { wide: [], blocked: [] };
-    if (timeline.passes.spans.count(view.from, view.to) > view.width * rows.devices) return found;
+    const marks = { wide: [], blocked: [] };
+    if (timeline.passes.spans.count(view.from, view.to) > view.width * rows.devices) return marks;
     const perTick = view.width / (view.to - view.from);
     for (let device = 0; device < rows.devices; ++device) {
       const [low, high] = timeline.passes.spans.range(device, view.from, view.to);
       for (let i = low; i < high; ++i) {
-        if ((rows.end[i] - rows.start[i]) * perTick >= LEAST_NUMBERED) found.wide.push(i, device);
-        if ((rows.released[i] - rows.end[i]) * perTick >= 3) found.blocked.push(i, device);
+        if ((rows.end[i] - rows.start[i]) * perTick >= MIN_NUMBERED) marks.wide.push(i, device);
+        if ((rows.released[i] - rows.end[i]) * perTick >= 3) marks.blocked.push(i, device);
       }
     }
-    return found;
+    return marks;
   }
 
   bounds(start, end) {
@@ -49,12 +56,12 @@ class RowMarks {
     context.fill();
   }
 
-  // At the foot of a pass, as long as its waits for collectives within it.
+  // Hatches the bottom of each pass over the length of its waits for collectives.
   hatchWaits(wide) {
     const { context, layout, timeline } = this;
     const { rows, lanes } = this.run;
     const height = Math.max(2, Math.round(layout.row * 0.2));
-    if (layout.row < LEAST_HALVED_ROW || lanes.waits.size === 0) return;
+    if (layout.row < MIN_HALVED_ROW || lanes.waits.size === 0) return;
     context.beginPath();
     for (let k = 0; k < wide.length; k += 2) {
       const i = wide[k];
@@ -70,49 +77,59 @@ class RowMarks {
     context.fill();
   }
 
-  // The microbatch on each pass that is wide enough; with its kind where colours do not tell it.
+  // Writes the microbatch on each pass that is wide enough, with the kind of pass if the colours do not
+  // show it.
   number(wide) {
     const { run, context, layout, paint, timeline, settings } = this;
-    if (layout.row < LEAST_LABELLED_ROW - 2) return;
+    if (layout.row < MIN_LABELLED_ROW - 2) return;
     const { rows } = run;
     context.textAlign = "center";
     context.textBaseline = "middle";
-    // Few changes of font and colour: both are slow.
+    // Passes with the same font and colour are drawn together, since changing either is slow.
     for (const [halved, dark] of [[false, true], [false, false], [true, true], [true, false]]) {
       const height = layout.partHeight(halved);
       const size = Math.min(12, Math.round(height * (halved ? 0.9 : 0.8)));
-      if (size < LEAST_NUMBERED || (halved && !this.halves)) continue;
+      if (size < MIN_NUMBERED || (halved && !this.halves)) continue;
       context.font = `${size}px ${FONT}`;
       const digit = context.measureText("0").width;
       context.fillStyle = dark ? "#16181b" : "#ffffff";
+      const labels = new Map();  // by size in pixels
       for (let k = 0; k < wide.length; k += 2) {
         const i = wide[k];
         if (paint.dark_text[paint.tone[i]] !== dark || (rows.partner[i] !== 0) !== halved) continue;
         const [left, right] = this.bounds(rows.start[i], rows.end[i]);
-        const room = right - left - 4;
+        const room = right - left - 1;
         let label = String(rows.microbatch[i]);
-        if (label.length * digit > room) continue;
         const letter = page.kinds[rows.kind[i]].letter;
-        const roomy = (label.length + 1.3) * digit <= room;
-        if (settings.mode !== "kind" && roomy) label = letter + label;
+        const fitsLetter = (label.length + 1.3) * digit <= room - 3;
+        if (settings.mode !== "kind" && fitsLetter) label = letter + label;
+        // Longer numbers get smaller digits, so that labels do not end at 9 on narrow passes.
+        const width = label.length * digit;
+        const labelSize = width <= room ? size : Math.floor((size * room) / width);
+        if (labelSize < MIN_LABEL_SIZE) continue;
         const box = timeline.boxOf(i);
-        context.fillText(label, (left + right) / 2, box.top + height / 2 + 0.5);
+        if (!labels.has(labelSize)) labels.set(labelSize, []);
+        labels.get(labelSize).push([label, (left + right) / 2, box.top + height / 2 + 0.5]);
+      }
+      for (const [labelSize, sameSize] of labels) {
+        context.font = `${labelSize}px ${FONT}`;
+        for (const [label, x, y] of sameSize) context.fillText(label, x, y);
       }
     }
   }
 }
 
-// Seconds in ticks that a pass waits for collectives within it.
-function waitWithin(run, pass, device) {
+// Ticks that a pass waits for collectives within it.
+export function waitWithin(run, pass, device) {
   const { rows, lanes } = run;
   const ofStage = lanes.waits.get(`${rows.stage[pass]} ${device}`);
   return ofStage ? Math.min(ofStage[rows.kind[pass]], rows.end[pass] - rows.start[pass]) : 0;
 }
 
-// As many labels as there is room for; hosts and lanes where the gutter holds them.
-function labelDevices(context, run, layout, view, theme) {
+// Labels as many devices as fit, with hosts and lanes if the gutter is wide enough.
+export function labelDevices(context, run, layout, view, theme) {
   let step = 1;
-  while (step * layout.pitch < LEAST_LABELLED_ROW) step *= 2;
+  while (step * layout.pitch < MIN_LABELLED_ROW) step *= 2;
   const size = Math.min(12, Math.max(10, layout.row - 2));
   const font = `${size}px ${FONT}`;
   context.textBaseline = "middle";

@@ -1,11 +1,16 @@
-// The pass or transfer that the reader keeps, with its description in a corner of the window, and
-// the ways from one pass to another.
+// The selected pass or transfer, with its description in a corner of the window, and navigation from
+// pass to pass.
 
-class Selection {
-  // `panels`: of each run its timeline; `describe(run, found)`: what to say.
+import { fillDescription, textElement } from "../elements.js";
+import { NONE, firstAbove } from "../rows.js";
+import { outputsOf } from "./overlay.js";
+import { deviceOf } from "./timeline.js";
+
+export class Selection {
+  // `panels`: the panels of each run; `describe(run, target)`: returns the description of an element.
   constructor(panels, view, describe) {
     Object.assign(this, { panels, view, describe });
-    this.current = null;  // {index, what}: of which run, and {pass, device} or {transfer, device}
+    this.current = null;  // {index, target}: run, and {pass, device} or {transfer, device}
     this.box = document.createElement("aside");
     this.box.id = "picked";
     this.box.hidden = true;
@@ -13,52 +18,52 @@ class Selection {
     this.box.setAttribute("aria-label", "selection");
     this.words = document.createElement("div");
     const close = textElement("button", "\u00d7");
-    close.title = "let go (Esc)";
-    close.setAttribute("aria-label", "let the selection go");
+    close.title = "clear (Esc)";
+    close.setAttribute("aria-label", "clear the selection");
     close.onclick = () => this.clear();
     this.box.append(this.words, close);
     document.body.append(this.box);
   }
 
-  pick(index, what) {
-    const kept = what && (what.pass !== undefined || what.transfer !== undefined) ? what : null;
-    this.current = kept && { index, what: kept };
-    this.panels.forEach(({ timeline }, k) => timeline.overlay.pick(k === index ? kept : null));
-    this.box.hidden = !kept;
-    if (kept) fillDescription(this.words, this.describe(this.panels[index].run, kept));
+  pick(index, target) {
+    const selected = target && (target.pass !== undefined || target.transfer !== undefined) ? target : null;
+    this.current = selected && { index, target: selected };
+    this.panels.forEach(({ timeline }, k) => timeline.overlay.pick(k === index ? selected : null));
+    this.box.hidden = !selected;
+    if (selected) fillDescription(this.words, this.describe(this.panels[index].run, selected));
   }
 
   clear() {
-    const any = this.current !== null;
+    const hadSelection = this.current !== null;
     this.pick(NONE, null);
-    return any;
+    return hadSelection;
   }
 
   get pass() {
-    return this.current?.what.pass;
+    return this.current?.target.pass;
   }
 
-  // Keeps a pass and brings it into sight.
+  // Selects a pass and makes it visible.
   go(index, pass) {
     const { timeline, run } = this.panels[index];
     this.pick(index, { pass, device: deviceOf(run.rows, pass) });
     this.reveal(run.rows.start[pass], run.rows.end[pass]);
     const { top, height } = timeline.boxOf(pass);
     const box = timeline.canvas.getBoundingClientRect();
-    const above = 110;  // what sticks to the top of the window
+    const above = 110;  // height of the fixed header
     const y = box.top + top;
     if (y < above) window.scrollBy(0, y - above - 40);
     else if (y + height > window.innerHeight - 20)
       window.scrollBy(0, y + height - window.innerHeight + 120);
   }
 
-  // Shows a piece of time, as close as needed to see it.
+  // Makes a range of time visible, and zooms in if it is too narrow.
   reveal(start, end) {
     const { view } = this;
     const length = Math.max(end - start, 1);
-    const least = view.width / 12;
+    const minLength = view.width / 12;
     const narrow = (length / (view.to - view.from)) * view.width < 12;
-    if (narrow) view.show(start - length * (least / 24), end + length * (least / 24));
+    if (narrow) view.show(start - length * (minLength / 24), end + length * (minLength / 24));
     else if (start < view.from || end > view.to)
       view.pan((start + end) / 2 - (view.from + view.to) / 2);
   }
@@ -72,7 +77,7 @@ class Selection {
     return true;
   }
 
-  // To the pass before (-1) or after (1) on the device.
+  // Selects the previous (-1) or the next (1) pass on the device.
   along(by) {
     if (this.pass === undefined) return this.enter();
     const { index } = this.current;
@@ -84,7 +89,7 @@ class Selection {
     return true;
   }
 
-  // To the pass at the same time on the device above (-1) or below (1).
+  // Selects the pass at the same time on the device above (-1) or below (1).
   across(by) {
     if (this.pass === undefined) return false;
     const { index } = this.current;
@@ -98,7 +103,7 @@ class Selection {
     return true;
   }
 
-  // To the pass that made the input (-1), or to one that takes what this one made (1).
+  // Selects the pass that produced the input (-1), or a pass that receives the output (1).
   alongTransfers(by) {
     if (this.pass === undefined) return false;
     const { index } = this.current;
@@ -110,7 +115,7 @@ class Selection {
     return true;
   }
 
-  // The first pass in sight.
+  // Selects the first visible pass.
   enter() {
     for (const [index, { run: { rows } }] of this.panels.entries())
       for (let device = 0; device < rows.devices; ++device) {

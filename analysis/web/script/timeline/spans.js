@@ -1,20 +1,23 @@
-// Pieces of time by device, each with a tone: what the lines of a timeline are made of.
+// Spans of time by device, each with a tone, from which the lines of a timeline are painted.
 
-class Spans {
-  // `first`, `start`, `end`: of each device in order of `start`; `tone`: index of a colour.
-  // `reach`: the latest end so far on the device, where that is known.
+import { COLLECTIVES, CRITICAL_PARTS, NONE, firstAbove } from "../rows.js";
+import { toneOf } from "./paints.js";
+
+export class Spans {
+  // `first`, `start`, `end`: spans of each device in order of `start`; `tone`: index of a colour;
+  // `reach`: latest end of the device's spans up to each span.
   constructor({ first, start, end, tone, reach = latestEnds(first, end) }) {
     Object.assign(this, { first, start, end, tone, reach });
   }
 
-  // Those of a device that may show in a range of time: [low, high).
+  // The spans [low, high) of a device that may overlap a range of time.
   range(device, from, to) {
     const last = this.first[device + 1];
     const low = firstAbove(this.reach, this.first[device], last, from);
     return [low, firstAbove(this.start, low, last, to)];
   }
 
-  // How many there are in a range of time on all devices.
+  // Number of spans in a range of time, over all devices.
   count(from, to) {
     let sum = 0;
     for (let device = 0; device + 1 < this.first.length; ++device) {
@@ -24,7 +27,7 @@ class Spans {
     return sum;
   }
 
-  // The last of a device that covers a time, or NONE.
+  // The last span of a device that covers a time, or NONE.
   at(device, time) {
     const [low, high] = this.range(device, time, time);
     for (let i = high - 1; i >= low; --i) if (this.end[i] >= time) return i;
@@ -40,8 +43,8 @@ function latestEnds(first, end) {
   return reach;
 }
 
-// Rows in any order as spans: `deviceOf[i]`, `start[i]`, `end[i]` of row i. `row` tells which row
-// each span is.
+// Sorts rows into spans. Row i has `deviceOf[i]`, `start[i]` and `end[i]`; the returned `row` holds the
+// row of each span.
 function sortedSpans(devices, deviceOf, start, end) {
   const count = start.length;
   const first = new Uint32Array(devices + 1);
@@ -60,32 +63,30 @@ function sortedSpans(devices, deviceOf, start, end) {
   return { spans: { first, start: picked(start), end: picked(end) }, row };
 }
 
-// By insertion, which is quick as long as rows are nearly in order already.
+// Sorts rows by insertion, which is fast if they are nearly in order, and falls back to sort().
 function sortByTime(row, time) {
   let moves = 32 * row.length;
   for (let k = 1; k < row.length; ++k) {
-    const one = row[k];
+    const current = row[k];
     let at = k;
-    for (; at > 0 && time[row[at - 1]] > time[one]; --at) row[at] = row[at - 1];
-    row[at] = one;
+    for (; at > 0 && time[row[at - 1]] > time[current]; --at) row[at] = row[at - 1];
+    row[at] = current;
     moves -= k - at;
     if (moves < 0) return row.sort((a, b) => time[a] - time[b] || a - b);
   }
 }
 
-// The rows of lanes as spans to paint and to point at: made when lanes are first shown.
+// Spans of the lanes, which are created when lanes are first shown.
 
-const LANE_TONES = Object.keys(LANE_COLOURS);
-const toneOf = (name) => LANE_TONES.indexOf(name);
-const LANE_NAMES = { out: "out", in: "in", collectives: "coll." };
+export const LANE_NAMES = { out: "out", in: "in", collectives: "coll." };
 
-// Those for which a run has something.
-function lanesOf({ transfers, collectives, steps }) {
+// Names of the lanes that have rows in a run.
+export function lanesOf({ transfers, collectives, steps }) {
   const names = transfers.count > 0 ? ["out", "in"] : [];
   return collectives.count + steps.count > 0 ? [...names, "collectives"] : names;
 }
 
-function laneSpans(name, run) {
+export function laneSpans(name, run) {
   const { transfers } = run.lanes;
   if (name === "collectives") return collectiveSpans(run);
   const { devices } = run.rows;
@@ -96,41 +97,41 @@ function laneSpans(name, run) {
   const { spans, row } = sortedSpans(devices, deviceOf, transfers.start, transfers.end);
   const tone = new Uint8Array(row.length);  // activation, gradient
   for (let k = 0; k < row.length; ++k) tone[k] = transfers.kind[row[k]];
-  return { spans: new Spans({ ...spans, tone }), what: (k) => ({ transfer: row[k] }) };
+  return { spans: new Spans({ ...spans, tone }), targetOf: (k) => ({ transfer: row[k] }) };
 }
 
-// Collectives and what else an iteration ends with.
+// Collectives and the steps at the end of an iteration.
 function collectiveSpans(run) {
   const { collectives, steps } = run.lanes;
-  const found = [];
-  const names = ["reduce_gradients", "gather_weights", "tie_embeddings"];
-  eachByDevice(collectives, (i, device) => found.push({
+  const pieces = [];
+  eachByDevice(collectives, (i, device) => pieces.push({
     device, start: collectives.start[i], end: collectives.end[i],
-    name: names[collectives.kind[i]], collective: i,
+    name: COLLECTIVES[collectives.kind[i]], collective: i,
   }));
   const allReduced = new Map();  // by iteration: when the last device's gradients are reduced
   steps.iteration.forEach((iteration, i) =>
     allReduced.set(iteration, Math.max(allReduced.get(iteration) ?? 0, steps.reduced[i])));
   eachByDevice(steps, (i, device) => {
     const piece = (name, start, end) => {
-      if (end > start) found.push({ device, start, end, name, step: i });
+      if (end > start) pieces.push({ device, start, end, name, step: i });
     };
-    // Before, the device waits for others' gradients.
-    const all = Math.max(steps.reduced[i], allReduced.get(steps.iteration[i]));
-    piece("norm", all, steps.synchronized[i]);
+    // Until then, the device waits for the gradients of the other devices.
+    const normStart = Math.max(steps.reduced[i], allReduced.get(steps.iteration[i]));
+    piece("norm", normStart, steps.synchronized[i]);
     piece("optimizer", steps.synchronized[i], steps.updated[i]);
     piece("gather_weights", steps.updated[i], steps.end[i]);
   });
-  const column = (name) => found.map((one) => one[name]);
+  const column = (name) => pieces.map((piece) => piece[name]);
   const { spans, row } =
     sortedSpans(run.rows.devices, column("device"), column("start"), column("end"));
-  const tone = Uint8Array.from(row, (i) => toneOf(found[i].name));
-  return { spans: new Spans({ ...spans, tone }), what: (k) => found[row[k]] };
+  const tone = Uint8Array.from(row, (i) => toneOf(pieces[i].name));
+  return { spans: new Spans({ ...spans, tone }), targetOf: (k) => pieces[row[k]] };
 }
 
-function eachByDevice({ first }, one) {
+// Calls visit(row, device) for each row.
+export function eachByDevice({ first }, visit) {
   for (let device = 0; device + 1 < first.length; ++device)
-    for (let i = first[device]; i < first[device + 1]; ++i) one(i, device);
+    for (let i = first[device]; i < first[device + 1]; ++i) visit(i, device);
 }
 
 const LANE_OF_PART = {
@@ -138,8 +139,8 @@ const LANE_OF_PART = {
   norm: "norm", optimizer: "optimizer",
 };
 
-// Tells whether a piece of the lane of collectives is on the critical path.
-function collectivesOnPath({ part, device, end }) {
+// Returns a predicate that is true for the spans of the collectives lane on the critical path.
+export function collectivesOnPath({ part, device, end }) {
   const pieces = new Map();  // by device and name: {start, end}
   for (let i = 0; i < part.length; ++i) {
     const name = LANE_OF_PART[CRITICAL_PARTS[part[i]]];
@@ -148,6 +149,6 @@ function collectivesOnPath({ part, device, end }) {
     if (!pieces.has(key)) pieces.set(key, []);
     pieces.get(key).push({ start: i > 0 ? end[i - 1] : 0, end: end[i] });
   }
-  return (one) => (pieces.get(`${one.device} ${one.name}`) ?? [])
-    .some((piece) => piece.start < one.end && one.start < piece.end);
+  return (span) => (pieces.get(`${span.device} ${span.name}`) ?? [])
+    .some((piece) => piece.start < span.end && span.start < piece.end);
 }

@@ -1,14 +1,21 @@
-// The canvas of one run: for each device a row of passes with idle times as its ground, and lanes.
+// The timeline of one run: a row of passes for each device, over its idle times, and lanes.
 
-const RIGHT_MARGIN = 16;
-const LEAST_NUMBERED = 7;  // CSS pixels of a pass's width
+import { NONE, firstAbove, isUpper } from "../rows.js";
+import { rgb, sizeCanvas } from "../theme.js";
+import { Layout, MIN_HALVED_ROW } from "./layout.js";
+import { Overlay } from "./overlay.js";
+import { LANE_COLOURS, LANE_TONES, groupsOf, idleFills, passPaint, valuesOf } from "./paints.js";
+import { PassStrip, Raster, Strip } from "./raster.js";
+import { RowMarks, labelDevices } from "./row_marks.js";
+import { Spans, collectivesOnPath, laneSpans, lanesOf } from "./spans.js";
+import { RIGHT_MARGIN } from "./view.js";
 
-class Timeline {
-  // `settings`: what the reader chose, {mode, lanes}, and `counts`.
+export class Timeline {
+  // `settings`: {mode, lanes, counts}; mode and lanes are the user's choices.
   constructor(run, canvas, view, settings) {
     Object.assign(this, { run, canvas, view, settings });
     this.raster = new Raster(run.rows.devices, view.total);
-    this.spans = new Map();  // of lanes
+    this.spans = new Map();  // by name of the lane
     this.paired = valuesOf(run.rows.partner).size > 1;
     this.overlay = new Overlay(this);
     canvas.tabIndex = 0;
@@ -21,8 +28,8 @@ class Timeline {
   arrange() {
     const { run, settings } = this;
     this.layout = new Layout(run.rows.devices, lanesOf(run.lanes), settings.lanes);
-    // The two passes of a pair lie above each other where the rows are high enough.
-    this.halves = this.layout.row >= LEAST_HALVED_ROW && this.paired;
+    // The passes of a fused pair are stacked if rows are high enough.
+    this.halves = this.layout.row >= MIN_HALVED_ROW && this.paired;
   }
 
   laneSpans(name) {
@@ -49,16 +56,17 @@ class Timeline {
     this.passes = new PassStrip(run.rows, this.paint.tone, this.paint.fills, rgb(theme.blocked),
                                 this.halves, ground);
     this.strips = [this.passes, ...this.layout.lanes.map((name) => {
-      const { spans, what } = this.laneSpans(name);
+      const { spans, targetOf } = this.laneSpans(name);
       if (!plain) return new Strip(spans, laneFills(), 1);
       const on = name === "collectives" ? collectivesOnPath(critical)
                                         : ({ transfer }) => critical.transfers[transfer] === 1;
-      const tone = spans.tone.map((own, k) => (on(what(k)) ? own : LANE_TONES.length));
+      const tone = spans.tone.map((laneTone, k) =>
+        (on(targetOf(k)) ? laneTone : LANE_TONES.length));
       return new Strip(new Spans({ ...spans, tone }), [...laneFills(), rgb(theme.dimmed)], 1);
     })];
   }
 
-  // The image of the rows over a range of time; where each of its lines belongs says `draw`.
+  // Image of the rows over a range of time; place() copies its lines to the canvas.
   rasterize({ from, to }, width, grid, gap, strips = this.strips) {
     this.raster.paint(strips, { from, to, width, until: this.run.makespan, grid, gap },
                       this.theme);
@@ -84,7 +92,7 @@ class Timeline {
     this.overlay.draw();
   }
 
-  // Each line of the image becomes a row, half of one, or a lane.
+  // Copies each line of the image to a row, to half of a row, or to a lane.
   place(context, image, scale) {
     const { layout, view, run } = this;
     context.imageSmoothingEnabled = false;
@@ -110,8 +118,9 @@ class Timeline {
     return device >= 0 && device < this.run.rows.devices ? device : null;
   }
 
-  // What lies at a point of the canvas, with its device and time: {pass}, {idle}, {transfer},
-  // {collective} or {step}, all indices; only {time} where nothing is; or null outside of the run.
+  // The element at a point of the canvas, with its device and time: {pass}, {idle}, {transfer},
+  // {collective} or {step}, all indices. Between elements there is only {device, time}; outside of
+  // the run the result is null.
   at(x, y) {
     const { run, view, layout } = this;
     const place = layout.at(y);
@@ -120,27 +129,27 @@ class Timeline {
     if (x < view.left || x > view.left + view.width || time < 0 || time > run.makespan) return null;
     const { device, lane } = place;
     if (lane !== null) {
-      const { spans, what } = this.laneSpans(layout.lanes[lane]);
-      const found = spans.at(device, time);
-      return found === NONE ? null : { device, time, lane: layout.lanes[lane], ...what(found) };
+      const { spans, targetOf } = this.laneSpans(layout.lanes[lane]);
+      const span = spans.at(device, time);
+      return span === NONE ? null : { device, time, lane: layout.lanes[lane], ...targetOf(span) };
     }
     const { rows } = run;
     const low = rows.first[device];
     const pass = firstAbove(rows.start, low, rows.first[device + 1], time) - 1;
     if (pass >= low && time <= rows.end[pass])
-      return { device, time, pass: this.ofPair(pass, y - layout.top(device)) };
+      return { device, time, pass: this.passOfPair(pass, y - layout.top(device)) };
     const idle = run.lanes.idle.spans.at(device, time);
     return idle === NONE ? { device, time } : { device, time, idle };
   }
 
-  // The pass itself, or its partner where the point is in that one's half of the row.
-  ofPair(pass, y) {
+  // The pass itself, or its partner if the point is in the partner's half of the row.
+  passOfPair(pass, y) {
     const { rows } = this.run;
     const upper = y < this.layout.partHeight(true);
     return upper === isUpper(rows, pass) ? pass : pass + rows.partner[pass];
   }
 
-  // Where a pass is on the canvas, in CSS pixels.
+  // Position of a pass on the canvas, in CSS pixels.
   boxOf(pass) {
     const { run, view, layout } = this;
     const { rows } = run;
@@ -158,63 +167,6 @@ class Timeline {
 
 const laneFills = () => LANE_TONES.map((name) => rgb(LANE_COLOURS[name]));
 
-function deviceOf(rows, pass) {
+export function deviceOf(rows, pass) {
   return firstAbove(rows.first, 0, rows.devices, pass) - 1;
-}
-
-// How high the rows of a timeline are: for each device its passes and below them, where there is
-// room or a reader wants them, thin lanes for what goes out, comes in, and collectives.
-
-const LEAST_LABELLED_ROW = 11;  // CSS pixels, as all sizes here
-const LEAST_HALVED_ROW = 6;
-const ROOM_FOR_ROWS = 768;
-const LANES_FROM = 24;          // the height of a device from which lanes show by themselves
-const MOST_HEIGHT = 8000;       // of a canvas, with room for screens of two pixels a pixel
-
-class Layout {
-  // `lanes`: names of those that the run has something for; `wanted`: true, false, or null for what
-  // the room says.
-  constructor(devices, lanes, wanted) {
-    const count = Math.max(1, devices);
-    const room = Math.floor(ROOM_FOR_ROWS / count);
-    const fits = lanes.length > 0 && count * (LEAST_HALVED_ROW + 3 * lanes.length) <= MOST_HEIGHT;
-    this.lanes = fits && (wanted ?? room >= LANES_FROM) ? lanes : [];
-    if (this.lanes.length === 0) {
-      this.pitch = Math.min(26, Math.max(1, room));
-      this.gap = this.pitch >= 6 ? 2 : this.pitch >= 4 ? 1 : 0;
-      this.row = this.pitch - this.gap;
-    } else {
-      this.lane = Math.min(9, Math.max(3, Math.floor((room - 20) / (this.lanes.length + 1))));
-      this.gap = this.lane >= 6 ? 7 : this.lane >= 4 ? 5 : 3;
-      this.row = Math.min(24, Math.max(LEAST_HALVED_ROW, room - this.lane * this.lanes.length));
-      this.pitch = this.row + this.lanes.length * (this.lane + 1) + this.gap;
-    }
-    this.height = count * this.pitch;
-  }
-
-  top(device) {
-    return device * this.pitch;
-  }
-
-  laneTop(device, lane) {
-    return this.top(device) + this.row + 1 + lane * (this.lane + 1);
-  }
-
-  // Of half of a device's row of passes: 0 the upper, 1 the lower.
-  partTop(device, half) {
-    return this.top(device) + half * this.partHeight(true);
-  }
-
-  partHeight(halved) {
-    return this.row / (halved ? 2 : 1);
-  }
-
-  // {device, lane} at a height, `lane` null in the row of passes; null between devices.
-  at(y) {
-    const device = Math.floor(y / this.pitch);
-    const inside = y - this.top(device);
-    if (inside <= this.row || this.lanes.length === 0) return { device, lane: null };
-    const lane = Math.floor((inside - this.row) / (this.lane + 1));
-    return lane < this.lanes.length ? { device, lane } : null;
-  }
 }

@@ -1,7 +1,12 @@
-// The range of time that all panels show, in ticks, and where it lies on the page: from `left` over
-// `width` CSS pixels.
+// The visible range of time, in ticks, which all panels share, and its position on the page: `width`
+// CSS pixels from `left`.
 
-class View {
+import { FONT, sizeCanvas } from "../theme.js";
+import { timeTicks } from "../units.js";
+
+export const RIGHT_MARGIN = 16;  // CSS pixels
+
+export class View {
   constructor(total) {
     this.total = Math.max(1, total);
     this.from = 0;
@@ -23,7 +28,7 @@ class View {
     return this.from + ((x - this.left) / this.width) * (this.to - this.from);
   }
 
-  // Moves the range into the axis and keeps it wider than a few ticks.
+  // Shows a range, moved into the axis and widened to a few ticks if necessary.
   show(from, to) {
     const span = Math.min(this.total, Math.max(to - from, this.total * 1e-8, 20));
     const start = Math.min(Math.max(0, from + (to - from - span) / 2), this.total - span);
@@ -51,12 +56,12 @@ class View {
 
 const AXIS_HEIGHT = 26;
 
-function ticksOfView(view, perSecond) {
-  const most = Math.max(2, Math.floor(view.width / 90));
-  return timeTicks(view.from / perSecond, view.to / perSecond, most);
+export function ticksOfView(view, perSecond) {
+  const maxTicks = Math.max(2, Math.floor(view.width / 90));
+  return timeTicks(view.from / perSecond, view.to / perSecond, maxTicks);
 }
 
-function drawAxis(canvas, view, ticks, unit, perSecond, theme) {
+export function drawAxis(canvas, view, ticks, unit, perSecond, theme) {
   const width = view.left + view.width + RIGHT_MARGIN;
   const scale = sizeCanvas(canvas, width, AXIS_HEIGHT);
   const context = canvas.getContext("2d");

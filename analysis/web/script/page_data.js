@@ -1,0 +1,3 @@
+// The data that a page holds as JSON.
+
+export const page = JSON.parse(document.getElementById("data").textContent);
