@@ -61,12 +61,15 @@ def comment_blocks(text, name):
 
 
 def help_texts(text, name):
-    """Yields the line and the text of each string literal that is a help text of several words."""
+    """Yields the line and the text of each string literal that begins a text of several words."""
     if not HELP_FILES.search(name):
         return
+    previous = ""
     for number, line in enumerate(text.split("\n"), 1):
-        if not any(mark in line for mark in NOT_HELP):
+        is_continued = previous.rstrip().endswith('"') and line.lstrip().startswith('"')
+        if not is_continued and not any(mark in line for mark in NOT_HELP):
             yield from ((number, m[1]) for m in HELP.finditer(line) if " " in m[1])
+        previous = line
 
 
 def identifiers(text):

@@ -56,6 +56,10 @@ class PlainEnglish(unittest.TestCase):
         self.assertEqual(lines[0], "sim/config/gpu.cpp:1: helps: of matrix products")
         self.assertEqual(lines[-2], "helps: 1 of 1 (limit 0)")
 
+    def test_the_second_literal_of_a_text_does_not_begin_it(self):
+        text = 'Key{"clock", "clock scaling "\n    "of matrix products"},\n'
+        self.assertEqual(check({"sim/config/gpu.cpp": text})[0], 0)
+
     def test_the_limits_are_options(self):
         files = {"sim/a.cpp": "// Of an operation's first step.\nint one;\n"}
         self.assertEqual(check(files, "--limits", "100", "0", "50")[0], 0)
