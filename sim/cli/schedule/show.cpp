@@ -23,11 +23,9 @@ po::options_description schedule_show_options() {
   add_choices(options);
   add("format", po::value<std::string>()->default_value("text")->value_name("text|csv|comms"),
       "text: a picture; csv: PyTorch's compute-only schedule file; comms: its file with transfers");
-  add("late-receives",
-      "with comms: post each receive just before its pass, not when the sender sends");
+  add("late-receives", "post each receive just before its pass, not when the sender sends (comms)");
   add("defer-receives",
-      "with comms: post receives as PyTorch's defer_pp_recv, where the lower of two ranks receives "
-      "first");
+      "post receives like PyTorch's defer_pp_recv: the lower of two ranks receives first (comms)");
   add("legacy", "read a .csv of 2024: B is the input gradient, BW the full backward");
   add("help,h", "this text");
   return options;
