@@ -79,13 +79,12 @@ TEST_CASE("the search is never worse than a schedule that fits, and never better
       const auto held = peak_in_flight(*fixed);
       if (fixed->routes.count() > 1 || *std::max_element(held.begin(), held.end()) > memory)
         continue;
-      const auto result =
+      const auto timed =
           tests::timed(*fixed, tests::uniform_times(*fixed, times[0], times[1], times[2]), hop);
       CAPTURE(entry.name);
       const double busy = m * (times[0] + times[1] + times[2]);
-      CHECK(reached <=
-            (objective == Objective::span ? result.span_bubble + busy : result.makespan) *
-                (1 + 1e-9));
+      CHECK(reached <= (objective == Objective::span ? timed.span_bubble + busy : timed.makespan) *
+                           (1 + 1e-9));
     }
   }
 }
