@@ -1,4 +1,4 @@
-"""Writes the module of a scenario's keys: their names, types and words from the program's table.
+"""Generates the module of scenario keys: names, types and help texts from the program's table.
 
     python3 generate_keys.py FOLDER_OF_CORE FILE
 """
@@ -21,7 +21,7 @@ NAMES = {
     "schedule": "Path",
 }
 
-HEAD = '''"""The keys of a scenario, with their types and words. Generated from the program's table of keys.
+HEAD = '''"""Types and help texts of the keys of a scenario, generated from the program's table of keys.
 
 Times and sizes are numbers of seconds and bytes, or texts with a unit.
 """
@@ -39,11 +39,11 @@ Size = Union[int, str]
 Rate = Union[float, str]
 """Per second, or ``"450 GB/s"``."""
 Path = Union[str, PathLike[str]]
-"""A file, or a name of the library where a key takes one."""
+"""A file, or a name of the library for keys that accept it."""
 
 
 class ModelConfig(Protocol):
-    """A configuration of Hugging Face's transformers."""
+    """A model configuration of Hugging Face's transformers."""
 
     def to_dict(self) -> dict[str, Any]: ...
 
@@ -83,7 +83,7 @@ def words_of(row):
 
 
 def doc(text, indent):
-    """A docstring, in lines of 100 columns."""
+    """Formats a docstring in lines of 100 columns."""
     lines = textwrap.wrap(text.replace("\\", "\\\\"), 94 - indent)
     if len(lines) == 1:
         return f'{" " * indent}"""{lines[0]}"""\n'
@@ -103,7 +103,7 @@ def typed_dict(row, inner):
         name = key["name"].rsplit(".", 1)[1]
         lines.append(f"    {name}: {type_of(key)}\n" + doc(words_of(key), 4))
         if key["alias"]:
-            lines.append(f"    {key['alias']}: {type_of(key)}\n" + doc(f"Another name of {name}.", 4))
+            lines.append(f"    {key['alias']}: {type_of(key)}\n" + doc(f"Alias of {name}.", 4))
     return "".join(lines)
 
 
@@ -145,18 +145,18 @@ def main():
             inner.setdefault(row["name"].rsplit(".", 1)[0], []).append(row)
     maps = [row for row in rows if row["is_map"]]
     parts = [HEAD]
-    # Inner maps first: a reader meets what a map consists of before the map.
+    # Inner maps come first, so that they are defined before their users.
     for row in sorted(maps, key=lambda row: -row["name"].count(".")):
         parts.append(typed_dict(row, inner.get(row["name"], [])))
     parts.append(
         "class KeysOfScenario:\n"
-        '    """Takes the keys of a scenario by their names:\n\n'
+        '    """Base of scenarios, with their keys as parameters:\n\n'
         f'{key_list(top)}\n    """\n\n'
         + method(
             "__init__",
             "        self,\n        base: Mapping[str, Any] | KeysOfScenario | None = None,\n"
             "        /,\n",
-            "A scenario with these keys, over those of ``base``.",
+            "Makes a scenario with these keys; they override those of ``base``.",
             top,
             "None",
             '        del keys["self"]\n        self._begin(keys.pop("base", None), keys)',

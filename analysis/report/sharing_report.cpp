@@ -67,14 +67,14 @@ const ReportColumns<JobFigures>& job_figure_columns() {
        Quantity::each_as(format_seconds),
        [](const Row& row) { return row.job->iteration_s; }},
       optional(ReportColumn<Row>{"memory",
-                                 {"memory", "filled"},
+                                 {"memory", "used"},
                                  Quantity::percent(),
                                  [](const Row& row) { return row.memory(); }}),
       {"peak_memory_bytes", [](const Row& row) { return row.job->peak_memory_bytes; }},
       {"memory_capacity_bytes", [](const Row& row) { return row.job->memory_capacity_bytes; }},
       {"slow_down_least", {"slow-down", "min"}, Quantity::each_as(times_text), &Row::min_slow_down},
-      {"slow_down_mean", {"mean"}, Quantity::each_as(times_text), &Row::mean},
-      {"slow_down_most", {"max"}, Quantity::each_as(times_text), &Row::max_slow_down},
+      {"slow_down_mean", {"slow-down", "mean"}, Quantity::each_as(times_text), &Row::mean},
+      {"slow_down_most", {"slow-down", "max"}, Quantity::each_as(times_text), &Row::max_slow_down},
       {"in_passes_simulated", [](const Row& row) { return row.job->in_passes; }},
       {"job", [](const Row& row) { return row.job->job; }}};
   return columns;
@@ -197,8 +197,9 @@ std::string sharing_text(const Sharing& sharing) {
   if (!sharing.share_links)
     return text + "\nNo link carries traffic of two jobs: no job slows down another.\n";
   if (sharing.phases.size() > 1)
-    text += fmt::format("\nOver phases, by which jobs start after an iteration of {} begins:\n\n{}",
-                        printable(sharing.jobs.front().name), phases_text(sharing));
+    text += fmt::format(
+        "\nSlow-downs by phase, the start of the other jobs within an iteration of {}:\n\n{}",
+        printable(sharing.jobs.front().name), phases_text(sharing));
   const SharingPhase& worst = sharing.worst();
   text += fmt::format("\nLinks that carry traffic of two jobs, {}:\n\n{}",
                       sharing.phases.size() > 1

@@ -1,4 +1,4 @@
-"""What the extension does in Python's own process: scenarios as they are written."""
+"""Extension for work in the Python process: trees of scenarios and the table of keys."""
 
 from typing import Any, TypedDict
 

@@ -98,7 +98,7 @@ def run_many(
     ):
         raise ArgumentError(
             f"run_many takes several scenarios, not {kind_of(scenarios)}; run takes one",
-            remedy="run_many([one, other])",
+            remedy="run_many([first, second])",
         )
     if jobs is not None and jobs < 1:
         raise ArgumentError(f"jobs is {jobs}", allowed="a whole number from 1, such as 2")

@@ -57,10 +57,10 @@ def test_examples(module, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     give_files(tmp_path)
     name = f"pipewright.{module}" if module else "pipewright"
-    one = scenario()
+    job = scenario()
     runner = doctest.DocTestRunner(Shown())
-    found = __import__(name, fromlist=["_"])
-    given = {**vars(pipewright), **vars(found), "scenario": one, "result": pipewright.run(one)}
-    for test in doctest.DocTestFinder().find(found, name, globs=given):
+    module_object = __import__(name, fromlist=["_"])
+    names = {**vars(pipewright), **vars(module_object), "scenario": job, "result": pipewright.run(job)}
+    for test in doctest.DocTestFinder().find(module_object, name, globs=names):
         runner.run(test)
     assert runner.summarize(verbose=False).failed == 0

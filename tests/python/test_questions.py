@@ -12,10 +12,10 @@ from conftest import on_cluster, scenario
 def test_a_result_prints_like_the_program(tmp_path, program):
     import subprocess
 
-    one = on_cluster()
-    (tmp_path / "a.yaml").write_text(one.to_yaml())
+    job = on_cluster()
+    (tmp_path / "a.yaml").write_text(job.to_yaml())
     printed = subprocess.run([program, "run", tmp_path / "a.yaml"], capture_output=True, text=True)
-    assert str(pipewright.run(one)) == printed.stdout
+    assert str(pipewright.run(job)) == printed.stdout
 
 
 def test_a_notebook_shows_a_table_notes_and_a_timeline():
@@ -42,14 +42,14 @@ def test_pictures_are_svg():
 
 def test_why_ranks_changes_by_gain():
     seen = []
-    found = pipewright.why(
+    answer = pipewright.why(
         pipewright.run(scenario(p2p_time="100 ms")), progress=lambda done, of: seen.append((done, of))
     )
-    changes = found.what_ifs()
+    changes = answer.what_ifs()
     assert seen and seen[-1][0] == seen[-1][1]
-    assert changes[0]["makespan_s"] < found.makespan_s
-    assert found.verdict in str(found)
-    assert len(found.to_pandas()) == len(changes)
+    assert changes[0]["makespan_s"] < answer.makespan_s
+    assert answer.verdict in str(answer)
+    assert len(answer.to_pandas()) == len(changes)
 
 
 def test_why_runs_without_what_ifs():
@@ -58,8 +58,8 @@ def test_why_runs_without_what_ifs():
 
 def test_compare_reports_differences():
     runs = pipewright.run_many([scenario(), scenario(p2p_time="10 ms")])
-    found = pipewright.compare(*runs, names=["before", "after"], conditions=["makespan>+0.1%"])
-    assert found.holds()
-    assert "before" in str(found) and "after" in str(found)
+    answer = pipewright.compare(*runs, names=["before", "after"], conditions=["makespan>+0.1%"])
+    assert answer.holds()
+    assert "before" in str(answer) and "after" in str(answer)
     with pytest.raises(pipewright.ConditionError):
         pipewright.compare(*runs, conditions=["makespan"])

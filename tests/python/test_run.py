@@ -32,7 +32,7 @@ def test_numbers_of_a_result_are_attributes():
 
 def test_the_peak_is_that_of_the_fullest_device():
     result = pipewright.run(on_cluster())
-    assert result.peak_memory_bytes == max(one["peak_memory_bytes"] for one in result.devices)
+    assert result.peak_memory_bytes == max(device["peak_memory_bytes"] for device in result.devices)
     assert result.peak_memory_bytes == result.to_pandas("devices").peak_memory_bytes.max()
     assert pipewright.run(scenario()).peak_memory_bytes is None  # no model: nothing is counted
 
@@ -83,11 +83,11 @@ def test_every_figure_of_a_result_is_declared():
 
 
 def test_figures_equal_those_of_the_program(tmp_path, program):
-    one = on_cluster()
+    job = on_cluster()
     file = tmp_path / "a.yaml"
-    file.write_text(one.to_yaml())
+    file.write_text(job.to_yaml())
     printed = subprocess.run([program, "run", file, "--json"], capture_output=True, check=True)
-    assert pipewright.run(one).summary == json.loads(printed.stdout)
+    assert pipewright.run(job).summary == json.loads(printed.stdout)
 
 
 def test_passes_share_memory_with_the_run():
@@ -147,16 +147,16 @@ def test_missing_rows_are_simulated_on_access():
 
 def test_two_clusters_in_one_interpreter_give_the_same_bytes_as_two_processes(tmp_path):
     scenarios = [on_cluster(), on_cluster(cluster="dgx-a100")]
-    here = [pipewright.run(one) for one in scenarios]
+    here = [pipewright.run(job) for job in scenarios]
     script = (
         "import pickle, sys, pipewright\n"
         "one = pickle.loads(sys.stdin.buffer.read())\n"
         "pipewright.run(one).save(sys.argv[1])\n"
     )
-    for number, (one, result) in enumerate(zip(scenarios, here)):
+    for number, (job, result) in enumerate(zip(scenarios, here)):
         file = tmp_path / f"{number}.h5"
         subprocess.run(
-            [sys.executable, "-c", script, file], input=pickle.dumps(one), check=True
+            [sys.executable, "-c", script, file], input=pickle.dumps(job), check=True
         )
         result.save(tmp_path / f"{number}-here.h5")
         assert file.read_bytes() == (tmp_path / f"{number}-here.h5").read_bytes()
@@ -164,15 +164,15 @@ def test_two_clusters_in_one_interpreter_give_the_same_bytes_as_two_processes(tm
 
 
 def test_a_saved_trace_equals_that_of_the_program(tmp_path, program):
-    one = on_cluster()
-    (tmp_path / "a.yaml").write_text(one.to_yaml())
+    job = on_cluster()
+    (tmp_path / "a.yaml").write_text(job.to_yaml())
     subprocess.run(
         [program, "run", "a.yaml", "--trace", "a.h5", "-o", "a.csv", "-o", "a.html", "-o", "a.svg"],
         cwd=tmp_path,
         check=True,
         capture_output=True,
     )
-    result = pipewright.run(one)
+    result = pipewright.run(job)
     for extension in ("h5", "csv", "html", "svg"):
         result.save(tmp_path / f"b.{extension}")
         saved = (tmp_path / f"b.{extension}").read_bytes()
@@ -188,13 +188,13 @@ def test_results_survive_pickling():
 def test_run_many_keeps_the_order_of_results_and_errors():
     many = [scenario(microbatches=n) for n in (4, 8, 16)]
     bad = scenario(schedule="no-such-schedule")
-    found = pipewright.run_many([*many, bad], jobs=2)
-    assert [one.makespan_s for one in found[:3]] == [21.0, 33.0, 57.0]  # (n + 3) x 3 s
-    assert isinstance(found[3], pipewright.Error)
-    assert [one.makespan_s for one in found.ok] == [21.0, 33.0, 57.0]
-    assert list(found.errors) == [3]
-    assert list(found.to_pandas()["makespan_s"][:3]) == [21.0, 33.0, 57.0]
-    assert "no-such-schedule" in found.table[3]["error"]
+    results = pipewright.run_many([*many, bad], jobs=2)
+    assert [result.makespan_s for result in results[:3]] == [21.0, 33.0, 57.0]  # (n + 3) x 3 s
+    assert isinstance(results[3], pipewright.Error)
+    assert [result.makespan_s for result in results.ok] == [21.0, 33.0, 57.0]
+    assert list(results.errors) == [3]
+    assert list(results.to_pandas()["makespan_s"][:3]) == [21.0, 33.0, 57.0]
+    assert "no-such-schedule" in results.table[3]["error"]
 
 
 def test_a_worker_survives_a_scenario_that_cannot_run():

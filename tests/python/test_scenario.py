@@ -22,37 +22,37 @@ def test_keywords_mappings_and_yaml_give_equal_scenarios(tmp_path):
     file.write_text(text)
     keys = {"devices": 4, "microbatches": 8, "forward_times": 1, "backward_times": 2}
     same = [Scenario(**keys), Scenario(keys), Scenario.from_yaml(text), Scenario.from_yaml(file)]
-    assert all(one == same[0] for one in same)
+    assert all(base == same[0] for base in same)
     assert len(set(same)) == 1
 
 
 def test_sections_are_mappings_and_units_are_part_of_texts():
-    one = scenario(devices=None, parallel=dict(pp=2), p2p_time="0.5 ms", schedule=dict(name="gpipe"))
-    assert one["parallel.pp"] == 2
-    assert one.schedules == ["gpipe"]
-    assert "p2p_time: 0.5 ms" in one.to_yaml()
+    base = scenario(devices=None, parallel=dict(pp=2), p2p_time="0.5 ms", schedule=dict(name="gpipe"))
+    assert base["parallel.pp"] == 2
+    assert base.schedules == ["gpipe"]
+    assert "p2p_time: 0.5 ms" in base.to_yaml()
 
 
 def test_numbers_reach_the_program_exactly():
-    one = scenario(forward_times=[0.1, 0.2, 0.30000000000000004, 1e-3], symmetric=False)
-    assert "[0.1, 0.2, 0.30000000000000004, 0.001]" in one.to_yaml()
-    assert one["forward_times"] == [0.1, 0.2, 0.30000000000000004, 1e-3]
-    assert one["symmetric"] is False
+    base = scenario(forward_times=[0.1, 0.2, 0.30000000000000004, 1e-3], symmetric=False)
+    assert "[0.1, 0.2, 0.30000000000000004, 0.001]" in base.to_yaml()
+    assert base["forward_times"] == [0.1, 0.2, 0.30000000000000004, 1e-3]
+    assert base["symmetric"] is False
 
 
 def test_numpy_numbers_and_arrays_are_numbers_and_lists():
     import numpy
 
-    one = scenario(devices=numpy.int64(4), forward_times=numpy.array([1.0, 1.5, 1.5, 1.0]))
-    assert one == scenario(forward_times=[1, 1.5, 1.5, 1]).with_(forward_times=[1.0, 1.5, 1.5, 1.0])
+    base = scenario(devices=numpy.int64(4), forward_times=numpy.array([1.0, 1.5, 1.5, 1.0]))
+    assert base == scenario(forward_times=[1, 1.5, 1.5, 1]).with_(forward_times=[1.0, 1.5, 1.5, 1.0])
 
 
 def test_changes_make_another_scenario():
-    one = scenario()
-    other = one.with_({"schedule.name": "gpipe"}, microbatches=16)
-    assert (one["microbatches"], other["microbatches"]) == (8, 16)
-    assert other["schedule.name"] == "gpipe"
-    assert other.with_(schedule=None, microbatches=8) == one
+    base = scenario()
+    changed = base.with_({"schedule.name": "gpipe"}, microbatches=16)
+    assert (base["microbatches"], changed["microbatches"]) == (8, 16)
+    assert changed["schedule.name"] == "gpipe"
+    assert changed.with_(schedule=None, microbatches=8) == base
 
 
 def test_aliases_equal_their_keys():
@@ -87,37 +87,37 @@ def test_the_keys_of_sections_are_typed_dicts():
 
 
 @pytest.mark.parametrize(
-    "name, meant",
+    "name, suggestion",
     [("modell", "'model'"), ("tp", "'parallel.tp'"), ("microbatch_size", "'training.microbatch_size'")],
 )
-def test_an_unknown_keyword_is_rejected_with_the_probable_key(name, meant):
+def test_an_unknown_keyword_is_rejected_with_the_probable_key(name, suggestion):
     for make in (scenario, scenario().with_):
-        with pytest.raises(ScenarioError, match=f"did you mean {meant}") as caught:
+        with pytest.raises(ScenarioError, match=f"did you mean {suggestion}") as caught:
             make(**{name: 2})
         assert isinstance(caught.value, TypeError) and caught.value.key == name
 
 
 def test_a_scenario_of_a_wrong_type_is_rejected():
-    for given in (3, ["devices"], "scenario.yaml"):
+    for source in (3, ["devices"], "scenario.yaml"):
         with pytest.raises(ArgumentError, match="allowed"):
-            Scenario(given)
+            Scenario(source)
 
 
 def test_replacing_a_section_warns_about_lost_keys():
-    one = scenario(devices=None, parallel={"pp": 4, "dp": 2})
-    with pytest.warns(UserWarning, match=r"without dp; with_\(\{'parallel.pp': \.\.\}\)"):
-        one.with_(parallel={"pp": 2})
+    base = scenario(devices=None, parallel={"pp": 4, "dp": 2})
+    with pytest.warns(UserWarning, match=r"removes dp; with_\(\{'parallel.pp': \.\.\}\)"):
+        base.with_(parallel={"pp": 2})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        one.with_({"parallel.tp": 1}, schedule="gpipe").with_(schedule={"name": "1f1b"})
+        base.with_({"parallel.tp": 1}, schedule="gpipe").with_(schedule={"name": "1f1b"})
 
 
 def test_values_are_numbers_and_flags_and_texts():
-    one = scenario(devices=None, parallel={"pp": 4, "sp": True}, schedule={"name": "1f1b"})
-    one = one.with_(p2p_time="0.5 ms", pass_overhead=1e-3)
-    assert one["parallel"] == {"pp": 4, "sp": True}
-    assert (one["schedule.name"], one["p2p_time"], one["pass_overhead"]) == ("1f1b", "0.5 ms", 1e-3)
-    assert Scenario(one.to_dict()) == one
+    base = scenario(devices=None, parallel={"pp": 4, "sp": True}, schedule={"name": "1f1b"})
+    base = base.with_(p2p_time="0.5 ms", pass_overhead=1e-3)
+    assert base["parallel"] == {"pp": 4, "sp": True}
+    assert (base["schedule.name"], base["p2p_time"], base["pass_overhead"]) == ("1f1b", "0.5 ms", 1e-3)
+    assert Scenario(base.to_dict()) == base
 
 
 def test_times_that_do_not_match_the_devices_are_rejected():
@@ -138,7 +138,7 @@ def test_an_unknown_unit_is_rejected_with_the_known_unit():
         scenario(forward_times="3 sec")
 
 
-def kept(folder, script):
+def run_python(folder, script):
     """Output of a new process with its own cache of clusters and schedules."""
     code = "import sys, pickle, pipewright as pw\n" + script
     done = subprocess.run(
@@ -154,13 +154,13 @@ one = pw.Scenario(cluster=c, model="llama-3-8b", parallel=dict(tp=2, pp=4, dp=2)
 
 
 def test_a_generated_cluster_outlives_its_process(tmp_path):
-    kept(tmp_path, MAKES + "open('a.yaml', 'w').write(one.to_yaml())")
+    run_python(tmp_path, MAKES + "open('a.yaml', 'w').write(one.to_yaml())")
     assert run(Scenario.from_yaml(tmp_path / "a.yaml")).gpus == 16
 
 
 def test_a_saved_scenario_has_its_cluster_in_the_same_folder(tmp_path, program):
     (tmp_path / "cluster.xml").write_text("another file")
-    kept(tmp_path, MAKES + "one.save('a.yaml')")
+    run_python(tmp_path, MAKES + "one.save('a.yaml')")
     moved = tmp_path.rename(tmp_path.parent / "moved")
     done = subprocess.run([program, "run", "a.yaml"], cwd=moved, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -169,7 +169,7 @@ def test_a_saved_scenario_has_its_cluster_in_the_same_folder(tmp_path, program):
 
 
 def test_a_pickled_scenario_includes_its_cluster(tmp_path, monkeypatch):
-    kept(tmp_path, MAKES + "pickle.dump(one, open('one', 'wb'))")
+    run_python(tmp_path, MAKES + "pickle.dump(one, open('one', 'wb'))")
     shutil.rmtree(_files._cache())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "of-another-machine"))
     result = run(pickle.loads((tmp_path / "one").read_bytes()))
@@ -196,8 +196,8 @@ def test_an_error_in_a_file_has_its_location(tmp_path, program):
         Scenario.from_yaml(file)
     error = caught.value
     assert (error.file, error.line, error.key) == (str(file), 3, "forward_times")
-    told = subprocess.run([program, "run", file], capture_output=True, text=True).stderr
-    assert told == f"pipewright: {error}\n"
+    output = subprocess.run([program, "run", file], capture_output=True, text=True).stderr
+    assert output == f"pipewright: {error}\n"
 
 
 def test_an_unknown_key_in_a_mapping_is_rejected_with_the_nearest_key():
@@ -243,7 +243,7 @@ LLAMA = {
 def test_a_model_is_a_configuration_of_transformers_its_dict_or_its_file(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(LLAMA))
     more = {"devices": 2, "microbatches": 8, "gpu": "h100-sxm"}
-    models = [Scenario(model=given, **more) for given in (Config(LLAMA), LLAMA)]
+    models = [Scenario(model=source, **more) for source in (Config(LLAMA), LLAMA)]
     of_file = Scenario(model=str(tmp_path / "config.json"), **more)
     assert models[0] == models[1]
     # A model from a file has the name of its folder.

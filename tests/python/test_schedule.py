@@ -88,43 +88,43 @@ def test_devices_that_wait_for_each_other_are_a_deadlock():
 
 def test_a_schedule_from_passes_runs_like_any_other():
     keys = dict(devices=2, microbatches=2, forward_times=1, backward_times=2, p2p_time=0.5)
-    own = pipewright.Scenario(schedule=schedule.from_passes(LISTS), **keys)
-    known = pipewright.Scenario(schedule="1f1b", **keys)
-    assert pipewright.run(own).makespan_s == pipewright.run(known).makespan_s
+    mine = pipewright.Scenario(schedule=schedule.from_passes(LISTS), **keys)
+    named = pipewright.Scenario(schedule="1f1b", **keys)
+    assert pipewright.run(mine).makespan_s == pipewright.run(named).makespan_s
 
 
 def test_a_schedule_from_passes_must_match_its_scenario():
-    own = schedule.from_passes(LISTS)
+    mine = schedule.from_passes(LISTS)
     for keys in ({"devices": 2, "microbatches": 16}, {"devices": 8, "microbatches": 2}):
         with pytest.raises(pipewright.ScheduleError, match="schedule passes has 2") as caught:
-            pipewright.Scenario(schedule=own, forward_times=1, backward_times=2, **keys)
+            pipewright.Scenario(schedule=mine, forward_times=1, backward_times=2, **keys)
         assert caught.value.remedy == f"{caught.value.key}=2"
     with pytest.raises(pipewright.Error, match="schedule.from_passes"):
         pipewright.Scenario(schedule=LISTS, devices=2, microbatches=2, forward_times=1)
 
 
 def test_locations_in_lists_are_devices_and_steps():
-    for rows, told in (
+    for rows, message in (
         ([["X3"]], "^device 0, step 0: 'X3' is not a pass"),
         ([["0F0", "0B0"], ["1F0", "1B0", "1B0"]], "^device 1, step 2: 1B0 comes after"),
         ([], "^passes is empty"),
     ):
-        with pytest.raises(pipewright.ScheduleError, match=told):
+        with pytest.raises(pipewright.ScheduleError, match=message):
             schedule.from_passes(rows)
 
 
 def test_times_are_forward_and_backward():
-    own = schedule.from_passes(LISTS)
-    assert own.time(1, 2).makespan_s == own.time(forward=1, backward=2).makespan_s == 9.0
+    mine = schedule.from_passes(LISTS)
+    assert mine.time(1, 2).makespan_s == mine.time(forward=1, backward=2).makespan_s == 9.0
 
 
 def test_a_schedule_of_the_catalogue_keeps_its_options():
     made = schedule.make("interleaved-1f1b", 2, 4, chunks=2)
     assert made.chunks == 2
     assert made.rows[0][:4] == ["0F0", "0F1", "2F0", "2F1"]
-    one = pipewright.Scenario(schedule=made, devices=2, microbatches=4, forward_times=1,
+    job = pipewright.Scenario(schedule=made, devices=2, microbatches=4, forward_times=1,
                               backward_times=2)
-    assert one["schedule.chunks"] == 2
+    assert job["schedule.chunks"] == 2
 
 
 def test_impossible_sizes_of_a_schedule_are_an_error():
@@ -142,17 +142,17 @@ def test_passes_survive_a_round_trip_through_csv(tmp_path):
 
 
 def test_a_saved_schedule_is_named_by_its_file(tmp_path):
-    own = schedule.from_passes(LISTS)
-    own.save(tmp_path / "mine.csv")
-    one = pipewright.Scenario(schedule=own, devices=2, microbatches=2, forward_times=1,
+    mine = schedule.from_passes(LISTS)
+    mine.save(tmp_path / "mine.csv")
+    job = pipewright.Scenario(schedule=mine, devices=2, microbatches=2, forward_times=1,
                               backward_times=2)
-    assert one["schedule"] == str(tmp_path / "mine.csv")
+    assert job["schedule"] == str(tmp_path / "mine.csv")
 
 
 def test_an_order_survives_a_copy_to_another_process():
-    own = pickle.loads(pickle.dumps(schedule.from_passes(LISTS)))
-    assert own.rows == LISTS
-    assert own.time().makespan_s == schedule.make("1f1b", 2, 2).time().makespan_s
+    mine = pickle.loads(pickle.dumps(schedule.from_passes(LISTS)))
+    assert mine.rows == LISTS
+    assert mine.time().makespan_s == schedule.make("1f1b", 2, 2).time().makespan_s
 
 
 def test_check_reports_the_cost_of_the_order_of_receives():
@@ -175,12 +175,12 @@ def test_the_catalogue_is_a_table():
 
 
 def test_a_search_finds_an_order_within_its_bound():
-    found = schedule.search(
+    best = schedule.search(
         devices=2, microbatches=4, forward=1, input_grad=1, weight_grad=1, memory_limit=3
     )
-    assert found.lower_bound_s <= found.makespan_s
-    timed = found.schedule.time(forward=1, input_grad=1, weight_grad=1)
-    assert timed.makespan_s == pytest.approx(found.makespan_s)
+    assert best.lower_bound_s <= best.makespan_s
+    timed = best.schedule.time(forward=1, input_grad=1, weight_grad=1)
+    assert timed.makespan_s == pytest.approx(best.makespan_s)
 
 
 def test_more_memory_never_costs_time():

@@ -41,8 +41,8 @@ def test_the_best_candidate_runs_with_the_same_result(result):
 
 
 def test_any_candidate_is_a_scenario(result):
-    other = result.table[result.table["outcome"] == "simulated"]["candidate"].max()
-    candidate = result.candidate(other)
+    number = result.table[result.table["outcome"] == "simulated"]["candidate"].max()
+    candidate = result.candidate(number)
     assert candidate.scenario["parallel.tp"] == candidate.values["tp"]
 
 
@@ -66,17 +66,17 @@ def test_values_are_numbers_and_attributes(result):
 
 def test_a_search_without_fitting_candidates_says_so_first():
     sweep = {**SWEEP, "model": "llama-3-70b", "parallel": {"tp": 1, "pp": [1, 2], "dp": "auto"}}
-    found = pipewright.search(sweep).run()
-    assert found.best is None
-    for shown in (repr(found), found._repr_html_()):
+    outcome = pipewright.search(sweep).run()
+    assert outcome.best is None
+    for shown in (repr(outcome), outcome._repr_html_()):
         assert shown.index("no candidate fits") < shown.index("all of the sweep")
         assert "of 79 GiB" in shown
 
 
 def test_a_generated_cluster_is_saved_with_the_best_candidate(tmp_path):
     made = pipewright.platform.make("dgx-h100", 2)
-    found = pipewright.search({**SWEEP, "cluster": made}).run()
-    found.save(tmp_path / "best.yaml", tmp_path / "found.html")
+    outcome = pipewright.search({**SWEEP, "cluster": made}).run()
+    outcome.save(tmp_path / "best.yaml", tmp_path / "found.html")
     assert (tmp_path / "best.yaml").read_text().startswith("cluster: cluster.xml\n")
     assert os.environ["XDG_CACHE_HOME"] not in (tmp_path / "found.html").read_text()
     shutil.rmtree(os.environ["XDG_CACHE_HOME"])
@@ -119,7 +119,7 @@ def test_a_notebook_shows_the_front_in_the_colours_around_it(result):
 def test_progress_grows_to_the_end():
     seen = list(pipewright.search(SWEEP, jobs=2))
     assert seen and seen[-1].best is not None
-    assert all(one.done <= one.of for one in seen)
+    assert all(progress.done <= progress.of for progress in seen)
     assert str(seen[-1])
 
 
@@ -189,16 +189,16 @@ def test_results_of_another_sweep_are_reused(tmp_path):
 
 
 def test_an_invalid_sweep_is_an_error():
-    for wrong, told in (
+    for wrong, message in (
         (lambda: pipewright.search({**SWEEP, "parallel": {"tpp": 2}}), "tpp"),
         (lambda: pipewright.search("nofile.yaml"), "nofile.yaml"),
-        (lambda: pipewright.search(), "nothing to search"),
+        (lambda: pipewright.search(), "search needs a sweep"),
         (lambda: pipewright.search(3), "of type int"),
         (lambda: pipewright.search(SWEEP, jobs=0), "jobs is 0"),
         (lambda: pipewright.search(SWEEP, budget="10 parsec"), "^budget is 10 parsec"),
         (lambda: pipewright.search(**SWEEP, constraints=["pp > 1"]), "search={'constraints': "),
     ):
-        with pytest.raises(pipewright.Error, match=told):
+        with pytest.raises(pipewright.Error, match=message):
             wrong()
 
 
@@ -208,7 +208,7 @@ def test_keywords_and_a_file_give_the_same_sweep(tmp_path, result):
 
 
 def test_ask_answers_questions_about_the_winner(result):
-    said = result.ask(why_not="tp == 8", robust={"draws": 2, "top": 2, "turns": False}, jobs=2)
-    assert said["why_not"][0]["condition"] == "tp == 8"
-    assert len(said["robust"]["candidates"]) == 2
-    assert said["robust"]["candidates"][0]["candidate"] == result.best.number
+    answers = result.ask(why_not="tp == 8", robust={"draws": 2, "top": 2, "turns": False}, jobs=2)
+    assert answers["why_not"][0]["condition"] == "tp == 8"
+    assert len(answers["robust"]["candidates"]) == 2
+    assert answers["robust"]["candidates"][0]["candidate"] == result.best.number

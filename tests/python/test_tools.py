@@ -10,15 +10,15 @@ DATA = ROOT / "tests" / "data"
 
 
 def test_bench_has_the_conventions_of_nccl_tests(tmp_path):
-    found = comm.bench("dgx-a100", op="all-reduce", ranks=16, sizes=[1 << 20, 1 << 24])
-    rows = found.rows
+    report = comm.bench("dgx-a100", op="all-reduce", ranks=16, sizes=[1 << 20, 1 << 24])
+    rows = report.rows
     assert list(rows["bytes"]) == [1 << 20, 1 << 24]
     # The bus bandwidth of an all-reduce is 2 (n - 1) / n of its algorithm bandwidth.
     assert rows["busbw_bytes_per_s"] == pytest.approx(rows["algbw_bytes_per_s"] * 2 * 15 / 16)
     assert rows["algbw_bytes_per_s"] == pytest.approx(rows["bytes"] / rows["seconds"])
-    found.save(tmp_path / "bench.html", tmp_path / "bench.csv")
+    report.save(tmp_path / "bench.html", tmp_path / "bench.csv")
     assert (tmp_path / "bench.csv").read_text().count("\n") >= 3
-    assert "busbw" in str(found) and "busbw" in found._repr_html_()
+    assert "busbw" in str(report) and "busbw" in report._repr_html_()
 
 
 def test_logs_are_compared_and_fitted():
@@ -30,9 +30,9 @@ def test_logs_are_compared_and_fitted():
 
 
 def test_the_matrix_has_all_pairs():
-    found = comm.matrix("dgx-a100", gpus=8)
-    assert found.classes[0]["pairs"] == 56  # 8 x 7
-    assert len(found.matrix.rows) == 8
+    report = comm.matrix("dgx-a100", gpus=8)
+    assert report.classes[0]["pairs"] == 56  # 8 x 7
+    assert len(report.matrix.rows) == 8
 
 
 def test_a_platform_is_made_shown_and_run(tmp_path):
@@ -72,7 +72,7 @@ def test_a_script_of_megatron_is_imported(tmp_path):
     assert job.framework == "megatron"
     assert job["parallel.ep"] == 8
     assert job.sources["parallel.ep"].startswith("--expert-model-parallel-size 8")
-    assert any("--some-new-flag" in one["text"] for one in job.not_understood)
+    assert any("--some-new-flag" in flag["text"] for flag in job.not_understood)
     assert job.with_({"training.microbatch_size": 2}).framework == "megatron"
 
 
@@ -106,7 +106,7 @@ def test_a_line_is_imported_and_its_locations_are_not_paths():
 
 
 def test_errors_name_python_keywords():
-    for wrong, told in (
+    for wrong, message in (
         (lambda: platform.make("dgx-h100", 2, nics_count=3), "has no keyword 'nics_count'"),
         (lambda: platform.make("dgx-h100", 2, oversubscripton=2), "did you mean 'oversubscription'"),
         (lambda: platform.make("dgx-h100", 0), "^nodes 0: "),
@@ -114,7 +114,7 @@ def test_errors_name_python_keywords():
         (lambda: platform.make(nodes=2), "which node"),
         (lambda: comm.bench("dgx-h100", fail="x"), "^fail: "),
     ):
-        with pytest.raises(pipewright.Error, match=told) as caught:
+        with pytest.raises(pipewright.Error, match=message) as caught:
             wrong()
         assert "--" not in str(caught.value)
 
@@ -151,12 +151,12 @@ def test_jobs_run_together(tmp_path):
     tree = platform.make("dgx-h100", 4, fabric="leaf-spine", leaf_nodes=2, oversubscription=4)
     job = on_cluster(cluster=tree, parallel={"dp": 16, "zero": 3}, microbatches=1)
     both = {"one": job, "other": job}
-    found = pipewright.run_together(both, placing="interleaved", phase=[0, 0.5], jobs=1)
-    assert list(found.jobs["name"]) == ["one", "other"]
-    assert [phase["phase"] for phase in found.phases] == [0, 0.5]
-    assert min(found.jobs["slow_down_least"]) >= 1 - 1e-9
-    assert "slow-down" in str(found)
-    found.save(tmp_path / "both.html", tmp_path / "both.json")
+    report = pipewright.run_together(both, placing="interleaved", phase=[0, 0.5], jobs=1)
+    assert list(report.jobs["name"]) == ["one", "other"]
+    assert [phase["phase"] for phase in report.phases] == [0, 0.5]
+    assert min(report.jobs["slow_down_least"]) >= 1 - 1e-9
+    assert "slow-down" in str(report)
+    report.save(tmp_path / "both.html", tmp_path / "both.json")
     assert "one takes" in (tmp_path / "both.html").read_text()
     with pytest.raises(pipewright.Error, match="needs two or more scenarios"):
         pipewright.run_together([job])

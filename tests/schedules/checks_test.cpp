@@ -51,10 +51,10 @@ TEST_CASE("an error names a pass on a device without its stage", "[checks]") {
 
 TEST_CASE("a stage may live on two devices, one for each direction", "[checks]") {
   // Even microbatches go from device 0 to 1, odd ones from 1 to 0.
-  const Routes both({{0, 1}, {1, 0}});
-  CHECK(both.device(0, 0) == 0);
-  CHECK(both.device(0, 1) == 1);
-  CHECK(both.chunk(1, 0) == 1);  // device 1 holds stages 0 and 1
+  const Routes routes({{0, 1}, {1, 0}});
+  CHECK(routes.device(0, 0) == 0);
+  CHECK(routes.device(0, 1) == 1);
+  CHECK(routes.chunk(1, 0) == 1);  // device 1 holds stages 0 and 1
   Program first;
   first.repeat(1, 0, {{F, 0, 0}, {F, 1, 1}, {B, 1, 1}, {B, 0, 0}});
   Program second;
@@ -63,6 +63,6 @@ TEST_CASE("a stage may live on two devices, one for each direction", "[checks]")
                                 .devices = 2,
                                 .chunks = 2,
                                 .microbatches = 2,
-                                .routes = both,
+                                .routes = routes,
                                 .programs = {first, second}}));
 }

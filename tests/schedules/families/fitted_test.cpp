@@ -36,19 +36,21 @@ Case random_case(std::mt19937& random) {
       .hop = random() % 3 == 0 ? 0 : between(0, 400)};
 }
 
-schedules::Parameters parameters_of(const Case& one) {
-  schedules::Parameters parameters{.devices = one.devices, .microbatches = one.microbatches};
-  parameters.device_times[PassKind::forward].assign(one.devices, one.forward);
-  parameters.device_times[PassKind::input_grad].assign(one.devices, one.input_grad);
-  parameters.device_times[PassKind::weight_grad].assign(one.devices, one.weight_grad);
-  parameters.hop = one.hop;
+schedules::Parameters parameters_of(const Case& example) {
+  schedules::Parameters parameters{.devices = example.devices,
+                                   .microbatches = example.microbatches};
+  parameters.device_times[PassKind::forward].assign(example.devices, example.forward);
+  parameters.device_times[PassKind::input_grad].assign(example.devices, example.input_grad);
+  parameters.device_times[PassKind::weight_grad].assign(example.devices, example.weight_grad);
+  parameters.hop = example.hop;
   return parameters;
 }
 
-tests::Timed timed(const schedules::Schedule& schedule, const Case& one) {
-  return tests::timed(schedule,
-                      tests::uniform_times(schedule, one.forward, one.input_grad, one.weight_grad),
-                      one.hop);
+tests::Timed timed(const schedules::Schedule& schedule, const Case& example) {
+  return tests::timed(
+      schedule,
+      tests::uniform_times(schedule, example.forward, example.input_grad, example.weight_grad),
+      example.hop);
 }
 
 double peak(const schedules::Schedule& schedule) {
@@ -63,22 +65,24 @@ TEST_CASE(
     "[fitted]") {
   std::mt19937 random(1);
   for (int i = 0; i < 60; ++i) {
-    const Case one = random_case(random);
+    const Case example = random_case(random);
     for (const char* name : {"zb-v", "v-zb", "v-half", "v-min"}) {
       const auto plain =
-          make_schedule(name, {.devices = one.devices, .microbatches = one.microbatches});
-      const auto fitted = make_schedule(name, parameters_of(one));
-      CAPTURE(name, one.devices, one.microbatches, one.input_grad, one.weight_grad, one.hop);
+          make_schedule(name, {.devices = example.devices, .microbatches = example.microbatches});
+      const auto fitted = make_schedule(name, parameters_of(example));
+      CAPTURE(name, example.devices, example.microbatches, example.input_grad, example.weight_grad,
+              example.hop);
       CHECK_NOTHROW(schedules::check_complete(fitted));
-      CHECK(peak(fitted) <= (name == std::string("zb-v") ? one.devices : peak(plain)));
-      const auto before = timed(plain, one);
-      const auto after = timed(fitted, one);
+      CHECK(peak(fitted) <= (name == std::string("zb-v") ? example.devices : peak(plain)));
+      const auto before = timed(plain, example);
+      const auto after = timed(fitted, example);
       // One of the two start orders of zb-v may end earlier while the other has the shorter span.
       CHECK((after.span <= before.span * (1 + 1e-9) ||
              after.makespan <= before.makespan * (1 + 1e-9)));
       if (name != std::string("zb-v")) CHECK(after.span <= before.span * (1 + 1e-9));
-      CHECK(after.span >=
-            one.microbatches * (one.forward + one.input_grad + one.weight_grad) * (1 - 1e-9));
+      CHECK(after.span >= example.microbatches *
+                              (example.forward + example.input_grad + example.weight_grad) *
+                              (1 - 1e-9));
     }
   }
 }
@@ -119,7 +123,7 @@ TEST_CASE("fitted orders are complete for few microbatches and any times", "[fit
 
 // The authors' own implementations take 189.25 s and 209.35 s.
 TEST_CASE("16 devices with F, I, W = 1, 1.1, 0.7 s and a hop of 50 ms", "[fitted]") {
-  const Case one{16, 64, 1, 1.1, 0.7, 0.05};
-  CHECK(timed(make_schedule("zb-v", parameters_of(one)), one).span <= 189.25);
-  CHECK(timed(make_schedule("v-half", parameters_of(one)), one).span <= 209.35);
+  const Case example{16, 64, 1, 1.1, 0.7, 0.05};
+  CHECK(timed(make_schedule("zb-v", parameters_of(example)), example).span <= 189.25);
+  CHECK(timed(make_schedule("v-half", parameters_of(example)), example).span <= 209.35);
 }

@@ -32,9 +32,9 @@ TEST_CASE("with enough memory the bound is the path to the last device and its w
 
 TEST_CASE("with memory for one microbatch the bound is the serial time", "[search]") {
   // A microbatch is held from F to W, so the next one starts when W of the first stage has ended.
-  const Pipeline one = tests::pipeline(Routes::looped(4, 1), 4, 8, {1, 1, 1}, 0, 1);
-  CHECK(lower_bound(one, Objective::makespan) == Approx(8 * (4 + 4 + 1)));
-  CHECK(least_memory(one) == std::vector<std::int64_t>(4, one.memory.held[0]));
+  const Pipeline tight = tests::pipeline(Routes::looped(4, 1), 4, 8, {1, 1, 1}, 0, 1);
+  CHECK(lower_bound(tight, Objective::makespan) == Approx(8 * (4 + 4 + 1)));
+  CHECK(least_memory(tight) == std::vector<std::int64_t>(4, tight.memory.held[0]));
 }
 
 namespace {
@@ -69,8 +69,8 @@ TEST_CASE("no order is below the bound, with whole or split backwards", "[search
                                   if (routes.stages() != p) return std::nullopt;
                                   return shorter_whole(p, m);
                                 }};
-    const SearchResult found = search(request, [](const SearchProgress&) { return true; });
-    CHECK(lower_bound(request) <= found.makespan * (1 + 1e-12));
-    if (devices == 1) CHECK(found.makespan == Approx(microbatches * 2.5));
+    const SearchResult result = search(request, [](const SearchProgress&) { return true; });
+    CHECK(lower_bound(request) <= result.makespan * (1 + 1e-12));
+    if (devices == 1) CHECK(result.makespan == Approx(microbatches * 2.5));
   }
 }

@@ -14,14 +14,14 @@
 
 namespace pipewright::schedules {
 
-std::int64_t ExactModel::to_cells(double seconds, const char* what, std::uint32_t stage) const {
+std::int64_t ExactModel::to_cells(double seconds, const char* name, std::uint32_t stage) const {
   constexpr double rounding = 1e-6;  // of a cell
   const double cells = seconds / unit_;
   if (std::abs(cells - std::round(cells)) > rounding)
     throw Error(
         fmt::format("{} of stage {} takes {} s, which is no multiple of {} s: an exact "
                     "solution needs whole cells",
-                    what, stage, seconds, unit_));
+                    name, stage, seconds, unit_));
   return std::llround(cells);
 }
 
@@ -157,10 +157,10 @@ void ExactModel::write(std::ostream& out, std::int64_t cells) const {
     const Row& row = rows_[q];
     const std::int64_t m = pipeline_.microbatches;
     for (std::int64_t t = writer.first(row); t < writer.last(row); ++t) {
-      const std::int64_t most = (t - writer.first(row)) / row.cells + 1;
+      const std::int64_t max_count = (t - writer.first(row)) / row.cells + 1;
       const std::int64_t rest = (writer.last(row) - t - 1) / row.cells + 1;  // that fit after t
       out << fmt::format(" {} <= n{}_{} <= {}\n", std::max<std::int64_t>(0, m - rest), q, t,
-                         std::min(m, most));
+                         std::min(m, max_count));
       integers += fmt::format(" n{}_{}\n", q, t);
     }
   }
@@ -180,8 +180,8 @@ Order ExactModel::read(std::istream& in, std::int64_t cells) const {
     const Row& row = rows_[q];
     Pass pass = row.pass;
     for (std::int64_t t = row.head; pass.microbatch < pipeline_.microbatches; ++t) {
-      const auto found = counts.find(fmt::format("n{}_{}", q, t));
-      std::int64_t started = found == counts.end() ? 0 : found->second;
+      const auto it = counts.find(fmt::format("n{}_{}", q, t));
+      std::int64_t started = it == counts.end() ? 0 : it->second;
       if (t >= cells - row.tail) started = pipeline_.microbatches;
       for (; pass.microbatch < started; ++pass.microbatch) starts[row.device].emplace_back(t, pass);
     }

@@ -51,7 +51,7 @@ class ExactModel {
     std::vector<Input> inputs;
   };
 
-  std::int64_t to_cells(double seconds, const char* what, std::uint32_t stage) const;
+  std::int64_t to_cells(double seconds, const char* name, std::uint32_t stage) const;
   std::size_t add_row(PassKind kind, std::uint32_t stage, std::vector<Input> inputs);
 
   const Pipeline& pipeline_;

@@ -48,14 +48,14 @@ Plan heuristic(const Case& of) {
   const Routes routes = routes_of(of);
   const SearchRequest request{.devices = of.devices,
                               .microbatches = of.microbatches,
-                              .pipeline = [&](const Routes& asked) -> std::optional<Pipeline> {
-                                if (asked == routes) return pipeline_of(of);
+                              .pipeline = [&](const Routes& placement) -> std::optional<Pipeline> {
+                                if (placement == routes) return pipeline_of(of);
                                 return std::nullopt;
                               }};
-  const auto found = search(request, [](const SearchProgress&) { return true; });
+  const auto result = search(request, [](const SearchProgress&) { return true; });
   Order order(of.devices);
   for (std::uint32_t device = 0; device < of.devices; ++device)
-    for (PassCursor at(found.schedule.programs[device]); !at.done(); at.next())
+    for (PassCursor at(result.schedule.programs[device]); !at.done(); at.next())
       order[device].push_back(at.pass());
   return Justifier(pipeline_of(of)).plan(order);
 }
@@ -74,21 +74,21 @@ void compare(const std::vector<Case>& cases) {
   std::string table = "makespan in cells: heuristic, exact, lower bound\n";
   for (const Case& of : cases) {
     const Pipeline pipeline = pipeline_of(of);
-    const Plan found = heuristic(of);
-    const auto exact = solve_exactly(pipeline, 1, found, patience);
+    const Plan best = heuristic(of);
+    const auto exact = solve_exactly(pipeline, 1, best, patience);
     if (!exact) {
       WARN("skipped: there is no cbc on PATH");
       return;
     }
     const double bound = lower_bound(pipeline, Objective::makespan);
-    const std::string line = fmt::format("{}: {:3} {:3} {:3}", describe(of), found.makespan,
-                                         exact->plan.makespan, bound);
+    const std::string line =
+        fmt::format("{}: {:3} {:3} {:3}", describe(of), best.makespan, exact->plan.makespan, bound);
     table += line + "\n";
     INFO(line);
     CHECK(exact->proven);
     CHECK(exact->plan.makespan >= bound - 1e-9);
-    CHECK(exact->plan.makespan <= found.makespan + 1e-9);
-    CHECK(found.makespan - exact->plan.makespan <= of.gap + 1e-9);
+    CHECK(exact->plan.makespan <= best.makespan + 1e-9);
+    CHECK(best.makespan - exact->plan.makespan <= of.gap + 1e-9);
     tests::check_runs(pipeline, exact->plan);
   }
   WARN(table);

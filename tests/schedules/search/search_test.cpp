@@ -38,10 +38,10 @@ TEST_CASE("the search reaches the published closed form for unit passes at every
   for (std::uint32_t p = 3; p <= 16; ++p)
     for (std::uint32_t L = 2 * ((p + 4) / 3); L <= 2 * p; ++L) {
       const std::uint32_t m = 2 * p + 4;
-      const auto found = search_for(p, m, {1, 1, 1}, 0, L / 2.0, Objective::span, 0.2);
-      CAPTURE(p, L, found.origin);
-      CHECK(2 * (found.span - 3 * m) <= Approx(tests::published_cells(p, L)).margin(1e-6));
-      CHECK(found.span >= found.lower_bound * (1 - 1e-9));
+      const auto result = search_for(p, m, {1, 1, 1}, 0, L / 2.0, Objective::span, 0.2);
+      CAPTURE(p, L, result.origin);
+      CHECK(2 * (result.span - 3 * m) <= Approx(tests::published_cells(p, L)).margin(1e-6));
+      CHECK(result.span >= result.lower_bound * (1 - 1e-9));
     }
 }
 
@@ -58,16 +58,16 @@ TEST_CASE("the search is never worse than a schedule that fits, and never better
     const double hop = round % 3 == 0 ? 0 : real(0, 0.3);
     const double memory = real(p / 3.0 + 1.5, 2.0 * p);
     const Objective objective = round % 2 == 0 ? Objective::makespan : Objective::span;
-    const auto found = search_for(p, m, times, hop, memory, objective, 0.05);
-    CAPTURE(p, m, times, hop, memory, found.origin);
+    const auto result = search_for(p, m, times, hop, memory, objective, 0.05);
+    CAPTURE(p, m, times, hop, memory, result.origin);
 
-    CHECK_NOTHROW(check_complete(found.schedule));
-    for (const double held : peak_in_flight(found.schedule)) CHECK(held <= memory + 1e-9);
+    CHECK_NOTHROW(check_complete(result.schedule));
+    for (const double held : peak_in_flight(result.schedule)) CHECK(held <= memory + 1e-9);
     const auto again = tests::timed(
-        found.schedule, tests::uniform_times(found.schedule, times[0], times[1], times[2]), hop);
-    CHECK(again.makespan == Approx(found.makespan));
-    const double reached = objective == Objective::span ? found.span : found.makespan;
-    CHECK(reached >= found.lower_bound * (1 - 1e-9));
+        result.schedule, tests::uniform_times(result.schedule, times[0], times[1], times[2]), hop);
+    CHECK(again.makespan == Approx(result.makespan));
+    const double reached = objective == Objective::span ? result.span : result.makespan;
+    CHECK(reached >= result.lower_bound * (1 - 1e-9));
 
     for (const Entry& entry : catalog()) {
       std::optional<Schedule> fixed;
@@ -79,13 +79,12 @@ TEST_CASE("the search is never worse than a schedule that fits, and never better
       const auto held = peak_in_flight(*fixed);
       if (fixed->routes.count() > 1 || *std::max_element(held.begin(), held.end()) > memory)
         continue;
-      const auto result =
+      const auto timed =
           tests::timed(*fixed, tests::uniform_times(*fixed, times[0], times[1], times[2]), hop);
       CAPTURE(entry.name);
       const double busy = m * (times[0] + times[1] + times[2]);
-      CHECK(reached <=
-            (objective == Objective::span ? result.span_bubble + busy : result.makespan) *
-                (1 + 1e-9));
+      CHECK(reached <= (objective == Objective::span ? timed.span_bubble + busy : timed.makespan) *
+                           (1 + 1e-9));
     }
   }
 }
@@ -104,8 +103,8 @@ TEST_CASE("the same request finds the same schedule", "[search]") {
 }
 
 TEST_CASE("a stopped search returns its best order so far", "[search]") {
-  int asked = 0;
-  const auto found =
+  int calls = 0;
+  const auto result =
       search({.devices = 6,
               .microbatches = 20,
               .pipeline =
@@ -113,10 +112,10 @@ TEST_CASE("a stopped search returns its best order so far", "[search]") {
                     return std::optional(tests::pipeline(routes, 6, 20, {1, 1.4, 0.7}, 0.1, 3));
                   },
               .effort = 100},
-             [&](const SearchProgress&) { return ++asked < 4; });
-  CHECK(found.interrupted);
-  CHECK(asked == 4);
-  CHECK_NOTHROW(check_complete(found.schedule));
+             [&](const SearchProgress&) { return ++calls < 4; });
+  CHECK(result.interrupted);
+  CHECK(calls == 4);
+  CHECK_NOTHROW(check_complete(result.schedule));
 }
 
 TEST_CASE("memory for less than one microbatch is rejected", "[search]") {

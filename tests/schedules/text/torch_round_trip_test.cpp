@@ -10,14 +10,14 @@ using namespace pipewright::schedules;
 
 namespace {
 
-void check_same(const Schedule& one, const Schedule& other) {
-  CHECK(one.devices == other.devices);
-  CHECK(one.chunks == other.chunks);
-  CHECK(one.microbatches == other.microbatches);
-  REQUIRE(one.stages() == other.stages());
-  for (std::uint32_t stage = 0; stage < one.stages(); ++stage)
-    CHECK(one.routes.device(stage, 0) == other.routes.device(stage, 0));
-  CHECK(torch_passes(one) == torch_passes(other));
+void check_same(const Schedule& a, const Schedule& b) {
+  CHECK(a.devices == b.devices);
+  CHECK(a.chunks == b.chunks);
+  CHECK(a.microbatches == b.microbatches);
+  REQUIRE(a.stages() == b.stages());
+  for (std::uint32_t stage = 0; stage < a.stages(); ++stage)
+    CHECK(a.routes.device(stage, 0) == b.routes.device(stage, 0));
+  CHECK(torch_passes(a) == torch_passes(b));
 }
 
 // Returns nothing if the family does not support the sizes.

@@ -138,11 +138,11 @@ TEST_CASE("a job has its part of the failures in the trace of a cluster", "[good
   Setting larger = setting;
   larger.trace_share = 0.4;
   goodput::Incidents few(setting, 5);
-  goodput::Incidents many(larger, 5);
+  goodput::Incidents more_nodes(larger, 5);
   for (int i = 0; i < 5; ++i) {
     const double at = few.take().at;
-    while (many.next() < at) many.take();
-    CHECK(many.take().at == at);
+    while (more_nodes.next() < at) more_nodes.take();
+    CHECK(more_nodes.take().at == at);
   }
 }
 

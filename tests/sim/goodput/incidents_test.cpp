@@ -58,12 +58,12 @@ TEST_CASE("stragglers do not change the failures of a seed") {
   with.straggler_rate = 1e-3;
   with.straggler_lasts = 60;
   const Setting plain = of(1, 50);
-  Incidents one(plain, 7);
-  Incidents other(with, 7);
+  Incidents reference(plain, 7);
+  Incidents changed(with, 7);
   for (int i = 0; i < 20; ++i) {
-    Incident found = other.take();
-    while (found.type != Incident::Type::failure) found = other.take();
-    CHECK(found.at == one.take().at);
+    Incident incident = changed.take();
+    while (incident.type != Incident::Type::failure) incident = changed.take();
+    CHECK(incident.at == reference.take().at);
   }
 }
 

@@ -169,9 +169,9 @@ TEST_CASE("checkpoints of models have their published sizes") {
                                                                  {"nemotron-4-15b", 204}}));
   const std::string text =
       "{model: " + model + ", gpu: h100-sxm, devices: 2, microbatches: 2, engine: timing}";
-  const goodput::Iteration found =
+  const goodput::Iteration simulated =
       goodput::simulate_iteration(config::read_scenario(config::read_yaml_text(text, "")));
-  CHECK(found.state_bytes / 0x1.0p+30 == Approx(gib).epsilon(0.02));
+  CHECK(simulated.state_bytes / 0x1.0p+30 == Approx(gib).epsilon(0.02));
 }
 
 TEST_CASE("errors in the map have a key, a fault and the allowed values") {

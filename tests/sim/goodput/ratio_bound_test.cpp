@@ -59,7 +59,7 @@ Setting random_setting(tests::Random& random) {
 double simulated(const Setting& setting) {
   double sum = 0;
   const auto outcomes = goodput::run({{"it", setting, seeds}}, {});
-  for (const auto& one : outcomes.front()) sum += one.ratio();
+  for (const auto& outcome : outcomes.front()) sum += outcome.ratio();
   return sum / seeds;
 }
 

@@ -51,9 +51,9 @@ std::vector<GoodputOutcome> outcomes(const Setting& setting, std::size_t seeds) 
 }
 GoodputOutcome outcome(const Setting& setting) { return outcomes(setting, 1).front(); }
 
-void check(const GoodputOutcome& found, GoodputPart part, double seconds) {
+void check(const GoodputOutcome& result, GoodputPart part, double seconds) {
   CAPTURE(analysis::goodput_part_names.at(static_cast<std::size_t>(part)));
-  CHECK(found[part] == Approx(seconds).margin(1e-4));
+  CHECK(result[part] == Approx(seconds).margin(1e-4));
 }
 
 struct Sample {
@@ -67,47 +67,47 @@ Sample sample_of(const std::vector<double>& values) {
   for (const double value : values) squares += (value - mean) * (value - mean);
   return {mean, std::sqrt(squares / (count - 1) / count)};
 }
-Sample seconds_of(const std::vector<GoodputOutcome>& all) {
+Sample seconds_of(const std::vector<GoodputOutcome>& jobs) {
   std::vector<double> values;
-  values.reserve(all.size());
-  for (const GoodputOutcome& one : all) values.push_back(one.seconds());
+  values.reserve(jobs.size());
+  for (const GoodputOutcome& job : jobs) values.push_back(job.seconds());
   return sample_of(values);
 }
 
 }  // namespace
 
 TEST_CASE("without failures training waits only for checkpoints") {
-  const GoodputOutcome found = outcome(plain());
-  check(found, GoodputPart::training, 1000);
-  check(found, GoodputPart::checkpoint, 9 * 10);  // There is no checkpoint at the end.
-  CHECK(found.seconds() == Approx(1090));
-  CHECK(found.checkpoints == 9);
+  const GoodputOutcome result = outcome(plain());
+  check(result, GoodputPart::training, 1000);
+  check(result, GoodputPart::checkpoint, 9 * 10);  // There is no checkpoint at the end.
+  CHECK(result.seconds() == Approx(1090));
+  CHECK(result.checkpoints == 9);
 }
 
 TEST_CASE("a failure loses the training since the last checkpoint and costs a restart") {
   // The failure is at 150 s, after a checkpoint from 100 to 110 s and 40 s of training.
-  const GoodputOutcome found = outcome(with_failures({{150, 1}}));
-  check(found, GoodputPart::lost, 40);
-  check(found, GoodputPart::detection, 20);
-  check(found, GoodputPart::restart, 30);
-  check(found, GoodputPart::loading, 5);
-  CHECK(found.seconds() == Approx(1090 + 40 + 20 + 30 + 5));
-  CHECK(found.interruptions == 1);
+  const GoodputOutcome result = outcome(with_failures({{150, 1}}));
+  check(result, GoodputPart::lost, 40);
+  check(result, GoodputPart::detection, 20);
+  check(result, GoodputPart::restart, 30);
+  check(result, GoodputPart::loading, 5);
+  CHECK(result.seconds() == Approx(1090 + 40 + 20 + 30 + 5));
+  CHECK(result.interruptions == 1);
 }
 
 TEST_CASE("a failure during a checkpoint makes it void") {
   // The failure at 105 s is in the first checkpoint: 100 s of training and 5 s of writing are lost.
-  const GoodputOutcome found = outcome(with_failures({{105, 1}}));
-  check(found, GoodputPart::lost, 100);
-  check(found, GoodputPart::checkpoint, 9 * 10 + 5);
+  const GoodputOutcome result = outcome(with_failures({{105, 1}}));
+  check(result, GoodputPart::lost, 100);
+  check(result, GoodputPart::checkpoint, 9 * 10 + 5);
 }
 
 TEST_CASE("a failure during a restart begins it again") {
   // Failures are at 150 s and, after 20 s of detection and 10 s of restart, at 180 s.
-  const GoodputOutcome found = outcome(with_failures({{150, 1}, {180, 1}}));
-  check(found, GoodputPart::lost, 40);
-  check(found, GoodputPart::detection, 40);
-  check(found, GoodputPart::restart, 10 + 30);
+  const GoodputOutcome result = outcome(with_failures({{150, 1}, {180, 1}}));
+  check(result, GoodputPart::lost, 40);
+  check(result, GoodputPart::detection, 40);
+  check(result, GoodputPart::restart, 10 + 30);
 }
 
 TEST_CASE("without a spare the job waits for the repair") {
@@ -128,14 +128,14 @@ TEST_CASE("an elastic job continues with fewer replicas until the node is repair
   Setting setting = with_failures({{150, 1}});
   setting.spares = 0;
   setting.elastic = true;
-  const GoodputOutcome found = outcome(setting);
-  check(found, GoodputPart::waiting, 0);
+  const GoodputOutcome result = outcome(setting);
+  check(result, GoodputPart::waiting, 0);
   // From 205 s on, the job runs at half speed: a checkpoint every 200 s, and 10 s to write it. The
   // node is back at 1150 s, in the fifth segment, whose checkpoint ends at 205 + 5 * 210 s = 1255
   // s. Then the job restarts, loads again and continues at full speed.
-  check(found, GoodputPart::slowed, 500);
-  check(found, GoodputPart::restart, 60);
-  check(found, GoodputPart::loading, 10);
+  check(result, GoodputPart::slowed, 500);
+  check(result, GoodputPart::restart, 60);
+  check(result, GoodputPart::loading, 10);
 }
 
 TEST_CASE("an asynchronous checkpoint stops training only for the copy and counts when complete") {
@@ -143,9 +143,9 @@ TEST_CASE("an asynchronous checkpoint stops training only for the copy and count
   setting.mode = Goodput::Mode::async;
   setting.copy = 2;
   // Copies end at 102 and 204 s; the second write would be complete at 214 s.
-  const GoodputOutcome found = outcome(setting);
-  check(found, GoodputPart::lost, 101);
-  check(found, GoodputPart::checkpoint, 2 * 10);  // Nine steps, and the second step again.
+  const GoodputOutcome result = outcome(setting);
+  check(result, GoodputPart::lost, 101);
+  check(result, GoodputPart::checkpoint, 2 * 10);  // Nine steps, and the second step again.
 }
 
 TEST_CASE("a checkpoint waits for the previous checkpoint") {
@@ -174,9 +174,9 @@ TEST_CASE("after a failure of one node the job loads the newer state of a peer")
   setting.mode = Goodput::Mode::peer;
   setting.peer_interval = 20;
   setting.peer = 1;
-  const GoodputOutcome one = outcome(setting);
-  check(one, GoodputPart::lost, 15);  // Since 160 s.
-  check(one, GoodputPart::loading, 1);
+  const GoodputOutcome job = outcome(setting);
+  check(job, GoodputPart::lost, 15);  // Since 160 s.
+  check(job, GoodputPart::loading, 1);
 }
 
 TEST_CASE("after a failure of two nodes the job loads the state of the storage") {
@@ -194,12 +194,12 @@ TEST_CASE("silent corruption loses the training since the last checkpoint before
   setting.target = 20000;
   setting.corruption_rate = 1.0 / 5000;
   setting.corruption_found_after = 400;
-  const std::vector<GoodputOutcome> found = outcomes(setting, 40);
+  const std::vector<GoodputOutcome> result = outcomes(setting, 40);
   double lost = 0;
   double count = 0;
-  for (const GoodputOutcome& one : found) {
-    lost += one[GoodputPart::lost];
-    count += static_cast<double>(one.corruptions);
+  for (const GoodputOutcome& job : result) {
+    lost += job[GoodputPart::lost];
+    count += static_cast<double>(job.corruptions);
   }
   REQUIRE(count > 100);
   // It loses the training of 400 s (100 s in 110 s) and half an interval before it, within four
@@ -214,14 +214,14 @@ TEST_CASE("a straggler slows the whole job while it is slow") {
   setting.straggler_rate = 1.0 / 2000;
   setting.straggler_lasts = 200;
   setting.straggler_factor = 1.5;
-  const std::vector<GoodputOutcome> found = outcomes(setting, 40);
+  const std::vector<GoodputOutcome> result = outcomes(setting, 40);
   // Training is slow for a part p of the time, the probability 1 - e^-0.1 that an M/M/infinity
   // queue is not empty.
   const double slow = 1 - std::exp(-0.1);
   std::vector<double> slowed;
-  for (const GoodputOutcome& one : found) {
-    const double trains = one[GoodputPart::training] + one[GoodputPart::slowed];
-    slowed.push_back(one[GoodputPart::slowed] / trains);
+  for (const GoodputOutcome& job : result) {
+    const double trains = job[GoodputPart::training] + job[GoodputPart::slowed];
+    slowed.push_back(job[GoodputPart::slowed] / trains);
   }
   const Sample sample = sample_of(slowed);
   CHECK(std::abs(sample.mean - slow * (1 - 1 / 1.5)) < 4 * sample.error + 0.001);
@@ -233,12 +233,12 @@ void check_daly(double mean) {
   Setting setting = plain();
   setting.target = 50000;
   setting.failures = {{.name = "node", .rate = 1 / mean, .units = 8}};
-  const Sample found = seconds_of(outcomes(setting, 200));
+  const Sample result = seconds_of(outcomes(setting, 200));
   // All segments but the last have a checkpoint.
   const double restart = 30 + 5;
   const double segment = 100 / goodput::exact_ratio(100, 10, restart, mean);
   const double last = 100 / goodput::exact_ratio(100, 0, restart, mean);
-  CHECK(std::abs(found.mean - (499 * segment + last)) < 4 * found.error);
+  CHECK(std::abs(result.mean - (499 * segment + last)) < 4 * result.error);
 }
 
 }  // namespace
@@ -278,10 +278,10 @@ double stepped(std::uint64_t seed, double mean, double shape, const Setting& set
     now = *failing;
     *failing += gaps(engine);
     for (;;) {  // A failure during the restart begins it again.
-      auto* const other = std::min_element(next.begin(), next.end());
-      if (*other >= now + restart) break;
-      now = *other;
-      *other += gaps(engine);
+      auto* const earliest = std::min_element(next.begin(), next.end());
+      if (*earliest >= now + restart) break;
+      now = *earliest;
+      *earliest += gaps(engine);
     }
     now += restart;
   }
@@ -293,12 +293,12 @@ void check_by_hand(double shape) {
   Setting setting = plain();
   setting.target = 30000;
   setting.failures = {{.name = "node", .rate = 8 / mean, .shape = shape, .units = 8}};
-  const Sample found = seconds_of(outcomes(setting, 200));
+  const Sample result = seconds_of(outcomes(setting, 200));
   std::vector<double> values;
   for (std::uint64_t seed = 1; seed <= 400; ++seed)
     values.push_back(stepped(seed, mean, shape, setting));
   const Sample expected = sample_of(values);
-  CHECK(std::abs(found.mean - expected.mean) < 4 * std::hypot(found.error, expected.error));
+  CHECK(std::abs(result.mean - expected.mean) < 4 * std::hypot(result.error, expected.error));
 }
 
 }  // namespace
@@ -328,15 +328,15 @@ TEST_CASE("skipped steps take as long as simulated steps") {
   setting.corruption_found_after = 500;
   setting.failures = {
       {.name = "node", .rate = 1.0 / 5000, .units = 8, .detection = 10, .repair = 4000}};
-  const auto one = [&](goodput::Spans spans) {
+  const auto job = [&](goodput::Spans spans) {
     return tests::in_child([&] {
       const std::vector<std::uint64_t> seeds{3};
-      const GoodputOutcome found = goodput::simulate(setting, seeds, spans).outcomes.front();
-      return fmt::format("{:.3f} {} {} {}", fmt::join(found.parts, " "), found.interruptions,
-                         found.corruptions, found.checkpoints);
+      const GoodputOutcome result = goodput::simulate(setting, seeds, spans).outcomes.front();
+      return fmt::format("{:.3f} {} {} {}", fmt::join(result.parts, " "), result.interruptions,
+                         result.corruptions, result.checkpoints);
     });
   };
-  CHECK(one(goodput::Spans::no) == one(goodput::Spans::yes));
+  CHECK(job(goodput::Spans::no) == job(goodput::Spans::yes));
 }
 
 TEST_CASE("a run ends on time and all of its time is accounted for") {
@@ -346,10 +346,10 @@ TEST_CASE("a run ends on time and all of its time is accounted for") {
   setting.spares = 1;
   setting.failures = {{.name = "node", .rate = 1.0 / 20000, .units = 8, .repair = 40000}};
   const std::vector<std::uint64_t> seeds{5};
-  const goodput::Simulated found = goodput::simulate(setting, seeds, goodput::Spans::yes);
-  CHECK(found.outcomes.front().seconds() == Approx(setting.duration));
+  const goodput::Simulated result = goodput::simulate(setting, seeds, goodput::Spans::yes);
+  CHECK(result.outcomes.front().seconds() == Approx(setting.duration));
   double at = 0;
-  for (const analysis::GoodputSpan& span : found.spans.front()) {
+  for (const analysis::GoodputSpan& span : result.spans.front()) {
     CHECK(span.start == Approx(at).margin(1e-3));
     at = span.end;
   }
@@ -365,14 +365,14 @@ TEST_CASE("a planned stop loses nothing", "[goodput]") {
   setting.duration = 2999;
   setting.planned_every = 1000;
   setting.planned_lasts = 200;
-  const GoodputOutcome found = outcome(setting);
-  check(found, GoodputPart::training, 910 + 695 + 694);
-  check(found, GoodputPart::lost, 0);
-  check(found, GoodputPart::planned, 400);
-  check(found, GoodputPart::checkpoint, 90 + 10 + 60 + 10 + 60);
-  check(found, GoodputPart::restart, 60);
-  check(found, GoodputPart::loading, 10);
-  CHECK(found.interruptions == 0);
+  const GoodputOutcome result = outcome(setting);
+  check(result, GoodputPart::training, 910 + 695 + 694);
+  check(result, GoodputPart::lost, 0);
+  check(result, GoodputPart::planned, 400);
+  check(result, GoodputPart::checkpoint, 90 + 10 + 60 + 10 + 60);
+  check(result, GoodputPart::restart, 60);
+  check(result, GoodputPart::loading, 10);
+  CHECK(result.interruptions == 0);
 }
 
 TEST_CASE("Daly's model holds for the time that planned stops leave", "[goodput]") {
@@ -385,10 +385,10 @@ TEST_CASE("Daly's model holds for the time that planned stops leave", "[goodput]
   setting.planned_every = 1.5 * day;
   setting.planned_lasts = 5400;
   std::vector<double> ratios;
-  for (const GoodputOutcome& one : outcomes(setting, 60)) ratios.push_back(one.ratio());
-  const Sample found = sample_of(ratios);
+  for (const GoodputOutcome& job : outcomes(setting, 60)) ratios.push_back(job.ratio());
+  const Sample result = sample_of(ratios);
   const double model =
       (1 - goodput::planned_part(setting, 35)) * goodput::exact_ratio(900, 10, 35, 0.5 * day);
-  CHECK(std::abs(found.mean - model) < 4 * found.error + 1e-3);
+  CHECK(std::abs(result.mean - model) < 4 * result.error + 1e-3);
   CHECK(goodput::planned_part(setting, 35) == Approx((10 + 5400 + 35) / (1.5 * day)));
 }
