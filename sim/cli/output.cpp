@@ -17,6 +17,7 @@
 #include "analysis/report/summary_report.hpp"
 #include "analysis/trace/partial_file.hpp"
 #include "analysis/web/page.hpp"
+#include "sim/base/enum_names.hpp"
 #include "sim/cli/commands.hpp"
 
 namespace pipewright::cli {
@@ -64,11 +65,11 @@ void draw(const Output& output, analysis::PictureKind kind,
 
 Picture parse_picture(const std::string& name) {
   constexpr std::array<std::string_view, 4> names{"timeline", "memory", "tradeoff", "bubbles"};
-  const auto* const match = std::find(names.begin(), names.end(), name);
-  if (match == names.end())
+  const std::optional<Picture> picture = base::value_of<Picture>(names, name);
+  if (!picture)
     throw UsageError(
         fmt::format("--picture is '{}'; allowed: timeline, memory, tradeoff, bubbles", name));
-  return static_cast<Picture>(match - names.begin());
+  return *picture;
 }
 
 bool is_picture(const Output& output) {

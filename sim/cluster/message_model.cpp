@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/enum_names.hpp"
 #include "sim/cluster/platform/error.hpp"
 #include "sim/config/communication.hpp"
 #include "sim/config/text/units.hpp"
@@ -138,7 +139,7 @@ double read_value(const Name& name, const ParameterInfo& info, const std::string
 
 std::string_view to_string(Protocol protocol) {
   constexpr std::array<std::string_view, protocols> names{"Simple", "LL", "LL128"};
-  return names[static_cast<std::size_t>(protocol)];
+  return base::name_of(names, protocol);
 }
 
 const std::vector<ParameterInfo>& parameter_list() {

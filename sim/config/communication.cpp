@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/enum_names.hpp"
 #include "sim/config/keys.hpp"
 
 namespace pipewright::config {
@@ -122,13 +123,11 @@ constexpr std::array communication_table{
 }  // namespace
 
 std::string_view to_string(Algorithm algorithm) {
-  return algorithm_names.at(static_cast<std::size_t>(algorithm));
+  return base::name_of(algorithm_names, algorithm);
 }
 
 std::optional<Algorithm> parse_algorithm(std::string_view name) {
-  const auto it = std::ranges::find(algorithm_names, name);
-  if (it == algorithm_names.end()) return std::nullopt;
-  return static_cast<Algorithm>(it - algorithm_names.begin());
+  return base::value_of<Algorithm>(algorithm_names, name);
 }
 
 std::string algorithm_list() {
@@ -140,9 +139,9 @@ std::string algorithm_list() {
 std::optional<Multipath> parse_multipath(std::string_view text) {
   Multipath multipath;
   const std::size_t colon = std::min(text.find(':'), text.size());
-  const auto by = std::ranges::find(multipath_names, text.substr(0, colon));
-  if (by == multipath_names.end()) return std::nullopt;
-  multipath.by = static_cast<MultipathBy>(by - multipath_names.begin());
+  const auto by = base::value_of<MultipathBy>(multipath_names, text.substr(0, colon));
+  if (!by) return std::nullopt;
+  multipath.by = *by;
   std::string_view rest = text.substr(colon);
   if (!rest.empty() && multipath.by != MultipathBy::hash) return std::nullopt;
   for (std::uint32_t* const number : {&multipath.seed, &multipath.flows}) {

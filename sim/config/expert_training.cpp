@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/enum_names.hpp"
+
 namespace pipewright::config {
 namespace {
 
@@ -70,7 +72,7 @@ std::uint32_t dispatch_sms(const ExpertTraining& experts) {
 }
 
 std::string dispatch_text(const ExpertTraining& experts) {
-  return fmt::format("{}{}{}", dispatcher_names.at(static_cast<std::size_t>(experts.dispatcher)),
+  return fmt::format("{}{}{}", base::name_of(dispatcher_names, experts.dispatcher),
                      experts.dispatched == DataType::bf16 ? "" : " fp8",
                      experts.overlap          ? " overlapped"
                      : experts.shared_overlap ? " beside shared experts"

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/enum_names.hpp"
 #include "sim/base/numbers.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/readable.hpp"
@@ -192,7 +193,7 @@ std::string to_string(const Lengths& lengths) {
   if (lengths.packed)
     text += " packed";
   else
-    text += fmt::format(" padded to {}", pad_names.at(static_cast<std::size_t>(lengths.pad_to)));
+    text += fmt::format(" padded to {}", base::name_of(pad_names, lengths.pad_to));
   return text + (lengths.balance == Lengths::Balance::length ? " balanced by length" : "");
 }
 

@@ -1,13 +1,13 @@
 #include "sim/config/parallel.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/enum_names.hpp"
 #include "sim/config/keys.hpp"
 
 namespace pipewright::config {
@@ -32,13 +32,11 @@ std::array<Axis, axes> read_order(const Field& field, const Parallel& parallel) 
   while (!text.empty()) {
     const std::string_view name = text.substr(0, text.find('-'));
     text.remove_prefix(std::min(name.size() + 1, text.size()));
-    const auto it = std::ranges::find(axis_names, name);
-    if (it == axis_names.end())
-      throw wrong_order(field, fmt::format("{} is no axis", in_quotes(name)));
-    const auto axis = static_cast<Axis>(it - axis_names.begin());
-    if (std::ranges::find(order, axis) != order.end())
+    const std::optional<Axis> axis = base::value_of<Axis>(axis_names, name);
+    if (!axis) throw wrong_order(field, fmt::format("{} is no axis", in_quotes(name)));
+    if (std::ranges::find(order, *axis) != order.end())
       throw wrong_order(field, fmt::format("{} is there twice", name));
-    order.push_back(axis);
+    order.push_back(*axis);
   }
   const std::uint32_t dp = std::max(parallel.dp.value, parallel.shard ? parallel.shard->value : 1) *
                            parallel.replicates();
@@ -99,7 +97,7 @@ void check_cp_sizes(const Field& field, const Parallel& parallel) {
         .suggest("give two sizes whose product is cp, such as [8, 2]");
   throw Error(entry.value.origin,
               fmt::format("parallel.{} needs cp_comm_type a2a+p2p, which is {}", key,
-                          context_comm_names.at(static_cast<std::size_t>(parallel.cp_comm))))
+                          base::name_of(context_comm_names, parallel.cp_comm)))
       .suggest("leave it out");
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/enum_names.hpp"
 #include "sim/config/keys.hpp"
 #include "sim/config/model_tree.hpp"
 #include "sim/config/text/library.hpp"
@@ -368,9 +369,7 @@ Scenario read_scenario(const Value& written) {
   return scenario;
 }
 
-std::string_view to_string(Engine engine) {
-  return engine_names.at(static_cast<std::size_t>(engine));
-}
+std::string_view to_string(Engine engine) { return base::name_of(engine_names, engine); }
 
 std::vector<KeyRow> scenario_keys() { return rows_of(scenario_table); }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "schedules/pass.hpp"
+#include "sim/base/enum_names.hpp"
 #include "sim/config/communication.hpp"
 #include "sim/config/variation.hpp"
 #include "sim/workload/dispatch.hpp"
@@ -37,9 +38,7 @@ inline constexpr std::array<std::string_view, 15> group_names{
     "etp",   "dp",    "edp",       "embedding",    "pp",
     "world", "shard", "replicate", "expert-shard", "expert-replicate"};
 inline constexpr int group_kinds = group_names.size();
-inline std::string_view name_of(Group group) {
-  return group_names.at(static_cast<std::size_t>(group));
-}
+inline std::string_view name_of(Group group) { return base::name_of(group_names, group); }
 
 enum class Collective : std::uint8_t {
   all_reduce,
@@ -62,7 +61,7 @@ inline constexpr std::array<std::string_view, 12> collective_names{
     "reduce",     "gather",         "scatter",    "send-recv",  "pairwise",      "dispatch"};
 inline constexpr int collective_kinds = collective_names.size();
 inline std::string_view name_of(Collective collective) {
-  return collective_names.at(static_cast<std::size_t>(collective));
+  return base::name_of(collective_names, collective);
 }
 
 // Kind of a collective with the shares of its ranks, independent of the number of bytes.

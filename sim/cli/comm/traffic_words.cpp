@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/enum_names.hpp"
 #include "sim/cli/comm/comm_options.hpp"
 #include "sim/comm/prediction.hpp"
 #include "sim/evaluation/job_traffic.hpp"
@@ -31,9 +32,8 @@ Groups traffic_groups(const std::string& name, Collective collective, const Rank
       pairs.insert({device - 1, device});
     return evaluation::stage_pairs(ranks, pairs);
   }
-  const auto* const entry = std::ranges::find(workload::group_names, name);
-  if (entry == workload::group_names.end()) return {};
-  return ranks.groups(static_cast<Group>(entry - workload::group_names.begin()));
+  const std::optional<Group> group = base::value_of<Group>(workload::group_names, name);
+  return group ? ranks.groups(*group) : Groups{};
 }
 
 }  // namespace

@@ -11,10 +11,11 @@
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/cli/schedule/catalog_table.hpp"
 #include "sim/cli/schedule/frontier_report.hpp"
 #include "sim/cli/schedule/search_options.hpp"
-#include "sim/cli/schedule/uncontended.hpp"
 #include "sim/config/text/value.hpp"
+#include "sim/evaluation/uncontended.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -62,7 +63,7 @@ double default_step(const config::Scenario& scenario, const WrittenLimit& unit, 
 // catalog's schedules, so that no schedule lies below the frontier.
 std::vector<WrittenLimit> limits_of(const po::variables_map& options,
                                     const config::Scenario& scenario,
-                                    const std::vector<CatalogRun>& catalog) {
+                                    const std::vector<evaluation::CatalogRun>& catalog) {
   constexpr const char* option = "--memory-limits";
   WrittenLimit from = least_written(scenario, {});
   WrittenLimit to = from.with(2.0 * scenario.devices.value);
@@ -99,7 +100,7 @@ std::vector<WrittenLimit> limits_of(const po::variables_map& options,
   for (double i = 0; i < count; ++i) limits.push_back(from.with(from.value() + i * spacing));
   if (step) return limits;
   const auto value = [](const WrittenLimit& limit) { return limit.limit.value; };
-  for (const CatalogRun& run : catalog) {
+  for (const evaluation::CatalogRun& run : catalog) {
     const WrittenLimit peak = held_by(run.summary, from);
     if (value(peak) <= value(from) || value(peak) >= value(to)) continue;
     // The peak replaces a limit close to it.
@@ -113,7 +114,7 @@ std::vector<WrittenLimit> limits_of(const po::variables_map& options,
 }
 
 std::vector<FrontierStep> trace_frontier(const SearchSettings& settings,
-                                         const Uncontended& uncontended,
+                                         const evaluation::Uncontended& uncontended,
                                          const std::vector<WrittenLimit>& limits) {
   const config::Scenario& scenario = uncontended.scenario();
   ProgressBar bar("frontier", !settings.quiet && !settings.json);
@@ -184,8 +185,10 @@ int frontier_schedule(const Arguments& arguments) {
   const SearchSettings settings = read_search_settings(options);
   const std::vector<Output> outputs = frontier_outputs(settings);
   check_files(settings.read, settings.outputs);
-  const Uncontended uncontended(settings.scenario);
-  std::vector<CatalogRun> catalog = searchable(run_catalog(uncontended));
+  const evaluation::Uncontended uncontended(settings.scenario);
+  watch_for_interrupts();
+  std::vector<evaluation::CatalogRun> catalog =
+      evaluation::searchable(evaluation::run_catalog(uncontended));
   const std::vector<WrittenLimit> limits = limits_of(options, uncontended.scenario(), catalog);
 
   const Frontier frontier{settings.objective, trace_frontier(settings, uncontended, limits),
@@ -205,7 +208,7 @@ int frontier_schedule(const Arguments& arguments) {
              sizes(uncontended.scenario()),
              interrupted() ? " (interrupted: the limits so far)" : "", table(frontier));
   CatalogTable named(settings.objective);
-  for (const CatalogRun& run : frontier.catalog)
+  for (const evaluation::CatalogRun& run : frontier.catalog)
     named.add(std::string(run.entry->name), run.summary);
   fmt::print("\nschedules of the catalog, each at its own peak:\n\n{}", named.text());
   for (const auto& file : settings.outputs) fmt::print("wrote {}\n", file.string());

@@ -12,6 +12,8 @@
 #include "analysis/report/picture/pictures.hpp"
 #include "analysis/report/report_table.hpp"
 #include "analysis/report/units_text.hpp"
+#include "sim/cli/schedule/catalog_table.hpp"
+#include "sim/evaluation/uncontended.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -97,7 +99,7 @@ std::string csv(const Frontier& frontier) {
     text +=
         fmt::format("found,{},{},{},{},\"{}\"\r\n", point.limit.limit.value, figures(point.summary),
                     point.lower_bound, point.gap_for(objective), point.result.origin);
-  for (const CatalogRun& run : catalog)
+  for (const evaluation::CatalogRun& run : catalog)
     text += fmt::format("{},{},{},,,\r\n", run.entry->name, held_by(run.summary, unit).limit.value,
                         figures(run.summary));
   return text;
@@ -106,7 +108,9 @@ std::string csv(const Frontier& frontier) {
 void draw(const Frontier& frontier, const config::Scenario& scenario, const Output& output) {
   const auto& [objective, points, catalog] = frontier;
   const bool of_span = objective == Objective::span;
-  const auto seconds = [&](const Summary& run) { return of_span ? span_of(run) : run.makespan_s; };
+  const auto seconds = [&](const Summary& run) {
+    return of_span ? evaluation::span_of(run) : run.makespan_s;
+  };
   const WrittenLimit& unit = points.front().limit;
   std::vector<analysis::FrontierPoint> line;
   for (const FrontierStep& point : points)
@@ -116,7 +120,7 @@ void draw(const Frontier& frontier, const config::Scenario& scenario, const Outp
                     .label = ""});
   std::vector<analysis::NamedPoint> named;
   std::vector<std::string_view> beyond;  // schedules far outside the range of the limits
-  for (const CatalogRun& run : catalog) {
+  for (const evaluation::CatalogRun& run : catalog) {
     const double held = held_by(run.summary, unit).value();
     const double bubble = bubble_ratio(run.summary, seconds(run.summary));
     if (held > points.back().limit.value() * (1 + 1e-9))

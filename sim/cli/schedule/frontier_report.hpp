@@ -5,7 +5,7 @@
 
 #include "sim/cli/output.hpp"
 #include "sim/cli/schedule/search_options.hpp"
-#include "sim/cli/schedule/uncontended.hpp"
+#include "sim/evaluation/uncontended.hpp"
 
 namespace pipewright::cli {
 
@@ -23,8 +23,8 @@ struct FrontierStep {
 
 struct Frontier {
   schedules::Objective objective = schedules::Objective::makespan;
-  std::vector<FrontierStep> steps;  // at least one; limits ascend
-  std::vector<CatalogRun> catalog;  // schedules of the kind that a search finds
+  std::vector<FrontierStep> steps;              // at least one; limits ascend
+  std::vector<evaluation::CatalogRun> catalog;  // schedules of the kind that a search finds
 };
 
 std::string table(const Frontier& frontier);  // table of the steps, for a terminal

@@ -8,8 +8,10 @@
 #include "analysis/report/summary_columns.hpp"
 #include "analysis/report/text_table.hpp"
 #include "analysis/report/units_text.hpp"
+#include "sim/cli/guard.hpp"
 #include "sim/cli/options.hpp"
-#include "sim/cli/schedule/uncontended.hpp"
+#include "sim/cli/schedule/catalog_table.hpp"
+#include "sim/evaluation/uncontended.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -57,9 +59,10 @@ struct ListColumns {
   std::vector<std::string> names, ratios, bubbles, in_flight, sources;
 };
 
-ListColumns list_columns(const std::vector<CatalogRun>& runs, const analysis::ColumnScale& bubble) {
+ListColumns list_columns(const std::vector<evaluation::CatalogRun>& runs,
+                         const analysis::ColumnScale& bubble) {
   ListColumns columns;
-  for (const CatalogRun& run : runs) {
+  for (const evaluation::CatalogRun& run : runs) {
     const bool is_possible = run.why_not.empty();
     columns.names.emplace_back(run.entry->name);
     columns.ratios.push_back(
@@ -90,10 +93,12 @@ void print_list_table(ListColumns columns, const std::string& unit) {
 }
 
 void print_runs(const po::variables_map& options) {
-  const Uncontended uncontended(config::read_scenario(tree_with_times(options)));
-  const std::vector<CatalogRun> runs = run_catalog(uncontended);
+  const evaluation::Uncontended uncontended(config::read_scenario(tree_with_times(options)));
+  watch_for_interrupts();
+  const std::vector<evaluation::CatalogRun> runs = evaluation::run_catalog(uncontended);
   double longest = 0;
-  for (const CatalogRun& run : runs) longest = std::max(longest, run.summary.span_bubble_s);
+  for (const evaluation::CatalogRun& run : runs)
+    longest = std::max(longest, run.summary.span_bubble_s);
   const analysis::ColumnScale bubble = analysis::time_scale(longest, 3);
   const bool markdown = options.count("markdown") != 0;
   const bool unit_times = options.count("forward-times") == 0 && !scenario_file(options);
@@ -103,7 +108,7 @@ void print_runs(const po::variables_map& options) {
   else
     print_list_table(list_columns(runs, bubble), bubble.unit);
   bool first = true;
-  for (const CatalogRun& run : runs) {
+  for (const evaluation::CatalogRun& run : runs) {
     if (run.why_not.empty()) continue;
     fmt::print("{}{}{}\n", first ? "\n" : "", markdown ? "- " : "", run.why_not);
     first = false;
@@ -131,8 +136,9 @@ void print_list_json(const po::variables_map& options) {
   if (options.size() == 1) {
     for (const schedules::Entry& entry : schedules::catalog()) list.push_back(entry_json(entry));
   } else {
-    for (const CatalogRun& run :
-         run_catalog(Uncontended(config::read_scenario(tree_with_times(options))))) {
+    const evaluation::Uncontended uncontended(config::read_scenario(tree_with_times(options)));
+    watch_for_interrupts();
+    for (const evaluation::CatalogRun& run : evaluation::run_catalog(uncontended)) {
       analysis::Json json = entry_json(*run.entry);
       const bool is_possible = run.why_not.empty();
       const auto figure = [&](const char* name, double value) {

@@ -14,8 +14,9 @@
 #include "sim/cli/options.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/cli/schedule/catalog_table.hpp"
 #include "sim/cli/schedule/search_options.hpp"
-#include "sim/cli/schedule/uncontended.hpp"
+#include "sim/evaluation/uncontended.hpp"
 
 namespace pipewright::cli {
 namespace {
@@ -49,7 +50,8 @@ schedules::SearchResult search_with_bar(const SearchSettings& settings,
   });
 }
 
-SearchOutcome search_for_schedule(const SearchSettings& settings, const Uncontended& uncontended,
+SearchOutcome search_for_schedule(const SearchSettings& settings,
+                                  const evaluation::Uncontended& uncontended,
                                   const WrittenLimit& limit) {
   schedules::SearchResult result = search_with_bar(settings, uncontended.scenario(), limit);
   workload::Plan plan = workload::make_plan(uncontended.scenario(), result.schedule);
@@ -60,7 +62,8 @@ SearchOutcome search_for_schedule(const SearchSettings& settings, const Unconten
   return {std::move(result), std::move(plan), std::move(summary), above};
 }
 
-void write_search_outputs(const SearchSettings& settings, const Uncontended& uncontended,
+void write_search_outputs(const SearchSettings& settings,
+                          const evaluation::Uncontended& uncontended,
                           const SearchOutcome& outcome) {
   const std::vector<Output> outputs = parse_outputs(settings.outputs);
   std::vector<trace::Trace> traces;
@@ -73,7 +76,7 @@ void write_search_outputs(const SearchSettings& settings, const Uncontended& unc
   }
 }
 
-void print_search_text(const SearchSettings& settings, const Uncontended& uncontended,
+void print_search_text(const SearchSettings& settings, const evaluation::Uncontended& uncontended,
                        const WrittenLimit& limit, bool has_limit, const SearchOutcome& outcome) {
   const schedules::SearchResult& result = outcome.result;
   const analysis::Summary& summary = outcome.summary;
@@ -109,12 +112,14 @@ void print_items(const std::vector<std::string>& items) {
   fmt::print("{}\n", line);
 }
 
-void print_search_comparison(const SearchSettings& settings, const Uncontended& uncontended,
-                             const WrittenLimit& limit, const SearchOutcome& outcome) {
+void print_search_comparison(const SearchSettings& settings,
+                             const evaluation::Uncontended& uncontended, const WrittenLimit& limit,
+                             const SearchOutcome& outcome) {
   CatalogTable table(settings.objective);
   table.add("found", outcome.summary);
   std::vector<std::string> too_large;
-  for (const CatalogRun& run : searchable(run_catalog(uncontended))) {
+  for (const evaluation::CatalogRun& run :
+       evaluation::searchable(evaluation::run_catalog(uncontended))) {
     const WrittenLimit held = held_by(run.summary, limit);
     if (held.limit.value <= limit.limit.value * (1 + 1e-9))
       table.add(std::string(run.entry->name), run.summary);
@@ -173,7 +178,8 @@ int search_schedule(const Arguments& arguments) {
       has_limit ? read_limit(options["memory-limit"].as<std::string>(), "--memory-limit")
                 : WrittenLimit{}.with(settings.scenario.devices.value);
 
-  const Uncontended uncontended(settings.scenario);
+  const evaluation::Uncontended uncontended(settings.scenario);
+  watch_for_interrupts();
   const SearchOutcome outcome = search_for_schedule(settings, uncontended, limit);
   write_search_outputs(settings, uncontended, outcome);
   const int status = outcome.result.interrupted ? exit_interrupted : exit_ok;

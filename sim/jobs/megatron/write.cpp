@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/enum_names.hpp"
 #include "sim/jobs/megatron/megatron.hpp"
 #include "sim/jobs/megatron/rules.hpp"
 #include "sim/jobs/request/differences.hpp"
@@ -217,8 +218,7 @@ void write_experts(SettingsWriter& writer) {
   const config::ExpertTraining& training = scenario.training.experts;
   const bool flex = training.dispatcher == config::Dispatcher::deepep ||
                     training.dispatcher == config::Dispatcher::hybridep;
-  const std::string_view name =
-      config::dispatcher_names.at(static_cast<std::size_t>(training.dispatcher));
+  const std::string_view name = base::name_of(config::dispatcher_names, training.dispatcher);
   writer.add("moe_token_dispatcher_type", flex ? "flex" : name);
   if (flex) writer.add("moe_flex_dispatcher_backend", name);
   if (flex && training.sms) writer.add(fmt::format("moe_{}_num_sms", name), *training.sms);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/enum_names.hpp"
 #include "sim/config/text/library.hpp"
 #include "sim/config/text/yaml.hpp"
 #include "sim/jobs/request/flags.hpp"
@@ -62,7 +63,7 @@ std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) 
                             scenario.training.microbatch_size);
   keys.erase("communication.overlap_p2p");
   keys["p2p"] = scenario.devices.value > 1
-                    ? std::string(schedules::p2p_names.at(static_cast<std::size_t>(scenario.p2p)))
+                    ? std::string(base::name_of(schedules::p2p_names, scenario.p2p))
                     : "eager";
   std::erase_if(keys, [](const auto& key) { return key.first.starts_with("training.recompute"); });
   keys["training.recompute"] = to_string(scenario.training.recompute);

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "sim/base/enum_names.hpp"
+
 namespace pipewright::workload {
 namespace {
 
@@ -69,7 +71,7 @@ KernelTime bounded(double overhead, double compute, double memory) {
 std::string_view name_of(Bound bound) {
   constexpr std::array<std::string_view, 5> names{"compute", "memory", "overhead", "network",
                                                   "host"};
-  return names[static_cast<std::size_t>(bound)];
+  return base::name_of(names, bound);
 }
 
 KernelTime kernel_time(const Kernel& kernel, const Gpu& gpu) {

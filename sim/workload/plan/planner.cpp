@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/enum_names.hpp"
 #include "sim/workload/by_stage.hpp"
 #include "sim/workload/model/allowance.hpp"
 #include "sim/workload/model/model_costs.hpp"
@@ -139,8 +140,7 @@ void check_vocabulary(const config::Scenario& scenario, const config::ScheduleSp
       fmt::format(
           "parallel.vocab_parallel is {}, but {} has no place for its passes; allowed: 1f1b, "
           "or vocab_parallel none",
-          config::vocabulary_cut_names.at(static_cast<std::size_t>(scenario.parallel.vocabulary)),
-          spec.name)));
+          base::name_of(config::vocabulary_cut_names, scenario.parallel.vocabulary), spec.name)));
 }
 
 std::shared_ptr<const Schedule> Planner::schedule(const config::ScheduleSpec& spec) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/base/enum_names.hpp"
 #include "sim/workload/batch/batch.hpp"
 
 namespace pipewright::workload {
@@ -74,7 +75,7 @@ Part attention_norm_part(Mixer mixer) {
 
 Part mlp_norm_part(LayerKind kind) { return has_experts(kind) ? Part::mlp_norm : Part::mlp_in; }
 
-std::string_view name_of(Part part) { return part_names[static_cast<std::size_t>(part)]; }
+std::string_view name_of(Part part) { return base::name_of(part_names, part); }
 
 std::uint64_t padded_vocabulary(std::uint32_t vocabulary, std::uint32_t multiple,
                                 std::uint32_t tp) {

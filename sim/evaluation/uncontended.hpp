@@ -3,15 +3,15 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/report_table.hpp"
 #include "analysis/report/summary.hpp"
+#include "analysis/trace/rows.hpp"
+#include "analysis/trace/sink.hpp"
 #include "schedules/families/catalog.hpp"
-#include "schedules/justify.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/workload/plan/planner.hpp"
 
-namespace pipewright::cli {
+namespace pipewright::evaluation {
 
 // One iteration of a scenario without contention, for comparisons of schedules: on the ideal
 // network, with the timing engine. The scenario's cluster is reduced to the time of a hop, which is
@@ -33,8 +33,6 @@ class Uncontended {
   std::vector<cluster::Host*> hosts_;
 };
 
-std::string sizes(const config::Scenario& scenario);  // "8 devices x 32 microbatches"
-
 // Run of a schedule of the catalog under a scenario, with its default parameters.
 struct CatalogRun {
   const schedules::Entry* entry = nullptr;
@@ -48,26 +46,4 @@ std::vector<CatalogRun> searchable(std::vector<CatalogRun> runs);  // runs that 
 // The longest time from a device's first start to its last end, in seconds.
 double span_of(const analysis::Summary& run);
 
-// Format of ratios as percentages with two decimals, also for 0.
-analysis::Quantity two_decimals();
-
-// Table of schedules, ordered by the objective, with their distance from the best.
-class CatalogTable {
- public:
-  explicit CatalogTable(schedules::Objective objective) : objective_(objective) {}
-
-  void add(std::string name, analysis::Summary run);
-  std::string text() const;
-
- private:
-  struct Row {
-    std::string name;
-    analysis::Summary run;
-  };
-  double value(const analysis::Summary& run) const;
-
-  schedules::Objective objective_;
-  std::vector<Row> rows_;  // sorted
-};
-
-}  // namespace pipewright::cli
+}  // namespace pipewright::evaluation

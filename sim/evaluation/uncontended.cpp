@@ -1,33 +1,23 @@
-#include "sim/cli/schedule/uncontended.hpp"
+#include "sim/evaluation/uncontended.hpp"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "analysis/report/assumed.hpp"
-#include "analysis/report/report_table.hpp"
-#include "analysis/report/summary_columns.hpp"
-#include "analysis/report/units_text.hpp"
 #include "analysis/trace/sink.hpp"
+#include "schedules/families/catalog.hpp"
 #include "schedules/search/search.hpp"
-#include "sim/cli/commands.hpp"
-#include "sim/cli/guard.hpp"
 #include "sim/config/text/value.hpp"
 #include "sim/evaluation/hardware.hpp"
 #include "sim/evaluation/scenario_run.hpp"
 #include "sim/execution/run.hpp"
 
-namespace pipewright::cli {
+namespace pipewright::evaluation {
 namespace {
-
-using analysis::Summary;
-using schedules::Objective;
 
 // Replaces the model of a scenario by its costs per device, with the collectives of the passes
 // included. Times per stage that the scenario sets are kept.
-void spell_out_model(config::Scenario& scenario, evaluation::Hardware& hardware) {
+void spell_out_model(config::Scenario& scenario, Hardware& hardware) {
   const auto of_stages = [&](const std::optional<config::PassTimes>& times) {
     return times && times->value.size() > 1 && times->value.size() != scenario.devices.value;
   };
@@ -46,7 +36,7 @@ void spell_out_model(config::Scenario& scenario, evaluation::Hardware& hardware)
       schedules::make_schedule(
           "1f1b", {.devices = scenario.devices.value, .microbatches = scenario.microbatches.value}),
       hardware.gpus);
-  evaluation::make_job(plain, hardware, plan);
+  make_job(plain, hardware, plan);
   const auto times = [&](schedules::PassKind kind) {
     return config::PassTimes{plan.costs.times[kind], scenario.model->origin};
   };
@@ -94,10 +84,10 @@ void spell_out_model(config::Scenario& scenario, evaluation::Hardware& hardware)
   scenario.model.reset();
 }
 
-config::Scenario without_cluster(config::Scenario scenario, trace::Assumed& assumed) {
+config::Scenario without_contended_cluster(config::Scenario scenario, trace::Assumed& assumed) {
   if (scenario.cluster || scenario.model) {
-    evaluation::Hardware hardware = evaluation::open_hardware(scenario);
-    assumed = evaluation::assumed_for(scenario, hardware);
+    Hardware hardware = open_hardware(scenario);
+    assumed = assumed_for(scenario, hardware);
     if (scenario.model) spell_out_model(scenario, hardware);
     scenario.parallel = {.pp = scenario.devices, .vocabulary = scenario.parallel.vocabulary};
     const auto host = [&](std::uint32_t device) {
@@ -117,11 +107,9 @@ config::Scenario without_cluster(config::Scenario scenario, trace::Assumed& assu
 }  // namespace
 
 Uncontended::Uncontended(config::Scenario scenario)
-    : scenario_(without_cluster(std::move(scenario), assumed_)),
+    : scenario_(without_contended_cluster(std::move(scenario), assumed_)),
       network_(cluster::Cluster::ideal(scenario_.p2p_time)),
-      hosts_(network_.position({}, scenario_.devices.value)) {
-  watch_for_interrupts();
-}
+      hosts_(network_.place({}, scenario_.devices.value)) {}
 
 void Uncontended::run(const workload::Plan& plan, trace::Sink& sink) const {
   const execution::Job job{.schedule = plan.schedule,
@@ -131,7 +119,7 @@ void Uncontended::run(const workload::Plan& plan, trace::Sink& sink) const {
                            .assumed = assumed_};
   execution::run(job, execution::EngineKind::timing,
                  {.scenario = scenario_.text,
-                  .versions = evaluation::versions(),
+                  .versions = versions(),
                   .samples_per_microbatch = scenario_.samples_per_microbatch.value_or(0),
                   .tokens_per_microbatch = scenario_.tokens_per_microbatch.value_or(0)},
                  sink);
@@ -147,13 +135,6 @@ trace::Trace Uncontended::trace(const workload::Plan& plan) const {
   trace::TraceCollector collector;
   run(plan, collector);
   return std::move(collector.trace);
-}
-
-std::string sizes(const config::Scenario& scenario) {
-  const std::uint32_t devices = scenario.devices.value;
-  const std::uint32_t microbatches = scenario.microbatches.value;
-  return fmt::format("{} device{} x {} microbatch{}", devices, devices == 1 ? "" : "s",
-                     microbatches, microbatches == 1 ? "" : "es");
 }
 
 std::vector<CatalogRun> run_catalog(const Uncontended& uncontended) {
@@ -179,65 +160,11 @@ std::vector<CatalogRun> searchable(std::vector<CatalogRun> runs) {
   return runs;
 }
 
-double span_of(const Summary& run) {
+double span_of(const analysis::Summary& run) {
   double longest = 0;
   for (const analysis::DeviceSummary& device : run.devices)
     longest = std::max(longest, device.end_s - device.start_s);
   return longest;
 }
 
-double CatalogTable::value(const Summary& run) const {
-  return objective_ == Objective::span ? span_of(run) : run.makespan_s;
-}
-
-// Inserts the run behind runs that are as good.
-void CatalogTable::add(std::string name, Summary run) {
-  const double seconds = value(run);
-  constexpr double rounding = 1 + 1e-9;
-  const auto position = std::ranges::find_if(
-      rows_, [&](const Row& row) { return value(row.run) > seconds * rounding; });
-  rows_.insert(position, {std::move(name), std::move(run)});
-}
-
-analysis::Quantity two_decimals() {
-  return analysis::Quantity::each_as(
-      [](double ratio) { return fmt::format("{:.2f}", 100 * ratio); });
-}
-
-std::string CatalogTable::text() const {
-  using analysis::Quantity;
-  double longest = 0;
-  for (const Row& row : rows_) longest = std::max({longest, row.run.makespan_s, span_of(row.run)});
-  const Quantity time = Quantity::on(analysis::time_scale(longest, 4));
-  const Quantity more = Quantity::each_as(
-      [](double part) { return part > 1e-9 ? fmt::format("+{:.2f}", 100 * part) : "0"; });
-  const auto rests = [](const Row& row) { return analysis::times_rest_on(row.run.run.assumed); };
-  analysis::ReportColumns<Row> columns{
-      {"schedule", {"schedule"}, Quantity::name(), &Row::name},
-      analysis::marked<Row>(
-          {"makespan_s", {"time"}, time, [](const Row& row) { return row.run.makespan_s; }}, rests),
-      analysis::marked<Row>(
-          {"span_s", {"span"}, time, [](const Row& row) { return span_of(row.run); }}, rests),
-      {"above_best",
-       {"against", "best", "%"},
-       more,
-       [this](const Row& row) { return value(row.run) / value(rows_.front().run) - 1; }},
-      {"bubble_ratio",
-       {"bubble", "ratio", "%"},
-       two_decimals(),
-       [](const Row& row) { return std::max(0.0, row.run.bubble_ratio); }},
-      {"span_bubble_s",
-       {"span", "bubble"},
-       Quantity::seconds(3),
-       [](const Row& row) { return row.run.span_bubble_s; }},
-      {"in_flight", {"in", "flight"}, Quantity::count(), [](const Row& row) {
-         return analysis::in_flight_text(row.run);
-       }}};
-  if (objective_ != Objective::span)
-    std::erase_if(columns, [](const auto& column) { return column.key == "span_s"; });
-  std::vector<trace::Assumed> assumed;
-  for (const Row& row : rows_) assumed.push_back(row.run.run.assumed);
-  return analysis::table_text(columns, rows_) + analysis::assumed_lines(assumed);
-}
-
-}  // namespace pipewright::cli
+}  // namespace pipewright::evaluation
