@@ -274,6 +274,20 @@ test("a search for tokens a day tells them and the effective time", { skip }, as
   await weeks.close();
 });
 
+test("answers about the winner are headings, sentences, lists and tables", { skip }, async () => {
+  const answers = await open("answers");
+  const texts = (selector) => answers.locator(`#sureness ${selector}`).allTextContents();
+  assert.deepEqual(await texts("h3"), ["How sure is the winner?"]);
+  assert.deepEqual(await texts("p"), ["2 candidates under the same 32 draws (seed 1).", "No tie."]);
+  assert.deepEqual(await texts("ul li"), ["jitter of 2.0 %, network at 80 to 120 % (latencies, nic)"]);
+  assert.deepEqual(await texts("ol li"), ["tp 2, pp 2", "tp 4, pp 1"]);
+  assert.deepEqual(await texts("th"),
+                   ["", "planned behind %", "conditions wins %", "conditions behind the best %"]);
+  assert.deepEqual(await texts("tbody tr:last-child td"), ["2", "2.2", "0", "+1.5..+3.0"]);
+  assert.equal(await answers.locator("#sureness pre").count(), 0);
+  await answers.close();
+});
+
 test("the page complains of nothing and asks for nothing", { skip }, () => {
   assert.deepEqual(problems, []);
 });

@@ -255,7 +255,7 @@ test("the end of the server is told", { skip }, async () => {
   await new Promise((done) => { server.process.on("exit", done); });
   await key("global_batch").fill("256");
   await page.locator("#problem").waitFor({ state: "visible" });
-  assert.match(await text("#problem"), /server has ended/);
+  assert.match(await text("#problem"), /server is not running/);
 });
 
 test("the page complains of nothing", { skip }, () => {
