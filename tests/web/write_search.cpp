@@ -1,5 +1,4 @@
-// Writes pages of searches into a folder, and beside each, with the extension .json, what a browser
-// should show of it.
+// Writes pages of searches into a folder, and their expected content as .json files beside them.
 
 #include <exception>
 #include <filesystem>
@@ -116,7 +115,7 @@ int main(int argc, char** argv) {
   }
   try {
     write_all(argv[1]);
-    if (argc == 3) {  // for a look at a large page
+    if (argc == 3) {  // a large page for manual inspection
       std::vector<std::string> schedules;
       for (int i = 0; i < std::stoi(argv[2]); ++i)
         schedules.push_back(fmt::format("schedule-{}", i));
