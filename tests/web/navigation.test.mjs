@@ -155,7 +155,7 @@ test("typing in an input triggers no key action, and help lists the keys", { ski
   await page.keyboard.press("?");
   assert.equal(await page.locator("#keys").isVisible(), true);
   const text = await page.locator("#keys").textContent();
-  for (const said of ["zoom in", "pan left", "find a pass", "other colours"])
+  for (const said of ["zoom in", "pan left", "find a pass", "next colour mode"])
     assert.ok(text.includes(said));
   await page.keyboard.press("Escape");
   assert.equal(await page.locator("#keys").isVisible(), false);

@@ -222,7 +222,7 @@ test("the table of devices equals the summary and sorts by any column", { skip }
 });
 
 test("a note says if links lack collectives within passes", { skip }, async () => {
-  const words = "without collectives within passes";
+  const words = "Collectives within passes are not included";
   assert.equal(await page.locator(".links .note").count(), 0);
   const waiting = await open("waits");
   assert.ok((await waiting.locator(".links .note").textContent()).startsWith(words));
