@@ -1,4 +1,4 @@
-// Pages in a real Chromium, for tests: what a page complains of is kept.
+// Opens pages in Chromium for tests, and records their errors.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -23,7 +23,7 @@ const flags = [
 export const problems = [];  // console errors, exceptions, requests
 let browser;
 
-// A page of ours once it is there; `options` are those of a browser's page.
+// Opens a page from a file and waits until it is ready; `options` are those of a browser page.
 export async function openFile(file, options = {}) {
   const opened = await newPage(options, /^(file|data):/);
   await opened.goto(pathToFileURL(file).href);
@@ -31,7 +31,7 @@ export async function openFile(file, options = {}) {
   return opened;
 }
 
-// Likewise of a server of ours.
+// Opens a page of a local server and waits until it is ready.
 export async function openAddress(address, options = {}) {
   const { origin } = new URL(address);
   const opened = await newPage(options, new RegExp(`^(${origin}/|blob:${origin}|data:)`));
@@ -51,13 +51,13 @@ async function newPage(options, ours) {
   return opened;
 }
 
-// What a file of JSON beside a page says should be seen on it.
+// Reads the expected content of a page from the JSON file beside it.
 export const readExpected = (file) => (skip ? [] : JSON.parse(readFileSync(file, "utf8")));
 
 export const near = (actual, wanted, tolerance = 1e-10) =>
   assert.ok(Math.abs(actual - wanted) <= tolerance, `${actual} is not ${wanted}`);
 
-// Of the tooltip on a page: its head and its lines by name.
+// The heading and the lines, by name, of a page's tooltip; null if it is hidden.
 export async function tooltipOn(page) {
   return page.evaluate(() => {
     const element = document.getElementById("tooltip");

@@ -1,4 +1,4 @@
-// How far apart colours are for eyes of all kinds.
+// Distances between colours for normal and for dichromatic vision.
 
 // Full dichromacy on linear RGB: Machado, Oliveira and Fernandes, "A Physiologically-based Model
 // for Simulation of Color Vision Deficiency" (2009), severity 1.

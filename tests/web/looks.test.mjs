@@ -1,4 +1,4 @@
-// How the page looks: themes, paper, colours, widths, and names that would do harm.
+// Appearance of the page: themes, print, colours, widths, and hostile names.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { contrast, distance, eyes } from "./colours.mjs";
 import { bad, frames, open, page, problems, skip } from "./panels_page.mjs";
 
-test("the button turns light into dark and back, and charts with it", { skip }, async () => {
+test("the theme button switches between light and dark, including charts", { skip }, async () => {
   const look = () => page.evaluate(() => ({
     ground: getComputedStyle(document.body).backgroundColor,
     dark: document.documentElement.classList.contains("dark"),
@@ -20,7 +20,7 @@ test("the button turns light into dark and back, and charts with it", { skip }, 
   assert.deepEqual(await look(), light);
 });
 
-test("a dark system gets a dark page, and white paper", { skip }, async () => {
+test("a dark system theme gives a dark page and a white print", { skip }, async () => {
   const dark = await open("one", { colorScheme: "dark" });
   const ground = () => dark.evaluate(() => getComputedStyle(document.documentElement)
     .getPropertyValue("--ground").trim());
@@ -29,7 +29,7 @@ test("a dark system gets a dark page, and white paper", { skip }, async () => {
   await frames(dark);
   assert.equal(await ground(), "#ffffff");
   assert.equal(await dark.locator(".controls").isVisible(), false);
-  // Nothing is wider than the paper.
+  // No element is wider than the paper.
   const widest = await dark.evaluate(() =>
     Math.max(...[...document.querySelectorAll("canvas")]
       .map((one) => one.getBoundingClientRect().right)));
@@ -40,7 +40,7 @@ test("a dark system gets a dark page, and white paper", { skip }, async () => {
   await dark.close();
 });
 
-test("text stands out from its ground in both themes", { skip }, async () => {
+test("text has sufficient contrast in both themes", { skip }, async () => {
   for (const scheme of ["light", "dark"]) {
     const opened = await open("one", { colorScheme: scheme });
     const colours = await opened.evaluate(() => {
@@ -56,7 +56,7 @@ test("text stands out from its ground in both themes", { skip }, async () => {
   }
 });
 
-test("components and classes of traffic differ for all kinds of eyes", { skip }, async () => {
+test("colours of components and traffic are distinct with any colour vision", { skip }, async () => {
   const { categories, traffic } = await page.evaluate(() =>
     JSON.parse(document.getElementById("data").textContent));
   for (const list of [categories, traffic])
@@ -67,7 +67,7 @@ test("components and classes of traffic differ for all kinds of eyes", { skip },
       }));
 });
 
-test("a thing has one colour in lanes, links and bars, that no other part of a bar has", { skip },
+test("lanes, links and bars share a colour for the same traffic, distinct within a bar", { skip },
      async () => {
   const { kinds, traffic, fills } = await page.evaluate(() => {
     const data = JSON.parse(document.getElementById("data").textContent);
@@ -89,7 +89,7 @@ test("a thing has one colour in lanes, links and bars, that no other part of a b
   assert.equal(lanes.optimizer, fills.optimizer_s);
 });
 
-test("nothing runs over the page's edge, narrow or wide", { skip }, async () => {
+test("narrow and wide pages do not overflow", { skip }, async () => {
   for (const [name, width] of [["one", 700], ["several", 700], ["hostile", 700], ["one", 2200]]) {
     const opened = await open(name, { viewport: { width, height: 900 } });
     await opened.evaluate(() => {
@@ -108,7 +108,7 @@ test("nothing runs over the page's edge, narrow or wide", { skip }, async () => 
   }
 });
 
-test("hostile names are text, cut where they are long", { skip }, async () => {
+test("hostile names are shown as text and shortened if long", { skip }, async () => {
   assert.equal(await bad.evaluate(() => window.attacked), undefined);
   assert.equal(await bad.locator("img").count(), 0);
   assert.ok((await bad.locator("h1").textContent()).length <= 200);

@@ -1,4 +1,4 @@
-// Ways around the timeline: search, minimap, keys.
+// Navigation in the timeline: search, minimap and keys.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import {
   skip, expected, problems, page, open, near, frames, range, words, pass,
 } from "./timeline_page.mjs";
 
-test("search counts, steps, and says what it does not understand", { skip }, async () => {
+test("search counts matches, steps through them, and reports invalid queries", { skip }, async () => {
   const result = () => page.locator("#search output").textContent();
   await page.keyboard.press("/");
   await page.keyboard.type("B5 d2");
@@ -43,7 +43,7 @@ test("search counts, steps, and says what it does not understand", { skip }, asy
   assert.equal(await say(""), "");
 });
 
-test("a match that is too small to see is zoomed to", { skip }, async () => {
+test("a step to a tiny match zooms in", { skip }, async () => {
   const many = await open("many");
   await many.keyboard.press("/");
   await many.keyboard.type("F 700 d 40");
@@ -62,7 +62,7 @@ test("a match that is too small to see is zoomed to", { skip }, async () => {
   await many.close();
 });
 
-test("the minimap's window is the visible range, and moves and resizes it", { skip }, async () => {
+test("the minimap's window shows, moves and resizes the visible range", { skip }, async () => {
   const box = () => page.locator("#minimap .window").boundingBox();
   const whole = await box();
   await page.evaluate(() => window.pipewright.show(0.01, 0.02));
@@ -102,7 +102,7 @@ test("the minimap's window is the visible range, and moves and resizes it", { sk
   assert.ok((await range()).from < 0.005);
 });
 
-test("w, s, a and d zoom and pan as in other timelines", { skip }, async () => {
+test("w, s, a and d zoom and pan", { skip }, async () => {
   const start = await range();
   await page.keyboard.press("w");
   const closer = await range();
@@ -115,7 +115,7 @@ test("w, s, a and d zoom and pan as in other timelines", { skip }, async () => {
   near((await range()).to - (await range()).from, start.to - start.from, 1e-9);
 });
 
-test("keys walk along devices, across them, and along transfers", { skip }, async () => {
+test("keys move along a device, between devices, and along transfers", { skip }, async () => {
   const head = async () => {
     const told = await words("picked");
     return `${told.head} on ${told.on.split(",")[0]}`;
@@ -144,7 +144,7 @@ test("keys walk along devices, across them, and along transfers", { skip }, asyn
   near(to - from, 7e-3, 1e-6);  // seven times the pass
 });
 
-test("typing in a box is no command, and help lists the keys", { skip }, async () => {
+test("typing in an input triggers no key action, and help lists the keys", { skip }, async () => {
   const before = await range();
   await page.keyboard.press("/");
   await page.keyboard.type("wwdd?");
@@ -155,7 +155,7 @@ test("typing in a box is no command, and help lists the keys", { skip }, async (
   await page.keyboard.press("?");
   assert.equal(await page.locator("#keys").isVisible(), true);
   const text = await page.locator("#keys").textContent();
-  for (const said of ["zoom in", "pan left", "find a pass", "other colours"])
+  for (const said of ["zoom in", "pan left", "find a pass", "next colour mode"])
     assert.ok(text.includes(said));
   await page.keyboard.press("Escape");
   assert.equal(await page.locator("#keys").isVisible(), false);

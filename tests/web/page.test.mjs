@@ -1,5 +1,5 @@
-// The page as a person meets it: in Chromium, with mouse and keys.
-// PIPEWRIGHT_PAGE names the page; what it should show is in the .json file beside it.
+// Tests the page in Chromium with mouse and keys. PIPEWRIGHT_PAGE names the page; the .json file
+// beside it holds the expected content.
 
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
@@ -24,7 +24,7 @@ async function pointAt(run, device, seconds) {
   return place;
 }
 
-test("every pass of the trace is there with its times", { skip }, async () => {
+test("the page has every pass of the trace with its times", { skip }, async () => {
   const shown = await page.evaluate(() =>
     window.pipewright.runs.map((run) => ({ name: run.name, passes: run.passes })));
   assert.deepEqual(shown, expected.map(({ name, passes }) => ({ name, passes })));
@@ -58,7 +58,7 @@ test("the tooltip describes the pass under the pointer", { skip }, async () => {
   });
 });
 
-test("the tooltip says how long an idle time is and what ends it", { skip }, async () => {
+test("the tooltip of an idle time shows its duration and the next pass", { skip }, async () => {
   await pointAt(0, 1, 0.006);
   const words = await tooltip();
   assert.equal(words.head, "waits for the input: stage 2, microbatch 0");
@@ -66,7 +66,7 @@ test("the tooltip says how long an idle time is and what ends it", { skip }, asy
   assert.equal(words.next, "backward of microbatch 0");
 });
 
-test("the tooltip tells a blocked send from idle time", { skip }, async () => {
+test("the tooltip distinguishes a blocked send from idle time", { skip }, async () => {
   await pointAt(1, 0, 0.0012);
   const words = await tooltip();
   assert.equal(words.head, "blocked by its send: stage 0, microbatch 0");
@@ -74,7 +74,7 @@ test("the tooltip tells a blocked send from idle time", { skip }, async () => {
   assert.equal(words.for, "400 us");
 });
 
-test("the tooltip tells the halves of a fused pair apart", { skip }, async () => {
+test("the tooltip distinguishes the passes of a fused pair", { skip }, async () => {
   // On device 0 the forward of microbatch 2 and the backward of 0 run as one from 2 to 4.4 ms.
   const place = await pointAt(2, 0, 0.003);
   const upper = await tooltip();
@@ -90,7 +90,7 @@ test("the tooltip tells the halves of a fused pair apart", { skip }, async () =>
   assert.equal((await tooltip())["fused with"], undefined);
 });
 
-test("the halves of a fused pair have the colours of their kinds", { skip }, async () => {
+test("the passes of a fused pair have the colours of their kinds", { skip }, async () => {
   const at = await page.evaluate(() => {
     const { x, y } = window.pipewright.place(2, 0, 0.0023);
     const canvas = document.querySelectorAll("section")[2].querySelector("canvas");
@@ -103,7 +103,7 @@ test("the halves of a fused pair have the colours of their kinds", { skip }, asy
   assert.ok(at.lower[red] > at.lower[blue], `${at.lower}`);  // backwards orange
 });
 
-test("every kind of pass is in the legend", { skip }, async () => {
+test("the legend has every kind of pass", { skip }, async () => {
   const words = await page.locator("#legend").textContent();
   for (const kind of ["forward (F)", "backward (B)", "recompute (R)"])
     assert.ok(words.includes(kind), words);
@@ -120,7 +120,7 @@ test("the wheel zooms at the cursor", { skip }, async () => {
   near(share(closer), share(before), 0.01);
 });
 
-test("keys and dragging pan, f fits the whole axis again", { skip }, async () => {
+test("keys and dragging pan, and f restores the whole axis", { skip }, async () => {
   const start = await range();
   await page.keyboard.press("ArrowRight");
   const right = await range();
@@ -156,7 +156,7 @@ test("dragging with shift zooms to the range", { skip }, async () => {
   assert.equal((await range()).from, 0);
 });
 
-test("memory is what the trace says", { skip }, async () => {
+test("memory equals the trace", { skip }, async () => {
   for (const [r, run] of expected.entries()) {
     // Between the changes: at a change itself the order of rows decides.
     const rows = run.hosts.map((_, d) => run.memory.filter(({ device }) => device === d));
@@ -172,7 +172,7 @@ test("memory is what the trace says", { skip }, async () => {
   }
 });
 
-test("the tooltip of memory names the device and its bytes", { skip }, async () => {
+test("the tooltip of memory shows the device and its bytes", { skip }, async () => {
   const chart = page.locator(".memory").first();
   const box = await chart.boundingBox();
   const { x } = await page.evaluate(() => window.pipewright.place(0, 0, 0.006));
@@ -199,7 +199,7 @@ test("timeline and memory share the time axis", { skip }, async () => {
   }
 });
 
-test("hostile names are text", { skip }, async () => {
+test("hostile names are shown as text", { skip }, async () => {
   const headings = await page.locator("h2").allTextContents();
   assert.ok(headings[1].startsWith(expected[1].name));
   assert.ok((await page.locator("pre").last().textContent()).startsWith("<b>bold</b><script>"));

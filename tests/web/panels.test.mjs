@@ -1,5 +1,4 @@
-// What is around the timeline says what the trace does: figures, memory by component, links,
-// tables.
+// Figures, memory by component, links and tables around the timeline agree with the trace.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +8,7 @@ import {
   cellsOf, expected, frames, near, open, page, pixels, plain, problems, skip, three, tooltip,
 } from "./panels_page.mjs";
 
-test("the cards say what the summary says", { skip }, async () => {
+test("the cards show the figures of the summary", { skip }, async () => {
   const cards = await page.evaluate(() => Object.fromEntries(
     [...document.querySelectorAll(".card")].map((card) =>
       [card.querySelector("a").textContent, card.querySelector("b").textContent])));
@@ -17,7 +16,7 @@ test("the cards say what the summary says", { skip }, async () => {
   assert.deepEqual(shown, expected[0].cards);
 });
 
-test("figures that rest on numbers without a source are marked", { skip }, async () => {
+test("figures that depend on assumed numbers are marked", { skip }, async () => {
   const line = "~ depends on values of b200 that are assumed, not sourced: launch, free_memory";
   const guessed = await open("guessed");
   const cards = await guessed.locator(".card").allTextContents();
@@ -33,7 +32,7 @@ test("figures that rest on numbers without a source are marked", { skip }, async
   assert.equal(await page.locator(".assumed").count(), 0);
 });
 
-test("a run that does not fit says so at its card, its chart and its device", { skip }, async () => {
+test("a run that does not fit has warnings at its card, chart and device", { skip }, async () => {
   const words = "does not fit";
   assert.ok((await page.locator(".card.over").textContent()).includes(`${words} on 1 of 4 devices`));
   assert.ok((await page.locator(".memory-panel .caption").first().textContent()).includes(words));
@@ -41,7 +40,7 @@ test("a run that does not fit says so at its card, its chart and its device", { 
   assert.equal(warned.length, 1);
 });
 
-test("each figure's name leads to its definition", { skip }, async () => {
+test("each figure links to its definition", { skip }, async () => {
   const links = await page.evaluate(() => [...document.querySelectorAll("a.metric")].map((link) => ({
     title: link.title, found: document.querySelector(link.getAttribute("href"))?.tagName,
   })));
@@ -55,7 +54,7 @@ test("each figure's name leads to its definition", { skip }, async () => {
   await page.evaluate(() => scrollTo(0, 0));
 });
 
-test("memory by component is what the trace says at all times", { skip }, async () => {
+test("memory by component equals the trace at all times", { skip }, async () => {
   for (const [r, run] of expected.entries()) {
     assert.ok(run.memory.length > 40);
     const shown = await three.evaluate(([index, samples]) =>
@@ -65,7 +64,7 @@ test("memory by component is what the trace says at all times", { skip }, async 
   }
 });
 
-test("the stack of memory has its heights in the colours of its legend", { skip }, async () => {
+test("the layers of the memory stack have the legend's colours and correct heights", { skip }, async () => {
   const { fills, most } = await page.evaluate(() => ({
     fills: JSON.parse(document.getElementById("data").textContent).categories.map((one) => one.fill),
     most: window.pipewright.memoryTop(),
@@ -74,7 +73,7 @@ test("the stack of memory has its heights in the colours of its legend", { skip 
   const canvas = await page.locator(".stack canvas").boundingBox();
   const peak = await page.evaluate((at) => window.pipewright.place(0, 0, at), expected[0].peak_time);
   const capacity = box.y + box.height * (1 - (44 * 2 ** 30) / most);
-  // The peak's mark with its words, and the line of the capacity.
+  // The mark and the label of the peak, and the line of the capacity.
   const covered = (x, y) => Math.abs(y - capacity) < 3 ||
     (x > peak.x - 6 && x < peak.x + 110 && y < box.y + 60);
   const points = [];
@@ -98,7 +97,7 @@ test("the stack of memory has its heights in the colours of its legend", { skip 
     assert.ok(distance(colour, wanted[i], "normal") < 2, `${colour} is not ${wanted[i]}`));
 });
 
-test("the peak is said with what it holds", { skip }, async () => {
+test("the caption shows the memory peak and its components", { skip }, async () => {
   const line = plain(await page.locator(".memory-panel").textContent());
   assert.ok(line.includes(`peak ${expected[0].cards["memory peak"]} at `), line);
   const shares = ["weights 12.0 GiB", "gradients 5.0 GiB", "optimizer state 20.0 GiB",
@@ -109,7 +108,7 @@ test("the peak is said with what it holds", { skip }, async () => {
   assert.equal(sum, expected[0].devices[0].peak_bytes);
 });
 
-test("the tooltip of memory has every component at the time", { skip }, async () => {
+test("the tooltip of memory shows every component", { skip }, async () => {
   const sample = expected[0].memory.find(({ device, held }) => device === 0 && held[5] > 0);
   const box = await page.locator(".stack").boundingBox();
   const { x } = await page.evaluate((at) => window.pipewright.place(0, 0, at), sample.time);
@@ -122,7 +121,7 @@ test("the tooltip of memory has every component at the time", { skip }, async ()
   assert.equal(words.logits, undefined);
 });
 
-test("a device is chosen by the list, by its row and by its line", { skip }, async () => {
+test("the list, a row and a line select a device", { skip }, async () => {
   const chosen = () => page.locator(".memory-panel select").inputValue();
   const peak = async () => plain(await page.locator(".memory-panel .caption").first().textContent());
   assert.equal(await chosen(), "0");  // the fullest
@@ -161,7 +160,7 @@ test("memory and links follow the zoom of the timeline", { skip }, async () => {
   await frames(page);
 });
 
-test("the use of links is what the trace says", { skip }, async () => {
+test("the use of links equals the trace", { skip }, async () => {
   const { use } = expected[0];
   assert.ok(use.length > 100);
   const shown = await page.evaluate((rows) => rows.map(({ link, time, traffic }) =>
@@ -173,7 +172,7 @@ test("the use of links is what the trace says", { skip }, async () => {
   });
 });
 
-test("strips show the busiest links, and their tooltip shares and waits", { skip }, async () => {
+test("strips show the busiest links, and tooltips show shares and waits", { skip }, async () => {
   const box = await page.locator(".links canvas").boundingBox();
   // The third piece of 64 of the first link: activations 20 %, gradients 25 %, and a wait.
   const time = (2.5 / 64) * expected[0].makespan;
@@ -192,7 +191,7 @@ test("strips show the busiest links, and their tooltip shares and waits", { skip
   assert.ok(summary.includes("2 links"), summary);
 });
 
-test("the table of links has their totals", { skip }, async () => {
+test("the table of links shows totals", { skip }, async () => {
   const rows = await cellsOf(page, "links: what each carried");
   rows.forEach((row, i) => {
     const wanted = expected[0].links[i];
@@ -202,11 +201,11 @@ test("the table of links has their totals", { skip }, async () => {
   assert.equal(rows.length, 3);
 });
 
-test("a run without links has no part for them", { skip }, async () => {
+test("a run without links has no link panel", { skip }, async () => {
   assert.equal(await three.locator(".links").count(), 1);
 });
 
-test("the table of devices is the summary's and sorts by any column", { skip }, async () => {
+test("the table of devices equals the summary and sorts by any column", { skip }, async () => {
   const rows = await cellsOf(page, "devices");
   rows.forEach((row, i) => {
     for (const name of ["host", "busy", "idle", "memory peak"])
@@ -222,8 +221,8 @@ test("the table of devices is the summary's and sorts by any column", { skip }, 
   assert.deepEqual(await order(), [...by].sort((a, b) => a[0] - b[0]).map(([, i]) => i));
 });
 
-test("links say that they lack what passes wait for, where they do", { skip }, async () => {
-  const words = "without collectives within passes";
+test("a note says if links lack collectives within passes", { skip }, async () => {
+  const words = "Collectives within passes are not included";
   assert.equal(await page.locator(".links .note").count(), 0);
   const waiting = await open("waits");
   assert.ok((await waiting.locator(".links .note").textContent()).startsWith(words));
@@ -234,7 +233,7 @@ test("links say that they lack what passes wait for, where they do", { skip }, a
   await counted.close();
 });
 
-test("a run that does not know its inputs has neither critical path nor slack", { skip }, async () => {
+test("a run without arrival times has neither critical path nor slack", { skip }, async () => {
   const heads = (on) => on.locator("#parts h3").allTextContents();
   assert.deepEqual(await heads(page),
                    ["critical path", "where each device's time goes", "slack"]);
@@ -243,7 +242,7 @@ test("a run that does not know its inputs has neither critical path nor slack", 
   await measured.close();
 });
 
-test("collectives in passes are told apart by kind", { skip }, async () => {
+test("the table of collectives in passes has a row per kind", { skip }, async () => {
   const waits = await open("waits");
   assert.ok((await waits.locator("#parts h3").allTextContents()).includes("collectives in passes"));
   const row = await waits.locator("#parts tr", { hasText: "ep dispatch" }).allTextContents();
@@ -251,7 +250,7 @@ test("collectives in passes are told apart by kind", { skip }, async () => {
   await waits.close();
 });
 
-test("a cut slack table has the stages that cost most and all transfers", { skip }, async () => {
+test("a shortened slack table has the costliest stages and all transfers", { skip }, async () => {
   const { slack } = await three.evaluate(() =>
     JSON.parse(document.getElementById("data").textContent).runs[2].why);
   const costs = slack.stages.map((one) => one.cost_of_10_percent_s ?? 0);
@@ -276,14 +275,14 @@ test("a cut slack table has the stages that cost most and all transfers", { skip
   assert.deepEqual(await shown(), rows);
 });
 
-test("a long table shows its beginning, and all on demand", { skip }, async () => {
+test("a long table shows its first rows, and all rows on demand", { skip }, async () => {
   const part = three.locator("#parts > section").nth(2).locator("details", { hasText: "host" });
   assert.equal(await part.locator("tbody tr").count(), 16);
   await part.locator("button", { hasText: "show all 40" }).click();
   assert.equal(await part.locator("tbody tr").count(), 40);
 });
 
-test("several runs are told apart by their differences to the first", { skip }, async () => {
+test("several runs are shown with their differences to the first", { skip }, async () => {
   const rows = await three.evaluate(() => {
     const table = document.querySelector(".differences");
     const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
@@ -317,7 +316,7 @@ test("the pages were drawn without errors and without the network", { skip }, ()
   assert.deepEqual(problems, []);
 });
 
-test("jobs that ran at once stand on one axis, and are not compared", { skip }, async () => {
+test("concurrent jobs share an axis and are not compared", { skip }, async () => {
   const both = await open("at_once");
   assert.equal(plain(await both.locator("h1").textContent()).split(": ").at(-1), "early, late");
   assert.equal(await both.locator(".differences .best, .differences small.bad").count(), 0);

@@ -1,5 +1,4 @@
-// The pages that write_panels.cpp wrote into the folder that PIPEWRIGHT_PANELS names, in Chromium,
-// with what tests ask of them.
+// Opens the pages of write_panels.cpp, in the folder PIPEWRIGHT_PANELS, with helpers for tests.
 
 import { before } from "node:test";
 
@@ -26,7 +25,7 @@ export const tooltip = (on = page) => tooltipOn(on);
 export const frames = (on) => on.evaluate(() => new Promise((done) =>
   requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20)))));
 
-// The cells of a table below the panels, a row an object by heads.
+// Rows of a table below the panels, as objects by column heading.
 export async function cellsOf(on, title) {
   const rows = await on.evaluate((words) => {
     const part = [...document.querySelectorAll("#parts details")]
@@ -39,7 +38,7 @@ export async function cellsOf(on, title) {
   return rows.map((row) => Object.fromEntries(Object.entries(row).map(([k, v]) => [k, plain(v)])));
 }
 
-// The colours of points of a canvas, "#rrggbb".
+// Colours of points of a canvas, as "#rrggbb".
 export async function pixels(on, selector, points) {
   return on.evaluate(([of, places]) => {
     const canvas = document.querySelector(of);

@@ -1,5 +1,5 @@
-// Pages of searches of all kinds: of several models, of nothing, of one point, with names that would
-// do harm; on narrow windows, in the dark and on paper. PIPEWRIGHT_SEARCH names their folder.
+// Pages of unusual searches: several models, no result, a single point, hostile names; in narrow
+// windows, with a dark theme and in print. PIPEWRIGHT_SEARCH names their folder.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -14,7 +14,7 @@ const text = (selector, on) => on.locator(selector).textContent();
 const frames = (on) => on.evaluate(() => new Promise((done) =>
   requestAnimationFrame(() => requestAnimationFrame(() => done()))));
 
-test("models and clusters are looked at one by one", { skip }, async () => {
+test("each model and cluster has its own view", { skip }, async () => {
   const groups = await open("groups");
   const seen = expected("groups");
   const state = () => groups.evaluate(() => {
@@ -31,7 +31,7 @@ test("models and clusters are looked at one by one", { skip }, async () => {
   await groups.close();
 });
 
-test("where nothing was found that is said, and how near it was", { skip }, async () => {
+test("a search without a result shows the candidate nearest to fitting", { skip }, async () => {
   const none = await open("none");
   assert.match(await text("#winner", none), /Nothing was found. The nearest to fitting, .*7.4 GiB of 3.0 GiB/);
   assert.equal(await none.locator("#tradeoff").isVisible(), false);
@@ -52,7 +52,7 @@ test("a single point is drawn", { skip }, async () => {
   await one.close();
 });
 
-test("hostile names are text", { skip }, async () => {
+test("hostile names are shown as text", { skip }, async () => {
   const hostile = await open("hostile");
   await hostile.locator("#scatter").focus();
   await hostile.keyboard.press("ArrowDown");
@@ -73,7 +73,7 @@ test("hostile names are text", { skip }, async () => {
   await hostile.close();
 });
 
-test("a narrow window, a dark system and paper have all of it", { skip }, async () => {
+test("narrow windows, dark themes and print show the whole page", { skip }, async () => {
   for (const width of [700, 1000, 1400]) {
     const sized = await open("search", { viewport: { width, height: 900 }, colorScheme: "dark" });
     const over = await sized.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
@@ -91,6 +91,6 @@ test("a narrow window, a dark system and paper have all of it", { skip }, async 
   }
 });
 
-test("the page complains of nothing and asks for nothing", { skip }, () => {
+test("the pages cause no errors and no requests", { skip }, () => {
   assert.deepEqual(problems, []);
 });

@@ -1,5 +1,5 @@
-// The page of a search as a person meets it: in Chromium, with mouse and keys.
-// PIPEWRIGHT_SEARCH names the folder of the pages; what they should show is in .json files there.
+// Tests the page of a search in Chromium with mouse and keys. PIPEWRIGHT_SEARCH names the folder of
+// the pages; .json files there hold the expected content.
 
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
@@ -24,7 +24,7 @@ const cardOf = async (row) => {
   return text("#candidate");
 };
 
-// A simulated candidate that no other point hides.
+// A simulated candidate that is not hidden by another point.
 const lonely = () => page.evaluate(() => {
   const { page: shown, place } = window.pipewright;
   const { left, top } = document.getElementById("scatter").getBoundingClientRect();
@@ -34,7 +34,7 @@ const lonely = () => page.evaluate(() => {
   });
 });
 
-test("every candidate is there with its outcome", { skip }, async () => {
+test("the page has every candidate with its outcome", { skip }, async () => {
   const outcomes = await page.evaluate(() => {
     const counts = [0, 0, 0, 0, 0, 0];
     for (const outcome of window.pipewright.rows.outcome) ++counts[outcome];
@@ -46,7 +46,7 @@ test("every candidate is there with its outcome", { skip }, async () => {
     assert.ok(words.includes(`${name} ${wanted.outcomes[outcome]} `), words);
 });
 
-test("the best and its rank are those of the report", { skip }, async () => {
+test("the winner and the ranking equal the report", { skip }, async () => {
   const ranked = await page.evaluate(() => window.pipewright.page.ranked);
   assert.deepEqual(ranked, wanted.ranked);
   assert.equal(await chosen(), wanted.best);
@@ -56,7 +56,7 @@ test("the best and its rank are those of the report", { skip }, async () => {
   assert.equal(await text("#proof"), "proven: nothing in the sweep is better");
 });
 
-test("why the runner-up loses is told as the report tells it", { skip }, async () => {
+test("the comparison with the runner-up equals the report", { skip }, async () => {
   const words = (await text("#runner-up")).replaceAll("\u00a0", " ");
   assert.ok(words.includes(`${(100 * wanted.behind).toFixed(1)} % behind`), words);
   const bars = await page.evaluate(() =>
@@ -68,7 +68,7 @@ test("why the runner-up loses is told as the report tells it", { skip }, async (
   assert.equal(pairs.join(", "), wanted.lost);
 });
 
-test("the pointer is told what it is on", { skip }, async () => {
+test("the tooltip describes the candidate under the pointer", { skip }, async () => {
   const row = await lonely();
   const { x, y } = await page.evaluate((one) => window.pipewright.place(one), row);
   await page.mouse.move(x, y);
@@ -83,7 +83,7 @@ test("the pointer is told what it is on", { skip }, async () => {
   assert.equal(await tooltipOn(page), null);
 });
 
-test("a click chooses a candidate; its command makes its scenario", { skip }, async () => {
+test("a click selects a candidate, whose command writes its scenario", { skip }, async () => {
   const row = await lonely();
   const { x, y } = await page.evaluate((one) => window.pipewright.place(one), row);
   await page.mouse.click(x, y);
@@ -110,7 +110,7 @@ test("the command and the scenario can be copied", { skip }, async () => {
   assert.equal(await clipboard(), wanted.scenario);
 });
 
-test("without a clipboard of the page the text is copied all the same", { skip }, async () => {
+test("copying works without the clipboard API", { skip }, async () => {
   const other = await open("one");
   await other.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await other.evaluate(() => {
@@ -122,7 +122,7 @@ test("without a clipboard of the page the text is copied all the same", { skip }
   await other.close();
 });
 
-test("arrows walk along the ranking and along memory", { skip }, async () => {
+test("arrow keys move along the ranking and along memory", { skip }, async () => {
   await page.locator("#scatter").focus();
   await page.keyboard.press("Home");
   assert.equal(await chosen(), wanted.ranked[0]);
@@ -139,7 +139,7 @@ test("arrows walk along the ranking and along memory", { skip }, async () => {
   assert.equal(await chosen(), wanted.best);
 });
 
-test("the front is listed, the fastest first", { skip }, async () => {
+test("the front is listed from the fastest candidate", { skip }, async () => {
   const front = await page.evaluate(() => window.pipewright.page.front);
   assert.deepEqual(front, wanted.fronts[0]);
   const lines = page.locator("#lists table").first().locator("tbody tr");
@@ -148,7 +148,7 @@ test("the front is listed, the fastest first", { skip }, async () => {
   assert.equal(await chosen(), front[0]);
 });
 
-test("a table's head sorts it", { skip }, async () => {
+test("a click on a heading sorts the table", { skip }, async () => {
   const table = page.locator("#lists table").last();
   const memory = async () => (await table.locator("tbody tr td:last-child").allTextContents())
     .map((words) => Number(words.split("\u00a0")[0]));
@@ -157,7 +157,7 @@ test("a table's head sorts it", { skip }, async () => {
   assert.deepEqual(down, [...down].sort((a, b) => b - a));
 });
 
-// Of all pixels of the scatter those that are not ground or grey.
+// Pixels of the scatter that are neither background nor grey.
 const coloured = () => page.evaluate(() => {
   const canvas = document.querySelector("#scatter canvas");
   const copy = new OffscreenCanvas(canvas.width, canvas.height)
@@ -170,7 +170,7 @@ const coloured = () => page.evaluate(() => {
   return count;
 });
 
-test("what was bounded away can be left out", { skip }, async () => {
+test("candidates that were bounded away can be hidden", { skip }, async () => {
   const all = await coloured();
   const legend = await text("#scatter-legend");
   assert.ok(legend.includes("at its bound"), legend);
@@ -181,7 +181,7 @@ test("what was bounded away can be left out", { skip }, async () => {
   assert.equal(await coloured(), all);
 });
 
-test("colours follow another axis, and points another measure", { skip }, async () => {
+test("the colour axis and the measure can be changed", { skip }, async () => {
   await page.locator("#colour").selectOption({ label: "recompute" });
   const legend = await text("#scatter-legend");
   assert.ok(legend.startsWith("none") && legend.includes("full") && !legend.includes("1f1b"), legend);
@@ -194,7 +194,7 @@ test("colours follow another axis, and points another measure", { skip }, async 
   await page.locator("#colour").selectOption({ label: "schedule" });
 });
 
-test("dragging along an axis keeps the lines through it, a click lets go", { skip }, async () => {
+test("dragging along an axis filters lines, and a click clears the filter", { skip }, async () => {
   const at = await page.evaluate(() => {
     const { parallel } = window.pipewright.page;
     parallel.canvas.scrollIntoView({ block: "center" });
@@ -221,7 +221,7 @@ test("dragging along an axis keeps the lines through it, a click lets go", { ski
   assert.equal((await full()).kept, brushed.all);
 });
 
-test("the map has the best of each pair of values, and tells empty pairs apart", { skip }, async () => {
+test("the heat map shows the best candidate of each pair and distinguishes empty pairs", { skip }, async () => {
   const cell = () => page.locator("#heat-map tbody tr", { has: page.locator("th", { hasText: /^v-zb$/ }) })
     .locator("button", { hasText: /^162\u00a0?.?k$/ });
   assert.equal(await cell().count(), 1);
@@ -243,7 +243,7 @@ test("the map has the best of each pair of values, and tells empty pairs apart",
   assert.ok(best.title.includes("tp 4, schedule 1f1b"), best.title);
 });
 
-test("only candidates that rest on numbers without a source are marked", { skip }, async () => {
+test("only candidates that depend on assumed numbers are marked", { skip }, async () => {
   const guessed = await open("assumed");
   const line = "~ depends on values of b200 that are assumed, not sourced: launch, clock";
   const cards = (await guessed.locator("#winner .card").allTextContents())
@@ -261,10 +261,10 @@ test("only candidates that rest on numbers without a source are marked", { skip 
   assert.equal(await page.locator(".assumed").count(), 0);
 });
 
-test("a search for tokens a day tells them and the effective time", { skip }, async () => {
+test("a search for tokens per day shows them and the effective time", { skip }, async () => {
   const weeks = await open("weeks");
   await weeks.waitForFunction(() => document.querySelector("#command"));
-  // A quarter is lost of 162 k tokens a second for 86,400 s.
+  // 162 k tokens/s over 86,400 s, less a quarter that is lost.
   const words = (await text("#winner", weeks)).replaceAll("\u00a0", " ");
   assert.ok(words.includes("10.5 B tokens a day"), words);
   const card = (await text("#candidate", weeks)).replaceAll("\u00a0", " ");
@@ -274,6 +274,20 @@ test("a search for tokens a day tells them and the effective time", { skip }, as
   await weeks.close();
 });
 
-test("the page complains of nothing and asks for nothing", { skip }, () => {
+test("answers about the winner are headings, sentences, lists and tables", { skip }, async () => {
+  const answers = await open("answers");
+  const texts = (selector) => answers.locator(`#sureness ${selector}`).allTextContents();
+  assert.deepEqual(await texts("h3"), ["How sure is the winner?"]);
+  assert.deepEqual(await texts("p"), ["2 candidates under the same 32 draws (seed 1).", "No tie."]);
+  assert.deepEqual(await texts("ul li"), ["jitter of 2.0 %, network at 80 to 120 % (latencies, nic)"]);
+  assert.deepEqual(await texts("ol li"), ["tp 2, pp 2", "tp 4, pp 1"]);
+  assert.deepEqual(await texts("th"),
+                   ["", "planned behind %", "conditions wins %", "conditions behind the best %"]);
+  assert.deepEqual(await texts("tbody tr:last-child td"), ["2", "2.2", "0", "+1.5..+3.0"]);
+  assert.equal(await answers.locator("#sureness pre").count(), 0);
+  await answers.close();
+});
+
+test("the page causes no errors and no requests", { skip }, () => {
   assert.deepEqual(problems, []);
 });

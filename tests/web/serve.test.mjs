@@ -1,5 +1,4 @@
-// The page of `pipewright serve` as a person meets it: in Chromium, with mouse and keys, from the
-// program itself.
+// Tests the page of `pipewright serve` in Chromium with mouse and keys, served by the program.
 
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -43,7 +42,7 @@ const scenario = () => page.locator("#text").inputValue();
 const seconds = () => page.evaluate(() => window.pipewright.explorer.shown[0].summary.makespan_s);
 const idOf = () => page.evaluate(() => window.pipewright.explorer.result.id);
 
-// What a change leads to, once it is simulated and drawn.
+// Makes a change and waits until its result is simulated and drawn.
 async function after(change) {
   const before = await idOf();
   await change();
@@ -51,7 +50,7 @@ async function after(change) {
   await simulated(page);
 }
 
-test("the scenario that was named is there with its figures and its page", { skip }, async () => {
+test("the page shows the named scenario, its figures and its run", { skip }, async () => {
   assert.equal(await scenario(), SCENARIO);
   assert.equal(await key("model").inputValue(), "llama-3-70b");
   assert.equal(await key("parallel.tp").inputValue(), "8");
@@ -64,7 +63,7 @@ test("the scenario that was named is there with its figures and its page", { ski
   assert.ok(!page.url().includes("token"), "the token does not stay in the address");
 });
 
-test("a control changes the text alone where it stands, and the figures", { skip }, async () => {
+test("a control changes only its line of the text, and the figures", { skip }, async () => {
   const first = await seconds();
   await after(() => key("global_batch").fill("128"));
   assert.equal(await scenario(), SCENARIO.replace("64", "128"));
@@ -81,7 +80,7 @@ test("the text changes the controls", { skip }, async () => {
   assert.equal(await key("schedule.name").inputValue(), "1f1b");
 });
 
-test("what cannot be says so at its control, and the last result stays, greyed", { skip }, async () => {
+test("an invalid value has an error at its control, and the last result stays, greyed out", { skip }, async () => {
   const last = await seconds();
   await key("parallel.tp").fill("3");
   await fault("parallel.tp").waitFor({ state: "visible" });
@@ -96,7 +95,7 @@ test("what cannot be says so at its control, and the last result stays, greyed",
   assert.equal(await page.locator(".stale").count(), 0);
 });
 
-test("a broken text is told with its line", { skip }, async () => {
+test("an invalid text has an error with its line", { skip }, async () => {
   const good = await scenario();
   await page.locator("#text").fill(`${good}training: {precision: \n`);
   await page.locator("#text-fault").waitFor({ state: "visible" });
@@ -104,7 +103,7 @@ test("a broken text is told with its line", { skip }, async () => {
   await after(() => page.locator("#text").fill(good));
 });
 
-test("files of the project may be named, others not", { skip }, async () => {
+test("only files of the project can be named", { skip }, async () => {
   await after(() => key("model").fill("./small/config.json").then(() => page.keyboard.press("Tab")));
   assert.match(await text("#subject"), /small on/);
   await key("model").fill("../../etc/passwd");
@@ -113,7 +112,7 @@ test("files of the project may be named, others not", { skip }, async () => {
   await after(() => page.locator("#text").fill(SCENARIO));
 });
 
-test("any key is added with its help, and taken away again", { skip }, async () => {
+test("any key can be added with its help, and removed", { skip }, async () => {
   await page.locator("#any-key").fill("variation.jitter");
   assert.match(await text("#any-key-help"), /deviation/);
   await page.keyboard.press("Enter");
@@ -124,7 +123,7 @@ test("any key is added with its help, and taken away again", { skip }, async () 
   assert.equal(await key("variation.jitter").count(), 0);
 });
 
-test("variants stand beside one another, with what differs", { skip }, async () => {
+test("variants are compared side by side with their differing settings", { skip }, async () => {
   await page.locator("#keep").click();
   await after(() => key("training.precision").selectOption("fp8"));
   const change = page.locator("#headline .change").first();
@@ -148,7 +147,7 @@ test("variants stand beside one another, with what differs", { skip }, async () 
   assert.equal(await text("#tab-variants"), "variants (1)");
 });
 
-test("what is kept at once is the run of its own scenario", { skip }, async () => {
+test("a run that is kept at once belongs to its own scenario", { skip }, async () => {
   await page.locator("#tab-run").click();
   const first = await seconds();
   await key("global_batch").fill("128");
@@ -166,14 +165,14 @@ test("what is kept at once is the run of its own scenario", { skip }, async () =
   await after(() => page.locator("#text").fill(SCENARIO));
 });
 
-test("a page that is loaded again knows its scenario and variants", { skip }, async () => {
+test("a reloaded page restores its scenario and variants", { skip }, async () => {
   await page.reload();
   await simulated(page);
   assert.equal(await text("#tab-variants"), "variants (1)");
   assert.equal(await scenario(), SCENARIO);
 });
 
-test("what-ifs fill in as they come", { skip }, async () => {
+test("what-ifs appear as they are finished", { skip }, async () => {
   await page.locator("#tab-what-if").click();
   await page.getByRole("button", { name: "simulate what-ifs" }).click();
   await page.locator("#pane-what-if tbody tr").first().waitFor();
@@ -183,7 +182,7 @@ test("what-ifs fill in as they come", { skip }, async () => {
   assert.ok(rows.some((row) => /^precision fp8\s/.test(row)), rows.join("\n"));
 });
 
-test("scenario, page and launch flags are taken away", { skip }, async () => {
+test("scenario, page and launch flags can be exported", { skip }, async () => {
   await page.locator("#take").click();
   const area = page.locator("#take-away textarea");
   assert.equal(await area.inputValue(), SCENARIO);
@@ -198,7 +197,7 @@ test("scenario, page and launch flags are taken away", { skip }, async () => {
   assert.equal(await page.locator("#take-away").isVisible(), false);
 });
 
-test("everything is reached by keys", { skip }, async () => {
+test("every control can be reached by keys", { skip }, async () => {
   await page.locator("#tab-run").click();
   await page.keyboard.press("?");
   assert.match(await text("#keys"), /keep the run as a variant/);
@@ -227,7 +226,7 @@ test("everything is reached by keys", { skip }, async () => {
   assert.deepEqual(reached.filter((id) => wanted.includes(id)), wanted);
 });
 
-test("nothing is cut off at 800 and at 1400 pixels, light and dark", { skip }, async () => {
+test("the page fits 800 and 1400 pixels, light and dark", { skip }, async () => {
   for (const colorScheme of ["light", "dark"])
     for (const width of [800, 1400]) {
       await page.setViewportSize({ width, height: 900 });
@@ -250,15 +249,15 @@ test("an answer comes within a second", { skip }, async () => {
   assert.ok(taken < 3000, `${taken} ms, on a machine that may be busy`);
 });
 
-test("the end of the server is told", { skip }, async () => {
+test("the page reports that the server is not running", { skip }, async () => {
   server.process.kill("SIGINT");
   await new Promise((done) => { server.process.on("exit", done); });
   await key("global_batch").fill("256");
   await page.locator("#problem").waitFor({ state: "visible" });
-  assert.match(await text("#problem"), /server has ended/);
+  assert.match(await text("#problem"), /server is not running/);
 });
 
-test("the page complains of nothing", { skip }, () => {
+test("the page causes no errors", { skip }, () => {
   const expected = /Failed to load resource: net::ERR_CONNECTION_REFUSED/;  // of the test before
   assert.deepEqual(problems.filter((one) => !expected.test(one)), []);
 });

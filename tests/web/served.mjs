@@ -1,4 +1,4 @@
-// The program's server, and its page in a browser, for tests.
+// Starts the program's server and opens its page, for tests.
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -11,7 +11,7 @@ import { openAddress } from "./browser.mjs";
 const program = process.env.PIPEWRIGHT_PROGRAM;
 const running = [];
 
-// A server in a folder of its own: {address, folder, process}.
+// Starts a server in a new folder: {address, folder, process}.
 export async function startServer(words = [], prepare = () => {}) {
   const folder = mkdtempSync(join(tmpdir(), "pipewright-test-"));
   prepare(folder);
@@ -29,7 +29,7 @@ export async function startServer(words = [], prepare = () => {}) {
   return { address, folder, process: started };
 }
 
-// The page once its first run is simulated.
+// Opens the page and waits until its first run is simulated.
 export async function openServed(server, options = {}) {
   const page = await openAddress(server.address, options);
   await simulated(page);

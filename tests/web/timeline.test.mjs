@@ -1,4 +1,4 @@
-// The timeline as a person meets it: lanes, arrows, causes of idle times, colours.
+// Tests the timeline: lanes, arrows, causes of idle times, colours.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import {
   words, instant, pass, pixel,
 } from "./timeline_page.mjs";
 
-test("transfers, collectives and steps are as the trace has them", { skip }, async () => {
+test("transfers, collectives and steps equal the trace", { skip }, async () => {
   for (const [r, run] of expected.entries()) {
     const shown = await page.evaluate((index) => {
       const { transfers, collectives, steps } = window.pipewright.runs[index];
@@ -35,7 +35,7 @@ test("transfers, collectives and steps are as the trace has them", { skip }, asy
   }
 });
 
-test("idle times and the critical path are as they were found", { skip }, async () => {
+test("idle times and the critical path equal the analysis", { skip }, async () => {
   for (const [r, run] of expected.entries()) {
     const shown = await page.evaluate((index) => {
       const { idle, critical } = window.pipewright.runs[index];
@@ -56,7 +56,7 @@ test("idle times and the critical path are as they were found", { skip }, async 
   }
 });
 
-test("lanes show what a run has, and the button and its key hide them", { skip }, async () => {
+test("a run has lanes for its traffic, and the button and the key hide them", { skip }, async () => {
   const lanes = () => page.evaluate(() => [0, 1, 2, 3].map((run) => window.pipewright.lanes(run)));
   const all = ["out", "in", "collectives"];
   assert.deepEqual(await lanes(), [all, all, [], []]);
@@ -72,7 +72,7 @@ test("lanes show what a run has, and the button and its key hide them", { skip }
   assert.deepEqual(await lanes(), [all, all, [], []]);
 });
 
-test("lanes of many devices fold until they are asked for", { skip }, async () => {
+test("lanes of many devices are hidden until they are requested", { skip }, async () => {
   const folded = await open("folded");
   const lanes = () => folded.evaluate(() => window.pipewright.lanes(0));
   assert.deepEqual(await lanes(), []);
@@ -85,7 +85,7 @@ test("lanes of many devices fold until they are asked for", { skip }, async () =
   await bare.close();
 });
 
-test("pointing at a pass shows its transfers as arrows and in words", { skip }, async () => {
+test("hovering a pass shows its transfers as arrows and in the tooltip", { skip }, async () => {
   const one = pass(0, "F", 1, 5);
   await pointAt(0, 1, middle(one));
   const drawn = await arrows(0);
@@ -108,14 +108,14 @@ test("pointing at a pass shows its transfers as arrows and in words", { skip }, 
   assert.deepEqual(await arrows(0), []);
 });
 
-test("the arrows of the first and last stage have one end", { skip }, async () => {
+test("passes of the first and last stage have fewer arrows", { skip }, async () => {
   await pointAt(0, 0, middle(pass(0, "F", 0, 0)));
   assert.deepEqual((await arrows(0)).map(({ from, to }) => [from, to]), [[0, 1]]);
   await pointAt(0, 3, middle(pass(0, "B", 3, 0)));
   assert.deepEqual((await arrows(0)).map(({ from, to }) => [from, to]), [[3, 2]]);
 });
 
-test("a click keeps a pass with its arrows until Escape", { skip }, async () => {
+test("a click selects a pass with its arrows until Escape", { skip }, async () => {
   const one = pass(0, "B", 2, 1);
   const place = await pointAt(0, 2, middle(one));
   await page.mouse.click(place.x, place.y);
@@ -130,7 +130,7 @@ test("a click keeps a pass with its arrows until Escape", { skip }, async () => 
   assert.deepEqual(await arrows(0), []);
 });
 
-test("the tooltip of a transfer says how long it took and over which link", { skip }, async () => {
+test("the tooltip of a transfer shows its duration and its link", { skip }, async () => {
   const transfer = expected[0].transfers.find(({ kind, stage, microbatch }) =>
     kind === "activation" && stage === 2 && microbatch === 0);
   await page.evaluate(([from, to]) => window.pipewright.show(from, to),
@@ -152,7 +152,7 @@ test("the tooltip of a transfer says how long it took and over which link", { sk
   assert.equal((await arrows(0)).length, 1);
 });
 
-test("collectives and the optimizer's step lie in their lane", { skip }, async () => {
+test("collectives and the optimizer step are in their lane", { skip }, async () => {
   const [step] = expected[0].steps;
   await pointInLane(0, 0, "collectives", (step.start + step.reduced) / 2);
   assert.equal((await words()).head, "reduction of gradients");
@@ -169,7 +169,7 @@ test("collectives and the optimizer's step lie in their lane", { skip }, async (
   assert.equal((await words()).duration, "500 us");
 });
 
-test("idle times say what they wait for", { skip }, async () => {
+test("the tooltip of an idle time shows its cause", { skip }, async () => {
   // Device 1 has done its three warm-up forwards and waits for the gradient of stage 2.
   const free = pass(0, "F", 1, 2).end;
   const made = pass(0, "B", 2, 0);
@@ -209,7 +209,7 @@ test("a transfer that waits for its receiver is a rendezvous", { skip }, async (
   assert.equal((await words()).head, "input on its way: stage 2, microbatch 0");
 });
 
-test("the ground has the colours of the causes, which the legend explains", { skip }, async () => {
+test("idle times have the colours of their causes, which the legend explains", { skip }, async () => {
   const colour = (name) => page.evaluate((variable) => {
     const hex = getComputedStyle(document.documentElement).getPropertyValue(variable).trim();
     return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
@@ -226,7 +226,7 @@ test("the ground has the colours of the causes, which the legend explains", { sk
     assert.ok(legend.includes(text), `${text}: ${legend}`);
 });
 
-test("colours by microbatch and by stage follow an order", { skip }, async () => {
+test("colours by microbatch and by stage are ordered", { skip }, async () => {
   const light = ([red, green, blue]) => 0.3 * red + 0.6 * green + 0.1 * blue;
   await page.selectOption("#mode", "microbatch");
   const shades = [];
@@ -244,7 +244,7 @@ test("colours by microbatch and by stage follow an order", { skip }, async () =>
   assert.equal(new Set(stages).size, 4);
 });
 
-test("the critical path keeps its colours and the others are grey", { skip }, async () => {
+test("the critical path keeps its colours and other passes are grey", { skip }, async () => {
   const on = new Set(expected[0].critical.filter(({ kind }) => kind)
     .map(({ kind, stage, microbatch }) => `${kind} ${stage} ${microbatch}`));
   assert.ok(on.size > 8);
@@ -262,7 +262,7 @@ test("the critical path keeps its colours and the others are grey", { skip }, as
   }
 });
 
-test("many passes are drawn in the colours of those that were there", { skip }, async () => {
+test("pixels with many passes have the mean of their colours", { skip }, async () => {
   const many = await open("many", { viewport: { width: 1000, height: 900 } });
   const colours = async (seconds) => many.evaluate((time) => {
     const { x, y } = window.pipewright.place(0, 3, time);
@@ -281,7 +281,7 @@ test("many passes are drawn in the colours of those that were there", { skip }, 
   await many.close();
 });
 
-test("hostile names are text in tooltips and in the selection", { skip }, async () => {
+test("hostile names are shown as text in tooltips and in the selection", { skip }, async () => {
   const one = pass(1, "F", 1, 5);
   const place = await pointAt(1, 1, middle(one));
   const attack = "</script><img src=x onerror=\"window.attacked = 1\">";

@@ -1,5 +1,4 @@
-// The pages that write_timeline.cpp wrote into the folder that PIPEWRIGHT_TIMELINE names, in
-// Chromium, with what tests ask of them.
+// Opens the pages of write_timeline.cpp, in the folder PIPEWRIGHT_TIMELINE, with helpers for tests.
 
 import { before, beforeEach, test } from "node:test";
 
@@ -49,7 +48,7 @@ export async function pointInLane(run, device, name, seconds) {
   await page.mouse.move(place.x, place.y);
 }
 
-// Of the tooltip or the selection: its head and its lines by name.
+// The heading and the lines, by name, of the tooltip or the selection.
 export async function words(id = "tooltip") {
   return page.evaluate((name) => {
     const element = document.getElementById(name);
@@ -61,7 +60,7 @@ export async function words(id = "tooltip") {
   }, id);
 }
 
-// Milliseconds as the page writes instants of a run that takes tens of them.
+// Formats milliseconds as the page formats instants of a run of tens of milliseconds.
 export const instant = (seconds) => `${(seconds * 1e3).toFixed(4)} ms`;
 export const pass = (run, kind, stage, microbatch) => expected[run].passes.find((one) =>
   one.kind === kind && one.stage === stage && one.microbatch === microbatch);

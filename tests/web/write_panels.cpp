@@ -1,6 +1,6 @@
-// Writes pages whose panels are tested into a folder: one.html of a run with memory by component
-// and links, several.html of three runs, hostile.html of one with hostile names; and in
-// expected.json what a browser should show of them.
+// Writes pages for tests of panels into a folder: one.html of a run with memory by component and
+// links, several.html of three runs, hostile.html of a run with hostile names. expected.json holds
+// their expected content.
 
 #include <array>
 #include <exception>
@@ -29,7 +29,7 @@ json memory_json(const trace::Trace& run) {
   std::vector<std::array<std::uint64_t, trace::memory_categories>> held(run.devices.size());
   std::vector<double> since(run.devices.size(), -1);
   for (const trace::MemoryRow& row : run.memory) {
-    // Between changes: at a change itself the order of rows decides.
+    // Between changes, since at a change the value depends on the order of rows.
     double& before = since[row.device];
     if (before >= 0 && row.time - before > 1e-9)
       samples.push_back(

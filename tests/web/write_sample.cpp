@@ -1,5 +1,5 @@
-// Writes a page of three runs, one with hostile names and one with fused passes, and beside it,
-// with the extension .json, what a browser should show of it.
+// Writes a page of three runs, one with hostile names and one with fused passes, and its expected
+// content as a .json file beside it.
 
 #include <exception>
 #include <filesystem>

@@ -1,5 +1,4 @@
-// Writes pages of searches into a folder, and beside each, with the extension .json, what a browser
-// should show of it.
+// Writes pages of searches into a folder, and their expected content as .json files beside them.
 
 #include <exception>
 #include <filesystem>
@@ -86,6 +85,21 @@ void write_all(const std::filesystem::path& folder) {
   weeks.objective.kind = analysis::Objective::Kind::tokens_a_day;
   for (analysis::CandidateRow& row : weeks.rows) row.work.lost_part = 0.25;
   write(folder, "weeks", weeks);
+  analysis::write_search_page(
+      folder / "answers.html", made_search(), [](std::uint64_t) { return std::string(); }, {},
+      {.text = "\nhow sure is the winner? 2 candidates under the same 32 draws (seed 1)\n"
+               "  jitter of 2.0 %, network at 80 to 120 %\n"
+               "    (latencies, nic)\n"
+               "  1  tp 2, pp 2\n"
+               "  2  tp 4, pp 1\n"
+               "\n"
+               "   planned  conditions       conditions\n"
+               "    behind        wins  behind the best\n"
+               "         %           %                %\n"
+               "1     best         100                -\n"
+               "2      2.2           0       +1.5..+3.0\n"
+               "no tie\n",
+       .bands = {}});
   write(folder, "none", made_search({.memory_gib = 3}));
   SearchRun empty;
   empty.groups = {"a model"};
@@ -101,7 +115,7 @@ int main(int argc, char** argv) {
   }
   try {
     write_all(argv[1]);
-    if (argc == 3) {  // for a look at a large page
+    if (argc == 3) {  // a large page for manual inspection
       std::vector<std::string> schedules;
       for (int i = 0; i < std::stoi(argv[2]); ++i)
         schedules.push_back(fmt::format("schedule-{}", i));

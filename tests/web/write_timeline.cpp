@@ -1,7 +1,6 @@
-// Writes pages whose timelines are tested into a folder: lanes.html of a run with transfers,
-// collectives and steps, and of another one with hostile names; many.html of one with many passes
-// and folded.html of one with many devices; and in expected.json what a browser should show of
-// them.
+// Writes pages for tests of timelines into a folder: lanes.html of a run with transfers,
+// collectives and steps and of a run with hostile names, many.html of a run with many passes,
+// folded.html of a run with many devices. expected.json holds their expected content.
 
 #include <array>
 #include <exception>
@@ -132,7 +131,7 @@ int main(int argc, char** argv) {
         analysis::test::one_f_one_b_trace({.split_backward = true, .blocked_s = 0.4e-3}),
         analysis::test::fused_trace()};
     make_hostile(runs[1]);
-    // A transfer whose pass the trace has not got.
+    // A transfer whose pass is missing in the trace.
     std::erase_if(runs[1].passes, [](const trace::PassRow& pass) {
       return pass.device == 3 && pass.microbatch == 7 && pass.kind == trace::PassKind::backward;
     });

@@ -36,8 +36,9 @@ export async function ask(kind, question, onLine) {
     }
   } catch (error) {
     if (cancellation.signal.aborted) return;
-    const isUnreachable = error instanceof TypeError;  // fetch throws TypeError if the server is unreachable
-    onLine({ failure: isUnreachable ? "the server is not running; start pipewright serve again" : error.message });
+    const isUnreachable = error instanceof TypeError;  // as fetch reports a missing server
+    onLine({ failure: isUnreachable ? "the server is not running; start pipewright serve again"
+                                    : error.message });
   } finally {
     if (activeRequests.get(kind) === cancellation) activeRequests.delete(kind);
   }

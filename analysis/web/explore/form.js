@@ -21,7 +21,7 @@ export class Form {
       if (title === "layout") group.className = "sizes";
       for (const name of names)
         if (this.keys.has(name)) group.append(this.make(name, WIDE_CONTROLS.has(name)));
-      group.append(...group.querySelectorAll(".fault"));  // at the end of the group, where there is room
+      group.append(...group.querySelectorAll(".fault"));  // below the controls
       place.append(group);
     }
     this.more = document.createElement("fieldset");

@@ -149,7 +149,8 @@ export class Variants {
     }
     cell.append(text);
     const first = of(this.reference.run.summary);
-    if (column === this.reference || typeof value !== "number" || typeof first !== "number") return cell;
+    if (column === this.reference) return cell;
+    if (typeof value !== "number" || typeof first !== "number") return cell;
     const words = value === first ? "the same" : changeText(metric, value, first);
     const change = textElement("small", noBreak(words.match(/\((.*)\)/)?.[1] ?? words));
     change.title = words;

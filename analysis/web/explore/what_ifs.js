@@ -18,7 +18,7 @@ export class WhatIfs {
     const line = mark("controls", "div");
     line.append(this.start, this.words);
     place.append(line, this.table);
-    this.showState("Runs the scenario again, with one change at a time: precision, links, GPUs, stages.");
+    this.showState("Runs the scenario again with one change at a time: precision, links, GPUs, stages.");
   }
 
   showState(words) {

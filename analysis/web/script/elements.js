@@ -68,7 +68,8 @@ export function printableName(name) {
 
 export function shortened(name, maxLetters) {
   const letters = [...printableName(name.slice(0, 4 * maxLetters))];
-  return letters.length > maxLetters ? `${letters.slice(0, maxLetters - 1).join("")}\u2026` : letters.join("");
+  if (letters.length <= maxLetters) return letters.join("");
+  return `${letters.slice(0, maxLetters - 1).join("")}\u2026`;
 }
 
 // A cell or label with a name, shortened by an ellipsis if it is long; its title holds the full name.

@@ -88,7 +88,8 @@ export async function fillCandidate(element, rows, row, best, isCurrent) {
     return;
   }
   const simulated = rows.outcome[row] === OUTCOME.simulated;
-  const title = row === best ? "best candidate" : simulated ? "this candidate" : search.outcomes[rows.outcome[row]];
+  const status = simulated ? "this candidate" : search.outcomes[rows.outcome[row]];
+  const title = row === best ? "best candidate" : status;
   const list = document.createElement("dl");
   for (const [name, value] of figureLines(rows, row, best))
     list.append(textElement("dt", name), textElement("dd", noBreak(value)));
@@ -97,7 +98,8 @@ export async function fillCandidate(element, rows, row, best, isCurrent) {
   if (simulated) {
     parts.push(textElement("h3", "split of its time"), timeBars(rows, row, best), partsLegend(rows, row));
     if (best !== null && best !== row)
-      parts.push(textElement("p", `${differenceWords(rows, row, best)} of the best candidate's iteration`, "note"));
+      parts.push(textElement("p", `${differenceWords(rows, row, best)} of the best candidate's iteration`,
+                             "note"));
   }
   element.replaceChildren(...parts);
   if (!simulated) return;

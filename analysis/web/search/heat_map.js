@@ -16,7 +16,10 @@ function fillCells(rows, shown, across, down) {
   for (const row of shown) {
     const key = rows.axes[across][row] * 65536 + rows.axes[down][row];
     let cell = cells.get(key);
-    if (!cell) cells.set(key, (cell = { best: null, bound: null, outcomes: search.outcomes.map(() => 0) }));
+    if (!cell) {
+      cell = { best: null, bound: null, outcomes: search.outcomes.map(() => 0) };
+      cells.set(key, cell);
+    }
     const outcome = rows.outcome[row];
     ++cell.outcomes[outcome];
     if (!(rows.cost[row] > 0)) continue;
@@ -93,7 +96,8 @@ function usedValues(rows, shown, axis) {
   }
   const bestValues = [...best.entries()].sort((a, b) => a[1] - b[1] || a[0] - b[0])
     .slice(0, MAX_VALUES);
-  return { values: bestValues.map(([value]) => value).sort((a, b) => a - b), left: best.size - bestValues.length };
+  return { values: bestValues.map(([value]) => value).sort((a, b) => a - b),
+           left: best.size - bestValues.length };
 }
 
 export function fillHeatMap(element, legend, { rows, shown, theme }, across, down, onChoose) {

@@ -60,8 +60,8 @@ export function fillWinner(element, rows, best) {
   element.replaceChildren(chips(rows, best, null), cards, ...assumedNotesOf(rows, [best]));
 }
 
-// Compares the runner-up with the best: bars to the right for parts of its time that are longer, bars to
-// the left for parts that are shorter.
+// Compares the runner-up with the best: bars to the right for parts of its time that are longer, bars
+// to the left for parts that are shorter.
 export function fillRunnerUp(element, rows, best, next, onChoose) {
   element.hidden = best === null || next === null;
   if (element.hidden) return;
@@ -160,8 +160,8 @@ const OUTCOME_COLOURS = {
   simulated: "#2b8cbe", bounded_away: "#a6bddb", open: "#d0d1e6", failed: "#b3261e",
   does_not_fit: "#e69f00", illegal: "#9aa3af",
 };
-const OUTCOME_ORDER = [OUTCOME.simulated, OUTCOME.bounded_away, OUTCOME.open, OUTCOME.failed, OUTCOME.does_not_fit,
-                    OUTCOME.illegal];
+const OUTCOME_ORDER = [OUTCOME.simulated, OUTCOME.bounded_away, OUTCOME.open, OUTCOME.failed,
+                       OUTCOME.does_not_fit, OUTCOME.illegal];
 
 export const grouped = (count) => (count < 1e15 ? count.toLocaleString("en-US", { maximumFractionDigits: 0 })
                                          : count.toPrecision(2));

@@ -107,7 +107,8 @@ class SearchPage {
     fillWinner(element("winner"), rows, this.best);
     element("proof").textContent = search.proof;
     if (search.failed_hopes.length > 0)
-      element("proof").append("; ", warning(`${grouped(search.failed_hopes.length)} failed candidates might be better, ` +
+      element("proof").append("; ", warning(`${grouped(search.failed_hopes.length)} failed candidates ` +
+                                            "might be better, " +
                                             `for example ${axisWords(rows, search.failed_hopes[0])}`));
     fillRunnerUp(element("runner-up"), rows, this.best, this.runnerUp(), (row) => this.choose(row));
     fillLists(element("lists"), rows, this, (row) => this.choose(row));

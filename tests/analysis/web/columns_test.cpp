@@ -17,7 +17,7 @@ ColumnTable table_of(const TableSchema& schema, std::vector<std::size_t> groups,
   return table;
 }
 
-// The bytes of a table of one column in one group, after the two counts.
+// The bytes of a table with one column and one group, without the two counts.
 std::string bytes_of(const Base& base, const Values& values) {
   const TableSchema schema{"t", {{"x", NumberType::f64, base}}};
   const std::vector<ColumnTable> tables{table_of(schema, {values.size()}, {values})};
@@ -53,11 +53,11 @@ TEST_CASE("numbers are zigzag varints, the lowest bits first") {
   CHECK(bytes_of({}, {std::int64_t{1} << 62}).size() == 10);
 }
 
-TEST_CASE("a column less the row before is its steps") {
+TEST_CASE("a column relative to the previous row is stored as differences") {
   CHECK(bytes_of(Base::before({"x"}), {5, 6, 7, 5}) == "\x0a\x02\x02\x03");
 }
 
-TEST_CASE("columns come back whatever their base") {
+TEST_CASE("columns with any base can be decoded") {
   const std::vector<TableSchema> schema{
       {"passes",
        {{"kind", NumberType::u8, Base::before({"kind"})},
@@ -81,7 +81,7 @@ TEST_CASE("columns come back whatever their base") {
                                      {{-1, 0, 4, 2}, {3, 12, large, 42}, {5, 1, large + 1, 33}})});
 }
 
-TEST_CASE("of bases of which one is nearest, no other leaves less") {
+TEST_CASE("the nearest base leaves the smallest difference") {
   const TableSchema schema{
       "t",
       {{"a", NumberType::f64, {}},
@@ -90,11 +90,11 @@ TEST_CASE("of bases of which one is nearest, no other leaves less") {
   const std::vector<ColumnTable> tables{
       table_of(schema, {3}, {{0, 10, 20}, {9, 11, 0}, {10, 10, 19}})};
   const std::string bytes = encode(tables, 0);
-  // The choices, and what they leave: 10 is 1 from b, 10 is a, 19 is 1 below a.
+  // Choices and differences: 10 is 1 from b, 10 equals a, 19 is 1 below a.
   CHECK(bytes.substr(bytes.size() - 6) == std::string("\x02\x00\x00\x02\x00\x01", 6));
 }
 
-TEST_CASE("a base of a column that no table has is our own fault") {
+TEST_CASE("a base that refers to a missing column is a logic error") {
   const TableSchema schema{"t", {{"x", NumberType::f64, Base::at("x", "nowhere", "y")}}};
   const std::vector<ColumnTable> tables{ColumnTable(schema, {1})};
   CHECK_THROWS_AS(encode(tables, 0), std::logic_error);

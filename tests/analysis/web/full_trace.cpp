@@ -23,7 +23,7 @@ void add_memory(trace::Trace& trace) {
     rows.push_back({d, MemoryCategory::buffers, 0, 3 * gib / 2});
     rows.push_back({d, MemoryCategory::allowance, 0, gib});
   }
-  // What backward passes recompute comes and goes with them.
+  // Memory for recomputation exists only during backward passes.
   rows.insert(rows.end(), trace.memory.begin(), trace.memory.end());
   for (const trace::PassRow& pass : trace.passes) {
     if (pass.kind != trace::PassKind::backward) continue;

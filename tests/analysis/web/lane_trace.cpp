@@ -26,7 +26,7 @@ void add_transfers(trace::Trace& trace) {
                                (std::uint64_t{24} << 20) + pass.device, pass.sent, start,
                                pass.ready});
   }
-  std::reverse(trace.transfers.begin(), trace.transfers.end());  // no order to rely on
+  std::reverse(trace.transfers.begin(), trace.transfers.end());  // rows have no defined order
 }
 
 void add_steps(trace::Trace& trace) {

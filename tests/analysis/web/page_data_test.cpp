@@ -17,7 +17,7 @@ trace::Trace one_link(std::vector<trace::LinkUseRow> use) {
 
 }  // namespace
 
-TEST_CASE("a link's peak use is that of the piece of time in which all classes carry most") {
+TEST_CASE("the peak use of a link sums all classes of traffic in its busiest piece of time") {
   const auto totals = link_totals(one_link({{0, TrafficClass::activation, 0, 1, 30, 1, 0.25},
                                             {0, TrafficClass::gradient, 0, 1, 40, 1, 0},
                                             {0, TrafficClass::activation, 1, 2, 60, 1, 0.5}}),
@@ -31,14 +31,14 @@ TEST_CASE("a link's peak use is that of the piece of time in which all classes c
   CHECK(totals[0].waited_s == Approx(0.75));
 }
 
-TEST_CASE("a link that is known as a whole has a mean use and no peak") {
+TEST_CASE("a link without pieces of time has a mean use and no peak use") {
   const auto totals =
       link_totals(one_link({{0, TrafficClass::reduce_gradients, 0, 8, 400, 3, 0}}), 8);
   CHECK(totals[0].mean_use == Approx(0.5));
   CHECK_FALSE(totals[0].peak_use);
 }
 
-TEST_CASE("links without use, bandwidth or a run's time divide by nothing") {
+TEST_CASE("links without use, bandwidth or run time have a use of 0") {
   CHECK(link_totals(one_link({}), 8)[0].mean_use == 0);
   CHECK(link_totals(one_link({{0, TrafficClass::activation, 0, 1, 5, 1, 0}}), 0)[0].mean_use == 0);
   CHECK(link_totals({}, 1).empty());

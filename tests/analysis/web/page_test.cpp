@@ -22,7 +22,7 @@ using pipewright::test::ScratchFolder;
 using test::full_trace;
 using test::one_f_one_b_trace;
 
-// What stands in the script element of an id.
+// The content of the script element with an id.
 std::string element(const std::string& page, const std::string& id) {
   const std::size_t name = page.find("id=\"" + id + "\">");
   REQUIRE(name != std::string::npos);
@@ -46,7 +46,7 @@ std::string page_of(const std::vector<trace::Trace>& runs) {
 
 }  // namespace
 
-TEST_CASE("a page holds each run's rows and what they sum up to") {
+TEST_CASE("a page holds the rows and the summary of each run") {
   const std::vector<trace::Trace> runs{one_f_one_b_trace({.hop_s = 0}),
                                        one_f_one_b_trace({.devices = 2, .microbatches = 3})};
   const std::string page = page_of(runs);
@@ -63,11 +63,11 @@ TEST_CASE("a page holds each run's rows and what they sum up to") {
     bytes[name] = test::gunzip(test::from_base64(element(page, name + "-1")));
   }
   const auto tables = test::decode(data["tables"], bytes);
-  CHECK(tables.at("passes").first.size() == 3);  // of two devices, and the end
+  CHECK(tables.at("passes").first.size() == 3);  // two devices and the end
   CHECK(tables.at("passes").columns.at("end").size() == runs[1].passes.size());
 }
 
-TEST_CASE("runs on a page have names that tell them apart") {
+TEST_CASE("runs on a page have distinct names") {
   std::vector<trace::Trace> runs{one_f_one_b_trace({}), one_f_one_b_trace({.microbatches = 16}),
                                  one_f_one_b_trace({})};
   runs[2].run.schedule = "interleaved-1f1b";
@@ -78,7 +78,7 @@ TEST_CASE("runs on a page have names that tell them apart") {
   CHECK(data["runs"][2]["name"] == "interleaved-1f1b x4");
 }
 
-TEST_CASE("a page holds the figures that the JSON summary has") {
+TEST_CASE("a page holds the figures of the JSON summary") {
   const std::vector<trace::Trace> runs{full_trace(), one_f_one_b_trace({.devices = 2})};
   std::vector<Summary> summaries;
   for (const trace::Trace& run : runs) summaries.push_back(summarize(run));
@@ -94,21 +94,26 @@ TEST_CASE("a page holds the figures that the JSON summary has") {
   }
 }
 
-TEST_CASE("a page says of each link what it carried in the whole run") {
+TEST_CASE("a page holds the traffic of each link over the whole run") {
   const auto data = nlohmann::json::parse(element(page_of({full_trace()}), "data"));
   const auto& links = data["runs"][0]["links"];
   REQUIRE(links.size() == 3);
   CHECK(links[1]["name"] == "node-0-nic-0_UP");
   CHECK(links[1]["alike"] == 8);
-  // Activations take 0.1 + 6 * 0.05, gradients 0.25, and the reduction 0.2 of the fullest piece.
+  // In the busiest piece, activations use 0.1 + 6 * 0.05, gradients 0.25, and the reduction 0.2.
   CHECK(links[0]["peak_use"].get<double>() == Approx(0.85));
   CHECK(links[2]["peak_use"].is_null());
   CHECK(links[2]["bytes"] == nlohmann::json({0, 1000 * 1000, 0, 0, 0, 0}));
   CHECK(data["traffic"].size() == trace::traffic_classes);
+  const auto& enumerations = data["enumerations"];
+  CHECK(enumerations["traffic"].size() == trace::traffic_classes);
+  CHECK(enumerations["collectives"].size() == trace::collective_kinds);
+  CHECK(enumerations["idle_causes"].back() == "other");
+  CHECK(enumerations["critical_parts"].back() == "other");
   CHECK(data["categories"].size() == trace::memory_categories);
 }
 
-TEST_CASE("a run without passes has a page, and no reason for its time") {
+TEST_CASE("a run without passes has a page without an explanation") {
   trace::Trace run;
   run.devices.resize(1);
   const auto data = nlohmann::json::parse(element(page_of({run, full_trace()}), "data"));
@@ -118,7 +123,7 @@ TEST_CASE("a run without passes has a page, and no reason for its time") {
   CHECK(why["devices"].size() == 4);
 }
 
-TEST_CASE("a page has the same bytes each time and needs no other file") {
+TEST_CASE("a page is deterministic and self-contained") {
   const std::string page = page_of({one_f_one_b_trace({})});
   CHECK(page == page_of({one_f_one_b_trace({})}));
   CHECK(count(page, " src=") == 0);
@@ -149,7 +154,7 @@ TEST_CASE("ticks leave eleven digits for the longest run") {
   CHECK(tick_digits(0) == 0);
 }
 
-TEST_CASE("a page that cannot be written says which and why, and leaves what was there") {
+TEST_CASE("a failed write names the page and the reason and keeps existing files") {
   const ScratchFolder folder;
   const std::vector<trace::Trace> runs{one_f_one_b_trace({})};
   CHECK_THROWS_WITH(write_page(runs, folder / "none/page.html"),

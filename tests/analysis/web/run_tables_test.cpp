@@ -34,7 +34,7 @@ test::DecodedTables decoded(const trace::Trace& trace) {
   return test::decode(schema_json(page_tables()), encoded(trace));
 }
 
-// Every table decoded from its bytes is the one that was encoded.
+// Checks that every table equals its decoded bytes.
 test::DecodedTables check_round_trip(const trace::Trace& trace) {
   auto read = decoded(trace);
   for (const ColumnTable& table : run_tables(trace, per_s)) {
@@ -85,7 +85,7 @@ std::size_t packed(const std::map<std::string, std::string>& bytes,
 
 }  // namespace
 
-TEST_CASE("passes come back from their table") {
+TEST_CASE("passes can be decoded from their table") {
   check_passes(test::one_f_one_b_trace({}));
   check_passes(test::one_f_one_b_trace({.split_backward = true, .blocked_s = 0.3e-3}));
   trace::Trace chunked = test::one_f_one_b_trace({.devices = 3, .microbatches = 20});
@@ -99,7 +99,7 @@ TEST_CASE("passes come back from their table") {
   check_passes({});
 }
 
-TEST_CASE("columns that a page shares with a trace have its names") {
+TEST_CASE("columns of a page have the names of the trace's columns") {
   const auto check = [](PageTable number, auto row) {
     using Table = trace::Table<decltype(row)>;
     const TableSchema& schema = schema_of(number);
@@ -119,7 +119,7 @@ TEST_CASE("columns that a page shares with a trace have its names") {
   check(PageTable::link_use, trace::LinkUseRow{});
 }
 
-TEST_CASE("transfers are between the pass that made the tensor and the one that takes it") {
+TEST_CASE("transfers connect the pass that produces a tensor with the pass that receives it") {
   const trace::Trace trace = test::lane_trace();
   const auto passes = passes_in_order(trace);
   const auto columns = check_round_trip(trace).at("transfers").columns;
@@ -138,7 +138,7 @@ TEST_CASE("transfers are between the pass that made the tensor and the one that 
   }
 }
 
-TEST_CASE("a transfer that no pass takes, or none made, stays without") {
+TEST_CASE("a transfer may lack its producing or its receiving pass") {
   trace::Trace trace = test::lane_trace();
   const auto gone = [](const trace::PassRow& pass) {
     return pass.device == 1 && pass.microbatch == 3 && pass.kind == trace::PassKind::forward;
@@ -152,7 +152,7 @@ TEST_CASE("a transfer that no pass takes, or none made, stays without") {
   for (std::size_t device = 0; device + 1 < transfers.first.size(); ++device) {
     const auto begin = taker.begin() + static_cast<std::ptrdiff_t>(transfers.first[device]);
     const auto end = taker.begin() + static_cast<std::ptrdiff_t>(transfers.first[device + 1]);
-    CHECK(std::is_sorted(begin, end));  // first those that no pass takes
+    CHECK(std::is_sorted(begin, end));  // transfers without a receiving pass come first
   }
   for (std::size_t i = 0; i < taker.size(); ++i) {
     untaken += taker[i] < 0 ? 1U : 0U;
@@ -162,7 +162,7 @@ TEST_CASE("a transfer that no pass takes, or none made, stays without") {
   CHECK(unmade == 1);
 }
 
-TEST_CASE("idle times and the critical path come back with what they are between") {
+TEST_CASE("idle times and the critical path can be decoded with their passes") {
   const trace::Trace trace = test::lane_trace();
   const auto tables = check_round_trip(trace);
   const auto& passes = tables.at("passes").columns;
@@ -181,7 +181,7 @@ TEST_CASE("idle times and the critical path come back with what they are between
       CHECK(passes.at("microbatch")[std::size_t(pass)] == path.at("microbatch")[i]);
 }
 
-TEST_CASE("a page's tables have the same bytes whatever the order of transfers and links' use") {
+TEST_CASE("the order of transfers and link use in a trace does not change a page's tables") {
   trace::Trace trace = test::lane_trace();
   trace.links = test::full_trace().links;
   trace.link_use = test::full_trace().link_use;
@@ -191,12 +191,12 @@ TEST_CASE("a page's tables have the same bytes whatever the order of transfers a
   CHECK(encoded(trace) == bytes);
 }
 
-TEST_CASE("traces that have nothing but passes, or nothing at all, have all tables") {
+TEST_CASE("a trace with only passes and an empty trace have all tables") {
   for (const trace::Trace& trace : {test::one_f_one_b_trace({}), test::fused_trace(), {}})
     CHECK(check_round_trip(trace).size() == page_tables().size());
 }
 
-TEST_CASE("changes of memory come back from their table, device by device") {
+TEST_CASE("changes of memory can be decoded by device") {
   const trace::Trace trace = test::full_trace();
   const test::DecodedTable memory = check_round_trip(trace).at("memory");
   std::vector<std::size_t> next(memory.first.begin(), memory.first.end() - 1);
@@ -215,7 +215,7 @@ TEST_CASE("changes of memory come back from their table, device by device") {
     CHECK(next[device] == memory.first[device + 1]);
 }
 
-TEST_CASE("large sizes of memory stay whole and what changes nothing is left out") {
+TEST_CASE("large memory sizes stay exact, and rows without a change are left out") {
   trace::Trace trace;
   trace.devices.resize(2);
   constexpr std::uint64_t large = std::uint64_t{3} << 50;
@@ -232,7 +232,7 @@ TEST_CASE("large sizes of memory stay whole and what changes nothing is left out
   CHECK(memory.columns.at("time")[1] == 1'000'000'000);
 }
 
-TEST_CASE("the use of links comes back from its table, pieces of time in order") {
+TEST_CASE("link use can be decoded in order of time") {
   const trace::Trace trace = test::full_trace();
   const test::DecodedTable use = check_round_trip(trace).at("link_use");
   std::vector<std::size_t> next(use.first.begin(), use.first.end() - 1);
@@ -247,7 +247,7 @@ TEST_CASE("the use of links comes back from its table, pieces of time in order")
   }
 }
 
-TEST_CASE("a periodic run takes few bytes a pass") {
+TEST_CASE("a periodic run takes few bytes per pass") {
   const trace::Trace passes = test::one_f_one_b_trace({.devices = 8, .microbatches = 512});
   CHECK(packed(encoded(passes, 1e10), {"passes"}) < 2 * passes.passes.size());
   const trace::Trace lanes = test::lane_trace(2048);
@@ -257,7 +257,7 @@ TEST_CASE("a periodic run takes few bytes a pass") {
   CHECK(packed(encoded(memory, 1e10), {"memory"}) < 2 * memory.memory.size());
 }
 
-TEST_CASE("a run that starts later has its instants later and durations as long") {
+TEST_CASE("a later start shifts the instants of a run and keeps its durations") {
   const trace::Trace trace = test::one_f_one_b_trace({.devices = 4, .microbatches = 8});
   const std::vector<ColumnTable> early = run_tables(trace, per_s);
   const std::vector<ColumnTable> late = run_tables(trace, per_s, 2.5);

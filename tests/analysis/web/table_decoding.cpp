@@ -31,7 +31,7 @@ class VarintReader {
   std::size_t at_ = 0;
 };
 
-// Row by row, unlike columns.js: what a base is of row `i` of a group that begins at `begin`.
+// Base of row `i` in a group that begins at `begin`. Unlike columns.js, this decodes row by row.
 std::int64_t base_of(const json& base, const DecodedTables& tables, const DecodedTable& table,
                      std::size_t begin, std::size_t i) {
   std::int64_t sum = 0;

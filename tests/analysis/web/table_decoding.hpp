@@ -10,7 +10,7 @@
 
 namespace pipewright::analysis::test {
 
-// The other direction of analysis/web/columns.hpp, by the schema alone, as columns.js.
+// Decodes tables of analysis/web/columns.hpp by their schema, as columns.js does.
 struct DecodedTable {
   std::vector<std::size_t> first;
   std::map<std::string, std::vector<std::int64_t>> columns;

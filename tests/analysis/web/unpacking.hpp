@@ -5,7 +5,7 @@
 
 namespace pipewright::analysis::test {
 
-// The other direction of analysis/web/html_file.hpp.
+// Decodes the encodings of analysis/web/html_file.hpp.
 std::string from_base64(std::string_view text);
 std::string gunzip(std::string_view packed);
 

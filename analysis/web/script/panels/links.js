@@ -228,8 +228,8 @@ export function pieceAt(use, link, time) {
   return low < after && use.end[low] > time ? { low, high: after } : { low: after, high: after };
 }
 
-const LACKS_COLLECTIVES = "Collectives within passes are not included, since this run timed them apart " +
-  "from the links; communication.detail: full includes them.";
+const LACKS_COLLECTIVES = "Collectives within passes are not included, since this run timed them " +
+  "apart from the links; communication.detail: full includes them.";
 
 // True if passes wait for collectives that were not simulated on links.
 function lacksCollectives({ lanes, use }) {

@@ -177,7 +177,8 @@ function differenceCell(metric, run, runs) {
       cell.append(warning(`does not fit: ${formatPercent(capacityShare(fullest))} of capacity`));
   }
   const first = of(runs[0].summary);
-  if (page.at_once || run === runs[0] || typeof value !== "number" || typeof first !== "number") return cell;
+  if (page.at_once || run === runs[0]) return cell;
+  if (typeof value !== "number" || typeof first !== "number") return cell;
   if (value === first) {
     cell.append(textElement("small", "the same"));
     return cell;

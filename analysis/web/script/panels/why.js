@@ -73,7 +73,8 @@ const MIN_SHARE = 1e-9;  // of the run; smaller parts are rounding errors of sum
 
 function deviceBars(run, maxDevices = 16) {
   const partsOfDevices = run.why.devices.map((device) => timeParts(run, device));
-  const used = (partsOfDevices[0] ?? []).filter((_, k) => partsOfDevices.some((parts) => parts[k].share > MIN_SHARE));
+  const isUsed = (_, k) => partsOfDevices.some((parts) => parts[k].share > MIN_SHARE);
+  const used = (partsOfDevices[0] ?? []).filter(isUsed);
   const rows = mark("bars", "div");
   const add = (from, to) => {
     for (let device = from; device < to; ++device) {

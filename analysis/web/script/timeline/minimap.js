@@ -37,8 +37,9 @@ export class Minimap {
       const whole = { from: 0, to: view.total };
       const image = timeline.rasterize(whole, width, [], 0, [timeline.passes]);
       context.imageSmoothingEnabled = image.height > runHeight;
+      const height = Math.round(runHeight) - (k + 1 < timelines.length);
       context.drawImage(image, 0, 0, width, image.height, Math.round(view.left * scale),
-                        Math.round(k * runHeight), width, Math.round(runHeight) - (k + 1 < timelines.length));
+                        Math.round(k * runHeight), width, height);
     });
     context.scale(scale, scale);
     context.font = `11px ${FONT}`;

@@ -48,7 +48,7 @@ export const LANE_WORDS = {
   optimizer: "optimizer step",
 };
 
-// Colours of a run's passes: {tone, fills, dark_text}. `tone` holds an index into `fills` for each pass.
+// Colours of a run's passes: {tone, fills, dark_text}. `tone` holds each pass's index into `fills`.
 // `counts`: largest numbers of microbatches and stages of any run, so that runs compare.
 export function passPaint({ mode, counts }, run, theme) {
   const { rows } = run;

@@ -50,7 +50,8 @@ export class Raster {
     const direct = (layer) => (lines, device) => layer.paint(lines, device, window);
     const choosePainter = (layer) => {
       const { from, to, width } = window;
-      const isDirect = layer.spans.count(from, to) <= Math.max(MAX_DIRECT_SPANS, 2 * width * this.devices);
+      const limit = Math.max(MAX_DIRECT_SPANS, 2 * width * this.devices);
+      const isDirect = layer.spans.count(from, to) <= limit;
       if (isDirect) return direct(layer);
       layer.sums ??= new Sums(layer, this.devices, this.total);
       return layer.sums.fine(window) ? (lines, device) => layer.sums.paint(lines, device, window)

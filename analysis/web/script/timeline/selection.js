@@ -26,7 +26,8 @@ export class Selection {
   }
 
   pick(index, target) {
-    const selected = target && (target.pass !== undefined || target.transfer !== undefined) ? target : null;
+    const isSelectable = target?.pass !== undefined || target?.transfer !== undefined;
+    const selected = isSelectable ? target : null;
     this.current = selected && { index, target: selected };
     this.panels.forEach(({ timeline }, k) => timeline.overlay.pick(k === index ? selected : null));
     this.box.hidden = !selected;

@@ -28,7 +28,7 @@ std::string page(const BenchReport& report) {
 
 }  // namespace
 
-TEST_CASE("a bench page has both curves, wide and narrow, and the table", "[comm][page]") {
+TEST_CASE("a bench page has both curves in two widths, and the table", "[comm][page]") {
   const std::string html = page(report());
   CHECK(html == page(report()));
   CHECK(count(html, "\"data:image/svg+xml;base64,") == 4);
@@ -38,7 +38,7 @@ TEST_CASE("a bench page has both curves, wide and narrow, and the table", "[comm
   CHECK(count(html, "<td class=\"text\">direct, LL</td>") == report().rows.size());
 }
 
-TEST_CASE("the page of a bench of one size has a table, no curves, and no markup from names",
+TEST_CASE("the page of a single size has a table, no curves, and no markup from names",
           "[comm][page]") {
   BenchReport single = report();
   single.rows.resize(1);
