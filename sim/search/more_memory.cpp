@@ -11,9 +11,10 @@
 
 namespace pipewright::search {
 
-std::optional<analysis::Turn> more_memory(const analysis::SearchRun& run,
-                                          const config::Value& sweep, Workers& workers,
-                                          const SearchOptions& options, const SearchCalls& calls) {
+std::optional<analysis::Perturbation> more_memory(const analysis::SearchRun& run,
+                                                  const config::Value& sweep, Workers& workers,
+                                                  const SearchOptions& options,
+                                                  const SearchCalls& calls) {
   const std::optional<std::size_t> best = analysis::find(run).best;
   std::uint64_t capacity = 0;
   analysis::SearchRun fitting = run;
@@ -39,11 +40,12 @@ std::optional<analysis::Turn> more_memory(const analysis::SearchRun& run,
       least = &row;
   }
   if (least == nullptr) return std::nullopt;
-  return analysis::Turn{.what = "memory of a GPU",
-                        .value = static_cast<double>(least->peak_bytes),
-                        .lead = behind(run.objective, cost_of(run, winner), cost_of(more, *least)),
-                        .is_memory = true,
-                        .named = named(more, *least)};
+  return analysis::Perturbation{
+      .parameter = "memory of a GPU",
+      .value = static_cast<double>(least->peak_bytes),
+      .lead = relative_loss(run.objective, cost_of(run, winner), cost_of(more, *least)),
+      .is_memory = true,
+      .winner_name = candidate_name(more, *least)};
 }
 
 }  // namespace pipewright::search
