@@ -18,8 +18,8 @@ std::vector<std::size_t> simulated_rows(const SearchRun& run) {
 }  // namespace
 
 bool Front::dominates(std::uint64_t peak_bytes, double seconds) const {
-  const auto above = least_.upper_bound(peak_bytes);
-  if (above == least_.begin()) return false;
+  const auto above = seconds_by_bytes_.upper_bound(peak_bytes);
+  if (above == seconds_by_bytes_.begin()) return false;
   // The fastest point with at most as much memory.
   const auto& [least_bytes, least_seconds] = *std::prev(above);
   return least_seconds < seconds || (least_seconds == seconds && least_bytes < peak_bytes);
@@ -27,9 +27,10 @@ bool Front::dominates(std::uint64_t peak_bytes, double seconds) const {
 
 void Front::add(std::uint64_t peak_bytes, double seconds) {
   if (dominates(peak_bytes, seconds)) return;
-  auto next = least_.insert_or_assign(peak_bytes, seconds).first;
+  auto next = seconds_by_bytes_.insert_or_assign(peak_bytes, seconds).first;
   ++next;
-  while (next != least_.end() && next->second >= seconds) next = least_.erase(next);
+  while (next != seconds_by_bytes_.end() && next->second >= seconds)
+    next = seconds_by_bytes_.erase(next);
 }
 
 std::vector<std::size_t> pareto_front(const SearchRun& run, std::uint32_t group) {

@@ -17,7 +17,7 @@ class Front {
   void add(std::uint64_t peak_bytes, double seconds);
 
  private:
-  std::map<std::uint64_t, double> least_;  // seconds by bytes, both strictly monotonic
+  std::map<std::uint64_t, double> seconds_by_bytes_;  // strictly decreasing
 };
 
 // Returns the simulated rows of a group that no other row dominates, in order of memory. The first

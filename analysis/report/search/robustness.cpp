@@ -43,18 +43,18 @@ std::vector<Standing> standings_of(const Objective& objective, const Costs& cost
   const std::size_t draws = costs.front().size();
   std::vector<std::vector<double>> differences(costs.size());
   for (std::size_t draw = 0; draw < draws; ++draw) {
-    double least = std::numeric_limits<double>::infinity();
-    for (const auto& row : costs) least = std::min(least, row[draw]);
+    double draw_best = std::numeric_limits<double>::infinity();
+    for (const auto& row : costs) draw_best = std::min(draw_best, row[draw]);
     const auto winners = static_cast<double>(
-        std::ranges::count_if(costs, [&](const auto& row) { return row[draw] == least; }));
+        std::ranges::count_if(costs, [&](const auto& row) { return row[draw] == draw_best; }));
     for (std::size_t row = 0; row < costs.size(); ++row) {
       const double row_cost = costs[row][draw];
-      if (row_cost == least && std::isfinite(row_cost))
+      if (row_cost == draw_best && std::isfinite(row_cost))
         standings[row].wins += 1 / winners / static_cast<double>(draws);
       const double best_cost = costs.front()[draw];
       if (!std::isfinite(row_cost) || !std::isfinite(best_cost)) continue;  // failed simulation
       standings[row].worst =
-          std::max(standings[row].worst, relative_loss(objective, row_cost, least));
+          std::max(standings[row].worst, relative_loss(objective, row_cost, draw_best));
       differences[row].push_back(relative_loss(objective, row_cost, best_cost));
     }
   }
