@@ -12,7 +12,7 @@ namespace pipewright::analysis {
 namespace {
 
 // Returns a quantity with two to zero decimals, depending on the largest number.
-Quantity short_number() {
+Quantity cost_quantity() {
   return {.scale = [](double largest) {
     return ColumnScale{.decimals = largest < 10 ? 2 : largest < 100 ? 1 : 0};
   }};
@@ -26,45 +26,46 @@ double cluster_rank(const ClusterCost& cost) {
   return cost.keeps_deadline() ? cost.price() : 1e100 * cost.days();
 }
 
-Json number_of(const ClusterCost& cost, double (ClusterCost::*value)() const) {
+Json cost_figure(const ClusterCost& cost, double (ClusterCost::*value)() const) {
   return cost.row ? Json((cost.*value)()) : Json(nullptr);
 }
 
 ReportColumns<ClusterCost> cluster_cost_columns(const Objective& objective) {
-  return {{"cluster", {"cluster"}, Quantity::name(), &ClusterCost::cluster},
-          {"price_per_gpu_hour",
-           {fmt::format("{} per", objective.currency), "GPU-hour"},
-           short_number(),
-           [](const ClusterCost& cost) { return cost.objective.price_per_gpu_hour; }},
-          {"gpus",
-           {"GPUs"},
-           Quantity::count(),
-           [](const ClusterCost& cost) { return cost.row ? Json(cost.row->work.gpus) : Json(); }},
-          {"tokens_per_s",
-           {"tokens"},
-           Quantity::rate(),
-           [](const ClusterCost& cost) {
-             return cost.row ? Json(throughput(cost.row->work, cost.row->time_s)) : Json();
-           }},
-          {"tokens_per_unit",
-           {"tokens", fmt::format("per {}", objective.currency), "M"},
-           Quantity::each_as([](double value) { return fmt::format("{:.3g}", value / 1e6); }),
-           [](const ClusterCost& cost) { return number_of(cost, &ClusterCost::tokens_per_unit); }},
-          {"train_time_days",
-           {"days"},
-           short_number(),
-           [](const ClusterCost& cost) { return number_of(cost, &ClusterCost::days); }},
-          {"price",
-           {"price", fmt::format("k{}", objective.currency)},
-           Quantity::each_as([](double value) { return fmt::format("{:.4g}", value / 1e3); }),
-           [](const ClusterCost& cost) { return number_of(cost, &ClusterCost::price); }},
-          {"energy_mwh",
-           {"energy", "MWh"},
-           Quantity::each_as([](double value) { return fmt::format("{:.4g}", value); }),
-           [](const ClusterCost& cost) {
-             const auto energy = cost.megawatt_hours();
-             return energy ? Json(*energy) : Json();
-           }}};
+  return {
+      {"cluster", {"cluster"}, Quantity::name(), &ClusterCost::cluster},
+      {"price_per_gpu_hour",
+       {fmt::format("{} per", objective.currency), "GPU-hour"},
+       cost_quantity(),
+       [](const ClusterCost& cost) { return cost.objective.price_per_gpu_hour; }},
+      {"gpus",
+       {"GPUs"},
+       Quantity::count(),
+       [](const ClusterCost& cost) { return cost.row ? Json(cost.row->work.gpus) : Json(); }},
+      {"tokens_per_s",
+       {"tokens"},
+       Quantity::rate(),
+       [](const ClusterCost& cost) {
+         return cost.row ? Json(throughput(cost.row->work, cost.row->time_s)) : Json();
+       }},
+      {"tokens_per_unit",
+       {"tokens", fmt::format("per {}", objective.currency), "M"},
+       Quantity::each_as([](double value) { return fmt::format("{:.3g}", value / 1e6); }),
+       [](const ClusterCost& cost) { return cost_figure(cost, &ClusterCost::tokens_per_unit); }},
+      {"train_time_days",
+       {"days"},
+       cost_quantity(),
+       [](const ClusterCost& cost) { return cost_figure(cost, &ClusterCost::days); }},
+      {"price",
+       {"price", fmt::format("k{}", objective.currency)},
+       Quantity::each_as([](double value) { return fmt::format("{:.4g}", value / 1e3); }),
+       [](const ClusterCost& cost) { return cost_figure(cost, &ClusterCost::price); }},
+      {"energy_mwh",
+       {"energy", "MWh"},
+       Quantity::each_as([](double value) { return fmt::format("{:.4g}", value); }),
+       [](const ClusterCost& cost) {
+         const auto energy = cost.megawatt_hours();
+         return energy ? Json(*energy) : Json();
+       }}};
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 // Format of results files, which the writer and the reader share. format.md describes it in prose.
 namespace pipewright::analysis::results {
 
-inline constexpr const char* file_kind = "search";
+inline constexpr const char* results_kind = "search";
 inline constexpr std::uint32_t version = 3;
 
 // Attribute of a number of the objective.

@@ -88,8 +88,8 @@ void read_space(const trace::Hdf5Input& file, SearchRun& run) {
 
 // Calls visit(row index, bytes of the row) for each row of a table. `type` is the type in memory.
 template <class Visit>
-void for_each_row(const trace::Hdf5Input& file, const char* table, const Handle& type,
-                  const Visit& visit) {
+void for_each_results_row(const trace::Hdf5Input& file, const char* table, const Handle& type,
+                          const Visit& visit) {
   const Handle dataset = file.dataset(table);
   const Handle stored(H5Dget_space(dataset.get()), H5Sclose);
   const hsize_t total = file.rows(dataset, table);
@@ -114,7 +114,7 @@ std::vector<std::string> read_notes(const trace::Hdf5Input& file) {
   if (!trace::is_fixed_text(type) || size > max_note_bytes)
     file.fail("table 'notes' has no texts of at most {} bytes", max_note_bytes);
   std::vector<std::string> notes;
-  for_each_row(file, "notes", type, [&](hsize_t, const char* bytes) {
+  for_each_results_row(file, "notes", type, [&](hsize_t, const char* bytes) {
     std::string_view text(bytes, size);
     notes.emplace_back(text.substr(0, text.find_last_not_of('\0') + 1));
   });
@@ -171,7 +171,7 @@ void read_candidates(const trace::Hdf5Input& file, SearchRun& run) {
         0)
       file.fail("column '{}' of table 'candidates' is not of its type in format version {}",
                 field.name, version);
-  for_each_row(file, "candidates", layout.type(), [&](hsize_t i, const char* bytes) {
+  for_each_results_row(file, "candidates", layout.type(), [&](hsize_t i, const char* bytes) {
     CandidateRow row;
     row.candidate = value_at<std::uint64_t>(bytes, columns.candidate);
     row.group = value_at<std::uint32_t>(bytes, columns.group);
@@ -212,7 +212,7 @@ void read_candidates(const trace::Hdf5Input& file, SearchRun& run) {
 
 SearchRun read_results(const std::filesystem::path& path) {
   const trace::QuietHdf5 quiet;
-  const trace::Hdf5Input file(path, file_kind, version);
+  const trace::Hdf5Input file(path, results_kind, version);
   SearchRun run;
   read_attributes(file, run);
   read_space(file, run);

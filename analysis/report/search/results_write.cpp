@@ -22,7 +22,7 @@ using trace::checked;
 using trace::Handle;
 
 void write_attributes(hid_t file, const SearchRun& run) {
-  trace::write_text(file, "format", fmt::format("pipewright-{}", file_kind));
+  trace::write_text(file, "format", fmt::format("pipewright-{}", results_kind));
   trace::write_number(file, "version", version);
   trace::write_text(file, "title", run.title);
   trace::write_text(file, "sweep", run.sweep);

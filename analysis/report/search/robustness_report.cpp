@@ -24,7 +24,7 @@ struct StandingLine {
 std::string percent_number(double ratio) { return fmt::format("{:.1f}", 100 * ratio); }
 std::string whole_percent_number(double ratio) { return fmt::format("{:.0f}", 100 * ratio); }
 
-std::string interval_text(const Range& range) {
+std::string percent_interval(const Range& range) {
   return fmt::format("{:+.1f}..{:+.1f}", 100 * range.least, 100 * range.most);
 }
 
@@ -49,7 +49,7 @@ ReportColumns<StandingLine> standing_columns(bool with_error) {
                        Quantity::count(),
                        [standing_of](const StandingLine& line) {
                          return line.is_best ? std::string("-")
-                                             : interval_text(standing_of(line).behind);
+                                             : percent_interval(standing_of(line).behind);
                        }});
     columns.push_back({"worst",
                        {heading, "worst", "%"},

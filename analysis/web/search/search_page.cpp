@@ -73,10 +73,10 @@ std::string no_best_sentence(const SearchRun& run, const Findings& findings) {
 }
 
 Json reasons_json(const SearchRun& run, const std::vector<Reason>& reasons) {
-  constexpr std::size_t max_reasons = 5;
+  constexpr std::size_t max_listed = 5;
   Json list = Json::array();
   for (const Reason& reason : reasons) {
-    if (list.size() == max_reasons) break;
+    if (list.size() == max_listed) break;
     list.push_back(
         {{"rows", reason.rows}, {"row", reason.example}, {"note", run.rows[reason.example].note}});
   }
