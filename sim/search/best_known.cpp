@@ -54,7 +54,7 @@ std::vector<std::size_t> best_rows(const SearchRun& run, std::size_t count) {
   std::vector<std::size_t> rows;
   for (const std::size_t row : analysis::find(run).ranked) {
     if (rows.size() == count || !std::isfinite(cost_of(run, run.rows[row]))) break;
-    if (rows.empty() || !analysis::are_twins(run.rows[rows.back()], run.rows[row]))
+    if (rows.empty() || !analysis::are_equivalent(run.rows[rows.back()], run.rows[row]))
       rows.push_back(row);
   }
   return rows;

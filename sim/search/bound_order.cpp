@@ -123,7 +123,7 @@ void BoundOrder::simulated(std::size_t row) {
   if (cost > runner_up_cost_) return;
   const analysis::CandidateRow& best = run_.rows[ranked_.begin()->row];
   const auto runner_up = std::ranges::find_if(ranked_, [&](const Entry& entry) {
-    return !analysis::are_twins(run_.rows[entry.row], best);
+    return !analysis::are_equivalent(run_.rows[entry.row], best);
   });
   if (runner_up != ranked_.end()) runner_up_cost_ = runner_up->cost;
 }

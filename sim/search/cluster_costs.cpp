@@ -148,11 +148,11 @@ std::vector<analysis::ClusterCost> cluster_costs(const analysis::SearchRun& run,
     const analysis::CandidateRow* const row = best ? &part_run.rows[*best] : fastest_row(part_run);
     cost.is_proven = part_run.finished;
     if (row == nullptr) {
-      cost.why_none = "nothing fits, or nothing was simulated";
+      cost.missing_reason = "nothing fits, or nothing was simulated";
       continue;
     }
     cost.row = *row;
-    cost.named = named(part_run, *row);
+    cost.candidate_name = candidate_name(part_run, *row);
     cost.power = power_of(part, row->candidate, options.facts.at(i).gpu);
   }
   return costs;

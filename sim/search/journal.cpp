@@ -148,7 +148,7 @@ std::vector<CandidateRow> earlier_rows(const std::filesystem::path& results, Jou
                                        const SearchIdentity& identity) {
   std::vector<CandidateRow> rows = rows_of_results(results, journal, identity);
   std::ranges::move(journal.take_rows(), std::back_inserter(rows));
-  // The last of several rows of a candidate stays, which is that of the journal.
+  // The last of several rows of a candidate stays: that of the journal.
   std::ranges::stable_sort(rows, {}, &CandidateRow::candidate);
   const auto is_same_candidate = [](const CandidateRow& lhs, const CandidateRow& rhs) {
     return lhs.candidate == rhs.candidate;

@@ -11,9 +11,10 @@
 
 namespace pipewright::search {
 
-std::optional<analysis::Turn> more_memory(const analysis::SearchRun& run,
-                                          const config::Value& sweep, Workers& workers,
-                                          const SearchOptions& options, const SearchCalls& calls) {
+std::optional<analysis::Perturbation> more_memory(const analysis::SearchRun& run,
+                                                  const config::Value& sweep, Workers& workers,
+                                                  const SearchOptions& options,
+                                                  const SearchCalls& calls) {
   const std::optional<std::size_t> best = analysis::find(run).best;
   std::uint64_t capacity = 0;
   analysis::SearchRun fitting = run;
@@ -39,12 +40,12 @@ std::optional<analysis::Turn> more_memory(const analysis::SearchRun& run,
       smallest = &row;
   }
   if (smallest == nullptr) return std::nullopt;
-  return analysis::Turn{
-      .what = "memory of a GPU",
+  return analysis::Perturbation{
+      .parameter = "memory of a GPU",
       .value = static_cast<double>(smallest->peak_bytes),
-      .lead = behind(run.objective, cost_of(run, winner), cost_of(more, *smallest)),
+      .lead = relative_loss(run.objective, cost_of(run, winner), cost_of(more, *smallest)),
       .is_memory = true,
-      .named = named(more, *smallest)};
+      .winner_name = candidate_name(more, *smallest)};
 }
 
 }  // namespace pipewright::search

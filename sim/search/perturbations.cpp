@@ -69,7 +69,8 @@ class Comparison {
       Winner winner;
       for (std::size_t row = 1; row < rows_.size(); ++row)
         if (cost_at(row) < cost_at(winner.row) * (1 - cost_tolerance)) winner.row = row;
-      if (winner.row != 0) winner.lead = behind(run_.objective, cost_at(0), cost_at(winner.row));
+      if (winner.row != 0)
+        winner.lead = relative_loss(run_.objective, cost_at(0), cost_at(winner.row));
       winners.push_back(winner);
     }
     return winners;
@@ -138,18 +139,19 @@ void narrow(const Comparison& comparison, std::vector<Bracket>& brackets) {
 }
 
 // Less memory than the winner needs: then the best simulated candidate that needs less wins.
-std::optional<analysis::Turn> less_memory(const analysis::SearchRun& run, std::size_t best) {
+std::optional<analysis::Perturbation> less_memory(const analysis::SearchRun& run,
+                                                  std::size_t best) {
   const analysis::CandidateRow& winner = run.rows[best];
   if (winner.peak_bytes == 0) return std::nullopt;
   for (const std::size_t row : analysis::find(run).ranked) {
     const analysis::CandidateRow& smaller = run.rows[row];
     if (smaller.peak_bytes >= winner.peak_bytes || !std::isfinite(cost_of(run, smaller))) continue;
-    return analysis::Turn{
-        .what = "memory of a GPU",
-        .below = true,
+    return analysis::Perturbation{
+        .parameter = "memory of a GPU",
+        .is_decrease = true,
         .value = static_cast<double>(winner.peak_bytes),
         .row = row,
-        .lead = behind(run.objective, cost_of(run, smaller), cost_of(run, winner)),
+        .lead = relative_loss(run.objective, cost_of(run, smaller), cost_of(run, winner)),
         .is_memory = true};
   }
   return std::nullopt;
@@ -173,21 +175,22 @@ void add_perturbations(const analysis::SearchRun& run, const std::vector<std::si
     for (int i = 0; i < bisections && !brackets.empty(); ++i) narrow(comparison, brackets);
   }
   for (const Bracket& bracket : brackets)
-    robust.turns.push_back({.what = bracket.parameter.name,
-                            .below = bracket.parameter.is_decrease,
-                            .factor = bracket.outer,
-                            .value = bracket.outer * bracket.parameter.planned,
-                            .row = rows[bracket.winner.row],
-                            .lead = bracket.lead,
-                            .far = bracket.far});
+    robust.perturbations.push_back({.parameter = bracket.parameter.name,
+                                    .is_decrease = bracket.parameter.is_decrease,
+                                    .factor = bracket.outer,
+                                    .value = bracket.outer * bracket.parameter.planned,
+                                    .row = rows[bracket.winner.row],
+                                    .lead = bracket.lead,
+                                    .far_factor = bracket.far});
   for (const Parameter& parameter : parameters) {
     const bool changes_winner = std::ranges::any_of(
         brackets, [&](const Bracket& bracket) { return bracket.parameter.name == parameter.name; });
     if (parameter.is_decrease && !changes_winner && rows.size() > 1)
-      robust.steady.push_back(fmt::format("{} at {:.0f} to {:.0f} %", parameter.name,
-                                          100 * decreases.back(), 100 * increases.back()));
+      robust.without_effect.push_back(fmt::format("{} at {:.0f} to {:.0f} %", parameter.name,
+                                                  100 * decreases.back(), 100 * increases.back()));
   }
-  if (const auto turn = less_memory(run, rows.front())) robust.turns.push_back(*turn);
+  if (const auto perturbation = less_memory(run, rows.front()))
+    robust.perturbations.push_back(*perturbation);
 }
 
 }  // namespace pipewright::search

@@ -170,7 +170,7 @@ analysis::Robustness robustness(const analysis::SearchRun& run, const Space& spa
       if (attempt.seconds == 0 && why.empty()) why = attempt.why_not;
     }
     if (!why.empty())
-      robust.notes.push_back(fmt::format("{}: {}", named(run, run.rows[rows[i]]), why));
+      robust.notes.push_back(fmt::format("{}: {}", candidate_name(run, run.rows[rows[i]]), why));
     draw_errors(robust.band, run.rows[rows[i]].candidate, settings.draws, row);
   }
   if (settings.turns) add_perturbations(run, rows, classes, what_if_runs, robust);

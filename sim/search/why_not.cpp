@@ -60,7 +60,7 @@ analysis::WhyNot why_not(const analysis::SearchRun& whole, const Space& part,
                          const SearchOptions& options, const SearchCalls& calls) {
   if (part.combinations() != whole.combinations)
     throw std::logic_error("a part of a sweep must have the combinations of the whole");
-  analysis::WhyNot answer{.condition = condition, .among = {}, .empty = {}};
+  analysis::WhyNot answer{.condition = condition, .matches = {}, .refusal = {}};
   const auto begin = std::chrono::steady_clock::now();
   const auto seconds = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -73,12 +73,12 @@ analysis::WhyNot why_not(const analysis::SearchRun& whole, const Space& part,
            (options.budget_s && seconds() > *options.budget_s);
   });
   if (is_empty) {
-    answer.empty = part.why_empty();
+    answer.refusal = part.why_empty();
     return answer;
   }
   SearchOptions rest = options;
   if (rest.budget_s) rest.budget_s = std::max(0.0, *rest.budget_s - seconds());
-  answer.among = search_part(whole, part, workers, rest, calls);
+  answer.matches = search_part(whole, part, workers, rest, calls);
   return answer;
 }
 

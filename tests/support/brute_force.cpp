@@ -120,8 +120,8 @@ Found found_in(const analysis::SearchRun& run, bool fronts) {
   Found answers;
   if (findings.best) answers.best = run.rows[*findings.best].candidate;
   if (const auto second = analysis::runner_up(run, findings))
-    if (second->twins == 0 ||
-        !analysis::are_twins(run.rows[second->better], run.rows[second->worse]))
+    if (second->equivalents == 0 ||
+        !analysis::are_equivalent(run.rows[second->better], run.rows[second->worse]))
       answers.runner_up = run.rows[second->worse].candidate;
   for (const auto& rows : findings.fronts) {
     answers.fronts.emplace_back();

@@ -11,58 +11,61 @@
 namespace pipewright::analysis {
 namespace {
 
-Quantity plain() {
+// Returns a quantity with two to zero decimals, depending on the largest number.
+Quantity cost_quantity() {
   return {.scale = [](double largest) {
     return ColumnScale{.decimals = largest < 10 ? 2 : largest < 100 ? 1 : 0};
   }};
 }
 
-// The cheapest that keep the deadline, then the fastest of those that do not, then none.
-double rank(const ClusterCost& one) {
+// Returns the sort key of a cluster: first clusters that keep the deadline by price, then the
+// others by time, then clusters without a candidate.
+double cluster_rank(const ClusterCost& cost) {
   constexpr double infinite = std::numeric_limits<double>::infinity();
-  if (!one.row) return infinite;
-  return one.keeps_deadline() ? one.price() : 1e100 * one.days();
+  if (!cost.row) return infinite;
+  return cost.keeps_deadline() ? cost.price() : 1e100 * cost.days();
 }
 
-Json number(const ClusterCost& one, double (ClusterCost::*value)() const) {
-  return one.row ? Json((one.*value)()) : Json(nullptr);
+Json cost_figure(const ClusterCost& cost, double (ClusterCost::*value)() const) {
+  return cost.row ? Json((cost.*value)()) : Json(nullptr);
 }
 
-ReportColumns<ClusterCost> columns_of(const Objective& objective) {
-  return {{"cluster", {"cluster"}, Quantity::name(), &ClusterCost::cluster},
-          {"price_per_gpu_hour",
-           {fmt::format("{} a", objective.currency), "GPU-hour"},
-           plain(),
-           [](const ClusterCost& one) { return one.objective.price_per_gpu_hour; }},
-          {"gpus",
-           {"GPUs"},
-           Quantity::count(),
-           [](const ClusterCost& one) { return one.row ? Json(one.row->work.gpus) : Json(); }},
-          {"tokens_per_s",
-           {"tokens"},
-           Quantity::rate(),
-           [](const ClusterCost& one) {
-             return one.row ? Json(throughput(one.row->work, one.row->time_s)) : Json();
-           }},
-          {"tokens_per_unit",
-           {"tokens", fmt::format("a {}", objective.currency), "M"},
-           Quantity::each_as([](double value) { return fmt::format("{:.3g}", value / 1e6); }),
-           [](const ClusterCost& one) { return number(one, &ClusterCost::tokens_per_unit); }},
-          {"train_time_days",
-           {"days"},
-           plain(),
-           [](const ClusterCost& one) { return number(one, &ClusterCost::days); }},
-          {"price",
-           {"price", fmt::format("k{}", objective.currency)},
-           Quantity::each_as([](double value) { return fmt::format("{:.4g}", value / 1e3); }),
-           [](const ClusterCost& one) { return number(one, &ClusterCost::price); }},
-          {"energy_mwh",
-           {"energy", "MWh"},
-           Quantity::each_as([](double value) { return fmt::format("{:.4g}", value); }),
-           [](const ClusterCost& one) {
-             const auto energy = one.megawatt_hours();
-             return energy ? Json(*energy) : Json();
-           }}};
+ReportColumns<ClusterCost> cluster_cost_columns(const Objective& objective) {
+  return {
+      {"cluster", {"cluster"}, Quantity::name(), &ClusterCost::cluster},
+      {"price_per_gpu_hour",
+       {fmt::format("{} per", objective.currency), "GPU-hour"},
+       cost_quantity(),
+       [](const ClusterCost& cost) { return cost.objective.price_per_gpu_hour; }},
+      {"gpus",
+       {"GPUs"},
+       Quantity::count(),
+       [](const ClusterCost& cost) { return cost.row ? Json(cost.row->work.gpus) : Json(); }},
+      {"tokens_per_s",
+       {"tokens"},
+       Quantity::rate(),
+       [](const ClusterCost& cost) {
+         return cost.row ? Json(throughput(cost.row->work, cost.row->time_s)) : Json();
+       }},
+      {"tokens_per_unit",
+       {"tokens", fmt::format("per {}", objective.currency), "M"},
+       Quantity::each_as([](double value) { return fmt::format("{:.3g}", value / 1e6); }),
+       [](const ClusterCost& cost) { return cost_figure(cost, &ClusterCost::tokens_per_unit); }},
+      {"train_time_days",
+       {"days"},
+       cost_quantity(),
+       [](const ClusterCost& cost) { return cost_figure(cost, &ClusterCost::days); }},
+      {"price",
+       {"price", fmt::format("k{}", objective.currency)},
+       Quantity::each_as([](double value) { return fmt::format("{:.4g}", value / 1e3); }),
+       [](const ClusterCost& cost) { return cost_figure(cost, &ClusterCost::price); }},
+      {"energy_mwh",
+       {"energy", "MWh"},
+       Quantity::each_as([](double value) { return fmt::format("{:.4g}", value); }),
+       [](const ClusterCost& cost) {
+         const auto energy = cost.megawatt_hours();
+         return energy ? Json(*energy) : Json();
+       }}};
 }
 
 }  // namespace
@@ -92,35 +95,34 @@ std::optional<double> ClusterCost::megawatt_hours() const {
 
 std::string cluster_costs_text(std::vector<ClusterCost> costs) {
   if (costs.empty()) return "";
-  std::ranges::stable_sort(costs, {}, rank);
+  std::ranges::stable_sort(costs, {}, cluster_rank);
   const Objective& objective = costs.front().objective;
   const std::string within =
       objective.deadline_s == 0
           ? ""
           : fmt::format(" within {:.4g} days", objective.deadline_s / seconds_per_day);
-  std::string text =
-      fmt::format("what {} tokens cost{}\n", format_scaled(objective.tokens), within);
-  text += table_text(columns_of(objective), costs);
-  for (const ClusterCost& one : costs) {
-    if (!one.row) {
-      text += fmt::format("{}: {}\n", printable(one.cluster), printable(one.why_none));
+  std::string text = fmt::format("cost of {} tokens{}\n", format_scaled(objective.tokens), within);
+  text += table_text(cluster_cost_columns(objective), costs);
+  for (const ClusterCost& cost : costs) {
+    if (!cost.row) {
+      text += fmt::format("{}: {}\n", printable(cost.cluster), printable(cost.missing_reason));
       continue;
     }
-    text += fmt::format("{}: {}{}{}\n", printable(one.cluster), one.named,
-                        one.keeps_deadline() ? "" : "; past the deadline, and the fastest there",
-                        one.is_proven ? "" : " (not proven: the search was stopped)");
+    text += fmt::format("{}: {}{}{}\n", printable(cost.cluster), cost.candidate_name,
+                        cost.keeps_deadline() ? "" : "; misses the deadline: the fastest candidate",
+                        cost.is_proven ? "" : " (not proven: the search was stopped)");
   }
   return text;
 }
 
 Json cluster_costs_json(const std::vector<ClusterCost>& costs) {
   Json json = Json::array();
-  for (const ClusterCost& one : costs) {
-    Json object = json_object(columns_of(one.objective), one);
-    object["candidate"] = one.row ? Json(one.row->candidate) : Json();
-    object["keeps_deadline"] = one.keeps_deadline();
-    object["currency"] = one.objective.currency;
-    object["is_proven"] = one.is_proven;
+  for (const ClusterCost& cost : costs) {
+    Json object = json_object(cluster_cost_columns(cost.objective), cost);
+    object["candidate"] = cost.row ? Json(cost.row->candidate) : Json();
+    object["keeps_deadline"] = cost.keeps_deadline();
+    object["currency"] = cost.objective.currency;
+    object["is_proven"] = cost.is_proven;
     json.push_back(object);
   }
   return json;

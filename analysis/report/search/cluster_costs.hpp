@@ -10,25 +10,25 @@
 
 namespace pipewright::analysis {
 
-// What a training costs on one cluster: the cheapest candidate that keeps to the deadline, or else
-// the fastest of all.
+// Cost of a training on one cluster, with the cheapest candidate that keeps the deadline, or the
+// fastest candidate if none does.
 struct ClusterCost {
   std::string cluster;
-  Objective objective;              // the price there, the tokens and the deadline
-  std::optional<GpuPower> power;    // of its GPUs; none: not known
-  std::optional<CandidateRow> row;  // none: nothing was simulated there
-  std::string named;                // the candidate
-  bool is_proven = false;           // nothing in the sweep is cheaper there
-  std::string why_none;
+  Objective objective;              // price, tokens and deadline
+  std::optional<GpuPower> power;    // power of its GPUs, if known
+  std::optional<CandidateRow> row;  // empty: no candidate was simulated on the cluster
+  std::string candidate_name;
+  bool is_proven = false;      // no candidate on the cluster is cheaper
+  std::string missing_reason;  // reason why there is no row
 
   double days() const;
   bool keeps_deadline() const;
   double price() const;
-  double tokens_per_unit() const;                // of money
-  std::optional<double> megawatt_hours() const;  // of the GPUs alone, as training_cost() counts
+  double tokens_per_unit() const;                // tokens per unit of money
+  std::optional<double> megawatt_hours() const;  // energy of the GPUs alone, as in training_cost()
 };
 
-// A table, the cheapest first, and what it says in words.
+// Returns a table, cheapest cluster first, and a line for each cluster with its candidate.
 std::string cluster_costs_text(std::vector<ClusterCost> costs);
 Json cluster_costs_json(const std::vector<ClusterCost>& costs);
 

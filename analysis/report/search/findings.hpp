@@ -9,61 +9,63 @@
 
 #include "analysis/report/search/rows.hpp"
 
-// What the rows of a search say when taken together: worked out once, for every output.
+// Conclusions from the rows of a search, which all outputs share.
 namespace pipewright::analysis {
 
 using OutcomeCounts = std::array<std::uint64_t, 6>;  // by Outcome
 
-// Notes that differ only in their numbers, or in all but the first of a list at the end.
+// Notes that differ only in their numbers, or in a list at the end after its first element.
 struct Reason {
   std::uint64_t rows = 0;
-  std::size_t example = 0;  // a row with such a note
+  std::size_t example = 0;  // the first row with such a note
 };
 
 struct Findings {
   OutcomeCounts outcomes{};
-  double not_looked_at = 0;         // combinations without a row that no rule cuts away
+  double not_looked_at = 0;         // combinations that are neither excluded nor examined
   std::vector<std::size_t> ranked;  // simulated rows, best first
-  std::optional<std::size_t> best;  // that reaches the objective
-  // By group; empty where they were not to be proven, as they would lack points.
+  std::optional<std::size_t> best;  // best row that reaches the objective
+  // Rows of the Pareto front of each group; empty if the search does not prove fronts.
   std::vector<std::vector<std::size_t>> fronts;
   std::vector<std::optional<std::size_t>> best_of_group;
-  std::vector<Reason> illegal;  // most common first, as all here
+  // Reasons, most common first.
+  std::vector<Reason> illegal;
   std::vector<Reason> does_not_fit;
   std::vector<Reason> failed;
-  std::optional<std::size_t> nearest;     // to fitting, of those that do not
-  std::vector<std::size_t> failed_hopes;  // whose bounds are better than the best
+  std::optional<std::size_t> nearest;          // row that misses its capacity by the least
+  std::vector<std::size_t> failed_contenders;  // failed rows whose bounds are better than the best
 };
 Findings find(const SearchRun& run);
 
-// The best with one value of an axis. Where it was not needed to know it, no simulated one may be
-// there, or one that was bounded away may be better.
-struct BestOf {
-  std::uint32_t value = 0;  // of the axis
+// The best candidate with one value of an axis. The search proves only the best of all candidates:
+// the value may have no simulated candidate, or a candidate that was bounded away may be better.
+struct BestForValue {
+  std::uint32_t value = 0;  // index of the value on its axis
   OutcomeCounts outcomes{};
-  std::optional<std::size_t> row;    // the best that was simulated
-  std::optional<std::size_t> bound;  // the best bound of the others that fit, if better than that
+  std::optional<std::size_t> row;    // best simulated row
+  std::optional<std::size_t> bound;  // unsimulated row with the best bound, if better than `row`
 };
-std::vector<BestOf> best_by(const SearchRun& run, std::size_t axis);
+std::vector<BestForValue> best_by(const SearchRun& run, std::size_t axis);
 
-// The numbers of GPUs that candidates use, as far as they are known, and the best of each; `value`
-// is a place among these.
-std::vector<std::uint64_t> gpu_numbers(const SearchRun& run);
-std::vector<BestOf> best_by_gpus(const SearchRun& run);
+// Returns the known numbers of GPUs of candidates, in ascending order.
+std::vector<std::uint64_t> gpu_counts(const SearchRun& run);
+// Returns the best candidate for each number of GPUs; `value` is an index in gpu_counts().
+std::vector<BestForValue> best_by_gpus(const SearchRun& run);
 
-// By its simulated time if it has one, else by its bound.
+// Return the cost and the iteration time of a simulated candidate, or lower bounds of them.
 double cost_of(const SearchRun& run, const CandidateRow& row);
 double seconds_of(const CandidateRow& row);
 
-// How much worse a cost is than the best one: by how much less throughput or MFU it gives, as a
-// part of the best's; or how much more time, money or memory it takes.
-double behind(const Objective& objective, double cost, double best);
+// Returns by how much a cost is worse than the best cost, relative to the best: the loss of
+// throughput or MFU, or the additional time, money or memory.
+double relative_loss(const Objective& objective, double cost, double best);
 
-struct PartWords {
-  const char* words;
+// Name of a part of an iteration's time in reports.
+struct TimePartName {
+  const char* text;
   double TimeParts::*part;
 };
-inline constexpr std::array<PartWords, 7> part_words{
+inline constexpr std::array<TimePartName, 7> time_part_names{
     {{"compute", &TimeParts::compute},
      {"collectives in passes", &TimeParts::in_passes},
      {"p2p", &TimeParts::p2p},
@@ -72,43 +74,43 @@ inline constexpr std::array<PartWords, 7> part_words{
      {"optimizer", &TimeParts::optimizer},
      {"bubble", &TimeParts::idle}}};
 
-// Why one simulated row is worse than another: both for the same work, that of an iteration of the
-// better one. Where they have unlike numbers of GPUs, seconds are GPU-seconds over the number of
-// the better one: half the GPUs take twice as long, which says nothing about either.
+// Differences of a simulated row from a better row, for the work of one iteration of the better
+// row. If the numbers of GPUs differ, seconds are GPU-seconds divided by the number of GPUs of the
+// better row, since half the GPUs take twice as long for a reason that explains nothing.
 struct Comparison {
   struct Part {
-    std::size_t part = 0;  // of part_words
-    double seconds = 0;    // more than the better one
+    std::size_t part = 0;  // index in time_part_names
+    double seconds = 0;    // additional seconds of the worse row
   };
   struct Axis {
     std::size_t axis = 0;
     std::string better;
     std::string worse;
   };
-  std::size_t better = 0;  // rows
-  std::size_t worse = 0;
-  double behind = 0;  // in the objective, as a part
-  double seconds = 0;
-  bool is_of_gpu_time = false;  // as the numbers of GPUs differ
-  double iteration_s = 0;       // of the better one
-  double bytes = 0;             // more at the peak
-  std::vector<Part> parts;      // all that differ, the largest difference first
-  std::vector<Axis> axes;
-  std::size_t twins = 0;  // of the better one: the same time and memory
+  std::size_t better = 0;       // row
+  std::size_t worse = 0;        // row
+  double behind = 0;            // relative loss in the objective
+  double seconds = 0;           // additional seconds of the worse row
+  bool is_of_gpu_time = false;  // whether seconds are GPU-seconds
+  double iteration_s = 0;       // iteration time of the better row
+  double bytes = 0;             // additional peak memory of the worse row
+  std::vector<Part> parts;      // parts that differ, largest difference first
+  std::vector<Axis> axes;       // axes that differ
+  std::size_t equivalents = 0;  // candidates that are equivalent to the better row
 };
 Comparison compare_rows(const SearchRun& run, std::size_t better, std::size_t worse);
-// The same in seconds of the clock, whatever the numbers of GPUs.
+// Compares two rows in seconds, even if the numbers of GPUs differ.
 Comparison compare_wall_time(const SearchRun& run, std::size_t better, std::size_t worse);
 
-// The best of those that differ from the first in time or memory, against it; where none does, one
-// that is as good.
+// Compares the best row with the next one that is not equivalent to it, or with an equivalent row
+// if there is no other.
 std::optional<Comparison> runner_up(const SearchRun& run, const Findings& findings);
 
-// "+3.1 % bubble, +1.0 % gradients, -0.4 % collectives in passes", of the iteration; differences
-// that round to nothing are left out.
+// Returns the differences by part, relative to the iteration time of the better row: "+3.1 %
+// bubble, +1.0 % gradients". Differences that round to 0.0 % are omitted.
 std::string parts_text(const Comparison& comparison);
 
-// "tp 8 for 4, schedule 1f1b for zb-1p": what the worse one has for what the better one has.
+// Returns the axes that differ: "tp 8 (best: 4), schedule 1f1b (best: zb-1p)".
 std::string axes_text(const SearchRun& run, const Comparison& comparison);
 
 }  // namespace pipewright::analysis

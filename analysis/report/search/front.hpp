@@ -8,27 +8,27 @@
 
 namespace pipewright::analysis {
 
-// The Pareto front of seconds per token (or sample) against memory, as points come.
+// The Pareto front of seconds per token (or sample) against memory, built point by point.
 class Front {
  public:
-  // Whether a point that takes at least so much would be worse than one that is there: not better
-  // in either, and worse in one.
+  // Returns whether the front has a point that is better in one quantity and not worse in the other
+  // than a point with at least these values.
   bool dominates(std::uint64_t peak_bytes, double seconds) const;
   void add(std::uint64_t peak_bytes, double seconds);
 
  private:
-  std::map<std::uint64_t, double> least_;  // seconds by bytes, both strictly monotonic
+  std::map<std::uint64_t, double> seconds_by_bytes_;  // strictly decreasing
 };
 
-// Of the simulated rows of a group, those that none is better than, by memory; equal ones: the
-// first.
+// Returns the simulated rows of a group that no other row dominates, in order of memory. The first
+// of several equal rows represents them.
 std::vector<std::size_t> pareto_front(const SearchRun& run, std::uint32_t group);
 
-// Whether two take the same time for the same work, and the same memory, and lose the same part of
-// weeks: as a rule because of an axis that changes nothing.
-bool are_twins(const CandidateRow& one, const CandidateRow& other);
+// Returns whether two candidates have the same work, time, memory and lost time. As a rule, they
+// differ in an axis without effect.
+bool are_equivalent(const CandidateRow& lhs, const CandidateRow& rhs);
 
-// Simulated rows by cost, then memory, then number.
+// Returns the simulated rows, ordered by cost, then memory, then number.
 std::vector<std::size_t> ranking(const SearchRun& run);
 
 }  // namespace pipewright::analysis

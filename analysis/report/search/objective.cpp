@@ -15,15 +15,15 @@ namespace {
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 bool reaches_floor(const Objective& objective, const IterationWork& work, double time_s) {
-  const double done = objective.floor_in_samples ? work.samples : work.tokens;
-  return done >= objective.floor * time_s;
+  const double amount = objective.floor_in_samples ? work.samples : work.tokens;
+  return amount >= objective.floor * time_s;
 }
 
 double seconds_to_train(const Objective& objective, const IterationWork& work, double time_s) {
   return work.tokens > 0 ? objective.tokens * (time_s / work.tokens) : infinite;
 }
 
-// What done things are counted in, as seconds_per_unit() does.
+// Returns the unit that seconds_per_unit() divides by.
 const char* unit_of(const IterationWork& work) {
   if (work.tokens > 0) return "tokens";
   return work.samples > 0 ? "samples" : "iterations";
@@ -37,11 +37,12 @@ std::string duration(double s) {
 
 std::string money(const std::string& currency, double amount) {
   const std::string number = amount < 1000 ? fmt::format("{:.2f}", amount) : format_scaled(amount);
-  const bool word = !currency.empty() && std::isalnum(static_cast<unsigned char>(currency.back()));
-  return word ? fmt::format("{} {}", number, currency) : currency + number;
+  const bool is_word =
+      !currency.empty() && std::isalnum(static_cast<unsigned char>(currency.back()));
+  return is_word ? fmt::format("{} {}", number, currency) : currency + number;
 }
 
-double part_of_peak(double flop, const IterationWork& work, double time_s) {
+double share_of_peak(double flop, const IterationWork& work, double time_s) {
   return flop > 0 && work.peak_flops > 0 && time_s > 0 ? flop / (time_s * work.peak_flops) : 0;
 }
 
@@ -77,7 +78,7 @@ double cost(const Objective& objective, const IterationWork& work, double time_s
                  ? seconds_per_unit(work, time_s) / (1 - work.lost_part) / seconds_per_day
                  : infinite;
   }
-  throw std::logic_error("an objective of no kind");
+  throw std::logic_error("an objective of an unknown kind");
 }
 
 std::string name_of(const Objective& objective) {
@@ -97,14 +98,14 @@ std::string name_of(const Objective& objective) {
           "memory with at least {}",
           format_rate(objective.floor, objective.floor_in_samples ? "samples" : "tokens"));
     case Objective::Kind::tokens_a_day:
-      return fmt::format("tokens a day, {} seeds of weeks", objective.seeds);
+      return fmt::format("tokens a day of a goodput run, {} seeds", objective.seeds);
   }
-  throw std::logic_error("an objective of no kind");
+  throw std::logic_error("an objective of an unknown kind");
 }
 
-std::string shown(const Objective& objective, const IterationWork& work, double cost) {
+std::string cost_text(const Objective& objective, const IterationWork& work, double cost) {
   if (!std::isfinite(cost))
-    return objective.kind == Objective::Kind::memory ? "below the floor" : "not known";
+    return objective.kind == Objective::Kind::memory ? "below the floor" : "unknown";
   switch (objective.kind) {
     case Objective::Kind::throughput:
       return format_rate(1 / cost, unit_of(work));
@@ -119,24 +120,24 @@ std::string shown(const Objective& objective, const IterationWork& work, double 
     case Objective::Kind::tokens_a_day:
       return fmt::format("{} {} a day", format_scaled(1 / cost), unit_of(work));
   }
-  throw std::logic_error("an objective of no kind");
+  throw std::logic_error("an objective of an unknown kind");
 }
 
 double throughput(const IterationWork& work, double time_s) {
-  const double done = work.tokens > 0 ? work.tokens : work.samples;
-  return done > 0 && time_s > 0 ? done / time_s : 0;
+  const double amount = work.tokens > 0 ? work.tokens : work.samples;
+  return amount > 0 && time_s > 0 ? amount / time_s : 0;
 }
 
-double done_a_day(const IterationWork& work, double time_s) {
+double work_per_day(const IterationWork& work, double time_s) {
   return throughput(work, time_s) * seconds_per_day * (1 - work.lost_part);
 }
 
 double mfu(const IterationWork& work, double time_s) {
-  return part_of_peak(work.model_flop, work, time_s);
+  return share_of_peak(work.model_flop, work, time_s);
 }
 
 double mfu_full_attention(const IterationWork& work, double time_s) {
-  return part_of_peak(work.full_attention_flop, work, time_s);
+  return share_of_peak(work.full_attention_flop, work, time_s);
 }
 
 }  // namespace pipewright::analysis

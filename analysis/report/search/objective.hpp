@@ -6,58 +6,58 @@
 
 namespace pipewright::analysis {
 
-// What one iteration of a job gets done, and on what. 0 where it is not known.
+// Work of one iteration of a job, and the hardware that does it. Unknown numbers are 0.
 struct IterationWork {
   std::uint64_t gpus = 0;
   double samples = 0;
   double tokens = 0;
-  // Of forward and backward, without what is recomputed: causal attention counted once, or its
-  // whole square of scores.
+  // FLOP of forward and backward passes without recomputation. Causal attention counts half of the
+  // scores, full attention all of them.
   double model_flop = 0;
   double full_attention_flop = 0;
   double peak_flops = 0;  // FLOP/s of all GPUs together
-  // Of weeks of such iterations, the part that is no training which lasts, or the least that it can
-  // be.
+  // Share of a goodput run without lasting training progress, or a lower bound of it.
   double lost_part = 0;
 };
 
-// What a search is for. A cost is what it makes small: never more for less time of an iteration.
+// Goal of a search, which minimizes a cost. The cost never rises as the iteration time falls.
 struct Objective {
   enum class Kind : std::uint8_t {
-    throughput,     // tokens a second, or samples where tokens are not known
+    throughput,     // tokens per second, or samples if tokens are unknown
     mfu,            // model FLOPs utilisation
     time_to_train,  // seconds for `tokens`
-    price,          // of GPU-hours for `tokens`
-    memory,         // the fullest device's, with a throughput of `floor` at least
-    tokens_a_day,   // of weeks in which things fail, or samples
+    price,          // price of the GPU-hours for `tokens`
+    memory,         // peak of the fullest device, with a throughput of at least `floor`
+    tokens_a_day,   // tokens or samples per day of a goodput run
   };
   Kind kind = Kind::throughput;
   double tokens = 0;
   double price_per_gpu_hour = 0;
   std::string currency = "$";
-  double deadline_s = 0;          // of `price`: what takes longer is infinitely dear; 0: none
+  double deadline_s = 0;          // a later end makes `price` infinite; 0: no deadline
   double floor = 0;               // per second
-  bool floor_in_samples = false;  // else tokens
-  std::uint32_t seeds = 20;       // of `tokens_a_day`: weeks with other failures each
+  bool floor_in_samples = false;  // false: in tokens
+  std::uint32_t seeds = 20;       // goodput runs for `tokens_a_day`, each with its own failures
 };
 
-// In seconds per token (or sample), 1 / MFU, seconds, money, bytes, or days per token; infinite for
-// what does not reach the floor.
+// Returns the cost in seconds per token (or sample), 1 / MFU, seconds, money, bytes, or days per
+// token. It is infinite if the floor or the deadline is missed.
 double cost(const Objective& objective, const IterationWork& work, double time_s,
             std::uint64_t peak_bytes);
 
-// What people call it, and a cost in their unit: "throughput", "812 k tokens/s".
+// Returns the name of an objective, "throughput", and a cost in its unit, "812 k tokens/s".
 std::string name_of(const Objective& objective);
-std::string shown(const Objective& objective, const IterationWork& work, double cost);
+std::string cost_text(const Objective& objective, const IterationWork& work, double cost);
 
-// Tokens a second, or samples; and model FLOP/s over peak, by both counts. 0: not known.
+// Returns tokens per second, or samples if tokens are unknown; 0 if both are unknown.
 double throughput(const IterationWork& work, double time_s);
-// What of that is left of weeks, in a day.
-double done_a_day(const IterationWork& work, double time_s);
+// Returns tokens or samples per day of a goodput run.
+double work_per_day(const IterationWork& work, double time_s);
+// The functions below return model FLOP/s relative to the peak; 0 if unknown.
 double mfu(const IterationWork& work, double time_s);
 double mfu_full_attention(const IterationWork& work, double time_s);
 
-// Seconds of an iteration per token of it, or per sample where tokens are not known.
+// Returns the iteration time per token, or per sample if tokens are unknown.
 double seconds_per_unit(const IterationWork& work, double time_s);
 
 }  // namespace pipewright::analysis

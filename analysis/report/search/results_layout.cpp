@@ -16,24 +16,25 @@ namespace {
 using trace::ColumnType;
 using trace::Handle;
 
-// HDF5 keeps a table's type in 64 KiB; a name of an enum takes some bytes beside its own.
-constexpr std::size_t most_name_bytes = 24 << 10;
+// HDF5 stores the type of a table in at most 64 KiB, with an overhead for each name of an
+// enumeration.
+constexpr std::size_t max_name_bytes = 24 << 10;
 constexpr std::size_t name_overhead = 12;
-constexpr std::size_t most_column_name = 64;
+constexpr std::size_t max_column_name = 64;
 
-std::optional<std::int64_t> whole(const std::string& text) {
+std::optional<std::int64_t> parse_integer(const std::string& text) {
   std::int64_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  // "007" is a name.
+  // A number with another spelling, such as "007", is a name.
   if (error != std::errc() || stop != end || fmt::to_string(value) != text) return std::nullopt;
   return value;
 }
 
-std::optional<std::vector<std::int64_t>> all_whole(const std::vector<std::string>& values) {
+std::optional<std::vector<std::int64_t>> parse_integers(const std::vector<std::string>& values) {
   std::vector<std::int64_t> numbers;
   for (const std::string& text : values) {
-    const auto value = whole(text);
+    const auto value = parse_integer(text);
     if (!value) return std::nullopt;
     numbers.push_back(*value);
   }
@@ -78,22 +79,22 @@ Handle Layout::type() const {
   return row;
 }
 
-std::vector<AxisColumn> forms_of(const std::vector<SearchAxis>& axes) {
-  std::vector<AxisColumn> forms;
+std::vector<AxisColumn> axis_columns_of(const std::vector<SearchAxis>& axes) {
+  std::vector<AxisColumn> columns;
   std::size_t bytes = 0;
   for (const SearchAxis& axis : axes) {
-    AxisColumn& column = forms.emplace_back();
-    if (auto numbers = all_whole(axis.values)) {
+    AxisColumn& column = columns.emplace_back();
+    if (auto numbers = parse_integers(axis.values)) {
       column = {AxisColumn::Form::numbers, std::move(*numbers)};
       continue;
     }
-    std::size_t more = 0;
-    for (const std::string& value : axis.values) more += value.size() + name_overhead;
-    if (!can_be_enum(axis.values) || bytes + more > most_name_bytes) continue;
-    bytes += more;
+    std::size_t axis_bytes = 0;
+    for (const std::string& value : axis.values) axis_bytes += value.size() + name_overhead;
+    if (!can_be_enum(axis.values) || bytes + axis_bytes > max_name_bytes) continue;
+    bytes += axis_bytes;
     column.form = AxisColumn::Form::names;
   }
-  return forms;
+  return columns;
 }
 
 FixedColumns add_fixed(Layout& layout, const MissingColumns& missing) {
@@ -114,15 +115,15 @@ FixedColumns add_fixed(Layout& layout, const MissingColumns& missing) {
 }
 
 void add_axes(Layout& layout, const std::vector<SearchAxis>& axes,
-              const std::vector<AxisColumn>& forms) {
+              const std::vector<AxisColumn>& columns) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     std::string base = axes[i].name.substr(0, axes[i].name.find('\0'));
-    if (base.empty() || base.size() > most_column_name) base = "axis";
+    if (base.empty() || base.size() > max_column_name) base = "axis";
     std::string name = base;
     for (int number = 2; layout.has(name); ++number) name = fmt::format("{}_{}", base, number);
-    if (forms[i].form == AxisColumn::Form::names)
+    if (columns[i].form == AxisColumn::Form::names)
       layout.add(name, enum_of<std::uint16_t>(H5T_STD_U16LE, axes[i].values));
-    else if (forms[i].form == AxisColumn::Form::numbers)
+    else if (columns[i].form == AxisColumn::Form::numbers)
       layout.add(name, Handle(H5Tcopy(H5T_STD_I64LE), H5Tclose));
     else
       layout.add(name, trace::file_type(ColumnType::u32));

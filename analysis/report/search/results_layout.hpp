@@ -11,11 +11,13 @@
 #include "analysis/report/search/rows.hpp"
 #include "analysis/trace/hdf5.hpp"
 
-// What the writer and the reader of results files agree on. format.md says it in prose.
+// Format of results files, which the writer and the reader share. format.md describes it in prose.
 namespace pipewright::analysis::results {
 
-inline constexpr const char* what = "search";
+inline constexpr const char* results_kind = "search";
 inline constexpr std::uint32_t version = 3;
+
+// Attribute of a number of the objective.
 template <class Value>
 struct ObjectiveField {
   const char* name;
@@ -41,10 +43,10 @@ struct ValueRow {
 };
 #define PIPEWRIGHT_COLUMN(Row, member) \
   trace::Column { #member, trace::column_type<decltype(Row::member)>(), offsetof(Row, member) }
-// What candidates rest on; the first row is of those that rest on nothing of it.
+// Assumed values that candidates depend on. The first row is empty, for candidates without any.
 struct AssumedRow {
   std::string gpu;
-  std::string keys;  // a blank between two
+  std::string keys;  // separated by blanks
 };
 inline constexpr const char* assumed_table = "assumed";
 inline constexpr std::array assumed_columns{PIPEWRIGHT_COLUMN(AssumedRow, gpu),
@@ -59,7 +61,7 @@ inline constexpr std::array excluded_columns{PIPEWRIGHT_COLUMN(Excluded, rule),
                                              PIPEWRIGHT_COLUMN(Excluded, combinations)};
 #undef PIPEWRIGHT_COLUMN
 
-// The columns of a table one after the other, without gaps.
+// Columns of a table, which follow each other without gaps.
 class Layout {
  public:
   struct Field {
@@ -72,24 +74,24 @@ class Layout {
 
   const std::vector<Field>& fields() const { return fields_; }
   std::size_t row_bytes() const { return row_bytes_; }
-  trace::Handle type() const;  // a compound
+  trace::Handle type() const;  // compound type of a row
 
  private:
   std::vector<Field> fields_;
   std::size_t row_bytes_ = 0;
 };
 
-// How the values of an axis stand in its column.
+// Representation of the values of an axis in its column.
 struct AxisColumn {
   enum class Form {
-    numbers,  // all are whole: as they are
-    names,    // an enum
-    places,   // which of table `axis_values` it is, for what HDF5 cannot have as an enum
+    numbers,  // the values, if all are integers
+    names,    // an enumeration
+    indices,  // rows of table `axis_values`, for values that cannot be an HDF5 enumeration
   };
-  Form form = Form::places;
+  Form form = Form::indices;
   std::vector<std::int64_t> numbers;
 };
-std::vector<AxisColumn> forms_of(const std::vector<SearchAxis>& axes);
+std::vector<AxisColumn> axis_columns_of(const std::vector<SearchAxis>& axes);
 
 // Offsets of the columns of table `candidates` that do not depend on the axes. The figures come
 // last, in the order of candidate_figures.
@@ -105,6 +107,6 @@ struct MissingColumns {
 };
 FixedColumns add_fixed(Layout& layout, const MissingColumns& missing = {});
 void add_axes(Layout& layout, const std::vector<SearchAxis>& axes,
-              const std::vector<AxisColumn>& forms);
+              const std::vector<AxisColumn>& columns);
 
 }  // namespace pipewright::analysis::results

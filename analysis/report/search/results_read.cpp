@@ -15,29 +15,31 @@ namespace {
 using namespace results;
 using trace::Handle;
 
-bool flag(const trace::Hdf5Input& file, const char* name) {
+bool read_flag(const trace::Hdf5Input& file, const char* name) {
   const auto value = file.number<std::uint32_t>(name);
-  if (value > 1) file.fail("attribute '{}' is {}: 0 or 1 was expected", name, value);
+  if (value > 1) file.fail("attribute '{}' is {}; allowed: 0 or 1", name, value);
   return value == 1;
 }
 
-double real(const trace::Hdf5Input& file, const char* name, bool may_be_infinite = false) {
+// Reads a number that is not negative.
+double read_quantity(const trace::Hdf5Input& file, const char* name, bool may_be_infinite = false) {
   const auto value = file.number<double>(name);
   if (!(value >= 0) || (std::isinf(value) && !may_be_infinite))
-    file.fail("attribute '{}' is {}: no such quantity", name, value);
+    file.fail("attribute '{}' is {}, which is not a valid quantity", name, value);
   return value;
 }
 
 Objective read_objective(const trace::Hdf5Input& file) {
   Objective objective;
   const std::string name = file.text("objective");
-  const auto* const at = std::ranges::find(objective_names, name);
-  if (at == objective_names.end())
-    file.fail("attribute 'objective' is '{}': no objective that this program knows", name);
-  objective.kind = static_cast<Objective::Kind>(at - objective_names.begin());
-  for (const auto& field : objective_fields) objective.*field.member = real(file, field.name);
+  const auto* const match = std::ranges::find(objective_names, name);
+  if (match == objective_names.end())
+    file.fail("attribute 'objective' is '{}', which this program does not know", name);
+  objective.kind = static_cast<Objective::Kind>(match - objective_names.begin());
+  for (const auto& field : objective_fields)
+    objective.*field.member = read_quantity(file, field.name);
   objective.currency = file.text("currency");
-  objective.floor_in_samples = flag(file, "floor_in_samples");
+  objective.floor_in_samples = read_flag(file, "floor_in_samples");
   if (objective.kind == Objective::Kind::tokens_a_day)
     objective.seeds = file.number<std::uint32_t>("seeds");
   return objective;
@@ -47,7 +49,8 @@ ShardNumber read_shard(const trace::Hdf5Input& file) {
   const ShardNumber shard{file.number<std::uint32_t>("shard"),
                           file.number<std::uint32_t>("shards")};
   if (shard.number == 0 || shard.number > shard.count)
-    file.fail("attribute 'shard' is {} of {}: no such shard", shard.number, shard.count);
+    file.fail("attribute 'shard' is {} of {}, which is not a valid shard", shard.number,
+              shard.count);
   return shard;
 }
 
@@ -55,13 +58,13 @@ void read_attributes(const trace::Hdf5Input& file, SearchRun& run) {
   run.title = file.text("title");
   run.sweep = file.text("sweep");
   run.objective = read_objective(file);
-  run.combinations = real(file, "combinations");
-  run.exhaustive = flag(file, "exhaustive");
-  // Files of before do not have these.
-  if (file.has_attribute("fronts")) run.fronts = flag(file, "fronts");
+  run.combinations = read_quantity(file, "combinations");
+  run.exhaustive = read_flag(file, "exhaustive");
+  // Older files lack these attributes.
+  if (file.has_attribute("fronts")) run.fronts = read_flag(file, "fronts");
   if (file.has_attribute("shards")) run.shard = read_shard(file);
-  run.finished = flag(file, "finished");
-  run.gap = real(file, "gap", true);
+  run.finished = read_flag(file, "finished");
+  run.gap = read_quantity(file, "gap", true);
 }
 
 void read_space(const trace::Hdf5Input& file, SearchRun& run) {
@@ -74,29 +77,30 @@ void read_space(const trace::Hdf5Input& file, SearchRun& run) {
     for (; next < values.size() && values[next].axis == run.axes.size(); ++next)
       axis.values.push_back(std::move(values[next].value));
     if (axis.values.empty() || axis.values.size() != row.values)
-      file.fail("axes[{}].values is {}, but table 'axis_values' has {} of it", run.axes.size(),
-                row.values, axis.values.size());
+      file.fail("axes[{}].values is {}, but table 'axis_values' has {} values of the axis",
+                run.axes.size(), row.values, axis.values.size());
     run.axes.push_back(std::move(axis));
   }
   if (next != values.size())
-    file.fail("axis_values[{}].axis is {}: it is not its turn", next, values[next].axis);
+    file.fail("axis_values[{}].axis is {}, which is out of order", next, values[next].axis);
   run.excluded = file.small_table<Excluded>("excluded", excluded_columns);
 }
 
-// Calls visit(row index, bytes of it) for each row of a table; `type` as it is to be in memory.
+// Calls visit(row index, bytes of the row) for each row of a table. `type` is the type in memory.
 template <class Visit>
-void each_row(const trace::Hdf5Input& file, const char* table, const Handle& type,
-              const Visit& visit) {
-  const Handle found = file.dataset(table);
-  const Handle stored(H5Dget_space(found.get()), H5Sclose);
-  const hsize_t total = file.rows(found, table);
+void for_each_results_row(const trace::Hdf5Input& file, const char* table, const Handle& type,
+                          const Visit& visit) {
+  const Handle dataset = file.dataset(table);
+  const Handle stored(H5Dget_space(dataset.get()), H5Sclose);
+  const hsize_t total = file.rows(dataset, table);
   const std::size_t row_bytes = H5Tget_size(type.get());
   std::vector<char> bytes(std::min<hsize_t>(total, trace::chunk_rows) * row_bytes);
   for (hsize_t first = 0; first < total; first += trace::chunk_rows) {
     const hsize_t count = std::min<hsize_t>(trace::chunk_rows, total - first);
     const Handle piece(H5Screate_simple(1, &count, nullptr), H5Sclose);
     H5Sselect_hyperslab(stored.get(), H5S_SELECT_SET, &first, nullptr, &count, nullptr);
-    if (H5Dread(found.get(), type.get(), piece.get(), stored.get(), H5P_DEFAULT, bytes.data()) < 0)
+    if (H5Dread(dataset.get(), type.get(), piece.get(), stored.get(), H5P_DEFAULT, bytes.data()) <
+        0)
       file.fail("table '{}' is damaged at row {} or later: {}", table, first,
                 trace::last_failure());
     for (hsize_t i = 0; i < count; ++i) visit(first + i, bytes.data() + i * row_bytes);
@@ -104,30 +108,29 @@ void each_row(const trace::Hdf5Input& file, const char* table, const Handle& typ
 }
 
 std::vector<std::string> read_notes(const trace::Hdf5Input& file) {
-  const Handle found = file.dataset("notes");
-  const Handle type(H5Dget_type(found.get()), H5Tclose);
+  const Handle dataset = file.dataset("notes");
+  const Handle type(H5Dget_type(dataset.get()), H5Tclose);
   const std::size_t size = H5Tget_size(type.get());
-  if (!trace::is_fixed_text(type) || size > longest_note)
-    file.fail("table 'notes' has no texts of at most {} bytes", longest_note);
+  if (!trace::is_fixed_text(type) || size > max_note_bytes)
+    file.fail("table 'notes' has no texts of at most {} bytes", max_note_bytes);
   std::vector<std::string> notes;
-  each_row(file, "notes", type, [&](hsize_t, const char* bytes) {
+  for_each_results_row(file, "notes", type, [&](hsize_t, const char* bytes) {
     std::string_view text(bytes, size);
     notes.emplace_back(text.substr(0, text.find_last_not_of('\0') + 1));
   });
   return notes;
 }
 
-// Nothing of files of before.
+// Returns no rows for older files, which lack the table.
 std::vector<AssumedRow> read_assumed(const trace::Hdf5Input& file) {
   if (!file.has(assumed_table)) return {};
   auto rows = file.small_table<AssumedRow>(assumed_table, assumed_columns);
-  if (rows.empty())
-    file.fail("table '{}' is empty: a row for what rests on nothing was expected", assumed_table);
+  if (rows.empty()) file.fail("table '{}' is empty; its first row must be there", assumed_table);
   return rows;
 }
 
-// How many candidates the axes make; the most there can be if they are too many to count.
-std::uint64_t candidates_of(const std::vector<SearchAxis>& axes) {
+// Returns the number of combinations of the values of all axes, at most UINT64_MAX.
+std::uint64_t count_candidates(const std::vector<SearchAxis>& axes) {
   std::uint64_t count = 1;
   for (const SearchAxis& axis : axes)
     if (__builtin_mul_overflow(count, axis.values.size(), &count)) return UINT64_MAX;
@@ -146,7 +149,7 @@ void check_figures(const trace::Hdf5Input& file, const CandidateRow& row, hsize_
     visit_figure(row, figure, [&](auto value) {
       if constexpr (std::is_floating_point_v<decltype(value)>)
         if (!std::isfinite(value))
-          file.fail("candidates[{}].{} is {}: a number was expected", index, figure.key, value);
+          file.fail("candidates[{}].{} is {}, which is not finite", index, figure.key, value);
     });
   if (row.outcome == Outcome::simulated && row.time_s <= 0)
     file.fail("candidates[{}].time_s is {}, but it was simulated", index, row.time_s);
@@ -154,7 +157,7 @@ void check_figures(const trace::Hdf5Input& file, const CandidateRow& row, hsize_
 
 void read_candidates(const trace::Hdf5Input& file, SearchRun& run) {
   const std::vector<std::string> notes = read_notes(file);
-  const std::uint64_t candidates = candidates_of(run.axes);
+  const std::uint64_t candidates = count_candidates(run.axes);
   const std::vector<AssumedRow> assumed = read_assumed(file);
   Layout layout;
   const Handle stored(H5Dget_type(file.dataset("candidates").get()), H5Tclose);
@@ -168,30 +171,32 @@ void read_candidates(const trace::Hdf5Input& file, SearchRun& run) {
         0)
       file.fail("column '{}' of table 'candidates' is not of its type in format version {}",
                 field.name, version);
-  each_row(file, "candidates", layout.type(), [&](hsize_t i, const char* bytes) {
+  for_each_results_row(file, "candidates", layout.type(), [&](hsize_t i, const char* bytes) {
     CandidateRow row;
     row.candidate = value_at<std::uint64_t>(bytes, columns.candidate);
     row.group = value_at<std::uint32_t>(bytes, columns.group);
     const auto outcome = value_at<std::uint8_t>(bytes, columns.outcome);
     const auto note = value_at<std::uint32_t>(bytes, columns.note);
     if (row.candidate >= candidates)
-      file.fail("candidates[{}].candidate is {}: the axes make {}", i, row.candidate, candidates);
+      file.fail("candidates[{}].candidate is {}; the axes have {} combinations", i, row.candidate,
+                candidates);
     if (!run.rows.empty() && row.candidate <= run.rows.back().candidate)
       file.fail("candidates[{}].candidate is {}, after {}", i, row.candidate,
                 run.rows.back().candidate);
     if (row.group >= run.groups.size())
-      file.fail("candidates[{}].group is {}: there are {}", i, row.group, run.groups.size());
+      file.fail("candidates[{}].group is {}; the file has {} groups", i, row.group,
+                run.groups.size());
     if (outcome >= outcome_names.size())
-      file.fail("candidates[{}].outcome is {}: no outcome", i, outcome);
+      file.fail("candidates[{}].outcome is {}, which is not an outcome", i, outcome);
     if (note >= notes.size())
-      file.fail("candidates[{}].note is {}: there are {}", i, note, notes.size());
+      file.fail("candidates[{}].note is {}; the file has {} notes", i, note, notes.size());
     row.outcome = static_cast<Outcome>(outcome);
     row.note = notes[note];
     if (columns.assumed) {
-      const auto rests = value_at<std::uint32_t>(bytes, *columns.assumed);
-      if (rests >= assumed.size())
-        file.fail("candidates[{}].assumed is {}: there are {}", i, rests, assumed.size());
-      row.assumed = {assumed[rests].gpu, trace::split_keys(assumed[rests].keys)};
+      const auto index = value_at<std::uint32_t>(bytes, *columns.assumed);
+      if (index >= assumed.size())
+        file.fail("candidates[{}].assumed is {}; the table has {} rows", i, index, assumed.size());
+      row.assumed = {assumed[index].gpu, trace::split_keys(assumed[index].keys)};
     }
     for (std::size_t k = 0; k < candidate_figures.size(); ++k)
       if (const auto offset = columns.figures[k])
@@ -207,7 +212,7 @@ void read_candidates(const trace::Hdf5Input& file, SearchRun& run) {
 
 SearchRun read_results(const std::filesystem::path& path) {
   const trace::QuietHdf5 quiet;
-  const trace::Hdf5Input file(path, what, version);
+  const trace::Hdf5Input file(path, results_kind, version);
   SearchRun run;
   read_attributes(file, run);
   read_space(file, run);

@@ -22,7 +22,7 @@ using trace::checked;
 using trace::Handle;
 
 void write_attributes(hid_t file, const SearchRun& run) {
-  trace::write_text(file, "format", fmt::format("pipewright-{}", what));
+  trace::write_text(file, "format", fmt::format("pipewright-{}", results_kind));
   trace::write_number(file, "version", version);
   trace::write_text(file, "title", run.title);
   trace::write_text(file, "sweep", run.sweep);
@@ -67,7 +67,7 @@ void write_space(hid_t file, const SearchRun& run) {
   write_small(file, "excluded", excluded_columns, run.excluded);
 }
 
-// A dataset whose rows `fill(row index, bytes of it)` makes, a chunk at a time.
+// Writes a dataset in chunks. fill(row index, bytes of the row) writes each row.
 template <class Fill>
 void write_rows(hid_t file, const char* name, const Handle& type, hsize_t rows, const Fill& fill) {
   const Handle space = checked(H5Screate_simple(1, &rows, nullptr), H5Sclose);
@@ -89,82 +89,83 @@ void write_rows(hid_t file, const char* name, const Handle& type, hsize_t rows, 
   trace::close(dataset);
 }
 
-// Distinct notes, of which the first is empty, and which of them each row has.
+// Distinct notes, the first of which is empty, and the index of each row's note.
 struct Notes {
   explicit Notes(const std::vector<CandidateRow>& rows) {
-    std::unordered_map<std::string_view, std::uint32_t> known{{"", 0}};
+    std::unordered_map<std::string_view, std::uint32_t> indices{{"", 0}};
     for (const CandidateRow& row : rows) {
-      const std::string_view note = std::string_view(row.note).substr(0, longest_note);
-      const auto [at, is_new] = known.try_emplace(note, static_cast<std::uint32_t>(texts.size()));
+      const std::string_view note = std::string_view(row.note).substr(0, max_note_bytes);
+      const auto [entry, is_new] =
+          indices.try_emplace(note, static_cast<std::uint32_t>(texts.size()));
       if (is_new) texts.push_back(note);
-      longest = std::max(longest, note.size());
-      of_row.push_back(at->second);
+      max_bytes = std::max(max_bytes, note.size());
+      index_of_row.push_back(entry->second);
     }
   }
   std::vector<std::string_view> texts{""};
-  std::vector<std::uint32_t> of_row;
-  std::size_t longest = 1;
+  std::vector<std::uint32_t> index_of_row;
+  std::size_t max_bytes = 1;
 };
 
-// Likewise of what rows rest on, of which there are few.
+// Distinct assumed values of rows, the first of which is empty, and the index of each row's.
 struct AssumedRows {
   explicit AssumedRows(const std::vector<CandidateRow>& rows) {
-    std::map<std::pair<std::string, std::string>, std::uint32_t> known{{{"", ""}, 0}};
+    std::map<std::pair<std::string, std::string>, std::uint32_t> indices{{{"", ""}, 0}};
     for (const CandidateRow& row : rows) {
-      const AssumedRow own{row.assumed.gpu, trace::joined_keys(row.assumed)};
-      const auto [at, is_new] =
-          known.try_emplace({own.gpu, own.keys}, static_cast<std::uint32_t>(table.size()));
-      if (is_new) table.push_back(own);
-      of_row.push_back(at->second);
+      const AssumedRow assumed{row.assumed.gpu, trace::joined_keys(row.assumed)};
+      const auto [entry, is_new] = indices.try_emplace({assumed.gpu, assumed.keys},
+                                                       static_cast<std::uint32_t>(table.size()));
+      if (is_new) table.push_back(assumed);
+      index_of_row.push_back(entry->second);
     }
   }
   std::vector<AssumedRow> table{{}};
-  std::vector<std::uint32_t> of_row;
+  std::vector<std::uint32_t> index_of_row;
 };
 
-// Puts values one after the other.
+// Writes values one after the other.
 class Cursor {
  public:
-  explicit Cursor(char* at) : at_(at) {}
+  explicit Cursor(char* begin) : position_(begin) {}
   template <class Value>
   void put(const Value& value) {
-    std::memcpy(at_, &value, sizeof value);
-    at_ += sizeof value;
+    std::memcpy(position_, &value, sizeof value);
+    position_ += sizeof value;
   }
 
  private:
-  char* at_;
+  char* position_;
 };
 
 void write_candidates(hid_t file, const SearchRun& run) {
   const Notes notes(run.rows);
   const AssumedRows assumed(run.rows);
-  const std::vector<AxisColumn> forms = forms_of(run.axes);
+  const std::vector<AxisColumn> columns = axis_columns_of(run.axes);
   Layout layout;
   add_fixed(layout);
-  add_axes(layout, run.axes, forms);
+  add_axes(layout, run.axes, columns);
   write_rows(file, "candidates", layout.type(), run.rows.size(), [&](hsize_t i, char* bytes) {
     const CandidateRow& row = run.rows[i];
     Cursor cursor(bytes);
     cursor.put(row.candidate);
     cursor.put(row.group);
     cursor.put(row.outcome);
-    cursor.put(notes.of_row[i]);
-    cursor.put(assumed.of_row[i]);
+    cursor.put(notes.index_of_row[i]);
+    cursor.put(assumed.index_of_row[i]);
     for (const CandidateFigure& figure : candidate_figures)
       visit_figure(row, figure, [&](const auto& value) { cursor.put(value); });
     const std::vector<std::uint32_t> digits = choices(run.axes, row.candidate);
     for (std::size_t axis = 0; axis < digits.size(); ++axis) {
-      if (forms[axis].form == AxisColumn::Form::numbers)
-        cursor.put(forms[axis].numbers[digits[axis]]);
-      else if (forms[axis].form == AxisColumn::Form::names)
+      if (columns[axis].form == AxisColumn::Form::numbers)
+        cursor.put(columns[axis].numbers[digits[axis]]);
+      else if (columns[axis].form == AxisColumn::Form::names)
         cursor.put(static_cast<std::uint16_t>(digits[axis]));
       else
         cursor.put(digits[axis]);
     }
   });
   write_small(file, assumed_table, assumed_columns, assumed.table);
-  write_rows(file, "notes", trace::text_type(notes.longest), notes.texts.size(),
+  write_rows(file, "notes", trace::text_type(notes.max_bytes), notes.texts.size(),
              [&](hsize_t i, char* bytes) {
                std::copy(notes.texts[i].begin(), notes.texts[i].end(), bytes);
              });
@@ -174,7 +175,7 @@ void write_candidates(hid_t file, const SearchRun& run) {
 
 void write_results(const std::filesystem::path& path, const SearchRun& run) {
   if (!std::ranges::is_sorted(run.rows, std::ranges::less_equal{}, &CandidateRow::candidate))
-    throw std::logic_error("results of a search out of order, or one of them twice");
+    throw std::logic_error("rows of a search out of order or duplicate");
   trace::PartialFile partial(path);
   trace::write_guarded(path, [&] {
     Handle file = trace::create_file(partial.temporary());

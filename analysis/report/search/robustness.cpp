@@ -10,12 +10,13 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr double low = 0.05;
-constexpr double high = 0.95;
+constexpr double low_quantile = 0.05;
+constexpr double high_quantile = 0.95;
 
-Range interval(const std::vector<double>& values) {
+// Returns the 90 % interval of values.
+Range central_interval(const std::vector<double>& values) {
   if (values.empty()) return {};
-  return {quantile(values, low), quantile(values, high)};
+  return {quantile(values, low_quantile), quantile(values, high_quantile)};
 }
 
 // Costs by row and draw.
@@ -23,40 +24,43 @@ using Costs = std::vector<std::vector<double>>;
 
 Costs costs_of(const SearchRun& run, const Robustness& robust, bool with_error) {
   Costs costs;
-  for (const RobustRow& one : robust.rows) {
-    const CandidateRow& row = run.rows[one.row];
-    std::vector<double>& all = costs.emplace_back();
-    for (std::size_t draw = 0; draw < one.seconds.size(); ++draw) {
-      const double seconds = one.seconds[draw] * (with_error ? one.own_error[draw] : 1);
-      all.push_back(seconds > 0 ? cost(run.objective, row.work, seconds, row.peak_bytes)
-                                : std::numeric_limits<double>::infinity());
+  for (const RobustRow& robust_row : robust.rows) {
+    const CandidateRow& row = run.rows[robust_row.row];
+    std::vector<double>& row_costs = costs.emplace_back();
+    for (std::size_t draw = 0; draw < robust_row.seconds.size(); ++draw) {
+      const double seconds =
+          robust_row.seconds[draw] * (with_error ? robust_row.own_error[draw] : 1);
+      row_costs.push_back(seconds > 0 ? cost(run.objective, row.work, seconds, row.peak_bytes)
+                                      : std::numeric_limits<double>::infinity());
     }
   }
   return costs;
 }
 
 std::vector<Standing> standings_of(const Objective& objective, const Costs& costs) {
-  std::vector<Standing> all(costs.size());
-  if (costs.empty()) return all;
+  std::vector<Standing> standings(costs.size());
+  if (costs.empty()) return standings;
   const std::size_t draws = costs.front().size();
   std::vector<std::vector<double>> differences(costs.size());
   for (std::size_t draw = 0; draw < draws; ++draw) {
-    double least = std::numeric_limits<double>::infinity();
-    for (const auto& row : costs) least = std::min(least, row[draw]);
+    double draw_best = std::numeric_limits<double>::infinity();
+    for (const auto& row : costs) draw_best = std::min(draw_best, row[draw]);
     const auto winners = static_cast<double>(
-        std::ranges::count_if(costs, [&](const auto& row) { return row[draw] == least; }));
+        std::ranges::count_if(costs, [&](const auto& row) { return row[draw] == draw_best; }));
     for (std::size_t row = 0; row < costs.size(); ++row) {
-      const double own = costs[row][draw];
-      if (own == least && std::isfinite(own))
-        all[row].wins += 1 / winners / static_cast<double>(draws);
-      const double best = costs.front()[draw];
-      if (!std::isfinite(own) || !std::isfinite(best)) continue;  // a simulation failed
-      all[row].worst = std::max(all[row].worst, behind(objective, own, least));
-      differences[row].push_back(behind(objective, own, best));
+      const double row_cost = costs[row][draw];
+      if (row_cost == draw_best && std::isfinite(row_cost))
+        standings[row].wins += 1 / winners / static_cast<double>(draws);
+      const double best_cost = costs.front()[draw];
+      if (!std::isfinite(row_cost) || !std::isfinite(best_cost)) continue;  // failed simulation
+      standings[row].worst =
+          std::max(standings[row].worst, relative_loss(objective, row_cost, draw_best));
+      differences[row].push_back(relative_loss(objective, row_cost, best_cost));
     }
   }
-  for (std::size_t row = 0; row < costs.size(); ++row) all[row].behind = interval(differences[row]);
-  return all;
+  for (std::size_t row = 0; row < costs.size(); ++row)
+    standings[row].behind = central_interval(differences[row]);
+  return standings;
 }
 
 }  // namespace
@@ -65,15 +69,15 @@ std::vector<RobustStanding> standings(const SearchRun& run, const Robustness& ro
   const std::vector<Standing> conditions =
       standings_of(run.objective, costs_of(run, robust, false));
   const std::vector<Standing> with_error = standings_of(run.objective, costs_of(run, robust, true));
-  std::vector<RobustStanding> all;
+  std::vector<RobustStanding> robust_standings;
   for (std::size_t i = 0; i < robust.rows.size(); ++i) {
     const RobustRow& row = robust.rows[i];
     std::vector<double> seconds;
     for (std::size_t draw = 0; draw < row.seconds.size(); ++draw)
       if (row.seconds[draw] > 0) seconds.push_back(row.seconds[draw] * row.whole_error[draw]);
-    all.push_back({conditions[i], with_error[i], interval(seconds)});
+    robust_standings.push_back({conditions[i], with_error[i], central_interval(seconds)});
   }
-  return all;
+  return robust_standings;
 }
 
 }  // namespace pipewright::analysis

@@ -10,90 +10,92 @@
 #include "analysis/report/report_table.hpp"
 #include "analysis/report/search/rows.hpp"
 
-// How sure the winner of a search is: the best of it under other conditions than the planned ones.
+// Robustness of the winner of a search under conditions that differ from the planned ones.
 namespace pipewright::analysis {
 
-// The conditions of one day. Those that are compared meet the same ones.
+// One random draw of conditions, which all compared candidates share.
 struct Draw {
-  std::map<std::string, double> bandwidth;  // of classes of links, times
-  double latency = 1;                       // of all ways, times
-  double jitter = 0;                        // a pass's standard deviation over its mean
-  std::uint32_t seed = 1;                   // of the jitter
-  double slow_gpu = 0;     // one of those that a job uses, counted in parts of them from 0 to 1
-  double slow_factor = 1;  // of its passes' times
+  std::map<std::string, double> bandwidth;  // factor of the bandwidth, by class of links
+  double latency = 1;                       // factor of the latency of all routes
+  double jitter = 0;       // standard deviation of a pass time, relative to its mean
+  std::uint32_t seed = 1;  // seed of the jitter
+  double slow_gpu = 0;     // position of the slow GPU among the GPUs of the job, from 0 to 1
+  double slow_factor = 1;  // factor of the pass times on the slow GPU
 };
 
-// How far measured iterations of a kind of run are from predicted ones: `low` to `high` are the 5th
-// to the 95th percentile of measured over predicted - 1. `scatter` is the standard deviation of its
-// logarithm among runs of one model, which is what a comparison of layouts is off by.
+// Error of predicted iteration times for a kind of run, from measured runs: `low`, `middle` and
+// `high` are the 5th, 50th and 95th percentile of measured / predicted - 1. `scatter` is the
+// standard deviation of log(measured / predicted) among runs of one model, and so the error of
+// comparing layouts.
 struct ErrorBand {
-  std::string kind;  // "a100-80gb, bf16, dense"
-  std::uint64_t rows = 0;
+  std::string kind;        // "a100-80gb, bf16, dense"
+  std::uint64_t rows = 0;  // number of measured runs; 0: the user gave the scatter
   double low = 0;
   double middle = 0;
   double high = 0;
   double scatter = 0;
 };
 
-// What was drawn from.
+// Distributions of the draws.
 struct DrawSettings {
   std::uint32_t draws = 32;
   std::uint32_t seed = 1;
   double jitter = 0.02;
-  double network = 0.2;      // bandwidths and latencies are within 1 -+ this
-  double slow = 0.1;         // a slow GPU takes longer by up to this part
-  double slow_chance = 0.5;  // of a draw to have one
+  double network = 0.2;      // factors of bandwidths and latencies are within 1 -+ this
+  double slow = 0.1;         // largest relative slowdown of a slow GPU
+  double slow_chance = 0.5;  // probability that a draw has a slow GPU
 };
 
 struct RobustRow {
-  std::size_t row = 0;              // of the search
-  std::vector<double> seconds;      // of an iteration under each draw; 0: it failed
-  std::vector<double> own_error;    // by draw: what the model's error does to this layout alone
-  std::vector<double> whole_error;  // by draw: likewise, the same for all layouts
+  std::size_t row = 0;              // row of the search
+  std::vector<double> seconds;      // iteration time by draw; 0: the simulation failed
+  std::vector<double> own_error;    // by draw: factor of the model's error for this layout alone
+  std::vector<double> whole_error;  // by draw: factor of the model's error for all layouts
 };
 
-// Where another wins: the first value beyond which it does, on the way from the planned one.
-struct Turn {
-  std::string what;  // "bandwidth of nic"
-  bool below = false;
-  double factor = 1;       // of the planned value
-  double value = 0;        // in bytes/s, or bytes; 0: the factor alone says it
-  std::size_t row = 0;     // who wins there
-  double lead = 0;         // by how much, at `far`
-  double far = 1;          // a factor farther off, which was looked at
-  bool is_memory = false;  // a value is a size
-  std::string named;       // who wins, where no row of the search is
+// A change of a parameter that makes another candidate win. `factor` and `value` are the threshold
+// nearest to the planned value.
+struct Perturbation {
+  std::string parameter;     // "bandwidth of nic"
+  bool is_decrease = false;  // another candidate wins below the threshold, not above it
+  double factor = 1;         // threshold, relative to the planned value
+  double value = 0;          // threshold in bytes/s or bytes; 0: only the factor is known
+  std::size_t row = 0;       // row of the new winner
+  double lead = 0;           // relative lead of the new winner at `far_factor`
+  double far_factor = 1;     // factor beyond the threshold
+  bool is_memory = false;    // `value` is in bytes
+  std::string winner_name;   // name of a new winner that is not a row of the search
 };
 
 struct Robustness {
   DrawSettings settings;
-  std::size_t top = 5;                    // so many of the best were asked for
-  std::vector<std::string> link_classes;  // whose bandwidth was drawn
+  std::size_t top = 5;                    // requested number of candidates
+  std::vector<std::string> link_classes;  // classes of links with a random bandwidth
   std::optional<ErrorBand> band;
-  std::vector<RobustRow> rows;  // the best of the search first
-  std::vector<Turn> turns;
-  std::vector<std::string> steady;  // what was changed without changing the winner
+  std::vector<RobustRow> rows;  // best row of the search first
+  std::vector<Perturbation> perturbations;
+  std::vector<std::string> without_effect;  // changes that do not change the winner
   std::vector<std::string> notes;
 };
 
-// Under the conditions alone, and with the model's own error: how many of the draws it wins (ties
-// are shared), the interval of its paired differences from the best of the search in 90 % of the
-// draws (objective as a part; below 0: it is better), and the most that it loses to a draw's best.
+// Result of a candidate over all draws.
 struct Standing {
-  double wins = 0;
+  double wins = 0;  // share of the draws that the candidate wins; ties are shared
+  // 90 % interval of the paired differences from the best of the search, relative in the objective.
+  // Negative differences mean that the candidate is better.
   Range behind;
-  double worst = 0;
+  double worst = 0;  // largest relative loss against the winner of a draw
 
   bool is_tie() const { return behind.least <= 0 && behind.most >= 0; }
 };
 struct RobustStanding {
-  Standing conditions;
-  Standing with_error;
-  Range seconds;  // of an iteration, in 90 % of the draws, with the model's error
+  Standing conditions;  // under the conditions alone
+  Standing with_error;  // with the error of the model, too
+  Range seconds;        // 90 % interval of the iteration time, with the error of the model
 };
 std::vector<RobustStanding> standings(const SearchRun& run, const Robustness& robust);
 
-// Lines for a terminal, and the same as JSON.
+// Return the report for a terminal, and as JSON.
 std::string robustness_text(const SearchRun& run, const Robustness& robust);
 Json robustness_json(const SearchRun& run, const Robustness& robust);
 

@@ -13,93 +13,109 @@
 namespace pipewright::analysis {
 namespace {
 
-struct Line {
+// Line of the table of compared candidates.
+struct StandingLine {
   const CandidateRow* row = nullptr;
   RobustStanding standing;
-  double behind = 0;  // as planned
+  double behind = 0;  // relative loss under the planned conditions
   bool is_best = false;
 };
 
-std::string percent(double ratio) { return fmt::format("{:.1f}", 100 * ratio); }
-std::string whole_percent(double ratio) { return fmt::format("{:.0f}", 100 * ratio); }
+std::string percent_number(double ratio) { return fmt::format("{:.1f}", 100 * ratio); }
+std::string whole_percent_number(double ratio) { return fmt::format("{:.0f}", 100 * ratio); }
 
-std::string interval(const Range& range) {
+std::string percent_interval(const Range& range) {
   return fmt::format("{:+.1f}..{:+.1f}", 100 * range.least, 100 * range.most);
 }
 
-// Without and with the model's error, side by side.
-ReportColumns<Line> columns_of(bool with_error) {
-  ReportColumns<Line> columns{
-      {"behind", {"planned", "behind", "%"}, Quantity::count(), [](const Line& line) {
-         return line.is_best ? "best" : percent(line.behind);
+// Returns columns of standings without and with the error of the model.
+ReportColumns<StandingLine> standing_columns(bool with_error) {
+  ReportColumns<StandingLine> columns{
+      {"behind", {"planned", "behind", "%"}, Quantity::count(), [](const StandingLine& line) {
+         return line.is_best ? "best" : percent_number(line.behind);
        }}};
-  const auto add = [&](const char* over, Standing RobustStanding::*part) {
-    const auto of = [part](const Line& line) -> const Standing& { return line.standing.*part; };
-    columns.push_back({"wins", {over, "wins", "%"}, Quantity::count(), [of](const Line& line) {
-                         return whole_percent(of(line).wins);
+  const auto add = [&](const char* heading, Standing RobustStanding::*part) {
+    const auto standing_of = [part](const StandingLine& line) -> const Standing& {
+      return line.standing.*part;
+    };
+    columns.push_back({"wins",
+                       {heading, "wins", "%"},
+                       Quantity::count(),
+                       [standing_of](const StandingLine& line) {
+                         return whole_percent_number(standing_of(line).wins);
                        }});
-    columns.push_back(
-        {"interval", {over, "behind the best", "%"}, Quantity::count(), [of](const Line& line) {
-           return line.is_best ? std::string("-") : interval(of(line).behind);
-         }});
-    columns.push_back({"worst", {over, "at worst", "%"}, Quantity::count(), [of](const Line& line) {
-                         return percent(of(line).worst);
+    columns.push_back({"interval",
+                       {heading, "behind the best", "%"},
+                       Quantity::count(),
+                       [standing_of](const StandingLine& line) {
+                         return line.is_best ? std::string("-")
+                                             : percent_interval(standing_of(line).behind);
+                       }});
+    columns.push_back({"worst",
+                       {heading, "worst", "%"},
+                       Quantity::count(),
+                       [standing_of](const StandingLine& line) {
+                         return percent_number(standing_of(line).worst);
                        }});
   };
   add("conditions", &RobustStanding::conditions);
   if (with_error) add("+ error", &RobustStanding::with_error);
   columns.push_back(
-      {"seconds", {"iteration", "in 90 %"}, Quantity::seconds(3), [](const Line& line) {
+      {"seconds", {"iteration", "in 90 %"}, Quantity::seconds(3), [](const StandingLine& line) {
          return Json(line.standing.seconds);
        }});
   return columns;
 }
 
-// On lines that fit, all but the first after more blanks.
-std::string folded(const std::string& text, std::size_t blanks) {
-  constexpr std::size_t most = 98;
+// Breaks a text into lines that fit a terminal, indented by `blanks`, and by two more after the
+// first.
+std::string fold_indented(const std::string& text, std::size_t blanks) {
+  constexpr std::size_t max_width = 98;
   std::string lines;
-  for (std::size_t at = 0; at < text.size();) {
+  for (std::size_t begin = 0; begin < text.size();) {
     const std::string indent(blanks + (lines.empty() ? 0 : 2), ' ');
     std::size_t end = text.size();
-    if (end - at > most - indent.size()) {
-      end = text.rfind(' ', at + most - indent.size());
-      if (end == std::string::npos || end <= at) end = text.size();
+    if (end - begin > max_width - indent.size()) {
+      end = text.rfind(' ', begin + max_width - indent.size());
+      if (end == std::string::npos || end <= begin) end = text.size();
     }
-    lines += fmt::format("{}{}\n", indent, text.substr(at, end - at));
-    at = end + 1;
+    lines += fmt::format("{}{}\n", indent, text.substr(begin, end - begin));
+    begin = end + 1;
   }
   return lines;
 }
 
 std::string settings_text(const Robustness& robust) {
-  const DrawSettings& set = robust.settings;
+  const DrawSettings& settings = robust.settings;
   std::vector<std::string> parts;
-  if (set.jitter > 0) parts.push_back(fmt::format("jitter of {}", format_percent(set.jitter)));
-  if (set.slow > 0 && set.slow_chance > 0)
-    parts.push_back(fmt::format("in {} of them one GPU up to {} slower",
-                                format_percent(set.slow_chance), format_percent(set.slow)));
-  if (set.network > 0)
-    parts.push_back(fmt::format(
-        "network at {:.0f} to {:.0f} %{}", 100 * (1 - set.network), 100 * (1 + set.network),
-        robust.link_classes.empty()
-            ? " (latencies)"
-            : fmt::format(" (latencies, {})", fmt::join(robust.link_classes, ", "))));
-  return parts.empty() ? "nothing varies" : fmt::format("{}", fmt::join(parts, ", "));
+  if (settings.jitter > 0)
+    parts.push_back(fmt::format("jitter of {}", format_percent(settings.jitter)));
+  if (settings.slow > 0 && settings.slow_chance > 0)
+    parts.push_back(fmt::format("one GPU up to {} slower in {} of the draws",
+                                format_percent(settings.slow),
+                                format_percent(settings.slow_chance)));
+  if (settings.network > 0)
+    parts.push_back(
+        fmt::format("network at {:.0f} to {:.0f} %{}", 100 * (1 - settings.network),
+                    100 * (1 + settings.network),
+                    robust.link_classes.empty()
+                        ? " (latencies)"
+                        : fmt::format(" (latencies, {})", fmt::join(robust.link_classes, ", "))));
+  return parts.empty() ? "no variation" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string band_text(const ErrorBand& band) {
   if (band.rows == 0)
-    return fmt::format("+ error: comparisons are off by {}, as given (standard deviation)",
+    return fmt::format("+ error: comparisons have a given standard deviation of {}",
                        format_percent(band.scatter));
   return fmt::format(
-      "+ error: 90 % of {} measured iterations ({}) took {:.0f} to {:.0f} % of what was predicted, "
-      "and comparisons of runs of one model are off by {} (standard deviation)",
+      "+ error: 90 % of {} measured iterations ({}) took {:.0f} to {:.0f} % of the predicted time; "
+      "comparisons of runs of one model have a standard deviation of {}",
       band.rows, band.kind, 100 * (1 + band.low), 100 * (1 + band.high),
       format_percent(band.scatter));
 }
 
-// "2, 3 and 5".
+// Returns "2, 3 and 5".
 std::string numbers_text(const std::vector<std::size_t>& numbers) {
   std::string text;
   for (std::size_t i = 0; i < numbers.size(); ++i)
@@ -107,15 +123,16 @@ std::string numbers_text(const std::vector<std::size_t>& numbers) {
   return text;
 }
 
-std::string verdict(const Robustness& robust, const std::vector<RobustStanding>& all) {
-  if (robust.top == 1) return "nothing to compare it with: only one was asked for (top=1)\n";
-  if (all.size() < 2) return "nothing to compare it with: no other differs in time or memory\n";
+// Returns lines that name the candidates that are better than the best or tie with it.
+std::string verdict_text(const Robustness& robust, const std::vector<RobustStanding>& standings) {
+  if (robust.top == 1) return "no comparison: only one candidate was requested (top=1)\n";
+  if (standings.size() < 2) return "no comparison: no other candidate differs in time or memory\n";
   std::vector<std::size_t> ties;
   std::vector<std::size_t> better;
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    const Standing& one = robust.band ? all[i].with_error : all[i].conditions;
-    if (one.behind.most < 0) better.push_back(i + 1);
-    if (one.is_tie()) ties.push_back(i + 1);
+  for (std::size_t i = 1; i < standings.size(); ++i) {
+    const Standing& standing = robust.band ? standings[i].with_error : standings[i].conditions;
+    if (standing.behind.most < 0) better.push_back(i + 1);
+    if (standing.is_tie()) ties.push_back(i + 1);
   }
   std::string text;
   if (!better.empty())
@@ -124,107 +141,119 @@ std::string verdict(const Robustness& robust, const std::vector<RobustStanding>&
         "differences are below 0\n",
         numbers_text(better) + (better.size() == 1 ? " is" : " are"));
   if (!ties.empty())
-    text += fmt::format("a tie with 1: {}, as 0 lies within 90 % of the paired differences\n",
+    text += fmt::format("tie with 1: {} (0 lies within 90 % of the paired differences)\n",
                         numbers_text(ties));
   return text.empty() ? "no tie: 90 % of the paired differences from 1 are above 0\n" : text;
 }
 
-std::string winner_of(const SearchRun& run, const Robustness& robust, const Turn& turn) {
-  if (!turn.named.empty()) return turn.named;
-  const auto known = std::ranges::find(robust.rows, turn.row, &RobustRow::row);
-  return known == robust.rows.end() ? named(run, run.rows[turn.row])
-                                    : fmt::format("{}", known - robust.rows.begin() + 1);
+std::string winner_of(const SearchRun& run, const Robustness& robust,
+                      const Perturbation& perturbation) {
+  if (!perturbation.winner_name.empty()) return perturbation.winner_name;
+  const auto compared = std::ranges::find(robust.rows, perturbation.row, &RobustRow::row);
+  return compared == robust.rows.end() ? candidate_name(run, run.rows[perturbation.row])
+                                       : fmt::format("{}", compared - robust.rows.begin() + 1);
 }
 
-std::string turn_text(const SearchRun& run, const Robustness& robust, const Turn& turn) {
+std::string perturbation_text(const SearchRun& run, const Robustness& robust,
+                              const Perturbation& perturbation) {
   const std::string value =
-      turn.is_memory   ? format_bytes(static_cast<std::uint64_t>(turn.value))
-      : turn.value > 0 ? fmt::format("{:.0f} % ({:.3g} GB/s)", 100 * turn.factor, turn.value / 1e9)
-                       : fmt::format("{:.0f} %", 100 * turn.factor);
-  const std::string lead = turn.is_memory && turn.below
-                               ? fmt::format("{} behind 1", format_percent(turn.lead))
-                               : fmt::format("by {}", format_percent(turn.lead));
-  return fmt::format("{} {} {}: {} wins, {}{}", turn.what, turn.below ? "below" : "above", value,
-                     winner_of(run, robust, turn), lead,
-                     turn.is_memory ? "" : fmt::format(" at {:.0f} %", 100 * turn.far));
+      perturbation.is_memory   ? format_bytes(static_cast<std::uint64_t>(perturbation.value))
+      : perturbation.value > 0 ? fmt::format("{:.0f} % ({:.3g} GB/s)", 100 * perturbation.factor,
+                                             perturbation.value / 1e9)
+                               : fmt::format("{:.0f} %", 100 * perturbation.factor);
+  const std::string lead = perturbation.is_memory && perturbation.is_decrease
+                               ? fmt::format("{} behind 1", format_percent(perturbation.lead))
+                               : fmt::format("by {}", format_percent(perturbation.lead));
+  return fmt::format(
+      "{} {} {}: {} wins, {}{}", perturbation.parameter,
+      perturbation.is_decrease ? "below" : "above", value, winner_of(run, robust, perturbation),
+      lead,
+      perturbation.is_memory ? "" : fmt::format(" at {:.0f} %", 100 * perturbation.far_factor));
 }
 
-Json standing_json(const Standing& one) {
-  return {{"wins", one.wins},
-          {"behind_p5", one.behind.least},
-          {"behind_p95", one.behind.most},
-          {"worst", one.worst},
-          {"is_tie", one.is_tie()}};
+Json standing_json(const Standing& standing) {
+  return {{"wins", standing.wins},
+          {"behind_p5", standing.behind.least},
+          {"behind_p95", standing.behind.most},
+          {"worst", standing.worst},
+          {"is_tie", standing.is_tie()}};
 }
 
 }  // namespace
 
 std::string robustness_text(const SearchRun& run, const Robustness& robust) {
   if (robust.rows.empty()) return "";
-  const std::vector<RobustStanding> all = standings(run, robust);
+  const std::vector<RobustStanding> standing_list = standings(run, robust);
   std::string text =
       fmt::format("how sure is the winner? {} under the same {} (seed {})\n{}",
                   counted(robust.rows.size(), "candidate"), counted(robust.settings.draws, "draw"),
-                  robust.settings.seed, folded(settings_text(robust), 2));
-  if (robust.band) text += folded(band_text(*robust.band), 2);
-  std::vector<Line> lines;
+                  robust.settings.seed, fold_indented(settings_text(robust), 2));
+  if (robust.band) text += fold_indented(band_text(*robust.band), 2);
+  std::vector<StandingLine> lines;
   std::vector<std::string> names;
   const double best = cost_of(run, run.rows[robust.rows.front().row]);
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  for (std::size_t i = 0; i < standing_list.size(); ++i) {
     const CandidateRow& row = run.rows[robust.rows[i].row];
-    lines.push_back({&row, all[i], behind(run.objective, cost_of(run, row), best), i == 0});
+    lines.push_back(
+        {&row, standing_list[i], relative_loss(run.objective, cost_of(run, row), best), i == 0});
     names.push_back(fmt::format("{}", i + 1));
   }
   for (std::size_t i = 0; i < lines.size(); ++i)
-    text += folded(fmt::format("{}  {}", names[i], named(run, *lines[i].row)), 2);
+    text += fold_indented(fmt::format("{}  {}", names[i], candidate_name(run, *lines[i].row)), 2);
   TextTable table;
   table.add_numbers({""}, names);
-  add_columns(table, columns_of(robust.band.has_value()), lines);
+  add_columns(table, standing_columns(robust.band.has_value()), lines);
   text += "\n" + table.text();
-  text += verdict(robust, all);
-  if (!robust.turns.empty()) {
-    text += "\nwhat would change the winner\n";
-    for (const Turn& turn : robust.turns) text += folded(turn_text(run, robust, turn), 2);
+  text += verdict_text(robust, standing_list);
+  if (!robust.perturbations.empty()) {
+    text += "\nchanges that make another candidate win\n";
+    for (const Perturbation& perturbation : robust.perturbations)
+      text += fold_indented(perturbation_text(run, robust, perturbation), 2);
   }
-  if (!robust.steady.empty())
-    text += folded(fmt::format("not {}", fmt::join(robust.steady, ", nor ")), 2);
+  if (!robust.without_effect.empty())
+    text += fold_indented(
+        fmt::format("no effect on the winner: {}", fmt::join(robust.without_effect, ", ")), 2);
   for (const std::string& note : robust.notes) text += fmt::format("note: {}\n", printable(note));
   return text;
 }
 
 Json robustness_json(const SearchRun& run, const Robustness& robust) {
-  const DrawSettings& set = robust.settings;
-  Json json{{"draws", set.draws},
-            {"seed", set.seed},
-            {"jitter", set.jitter},
-            {"network", set.network},
-            {"slow", set.slow},
-            {"slow_chance", set.slow_chance},
+  const DrawSettings& settings = robust.settings;
+  Json json{{"draws", settings.draws},
+            {"seed", settings.seed},
+            {"jitter", settings.jitter},
+            {"network", settings.network},
+            {"slow", settings.slow},
+            {"slow_chance", settings.slow_chance},
             {"link_classes", robust.link_classes}};
   json["error"] = nullptr;
   if (const auto& band = robust.band)
     json["error"] = {{"kind", band->kind},  {"rows", band->rows}, {"p5", band->low},
                      {"p50", band->middle}, {"p95", band->high},  {"scatter", band->scatter}};
   json["candidates"] = Json::array();
-  const std::vector<RobustStanding> all = standings(run, robust);
-  for (std::size_t i = 0; i < all.size(); ++i)
+  const std::vector<RobustStanding> standing_list = standings(run, robust);
+  for (std::size_t i = 0; i < standing_list.size(); ++i)
     json["candidates"].push_back({{"candidate", run.rows[robust.rows[i].row].candidate},
                                   {"row", robust.rows[i].row},
-                                  {"conditions", standing_json(all[i].conditions)},
-                                  {"with_error", standing_json(all[i].with_error)},
-                                  {"time_s_p5", all[i].seconds.least},
-                                  {"time_s_p95", all[i].seconds.most},
+                                  {"conditions", standing_json(standing_list[i].conditions)},
+                                  {"with_error", standing_json(standing_list[i].with_error)},
+                                  {"time_s_p5", standing_list[i].seconds.least},
+                                  {"time_s_p95", standing_list[i].seconds.most},
                                   {"time_s", robust.rows[i].seconds}});
   json["turns"] = Json::array();
-  for (const Turn& turn : robust.turns) {
-    Json one{{"what", turn.what}, {"below", turn.below}};
-    one[turn.is_memory ? "bytes" : "factor"] = turn.is_memory ? turn.value : turn.factor;
-    if (!turn.is_memory && turn.value > 0) one["bytes_per_s"] = turn.value;
-    one["lead"] = turn.lead;
-    one["winner"] = turn.named.empty() ? named(run, run.rows[turn.row]) : turn.named;
-    json["turns"].push_back(one);
+  for (const Perturbation& perturbation : robust.perturbations) {
+    Json change{{"what", perturbation.parameter}, {"below", perturbation.is_decrease}};
+    change[perturbation.is_memory ? "bytes" : "factor"] =
+        perturbation.is_memory ? perturbation.value : perturbation.factor;
+    if (!perturbation.is_memory && perturbation.value > 0)
+      change["bytes_per_s"] = perturbation.value;
+    change["lead"] = perturbation.lead;
+    change["winner"] = perturbation.winner_name.empty()
+                           ? candidate_name(run, run.rows[perturbation.row])
+                           : perturbation.winner_name;
+    json["turns"].push_back(change);
   }
-  json["steady"] = robust.steady;
+  json["steady"] = robust.without_effect;
   json["notes"] = robust.notes;
   return json;
 }

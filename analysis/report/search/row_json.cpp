@@ -17,14 +17,15 @@ namespace {
 
 using nlohmann::json;
 
-// JSON is UTF-8. A note that is not has its bytes as the characters of these numbers instead.
-constexpr const char* plain_note = "note";
+constexpr const char* utf8_note_field = "note";
 constexpr const char* basis_field = "basis";
 constexpr const char* activities_field = "activities";
 constexpr const char* site_field = "site";
-constexpr const char* note_of_bytes = "note_latin1";
+// JSON is UTF-8. A note that is not valid UTF-8 is written as Latin-1: each byte is the character
+// with its number.
+constexpr const char* latin1_note_field = "note_latin1";
 
-std::string as_characters(const std::string& bytes) {
+std::string utf8_of_latin1(const std::string& bytes) {
   std::string text;
   for (const char c : bytes) {
     const auto code = static_cast<unsigned char>(c);
@@ -38,7 +39,7 @@ std::string as_characters(const std::string& bytes) {
   return text;
 }
 
-std::string as_bytes(const std::string& text) {
+std::string latin1_of_utf8(const std::string& text) {
   std::string bytes;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto code = static_cast<unsigned char>(text[i]);
@@ -47,7 +48,7 @@ std::string as_bytes(const std::string& text) {
     } else if ((code & 0xFE) == 0xC2 && i + 1 < text.size()) {
       bytes += static_cast<char>((code << 6) | (static_cast<unsigned char>(text[++i]) & 0x3F));
     } else {
-      throw std::runtime_error("its note has characters that are no bytes");
+      throw std::runtime_error("the note has a character above U+00FF");
     }
   }
   return bytes;
@@ -55,9 +56,9 @@ std::string as_bytes(const std::string& text) {
 
 std::string note_field(const std::string& note) {
   try {
-    return fmt::format(",\"{}\":{}", plain_note, json(note).dump());
+    return fmt::format(",\"{}\":{}", utf8_note_field, json(note).dump());
   } catch (const json::type_error&) {
-    return fmt::format(",\"{}\":{}", note_of_bytes, json(as_characters(note)).dump());
+    return fmt::format(",\"{}\":{}", latin1_note_field, json(utf8_of_latin1(note)).dump());
   }
 }
 
@@ -68,37 +69,37 @@ void add_figure(std::string& line, const char* name, std::uint64_t value) {
 void add_figure(std::string& line, const char* name, double value) {
   if (!is_known_figure(value)) return;
   if (!std::isfinite(value))
-    throw std::logic_error(fmt::format("a search's row whose {} is {}", name, value));
+    throw std::logic_error(fmt::format("a row of a search has {} {}", name, value));
   if (value == 0)
     fmt::format_to(std::back_inserter(line), ",\"{}\":-0.0", name);
   else
     fmt::format_to(std::back_inserter(line), ",\"{}\":{}", name, value);
 }
 
-// Names of files may be any bytes, of which those that are no UTF-8 do not matter here.
+// Names of files may have invalid UTF-8, which is replaced.
 void add_assumed(std::string& line, const trace::Assumed& assumed) {
   if (assumed.keys.empty()) return;
-  const json both{{"gpu", assumed.gpu}, {"keys", assumed.keys}};
+  const json fields{{"gpu", assumed.gpu}, {"keys", assumed.keys}};
   line += fmt::format(",\"{}\":{}", trace::assumed_field,
-                      both.dump(-1, ' ', false, json::error_handler_t::replace));
+                      fields.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-std::uint64_t count_of(const json& value, std::uint64_t most = UINT64_MAX) {
-  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
-    throw std::runtime_error(fmt::format("{} is no count", value.dump()));
+std::uint64_t count_of(const json& value, std::uint64_t limit = UINT64_MAX) {
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > limit)
+    throw std::runtime_error(fmt::format("{} is not a valid count", value.dump()));
   return value.get<std::uint64_t>();
 }
 
 double real_of(const json& value) {
-  if (!value.is_number()) throw std::runtime_error(fmt::format("{} is no number", value.dump()));
+  if (!value.is_number()) throw std::runtime_error(fmt::format("{} is not a number", value.dump()));
   return value.get<double>();
 }
 
 Outcome outcome_of(const std::string& name) {
-  const auto* const at = std::ranges::find(outcome_names, name);
-  if (at == outcome_names.end())
-    throw std::runtime_error(fmt::format("there is no outcome '{}'", name));
-  return static_cast<Outcome>(at - outcome_names.begin());
+  const auto* const match = std::ranges::find(outcome_names, name);
+  if (match == outcome_names.end())
+    throw std::runtime_error(fmt::format("'{}' is not an outcome", name));
+  return static_cast<Outcome>(match - outcome_names.begin());
 }
 
 void read_figure(const json& field, std::uint64_t& figure) { figure = count_of(field); }
@@ -121,15 +122,15 @@ CandidateRow row_of(const json& value) {
       row.activities = real_of(field);
     else if (key == site_field)
       row.site = {field.at(0), field.at(1), field.at(2)};
-    else if (key == plain_note)
+    else if (key == utf8_note_field)
       row.note = field.get<std::string>();
     else if (key == trace::assumed_field)
       row.assumed = {field.at("gpu").get<std::string>(),
                      field.at("keys").get<std::vector<std::string>>()};
-    else if (key == note_of_bytes)
-      row.note = as_bytes(field.get<std::string>());
+    else if (key == latin1_note_field)
+      row.note = latin1_of_utf8(field.get<std::string>());
     else if (key != "candidate" && key != "outcome")
-      throw std::runtime_error(fmt::format("'{}' is no field of it", key));
+      throw std::runtime_error(fmt::format("'{}' is not a field of a row", key));
   }
   return row;
 }
@@ -158,9 +159,9 @@ CandidateRow row_of_json(std::string_view line) {
   try {
     return row_of(json::parse(line));
   } catch (const json::exception& error) {
-    throw trace::TraceError(fmt::format("no row of a search: {}", error.what()));
+    throw trace::TraceError(fmt::format("not a valid row of a search: {}", error.what()));
   } catch (const std::runtime_error& error) {
-    throw trace::TraceError(fmt::format("no row of a search: {}", error.what()));
+    throw trace::TraceError(fmt::format("not a valid row of a search: {}", error.what()));
   }
 }
 

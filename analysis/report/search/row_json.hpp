@@ -7,9 +7,9 @@
 
 namespace pipewright::analysis {
 
-// One row as a line of JSON, without a newline. Reading it gives the same row, to the last bit.
+// Returns a row as a line of JSON without a newline. Reading it restores every bit of the row.
 std::string to_json_line(const CandidateRow& row);
-// Throws trace::TraceError for what is no such line.
+// Throws trace::TraceError if the line is not a valid row.
 CandidateRow row_of_json(std::string_view line);
 
 }  // namespace pipewright::analysis

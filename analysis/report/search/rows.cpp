@@ -30,7 +30,7 @@ std::string shard_name(const SearchRun& run) {
   return run.shard.count == 1 ? "" : fmt::format("shard {}/{}", run.shard.number, run.shard.count);
 }
 
-std::string named(const SearchRun& run, const CandidateRow& row) {
+std::string candidate_name(const SearchRun& run, const CandidateRow& row) {
   const std::vector<std::uint32_t> digits = choices(run.axes, row.candidate);
   std::string text;
   for (const std::size_t axis : open_axes(run))

@@ -8,104 +8,110 @@
 #include "analysis/report/search/objective.hpp"
 #include "analysis/report/summary.hpp"
 
-// What a search over layouts, schedules and the like came to, as plain data.
+// The result of a search over layouts, schedules and other choices, as plain data.
 namespace pipewright::analysis {
 
 enum class Outcome : std::uint8_t {
-  open,          // fits, and has a bound; nothing more is known yet
-  illegal,       // such a layout, partition or schedule cannot be
-  does_not_fit,  // a device would hold more than it has
+  open,          // it fits and has a bound, but is not decided yet
+  illegal,       // its layout, partition or schedule is impossible
+  does_not_fit,  // a device would need more memory than its capacity
   bounded_away,  // its bound shows that it is neither the best nor on the front
   simulated,
-  failed,  // its simulation crashed, ran out of memory or past its time
+  failed,  // its simulation crashed, ran out of memory or exceeded its time limit
 };
 
-// What a candidate's bound and peak rest on, while it is open; each is known from the one before.
+// Basis of the bound and the peak memory of an open candidate, from the closest to the roughest.
 enum class Basis : std::uint8_t {
-  order,    // the order of its passes
-  network,  // its passes, and what the network takes within them at least: some order
-  passes,   // its passes alone
+  order,    // the order of the passes
+  network,  // the passes in any order, with the least time of the collectives within them
+  passes,   // the passes alone
 };
 
-// Where a candidate is and what it sends, for who works out weeks of it. No file has it.
+// Location and traffic of a candidate, from which its goodput run is computed. Files do not store
+// it.
 struct Site {
   std::uint32_t nodes = 0;
-  std::uint32_t cluster_nodes = 0;  // 0: there is no cluster
-  double traffic_bytes = 0;         // of an iteration, between stages and replicas
+  std::uint32_t cluster_nodes = 0;  // 0: no cluster
+  double traffic_bytes = 0;         // per iteration, between stages and replicas
 };
 
+// Outcome and figures of a candidate. Numbers that are unknown are 0. candidate_figures.hpp lists
+// the figures that files and reports have.
 struct CandidateRow {
-  std::uint64_t candidate = 0;  // its number in the space: digits of the axes, the last the fastest
-  std::uint32_t group = 0;      // of SearchRun::groups
+  // Number in the space: its positions on the axes as digits, the last axis fastest.
+  std::uint64_t candidate = 0;
+  std::uint32_t group = 0;  // index in SearchRun::groups
   Outcome outcome = Outcome::open;
-  std::string note;            // why it is illegal, does not fit or failed
-  Basis basis = Basis::order;  // of bound and peak: no order is shorter, or holds less
+  std::string note;            // reason of illegal, does_not_fit or failed
+  Basis basis = Basis::order;  // basis of bound_s and peak_bytes
 
-  // Of every legal one.
+  // Figures of all legal candidates.
   IterationWork work;
-  // Of the device that is fullest for what it has; until the order of passes is known, the least
-  // that any order holds.
+  // Peak memory and capacity of the device with the largest ratio of both. Before the order of the
+  // passes is known, the least peak of any order.
   std::uint64_t peak_bytes = 0;
   std::uint64_t capacity_bytes = 0;
-  double bound_s = 0;     // no iteration is shorter; 0 where it does not fit
-  double activities = 0;  // that its simulation has, about; 0: not known
+  double bound_s = 0;     // lower bound of the iteration time; 0 if the candidate does not fit
+  double activities = 0;  // estimated number of activities of its simulation
 
-  // Of simulated ones.
-  double time_s = 0;  // of an iteration
+  // Figures of simulated candidates.
+  double time_s = 0;  // iteration time
   double bubble_ratio = 0;
   double span_bubble_s = 0;
-  TimeParts parts;         // as a mean over the devices of a replica
-  trace::Assumed assumed;  // what its time, or what it has, rests on
-  Site site;               // while it is asked for
+  TimeParts parts;         // mean over the devices of a replica
+  trace::Assumed assumed;  // assumed values that its time or its capacity depends on
+  Site site;               // filled on request
 };
 
-// What the sweep leaves open. Of the last, the schedules, a candidate takes one as of the others.
+// A choice that the sweep leaves open. The last axis is the schedule.
 struct SearchAxis {
-  std::string key;   // of the scenario: "parallel.tp"
-  std::string name;  // in outputs: "tp"
+  std::string key;   // key of the scenario: "parallel.tp"
+  std::string name;  // name in outputs: "tp"
   std::vector<std::string> values;
 };
 
-// Combinations that no candidate was made of.
+// Combinations that a rule excludes before they become candidates.
 struct Excluded {
   std::string rule;  // "tp <= gpus_per_node"
   std::uint64_t combinations = 0;
 };
 
-// The part of a sweep that a search looked at: all of it, or one of several shards.
+// The part of a sweep that a search covers: the whole sweep, or one of several shards.
 struct ShardNumber {
   std::uint32_t number = 1;  // from 1
   std::uint32_t count = 1;
 };
 
 struct SearchRun {
-  std::string title;  // the sweep's
-  std::string sweep;  // its text
+  std::string title;  // title of the sweep
+  std::string sweep;  // text of the sweep
   std::vector<SearchAxis> axes;
-  std::vector<std::string> groups;  // a model on a cluster each, whose fronts stand apart
+  std::vector<std::string> groups;  // pairs of model and cluster, each with its own front
   Objective objective;
-  double combinations = 0;  // of all values of all axes
+  double combinations = 0;  // number of combinations of all values of all axes
   std::vector<Excluded> excluded;
-  ShardNumber shard;  // what follows is of this part of the sweep
+  ShardNumber shard;  // part of the sweep that the members below describe
   bool exhaustive = false;
-  bool fronts = true;              // were to be proven, and not the best alone
-  bool finished = false;           // else it was stopped, and
-  double gap = 0;                  // nothing can be better than the best by more than this part
-  std::vector<CandidateRow> rows;  // in order of candidates; those not looked at are missing
+  bool fronts = true;     // whether the fronts are proven, too, and not the best alone
+  bool finished = false;  // false: the search was stopped
+  // No candidate is better than the best by more than this share.
+  double gap = 0;
+  std::vector<CandidateRow> rows;  // in order of candidates; unexamined candidates have no row
 };
 
-// Which value of each axis a candidate has.
+// Returns the index of a candidate's value on each axis.
 std::vector<std::uint32_t> choices(const std::vector<SearchAxis>& axes, std::uint64_t candidate);
 
+// Returns the value of a candidate on an axis.
 const std::string& value_of(const SearchRun& run, const CandidateRow& row, std::size_t axis);
 
-// Axes that leave a choice, as others tell nothing about a candidate.
+// Returns the axes that have more than one value.
 std::vector<std::size_t> open_axes(const SearchRun& run);
 
-// "shard 2/3"; empty where all of the sweep was looked at.
+// Returns "shard 2/3", or nothing if the search covers the whole sweep.
 std::string shard_name(const SearchRun& run);
 
-// "tp 8, pp 4, schedule zb-1p": a candidate among others of its search, for a terminal.
-std::string named(const SearchRun& run, const CandidateRow& row);
+// Returns a candidate's values on the open axes, for a terminal: "tp 8, pp 4, schedule zb-1p".
+std::string candidate_name(const SearchRun& run, const CandidateRow& row);
 
 }  // namespace pipewright::analysis

@@ -26,19 +26,22 @@ std::string csv_number(const CandidateRow& row, const CandidateFigure& figure) {
   });
 }
 
-// What follows from a simulated row's figures; 0 where it is not known.
-struct Derived {
+// A number that follows from the figures of a simulated row; 0 if it is unknown.
+struct DerivedFigure {
   const char* name;
   double (*value)(const CandidateRow& row);
 };
 constexpr std::array derived_figures{
-    Derived{"samples_per_s", [](const CandidateRow& row) { return row.work.samples / row.time_s; }},
-    Derived{"tokens_per_s", [](const CandidateRow& row) { return row.work.tokens / row.time_s; }},
-    Derived{"mfu", [](const CandidateRow& row) { return mfu(row.work, row.time_s); }},
-    Derived{"mfu_full_attention",
-            [](const CandidateRow& row) { return mfu_full_attention(row.work, row.time_s); }}};
+    DerivedFigure{"samples_per_s",
+                  [](const CandidateRow& row) { return row.work.samples / row.time_s; }},
+    DerivedFigure{"tokens_per_s",
+                  [](const CandidateRow& row) { return row.work.tokens / row.time_s; }},
+    DerivedFigure{"mfu", [](const CandidateRow& row) { return mfu(row.work, row.time_s); }},
+    DerivedFigure{"mfu_full_attention", [](const CandidateRow& row) {
+                    return mfu_full_attention(row.work, row.time_s);
+                  }}};
 
-// What the objective adds to the figures, if it is none of them.
+// Returns the headings of columns that the objective adds.
 std::vector<std::string> objective_headings(const Objective& objective) {
   switch (objective.kind) {
     case Objective::Kind::time_to_train:
@@ -52,17 +55,17 @@ std::vector<std::string> objective_headings(const Objective& objective) {
   }
 }
 
-// Of a simulated row, under these headings.
+// Returns the fields of a simulated row under objective_headings().
 std::string objective_values(const SearchRun& run, const CandidateRow& row) {
   if (run.objective.kind != Objective::Kind::tokens_a_day)
     return fmt::format(",{}", cost_of(run, row));
-  return fmt::format(",{},{}", 1 - row.work.lost_part, done_a_day(row.work, row.time_s));
+  return fmt::format(",{},{}", 1 - row.work.lost_part, work_per_day(row.work, row.time_s));
 }
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 Json number(std::uint64_t value) { return value; }
 
-Json objective_json(const Objective& objective) {
+Json objective_to_json(const Objective& objective) {
   Json json{{"kind", objective_names.at(static_cast<std::size_t>(objective.kind))},
             {"name", name_of(objective)}};
   switch (objective.kind) {
@@ -86,24 +89,24 @@ Json objective_json(const Objective& objective) {
   return json;
 }
 
-// Null where all of the sweep was searched.
+// Returns null if the search covers the whole sweep.
 Json shard_json(const SearchRun& run) {
   if (run.shard.count == 1) return nullptr;
   return {{"number", run.shard.number}, {"count", run.shard.count}};
 }
 
-// The best with each value of the axes that leave a choice, by its name.
+// Returns the best candidates for each value of the open axes, by the name of the axis.
 Json best_by_json(const SearchRun& run) {
   Json json = Json::object();
-  const auto number_of = [&](const std::optional<std::size_t>& row) {
+  const auto candidate_of = [&](const std::optional<std::size_t>& row) {
     return row ? Json(run.rows[*row].candidate) : Json(nullptr);
   };
   for (const std::size_t axis : open_axes(run)) {
     Json& values = json[run.axes[axis].name] = Json::array();
-    for (const BestOf& best : best_by(run, axis))
+    for (const BestForValue& best : best_by(run, axis))
       values.push_back({{"value", run.axes[axis].values[best.value]},
-                        {"best", number_of(best.row)},
-                        {"better_bound", number_of(best.bound)}});
+                        {"best", candidate_of(best.row)},
+                        {"better_bound", candidate_of(best.bound)}});
   }
   return json;
 }
@@ -119,7 +122,7 @@ Json findings_json(const SearchRun& run, const Findings& findings) {
   const auto lost = runner_up(run, findings);
   json["runner_up"] = lost ? loss_json(run, *lost) : Json(nullptr);
   json["failed_with_better_bounds"] = Json::array();
-  for (const std::size_t i : findings.failed_hopes)
+  for (const std::size_t i : findings.failed_contenders)
     json["failed_with_better_bounds"].push_back(run.rows[i].candidate);
   json["fronts"] = Json::array();
   for (std::size_t group = 0; group < run.groups.size(); ++group) {
@@ -133,12 +136,13 @@ Json findings_json(const SearchRun& run, const Findings& findings) {
 }  // namespace
 
 Json loss_json(const SearchRun& run, const Comparison& lost) {
-  const Comparison wall = compare_wall_time(run, lost.better, lost.worse);
+  const Comparison wall_time = compare_wall_time(run, lost.better, lost.worse);
   Json parts = Json::object();
-  for (const Comparison::Part& part : wall.parts) parts[part_words[part.part].words] = part.seconds;
+  for (const Comparison::Part& part : wall_time.parts)
+    parts[time_part_names[part.part].text] = part.seconds;
   Json json{{"candidate", run.rows[lost.worse].candidate},
             {"behind", lost.behind},
-            {"more_s", wall.seconds},
+            {"more_s", wall_time.seconds},
             {"more_bytes", lost.bytes},
             {"more_s_by_part", parts},
             {"gpus", run.rows[lost.worse].work.gpus},
@@ -164,13 +168,13 @@ Json candidate_json(const SearchRun& run, const CandidateRow& row) {
     });
   if (row.outcome != Outcome::simulated) return json;
   add_assumed(json, row.assumed);
-  for (const Derived& one : derived_figures)
-    if (const double value = one.value(row); value > 0) json[one.name] = value;
+  for (const DerivedFigure& figure : derived_figures)
+    if (const double value = figure.value(row); value > 0) json[figure.name] = value;
   if (run.objective.kind == Objective::Kind::time_to_train)
     json["time_to_train_s"] = number(cost_of(run, row));
   if (run.objective.kind == Objective::Kind::tokens_a_day) {
     json["effective_training_time_ratio"] = 1 - row.work.lost_part;
-    json["tokens_per_day"] = done_a_day(row.work, row.time_s);
+    json["tokens_per_day"] = work_per_day(row.work, row.time_s);
   }
   if (run.objective.kind == Objective::Kind::price) json["price"] = number(cost_of(run, row));
   return json;
@@ -189,7 +193,7 @@ void write_search_csv(std::ostream& stream, const SearchRun& run) {
   for (const SearchAxis& axis : run.axes) line += fmt::format(",{}", csv_field(axis.name));
   for (const CandidateFigure& figure : candidate_figures) line += fmt::format(",{}", figure.key);
   const std::vector<std::string> objective = objective_headings(run.objective);
-  for (const Derived& one : derived_figures) line += fmt::format(",{}", one.name);
+  for (const DerivedFigure& figure : derived_figures) line += fmt::format(",{}", figure.name);
   for (const std::string& heading : objective) line += fmt::format(",{}", heading);
   stream << line << fmt::format(",{},note\n", trace::assumed_field);
   for (const CandidateRow& row : run.rows) {
@@ -201,8 +205,8 @@ void write_search_csv(std::ostream& stream, const SearchRun& run) {
       line += fmt::format(",{}", csv_field(run.axes[axis].values[digits[axis]]));
     for (const CandidateFigure& figure : candidate_figures)
       line += fmt::format(",{}", csv_number(row, figure));
-    for (const Derived& one : derived_figures) {
-      const double value = row.outcome == Outcome::simulated ? one.value(row) : 0;
+    for (const DerivedFigure& figure : derived_figures) {
+      const double value = row.outcome == Outcome::simulated ? figure.value(row) : 0;
       line += value > 0 ? fmt::format(",{}", value) : ",";
     }
     if (row.outcome == Outcome::simulated && !objective.empty())
@@ -217,7 +221,7 @@ void write_search_csv(std::ostream& stream, const SearchRun& run) {
 void write_search_json(std::ostream& stream, const SearchRun& run, const Json& more) {
   Json head{{"title", run.title},
             {"sweep", run.sweep},
-            {"objective", objective_json(run.objective)},
+            {"objective", objective_to_json(run.objective)},
             {"groups", run.groups},
             {"axes", run.axes},
             {"combinations", number(run.combinations)},
@@ -229,12 +233,12 @@ void write_search_json(std::ostream& stream, const SearchRun& run, const Json& m
   head.update(findings_json(run, find(run)));
   if (!more.empty()) head.update(more);
   std::string text = json_document(head);
-  text.resize(text.size() - 3);  // the candidates come before the last brace
+  text.resize(text.size() - 3);  // without the closing brace, which follows the candidates
   stream << text << ",\n  \"candidates\": [";
-  const char* before = "\n    ";
+  const char* separator = "\n    ";
   for (const CandidateRow& row : run.rows) {
-    stream << before << json_line(candidate_json(run, row));
-    before = ",\n    ";
+    stream << separator << json_line(candidate_json(run, row));
+    separator = ",\n    ";
   }
   stream << (run.rows.empty() ? "]\n}\n" : "\n  ]\n}\n");
 }

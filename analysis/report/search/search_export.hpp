@@ -8,23 +8,23 @@
 
 namespace pipewright::analysis {
 
-// As the page has them, too.
+// The conversions also serve the page.
 void to_json(Json& json, const SearchAxis& axis);
 void to_json(Json& json, const Excluded& excluded);
 
-// A candidate with its values and figures; keys carry their units, and what is not known is left
-// out.
+// Returns a candidate with its values and figures. Keys name their units; unknown figures are
+// omitted.
 Json candidate_json(const SearchRun& run, const CandidateRow& row);
 
-// What a candidate loses against a better one, seconds for the same work.
+// Returns the differences of a candidate from a better one, with seconds for the same work.
 Json loss_json(const SearchRun& run, const Comparison& lost);
 
-// A row for each candidate under a header that names units, quoted as RFC 4180 says; what is not
-// known is empty.
+// Writes a row for each candidate, quoted as RFC 4180 requires. Headings name units; unknown
+// figures are empty.
 void write_search_csv(std::ostream& stream, const SearchRun& run);
 
-// One object with all that SearchRun has, and what findings.hpp makes of it. Keys carry their
-// units; what is not known of a candidate is left out. `more` is an object whose keys it has too.
+// Writes an object with the members of the run, its findings and the keys of `more`. Keys name
+// their units; unknown figures of candidates are omitted.
 void write_search_json(std::ostream& stream, const SearchRun& run, const Json& more = {});
 
 }  // namespace pipewright::analysis

@@ -16,10 +16,10 @@
 namespace pipewright::analysis {
 namespace {
 
-std::string heading(const SearchRun& run) {
-  const std::string of = run.groups.size() == 1 ? printable(run.groups[0]) + ", " : "";
+std::string report_heading(const SearchRun& run) {
+  const std::string group = run.groups.size() == 1 ? printable(run.groups[0]) + ", " : "";
   std::string text = fmt::format("{}: {}{}\n", run.title.empty() ? "search" : printable(run.title),
-                                 of, printable(name_of(run.objective)));
+                                 group, printable(name_of(run.objective)));
   std::string axes;
   for (const std::size_t axis : open_axes(run))
     axes += fmt::format("{}{} ({})", axes.empty() ? "" : ", ", printable(run.axes[axis].name),
@@ -29,7 +29,7 @@ std::string heading(const SearchRun& run) {
   return text + (axes.empty() ? "\n" : fmt::format(" of {}\n", axes));
 }
 
-// Of weeks; to two digits, as layouts hardly differ in the first.
+// Returns the effective training time ratio. It has two decimals, since layouts differ little.
 std::string effective_text(const CandidateRow& row) {
   return fmt::format("{:.2f} %", (1 - row.work.lost_part) / 0.01);
 }
@@ -38,21 +38,21 @@ std::string best_text(const SearchRun& run, const Findings& findings) {
   const CandidateRow& row = run.rows[*findings.best];
   const std::string shard = shard_name(run);
   std::string text =
-      fmt::format("best{}: {}\n", shard.empty() ? "" : " of " + shard, named(run, row));
+      fmt::format("best{}: {}\n", shard.empty() ? "" : " of " + shard, candidate_name(run, row));
   if (run.groups.size() > 1 && row.group < run.groups.size())
     text += fmt::format("  {}\n", printable(run.groups[row.group]));
-  // What memory is worth is the memory itself, which goes with what there is of it.
+  // Memory as the objective is shown together with the capacity.
   const bool is_memory = run.objective.kind == Objective::Kind::memory;
   text += is_memory ? fmt::format("  memory {}", memory_text(row))
-                    : fmt::format("  {}", worth(run, row));
+                    : fmt::format("  {}", objective_text(run, row));
   if (run.objective.kind == Objective::Kind::tokens_a_day)
-    text += fmt::format(", {} of the time effective\n ", effective_text(row));
+    text += fmt::format(", effective training time {}\n ", effective_text(row));
   const std::string_view mark = time_mark(row.assumed);
-  const bool rate = run.objective.kind == Objective::Kind::throughput;
-  const bool on_new_line = text.ends_with("\n ");
-  if (!rate && throughput(row.work, row.time_s) > 0)
+  const bool is_throughput = run.objective.kind == Objective::Kind::throughput;
+  const bool is_new_line = text.ends_with("\n ");
+  if (!is_throughput && throughput(row.work, row.time_s) > 0)
     text += fmt::format(
-        "{}{}{}", on_new_line ? " " : ", ", mark,
+        "{}{}{}", is_new_line ? " " : ", ", mark,
         format_rate(throughput(row.work, row.time_s), row.work.tokens > 0 ? "tokens" : "samples"));
   if (run.objective.kind != Objective::Kind::mfu && mfu(row.work, row.time_s) > 0)
     text += fmt::format(", {}{} MFU", mark, format_percent(mfu(row.work, row.time_s)));
@@ -63,196 +63,198 @@ std::string best_text(const SearchRun& run, const Findings& findings) {
   return text + "\n";
 }
 
-// A list on lines that fit, each after as many blanks.
-std::string wrapped(const std::string& list, std::size_t blanks) {
-  constexpr std::size_t most = 98;
+// Breaks a list after commas into lines that fit a terminal, indented by `blanks`.
+std::string wrap_list(const std::string& list, std::size_t blanks) {
+  constexpr std::size_t max_width = 98;
   std::string text;
-  std::size_t column = most;
-  for (std::size_t at = 0; at < list.size();) {
-    const std::size_t end = std::min(list.find(", ", at), list.size());
-    const std::size_t size = end - at + 1;
-    if (column + size > most) {
+  std::size_t column = max_width;
+  for (std::size_t begin = 0; begin < list.size();) {
+    const std::size_t end = std::min(list.find(", ", begin), list.size());
+    const std::size_t size = end - begin + 1;
+    if (column + size > max_width) {
       text += fmt::format("{}{}", text.empty() ? "" : "\n", std::string(blanks, ' '));
       column = blanks;
     } else {
       text += ' ';
     }
-    text += list.substr(at, size);
+    text += list.substr(begin, size);
     column += size + 1;
-    at = end + 2;
+    begin = end + 2;
   }
   return text;
 }
 
-std::string why_text(const SearchRun& run, const Comparison& lost) {
-  std::string text;
-  if (lost.twins > 0)
-    text = lost.twins == 1
-               ? "another one takes the same time and memory as the best\n"
-               : fmt::format("{} others take the same time and memory as the best\n", lost.twins);
-  return text + loss_text("the runner-up", run, lost);
+std::string runner_up_text(const SearchRun& run, const Comparison& lost) {
+  const std::string equivalents = lost.equivalents == 0
+                                      ? ""
+                                      : fmt::format("{} with the time and memory of the best\n",
+                                                    counted(lost.equivalents, "other candidate"));
+  return equivalents + loss_text("runner-up", run, lost);
 }
 
-std::string fronts_text(const SearchRun& run, const Findings& findings, std::size_t most) {
+std::string fronts_text(const SearchRun& run, const Findings& findings, std::size_t max_rows) {
   std::string text;
   for (std::size_t group = 0; group < findings.fronts.size(); ++group) {
     std::span<const std::size_t> rows = findings.fronts[group];
     if (rows.empty()) continue;
-    const std::string of =
+    const std::string subject =
         run.groups.size() > 1 ? fmt::format(" of {}", printable(run.groups[group])) : "";
-    const std::size_t left = rows.size() - std::min(rows.size(), most);
-    // Fronts are of an iteration, whatever weeks of it come to.
-    const bool of_weeks = run.objective.kind == Objective::Kind::tokens_a_day;
-    text += fmt::format("\n{} against memory{}: none of the others is better in both\n",
-                        of_weeks ? "throughput of an iteration" : "throughput", of);
-    // The last are the fastest.
-    text += row_table(run, rows.subspan(left), findings.best_of_group[group]);
-    if (left > 0) text += fmt::format("and {} with less memory\n", left);
+    const std::size_t omitted = rows.size() - std::min(rows.size(), max_rows);
+    // Fronts compare iterations even if the objective concerns a goodput run.
+    const bool is_goodput = run.objective.kind == Objective::Kind::tokens_a_day;
+    text += fmt::format("\n{} against memory{}: the Pareto front\n",
+                        is_goodput ? "throughput of an iteration" : "throughput", subject);
+    // The front is ordered by memory, and so its last rows are the fastest.
+    text += row_table(run, rows.subspan(omitted), findings.best_of_group[group]);
+    if (omitted > 0) text += fmt::format("{} with less memory\n", counted(omitted, "more row"));
   }
   return text;
 }
 
 }  // namespace
 
-std::string none_text(const SearchRun& run, const Findings& findings) {
+std::string no_best_text(const SearchRun& run, const Findings& findings) {
   std::string text = "nothing was found";
   if (!findings.ranked.empty())
-    return text + ": what was simulated is below the floor; the nearest has " +
-           fmt::format("{}\n", named(run, run.rows[findings.ranked.front()]));
+    return text + ": all simulated candidates are below the floor; the nearest is " +
+           fmt::format("{}\n", candidate_name(run, run.rows[findings.ranked.front()]));
   const auto count = [&](Outcome outcome) {
     return findings.outcomes[static_cast<std::size_t>(outcome)];
   };
   if (!run.finished)
     return text + (count(Outcome::failed) > 0
-                       ? " before the search was stopped: what was simulated failed\n"
+                       ? " before the search was stopped: all simulations failed\n"
                        : ": the search was stopped before a candidate was simulated\n");
   if (run.rows.empty())
-    return fmt::format("{}: there was no candidate{}\n", text,
+    return fmt::format("{}: there are no candidates{}\n", text,
                        run.shard.count == 1 ? "" : " in " + shard_name(run));
   if (count(Outcome::illegal) == run.rows.size()) return text + ": no candidate is legal\n";
   if (findings.nearest && count(Outcome::illegal) + count(Outcome::does_not_fit) == run.rows.size())
     return fmt::format("{}: no candidate fits; the nearest, {}, holds {}\n", text,
-                       named(run, run.rows[*findings.nearest]),
+                       candidate_name(run, run.rows[*findings.nearest]),
                        memory_text(run.rows[*findings.nearest]));
   return text + "\n";
 }
 
-std::string loss_text(const char* who, const SearchRun& run, const Comparison& lost) {
-  std::string text = fmt::format("{} has {}\n", who, axes_text(run, lost));
-  if (lost.behind == 0) return text + "  and is as good\n";
-  text += fmt::format("  it is {} behind", format_percent(lost.behind));
+std::string loss_text(const char* label, const SearchRun& run, const Comparison& lost) {
+  std::string text = fmt::format("{}: {}\n", label, axes_text(run, lost));
+  if (lost.behind == 0) return text + "  as good as the best\n";
+  text += fmt::format("  {} behind", format_percent(lost.behind));
   if (lost.is_of_gpu_time)
-    text += fmt::format(", on {} GPUs for {}", run.rows[lost.worse].work.gpus,
+    text += fmt::format(", on {} GPUs (best: {})", run.rows[lost.worse].work.gpus,
                         run.rows[lost.better].work.gpus);
   else if (lost.seconds != 0)
     text += fmt::format(", {}{} for the same work", lost.seconds > 0 ? "+" : "",
                         format_seconds(lost.seconds));
   if (std::abs(lost.bytes) >= 1)
-    text += fmt::format(", {}{} of memory", lost.bytes > 0 ? "+" : "-",
+    text += fmt::format(", {}{} memory", lost.bytes > 0 ? "+" : "-",
                         format_bytes(static_cast<std::uint64_t>(std::abs(lost.bytes))));
   const std::string effective = effective_text(run.rows[lost.worse]);
   if (const std::string better = effective_text(run.rows[lost.better]); better != effective)
-    text += fmt::format("\n    {} of the time effective for {}", effective, better);
-  const char* of = lost.is_of_gpu_time ? "GPU time for the same work: " : "";
-  return text + fmt::format("\n{}\n", wrapped(of + parts_text(lost), 4));
+    text += fmt::format("\n    effective training time {} (best: {})", effective, better);
+  const char* heading = lost.is_of_gpu_time ? "GPU time for the same work: " : "";
+  return text + fmt::format("\n{}\n", wrap_list(heading + parts_text(lost), 4));
 }
 
 std::size_t axis_named(const std::vector<SearchAxis>& axes, const std::string& name) {
-  std::string known;
+  std::string names;
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
     if (axes[axis].name == name || axes[axis].key == name) return axis;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", axes[axis].name);
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", axes[axis].name);
   }
   throw std::invalid_argument(
-      fmt::format("'{}' is no axis of the search: {}", name,
-                  known.empty() ? "it has none" : fmt::format("they are {}", known)));
+      fmt::format("'{}' is not an axis of the search; {}", name,
+                  names.empty() ? "the search has none" : fmt::format("axes: {}", names)));
 }
 
 std::string proof_text(const SearchRun& run, const Findings& findings) {
   const bool is_shard = run.shard.count > 1;
-  const std::string all = is_shard ? shard_name(run) + " of the sweep" : "the sweep";
-  const std::string of = is_shard ? " of " + shard_name(run) : "";
+  const std::string scope = is_shard ? shard_name(run) + " of the sweep" : "the sweep";
+  const std::string of_shard = is_shard ? " of " + shard_name(run) : "";
   std::string text;
   if (!findings.best)
-    text = run.finished ? fmt::format("all of {} was looked at", all)
+    text = run.finished ? fmt::format("all of {} was examined", scope)
                         : "stopped before anything was proven";
-  else if (run.finished && !findings.failed_hopes.empty())
-    text = fmt::format("finished: nothing{} of what could be simulated is better", of);
+  else if (run.finished && !findings.failed_contenders.empty())
+    text = fmt::format("finished: no candidate{} that could be simulated is better", of_shard);
   else if (run.finished && run.exhaustive)
-    text = fmt::format("proven: all{} that fit were simulated", of);
+    text = fmt::format("proven: all candidates{} that fit were simulated", of_shard);
   else if (run.gap == 0)
     text = run.finished
-               ? fmt::format("proven: nothing in {} is better", all)
-               : fmt::format("stopped: nothing in {} is better, but fronts may lack points", all);
+               ? fmt::format("proven: nothing in {} is better", scope)
+               : fmt::format("stopped: nothing in {} is better, but fronts may lack points", scope);
   else if (run.gap < 1)
     text = fmt::format("{}: nothing{} can be more than {} better",
-                       run.finished ? "finished" : "stopped", of, format_percent(run.gap));
+                       run.finished ? "finished" : "stopped", of_shard, format_percent(run.gap));
   else
-    text = fmt::format("stopped before all{} were looked at: what was not may be better", of);
-  return text + (is_shard ? "; other shards were not looked at" : "");
+    text = fmt::format("stopped early: unexamined candidates{} may be better", of_shard);
+  return text + (is_shard ? "; other shards were not examined" : "");
 }
 
 namespace {
 
-// `best` of each of these values of what is called `name`.
-std::string best_of_text(const SearchRun& run, const std::string& name,
-                         const std::vector<std::string>& values, const std::vector<BestOf>& best,
-                         bool with_gpus = false) {
+// Returns the table of the best candidates for the values of `name`, and lines for values whose
+// best candidate is not known.
+std::string best_for_values_text(const SearchRun& run, const std::string& name,
+                                 const std::vector<std::string>& values,
+                                 const std::vector<BestForValue>& best, bool with_gpus = false) {
   const Findings findings = find(run);
   std::vector<std::size_t> rows;
-  std::string rest;
-  const auto line = [&](const BestOf& of, const std::string& words) {
-    rest += fmt::format("{} {}: {}\n", printable(name), printable(values[of.value]), words);
+  std::string notes;
+  const auto add_note = [&](const BestForValue& entry, const std::string& words) {
+    notes += fmt::format("{} {}: {}\n", printable(name), printable(values[entry.value]), words);
   };
-  for (const BestOf& of : best) {
-    if (of.row) rows.push_back(*of.row);
-    if (of.bound)
-      line(of, fmt::format("{} {}",
-                           of.row ? "its best may be another, not simulated: at best" : "at best",
-                           worth(run, run.rows[*of.bound])));
-    else if (!of.row)
-      line(of, findings.not_looked_at > 0 && of.outcomes == OutcomeCounts{}
-                   ? "none was looked at"
-                   : outcome_of_none(of.outcomes));
+  for (const BestForValue& entry : best) {
+    if (entry.row) rows.push_back(*entry.row);
+    if (entry.bound)
+      add_note(entry, fmt::format(
+                          "{} {}",
+                          entry.row ? "an unsimulated candidate may be better: at best" : "at best",
+                          objective_text(run, run.rows[*entry.bound])));
+    else if (!entry.row)
+      add_note(entry, findings.not_looked_at > 0 && entry.outcomes == OutcomeCounts{}
+                          ? "none examined"
+                          : no_best_reason(entry.outcomes));
   }
   const std::vector<std::size_t>& ranked = findings.ranked;
   return row_table(run, rows, ranked.empty() ? std::nullopt : std::optional(ranked.front()),
                    with_gpus) +
-         rest;
+         notes;
 }
 
 }  // namespace
 
 std::string best_by_text(const SearchRun& run, std::size_t axis) {
-  return best_of_text(run, run.axes[axis].name, run.axes[axis].values, best_by(run, axis));
+  return best_for_values_text(run, run.axes[axis].name, run.axes[axis].values, best_by(run, axis));
 }
 
 std::string best_by_gpus_text(const SearchRun& run) {
   std::vector<std::string> values;
-  for (const std::uint64_t number : gpu_numbers(run)) values.push_back(fmt::to_string(number));
-  return best_of_text(run, "gpus", values, best_by_gpus(run), true);
+  for (const std::uint64_t number : gpu_counts(run)) values.push_back(fmt::to_string(number));
+  return best_for_values_text(run, "gpus", values, best_by_gpus(run), true);
 }
 
 std::string search_report(const SearchRun& run, const SearchReportOptions& options) {
   const Findings findings = find(run);
-  std::string text = heading(run) + "\n";
-  text += findings.best ? best_text(run, findings) : none_text(run, findings);
+  std::string text = report_heading(run) + "\n";
+  text += findings.best ? best_text(run, findings) : no_best_text(run, findings);
   text += fmt::format("  {}\n", proof_text(run, findings));
-  if (!findings.failed_hopes.empty())
-    text += fmt::format("  {} that failed might be, such as {}; --resume tries them again\n",
-                        findings.failed_hopes.size(),
-                        named(run, run.rows[findings.failed_hopes.front()]));
+  if (!findings.failed_contenders.empty())
+    text += fmt::format("  {} may be better, for example {}; --resume retries\n",
+                        counted(findings.failed_contenders.size(), "failed candidate"),
+                        candidate_name(run, run.rows[findings.failed_contenders.front()]));
   text += fmt::format("\n{}", counts_text(run, findings));
-  if (const auto lost = runner_up(run, findings)) text += fmt::format("\n{}", why_text(run, *lost));
+  if (const auto lost = runner_up(run, findings))
+    text += fmt::format("\n{}", runner_up_text(run, *lost));
   const std::size_t top = std::min(options.top, findings.ranked.size());
   if (top > 1)
-    text += fmt::format("\nthe best {} of {} simulated\n{}", top, findings.ranked.size(),
+    text += fmt::format("\nbest {} of {} simulated candidates\n{}", top, findings.ranked.size(),
                         row_table(run, std::span(findings.ranked).first(top), findings.best));
   for (const std::size_t axis : options.by)
-    text += fmt::format("\nthe best of each {} that was simulated\n{}",
+    text += fmt::format("\nbest simulated candidate for each {}\n{}",
                         printable(run.axes[axis].name), best_by_text(run, axis));
   if (options.by_gpus)
-    text += fmt::format("\nthe best of each number of GPUs that was simulated\n{}",
+    text += fmt::format("\nbest simulated candidate for each number of GPUs\n{}",
                         best_by_gpus_text(run));
   return text + fronts_text(run, findings, options.front);
 }

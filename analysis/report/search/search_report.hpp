@@ -10,30 +10,31 @@
 namespace pipewright::analysis {
 
 struct SearchReportOptions {
-  std::size_t top = 10;         // rows of the list of the best
-  std::size_t front = 20;       // of a front, at the most
-  std::vector<std::size_t> by;  // axes, of each value of which the best is shown
-  bool by_gpus = false;         // likewise of each number of GPUs, which follows from the axes
+  std::size_t top = 10;         // rows in the table of the best candidates
+  std::size_t front = 20;       // maximum number of rows of a front
+  std::vector<std::size_t> by;  // axes for which the best candidate of each value is listed
+  bool by_gpus = false;         // list the best candidate for each number of GPUs
 };
 
-// What a search came to, for a terminal of 100 columns.
+// Returns the report of a search for a terminal of 100 columns.
 std::string search_report(const SearchRun& run, const SearchReportOptions& options = {});
 
-// The best with each value of an axis, and what of it was not needed to be known.
+// Return tables of the best candidate for each value of an axis, or for each number of GPUs. Lines
+// below name the values whose best candidate the search did not have to determine.
 std::string best_by_text(const SearchRun& run, std::size_t axis);
 std::string best_by_gpus_text(const SearchRun& run);
 
-// Whether what was found is the best, in plain words, a sentence.
+// Returns whether the best candidate is proven, as a phrase.
 std::string proof_text(const SearchRun& run, const Findings& findings);
 
-// Why there is no best, a line.
-std::string none_text(const SearchRun& run, const Findings& findings);
+// Returns why there is no best candidate, as a line.
+std::string no_best_text(const SearchRun& run, const Findings& findings);
 
-// What one candidate has for what the better one has, and where it loses how much, on lines; it is
-// called `who`.
-std::string loss_text(const char* who, const SearchRun& run, const Comparison& lost);
+// Returns the axes in which a candidate differs from the better one, its loss and the parts of the
+// loss, on several lines that begin with `label`.
+std::string loss_text(const char* label, const SearchRun& run, const Comparison& lost);
 
-// The axis that is called so; throws std::invalid_argument, which names those there are.
+// Returns the axis with a name or key. Throws std::invalid_argument, which names the axes.
 std::size_t axis_named(const std::vector<SearchAxis>& axes, const std::string& name);
 
 }  // namespace pipewright::analysis

@@ -21,24 +21,24 @@
 namespace pipewright::analysis {
 namespace {
 
-constexpr std::size_t most_reasons = 3;
-constexpr std::size_t most_rules = 6;
-constexpr std::size_t most_characters = 76;
-constexpr std::size_t most_lines = 2;
+constexpr std::size_t max_reasons = 3;
+constexpr std::size_t max_rules = 6;
+constexpr std::size_t max_line_width = 76;
+constexpr std::size_t max_note_lines = 2;
 
-// Words on lines that fit beside the counts; what does not fit on two is left out.
-std::vector<std::string> folded(const std::string& text) {
+// Breaks a text into lines that fit beside the counts. Text beyond the second line is omitted.
+std::vector<std::string> fold_note(const std::string& text) {
   std::vector<std::string> lines;
-  for (std::size_t at = 0; at < text.size();) {
+  for (std::size_t begin = 0; begin < text.size();) {
     std::size_t end = text.size();
-    if (end - at > most_characters) {
-      end = text.rfind(' ', at + most_characters);
-      if (end == std::string::npos || end <= at) end = at + most_characters;
+    if (end - begin > max_line_width) {
+      end = text.rfind(' ', begin + max_line_width);
+      if (end == std::string::npos || end <= begin) end = begin + max_line_width;
     }
     while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
-    lines.push_back(text.substr(at, end - at));
-    at = end + (end < text.size() && text[end] == ' ' ? 1 : 0);
-    if (lines.size() == most_lines && at < text.size()) {
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + (end < text.size() && text[end] == ' ' ? 1 : 0);
+    if (lines.size() == max_note_lines && begin < text.size()) {
       lines.back() += " ...";
       break;
     }
@@ -51,26 +51,26 @@ struct CountLine {
   std::string words;
 };
 
-// The first line has the count.
-void add(std::vector<CountLine>& lines, std::uint64_t count, std::size_t blanks,
-         const std::string& words) {
-  for (const std::string& text : folded(words)) {
+// Adds a text on one or more lines, the first of which has the count.
+void add_count_lines(std::vector<CountLine>& lines, std::uint64_t count, std::size_t blanks,
+                     const std::string& words) {
+  for (const std::string& text : fold_note(words)) {
     lines.push_back({count, std::string(blanks, ' ') + text});
     count = 0;
   }
 }
 
 void add_reasons(std::vector<CountLine>& lines, const SearchRun& run,
-                 const std::vector<Reason>& found) {
-  if (found.size() == 1 && run.rows[found.front().example].note.empty()) return;
-  for (const Reason& reason : std::span(found).first(std::min(found.size(), most_reasons))) {
+                 const std::vector<Reason>& reasons) {
+  if (reasons.size() == 1 && run.rows[reasons.front().example].note.empty()) return;
+  for (const Reason& reason : std::span(reasons).first(std::min(reasons.size(), max_reasons))) {
     const CandidateRow& row = run.rows[reason.example];
-    add(lines, reason.rows, 4, row.note.empty() ? "no reason was given" : printable(row.note));
-    add(lines, 0, 6, fmt::format("such as {}", named(run, row)));
+    add_count_lines(lines, reason.rows, 4,
+                    row.note.empty() ? "without a reason" : printable(row.note));
+    add_count_lines(lines, 0, 6, fmt::format("for example {}", candidate_name(run, row)));
   }
-  if (found.size() > most_reasons)
-    add(lines, 0, 4,
-        fmt::format("and for {}", counted(found.size() - most_reasons, "other reason")));
+  if (reasons.size() > max_reasons)
+    add_count_lines(lines, 0, 4, counted(reasons.size() - max_reasons, "other reason"));
 }
 
 using Columns = ReportColumns<CandidateRow>;
@@ -79,7 +79,7 @@ bool is_whole(const std::string& text) {
   return text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// Of the axes in which rows differ; what they have in common goes to `common`.
+// Returns columns for the axes in which rows differ, and appends the common values to `common`.
 Columns axis_columns(const SearchRun& run, std::span<const CandidateRow* const> rows,
                      std::string& common) {
   Columns columns;
@@ -91,25 +91,25 @@ Columns axis_columns(const SearchRun& run, std::span<const CandidateRow* const> 
       common += fmt::format("{}{} {}", common.empty() ? "" : ", ", name, printable(first));
       continue;
     }
-    const bool whole = std::ranges::all_of(
+    const bool is_number = std::ranges::all_of(
         rows, [&](const auto* row) { return is_whole(printable(value(*row))); });
-    columns.push_back({name, {name}, whole ? Quantity::count() : Quantity::name(), value});
+    columns.push_back({name, {name}, is_number ? Quantity::count() : Quantity::name(), value});
   }
   return columns;
 }
 
-std::string behind_text(const SearchRun& run, double least, const CandidateRow& row) {
+std::string behind_text(const SearchRun& run, double best_cost, const CandidateRow& row) {
   const double cost = cost_of(run, row);
   if (!std::isfinite(cost)) return "floor";
-  if (cost == least) return "best";
-  return fmt::format("{:.1f}", 100 * behind(run.objective, cost, least));
+  if (cost == best_cost) return "best";
+  return fmt::format("{:.1f}", 100 * relative_loss(run.objective, cost, best_cost));
 }
 
 std::string percent_cell(double ratio) { return fmt::format("{:.1f}", ratio / 0.01); }
 
 std::string whole_percent_cell(double ratio) { return fmt::format("{:.0f}", ratio / 0.01); }
 
-bool is_timed_by_assumed(const CandidateRow& row) { return times_rest_on(row.assumed); }
+bool has_assumed_time(const CandidateRow& row) { return times_rest_on(row.assumed); }
 
 // Column of a figure that has a heading.
 ReportColumn<CandidateRow> figure_column(const CandidateFigure& figure) {
@@ -135,14 +135,14 @@ ReportColumn<CandidateRow> figure_column(const CandidateFigure& figure) {
 Columns performance_columns(bool of_tokens) {
   using Row = CandidateRow;
   const auto timed = [](ReportColumn<Row> column) {
-    return marked(optional<Row>(std::move(column)), is_timed_by_assumed);
+    return marked(optional<Row>(std::move(column)), has_assumed_time);
   };
   Columns columns{timed({"throughput",
                          {of_tokens ? "tokens" : "samples"},
                          Quantity::rate(),
                          [](const Row& row) { return throughput(row.work, seconds_of(row)); }}),
                   timed({"mfu",
-                         {"causal", "MFU of", "16 bits"},
+                         {"MFU"},
                          Quantity::percent(),
                          [](const Row& row) { return mfu(row.work, seconds_of(row)); }}),
                   timed({"time_s", {"iteration"}, Quantity::seconds(4), seconds_of})};
@@ -151,7 +151,7 @@ Columns performance_columns(bool of_tokens) {
   columns.push_back(optional<Row>({"peak_bytes", {"memory"}, Quantity::bytes(), &Row::peak_bytes}));
   columns.push_back(marked(
       optional<Row>({"fullness",
-                     {"of it", "%"},
+                     {"used", "%"},
                      Quantity::each_as(whole_percent_cell),
                      [](const Row& row) {
                        return row.capacity_bytes == 0 ? 0
@@ -162,15 +162,15 @@ Columns performance_columns(bool of_tokens) {
   return columns;
 }
 
-// What is left of it in weeks.
-Columns weeks_columns(bool of_tokens) {
+// Columns for a goodput run.
+Columns goodput_columns(bool of_tokens) {
   return {marked<CandidateRow>({"a_day",
                                 {of_tokens ? "tokens" : "samples", "a day"},
                                 Quantity::count(),
                                 [](const CandidateRow& row) {
-                                  return format_scaled(done_a_day(row.work, seconds_of(row)));
+                                  return format_scaled(work_per_day(row.work, seconds_of(row)));
                                 }},
-                               is_timed_by_assumed),
+                               has_assumed_time),
           {"effective", {"effective", "time", "%"}, Quantity::count(), [](const CandidateRow& row) {
              return fmt::format("{:.2f}", (1 - row.work.lost_part) / 0.01);
            }}};
@@ -189,7 +189,7 @@ std::string grouped(double count) {
   return text;
 }
 
-std::string outcome_of_none(const OutcomeCounts& outcomes) {
+std::string no_best_reason(const OutcomeCounts& outcomes) {
   const auto count = [&](Outcome outcome) { return outcomes[static_cast<std::size_t>(outcome)]; };
   if (count(Outcome::simulated) > 0) return "below the floor";
   if (count(Outcome::failed) > 0) return "failed";
@@ -199,23 +199,23 @@ std::string outcome_of_none(const OutcomeCounts& outcomes) {
   return count(Outcome::illegal) > 0 ? "none legal" : "no candidate";
 }
 
-const char* not_looked_at_words(const SearchRun& run) {
-  if (run.shard.count == 1) return "not looked at";
-  return run.finished ? "in other shards, not looked at" : "not looked at, here or in other shards";
+const char* unexamined_words(const SearchRun& run) {
+  if (run.shard.count == 1) return "not examined";
+  return run.finished ? "in other shards, not examined" : "not examined, here or in other shards";
 }
 
 std::string counts_text(const SearchRun& run, const Findings& findings) {
   std::vector<CountLine> lines;
-  std::uint64_t cut = 0;
-  for (const Excluded& one : run.excluded) cut += one.combinations;
-  if (cut > 0) {
-    lines.push_back({cut, "cut away by rules"});
+  std::uint64_t excluded = 0;
+  for (const Excluded& rule : run.excluded) excluded += rule.combinations;
+  if (excluded > 0) {
+    lines.push_back({excluded, "excluded by rules"});
     std::vector<Excluded> rules = run.excluded;
     std::ranges::stable_sort(rules, std::ranges::greater{}, &Excluded::combinations);
-    for (const Excluded& one : std::span(rules).first(std::min(rules.size(), most_rules)))
-      if (one.combinations > 0) add(lines, one.combinations, 4, printable(one.rule));
-    if (rules.size() > most_rules)
-      add(lines, 0, 4, fmt::format("and {}", counted(rules.size() - most_rules, "other rule")));
+    for (const Excluded& rule : std::span(rules).first(std::min(rules.size(), max_rules)))
+      if (rule.combinations > 0) add_count_lines(lines, rule.combinations, 4, printable(rule.rule));
+    if (rules.size() > max_rules)
+      add_count_lines(lines, 0, 4, counted(rules.size() - max_rules, "other rule"));
   }
   const auto count = [&](Outcome outcome) {
     return findings.outcomes[static_cast<std::size_t>(outcome)];
@@ -229,7 +229,7 @@ std::string counts_text(const SearchRun& run, const Findings& findings) {
     if (outcome == Outcome::open) words = "not simulated yet";
     if (outcome == Outcome::simulated && fit > 0)
       words += fmt::format(
-          ", {} of those left",
+          ", {} of the candidates that fit",
           format_percent(static_cast<double>(count(outcome)) / static_cast<double>(fit)));
     lines.push_back({count(outcome), words});
     if (outcome == Outcome::illegal) add_reasons(lines, run, findings.illegal);
@@ -239,24 +239,24 @@ std::string counts_text(const SearchRun& run, const Findings& findings) {
   std::vector<std::string> numbers;
   std::vector<std::string> words;
   for (const CountLine& line : lines) {
-    const bool bare = line.count == 0 && line.words.front() == ' ';
-    numbers.push_back(bare ? "" : grouped(static_cast<double>(line.count)));
+    const bool is_continuation = line.count == 0 && line.words.front() == ' ';
+    numbers.push_back(is_continuation ? "" : grouped(static_cast<double>(line.count)));
     words.push_back(line.words);
   }
   if (findings.not_looked_at > 0) {
     numbers.push_back(grouped(findings.not_looked_at));
-    words.emplace_back(not_looked_at_words(run));
+    words.emplace_back(unexamined_words(run));
   }
   TextTable table;
   table.add_numbers({}, std::move(numbers));
   table.add_names("", std::move(words));
-  return table.text().substr(1);  // without the empty line of heads
+  return table.text().substr(1);  // without the empty heading
 }
 
-std::string worth(const SearchRun& run, const CandidateRow& row) {
+std::string objective_text(const SearchRun& run, const CandidateRow& row) {
   const bool is_time = run.objective.kind != Objective::Kind::memory;
   return fmt::format("{}{}", is_time ? time_mark(row.assumed) : "",
-                     printable(shown(run.objective, row.work, cost_of(run, row))));
+                     printable(cost_text(run.objective, row.work, cost_of(run, row))));
 }
 
 std::string memory_text(const CandidateRow& row) {
@@ -271,10 +271,10 @@ std::string memory_text(const CandidateRow& row) {
 std::string row_table(const SearchRun& run, std::span<const std::size_t> rows,
                       std::optional<std::size_t> best, bool with_gpus) {
   if (rows.empty()) return "";
-  std::vector<const CandidateRow*> shown_rows;
-  for (const std::size_t i : rows) shown_rows.push_back(&run.rows[i]);
+  std::vector<const CandidateRow*> row_pointers;
+  for (const std::size_t i : rows) row_pointers.push_back(&run.rows[i]);
   std::string common;
-  Columns columns = axis_columns(run, shown_rows, common);
+  Columns columns = axis_columns(run, row_pointers, common);
   if (with_gpus)
     columns.insert(columns.begin(),
                    {"gpus", {"GPUs"}, Quantity::count(), [](const CandidateRow& row) {
@@ -286,28 +286,28 @@ std::string row_table(const SearchRun& run, std::span<const std::size_t> rows,
                                             {is_price ? "price" : "time", "to train"},
                                             Quantity::count(),
                                             [&](const CandidateRow& row) {
-                                              return shown(run.objective, row.work,
-                                                           cost_of(run, row));
+                                              return cost_text(run.objective, row.work,
+                                                               cost_of(run, row));
                                             }},
-                                           is_timed_by_assumed));
+                                           has_assumed_time));
   if (run.objective.kind == Objective::Kind::tokens_a_day)
-    std::ranges::move(weeks_columns(shown_rows.front()->work.tokens > 0),
+    std::ranges::move(goodput_columns(row_pointers.front()->work.tokens > 0),
                       std::back_inserter(columns));
   if (best)
     columns.push_back({"behind",
                        {"behind", "%"},
                        Quantity::count(),
-                       [&run, least = cost_of(run, run.rows[*best])](const CandidateRow& row) {
-                         return behind_text(run, least, row);
+                       [&run, best_cost = cost_of(run, run.rows[*best])](const CandidateRow& row) {
+                         return behind_text(run, best_cost, row);
                        }});
-  std::ranges::move(performance_columns(shown_rows.front()->work.tokens > 0),
+  std::ranges::move(performance_columns(row_pointers.front()->work.tokens > 0),
                     std::back_inserter(columns));
-  const auto each = std::views::transform(
-      shown_rows, [](const CandidateRow* row) -> const CandidateRow& { return *row; });
+  const auto table_rows = std::views::transform(
+      row_pointers, [](const CandidateRow* row) -> const CandidateRow& { return *row; });
   std::vector<trace::Assumed> assumed;
-  for (const CandidateRow* row : shown_rows) assumed.push_back(row->assumed);
-  return table_text(columns, each) +
-         (common.empty() || rows.size() == 1 ? "" : fmt::format("all with {}\n", common)) +
+  for (const CandidateRow* row : row_pointers) assumed.push_back(row->assumed);
+  return table_text(columns, table_rows) +
+         (common.empty() || rows.size() == 1 ? "" : fmt::format("common values: {}\n", common)) +
          assumed_lines(assumed);
 }
 

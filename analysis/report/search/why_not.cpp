@@ -16,75 +16,76 @@
 namespace pipewright::analysis {
 namespace {
 
-// "12 candidates". What became of each depends on how soon the best was known, and so on workers.
+// Returns "12 candidates". Their outcomes are not shown, since they depend on the number of
+// workers.
 std::string count_text(const SearchRun& run) {
   const auto count = static_cast<double>(run.rows.size());
   return fmt::format("{} candidate{}", grouped(count), count == 1 ? "" : "s");
 }
 
-// The best of all and the best of those that were asked for, as rows of one search. Nothing if
-// there is no such best.
-std::optional<SearchRun> both(const SearchRun& run, const WhyNot& asked) {
+// Returns a search with two rows, the best of the run and the best match, if both exist.
+std::optional<SearchRun> best_and_match(const SearchRun& run, const WhyNot& answer) {
   const std::optional<std::size_t> best = find(run).best;
-  const std::optional<std::size_t> other = find(asked.among).best;
-  if (!best || !other) return std::nullopt;
+  const std::optional<std::size_t> match = find(answer.matches).best;
+  if (!best || !match) return std::nullopt;
   SearchRun two;
   two.axes = run.axes;
   two.groups = run.groups;
   two.objective = run.objective;
-  two.rows = {run.rows[*best], asked.among.rows[*other]};
+  two.rows = {run.rows[*best], answer.matches.rows[*match]};
   return two;
 }
 
-std::string best_of_those(const SearchRun& two) {
+std::string best_match_text(const SearchRun& two) {
   const CandidateRow& best = two.rows[0];
-  const CandidateRow& other = two.rows[1];
-  if (best.candidate == other.candidate) return "  the best is one of those\n";
-  if (cost_of(two, other) < cost_of(two, best))
+  const CandidateRow& match = two.rows[1];
+  if (best.candidate == match.candidate) return "  the best meets the condition\n";
+  if (cost_of(two, match) < cost_of(two, best))
     return fmt::format(
-        "  the best of those is {}: better than the best that the search had found\n",
-        named(two, other));
-  std::string text = loss_text("  the best of those", two, compare_rows(two, 0, 1));
+        "  best that meets it: {}; it is better than the best that the search had found\n",
+        candidate_name(two, match));
+  std::string text = loss_text("  best that meets it", two, compare_rows(two, 0, 1));
   text += "  ";
-  if (two.objective.kind != Objective::Kind::memory)  // which comes last anyway
-    text += fmt::format("{}, ", worth(two, other));
-  text += fmt::format("iteration {}", format_seconds(other.time_s));
-  if (other.peak_bytes > 0) text += fmt::format(", memory {}", memory_text(other));
+  if (two.objective.kind != Objective::Kind::memory)  // memory comes last anyway
+    text += fmt::format("{}, ", objective_text(two, match));
+  text += fmt::format("iteration {}", format_seconds(match.time_s));
+  if (match.peak_bytes > 0) text += fmt::format(", memory {}", memory_text(match));
   return text + "\n";
 }
 
 }  // namespace
 
-std::string why_not_text(const SearchRun& run, const WhyNot& asked) {
-  std::string text = fmt::format("why not {}?\n", printable(asked.condition));
-  if (!asked.empty.empty()) return text + fmt::format("  {}\n", asked.empty);
-  const Findings among = find(asked.among);
-  text += fmt::format("  {}\n", count_text(asked.among));
-  if (!among.best) {
-    SearchRun shown = asked.among;
-    shown.excluded.clear();  // what rules cut away is all that was not asked for
-    text += fmt::format("  {}{}", none_text(shown, among), counts_text(shown, among));
+std::string why_not_text(const SearchRun& run, const WhyNot& answer) {
+  std::string text = fmt::format("why not {}?\n", printable(answer.condition));
+  if (!answer.refusal.empty()) return text + fmt::format("  {}\n", answer.refusal);
+  const Findings findings = find(answer.matches);
+  text += fmt::format("  {}\n", count_text(answer.matches));
+  if (!findings.best) {
+    SearchRun matches = answer.matches;
+    matches.excluded.clear();  // rules also exclude the candidates that do not meet the condition
+    text += fmt::format("  {}{}", no_best_text(matches, findings), counts_text(matches, findings));
     return text;
   }
-  const std::optional<SearchRun> two = both(run, asked);
-  text += two ? best_of_those(*two)
-              : fmt::format("  the best of those is {}\n",
-                            named(asked.among, asked.among.rows[*among.best]));
-  if (!asked.among.finished) text += fmt::format("  {}\n", proof_text(asked.among, among));
+  const std::optional<SearchRun> two = best_and_match(run, answer);
+  text += two ? best_match_text(*two)
+              : fmt::format("  best that meets it: {}\n",
+                            candidate_name(answer.matches, answer.matches.rows[*findings.best]));
+  if (!answer.matches.finished) text += fmt::format("  {}\n", proof_text(answer.matches, findings));
   return text;
 }
 
-Json why_not_json(const SearchRun& run, const WhyNot& asked) {
-  Json json{{"condition", asked.condition}};
-  if (!asked.empty.empty()) {
-    json["none"] = asked.empty;
+Json why_not_json(const SearchRun& run, const WhyNot& answer) {
+  Json json{{"condition", answer.condition}};
+  if (!answer.refusal.empty()) {
+    json["none"] = answer.refusal;
     return json;
   }
-  const Findings among = find(asked.among);
+  const Findings findings = find(answer.matches);
   for (std::size_t i = 0; i < outcome_names.size(); ++i)
-    json["outcomes"][outcome_names[i]] = among.outcomes[i];
-  json["best"] = among.best ? candidate_json(asked.among, asked.among.rows[*among.best]) : Json();
-  const std::optional<SearchRun> two = both(run, asked);
+    json["outcomes"][outcome_names[i]] = findings.outcomes[i];
+  json["best"] =
+      findings.best ? candidate_json(answer.matches, answer.matches.rows[*findings.best]) : Json();
+  const std::optional<SearchRun> two = best_and_match(run, answer);
   json["loses"] = two && two->rows[0].candidate != two->rows[1].candidate
                       ? loss_json(*two, compare_rows(*two, 0, 1))
                       : Json();

@@ -7,16 +7,16 @@
 
 namespace pipewright::analysis {
 
-// What a person asks of a winner: why is none of these better?
+// Answer to the question why no candidate that meets a condition is better than the best.
 struct WhyNot {
-  std::string condition;  // "tp == 8", in the words of constraints
-  SearchRun among;        // those that meet it, searched for the best of them
-  std::string empty;      // why there is none, as a text of one line or more; else nothing
+  std::string condition;  // a constraint: "tp == 8"
+  SearchRun matches;      // search among the candidates that meet the condition
+  std::string refusal;    // reason why no candidate meets it, on one or more lines, or empty
 };
 
-// The best of those against the best of all, as the runner-up is explained; or why none of them
-// can be.
-std::string why_not_text(const SearchRun& run, const WhyNot& asked);
-Json why_not_json(const SearchRun& run, const WhyNot& asked);
+// Compares the best candidate that meets the condition with the best of the run, or reports why no
+// candidate meets it.
+std::string why_not_text(const SearchRun& run, const WhyNot& answer);
+Json why_not_json(const SearchRun& run, const WhyNot& answer);
 
 }  // namespace pipewright::analysis

@@ -25,19 +25,20 @@ namespace pipewright::analysis {
 namespace {
 
 template <class Value>
-void put(std::string& bytes, Value value) {
+void append_bytes(std::string& bytes, Value value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
 bool is_known(const CandidateRow& row) { return seconds_of(row) > 0; }
 
-double known_cost(const SearchRun& run, const CandidateRow& row) {
+// Returns the cost of a row, or 0 if it is unknown or infinite.
+double finite_cost(const SearchRun& run, const CandidateRow& row) {
   if (!is_known(row)) return 0;
   const double cost = cost_of(run, row);
   return std::isfinite(cost) ? cost : 0;
 }
 
-// In the order of part_words.
+// Colours in the order of time_part_names.
 constexpr std::array part_colours{style(trace::PassKind::forward).colour,
                                   time_colours::in_passes,
                                   time_colours::transfers,
@@ -45,59 +46,59 @@ constexpr std::array part_colours{style(trace::PassKind::forward).colour,
                                   time_colours::weights,
                                   time_colours::optimizer,
                                   time_colours::warm_up};
-static_assert(part_colours.size() == part_words.size());
+static_assert(part_colours.size() == time_part_names.size());
 
 Json parts_json() {
   Json parts = Json::array();
-  for (std::size_t i = 0; i < part_words.size(); ++i)
-    parts.push_back({{"words", part_words[i].words}, {"colour", hex(part_colours[i])}});
+  for (std::size_t i = 0; i < time_part_names.size(); ++i)
+    parts.push_back({{"words", time_part_names[i].text}, {"colour", hex(part_colours[i])}});
   return parts;
 }
 
-Json objective_json(const SearchRun& run) {
-  const bool tokens =
+Json page_objective(const SearchRun& run) {
+  const bool has_tokens =
       std::ranges::any_of(run.rows, [](const CandidateRow& row) { return row.work.tokens > 0; });
   return {{"kind", objective_names.at(static_cast<std::size_t>(run.objective.kind))},
           {"name", name_of(run.objective)},
           {"currency", run.objective.currency},
-          {"unit", tokens ? "tokens" : "samples"}};
+          {"unit", has_tokens ? "tokens" : "samples"}};
 }
 
-// Why there is no best, as a sentence of the page.
-std::string none_words(const SearchRun& run, const Findings& findings) {
-  std::string text = none_text(run, findings);
-  text.front() = 'N';  // for "nothing was found"
-  text.back() = '.';   // for the end of the line
+// Returns why there is no best candidate, as a sentence.
+std::string no_best_sentence(const SearchRun& run, const Findings& findings) {
+  std::string text = no_best_text(run, findings);
+  text.front() = 'N';  // the text begins with "nothing"
+  text.back() = '.';   // the text ends with a newline
   return text;
 }
 
 Json reasons_json(const SearchRun& run, const std::vector<Reason>& reasons) {
-  constexpr std::size_t most = 5;
-  Json all = Json::array();
+  constexpr std::size_t max_listed = 5;
+  Json list = Json::array();
   for (const Reason& reason : reasons) {
-    if (all.size() == most) break;
-    all.push_back(
+    if (list.size() == max_listed) break;
+    list.push_back(
         {{"rows", reason.rows}, {"row", reason.example}, {"note", run.rows[reason.example].note}});
   }
-  return all;
+  return list;
 }
 
-// [[row, text, [[program, text], ...]], ...]
+// Returns the scenarios, compressed: [[row, text, [[program, text], ...]], ...].
 std::string scenarios(const SearchRun& run, const Findings& findings, const ScenarioOf& scenario_of,
                       const LaunchesOf& launches_of) {
-  Json all = Json::array();
-  const auto started = rows_with_scenarios(findings, most_launches);
-  for (const std::size_t row : rows_with_scenarios(findings, most_scenarios)) {
-    Json one{row, scenario_of(run.rows[row].candidate)};
-    if (launches_of && std::ranges::find(started, row) != started.end()) {
+  Json list = Json::array();
+  const auto rows_with_launches = rows_with_scenarios(findings, max_launches);
+  for (const std::size_t row : rows_with_scenarios(findings, max_scenarios)) {
+    Json entry{row, scenario_of(run.rows[row].candidate)};
+    if (launches_of && rows_with_launches.contains(row)) {
       Json launches = Json::array();
       for (const auto& [program, text] : launches_of(run.rows[row].candidate))
         launches.push_back({program, text});
-      one.push_back(launches);
+      entry.push_back(launches);
     }
-    all.push_back(one);
+    list.push_back(entry);
   }
-  return base64(gzip(json_line(all)));
+  return base64(gzip(json_line(list)));
 }
 
 // A column of 64-bit numbers.
@@ -110,7 +111,7 @@ std::vector<RealColumn> real_columns(const SearchRun& run) {
   using Row = CandidateRow;
   std::vector<RealColumn> columns{
       {"candidate", [](const Row& row) { return static_cast<double>(row.candidate); }},
-      {"cost", [&run](const Row& row) { return known_cost(run, row); }},
+      {"cost", [&run](const Row& row) { return finite_cost(run, row); }},
       {"throughput", [](const Row& row) { return throughput(row.work, seconds_of(row)); }},
       {"seconds", seconds_of},
       {"bound", &Row::bound_s},
@@ -133,40 +134,40 @@ std::vector<RealColumn> real_columns(const SearchRun& run) {
 PageColumns page_columns(const SearchRun& run) {
   PageColumns columns;
   const auto put_column = [&](const auto& value) {
-    for (const CandidateRow& row : run.rows) put(columns.bytes, value(row));
+    for (const CandidateRow& row : run.rows) append_bytes(columns.bytes, value(row));
   };
   for (const RealColumn& column : real_columns(run)) {
     columns.names.emplace_back(column.name);
     put_column(column.value);
   }
-  for (const PartWords& part : part_words)
+  for (const TimePartName& part : time_part_names)
     put_column([&](const CandidateRow& row) { return row.parts.*part.part; });
 
-  std::unordered_map<std::string_view, std::uint32_t> known;
+  std::unordered_map<std::string_view, std::uint32_t> note_indices;
   for (const CandidateRow& row : run.rows) {
-    const auto [at, is_new] =
-        known.try_emplace(row.note, static_cast<std::uint32_t>(columns.notes.size()));
+    const auto [entry, is_new] =
+        note_indices.try_emplace(row.note, static_cast<std::uint32_t>(columns.notes.size()));
     if (is_new) columns.notes.push_back(row.note);
-    put(columns.bytes, at->second);
+    append_bytes(columns.bytes, entry->second);
   }
   for (const CandidateRow& row : run.rows)
-    put(columns.bytes, static_cast<std::uint16_t>(row.group));
+    append_bytes(columns.bytes, static_cast<std::uint16_t>(row.group));
   for (const CandidateRow& row : run.rows) {
-    auto at = std::ranges::find(columns.assumed, row.assumed);
-    if (at == columns.assumed.end()) at = columns.assumed.insert(at, row.assumed);
-    put(columns.bytes, static_cast<std::uint16_t>(at - columns.assumed.begin()));
+    auto entry = std::ranges::find(columns.assumed, row.assumed);
+    if (entry == columns.assumed.end()) entry = columns.assumed.insert(entry, row.assumed);
+    append_bytes(columns.bytes, static_cast<std::uint16_t>(entry - columns.assumed.begin()));
   }
   std::string axes(2 * run.axes.size() * run.rows.size(), '\0');
   for (std::size_t i = 0; i < run.rows.size(); ++i) {
     const std::vector<std::uint32_t> digits = choices(run.axes, run.rows[i].candidate);
     for (std::size_t axis = 0; axis < digits.size(); ++axis) {
-      const std::size_t at = 2 * (axis * run.rows.size() + i);
-      axes[at] = static_cast<char>(digits[axis] & 0xFF);
-      axes[at + 1] = static_cast<char>(digits[axis] >> 8);
+      const std::size_t offset = 2 * (axis * run.rows.size() + i);
+      axes[offset] = static_cast<char>(digits[axis] & 0xFF);
+      axes[offset + 1] = static_cast<char>(digits[axis] >> 8);
     }
   }
   columns.bytes += axes;
-  for (const CandidateRow& row : run.rows) put(columns.bytes, row.outcome);
+  for (const CandidateRow& row : run.rows) append_bytes(columns.bytes, row.outcome);
   return columns;
 }
 
@@ -176,28 +177,28 @@ std::string page_head(const SearchRun& run, const Findings& findings, const Page
             {"sweep", run.sweep},
             {"rows", run.rows.size()},
             {"combinations", std::isfinite(run.combinations) ? Json(run.combinations) : Json()},
-            {"objective", objective_json(run)},
+            {"objective", page_objective(run)},
             {"groups", run.groups},
             {"proof", proof_text(run, findings)},
-            {"none", findings.best ? "" : none_words(run, findings)},
+            {"none", findings.best ? "" : no_best_sentence(run, findings)},
             {"not_looked_at",
              std::isfinite(findings.not_looked_at) ? Json(findings.not_looked_at) : Json(0)},
-            {"not_looked_at_words", not_looked_at_words(run)},
+            {"not_looked_at_words", unexamined_words(run)},
             {"parts", parts_json()},
             {"outcomes", outcome_words},
             {"outcome_names", outcome_names},
             {"best_of_group", findings.best_of_group},
             {"fronts", findings.fronts},
-            {"failed_hopes", findings.failed_hopes},
+            {"failed_hopes", findings.failed_contenders},
             {"best", findings.best},
             {"nearest", findings.nearest},
             {"notes", columns.notes},
             {"assumed_words", assumed_words},
             {"assumed", Json::array()},
             {"columns", columns.names}};
-  for (const trace::Assumed& one : columns.assumed) {
+  for (const trace::Assumed& assumed : columns.assumed) {
     Json object;
-    add_assumed(object, one);
+    add_assumed(object, assumed);
     json["assumed"].push_back(std::move(object));
   }
   json["winner"] = winner.text;
@@ -209,14 +210,14 @@ std::string page_head(const SearchRun& run, const Findings& findings, const Page
   json["reasons"] = {{"illegal", reasons_json(run, findings.illegal)},
                      {"does not fit", reasons_json(run, findings.does_not_fit)},
                      {"failed", reasons_json(run, findings.failed)}};
-  // Bytes of names that are no UTF-8 become U+FFFD.
+  // json_line() replaces invalid UTF-8 in names by U+FFFD.
   return script_safe(json_line(json));
 }
 
-std::set<std::size_t> rows_with_scenarios(const Findings& findings, std::size_t most) {
+std::set<std::size_t> rows_with_scenarios(const Findings& findings, std::size_t max_ranked) {
   std::set<std::size_t> rows;
   for (const auto& front : findings.fronts) rows.insert(front.begin(), front.end());
-  const auto best = std::span(findings.ranked).first(std::min(most, findings.ranked.size()));
+  const auto best = std::span(findings.ranked).first(std::min(max_ranked, findings.ranked.size()));
   rows.insert(best.begin(), best.end());
   return rows;
 }

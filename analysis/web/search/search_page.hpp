@@ -12,15 +12,15 @@
 
 namespace pipewright::analysis {
 
-// A candidate as a scenario that `pipewright run` takes, in YAML.
+// Returns a candidate as a scenario for `pipewright run`, in YAML.
 using ScenarioOf = std::function<std::string(std::uint64_t candidate)>;
 
-// What starts a candidate with other programs: their names, and a text each.
+// Returns the launches of a candidate with other programs, as pairs of a program and its text.
 using LaunchesOf =
     std::function<std::vector<std::pair<std::string, std::string>>(std::uint64_t candidate)>;
 
-// What was found out about the best: as text, and of rows the part of their time that 90 % of draws
-// begin and end at.
+// Answers to questions about the best candidate, as text and as error bands of rows. A band is the
+// interval of 90 % of the draws, relative to the time of the row.
 struct WinnerWords {
   struct Band {
     std::size_t row = 0;
@@ -31,43 +31,43 @@ struct WinnerWords {
   std::vector<Band> bands;
 };
 
-// Writes one HTML file that needs nothing else: the best and why the next one loses, throughput
-// against memory with the Pareto front, all axes side by side, the best of each pair of values, and
-// for a point that is clicked on its figures, its scenario and a command. `scenario_of` is asked
-// for simulated candidates: those on a front and the best `most_scenarios`. The file appears under
-// its name once it is whole; one that cannot be written is a trace::TraceError.
+// Writes a self-contained HTML file. It shows the best candidate and the runner-up, throughput
+// against memory with the Pareto front, all axes side by side, the best candidate for each pair of
+// values, and for the selected candidate its figures, its scenario and a command. Candidates on a
+// front and the best `max_scenarios` candidates have scenarios. The file appears under its name
+// once it is complete. Throws trace::TraceError if the file cannot be written.
 void write_search_page(const std::filesystem::path& path, const SearchRun& run,
                        const ScenarioOf& scenario_of, const LaunchesOf& launches_of = {},
                        const WinnerWords& winner = {});
 
-inline constexpr std::size_t most_scenarios = 5000;
-inline constexpr std::size_t most_launches = 50;  // candidates with what starts them
+inline constexpr std::size_t max_scenarios = 5000;
+inline constexpr std::size_t max_launches = 50;  // candidates with launches
 
-// The parts of the page.
+// The functions below make the parts of the page.
 
-// The rows of a search as the page has them: columns of little-endian numbers one after the other,
-// those of eight bytes a number first, so that each lies where a typed array can begin.
+// The rows of a search as columns of little-endian numbers. Columns of wider numbers come first, so
+// that every column is aligned for a typed array.
 //
-//   f64: the columns called `names`, and the parts of the time in the order of part_words
-//   u32: note, as a place in `notes`
-//   u16: group, what it rests on, as a place in `assumed`, then each axis
+//   f64: the columns in `names`, then the parts of the time in the order of time_part_names
+//   u32: note, as an index in `notes`
+//   u16: group; assumed values, as an index in `assumed`; then each axis
 //   u8:  outcome
 //
-// Seconds are simulated ones, or the bound; cost, throughput and MFU follow from them; 0 where they
-// are not known.
+// Seconds are simulated, or the lower bound. Cost, throughput and MFU follow from them. Unknown
+// numbers are 0.
 struct PageColumns {
   std::string bytes;
-  std::vector<std::string> names;       // names in scripts of the columns of f64
-  std::vector<std::string> notes;       // distinct ones
-  std::vector<trace::Assumed> assumed;  // likewise
+  std::vector<std::string> names;       // names of columns in the scripts of the page
+  std::vector<std::string> notes;       // distinct notes
+  std::vector<trace::Assumed> assumed;  // distinct sets of assumed values
 };
 PageColumns page_columns(const SearchRun& run);
 
-// What it has besides its columns, as JSON that is safe inside a script element.
+// Returns the data of the page besides its columns, as JSON that is safe in a script element.
 std::string page_head(const SearchRun& run, const Findings& findings, const PageColumns& columns,
                       const WinnerWords& winner = {});
 
-// Rows whose scenarios a page has.
-std::set<std::size_t> rows_with_scenarios(const Findings& findings, std::size_t most);
+// Returns the rows on a front and the best `max_ranked` rows.
+std::set<std::size_t> rows_with_scenarios(const Findings& findings, std::size_t max_ranked);
 
 }  // namespace pipewright::analysis

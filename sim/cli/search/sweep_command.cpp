@@ -180,7 +180,7 @@ void check_candidate(const SweepRequest& request, const search::Space& space) {
   throw UsageError(fmt::format(
       "--candidate {} is {}, which is not a candidate of the sweep: {}; -o FILE.csv lists the "
       "numbers of all candidates",
-      number, named(shown, analysis::CandidateRow{.candidate = number}), *why));
+      number, candidate_name(shown, analysis::CandidateRow{.candidate = number}), *why));
 }
 
 // Throws UsageError if the file of results exists: results may have cost hours and are not

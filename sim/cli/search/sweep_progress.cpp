@@ -72,7 +72,7 @@ std::string SweepProgress::details(const search::State& state, const analysis::S
                         assessing ? "" : " at most");
   if (!state.best) return text;
   const analysis::CandidateRow& best = run.rows[*state.best];
-  text += fmt::format(", best {}", analysis::shown(run.objective, best.work, state.best_cost));
+  text += fmt::format(", best {}", analysis::cost_text(run.objective, best.work, state.best_cost));
   if (state.phase != Phase::front)
     text += fmt::format(", gap {}", analysis::format_percent(state.gap));
   return text;

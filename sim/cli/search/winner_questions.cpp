@@ -26,9 +26,9 @@ analysis::Robustness robustness_of_winner(const search::RobustSettings& settings
   options.target.front = true;
   if (auto perturbation =
           search::more_memory(run, context.sweep, context.workers, options, context.calls))
-    robust.turns.push_back(*perturbation);
+    robust.perturbations.push_back(*perturbation);
   else
-    robust.steady.emplace_back("twice the memory");
+    robust.without_effect.emplace_back("twice the memory");
   return robust;
 }
 

@@ -30,10 +30,10 @@ TEST_CASE("a condition on very many combinations keeps to the budget and to know
   tests::FakeWorkers workers(part, 1);
   const analysis::WhyNot answer =
       why_not(whole, part, "microbatches == 4", workers, {.budget_s = 0.0}, SearchCalls{});
-  CHECK(answer.empty.empty());
-  CHECK_FALSE(answer.among.finished);
-  REQUIRE(answer.among.rows.size() == 1);
-  CHECK(answer.among.rows.front().candidate == whole.rows.front().candidate);
+  CHECK(answer.refusal.empty());
+  CHECK_FALSE(answer.matches.finished);
+  REQUIRE(answer.matches.rows.size() == 1);
+  CHECK(answer.matches.rows.front().candidate == whole.rows.front().candidate);
 }
 
 TEST_CASE("looking for a candidate that meets a condition ends with the budget",
@@ -44,8 +44,8 @@ TEST_CASE("looking for a candidate that meets a condition ends with the budget",
   tests::FakeWorkers workers(part, 1);
   const analysis::WhyNot answer =
       why_not(stopped_run(space), part, "nothing", workers, {.budget_s = 0.0}, SearchCalls{});
-  CHECK(answer.empty.empty());
-  CHECK(answer.among.rows.empty());
+  CHECK(answer.refusal.empty());
+  CHECK(answer.matches.rows.empty());
 }
 
 TEST_CASE("a condition that no combination meets is explained", "[search][why-not]") {
@@ -54,7 +54,7 @@ TEST_CASE("a condition that no combination meets is explained", "[search][why-no
   tests::FakeWorkers workers(part, 1);
   const analysis::WhyNot answer =
       why_not(stopped_run(space), part, "pp > 300", workers, {.budget_s = 0.0}, SearchCalls{});
-  CHECK_THAT(answer.empty, Catch::Contains("no combination meets `pp > 300`"));
+  CHECK_THAT(answer.refusal, Catch::Contains("no combination meets `pp > 300`"));
 }
 
 }  // namespace pipewright::search::test

@@ -38,7 +38,7 @@ double total(const Comparison& comparison) {
 
 }  // namespace
 
-TEST_CASE("the digits of a candidate are its values, the last axis the fastest") {
+TEST_CASE("the digits of a candidate are its positions on the axes, the last axis fastest") {
   const std::vector<SearchAxis> axes{
       {"a", "a", {"x", "y"}}, {"b", "b", {"0", "1", "2"}}, {"c", "c", {"p", "q"}}};
   std::uint64_t candidate = 0;
@@ -59,7 +59,7 @@ TEST_CASE("findings count every row once and name the best") {
     CHECK(found.ranked.size() == found.outcomes[static_cast<std::size_t>(Outcome::simulated)]);
     for (std::size_t group = 0; group < 2; ++group)
       CHECK(found.fronts[group].back() == found.best_of_group[group]);
-    for (const std::size_t i : found.failed_hopes) {
+    for (const std::size_t i : found.failed_contenders) {
       CHECK(run.rows[i].outcome == Outcome::failed);
       CHECK(run.rows[i].bound_s < run.rows[*found.best].time_s);
     }
@@ -88,7 +88,7 @@ TEST_CASE("reasons that differ in their numbers are one reason, the most common 
   CHECK_FALSE(found.best);
 }
 
-TEST_CASE("of what breaks something down at its end only the first counts for a reason") {
+TEST_CASE("a list at the end of a note counts only by its first element") {
   SearchRun run;
   run.axes = {{"a", "a", {"1", "2", "3"}}};
   const char* notes[] = {"device 0: 2.9 TiB of 80.0 GiB: optimizer state 1.9 TiB, weights 30 GiB",
@@ -107,7 +107,7 @@ TEST_CASE("of what breaks something down at its end only the first counts for a 
   CHECK(found.does_not_fit[1].example == 2);
 }
 
-TEST_CASE("the nearest to fitting is the one that is least over") {
+TEST_CASE("the nearest candidate misses its capacity by the least") {
   SearchRun run;
   run.axes = {{"a", "a", {"1", "2"}}};
   run.groups = {"g"};
@@ -120,9 +120,9 @@ TEST_CASE("the nearest to fitting is the one that is least over") {
 TEST_CASE("the best by an axis is the best of the rows with each value") {
   const SearchRun run = sample_search(5, 30);
   for (std::size_t axis = 0; axis < run.axes.size(); ++axis) {
-    const std::vector<BestOf> best = best_by(run, axis);
+    const std::vector<BestForValue> best = best_by(run, axis);
     CHECK(best.size() == run.axes[axis].values.size());
-    for (const BestOf& of : best) {
+    for (const BestForValue& of : best) {
       double least = INFINITY;
       double bound = INFINITY;
       std::uint64_t rows = 0;
@@ -141,20 +141,20 @@ TEST_CASE("the best by an axis is the best of the rows with each value") {
   }
 }
 
-TEST_CASE("behind is what is missing of a rate, and what is more of time, money and memory") {
+TEST_CASE("a relative loss is missing throughput, or additional time, money or memory") {
   Objective objective;
-  CHECK(behind(objective, 2.0, 1.0) == 0.5);  // half the throughput
+  CHECK(relative_loss(objective, 2.0, 1.0) == 0.5);  // half the throughput
   objective.kind = Objective::Kind::mfu;
-  CHECK(behind(objective, 4.0, 2.0) == 0.5);
+  CHECK(relative_loss(objective, 4.0, 2.0) == 0.5);
   for (const auto kind :
        {Objective::Kind::time_to_train, Objective::Kind::price, Objective::Kind::memory}) {
     objective.kind = kind;
-    CHECK(behind(objective, 2.0, 1.0) == 1.0);  // twice the price
-    CHECK(behind(objective, 1.0, 1.0) == 0);
+    CHECK(relative_loss(objective, 2.0, 1.0) == 1.0);  // twice the price
+    CHECK(relative_loss(objective, 1.0, 1.0) == 0);
   }
 }
 
-TEST_CASE("more devices of 1F1B lose by their bubble alone") {
+TEST_CASE("1F1B on more devices loses by its bubble alone") {
   // 8 microbatches: 27 s on 2 devices, 33 s on 4.
   const SearchRun run = run_of({one_f_one_b(0, 2, 8), one_f_one_b(2, 4, 8)});
   const auto lost = runner_up(run, find(run));
@@ -165,17 +165,17 @@ TEST_CASE("more devices of 1F1B lose by their bubble alone") {
   CHECK(lost->behind == Approx(1 - 27.0 / 33));
   CHECK(parts_text(*lost) == "+22.2 % bubble");
   REQUIRE(lost->axes.size() == 1);
-  CHECK(axes_text(run, *lost) == "pp 4 for 2");
+  CHECK(axes_text(run, *lost) == "pp 4 (best: 2)");
 }
 
-TEST_CASE("iterations of unlike lengths are compared for the same work") {
+TEST_CASE("iterations of different work are compared for the same work") {
   // 16 microbatches on 4 devices take 57 s: 28.5 s for the work of 8.
   const SearchRun run = run_of({one_f_one_b(0, 2, 8), one_f_one_b(3, 4, 16)});
   const Comparison lost = compare_rows(run, 0, 1);
   CHECK(lost.seconds == Approx(1.5));
   CHECK(lost.behind == Approx(1 - 27 / 28.5));
   CHECK(parts_text(lost) == "+5.6 % bubble");
-  CHECK(axes_text(run, lost) == "pp 4 for 2, schedule zb-1p for 1f1b");
+  CHECK(axes_text(run, lost) == "pp 4 (best: 2), schedule zb-1p (best: 1f1b)");
 }
 
 TEST_CASE("parts come largest first and add up to the difference") {
@@ -192,7 +192,7 @@ TEST_CASE("parts come largest first and add up to the difference") {
   }
 }
 
-TEST_CASE("what is as good loses by nothing") {
+TEST_CASE("an equivalent runner-up has no loss") {
   const SearchRun run = run_of({one_f_one_b(0, 2, 8), one_f_one_b(1, 2, 8)});
   const auto lost = runner_up(run, find(run));
   REQUIRE(lost);
@@ -200,7 +200,7 @@ TEST_CASE("what is as good loses by nothing") {
   CHECK(parts_text(*lost) == "the same times");
 }
 
-TEST_CASE("there is a runner-up only among two that reach the objective") {
+TEST_CASE("a runner-up reaches the objective") {
   SearchRun run = run_of({one_f_one_b(0, 2, 8)});
   CHECK_FALSE(runner_up(run, find(run)));
   run = run_of({one_f_one_b(0, 2, 8), one_f_one_b(2, 4, 8)});
@@ -210,7 +210,7 @@ TEST_CASE("there is a runner-up only among two that reach the objective") {
   CHECK(runner_up(run, find(run)));
 }
 
-TEST_CASE("what takes as long for half of the work is no twin of the best, but its runner-up") {
+TEST_CASE("a candidate with the time of the best and half its work is not equivalent to it") {
   SearchRun run = sample_search(1, 2);
   for (CandidateRow& row : run.rows) {
     row.outcome = Outcome::simulated;
@@ -224,5 +224,5 @@ TEST_CASE("what takes as long for half of the work is no twin of the best, but i
   REQUIRE(lost);
   CHECK(lost->better == 1);
   CHECK(lost->behind == Approx(0.5));
-  CHECK(lost->twins == 0);
+  CHECK(lost->equivalents == 0);
 }

@@ -22,7 +22,7 @@ bool better(const Point& a, const Point& b) {
 
 }  // namespace
 
-TEST_CASE("a front knows what it dominates") {
+TEST_CASE("a front dominates slower points with at least as much memory") {
   Front front;
   CHECK_FALSE(front.dominates(0, 1e9));
   front.add(10, 1.0);
@@ -37,7 +37,7 @@ TEST_CASE("a front knows what it dominates") {
   CHECK(front.dominates(8, 2.1));
 }
 
-TEST_CASE("a front dominates what any of its points does, whatever their order") {
+TEST_CASE("a front dominates whatever one of its points dominates, in any order") {
   Random random(3);
   for (int round = 0; round < 100; ++round) {
     Front front;
@@ -52,7 +52,7 @@ TEST_CASE("a front dominates what any of its points does, whatever their order")
   }
 }
 
-TEST_CASE("a Pareto front has exactly the simulated rows of its group that none is better than") {
+TEST_CASE("a Pareto front has the simulated rows of its group that no row dominates") {
   for (std::uint32_t seed = 0; seed < 20; ++seed) {
     const SearchRun run = sample_search(seed, 40);
     for (const std::uint32_t group : {0U, 1U}) {
@@ -79,7 +79,7 @@ TEST_CASE("a Pareto front has exactly the simulated rows of its group that none 
   }
 }
 
-TEST_CASE("of equal rows the first is on the front, and ranks first") {
+TEST_CASE("the first of equal rows is on the front and ranks first") {
   SearchRun run;
   run.groups = {"one"};
   run.rows = {simulated_row(4, 2, 50), simulated_row(7, 1, 70), simulated_row(9, 1, 70),
@@ -88,7 +88,7 @@ TEST_CASE("of equal rows the first is on the front, and ranks first") {
   CHECK(ranking(run) == std::vector<std::size_t>{3, 1, 2, 0});
 }
 
-TEST_CASE("what misses a memory objective's floor ranks last") {
+TEST_CASE("a row that misses the floor ranks last") {
   SearchRun run;
   run.objective.kind = Objective::Kind::memory;
   run.objective.floor = 16384 / 1.5;

@@ -25,7 +25,7 @@ constexpr Objective::Kind kinds[] = {Objective::Kind::throughput,    Objective::
 
 }  // namespace
 
-TEST_CASE("an objective's cost is what its definition says") {
+TEST_CASE("the cost of an objective follows its definition") {
   Objective objective{.tokens = 4096 * 3600.0, .price_per_gpu_hour = 2.5};
   CHECK(cost(objective, work, 2, 7) == Approx(2.0 / 4096));
   CHECK(throughput(work, 2) == Approx(2048));
@@ -70,7 +70,7 @@ TEST_CASE("a cost never falls as time grows") {
   }
 }
 
-TEST_CASE("what is not known of an iteration makes no cost of it") {
+TEST_CASE("unknown work gives an infinite or a fallback cost") {
   const IterationWork bare{.gpus = 2, .samples = 8};
   Objective objective;
   CHECK(cost(objective, bare, 4, 1) == 0.5);
@@ -82,49 +82,49 @@ TEST_CASE("what is not known of an iteration makes no cost of it") {
        {Objective::Kind::mfu, Objective::Kind::time_to_train, Objective::Kind::price}) {
     objective.kind = kind;
     CHECK(std::isinf(cost(objective, bare, 4, 1)));
-    CHECK(shown(objective, bare, cost(objective, bare, 4, 1)) == "not known");
+    CHECK(cost_text(objective, bare, cost(objective, bare, 4, 1)) == "unknown");
   }
 }
 
-TEST_CASE("objectives and their costs are told in people's units") {
+TEST_CASE("objectives and costs have readable units") {
   Objective objective{.tokens = 2e12, .price_per_gpu_hour = 2.5, .floor = 1500};
   CHECK(name_of(objective) == "throughput");
-  CHECK(shown(objective, work, 1 / 812e3) == "812 k tokens/s");
-  CHECK(shown(objective, {.samples = 3}, 0.5) == "2 samples/s");
+  CHECK(cost_text(objective, work, 1 / 812e3) == "812 k tokens/s");
+  CHECK(cost_text(objective, {.samples = 3}, 0.5) == "2 samples/s");
   objective.kind = Objective::Kind::mfu;
   CHECK(name_of(objective) == "MFU");
-  CHECK(shown(objective, work, 1 / 0.498) == "49.8 %");
+  CHECK(cost_text(objective, work, 1 / 0.498) == "49.8 %");
   objective.kind = Objective::Kind::time_to_train;
   CHECK(name_of(objective) == "time to train 2 T tokens");
-  CHECK(shown(objective, work, 86400 * 34.25) == "34.25 days");
-  CHECK(shown(objective, work, 3600 * 12) == "12 h");
-  CHECK(shown(objective, work, 90) == "90.00 s");
+  CHECK(cost_text(objective, work, 86400 * 34.25) == "34.25 days");
+  CHECK(cost_text(objective, work, 3600 * 12) == "12 h");
+  CHECK(cost_text(objective, work, 90) == "90.00 s");
   objective.kind = Objective::Kind::price;
   CHECK(name_of(objective) == "price of 2 T tokens at $2.50 a GPU-hour");
-  CHECK(shown(objective, work, 1.234e6) == "$1.23 M");
+  CHECK(cost_text(objective, work, 1.234e6) == "$1.23 M");
   objective.currency = "EUR";
-  CHECK(shown(objective, work, 12.3) == "12.30 EUR");
+  CHECK(cost_text(objective, work, 12.3) == "12.30 EUR");
   objective.kind = Objective::Kind::memory;
   CHECK(name_of(objective) == "memory with at least 1.5 k tokens/s");
-  CHECK(shown(objective, work, 3.0 * (1 << 30)) == "3.0 GiB");
-  CHECK(shown(objective, work, INFINITY) == "below the floor");
+  CHECK(cost_text(objective, work, 3.0 * (1 << 30)) == "3.0 GiB");
+  CHECK(cost_text(objective, work, INFINITY) == "below the floor");
 }
 
-TEST_CASE("tokens a day are those of an iteration for the part of the time that lasts") {
+TEST_CASE("tokens a day count only the effective training time") {
   const Objective objective{.kind = Objective::Kind::tokens_a_day, .seeds = 8};
   IterationWork work{.gpus = 8, .tokens = 4096};
   // Two seconds each, so 43,200 a day.
   CHECK(1 / cost(objective, work, 2, 0) == Approx(4096 * 43200.0));
   work.lost_part = 0.25;
   CHECK(1 / cost(objective, work, 2, 0) == Approx(0.75 * 4096 * 43200));
-  CHECK(done_a_day(work, 2) == Approx(0.75 * 4096 * 43200));
-  CHECK(name_of(objective) == "tokens a day, 8 seeds of weeks");
-  CHECK(shown(objective, work, 1 / 275e9) == "275 B tokens a day");
+  CHECK(work_per_day(work, 2) == Approx(0.75 * 4096 * 43200));
+  CHECK(name_of(objective) == "tokens a day of a goodput run, 8 seeds");
+  CHECK(cost_text(objective, work, 1 / 275e9) == "275 B tokens a day");
   work.lost_part = 1;
   CHECK(std::isinf(cost(objective, work, 2, 0)));
 }
 
-TEST_CASE("what is past the deadline is infinitely dear") {
+TEST_CASE("a missed deadline makes the price infinite") {
   const Objective objective{
       .kind = Objective::Kind::price, .tokens = 1000, .price_per_gpu_hour = 1, .deadline_s = 100};
   const IterationWork work{.gpus = 1, .tokens = 10};  // 100 iterations

@@ -60,7 +60,7 @@ SearchRun written_and_read(const SearchRun& run) {
   return read_results(folder / "r.h5");
 }
 
-// A good file, then changed by HDF5 itself.
+// Expects an error after HDF5 changed a valid file.
 void check_error(const std::function<void(hid_t)>& change, const std::string& text) {
   const ScratchFolder folder;
   const auto path = folder / "r.h5";
@@ -87,7 +87,7 @@ void set_value(hid_t file, const char* column, hsize_t row, hid_t type, Value va
   H5Dclose(data);
 }
 
-// Writes a table anew without one of its columns.
+// Rewrites a table without a column.
 void leave_out_column(hid_t file, const char* table, const std::string& column) {
   const hid_t old = H5Dopen2(file, table, H5P_DEFAULT);
   const hid_t type = H5Dget_type(old);
@@ -142,7 +142,7 @@ TEST_CASE("results of a search read back as they were written") {
   }
 }
 
-TEST_CASE("figures and notes of results may be any") {
+TEST_CASE("results preserve any figures and notes") {
   SearchRun run;
   run.axes = {{"a", "a", std::vector<std::string>(1000, "x")}};
   run.groups = {"g"};
@@ -154,9 +154,9 @@ TEST_CASE("figures and notes of results may be any") {
     while (!row.note.empty() && row.note.back() == '\0') row.note.pop_back();
     run.rows.push_back(row);
   }
-  run.rows[3].note = std::string(longest_note + 50, 'z');
+  run.rows[3].note = std::string(max_note_bytes + 50, 'z');
   const SearchRun read = written_and_read(run);
-  CHECK(read.rows[3].note == std::string(longest_note, 'z'));
+  CHECK(read.rows[3].note == std::string(max_note_bytes, 'z'));
   run.rows[3].note = read.rows[3].note;
   check_same(run, read);
 }
@@ -178,7 +178,7 @@ TEST_CASE("axes of any names and values can be written") {
   CHECK(read.rows.size() == 3000);
 }
 
-TEST_CASE("results from before they said what candidates rest on are read", "[search]") {
+TEST_CASE("results that lack newer columns are read", "[search]") {
   const ScratchFolder folder;
   const auto path = folder / "r.h5";
   SearchRun run = sample_search(1);
@@ -195,13 +195,14 @@ TEST_CASE("results from before they said what candidates rest on are read", "[se
   check_same(run, read_results(path));
 }
 
-TEST_CASE("results tell of which shard they are, and whether fronts were to be proven") {
+TEST_CASE("results state their shard and whether the search proves fronts") {
   SearchRun run = sample_search(2, 3);
   run.shard = {.number = 2, .count = 3};
   run.fronts = false;
   check_same(run, written_and_read(run));
   run.shard = {.number = 4, .count = 3};
-  CHECK_THROWS_WITH(written_and_read(run), Contains("attribute 'shard' is 4 of 3: no such shard"));
+  CHECK_THROWS_WITH(written_and_read(run),
+                    Contains("attribute 'shard' is 4 of 3, which is not a valid shard"));
 }
 
 TEST_CASE("the same results give the same bytes") {
@@ -211,7 +212,7 @@ TEST_CASE("the same results give the same bytes") {
   CHECK(test::bytes_of(folder / "a.h5") == test::bytes_of(folder / "b.h5"));
 }
 
-TEST_CASE("rows of results come once and in order") {
+TEST_CASE("results refuse rows that are duplicate or out of order") {
   const ScratchFolder folder;
   SearchRun run = sample_search(1);
   std::swap(run.rows[3], run.rows[4]);
@@ -221,18 +222,18 @@ TEST_CASE("rows of results come once and in order") {
   CHECK(folder.entries() == 0);
 }
 
-TEST_CASE("what is wrong with a results file is told") {
+TEST_CASE("a fault of a results file is named with its place") {
   using C = std::uint64_t;
   check_error([](hid_t f) { set_value(f, "candidate", 2, H5T_NATIVE_UINT64, C{9999}); },
-              "candidates[2].candidate is 9999: the axes make 360");
+              "candidates[2].candidate is 9999; the axes have 360 combinations");
   check_error([](hid_t f) { set_value(f, "candidate", 2, H5T_NATIVE_UINT64, C{1}); },
               "candidates[2].candidate is 1, after 1");
   check_error([](hid_t f) { set_value(f, "group", 7, H5T_NATIVE_UINT32, 2U); },
-              "candidates[7].group is 2: there are 2");
+              "candidates[7].group is 2; the file has 2 groups");
   check_error([](hid_t f) { set_value(f, "note", 7, H5T_NATIVE_UINT32, 77777U); },
               "candidates[7].note is 77777");
   check_error([](hid_t f) { set_value(f, "assumed", 7, H5T_NATIVE_UINT32, 9U); },
-              "candidates[7].assumed is 9: there are 3");
+              "candidates[7].assumed is 9; the table has 3 rows");
   check_error([](hid_t f) { leave_out_column(f, "candidates", "assumed"); },
               "column 'assumed' of table 'candidates' is missing");
   check_error([](hid_t f) { set_value(f, "bound_s", 7, H5T_NATIVE_DOUBLE, double{NAN}); },
@@ -249,7 +250,7 @@ TEST_CASE("what is wrong with a results file is told") {
   check_error([](hid_t f) { H5Adelete(f, "sweep"); }, "attribute 'sweep' is missing");
 }
 
-TEST_CASE("a file that is cut short or flipped is an error or what was written, no crash") {
+TEST_CASE("a damaged results file is an error or reads as written") {
   const ScratchFolder folder;
   write_results(folder / "good.h5", sample_search(3, 20));
   const std::string good = test::bytes_of(folder / "good.h5");
@@ -269,7 +270,7 @@ TEST_CASE("a file that is cut short or flipped is an error or what was written, 
   CHECK(refused > 150);
 }
 
-TEST_CASE("other files are no results of a search") {
+TEST_CASE("other files are refused as results of a search") {
   const ScratchFolder folder;
   test::write_bytes(folder / "text", "hello");
   CHECK_THROWS_WITH(read_results(folder / "text"), Contains("expected a pipewright search"));

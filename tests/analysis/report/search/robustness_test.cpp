@@ -31,20 +31,20 @@ Robustness under(const std::vector<double>& one, const std::vector<double>& othe
 
 }  // namespace
 
-TEST_CASE("wins are counted by draw, and a draw that two win is shared", "[winner]") {
+TEST_CASE("candidates that tie in a draw share the win", "[winner]") {
   const auto all = standings(two_candidates(), under({1, 2, 2, 2}, {2, 1, 2, 4}));
   CHECK(all[0].conditions.wins == Approx(2.5 / 4));
   CHECK(all[1].conditions.wins == Approx(1.5 / 4));
 }
 
-TEST_CASE("the most that a candidate loses is against the best of that draw", "[winner]") {
+TEST_CASE("the worst loss is against the best candidate of the draw", "[winner]") {
   const auto all = standings(two_candidates(), under({1, 2}, {4, 1}));
   // Throughput in proportion to 1 / time: half of the other's, and a quarter.
   CHECK(all[0].conditions.worst == Approx(0.5));
   CHECK(all[1].conditions.worst == Approx(0.75));
 }
 
-TEST_CASE("differences are paired: what slows both down alike does not make a tie", "[winner]") {
+TEST_CASE("differences are paired, so that a common slowdown makes no tie", "[winner]") {
   const auto all = standings(two_candidates(), under({1, 10, 3}, {1.25, 12.5, 3.75}));
   CHECK(all[1].conditions.behind.least == Approx(0.2));
   CHECK(all[1].conditions.behind.most == Approx(0.2));
@@ -60,7 +60,7 @@ TEST_CASE("the model's own error decides where the conditions alone do not", "[w
   CHECK(all[1].with_error.wins == Approx(0.5));
 }
 
-TEST_CASE("a band of time has the error that all layouts share", "[winner]") {
+TEST_CASE("a time band includes the error that all layouts share", "[winner]") {
   Robustness robust = under({1, 1}, {2, 2});
   robust.rows[0].whole_error = {0.9, 1.1};
   const auto all = standings(two_candidates(), robust);
@@ -69,34 +69,33 @@ TEST_CASE("a band of time has the error that all layouts share", "[winner]") {
   CHECK(all[0].seconds.most == Approx(1.09));
 }
 
-TEST_CASE("a draw in which a simulation failed is compared with nothing", "[winner]") {
+TEST_CASE("a draw with a failed simulation is not compared", "[winner]") {
   const auto all = standings(two_candidates(), under({1, 1}, {0, 2}));
   CHECK(all[1].conditions.behind.least == Approx(0.5));
   CHECK(all[1].conditions.behind.most == Approx(0.5));
 }
 
-TEST_CASE("where one candidate was asked for a report does not say that there is no other",
-          "[winner]") {
+TEST_CASE("a report on one requested candidate does not deny other candidates", "[winner]") {
   Robustness robust = under({1, 1}, {});
   robust.rows.resize(1);
   CHECK_THAT(robustness_text(two_candidates(), robust),
-             Contains("no other differs in time or memory\n"));
+             Contains("no other candidate differs in time or memory\n"));
   robust.top = 1;
   CHECK_THAT(robustness_text(two_candidates(), robust),
-             Contains("nothing to compare it with: only one was asked for (top=1)\n"));
+             Contains("no comparison: only one candidate was requested (top=1)\n"));
 }
 
-TEST_CASE("a report says which candidates tie, and what would change the winner", "[winner]") {
+TEST_CASE("a report names ties and perturbations that change the winner", "[winner]") {
   Robustness robust = under({1, 1}, {0.5, 2});
-  robust.turns = {{.what = "bandwidth of nic",
-                   .below = true,
-                   .factor = 0.5,
-                   .value = 12.5e9,
-                   .row = 1,
-                   .lead = 0.02,
-                   .far = 0.25}};
+  robust.perturbations = {{.parameter = "bandwidth of nic",
+                           .is_decrease = true,
+                           .factor = 0.5,
+                           .value = 12.5e9,
+                           .row = 1,
+                           .lead = 0.02,
+                           .far_factor = 0.25}};
   const std::string text = robustness_text(two_candidates(), robust);
   CHECK_THAT(text, Contains("2 candidates under the same 2 draws (seed 1)\n"));
-  CHECK_THAT(text, Contains("a tie with 1: 2, as 0 lies within 90 % of the paired differences\n"));
+  CHECK_THAT(text, Contains("tie with 1: 2 (0 lies within 90 % of the paired differences)\n"));
   CHECK_THAT(text, Contains("bandwidth of nic below 50 % (12.5 GB/s): 2 wins, by 2.0 % at 25 %\n"));
 }

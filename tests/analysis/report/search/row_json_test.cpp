@@ -18,12 +18,12 @@ TEST_CASE("a row of a search reads back to the last bit") {
     const std::string line = to_json_line(row);
     CHECK(line.find('\n') == std::string::npos);
     CHECK(same(row, row_of_json(line)));
-    // Answers of workers are parsed and put together anew.
+    // Answers of workers are parsed and written again.
     CHECK(same(row, row_of_json(nlohmann::json::parse(line).dump())));
   }
 }
 
-TEST_CASE("a note may be any bytes") {
+TEST_CASE("a note may contain any bytes") {
   for (const std::string& note :
        {std::string("a\0b\0", 4), std::string("\xff\xfe\x80\xc3"), std::string("\xc3\xa9t\xc3\xa9"),
         std::string("\"\\\n\x1b[31m"), std::string("\xed\xa0\x80 half a pair")}) {
@@ -33,7 +33,7 @@ TEST_CASE("a note may be any bytes") {
   }
 }
 
-TEST_CASE("a row says what it has and no more") {
+TEST_CASE("a row omits unknown figures") {
   CandidateRow row;
   row.candidate = 7;
   row.group = 1;
@@ -50,7 +50,7 @@ TEST_CASE("a row says what it has and no more") {
   CHECK(row_of_json(to_json_line(row)).assumed.gpu == "a\xEF\xBF\xBD");
 }
 
-TEST_CASE("infinities are not written") {
+TEST_CASE("figures that are not finite are refused") {
   CandidateRow row;
   row.bound_s = std::numeric_limits<double>::infinity();
   CHECK_THROWS_AS(to_json_line(row), std::logic_error);
@@ -58,19 +58,20 @@ TEST_CASE("infinities are not written") {
   CHECK_THROWS_AS(to_json_line(row), std::logic_error);
 }
 
-TEST_CASE("what is no row is refused with the reason") {
+TEST_CASE("an invalid row is refused with the reason") {
   const auto refused = [](const std::string& line, const std::string& why) {
     CHECK_THROWS_MATCHES(row_of_json(line), pipewright::trace::TraceError,
-                         Catch::Matchers::Message("no row of a search: " + why));
+                         Catch::Matchers::Message("not a valid row of a search: " + why));
   };
-  refused(R"({"candidate":-1,"outcome":"open"})", "-1 is no count");
-  refused(R"({"candidate":1.5,"outcome":"open"})", "1.5 is no count");
-  refused(R"({"candidate":1,"group":4294967296,"outcome":"open"})", "4294967296 is no count");
-  refused(R"({"candidate":1,"outcome":"well"})", "there is no outcome 'well'");
-  refused(R"({"candidate":1,"outcome":"open","bound_s":"2"})", "\"2\" is no number");
-  refused(R"({"candidate":1,"outcome":"open","bonus":2})", "'bonus' is no field of it");
+  refused(R"({"candidate":-1,"outcome":"open"})", "-1 is not a valid count");
+  refused(R"({"candidate":1.5,"outcome":"open"})", "1.5 is not a valid count");
+  refused(R"({"candidate":1,"group":4294967296,"outcome":"open"})",
+          "4294967296 is not a valid count");
+  refused(R"({"candidate":1,"outcome":"well"})", "'well' is not an outcome");
+  refused(R"({"candidate":1,"outcome":"open","bound_s":"2"})", "\"2\" is not a number");
+  refused(R"({"candidate":1,"outcome":"open","bonus":2})", "'bonus' is not a field of a row");
   refused(R"({"candidate":1,"outcome":"open","note_latin1":"\u0100"})",
-          "its note has characters that are no bytes");
+          "the note has a character above U+00FF");
   for (const char* line :
        {"", "{", "[]", "7", "{}", R"({"candidate":1})", R"({"outcome":"open"})",
         R"({"candidate":1,"outcome":2})", R"({"candidate":1,"outcome":"open"} x)",

@@ -43,7 +43,7 @@ SearchRun one_row() {
 
 }  // namespace
 
-TEST_CASE("CSV has a row for each candidate, axes as columns and units in heads") {
+TEST_CASE("CSV has a row for each candidate and units in its headings") {
   const std::vector<std::string> lines = lines_of(csv(one_row()));
   REQUIRE(lines.size() == 2);
   CHECK(lines[0] ==
@@ -66,7 +66,7 @@ TEST_CASE("CSV has a row for each candidate, axes as columns and units in heads"
   CHECK(json(one_row())["candidates"][0]["assumed"].empty());
 }
 
-TEST_CASE("CSV leaves what is not known empty and quotes what needs it") {
+TEST_CASE("CSV leaves unknown figures empty and quotes texts") {
   SearchRun run = sample_search(2, 20);
   run.rows[4].note = "=cmd(),\"x\"\ny";
   run.rows[4].outcome = Outcome::failed;
@@ -78,7 +78,7 @@ TEST_CASE("CSV leaves what is not known empty and quotes what needs it") {
     CHECK(static_cast<std::size_t>(std::ranges::count(line, ',')) == columns);
 }
 
-TEST_CASE("CSV and JSON have the objective where it is none of the figures") {
+TEST_CASE("CSV and JSON add the objective if it is not a figure") {
   SearchRun run = one_row();
   run.objective = {.kind = Objective::Kind::time_to_train, .tokens = 16384 * 50.0};
   CHECK_THAT(csv(run), Contains("mfu_full_attention,time_to_train_s,assumed,note") &&
@@ -103,7 +103,7 @@ TEST_CASE("CSV and JSON have the objective where it is none of the figures") {
   CHECK(json(run)["objective"]["seeds"] == 9);
 }
 
-TEST_CASE("JSON says of which shard it is and what was not looked at") {
+TEST_CASE("JSON states the shard and counts unexamined combinations") {
   SearchRun run = sample_search(3, 20);
   CHECK(json(run)["shard"].is_null());
   CHECK(json(run)["not_looked_at"] == 0);
@@ -130,7 +130,7 @@ TEST_CASE("JSON has every candidate with its values and figures") {
   }
 }
 
-TEST_CASE("JSON has what the report says") {
+TEST_CASE("JSON has the findings of the report") {
   SearchRun run = sample_search(4, 20);
   run.finished = false;
   run.gap = INFINITY;
@@ -145,7 +145,7 @@ TEST_CASE("JSON has what the report says") {
   CHECK(all["excluded"][0]["combinations"] == 100);
 }
 
-TEST_CASE("JSON has the best with each value of what was open, and the best of all among them") {
+TEST_CASE("JSON has the best candidate for each value of the open axes") {
   const SearchRun run = sample_search(4, 20);
   const Findings found = find(run);
   const nlohmann::json all = json(run);
@@ -158,7 +158,7 @@ TEST_CASE("JSON has the best with each value of what was open, and the best of a
   }
 }
 
-TEST_CASE("JSON is JSON whatever the names are, and of no candidates too") {
+TEST_CASE("JSON is valid for any names and without candidates") {
   SearchRun run = one_row();
   run.title = "\xff\"\\\n";
   run.rows[0].note = "\x80";

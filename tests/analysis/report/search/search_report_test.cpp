@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 
-// Two simulated ones, one that was bounded away, one of each that is not legal or does not fit.
+// Five candidates: two are simulated, the others bounded away, illegal and too large.
 SearchRun small_search() {
   SearchRun run;
   run.title = "a model";
@@ -39,7 +39,7 @@ SearchRun small_search() {
 
 }  // namespace
 
-TEST_CASE("a report says what was searched, what is best and that nothing is better") {
+TEST_CASE("a search report names the sweep, the best candidate and its proof") {
   const std::string text = search_report(small_search());
   CHECK_THAT(text, Contains("a model: a model on a cluster, throughput\n1,006 combinations of tp "
                             "(3), schedule (2)\n"));
@@ -49,116 +49,115 @@ TEST_CASE("a report says what was searched, what is best and that nothing is bet
                             "  proven: nothing in the sweep is better\n"));
 }
 
-TEST_CASE("a report counts the outcomes and gives a reason and an example for each") {
+TEST_CASE("a search report counts outcomes, each with a reason and an example") {
   const std::string text = search_report(small_search());
-  CHECK_THAT(text, Contains("1,000  cut away by rules\n"));
+  CHECK_THAT(text, Contains("1,000  excluded by rules\n"));
   CHECK_THAT(text, Contains("1,000      tp <= 4\n"));
   CHECK_THAT(text, Contains("    1  illegal\n"
                             "    1      tp 4 does not divide 6 heads\n"
-                            "             such as tp 4, schedule 1f1b\n"));
+                            "             for example tp 4, schedule 1f1b\n"));
   CHECK_THAT(text, Contains("    1  bounded away\n"));
-  CHECK_THAT(text, Contains("    2  simulated, 66.7 % of those left\n"));
+  CHECK_THAT(text, Contains("    2  simulated, 66.7 % of the candidates that fit\n"));
 }
 
-TEST_CASE("a report says why the runner-up loses") {
+TEST_CASE("a search report explains the loss of the runner-up") {
   CHECK_THAT(search_report(small_search()),
-             Contains("the runner-up has schedule 1f1b for zb-1p\n"
-                      "  it is 33.3 % behind, +500.0 ms for the same work, -20.0 GiB of memory\n"
+             Contains("runner-up: schedule 1f1b (best: zb-1p)\n"
+                      "  33.3 % behind, +500.0 ms for the same work, -20.0 GiB memory\n"
                       "    +30.0 % compute, +10.0 % bubble, +5.0 % collectives in passes, "
                       "+2.5 % gradients, +1.0 % p2p,\n"
                       "    +1.0 % optimizer, +0.5 % weights\n"));
 }
 
-TEST_CASE("a report has the best as a table, with what they share below") {
+TEST_CASE("a search report lists the best candidates in a table above their common values") {
   CHECK_THAT(search_report(small_search()),
-             Contains("the best 2 of 2 simulated\n"
-                      "                           causal\n"
-                      "                           MFU of\n"
-                      "          behind  tokens  16 bits  iteration  bubble  memory  of it\n"
-                      "schedule       %     k/s        %          s       %     GiB      %\n"
-                      "zb-1p       best    16.4     40.0      1.000    20.0    60.0     75\n"
-                      "1f1b        33.3    10.9     26.7      1.500    20.0    40.0     50\n"
-                      "all with tp 1\n"));
+             Contains("best 2 of 2 simulated candidates\n"
+                      "          behind  tokens   MFU  iteration  bubble  memory  used\n"
+                      "schedule       %     k/s     %          s       %     GiB     %\n"
+                      "zb-1p       best    16.4  40.0      1.000    20.0    60.0    75\n"
+                      "1f1b        33.3    10.9  26.7      1.500    20.0    40.0    50\n"
+                      "common values: tp 1\n"));
 }
 
-TEST_CASE("candidates whose times rest on assumed numbers alone are marked", "[search]") {
+TEST_CASE("figures that depend on assumed values are marked", "[search]") {
   SearchRun run = small_search();
   run.rows[1].assumed = {"b200", {"launch"}};
   CHECK_THAT(search_report(run),
              Contains("  ~16.4 k tokens/s, ~40.0 % MFU, iteration ~1.000 s, bubble 20.0 %, memory "
                       "60.0 of 80.0 GiB\n") &&
-                 Contains("zb-1p       best   ~16.4    ~40.0     ~1.000    20.0    60.0     75\n"
-                          "1f1b        33.3    10.9     26.7      1.500    20.0    40.0     50\n"
-                          "all with tp 1\n"
+                 Contains("zb-1p       best   ~16.4  ~40.0     ~1.000    20.0    60.0    75\n"
+                          "1f1b        33.3    10.9   26.7      1.500    20.0    40.0    50\n"
+                          "common values: tp 1\n"
                           "~ depends on values of b200 that are assumed, not sourced: launch\n"));
   run.rows[1].assumed = {"b200", {"free_memory"}};
   CHECK_THAT(search_report(run), Contains("  16.4 k tokens/s") &&
                                      Contains("memory 60.0 of ~80.0 GiB\n") &&
-                                     Contains("    60.0    ~75\n"));
+                                     Contains("    60.0   ~75\n"));
   run.objective = {
       .kind = Objective::Kind::price, .tokens = 1e12, .price_per_gpu_hour = 2, .currency = "EUR"};
   run.rows[1].assumed = {"b200", {"launch"}};
   CHECK_THAT(search_report(run), Contains("\n  ~"));
   run.objective = {.kind = Objective::Kind::memory, .floor = 1};
-  CHECK_THAT(worth(run, run.rows[1]), Catch::StartsWith("60.0 GiB"));
+  CHECK_THAT(objective_text(run, run.rows[1]), Catch::StartsWith("60.0 GiB"));
 }
 
-TEST_CASE("the best by an axis tells what was not needed to be known") {
+TEST_CASE("the best by an axis names values without a simulated candidate") {
   const std::string text = best_by_text(small_search(), 0);
   CHECK_THAT(text, Contains("tp 2: at best"));
   CHECK_THAT(text, Contains("tp 4: none fits\n"));
 }
 
-TEST_CASE("proof and gap are told in plain words") {
+TEST_CASE("the proof states how much better other candidates can be") {
   SearchRun run = small_search();
   const auto proof = [&] { return proof_text(run, find(run)); };
   run.exhaustive = true;
-  CHECK(proof() == "proven: all that fit were simulated");
+  CHECK(proof() == "proven: all candidates that fit were simulated");
   run.exhaustive = run.finished = false;
   CHECK(proof() == "stopped: nothing in the sweep is better, but fronts may lack points");
   run.gap = 0.018;
   CHECK(proof() == "stopped: nothing can be more than 1.8 % better");
   run.gap = 1;
-  CHECK(proof() == "stopped before all were looked at: what was not may be better");
+  CHECK(proof() == "stopped early: unexamined candidates may be better");
   for (CandidateRow& row : run.rows) row.outcome = Outcome::open;
   CHECK(proof() == "stopped before anything was proven");
 }
 
-TEST_CASE("a shard claims nothing of the others") {
+TEST_CASE("the report of a shard makes no claim about other shards") {
   SearchRun run = small_search();
   run.shard = {2, 3};
   run.combinations += 14;
   const std::string text = search_report(run);
   CHECK_THAT(text, Contains("best of shard 2/3: tp 1, schedule zb-1p\n") &&
                        Contains("proven: nothing in shard 2/3 of the sweep is better; other shards "
-                                "were not looked at\n") &&
-                       Contains("   15  in other shards, not looked at\n"));
+                                "were not examined\n") &&
+                       Contains("   15  in other shards, not examined\n"));
   run.exhaustive = true;
-  CHECK_THAT(proof_text(run, find(run)), Contains("all of shard 2/3 that fit were simulated; "));
+  CHECK_THAT(proof_text(run, find(run)),
+             Contains("all candidates of shard 2/3 that fit were simulated; "));
   run.finished = run.exhaustive = false;
   run.gap = 0.5;
   CHECK_THAT(proof_text(run, find(run)), Contains("nothing of shard 2/3 can be more than 50.0 %"));
   run.rows.clear();
   run.finished = true;
-  CHECK_THAT(search_report(run), Contains("there was no candidate in shard 2/3\n"));
+  CHECK_THAT(search_report(run), Contains("there are no candidates in shard 2/3\n"));
 }
 
-TEST_CASE("what a search that was stopped did not look at is counted", "[search]") {
+TEST_CASE("the report of a stopped search counts unexamined combinations", "[search]") {
   SearchRun run = small_search();
   run.combinations += 1234;
   run.finished = false;
   run.gap = 1;
-  CHECK_THAT(search_report(run), Contains("1,235  not looked at\n"));
+  CHECK_THAT(search_report(run), Contains("1,235  not examined\n"));
   run.rows.clear();
   CHECK_THAT(search_report(run, {.by = {0}}),
              Contains("nothing was found: the search was stopped before a candidate was "
                       "simulated\n") &&
-                 Contains("1,240  not looked at\n") && Contains("tp 2: none was looked at\n"));
+                 Contains("1,240  not examined\n") && Contains("tp 2: none examined\n"));
   run.finished = true;
-  CHECK_THAT(search_report(run), !Contains("not looked at"));
+  CHECK_THAT(search_report(run), !Contains("not examined"));
 }
 
-TEST_CASE("fronts are those of an iteration, and left out where they were not to be proven") {
+TEST_CASE("fronts compare iterations and are omitted unless the search proves them") {
   SearchRun run = small_search();
   CHECK_THAT(search_report(run), Contains("\nthroughput against memory: "));
   run.objective = {.kind = Objective::Kind::tokens_a_day};
@@ -168,7 +167,7 @@ TEST_CASE("fronts are those of an iteration, and left out where they were not to
   CHECK(find(run).fronts == std::vector<std::vector<std::size_t>>(1));
 }
 
-TEST_CASE("the memory that is sought is told once, with a floor only if there is one") {
+TEST_CASE("the objective memory is shown once, and its floor only if there is one") {
   SearchRun run = small_search();
   run.objective = {.kind = Objective::Kind::memory};
   CHECK_THAT(search_report(run), Contains("a model on a cluster, memory\n") &&
@@ -178,7 +177,7 @@ TEST_CASE("the memory that is sought is told once, with a floor only if there is
   CHECK_THAT(search_report(run), Contains("memory with at least 1 tokens/s"));
 }
 
-TEST_CASE("a runner-up on other GPUs is compared by the time of all of them") {
+TEST_CASE("a runner-up with another number of GPUs is compared by GPU time") {
   SearchRun run = small_search();
   run.objective = {.kind = Objective::Kind::mfu};
   // Twice the GPUs take 0.6 of the time: 1.2 of the GPU time.
@@ -187,49 +186,48 @@ TEST_CASE("a runner-up on other GPUs is compared by the time of all of them") {
   run.rows[0].work.peak_flops = 2 * run.rows[1].work.peak_flops;
   CHECK_THAT(
       search_report(run),
-      Contains(fmt::format("  it is 16.7 % behind, on {} GPUs for {}\n"
+      Contains(fmt::format("  16.7 % behind, on {} GPUs (best: {})\n"
                            "    GPU time for the same work: +12.0 % compute, +4.0 % bubble, ",
                            run.rows[0].work.gpus, run.rows[1].work.gpus)));
   CHECK(compare_wall_time(run, 1, 0).seconds == Approx(-0.4));
   CHECK(compare_rows(run, 1, 0).seconds == Approx(0.2));
 }
 
-TEST_CASE("the best of each number of GPUs is told, though that is no axis") {
+TEST_CASE("the best for each number of GPUs is listed although it is not an axis") {
   SearchRun run = small_search();
   run.rows[0].work.gpus = 4;
   run.rows[1].work.gpus = 16;
   run.rows[2].work.gpus = 32;
-  run.rows[3].work.gpus = 0;  // as of illegal ones
+  run.rows[3].work.gpus = 0;  // unknown, as for illegal candidates
   run.rows[4].work.gpus = 64;
   const std::string text = search_report(run, {.by = {}, .by_gpus = true});
-  CHECK_THAT(text, Contains("\nthe best of each number of GPUs that was simulated\n") &&
+  CHECK_THAT(text, Contains("\nbest simulated candidate for each number of GPUs\n") &&
                        Contains("\n   4  1f1b        33.3    10.9 ") &&
                        Contains("\n  16  zb-1p       best    16.4 ") &&
                        Contains("gpus 32: at best") && Contains("gpus 64: none fits\n"));
 }
 
-TEST_CASE("one is counted as one") {
+TEST_CASE("a count of one has a singular noun") {
   SearchRun run = small_search();
   run.combinations = 1;
   run.rows[0].outcome = run.rows[1].outcome = run.rows[2].outcome = Outcome::illegal;
   for (std::size_t i = 0; i < 4; ++i) run.rows[i].note = std::string(i + 1, 'x');
-  CHECK_THAT(search_report(run),
-             Contains("\n1 combination of ") && Contains("and for 1 other reason\n"));
+  CHECK_THAT(search_report(run), Contains("\n1 combination of ") && Contains("1 other reason\n"));
 }
 
-TEST_CASE("a failed candidate that might be better is named") {
+TEST_CASE("a failed candidate that may be better is named") {
   SearchRun run = small_search();
   run.rows[2].outcome = Outcome::failed;
   run.rows[2].bound_s = 0.9;
   run.rows[2].note = "its process was killed";
   CHECK_THAT(search_report(run),
-             Contains("  1 that failed might be, such as tp 2, schedule 1f1b; --resume tries them "
-                      "again\n"));
+             Contains("  1 failed candidate may be better, for example tp 2, schedule 1f1b; "
+                      "--resume retries\n"));
   run.rows[2].bound_s = 1.1;
-  CHECK_THAT(search_report(run), !Contains("might be"));
+  CHECK_THAT(search_report(run), !Contains("may be better"));
 }
 
-TEST_CASE("where nothing was found the report says why and how near it was") {
+TEST_CASE("a report without a best candidate names the reason and the nearest candidate") {
   SearchRun run = small_search();
   run.rows.erase(run.rows.begin(), run.rows.begin() + 3);
   CHECK_THAT(search_report(run),
@@ -238,13 +236,13 @@ TEST_CASE("where nothing was found the report says why and how near it was") {
   run.rows.pop_back();
   CHECK_THAT(search_report(run), Contains("nothing was found: no candidate is legal\n"));
   run.rows.clear();
-  CHECK_THAT(search_report(run), Contains("nothing was found: there was no candidate\n"));
+  CHECK_THAT(search_report(run), Contains("nothing was found: there are no candidates\n"));
   run = small_search();
   run.objective = {.kind = Objective::Kind::memory, .floor = 1e9};
-  CHECK_THAT(search_report(run), Contains("is below the floor"));
+  CHECK_THAT(search_report(run), Contains("are below the floor"));
 }
 
-TEST_CASE("no name or note reaches a terminal raw") {
+TEST_CASE("names and notes are made safe for a terminal") {
   SearchRun run = small_search();
   run.title += "\x1b[31m";
   run.axes[0].name = "t\x07p";
@@ -258,7 +256,7 @@ TEST_CASE("no name or note reaches a terminal raw") {
   CHECK(text.find_first_of("\x1b\x07\t") == std::string::npos);
 }
 
-TEST_CASE("lines of a report fit a terminal unless names are long") {
+TEST_CASE("lines of a search report fit a terminal") {
   std::istringstream lines(search_report(sample_search(3), {.by = {1, 2}}));
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
 }
@@ -268,7 +266,7 @@ TEST_CASE("an axis is found by its name or key") {
   CHECK(axis_named(run.axes, "tp") == 0);
   CHECK(axis_named(run.axes, "parallel.tp") == 0);
   CHECK_THROWS_WITH(axis_named(run.axes, "dp"),
-                    "'dp' is no axis of the search: they are tp, schedule");
+                    "'dp' is not an axis of the search; axes: tp, schedule");
 }
 
 TEST_CASE("counts are grouped by thousands") {

@@ -50,7 +50,7 @@ Value value_at(const std::string& bytes, std::size_t at) {
 
 }  // namespace
 
-TEST_CASE("the page of a search needs nothing else") {
+TEST_CASE("the page of a search is self-contained") {
   const std::string page = page_of(made_search());
   for (const char* foreign : {"src=", "href=\"http", "url(", "@import", "fetch(", "{{"})
     CHECK_THAT(page, !Contains(foreign));
@@ -91,7 +91,7 @@ TEST_CASE("the page of a search has its rows in columns") {
   }
 }
 
-TEST_CASE("the page of a search has scenarios of what is on a front or among the best") {
+TEST_CASE("the page of a search has scenarios of fronts and of the best candidates") {
   const SearchRun run = sample_search(2, 20);
   const Findings found = find(run);
   std::set<std::size_t> expected(found.ranked.begin(), found.ranked.begin() + 3);
@@ -120,13 +120,12 @@ TEST_CASE("the same search gives the same page") {
   CHECK(page_of(sample_search(4, 9)) == page_of(sample_search(4, 9)));
 }
 
-TEST_CASE("a page of a search that cannot be written is an error with its name") {
+TEST_CASE("a page of a search that cannot be written is an error") {
   CHECK_THROWS_AS(write_search_page("/nowhere/page.html", sample_search(1, 1), scenario_of),
                   trace::TraceError);
 }
 
-TEST_CASE("the page of a search has what was asked about its winner, and the bands of its points",
-          "[winner]") {
+TEST_CASE("the page of a search has the answers about its winner and error bands", "[winner]") {
   const SearchRun run = sample_search(2, 20);
   const nlohmann::json head = nlohmann::json::parse(
       page_head(run, find(run), page_columns(run),

@@ -108,7 +108,7 @@ TEST_CASE("a search for tokens per day prints the effective share of the time",
   place.write("sweep.yaml", sweep(failing_nodes));
   const tests::Ran ran = place.run("search sweep.yaml --quiet -o all.csv page.html");
   REQUIRE(ran.status == 0);
-  CHECK_THAT(ran.out, Catch::Contains("tokens a day, 6 seeds of weeks"));
+  CHECK_THAT(ran.out, Catch::Contains("tokens a day of a goodput run, 6 seeds"));
   CHECK_THAT(ran.out, Catch::Contains("of the time effective"));
   CHECK_THAT(ran.out, Catch::Contains("\nthroughput of an iteration against memory: "));
   const std::string csv = place.read("all.csv");

@@ -202,7 +202,7 @@ TEST_CASE("a search that is stopped at once accounts for all combinations", "[sw
   CHECK(ran.status == 1);
   CHECK_THAT(ran.out,
              Catch::Contains("the search was stopped before a candidate was simulated\n") &&
-                 Catch::Contains("  not looked at\n"));
+                 Catch::Contains("  not examined\n"));
   const json run = json::parse(place.run("search sweep.yaml --budget '0 s' --quiet --json").out);
   double sum = run["not_looked_at"].get<double>() + static_cast<double>(run["candidates"].size());
   for (const json& rule : run["excluded"]) sum += rule["combinations"].get<double>();
@@ -280,7 +280,7 @@ TEST_CASE("shards that are searched separately have the same best and proof", "[
   CHECK(all["candidates"].size() == whole["candidates"].size());
   CHECK(merged("part-3.h5 part-1.h5 part-2.h5") == all);
   const std::string lacking = place.run("search merge part-1.h5 part-3.h5").out;
-  CHECK_THAT(lacking, Catch::Contains("stopped before all were looked at"));
+  CHECK_THAT(lacking, Catch::Contains("stopped early: unexamined candidates"));
   CHECK_THAT(error_of(place, "merge part-1.h5 part-1.h5"), Catch::Contains("both shard 1 of 3"));
   searched(place, "sweep.yaml --set global_batch=64 --results other.h5");
   CHECK_THAT(error_of(place, "merge part-1.h5 other.h5"), Catch::Contains("another sweep"));
