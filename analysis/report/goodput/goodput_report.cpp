@@ -260,7 +260,7 @@ std::string goodput_answer(const GoodputReport& report) {
       fmt::format("effective training time {} ({} .. {} in 90 % of seeds)",
                   ratio.write(values.mean), ratio.write(values.low), ratio.write(values.high));
   if (report.target_tokens)
-    text = fmt::format("{:.2f} days to {} tokens; {}", mean_seconds(report) / day,
+    text = fmt::format("{:.2f} days to {} tokens; {}", mean_seconds(report) / seconds_per_day,
                        format_scaled(*report.target_tokens), text);
   if (!report.intervals.empty())
     text += fmt::format(
