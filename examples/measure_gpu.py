@@ -191,7 +191,7 @@ def measure(cases, machine, report):
     return rows
 
 
-# Machine: runs a case with PyTorch. Only the code below needs PyTorch.
+# Class Machine runs the kernel of a case with PyTorch. Only the code below needs PyTorch.
 
 class Machine:
     """A GPU, or the CPU as a substitute. `time` returns the seconds per repetition and a note."""

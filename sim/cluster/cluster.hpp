@@ -105,7 +105,8 @@ class Cluster {
   const std::vector<Record>& records() const { return records_; }
 
   bool is_ideal() const { return network_ == nullptr; }
-  // Null if ideal. Only for sim/cluster and for code that runs flows in SimGrid.
+  // Network of the cluster; null if the network is ideal. Only sim/cluster and code that runs flows
+  // in SimGrid use it.
   const std::shared_ptr<Network>& network() const { return network_; }
   // the file's name, or "ideal network, 0.5 ms a hop"
   const std::string& name() const { return name_; }

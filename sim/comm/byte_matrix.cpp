@@ -53,7 +53,8 @@ class MatrixRows {
     if (error != std::errc() || value > static_cast<double>(max_bytes))
       reject("allowed: up to 1024 TiB");
     if (value != std::floor(value)) reject("allowed: whole bytes");
-    if (row_cells_ > max_ranks) fail_at(location, fmt::format("more than {} cells", max_ranks));
+    if (row_cells_ > max_ranks)
+      fail_at(location, fmt::format("the row has more than {} cells", max_ranks));
     bytes_.push_back(static_cast<std::uint64_t>(value));
     row_bytes_ += bytes_.back();
     if (row_bytes_ > max_bytes) fail_at(location, "this row exceeds the limit of 1024 TiB");

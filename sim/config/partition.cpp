@@ -156,10 +156,9 @@ void read_ends(const Field& field, Partition& partition) {
   const bool has_flags = ends.embedding || ends.loss;
   // Megatron-LM has the same rule.
   if (has_sizes && has_flags)
-    throw Error(
-        field.value.origin,
-        fmt::format("{} has both sizes of the ends and keys that count embedding or loss as layers",
-                    field.name))
+    throw Error(field.value.origin, fmt::format("{} gives the sizes of the first and last stages "
+                                                "and also counts embedding or loss as layers",
+                                                field.name))
         .allow("first and last, or account_for_embedding and account_for_loss");
   if (!has_sizes && !has_flags) return;
   partition.rule = has_sizes ? Partition::Rule::ends : Partition::Rule::ends_less;

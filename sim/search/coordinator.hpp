@@ -21,8 +21,8 @@ namespace pipewright::search {
 struct Candidates {
   std::uint64_t total = 0;
   bool is_counted = true;  // false: there may be more candidates than `total`
-  // Returns the next candidates that have no row, and nothing at the end. Where the candidates are
-  // not counted, those that resemble `promising` come soon.
+  // Returns the next candidates that have no row yet; empty: there are no more. In a sweep that is
+  // too large to count, candidates that resemble `promising` come early.
   std::function<std::vector<std::uint64_t>(std::optional<std::uint64_t> promising)> next;
   std::function<std::uint32_t(std::uint64_t candidate)> group;
   // Candidates of the same placement share the network costs of their bounds. Empty: all

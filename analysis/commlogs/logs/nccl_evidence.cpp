@@ -60,8 +60,8 @@ bool NcclEvidence::allows(const NcclTest& test) const {
       reduces != (test.reduces == Reduces::yes))
     return false;
   if (roots_known && rooted != test.rooted) return false;
-  // A test that may or may not reduce has the columns of a reduction only in versions in which all
-  // tests have them, "root" among them.
+  // Versions of nccl-tests that print the columns of a reduction for a test without one, such as
+  // sendrecv, print them for all tests, and "root" too.
   if (test.reduces == Reduces::either && reductions_known && reduces && !root_column) return false;
   if (!factor_known) return true;
   constexpr double max_ranks = 1e9;

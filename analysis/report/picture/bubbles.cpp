@@ -119,7 +119,7 @@ BarParts mean_parts(std::span<const TimeSplit> splits) {
 
 void draw_bubbles(std::span<const trace::Trace> runs, const std::filesystem::path& file,
                   PictureKind kind) {
-  if (runs.empty()) throw std::logic_error("a picture of no runs");
+  if (runs.empty()) throw std::logic_error("a picture needs at least one run");
   std::vector<Summary> summaries;
   double span_s = 0;
   for (const trace::Trace& run : runs) {

@@ -115,7 +115,7 @@ std::vector<Swatch> memory_legend(const std::vector<MemoryPanel>& panels, const 
 
 void draw_memory(std::span<const trace::Trace> runs, const std::filesystem::path& file,
                  PictureKind kind) {
-  if (runs.empty()) throw std::logic_error("a picture of no runs");
+  if (runs.empty()) throw std::logic_error("a picture of memory needs at least one run");
   std::vector<Summary> summaries;
   for (const trace::Trace& run : runs) summaries.push_back(summarize(run));
   const std::vector<MemoryPanel> panels = memory_panels(runs, summaries);

@@ -273,7 +273,7 @@ void draw_axis(Canvas& canvas, const TimelineLayout& layout) {
 
 void draw_timeline(std::span<const trace::Trace> runs, const std::filesystem::path& file,
                    PictureKind kind) {
-  if (runs.empty()) throw std::logic_error("a picture of no runs");
+  if (runs.empty()) throw std::logic_error("a picture needs at least one run");
   std::vector<Summary> summaries;
   for (const trace::Trace& run : runs) summaries.push_back(summarize(run));
   const std::vector<RunTitle> titles = run_titles(summaries);

@@ -123,7 +123,7 @@ std::vector<std::size_t> pareto_front(std::span<const TradeoffPoint> points) {
 
 void draw_tradeoff(std::span<const Summary> runs, const std::filesystem::path& file,
                    PictureKind kind) {
-  if (runs.empty()) throw std::logic_error("a picture of no runs");
+  if (runs.empty()) throw std::logic_error("a picture needs at least one run");
   const AxisQuantity memory = memory_quantity(runs);
   const AxisQuantity throughput = throughput_quantity(runs);
   std::vector<TradeoffPoint> points;

@@ -9,7 +9,8 @@
 
 namespace pipewright::cluster {
 
-// Missing route between two vertices of a zone.
+// Describes a route that a platform file lacks between two vertices (hosts, routers or subzones) of
+// a zone.
 struct MissingHop {
   Index zone = nothing;
   Index source = nothing;

@@ -12,8 +12,8 @@ namespace {
 using config::PartTimes;
 using schedules::PassKind;
 
-// Kind of the pass whose calls are still to be counted for a pass of `kind`; none if all of the
-// pass was measured.
+// Kind of the pass whose collectives are added to a pass of `kind`, because the measured times do
+// not include them; none if the whole pass was measured.
 std::optional<PassKind> calls_left(const PartTimes& times, PassKind kind) {
   const bool forward = !times.forward.empty();
   const bool input = !times.backward.empty() || !times.input_grad.empty();

@@ -83,7 +83,7 @@ TEST_CASE("an invalid byte matrix is rejected with the location", "[byte_matrix]
 TEST_CASE("a matrix of too many ranks is rejected before it is complete", "[byte_matrix]") {
   std::string row = "0";
   for (int i = 0; i < 2048; ++i) row += ",0";
-  CHECK(fault(row + "\n") == "m.csv:1: more than 2048 cells");
+  CHECK(fault(row + "\n") == "m.csv:1: the row has more than 2048 cells");
   std::string rows;
   for (int i = 0; i < 2049; ++i) rows += "0\n";
   CHECK(fault(rows) == "m.csv:2049: more than 2048 rows");

@@ -39,10 +39,10 @@ TEST_CASE("a map sets the layers of the ends of a pipeline", "[training]") {
   CHECK(to_string(loss) == "account_for_loss");
   CHECK(to_string(partition("{account_for_embedding: true, account_for_loss: true}")) ==
         "ends_less");
-  CHECK_THAT(
-      error_of([] { partition("{first: 3, account_for_loss: true}"); }),
-      Catch::Contains("p.yaml:1:12: partition has both sizes of the ends and keys that count "
-                      "embedding or loss as layers; allowed: first and last, or account"));
+  CHECK_THAT(error_of([] { partition("{first: 3, account_for_loss: true}"); }),
+             Catch::Contains(
+                 "p.yaml:1:12: partition gives the sizes of the first and last stages and also "
+                 "counts embedding or loss as layers; allowed: first and last, or account"));
   CHECK(partition("{account_for_loss: false}").rule == Partition::Rule::even);
 }
 
