@@ -20,7 +20,8 @@ inline constexpr std::string_view free_memory_key = "free_memory";
 bool times_rest_on(const trace::Assumed& assumed);
 bool capacity_rests_on(const trace::Assumed& assumed);
 
-// Mark before a time, or before a figure derived from it: "~" or nothing.
+// Returns "~" if times depend on assumed values of the GPU's file, else nothing. The mark stands
+// before a time or a figure derived from one.
 std::string_view time_mark(const trace::Assumed& assumed);
 
 // Adds the keys `assumed`, the list of assumed numbers, and `assumed_gpu`, the file that holds

@@ -207,7 +207,7 @@ void check_is_expressible(const Schedule& schedule) {
         if (!loop.body[i].fused) continue;
         if (i + 1 == loop.body.size() || !can_overlap(loop.body[i], loop.body[i + 1]))
           refuse(
-              fmt::format("overlaps a forward with the backward that follows it, not {} with "
+              fmt::format("can pair a forward only with the backward right after it, not {} with "
                           "the next pass",
                           describe(loop.body[i])));
         ++i;

@@ -97,8 +97,9 @@ double all_pairs_bandwidth(const Paths& paths, const Pairs& pairs) {
   return rate * static_cast<double>(half * half);
 }
 
-// Lower bound for the slowest flow of any permutation. A link carries at most as many flows as it
-// has senders or receivers, and a flow gets at least an equal share of its fullest link.
+// Lower bound for the rate of the slowest flow in any permutation. A link carries at most as many
+// flows as it has senders or receivers, and a flow gets at least an equal share of its fullest
+// link.
 double slowest_bound(const Paths& paths, const Pairs& pairs) {
   if (pairs.use.empty()) return 0;
   double rate = narrowest(pairs);

@@ -35,12 +35,12 @@ constexpr std::array expert_table{
              "overlap token dispatch with compute of another microbatch, in fused pairs of passes",
          .default_value = "false"},
         flag<&ExpertTraining::overlap>},
-    Key<ExpertTraining>{
-        {.name = "delay_wgrad",
-         .alias = "delay_wgrad_compute",
-         .help = "delay weight gradients behind token dispatch, as in DualPipe; needs overlap",
-         .default_value = "false"},
-        flag<&ExpertTraining::delay_wgrad>},
+    Key<ExpertTraining>{{.name = "delay_wgrad",
+                         .alias = "delay_wgrad_compute",
+                         .help = "start token dispatch of fused pairs before weight gradients, as "
+                                 "in DualPipe; needs overlap",
+                         .default_value = "false"},
+                        flag<&ExpertTraining::delay_wgrad>},
     Key<ExpertTraining>{{.name = "shared_overlap",
                          .alias = "moe_shared_expert_overlap",
                          .help = "overlap token dispatch with the shared experts of the layer",

@@ -134,8 +134,10 @@ constexpr std::array types_table{
                       products<&ProductTypes::bf16>},
     Key<ProductTypes>{{.name = "fp16", .help = "matrix products in fp16; default: as in bf16"},
                       products<&ProductTypes::fp16>},
-    Key<ProductTypes>{{.name = "fp8", .help = "matrix products in FP8 with one scale per tensor"},
-                      products<&ProductTypes::fp8>},
+    Key<ProductTypes>{
+        {.name = "fp8",
+         .help = "rates and overheads of matrix products in FP8 with one scale per tensor"},
+        products<&ProductTypes::fp8>},
     Key<ProductTypes>{
         {.name = "fp8-block", .help = "matrix products in FP8 with one scale per block of 128"},
         products<&ProductTypes::fp8_block>},

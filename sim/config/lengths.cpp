@@ -154,7 +154,7 @@ void check_lengths(const Field& field, const Lengths& lengths) {
         .allow(fmt::format("at least {}", shortest));
   if (!lengths.mean && !lengths.p95) {
     if (!lengths.longest)
-      throw Error(field.value.origin, fmt::format("{} has no longest length", field.name))
+      throw Error(field.value.origin, fmt::format("{} has shortest but not longest", field.name))
           .allow(kinds);
     return;
   }

@@ -141,8 +141,9 @@ constexpr Reader<StateDraft> state_of{[](const Field& field, StateDraft& draft) 
                                       {ValueType::size, true}};
 
 constexpr std::array state_table{
-    Key<StateDraft>{{.name = "weights", .help = "bytes of one version of the parameters"},
-                    state_of<&State::weights>},
+    Key<StateDraft>{
+        {.name = "weights", .help = "bytes of one version of the parameters on a device"},
+        state_of<&State::weights>},
     Key<StateDraft>{{.name = "gradients", .help = "bytes of the gradient buffers"},
                     state_of<&State::gradients>},
     Key<StateDraft>{{.name = "optimizer", .help = "bytes of the optimizer's state"},

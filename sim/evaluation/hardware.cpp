@@ -50,7 +50,8 @@ config::Gpu gpu_of(const config::Scenario& scenario, const cluster::Host* host) 
                         "a100-80gb)")));
 }
 
-// Seconds of the passes of each device, summed over kinds and stages.
+// Seconds of one microbatch on each device: one forward and one backward pass of each of its
+// stages.
 std::vector<double> device_seconds(const config::Scenario& scenario,
                                    const schedules::Schedule& schedule,
                                    const workload::Gpus& gpus) {

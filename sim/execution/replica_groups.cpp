@@ -179,7 +179,8 @@ ReplicaGroups::Holders ReplicaGroups::find_holders(const std::array<Group, 3>& k
 
 bool ReplicaGroups::has(std::uint32_t stage) const {
   if (!job_.ranks || job_.costs.traffic.empty()) return false;
-  // Tensor-parallel ranks may hold the same experts.
+  // Tensor-parallel ranks may hold the same experts, so a stage can have a replica group of experts
+  // without data parallelism.
   const bool experts = job_.costs.traffic[stage].expert_parameters > 0 &&
                        experts_[stage].full->groups.front().size() > 1;
   return experts || dense_[stage].full->groups.front().size() > 1;

@@ -47,7 +47,8 @@ class RatioBound::Replay {
   }
 
  private:
-  // Returns the number of nodes that the job lacks after `time`.
+  // Returns the number of nodes that the job lacks right after `time`: those in repair, less the
+  // spares.
   std::uint32_t missing_nodes(double time) const {
     std::uint32_t out = 0;
     for (auto repair = back_.upper_bound(time); repair != back_.end(); ++repair)

@@ -39,7 +39,8 @@ struct Winner {
   double lead = 0;
 };
 
-// Finds the winners of the compared rows under changed conditions.
+// Simulates the compared candidates again with one parameter scaled by a factor, and finds the
+// best.
 class Comparison {
  public:
   Comparison(const analysis::SearchRun& run, const std::vector<std::size_t>& rows,

@@ -8,7 +8,8 @@
 #include "sim/config/keys.hpp"
 #include "sim/config/text/value.hpp"
 
-// Scenarios as trees of values, and their keys, for sweeps.
+// Access to a scenario's tree of values: properties of its keys, the value at a path, and
+// copies without locations.
 namespace pipewright::search {
 
 // The table of scenario keys.

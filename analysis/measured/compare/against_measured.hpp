@@ -44,7 +44,8 @@ struct AgainstMeasured {
 IterationFigures iteration_figures(const RunFigures& run);
 AgainstMeasured compare_measured(const RunFigures& predicted, const RunFigures& measured);
 
-// Metrics for conditions and tables: iteration_s, pass_span_s, bubble_ratio, span_bubble_s.
+// Returns the figures of an iteration as named values for conditions and tables: iteration_s,
+// pass_span_s, bubble_ratio, span_bubble_s.
 Metrics metrics_of(const IterationFigures& figures);
 
 // Report on a prediction and a measured run.

@@ -50,7 +50,7 @@ analysis::SeedSpread spread_of(const Repeats& repeats) {
 }
 
 // "1f1b, 20 seeds: median 5.620 s, 90 % from 5.581 s to 5.713 s"
-std::string describe(const Repeats& repeats) {
+std::string repeats_text(const Repeats& repeats) {
   const analysis::SeedSpread spread = spread_of(repeats);
   return fmt::format("{}, {} seeds: median {}, 90 % from {} to {}\n", repeats.schedule,
                      spread.seeds, analysis::format_seconds(spread.median_s),
@@ -58,7 +58,7 @@ std::string describe(const Repeats& repeats) {
                      analysis::format_seconds(spread.p95_s));
 }
 
-analysis::JsonFields json_fields(const Repeats& repeats) {
+analysis::JsonFields repeats_json(const Repeats& repeats) {
   const analysis::SeedSpread spread = spread_of(repeats);
   return {{"repeats", static_cast<double>(spread.seeds)},
           {"makespan_median_s", spread.median_s},
@@ -153,8 +153,8 @@ void append(std::vector<std::string>& notes, const std::vector<std::string>& fur
 
 // Notes on the figures of a run, the most important first. A quiet run has no notes that only
 // advise.
-std::vector<std::string> notes_on(const RunRequest& request, const evaluation::ScenarioRun& run,
-                                  const Results& results) {
+std::vector<std::string> run_notes(const RunRequest& request, const evaluation::ScenarioRun& run,
+                                   const Results& results) {
   std::vector<std::string> notes = evaluation::notes_of_speed(results.summaries);
   append(notes, notes_before(run));
   if (!request.quiet) {
@@ -180,7 +180,7 @@ std::string json_report(const Results& results,
                         const std::optional<analysis::TrainingQuestion>& training) {
   std::vector<analysis::JsonFields> fields(results.summaries.size());
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (i < results.repeats.size()) fields[i] = json_fields(results.repeats[i]);
+    if (i < results.repeats.size()) fields[i] = repeats_json(results.repeats[i]);
     if (!training) continue;
     for (analysis::JsonField& field : training_cost_fields(results.summaries[i], *training))
       fields[i].push_back(std::move(field));
@@ -194,7 +194,7 @@ std::string text_report(const RunRequest& request, const Results& results,
   std::string text;
   if (request.details) {
     text = analysis::console_table(results.summaries);
-    for (const Repeats& repeats : results.repeats) text += describe(repeats);
+    for (const Repeats& repeats : results.repeats) text += repeats_text(repeats);
     text += analysis::note_lines(notes);
   } else {
     std::vector<analysis::SeedSpread> spreads;
@@ -227,7 +227,7 @@ int run_command(const Arguments& arguments) {
   check_files(input_files(request), written);
 
   const Results results = run_all(request, run, traces, needs_traces(outputs));
-  const std::vector<std::string> notes = notes_on(request, run, results);
+  const std::vector<std::string> notes = run_notes(request, run, results);
   const std::optional<analysis::TrainingQuestion> training = training_question(request, run);
   if (request.json) {
     print_notes(notes);

@@ -165,7 +165,8 @@ std::string counted(std::uint32_t count, const char* singular, const char* plura
   return fmt::format("{} {}", count, count == 1 ? singular : plural);
 }
 
-// Schedule of the scenario, with a comment that explains it.
+// The line "schedule: ..." of the printed scenario; its comment says whether the measured order is
+// in the catalogue.
 std::string schedule_text(const trace::Trace& trace, const std::string& order_file) {
   if (!order_file.empty()) return "schedule: " + config::to_yaml(config::make_text(order_file, {}));
   const std::uint32_t chunks = trace.run.chunks;

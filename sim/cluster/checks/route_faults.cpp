@@ -293,7 +293,8 @@ class RouteSearch {
   std::set<std::string> half_duplex_;
   std::map<std::string, std::pair<std::uint32_t, std::uint32_t>>
       repeated_links_;  // and the pair of GPUs
-  // GPU whose routes start with a link, and GPU whose routes end with it.
+  // By duplex link: the first GPU found whose routes start with it, and the first whose routes end
+  // with it.
   std::unordered_map<const Link*, std::uint32_t> first_link_;
   std::unordered_map<const Link*, std::uint32_t> last_link_;
 };

@@ -92,7 +92,9 @@ class HostSelector {
     share_.gpus = kind_.gpus / hosts_per_kind;
     share_.nics = kind_.nics / hosts_per_kind;
     if (kind_.wiring != NodeKind::Wiring::nvswitch)
-      fail(line, fmt::format("blocks are NVLink domains, but the GPUs of {} have no NVSwitch",
+      fail(line, fmt::format("blocks are NVLink domains, but the GPUs of node kind {} have no "
+                             "NVSwitch; choose another kind with "
+                             "--node",
                              kind_.name));
     findings_.push_back({"GPUs per host", fmt::format("{}, with {} NICs", share_.gpus, share_.nics),
                          options_.host_gpus ? "--host-gpus"

@@ -38,7 +38,7 @@ class PlatformRoutes {
       : platform_(&platform), multipath_(multipath) {}
 
   // Appends the shares of a flow in path order. `flow` numbers the flows of a pair for hashing.
-  // Returns false and sets `hole` if there is no route.
+  // Returns false and sets `missing` if there is no route.
   bool append(Index source, Index destination, double part, std::uint32_t flow,
               std::vector<Share>& shares, MissingHop& missing) const;
   // Appends the links of the first path; in a torus, SimGrid's path.
