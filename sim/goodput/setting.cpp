@@ -24,7 +24,7 @@ double planned_part(const Setting& setting, double restart) {
   return std::min(1.0, takes / setting.planned_every);
 }
 
-double stops(const Setting& setting) {
+double interruption_rate(const Setting& setting) {
   double rate = setting.corruption_rate;
   for (const FailureKind& kind : setting.failures) rate += kind.rate;
   if (!setting.trace.empty() && setting.trace.back().at > 0)
