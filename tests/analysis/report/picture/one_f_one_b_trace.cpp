@@ -57,7 +57,7 @@ class Simulation {
  private:
   bool advance(std::uint32_t device, trace::Trace& trace) {
     const auto [kind, microbatch] = steps_[device][next_[device]];
-    const bool is_forward = kind == PassKind::is_forward;
+    const bool is_forward = kind == PassKind::forward;
     const bool is_last = device + 1 == shape_.devices;
     const double sent = is_forward                      ? activations_[device][microbatch]
                         : kind == PassKind::weight_grad ? free_[device]
