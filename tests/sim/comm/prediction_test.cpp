@@ -162,7 +162,7 @@ TEST_CASE("rows are predicted in order and independently", "[comm]") {
     const comm::Prediction alone = comm::simulate(
         cluster, comm::make_single_group(cluster, rows[i].operation, rows[i].ranks), rows[i].bytes);
     CHECK(predicted[i].predicted == Approx(alone.seconds).epsilon(1e-9));
-    CHECK(predicted[i].by == alone.method);
+    CHECK(predicted[i].method == alone.method);
     CHECK(predicted[i].measured.bytes == rows[i].bytes);
     CHECK(predicted[i].predicted > 0);
   }
@@ -173,8 +173,8 @@ TEST_CASE("the requested algorithm is predicted", "[comm]") {
   const std::vector<Measurement> rows{row(Operation::all_reduce, 16, 1 << 20)};
   const ComparedRow ring = comm::predict_rows(cluster, rows, Algorithm::ring).front();
   const ComparedRow tree = comm::predict_rows(cluster, rows, Algorithm::tree).front();
-  CHECK_THAT(ring.by, Catch::StartsWith("ring"));
-  CHECK_THAT(tree.by, Catch::StartsWith("tree"));
+  CHECK_THAT(ring.method, Catch::StartsWith("ring"));
+  CHECK_THAT(tree.method, Catch::StartsWith("tree"));
   CHECK(ring.predicted != tree.predicted);
 }
 
