@@ -178,7 +178,7 @@ TEST_CASE("the requested algorithm is predicted", "[comm]") {
   CHECK(ring.predicted != tree.predicted);
 }
 
-TEST_CASE("a row with more ranks than the cluster has is reported with its line", "[comm]") {
+TEST_CASE("a prediction names the line of a row with more ranks than the cluster has", "[comm]") {
   cluster::Cluster cluster = library_cluster();
   std::vector<Measurement> rows{row(Operation::all_reduce, 2, 8),
                                 row(Operation::all_reduce, 4096, 8)};
