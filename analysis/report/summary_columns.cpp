@@ -176,7 +176,7 @@ ReportColumns<Summary> run_columns(std::span<const Summary> runs) {
       memory_column(runs),
       {"exposed_communication_s", {"exposed", "comm"}, Quantity::seconds(3), exposed_communication},
       table_only<Summary>({"exposed_share",
-                           {"exposed", "share"},
+                           {"of", "time"},
                            Quantity::on(percent),
                            [](const Summary& run) {
                              return percentage(exposed_communication(run), run.makespan_s);

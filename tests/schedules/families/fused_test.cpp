@@ -72,7 +72,7 @@ TEST_CASE("fused pairs of one chunk on several devices are rejected, as in Megat
           "[fused]") {
   CHECK_THROWS_WITH(fused("1f1b", 4, 8, 1),
                     "1f1b: fused pairs on 4 devices need several chunks per device, as in "
-                    "Megatron-LM; interleaved-1f1b has them, with 2 chunks or more");
+                    "Megatron-LM; use interleaved-1f1b with at least 2 chunks");
   CHECK_THROWS_WITH(
       make_schedule("interleaved-1f1b", {.devices = 4, .microbatches = 8, .chunks = 1, .fused = 1}),
       Catch::Contains("fused pairs need at least 2 chunks per device"));

@@ -89,9 +89,9 @@ TEST_CASE("lowering an order that can never run reports a deadlock", "[torch]") 
     CHECK_THAT(deadlock.what(),
                Catch::EndsWith("deadlock: 2 of 2 ranks wait forever\n"
                                "  rank 0 at action 2, 0B0, waits for 0RECV_B0; rank 1 does not "
-                               "come to 1SEND_B0\n"
+                               "reach 1SEND_B0\n"
                                "  rank 1 at action 2, 1F1, waits for 1RECV_F1; rank 0 does not "
-                               "come to 0SEND_F1"));
+                               "reach 0SEND_F1"));
   }
   // The error names the pass of the pair that waits.
   CHECK_THROWS_WITH(

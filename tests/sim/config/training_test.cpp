@@ -74,7 +74,7 @@ TEST_CASE("the size of the optimizer state follows from its data types", "[train
              }),
              Catch::Contains("t.yaml:1:") &&
                  Catch::Contains("training.optimizer.main_params is the text 'remainders'; "
-                                 "allowed: fp32 or fp16 with fp8_param_gather"));
+                                 "allowed: fp32 or fp16, as fp8_param_gather has no bf16 weights"));
   CHECK_THAT(error_of([] { training("{optimizer: {exp_avg: fp4}}"); }),
              Catch::Contains("allowed: one of fp32, fp16, bf16, fp8"));
 }

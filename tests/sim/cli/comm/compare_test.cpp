@@ -141,7 +141,7 @@ TEST_CASE("invalid options are rejected", "[cli][comm]") {
   check_rejected(std::string(compare) + "--algorithm rings",
                  "--algorithm 'rings': automatic, ring,");
   check_rejected(std::string(compare) + "--y speed", "--y 'speed': must be time or busbw");
-  check_rejected(std::string(compare) + "-o c.gif", "no output of kind '.gif'");
+  check_rejected(std::string(compare) + "-o c.gif", "unknown kind of output '.gif'");
   check_rejected(std::string(compare) + "-o some.log.csv -o some.log.csv", "twice");
   place.write("some.csv", log_of(16, 1));
   check_rejected("comm compare some.csv --cluster dgx-a100 -o some.csv",

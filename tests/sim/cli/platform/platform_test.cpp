@@ -156,7 +156,7 @@ TEST_CASE("an invalid node is rejected with the reason", "[cli][platform]") {
   CHECK_THAT(complaint("--node dgx-h100 dgx-a100 --nic '47 GB/s'"),
              Catch::Contains("--nic needs a single kind of node, but --node names 2"));
   CHECK_THAT(complaint("--node dgx-h100 --nics 9"),
-             Catch::Contains("--nics: nics is 9, more than its 8 GPUs"));
+             Catch::Contains("--nics: nics is 9 for 8 GPUs; allowed: at most one per GPU"));
   CHECK_THAT(complaint("--node dgx-h100 --nvlink 370"),
              Catch::Contains("did you mean '370 GB/s'?"));
   CHECK_THAT(complaint("--node gb200-nvl72 --nodes 20000"),

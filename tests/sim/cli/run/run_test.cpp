@@ -334,7 +334,7 @@ TEST_CASE("a model's memory is compared with its GPU without a cluster too", "[r
       "--set parallel.sp=true --engine timing --require-fit";
   const tests::Ran text = place.run(words);
   CHECK(text.status == 3);
-  CHECK_THAT(text.out, Catch::Contains(" of 79.1 GiB   does not fit\n") &&
+  CHECK_THAT(text.out, Catch::Contains(" of 79 GiB   does not fit\n") &&
                            Catch::Contains("note: 1f1b does not fit: device 0 peaks at ") &&
                            Catch::Contains(" over its 79.1 GiB, from 0 s on, with weights and "
                                            "state alone: "));

@@ -51,7 +51,7 @@ TEST_CASE("folders from the environment extend the library and earlier ones take
   CHECK(is_of_library(second.path() / "models/c.yaml", "models"));
   CHECK(!is_of_library(second.path() / "c.yaml", "models"));
   CHECK_THAT(error_of([] { library_file("pictures", "a100", ".yaml"); }),
-             Catch::Contains("there are no pictures"));
+             Catch::Contains("the library has no pictures"));
 }
 
 TEST_CASE("a program sets the folder that comes with it, which follows those of the environment",
