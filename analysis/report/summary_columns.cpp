@@ -292,9 +292,9 @@ ReportColumns<PassCollectives> pass_collective_columns() {
       {"group", [](const Row& row) { return row.group; }},
       {"operation", [](const Row& row) { return row.operation; }},
       {"calls", {"calls", "per GPU"}, Quantity::count(), [](const Row& row) { return row.calls; }},
-      {"bytes", {"", "bytes"}, Quantity::bytes(), [](const Row& row) { return row.bytes; }},
-      {"seconds", {"", "time"}, Quantity::seconds(3), [](const Row& row) { return row.seconds; }},
-      {"exposed_s", {"", "exposed"}, Quantity::seconds(3), [](const Row& row) {
+      {"bytes", {"bytes"}, Quantity::bytes(), [](const Row& row) { return row.bytes; }},
+      {"seconds", {"time"}, Quantity::seconds(3), [](const Row& row) { return row.seconds; }},
+      {"exposed_s", {"exposed"}, Quantity::seconds(3), [](const Row& row) {
          return row.exposed_s;
        }}};
 }

@@ -160,7 +160,7 @@ TEST_CASE("schedule check exits with 2 and a reason for an unsound file", "[cli]
   CHECK_THAT(error(stuck),
              Catch::StartsWith("pipewright: bad.csv: deadlock: 2 of 2 ranks wait forever\n"
                                "  rank 0 at action 2, 0B0, waits for 0RECV_B0; rank 1 does not "
-                               "come to 1SEND_B0\n"));
+                               "reach 1SEND_B0\n"));
   CHECK_THAT(
       error(blocked),
       Catch::Contains("bad.csv: deadlock") &&

@@ -139,7 +139,8 @@ TEST_CASE("schedule search refuses incomplete or invalid options", "[cli][search
   CHECK_THAT(refused("-s 4 -b 8 -f 1"), Catch::Contains("--input-grad-times"));
   CHECK_THAT(refused("-s 4 -b 8 --input-grad-times 1 --weight-grad-times 1"),
              Catch::Contains("forward_times"));
-  CHECK_THAT(refused("-s 4 -b 8 -f 1 --set backward_times=2"), Catch::Contains("runs them apart"));
+  CHECK_THAT(refused("-s 4 -b 8 -f 1 --set backward_times=2"),
+             Catch::Contains("runs them separately"));
   CHECK_THAT(refused(uneven + " --memory-limit '8 GiB'"),
              Catch::Contains("activation.per_microbatch"));
   CHECK_THAT(refused(uneven + " --memory-limit '8 parsecs'"), Catch::Contains("--memory-limit"));

@@ -109,7 +109,7 @@ TEST_CASE("a search for tokens per day prints the effective share of the time",
   const tests::Ran ran = place.run("search sweep.yaml --quiet -o all.csv page.html");
   REQUIRE(ran.status == 0);
   CHECK_THAT(ran.out, Catch::Contains("tokens a day of a goodput run, 6 seeds"));
-  CHECK_THAT(ran.out, Catch::Contains("of the time effective"));
+  CHECK_THAT(ran.out, Catch::Contains("effective training time 84"));
   CHECK_THAT(ran.out, Catch::Contains("\nthroughput of an iteration against memory: "));
   const std::string csv = place.read("all.csv");
   CHECK_THAT(csv.substr(0, csv.find('\n')),
@@ -132,5 +132,5 @@ TEST_CASE("a candidate whose goodput run is impossible is illegal", "[sweep][goo
   const json run = json::parse(ran.out);
   CHECK(run["best"].is_null());
   CHECK(run["outcomes"]["failed"] == 0);
-  CHECK_THAT(ran.out, Catch::Contains("more than the network has"));
+  CHECK_THAT(ran.out, Catch::Contains("checkpoint.network is the sum over all nodes"));
 }

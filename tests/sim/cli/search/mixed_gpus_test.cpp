@@ -215,6 +215,6 @@ TEST_CASE("what is written of devices with a tp of their own tells it", "[mixed]
   const tests::Ran launch = place.run("run one.yaml --launch megatron");
   CHECK(launch.status == 2);
   CHECK_THAT(launch.err,
-             Contains("parallel.tp_by_device is 4/8, and Megatron-LM starts jobs of one "
-                      "tp alone"));
+             Contains("parallel.tp_by_device is 4/8, but a job of Megatron-LM has one tp for all "
+                      "devices"));
 }

@@ -99,8 +99,8 @@ TEST_CASE("clocks of data types keep their proportion", "[cli]") {
   };
   const auto [products, fp8] = clocks("b200");
   const tests::Ran ran = calibrated(place, "b200");
-  CHECK_THAT(ran.out, Catch::Contains("clock of their own keep its proportion to that of products: "
-                                      "fp8 0.8"));
+  CHECK_THAT(ran.out, Catch::Contains("clocks of single data types scale with the clock of "
+                                      "products: fp8 0.8"));
   const auto [now, fp8_now] = clocks((place.folder() / "my.yaml").string());
   CHECK(now != products);
   CHECK(fp8_now / now == Approx(fp8 / products).epsilon(1e-3));
@@ -129,7 +129,8 @@ TEST_CASE("products faster than the modelled overheads are noted", "[cli]") {
   place.write("rank0.json", text.text(0));
   const tests::Ran ran = place.run("profile rank0.json --calibrate gpt.yaml --gpu-file my.yaml");
   CHECK(ran.status == 0);
-  CHECK_THAT(ran.out, Catch::Contains("note: no clock.products makes the model's products take"));
+  CHECK_THAT(ran.out,
+             Catch::Contains("note: no value of clock.products makes the model's products take"));
   CHECK_THAT(ran.out, Catch::Contains("host: no launches of single kernels"));
   CHECK_THAT(place.read("my.yaml"), Catch::Contains("products: 2\n"));
   const double launch =
@@ -150,9 +151,8 @@ TEST_CASE("an implausible clock is noted", "[cli]") {
   };
   const double at_hundred = row(with_peak(100), "products").modelled_ms;
   CHECK_THAT(with_peak(100 * at_hundred / 80), !Catch::Contains("note: clock.products"));
-  CHECK_THAT(
-      with_peak(100 * at_hundred / (1.3 * 80)),
-      Catch::Contains("note: clock.products comes to 1.3: the measured products are faster"));
+  CHECK_THAT(with_peak(100 * at_hundred / (1.3 * 80)),
+             Catch::Contains("note: clock.products is 1.3: the measured products are faster"));
 }
 
 TEST_CASE("inputs that cannot be calibrated are refused with a remedy", "[cli]") {
@@ -170,7 +170,8 @@ TEST_CASE("inputs that cannot be calibrated are refused with a remedy", "[cli]")
   };
   const std::string out = " --gpu-file my.yaml";
   fails("rank0.json --calibrate gpt.yaml", "--calibrate and --gpu-file go together");
-  fails("rank0.json --calibrate times.yaml" + out, "times.yaml: has no model");
+  fails("rank0.json --calibrate times.yaml" + out,
+        "times.yaml: --calibrate needs a scenario with a model");
   fails("rank9.json --calibrate gpt.yaml" + out, "its rank is 9, but the scenario has 1 GPUs");
   fails("no-rank.json rank0.json --calibrate gpt.yaml" + out, "has no rank");
   fails("rank0.json --calibrate gpt.yaml --order o.csv" + out, "--order does not apply to");

@@ -95,7 +95,7 @@ TEST_CASE("export errors leave no files", "[cli]") {
   refused("t.h5 -o a.csv --table pass", "--table is 'pass'; allowed: ");
   refused("t.h5 -o a.json --table passes", "--table needs the format csv");
   refused("t.h5 -o t.h5 --as chrome", "is an input of this command");
-  refused("t.h5 -o none/a.json", "there is no folder");
+  refused("t.h5 -o none/a.json", "does not exist");
   refused("half.h5 -o a.json", "half.h5: cut short or damaged");
   refused("half.h5 -o tables/", "half.h5: cut short or damaged");
   refused("none.h5 -o a.json", "no such file");
@@ -110,7 +110,8 @@ TEST_CASE("show draws each kind of picture", "[cli]") {
     CHECK(place.read("a.svg").size() > 2000);
     CHECK(place.read("a.svg") == place.read("b.svg"));
   }
-  CHECK_THAT(place.run("show t.h5 -o a.svg --picture pie").err, Catch::Contains("'pie' is none"));
+  CHECK_THAT(place.run("show t.h5 -o a.svg --picture pie").err,
+             Catch::Contains("--picture is 'pie'; allowed: "));
   CHECK_THAT(place.run("show t.h5 --picture memory").err, Catch::Contains("-o FILE.svg"));
   CHECK_THAT(place.run("show t.h5 -o t.h5").err, Catch::Contains("t.h5"));
 }

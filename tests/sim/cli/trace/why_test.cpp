@@ -271,7 +271,8 @@ TEST_CASE("a file that has changed since the run is noted", "[cli]") {
   const json why = why_json(place, "a.h5");
   CHECK(why["what_if"]["rerun_s"] != why["makespan_s"]);
   CHECK_THAT(why["what_if"]["notes"][0].get<std::string>(),
-             Catch::Contains("gains are against the new time"));
+             Catch::Contains("gains are relative to the new "
+                             "time"));
 }
 
 TEST_CASE("why refuses wrong arguments", "[cli]") {
