@@ -240,7 +240,7 @@ std::string search_report(const SearchRun& run, const SearchReportOptions& optio
   text += findings.best ? best_text(run, findings) : no_best_text(run, findings);
   text += fmt::format("  {}\n", proof_text(run, findings));
   if (!findings.failed_contenders.empty())
-    text += fmt::format("  {} may be better, for example {}; --resume retries\n",
+    text += fmt::format("  {} may be better, such as {}; --resume retries\n",
                         counted(findings.failed_contenders.size(), "failed candidate"),
                         candidate_name(run, run.rows[findings.failed_contenders.front()]));
   text += fmt::format("\n{}", counts_text(run, findings));

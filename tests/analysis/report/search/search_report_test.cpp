@@ -221,7 +221,7 @@ TEST_CASE("a failed candidate that may be better is named") {
   run.rows[2].bound_s = 0.9;
   run.rows[2].note = "its process was killed";
   CHECK_THAT(search_report(run),
-             Contains("  1 failed candidate may be better, for example tp 2, schedule 1f1b; "
+             Contains("  1 failed candidate may be better, such as tp 2, schedule 1f1b; "
                       "--resume retries\n"));
   run.rows[2].bound_s = 1.1;
   CHECK_THAT(search_report(run), !Contains("may be better"));
@@ -258,7 +258,10 @@ TEST_CASE("names and notes are made safe for a terminal") {
 
 TEST_CASE("lines of a search report fit a terminal") {
   std::istringstream lines(search_report(sample_search(3), {.by = {1, 2}}));
-  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
+  for (std::string line; std::getline(lines, line);) {
+    CAPTURE(line);
+    CHECK(line.size() <= 100);
+  }
 }
 
 TEST_CASE("an axis is found by its name or key") {
