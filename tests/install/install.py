@@ -141,7 +141,7 @@ def fish(installed):
     check_replies(lambda *words: [line.split("\t")[0] for line in lines(*words)])
     assert lines("pipewright", "completion", "z") == ["zsh"]
     [described] = lines("pipewright", "run", "--vocab")
-    assert described.startswith("--vocab-parallel\tcut embedding and output layer"), described
+    assert described.startswith("--vocab-parallel\tsharding of embedding and output layer"), described
 
 
 def zsh(installed):

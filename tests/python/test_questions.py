@@ -14,7 +14,8 @@ def test_a_result_prints_like_the_program(tmp_path, program):
 
     job = on_cluster()
     (tmp_path / "a.yaml").write_text(job.to_yaml())
-    printed = subprocess.run([program, "run", tmp_path / "a.yaml"], capture_output=True, text=True)
+    printed = subprocess.run([program, "run", tmp_path / "a.yaml", "--details"],
+                             capture_output=True, text=True)
     assert str(pipewright.run(job)) == printed.stdout
 
 
