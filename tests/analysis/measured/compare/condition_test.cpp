@@ -95,7 +95,8 @@ TEST_CASE("a difference and a value take the metric's units", "[compare]") {
 TEST_CASE("a condition with an error marks its position and lists what is allowed", "[compare]") {
   CHECK_THAT(why("makespam>+1%"), Catch::Contains("'makespam'") && Catch::Contains("makespan_s") &&
                                       Catch::EndsWith("\n  makespam>+1%\n  ^"));
-  CHECK_THAT(why("makespan"), Catch::Contains("after a metric, allowed: >, <") && Catch::EndsWith("\n          ^"));
+  CHECK_THAT(why("makespan"),
+             Catch::Contains("after a metric, allowed: >, <") && Catch::EndsWith("\n          ^"));
   CHECK_THAT(why("makespan=1"), Catch::Contains("after a metric, allowed: >, <"));
   CHECK_THAT(why("makespan>"), Catch::Contains("expected a number"));
   CHECK_THAT(why("makespan>+"), Catch::Contains("expected a number"));
