@@ -93,10 +93,10 @@ WhyReport why(const trace::Trace& trace, const std::string& name) {
   WhyReport report{.schedule = trace.run.schedule,
                    .chunks = trace.run.chunks,
                    .makespan_s = index.makespan(),
-                   .assumed = trace.run.assumed,
-                   .overflow = overflow_of(summarize(trace))};
+                   .assumed = trace.run.assumed};
   if (!(report.makespan_s > 0))
     throw trace::TraceError(name + ": all passes end at 0 s, so there is no makespan to explain");
+  report.overflow = overflow_of(summarize(trace));
   report.knows_inputs = index.knows_inputs();
   report.path = split_path(trace, critical_path(index));
   report.devices = time_splits(index);

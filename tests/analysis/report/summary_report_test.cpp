@@ -55,10 +55,10 @@ TEST_CASE("the tables of a run describe the run and each device", "[report]") {
   const std::string expected =
       R"(2 devices x 2 microbatches x 1 iteration, engine timing, network ideal, 500 ms a hop, p2p eager
 
-                                  bubble    span  busy      in        peak  exposed  exposed
-           time  samples  tokens   ratio  bubble  time  flight      memory     comm    share
-schedule      s       /s      /s       %       s     s                 GiB        s        %
-1f1b      10.00    0.600     600    40.0    4.00  6.00    1..2  2.00..7.00     1.00     10.0
+                                  bubble    span  busy      in        peak  exposed    of
+           time  samples  tokens   ratio  bubble  time  flight      memory     comm  time
+schedule      s       /s      /s       %       s     s                 GiB        s     %
+1f1b      10.00    0.600     600    40.0    4.00  6.00    1..2  2.00..7.00     1.00  10.0
 
                                                      in    peak        of  exposed
                        start    end  busy  idle  flight  memory  capacity     comm

@@ -69,7 +69,8 @@ TEST_CASE("the best candidate that meets a condition is the one that simulating 
   CHECK(winners == 1);
 }
 
-TEST_CASE("--why-not describes the losing candidate, or why there is none", "[sweep][winner]") {
+TEST_CASE("the option --why-not describes the losing candidate, or why there is none",
+          "[sweep][winner]") {
   const tests::Workplace place;
   place.write("sweep.yaml", sweep);
   REQUIRE(place.run("search sweep.yaml --quiet --results r.h5").status == 0);
