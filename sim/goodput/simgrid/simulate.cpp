@@ -2,7 +2,8 @@
 
 #include <deque>
 #include <exception>
-#include <string>
+
+#include <fmt/format.h>
 
 #include "sim/goodput/simgrid/job.hpp"
 
@@ -11,7 +12,7 @@ namespace pipewright::goodput {
 Simulated simulate(const Setting& setting, std::span<const std::uint64_t> seeds, Spans spans) {
   sg4::Engine& engine = cluster::engine();
   // Doubles that represent months cannot resolve SimGrid's default precision.
-  sg4::Engine::set_config(std::string(cluster::precision_key) + ":1e-9");
+  sg4::Engine::set_config(fmt::format("{}:1e-9", cluster::precision_key));
   const std::vector<JobNetwork> networks = make_job_networks(setting, seeds.size());
   std::deque<Job> jobs;
   std::exception_ptr fault;
