@@ -9,8 +9,8 @@
 #include "sim/jobs/megatron/launch.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
 #include "sim/jobs/request/flags.hpp"
+#include "sim/jobs/request/toml.hpp"
 #include "sim/jobs/torchtitan/rules.hpp"
-#include "sim/jobs/torchtitan/toml.hpp"
 #include "sim/jobs/torchtitan/torchtitan.hpp"
 
 namespace pipewright::jobs::torchtitan {
