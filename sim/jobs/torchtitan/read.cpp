@@ -35,6 +35,14 @@ constexpr std::array torch_schedules{
     TorchSchedule{"DualPipeV", "dualpipe-v", true},
 };
 
+// Sections and keys that tell torchtitan's TOML from that of other frameworks. The sections model
+// and training are common to several.
+constexpr std::array<std::string_view, 2> own_sections{"[parallelism]", "[activation_checkpoint]"};
+constexpr std::array<std::string_view, 3> own_keys{"flavor", "local_batch_size",
+                                                   "_parallel_degree"};
+
+bool is_toml(const SourceText& file) { return file.extension() == ".toml"; }
+
 std::string lower(std::string text) {
   std::ranges::transform(text, text.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -304,15 +312,17 @@ bool recognise(const SourceText& file) {
   if (file.is_json())
     return file.has("parallel_degree\"") ||
            (file.has("\"parallelism\"") && file.has("\"training\""));
-  return file.extension() == ".toml" || file.has("[parallelism]") ||
-         file.has("[activation_checkpoint]");
+  const auto has = [&](std::string_view words) { return file.has(words); };
+  return std::ranges::any_of(own_sections, has) ||
+         (is_toml(file) && std::ranges::any_of(own_keys, has));
 }
 
 Job read_job(const JobInput& input) {
   std::vector<Source> scripts;
   std::vector<Setting> settings;
   for (const Source& source : input.sources) {
-    if (!recognise(SourceText(source))) {
+    const SourceText text(source);
+    if (!recognise(text) && !is_toml(text)) {
       scripts.push_back(source);
       continue;
     }
