@@ -28,7 +28,7 @@ class Job(Scenario):
 
     __slots__ = ("framework", "sources", "assumed", "not_understood", "without_effect", "text")
 
-    #: megatron, bridge, nemo, mlperf, torchtitan or deepspeed.
+    #: Name of the framework: ``megatron``.
     framework: str
     #: Flag of the job by dotted scenario key.
     sources: dict[str, str]
@@ -69,12 +69,13 @@ def import_job(
     keys: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Job:
-    """Imports a job of Megatron-LM, Megatron-Bridge, NeMo, torchtitan or DeepSpeed as a scenario.
+    """Imports a job of another framework as a scenario.
 
-    Files are paths, or texts of scripts. Flags that were not understood are in ``not_understood``
-    and cause a warning. ``variables`` set variables of a script, ``gpus`` the number of GPUs if the
-    job does not have it. ``keys`` (dotted) and keywords add keys of the scenario; keywords in
-    capitals are variables.
+    The frameworks are Megatron-LM, Megatron-Bridge, NeMo, MLPerf, torchtitan and DeepSpeed. Files
+    are paths, or texts of scripts. Flags that were not understood are in ``not_understood`` and
+    cause a warning. ``variables`` set variables of a script, ``gpus`` the number of GPUs if the job
+    does not have it. ``keys`` (dotted) and keywords add keys of the scenario; keywords in capitals
+    are variables.
 
     >>> import_job("train.sh", cluster="dgx-h100-8", NNODES=8)
     >>> import_job("train.toml", gpus=64, keys={"cluster": "dgx-h100-8", "training.recompute": "full"})
@@ -169,6 +170,6 @@ def export_job(scenario: Scenario | Mapping[str, Any], framework: str) -> Launch
     #!/bin/bash
     ...
     """
-    of_type(framework, str, "framework", "megatron, bridge, nemo, torchtitan or deepspeed")
+    of_type(framework, str, "framework", "the name of a framework: 'megatron'")
     tree = scenario_of(scenario)._json()
     return Launch(_worker.request("export", {"framework": framework}, scenario=tree))

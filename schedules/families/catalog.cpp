@@ -1,5 +1,6 @@
 #include "schedules/families/catalog.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <limits>
@@ -169,6 +170,11 @@ constexpr std::array entries{
           .placement = in_a_v,
           .make = dualpipe_v},
 };
+static_assert(std::ranges::all_of(entries,
+                                  [](const Entry& entry) {
+                                    return entry.placement != nullptr && entry.make != nullptr;
+                                  }),
+              "every row of the catalogue has .placement and .make");
 
 // Names the families that take the choice: "interleaved-1f1b, looped-bfs do".
 std::string families_that_take(Choice choice) {

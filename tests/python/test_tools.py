@@ -1,5 +1,8 @@
 """Tests of collectives, platforms, imported jobs and measured runs."""
 
+import re
+import subprocess
+
 import pytest
 
 import pipewright
@@ -126,6 +129,22 @@ def test_a_scenario_survives_a_round_trip_through_megatron():
     assert again["parallel.tp"] == 2 and again["parallel.pp"] == 4
     with pytest.raises(pipewright.Error, match="torchtitan"):
         pipewright.export_job(on_cluster(), "keras")
+
+
+def test_docstrings_and_the_page_of_jobs_name_every_framework(program):
+    shown = subprocess.run([program, "import", "--help"], capture_output=True, text=True, check=True)
+    listed = shown.stdout.split("by their content:\n\n")[1].split("\n\n")[0]
+    titles = [re.split(" {2,}", line.strip())[0] for line in listed.splitlines()]
+    with pytest.raises(pipewright.Error) as caught:
+        pipewright.export_job(on_cluster(), "keras")
+    written = re.split(", | and ", caught.value.allowed)
+    assert "Megatron-LM" in titles and "megatron" in written
+    page = (ROOT / "docs" / "jobs.md").read_text()
+    imports = pipewright.import_job.__doc__.split("The frameworks are ")[1].split(".")[0]
+    assert sorted(re.split(", | and ", imports)) == sorted(titles)
+    assert sorted(re.findall("``([a-z]+)``", pipewright.export_job.__doc__)) == sorted(written)
+    assert re.findall(r"^\| (\S+) \| [^|]+ \| (?:`\w+`: .*)?\|$", page, re.M) == titles
+    assert re.findall(r"^\| \S+ \| [^|]+ \| `(\w+)`: ", page, re.M) == written
 
 
 def test_a_profile_is_imported_as_a_scenario():

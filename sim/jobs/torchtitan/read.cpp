@@ -9,8 +9,8 @@
 #include "sim/jobs/megatron/launch.hpp"
 #include "sim/jobs/nemo/nemo.hpp"
 #include "sim/jobs/request/flags.hpp"
+#include "sim/jobs/request/toml.hpp"
 #include "sim/jobs/torchtitan/rules.hpp"
-#include "sim/jobs/torchtitan/toml.hpp"
 #include "sim/jobs/torchtitan/torchtitan.hpp"
 
 namespace pipewright::jobs::torchtitan {
@@ -34,6 +34,14 @@ constexpr std::array torch_schedules{
     TorchSchedule{"ZBVZeroBubble", "zb-v", true},
     TorchSchedule{"DualPipeV", "dualpipe-v", true},
 };
+
+// Sections and keys that tell torchtitan's TOML from that of other frameworks. The sections model
+// and training are common to several.
+constexpr std::array<std::string_view, 2> own_sections{"[parallelism]", "[activation_checkpoint]"};
+constexpr std::array<std::string_view, 3> own_keys{"flavor", "local_batch_size",
+                                                   "_parallel_degree"};
+
+bool is_toml(const SourceText& file) { return file.extension() == ".toml"; }
 
 std::string lower(std::string text) {
   std::ranges::transform(text, text.begin(),
@@ -304,15 +312,17 @@ bool recognise(const SourceText& file) {
   if (file.is_json())
     return file.has("parallel_degree\"") ||
            (file.has("\"parallelism\"") && file.has("\"training\""));
-  return file.extension() == ".toml" || file.has("[parallelism]") ||
-         file.has("[activation_checkpoint]");
+  const auto has = [&](std::string_view words) { return file.has(words); };
+  return std::ranges::any_of(own_sections, has) ||
+         (is_toml(file) && std::ranges::any_of(own_keys, has));
 }
 
 Job read_job(const JobInput& input) {
   std::vector<Source> scripts;
   std::vector<Setting> settings;
   for (const Source& source : input.sources) {
-    if (!recognise(SourceText(source))) {
+    const SourceText text(source);
+    if (!recognise(text) && !is_toml(text)) {
       scripts.push_back(source);
       continue;
     }

@@ -7,9 +7,9 @@
 
 #include "schedules/text/torch_csv.hpp"
 #include "sim/jobs/request/differences.hpp"
+#include "sim/jobs/request/toml.hpp"
 #include "sim/jobs/shell/quote.hpp"
 #include "sim/jobs/torchtitan/rules.hpp"
-#include "sim/jobs/torchtitan/toml.hpp"
 #include "sim/jobs/torchtitan/torchtitan.hpp"
 
 namespace pipewright::jobs::torchtitan {

@@ -98,6 +98,33 @@ TEST_CASE("torchtitan's first stages have the layers that remain after even divi
         0);
 }
 
+TEST_CASE("torchtitan's TOML is recognised by its own sections and keys", "[jobs]") {
+  const auto framework_of = [](const std::string& text) {
+    const tests::Workplace place;
+    place.write("job.toml", text);
+    const jobs::Framework* const framework =
+        jobs::recognise((place.folder() / "job.toml").string());
+    return framework == nullptr ? "none" : std::string(framework->name);
+  };
+  CHECK(framework_of("[parallelism]\npipeline_parallel_degree = 2\n") == "torchtitan");
+  CHECK(framework_of("[model]\nname = \"llama3\"\nflavor = \"8B\"\n") == "torchtitan");
+  CHECK(framework_of("[training]\nlocal_batch_size = 2\n") == "torchtitan");
+  CHECK(framework_of("parallelism.tensor_parallel_degree = 8\n") == "torchtitan");
+  // Sections of TOML in general.
+  CHECK(framework_of("[model]\nlayers = 24\n[training]\nsteps = 10\n[parallel]\ntp = 2\n") ==
+        "none");
+  CHECK(framework_of("# [parallelism]\n[model]\nlayers = 24\n") == "none");
+}
+
+TEST_CASE("a torchtitan job may have several TOML files", "[jobs]") {
+  const tests::Workplace place;
+  place.write("more.toml", "[compile]\nenable = false\n");
+  const std::string more = (place.folder() / "more.toml").string();
+  const std::vector<std::string> files{tests::job_file("titan.toml"), more};
+  CHECK_FALSE(
+      scenario_of(jobs::import_job(files, {.variables = {}, .gpus = 128})).training.fused_loss);
+}
+
 TEST_CASE("the shards of torchtitan's JSON give the number of GPUs", "[jobs]") {
   const config::Scenario scenario = scenario_of(import_files({"titan.json"}));
   CHECK(scenario.parallel.shard->value == 8);

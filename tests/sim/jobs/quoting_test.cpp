@@ -7,8 +7,8 @@
 #include "sim/config/text/yaml.hpp"
 #include "sim/jobs/job.hpp"
 #include "sim/jobs/request/launch_text.hpp"
+#include "sim/jobs/request/toml.hpp"
 #include "sim/jobs/shell/quote.hpp"
-#include "sim/jobs/torchtitan/toml.hpp"
 #include "support/program.hpp"
 
 using namespace pipewright;

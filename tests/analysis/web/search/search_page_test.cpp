@@ -1,11 +1,17 @@
 #include "analysis/web/search/search_page.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "analysis/report/search/candidate_figures.hpp"
+#include "analysis/report/search/findings.hpp"
 #include "analysis/report/search/made_search.hpp"
 #include "analysis/report/search/rows.hpp"
 #include "analysis/report/search/search_runs.hpp"
@@ -60,24 +66,30 @@ TEST_CASE("the page of a search has its rows in columns") {
   const SearchRun run = sample_search(2, 20);
   const PageColumns columns = page_columns(run);
   const std::size_t rows = run.rows.size();
-  constexpr std::size_t reals = 18;
-  CHECK(columns.names == std::vector<std::string>{"candidate", "cost", "throughput", "seconds",
-                                                  "bound", "mfu", "bubble", "spanBubble", "peak",
-                                                  "capacity", "gpus"});
+  std::vector<std::string> names{"candidate", "cost", "throughput", "seconds", "bound", "mfu"};
+  for (const CandidateFigure& figure : candidate_figures)
+    if (figure.page != nullptr) names.emplace_back(figure.page);
+  names.insert(names.end(), {"peak", "capacity", "gpus"});
+  CHECK(columns.names == names);
+  const std::size_t reals = names.size() + time_part_names.size();
   REQUIRE(columns.bytes.size() == rows * (8 * reals + 4 + 2 + 2 + 2 * run.axes.size() + 1));
   for (std::size_t i = 0; i < rows; ++i) {
     const CandidateRow& row = run.rows[i];
     const auto real = [&](std::size_t column) {
       return value_at<double>(columns.bytes, 8 * (column * rows + i));
     };
-    CHECK(real(0) == static_cast<double>(row.candidate));
-    CHECK(real(3) == (row.outcome == Outcome::simulated ? row.time_s : row.bound_s));
-    CHECK(real(4) == row.bound_s);
-    CHECK(real(6) == row.bubble_ratio);
-    CHECK(real(7) == row.span_bubble_s);
-    CHECK(real(8) == static_cast<double>(row.peak_bytes));
-    CHECK(real(10) == static_cast<double>(row.work.gpus));
-    CHECK(real(17) == row.parts.idle);
+    const auto named = [&](std::string_view name) {
+      return real(static_cast<std::size_t>(std::ranges::find(names, name) - names.begin()));
+    };
+    CHECK(named("candidate") == static_cast<double>(row.candidate));
+    CHECK(named("seconds") == (row.outcome == Outcome::simulated ? row.time_s : row.bound_s));
+    CHECK(named("bound") == row.bound_s);
+    CHECK(named("bubble") == row.bubble_ratio);
+    CHECK(named("spanBubble") == row.span_bubble_s);
+    CHECK(named("peak") == static_cast<double>(row.peak_bytes));
+    CHECK(named("gpus") == static_cast<double>(row.work.gpus));
+    for (std::size_t part = 0; part < time_part_names.size(); ++part)
+      CHECK(real(names.size() + part) == row.parts.*time_part_names[part].part);
     const std::size_t after = 8 * reals * rows;
     CHECK(columns.notes.at(value_at<std::uint32_t>(columns.bytes, after + 4 * i)) == row.note);
     CHECK(value_at<std::uint16_t>(columns.bytes, after + 4 * rows + 2 * i) == row.group);

@@ -1,4 +1,4 @@
-#include "sim/jobs/torchtitan/toml.hpp"
+#include "sim/jobs/request/toml.hpp"
 
 #include <filesystem>
 
