@@ -18,7 +18,8 @@
 namespace pipewright::analysis {
 namespace {
 
-// Most names that are counted or cached, since some names contain addresses.
+// Limit on the number of distinct event names that are counted or cached. Names may contain
+// addresses, so there may be millions.
 constexpr std::size_t max_known_names = 4096;
 
 std::optional<std::uint64_t> step_number(std::string_view name) {
@@ -31,7 +32,7 @@ std::optional<std::uint64_t> step_number(std::string_view name) {
   return number;
 }
 
-// Returns true for a receive that the CPU itself waits for; only some backends have these.
+// Returns true for a receive that blocks the CPU, as those of the gloo and mpi backends do.
 bool is_receive(std::string_view name) {
   return name.starts_with("gloo:recv") || name.starts_with("mpi:recv");
 }
@@ -106,9 +107,9 @@ class AnnotationCollector {
     passes = std::move(outer_passes);
   }
 
-  // Adds to each lane of the CPU a lane with the times of the kernels that its passes launched, on
-  // any thread: autograd launches the backward from a thread of its own, and no annotation of the
-  // GPU follows it there.
+  // Adds a second lane for each CPU lane, in which each pass has the times of the GPU kernels that
+  // it launched from any thread. Autograd launches the backward kernels from its own thread, and
+  // GPU annotations do not cover those.
   void add_kernel_lanes() {
     std::map<std::size_t, std::vector<TimeWindow>> windows;  // By lane.
     for (const MarkedPass& pass : annotations_.passes)
@@ -126,7 +127,7 @@ class AnnotationCollector {
       annotations_.lanes.push_back(
           {kernel_category, annotations_.lanes[lane].process, annotations_.lanes[lane].thread});
     }
-    // Progress in each lane: index of the next pass, and end of the last kernel.
+    // Index of the next pass and end of the last kernel, for each lane.
     std::map<std::size_t, std::pair<std::size_t, double>> progress;
     const std::size_t passes = annotations_.passes.size();
     for (std::size_t i = 0; i < passes; ++i) {
@@ -161,7 +162,7 @@ class AnnotationCollector {
   }
 
   std::size_t lane(const ChromeEvent& event) {
-    // Categories chosen by the user may differ by kind of pass.
+    // Events of categories that the user chose share a lane, even if their categories differ.
     const bool is_annotation = event.category == cpu_category || event.category == gpu_category;
     Lane lane{is_annotation ? event.category : "", event.process, event.thread};
     const auto [entry, is_new] = lanes_.try_emplace(lane, annotations_.lanes.size());

@@ -59,7 +59,7 @@ class EventReader {
     return end_token();
   }
   bool number(double value);
-  // A double has too few digits for this number.
+  // Reads the origin of times as an integer, since a double has too few digits for it.
   void take_base(std::int64_t value) {
     if (depth_ == 1 && key_ == "baseTimeNanoseconds") header_.base_ns = value;
   }
@@ -160,7 +160,7 @@ bool EventReader::parse_error(std::size_t, const std::string&, const json::excep
       message.erase(0, colon + 2);
   message = printable(message);
   if (message.size() > max_message) message = message.substr(0, max_message) + "...";
-  // The parser stops within the word NaN or Infinity.
+  // The parser's message ends with the characters it has read of the word NaN or Infinity.
   const bool is_special_number =
       message.ends_with("N'") || message.ends_with("I'") || message.ends_with("na'");
   throw trace::TraceError(

@@ -29,7 +29,7 @@ struct ChromeEvent {
   std::optional<std::uint64_t> microbatch;
 };
 
-// Properties of a file beside its events.
+// Properties that a trace file states apart from its events.
 struct ChromeHeader {
   std::optional<std::uint32_t> rank;  // distributedInfo.rank
   std::string backend;                // distributedInfo.backend, such as "nccl".

@@ -7,7 +7,7 @@
 
 namespace pipewright::analysis {
 
-// Content of a file, independent of its name.
+// Format of an input file, recognized by its content, whatever its name.
 enum class FileKind {
   trace,            // HDF5 of pipewright.
   chrome,           // JSON with trace events, packed or not.
@@ -41,7 +41,8 @@ inline constexpr std::array input_formats{
     InputFormat{FileKind::torch_schedule, "schedule of PyTorch (CSV)", "the order of passes"},
 };
 
-// Lists the formats, one per line, with the part of a run that each allows to compare.
+// Lists the readable formats, one per line, each with the figures of a run that it lets users
+// compare.
 std::string formats_text();
 
 // Throws trace::TraceError with the list of formats if the file has none of them.

@@ -95,7 +95,7 @@ class Iteration {
         const auto has_pass = [&, stage = stage](PassKind pass_kind) {
           return device_of_.count({stage, microbatch, pass_kind}) != 0;
         };
-        // A schedule may split the backward passes of some microbatches only.
+        // A backward pass may be whole or split (input and weight gradient), for each microbatch.
         const bool is_complete = kind == PassKind::forward ? has_pass(kind)
                                                            : has_pass(PassKind::backward) ||
                                                                  (has_pass(PassKind::input_grad) &&

@@ -82,7 +82,8 @@ bool is_time_stamp(std::string_view word) {
   return std::ranges::any_of(counts, [](int n) { return n >= 2; });
 }
 
-// Returns the length of a prefix of the line, or 0 if there is none.
+// Returns the length of the prefix that a launcher or log collector put before the line, such as
+// "[1,0]:" or a time stamp; 0 if there is none.
 std::size_t prefix_length(std::string_view line) {
   const char first = line.front();
   const std::string_view start = line.substr(0, max_prefix_length);

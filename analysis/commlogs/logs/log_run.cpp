@@ -30,7 +30,7 @@ std::optional<std::uint32_t> small_number(std::string_view word) {
   return static_cast<std::uint32_t>(*value);
 }
 
-// Returns no value for 0.
+// Parses a whole number above 0; returns no value for anything else.
 std::optional<std::uint32_t> positive_number(std::string_view word) {
   const auto value = small_number(word);
   return value == 0U ? std::nullopt : value;
@@ -122,7 +122,7 @@ std::vector<NamedProgram> named_programs(std::string_view line) {
     if (position > 0 && is_name_character(line[position - 1])) continue;
     std::size_t end = position;
     while (end < line.size() && is_name_character(line[end])) ++end;
-    // A file or a folder.
+    // A name that '.' or '/' follows is a file or a folder, not a program.
     if (end < line.size() && (line[end] == '.' || line[end] == '/')) continue;
     programs.push_back({std::string(line.substr(position, end - position)), true});
   }
@@ -186,7 +186,8 @@ bool LogRunReader::take_device(const Words& words) {
     return false;
   LoggedDevice device{*rank, 0, std::string(on_word[1])};
   if (has_group) device.group = small_number(rank_word[3]).value_or(0);
-  // Processes that are launched without MPI each believe to be the only one, with rank 0.
+  // Processes launched without MPI all report rank 0, so a rank that does not increase shows that
+  // the output of several processes is interleaved.
   if (!run_.devices.empty() && device.rank <= run_.devices.back().rank) run_.interleaved = true;
   run_.devices.push_back(std::move(device));
   return true;

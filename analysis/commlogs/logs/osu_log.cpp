@@ -19,7 +19,7 @@ struct OsuTest {
   std::string_view title;  // "OSU MPI .. Test" without the fixed words.
   std::string_view program;
   Operation operation;
-  // Sizes are those of the part that one rank has for one rank, or for all ranks.
+  // The printed size is that of one rank's part (in allgather, for example), not of all parts.
   bool sizes_are_parts = false;
   bool has_two_ranks = false;
   bool bandwidth = false;  // The column is a rate in MB/s (10^6 bytes).

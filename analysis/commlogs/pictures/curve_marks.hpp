@@ -33,7 +33,7 @@ inline constexpr Colour band_colour = idle_paint;
 void draw_errors(Canvas& canvas, std::span<const DrawnCurve> curves, const LogScale& x,
                  const Area& plot);
 
-// Parts that both panels share.
+// Drawing functions that the panel of the curves and the panel of their errors share.
 inline constexpr int max_size_labels = 12;  // Most size labels of an axis.
 void draw_size_grid(Canvas& canvas, const LogScale& x, const Area& plot,
                     int max_ticks = max_size_labels);

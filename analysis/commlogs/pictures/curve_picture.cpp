@@ -35,11 +35,11 @@ struct CurvePanel {
   Point place(const DrawnCurve& curve, std::uint64_t bytes, double seconds) const;
 };
 
-// Returns the value of a time on the vertical axis.
+// Returns what the vertical axis shows for a time: the time itself, or the bandwidth at it.
 double axis_value(CurveAxis axis, const DrawnCurve& curve, std::uint64_t bytes, double seconds) {
   if (axis == CurveAxis::time) return seconds;
   const Measurement& first = curve.compared.rows.front().measured;
-  // The bus bandwidth of a single rank would be 0.
+  // A single rank has a bus factor of 0, so its algorithm bandwidth is shown instead.
   return algorithm_bandwidth(bytes, seconds) *
          (first.ranks > 1 ? bus_factor(first.operation, first.ranks) : 1);
 }
@@ -131,7 +131,7 @@ void draw_curve_plot(const CurvePanel& panel, const Area& plot) {
     }
 }
 
-// Explains the marks of the panel, at its right edge.
+// Writes a line above the panel's right end that explains lines, marks and the band.
 void explain_marks(const CurvePanel& panel, double right, double baseline) {
   const bool has_held_out = std::ranges::any_of(panel.curves, [](const DrawnCurve& curve) {
     return std::ranges::any_of(curve.compared.rows, &ComparedRow::held_out);

@@ -56,7 +56,7 @@ std::optional<Range> range_of(const std::vector<DeviceTimes>& devices, const std
   return range;
 }
 
-// Sums over the iterations that report a timer.
+// Sums of a timer's values over all iterations that report it.
 struct TimerSums {
   double least = 0;
   double most = 0;
@@ -89,7 +89,7 @@ std::vector<double> device_means(const TimerSums& timer, std::size_t devices) {
   return means;
 }
 
-// Megatron-LM's name of a timer of DeepSpeed.
+// Returns Megatron-LM's name for a timer that DeepSpeed calls `name`.
 std::string megatron_name(const std::string& name) {
   return name == "fwd" ? "forward-compute" : name == "bwd" ? "backward-compute" : name;
 }

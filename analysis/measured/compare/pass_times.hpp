@@ -11,7 +11,7 @@
 
 namespace pipewright::analysis {
 
-// Identity of a pass across runs.
+// Key that identifies the same pass in different runs.
 struct PassKey {
   std::uint32_t iteration = 0;
   std::uint32_t microbatch = 0;  // or slice; numbered across iterations
@@ -21,7 +21,7 @@ struct PassKey {
   auto operator<=>(const PassKey&) const = default;
 };
 
-// The part of a pass that comparisons need, small enough to store millions.
+// The fields of a pass that comparisons need. It is small, since millions are stored.
 struct TimedPass {
   PassKey key;
   std::uint32_t device = 0;
@@ -34,7 +34,7 @@ TimedPass timed(const trace::PassRow& row);
 std::string pass_letter(trace::PassKind kind);  // "F"
 std::string describe(const PassKey& key);       // "F of microbatch 3 on stage 1"
 
-// Times of the passes of one kind on one stage, in seconds.
+// Statistics of the durations of all passes of one kind on one stage, in seconds.
 struct PassTime {
   std::uint32_t stage = 0;
   trace::PassKind kind = trace::PassKind::forward;

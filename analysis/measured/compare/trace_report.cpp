@@ -67,7 +67,7 @@ std::string metrics_table(const std::vector<RunFigures>& runs) {
   return table_text(columns, metric_rows(metrics, unlike_iterations(runs)));
 }
 
-// Table of the first rows, with a line on the number of other rows.
+// Table of the first 24 rows, followed by a line that gives the number of hidden rows.
 template <class Row>
 std::string table_of_first(const ReportColumns<Row>& columns, std::vector<Row> rows) {
   constexpr std::size_t max_rows = 24;

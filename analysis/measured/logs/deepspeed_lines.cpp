@@ -4,7 +4,7 @@
 #include "analysis/measured/logs/log_builder.hpp"
 #include "analysis/measured/logs/log_text.hpp"
 
-// Lines of DeepSpeed (deepspeed/utils/timer.py, deepspeed/runtime/pipe/engine.py).
+// Parsers for log lines of DeepSpeed (deepspeed/utils/timer.py, deepspeed/runtime/pipe/engine.py).
 namespace pipewright::analysis {
 namespace {
 
