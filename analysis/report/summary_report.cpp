@@ -37,7 +37,8 @@ std::string device_name(const DeviceSummary& device) {
                              : fmt::format("device {} ({})", device.device, printable(device.host));
 }
 
-// Bytes at the peak that a device holds from the start to the end of a run.
+// Returns the bytes, at the time of the peak, that the device holds throughout the run: weights,
+// gradients, optimizer state, buffers and the allowance.
 std::uint64_t static_bytes(const DeviceSummary& device) {
   std::uint64_t bytes = 0;
   for (const auto category :
@@ -57,7 +58,7 @@ std::string overflow_start_text(const DeviceSummary& device, const ColumnScale& 
 
 constexpr std::size_t max_device_rows = 16;
 
-// Description of a run in parts: three sizes, then settings.
+// Describes a run by a list of texts: three sizes first, then its settings.
 constexpr std::size_t size_parts = 3;
 std::vector<std::string> run_parts(const trace::RunInfo& run) {
   std::string devices = counted(run.devices, "device");
@@ -72,8 +73,8 @@ std::vector<std::string> run_parts(const trace::RunInfo& run) {
           "p2p " + printable(run.p2p)};
 }
 
-// Common parts of several runs as a line, and of their jobs as another; parts that differ are added
-// to the names of the runs.
+// Describes in one line what all runs have in common, and in another what their jobs have. What
+// differs becomes part of the names of the runs.
 struct Labels {
   std::string common;
   std::vector<std::string> names;
@@ -147,7 +148,7 @@ std::string time_table(const Summary& run) {
   return has_collectives ? '\n' + table_text(time_columns(run.makespan_s), run.devices) : "";
 }
 
-// Line on the replicas that were not simulated.
+// Line that says for which replicas the simulated replica stands.
 std::string symmetry_line(const Summary& run) {
   if (!run.job || !run.job->symmetric || run.run.replicas <= 1) return "";
   if (!run.job->lengths.empty())
@@ -165,7 +166,7 @@ Json list_json(std::span<const Summary> runs, std::span<const JsonFields> fields
   return list;
 }
 
-// A line of CSV: a device of a run.
+// A row of the CSV file: one device of one run.
 struct DeviceOfRun {
   const Summary* run;
   const DeviceSummary* device;
@@ -184,7 +185,8 @@ ReportColumns<DeviceOfRun> csv_columns(std::span<const Summary> runs) {
     add(of_part<DeviceOfRun>(picked(device_columns(0), keys),
                              [](const DeviceOfRun& row) -> auto& { return *row.device; }));
   };
-  // Adds columns of the job, empty for a run without a job, or without a model if they need one.
+  // Adds columns of the job with these keys. They are empty for a run without a job and, if
+  // `needs_model`, for a job without a model.
   const auto add_job = [&](std::initializer_list<std::string_view> keys, bool needs_model) {
     for (const ReportColumn<JobInfo>& column : picked(job_columns(), keys))
       columns.emplace_back(column.key, [=](const DeviceOfRun& row) -> Json {

@@ -21,7 +21,8 @@ std::string console_table(std::span<const Summary> runs);
 TextTable summary_table(std::span<const Summary> runs);
 std::string common_line(std::span<const Summary> runs);
 
-// Names of runs in tables: the schedule, and what distinguishes the run from the others.
+// Returns a name for each run in tables: its schedule, and the settings that distinguish it from
+// the other runs.
 std::vector<std::string> names_of(std::span<const Summary> runs);
 
 // A field that a caller adds to the JSON of a run.
@@ -35,11 +36,12 @@ using JsonFields = std::vector<JsonField>;
 // units and are defined in metrics.md. Numbers read back as the same double. `fields` is empty, or
 // has an element for each run.
 std::string json_summary(std::span<const Summary> runs, std::span<const JsonFields> fields = {});
-// The JSON object of one run.
+// Returns one run as a JSON object, as json_summary writes it.
 Json json_of(const Summary& run);
-// Sets the members that a trace does not have, its job and memory_host, from such an object.
+// Sets the members of a summary that a trace does not contain (job and memory_host) from an object
+// that json_of() made.
 void add_from_json(const Json& json, Summary& run);
-// As json_summary, but always an array.
+// Like json_summary(), but writes an array even for one run.
 std::string json_list(std::span<const Summary> runs, std::span<const JsonFields> fields = {});
 
 // Writes a header line, then one line for each device of each run, as RFC 4180 defines CSV. Unknown
@@ -58,7 +60,7 @@ std::string uneven_text(const Summary& run, std::string_view name);
 // Table of each device's memory at its peak, with a column for each component that some device has.
 std::string component_table(const Summary& run);
 
-// Line on the memory components of the fullest device.
+// Line with the memory components at the peak of the device with the highest peak.
 std::string peak_line(const Summary& run);
 
 }  // namespace pipewright::analysis

@@ -11,7 +11,7 @@
 namespace pipewright::analysis {
 namespace {
 
-// Number of UTF-8 characters.
+// Returns the number of characters in a UTF-8 text.
 std::size_t characters(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;

@@ -47,7 +47,8 @@ double rounded(double value, int digits) {
   return std::round(value * power) / power;
 }
 
-// The smallest scale in which the rounded value is below 1000: 0.99999 s is 1.000 s, not 1000 ms.
+// Picks the smallest unit in which the rounded value is below 1000: 0.99999 s becomes 1.000 s, not
+// 1000 ms.
 const UnitScale& pick_scale(double magnitude, std::span<const UnitScale> scales) {
   for (const UnitScale& scale : scales)
     if (rounded(magnitude / scale.factor, scale.digits) < 1000) return scale;

@@ -10,8 +10,8 @@
 
 namespace pipewright::analysis {
 
-// Cost of a training on one cluster, with the cheapest candidate that keeps the deadline, or the
-// fastest candidate if none does.
+// Cost of a training on one cluster. It is that of the cheapest candidate that keeps the deadline,
+// or of the fastest candidate if none does.
 struct ClusterCost {
   std::string cluster;
   Objective objective;              // price, tokens and deadline

@@ -26,7 +26,7 @@ std::optional<std::int64_t> parse_integer(const std::string& text) {
   std::int64_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  // A number with another spelling, such as "007", is a name.
+  // A number that is not written in the usual way, such as "007", is treated as a name.
   if (error != std::errc() || stop != end || fmt::to_string(value) != text) return std::nullopt;
   return value;
 }

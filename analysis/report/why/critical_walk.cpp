@@ -72,7 +72,7 @@ class CriticalWalk {
   }
 
  private:
-  // Kind of the walk's position, at the time `now_`.
+  // Kind of event at which the walk has arrived; its time is `now_`.
   enum class Place : std::uint8_t {
     start,       // start of the run
     unit,        // inside or at the end of unit `row`
@@ -90,7 +90,7 @@ class CriticalWalk {
   };
 
   using InstanceKey = std::tuple<trace::CollectiveKind, std::uint32_t, std::uint32_t>;
-  // Collectives of one kind, stage and iteration.
+  // The same collective of all participants: one kind, stage and iteration.
   struct Instances {
     std::vector<const trace::CollectiveRow*> by_post;  // in order of `posted`
     std::set<std::uint32_t> devices;
@@ -160,7 +160,7 @@ class CriticalWalk {
     return {.place = Place::unit_start, .row = number};
   }
 
-  // Time at which the device could have started the unit if its input had been there.
+  // Returns the time from which on the device was free to start the unit.
   double device_ready(std::size_t number) const {
     const std::size_t previous = index_.units()[number].previous;
     const StepRow* step = index_.step_before_unit(number);
@@ -230,7 +230,7 @@ class CriticalWalk {
     if (transfer != no_row && trace_.transfers[transfer].start > row.sent) {
       add(std::min(now_, trace_.transfers[transfer].start), piece);
       if (is_past(row.sent)) {
-        // The rendezvous began when the receiver was ready.
+        // The rendezvous began when the receiver was ready, so the walk continues there.
         const std::size_t number = index_.unit_of(pass);
         const PassUnit& unit = index_.units()[number];
         if (is_now(device_ready(number))) return before_on_device(number);
@@ -321,7 +321,8 @@ class CriticalWalk {
     add(std::max(row.start, row.posted), piece);
     if (!is_past(row.posted)) return {.place = Place::device, .device = row.device};
 
-    // It waited for another participant, or for an earlier collective of the same stream.
+    // The collective began after it was posted: another participant posted later, or an earlier
+    // collective of a participant occupied the stream.
     const Instances& instances = collectives_.at(instance_of(row));
     auto peer = std::ranges::lower_bound(instances.by_post, now_ - time_tolerance(now_), {},
                                          &CollectiveRow::posted);
@@ -364,7 +365,7 @@ class CriticalWalk {
     return {.place = Place::unit, .row = before};
   }
 
-  // Continues inside a step, at the time at which a collective was posted.
+  // Continues the walk within an optimizer step, in the phase of the step at the time `now_`.
   Position within_step(const StepRow& step) {
     if (is_past(step.updated)) return step_end(step);
     if (is_past(step.synchronized)) return step_updated(step);

@@ -39,7 +39,7 @@ class DeviceIdle {
     now_ = end;
   }
 
-  // The device waits for its own send until `end`.
+  // Records idle time until `end` in which the device waits for its own send.
   void wait_for_send(double end) {
     if (last_ != no_row) idle(IdleCause::blocked_send, end, last().stage, last().microbatch);
   }

@@ -41,11 +41,12 @@ class Retiming::Builder {
   void add_steps();
   void connect_unit(std::size_t number);
   void connect_transfer(std::size_t pass, Number node);
-  // Makes a node wait for the end of the device's work before a unit, or for the end of a unit.
+  // Make a node wait until the device can start a unit (a pass or a fused pair), or until a unit
+  // ends.
   void wait_before(std::size_t unit, Number node);
   void wait_after(std::size_t unit, Number node);
   Class link_class_of(const trace::PathRow* path);
-  // Topological order of the nodes.
+  // Returns all nodes in an order in which each follows the nodes that it depends on.
   std::vector<Number> order() const;
   void write(const std::vector<Number>& order);
 
