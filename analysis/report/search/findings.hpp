@@ -26,7 +26,7 @@ struct Findings {
   double not_looked_at = 0;         // combinations that are neither excluded nor examined
   std::vector<std::size_t> ranked;  // simulated rows, best first
   std::optional<std::size_t> best;  // best row that reaches the objective
-  // For each group, the rows on its Pareto front; empty if the search does not prove fronts.
+  // Rows on the Pareto front, for each group; empty if the search does not prove fronts.
   std::vector<std::vector<std::size_t>> fronts;
   std::vector<std::optional<std::size_t>> best_of_group;
   // Reasons for each outcome, the most frequent first.

@@ -82,7 +82,7 @@ class Layout {
   std::size_t row_bytes_ = 0;
 };
 
-// How the column of an axis represents the axis's values.
+// The form in which the column of an axis stores a candidate's value on this axis.
 struct AxisColumn {
   enum class Form {
     numbers,  // the values, if all are integers

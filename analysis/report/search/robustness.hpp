@@ -79,7 +79,7 @@ struct Robustness {
   std::vector<std::string> notes;
 };
 
-// How a candidate compares with the best of the search, over all draws.
+// Comparison of a candidate with the best of the search, over all draws.
 struct Standing {
   double wins = 0;  // share of the draws that the candidate wins; ties are shared
   // 90 % interval, over the draws, of the relative loss in the objective against the best of the

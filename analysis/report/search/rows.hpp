@@ -20,8 +20,8 @@ enum class Outcome : std::uint8_t {
   failed,  // its simulation crashed, ran out of memory or exceeded its time limit
 };
 
-// How closely the bound and the peak memory of a candidate that was not simulated were computed,
-// from the closest way to the roughest.
+// Input from which the bound and the peak memory of a candidate that was not simulated were
+// computed, from the input that gives the closest bounds to the roughest.
 enum class Basis : std::uint8_t {
   order,    // the order of the passes
   network,  // the passes in any order, with the least time of the collectives within them

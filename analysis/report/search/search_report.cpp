@@ -41,7 +41,7 @@ std::string best_text(const SearchRun& run, const Findings& findings) {
       fmt::format("best{}: {}\n", shard.empty() ? "" : " of " + shard, candidate_name(run, row));
   if (run.groups.size() > 1 && row.group < run.groups.size())
     text += fmt::format("  {}\n", printable(run.groups[row.group]));
-  // If the objective is memory, its value is shown together with the capacity.
+  // Shows the capacity beside the value if the objective is memory.
   const bool is_memory = run.objective.kind == Objective::Kind::memory;
   text += is_memory ? fmt::format("  memory {}", memory_text(row))
                     : fmt::format("  {}", objective_text(run, row));
