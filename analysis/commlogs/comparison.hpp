@@ -31,15 +31,15 @@ struct ErrorSummary {
 };
 ErrorSummary summarize(std::span<const ComparedRow> rows);
 
-// Rows of one operation, number of ranks, number of nodes, placement of buffers (in place or not)
-// and file: those that form one line of a chart.
+// One line of a chart: all rows with the same operation, number of ranks, number of nodes,
+// placement of buffers (in place or not) and log file.
 struct ComparedCurve {
   std::string name;               // "all-reduce, 16 ranks on 2 nodes"
   std::vector<ComparedRow> rows;  // Ordered by bytes.
 };
 std::vector<ComparedCurve> group_into_curves(std::span<const ComparedRow> rows);
 
-// A point of a predicted curve, also at sizes that were not measured.
+// Predicted time at one size of a curve. The size need not be one that was measured.
 struct CurvePoint {
   std::uint64_t bytes = 0;
   double seconds = 0;
@@ -47,7 +47,7 @@ struct CurvePoint {
 
 struct DrawnCurve {
   ComparedCurve compared;
-  // Ordered by bytes; empty if only the sizes of the rows are predicted.
+  // Predicted points, ordered by bytes. If empty, the predictions of the measured rows are drawn.
   std::vector<CurvePoint> predicted;
 };
 

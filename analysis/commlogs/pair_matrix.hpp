@@ -71,7 +71,8 @@ struct Contention {
   // Bisection as `platform show` computes it: GPUs send along rails, each to the GPUs at its
   // position in other nodes.
   double bisection = 0;
-  // Rate if every GPU of the first half sends to every GPU of the second half at equal rates.
+  // Total rate if every GPU of the first half sends to every GPU of the second half, all at the
+  // same rate.
   double all_pairs = 0;
   PermutationFigures half_shift;  // GPU i sends to GPU i + n/2.
   PermutationFigures worst;       // The permutation with the lowest total among those tried.

@@ -81,7 +81,8 @@ class AnnotationCollector {
   }
 
  private:
-  // Returns true for events exported by pipewright: "F 3", with the stage beside it.
+  // Returns true if the event is a pass that pipewright exported. Its name is a letter and a number
+  // ("F 3"), and its arguments give stage and microbatch.
   bool is_own_pass(const ChromeEvent& event) const {
     constexpr std::uint64_t limit = 1U << 30U;
     return !options_.category && !options_.any_category && event.stage && event.microbatch &&
@@ -89,8 +90,8 @@ class AnnotationCollector {
            event.name[1] == ' ' && std::string_view("FIWBR").find(event.name[0]) < 5;
   }
 
-  // Drops passes within an equal pass: a function called forward_step may call another function of
-  // that name, and the outer one is the pass.
+  // Drops a pass that lies within another one of the same name: a function called forward_step may
+  // call a second function of that name, and the outer call is the pass.
   void drop_nested() {
     std::vector<MarkedPass>& passes = annotations_.passes;
     std::ranges::stable_sort(passes, {}, [](const MarkedPass& pass) {
@@ -138,7 +139,7 @@ class AnnotationCollector {
       const std::optional<TimeWindow>& window = lane_windows->second[index++];
       if (!window) ++annotations_.idle_passes;
       pass.launched_us = pass.start_us;
-      // A pass without kernels took no time on the GPU.
+      // A pass that launched no kernels gets zero duration, right after the previous kernel.
       const double idle_start = std::max(last_end, pass.start_us);
       pass.lane = kernel_lane.at(pass.lane);
       pass.start_us = window ? window->start_us : idle_start;
@@ -194,7 +195,7 @@ Annotations read_annotations(const std::filesystem::path& file, const Annotation
   annotations.header = read_chrome_events(
       file, [&](const ChromeEvent& event, const auto& place) { collector.take(event, place); },
       progress);
-  // pipewright numbers the microbatches of an export over all iterations.
+  // pipewright exports number the microbatches across iterations; convert to numbers within one.
   if (const auto count = annotations.header.microbatches)
     for (MarkedPass& pass : annotations.passes)
       if (auto& number = pass.passes.front().microbatch) *number %= *count;

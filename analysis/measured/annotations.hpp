@@ -13,8 +13,9 @@
 
 namespace pipewright::analysis {
 
-// A sequence of events in a file. PyTorch marks a range on the CPU ("user_annotation") and again on
-// each GPU stream that ran work launched by the same thread ("gpu_user_annotation").
+// A row of events in a trace viewer: one thread or GPU stream. PyTorch marks a range on the CPU
+// ("user_annotation") and again on each GPU stream that ran work launched by the same thread
+// ("gpu_user_annotation").
 struct Lane {
   std::string category;
   std::string process;
@@ -46,7 +47,7 @@ struct MarkedReceive {
   double end_us = 0;
 };
 
-// All annotations of a file.
+// Everything read from one file: passes, steps and receives, and counts for error messages.
 struct Annotations {
   std::filesystem::path file;
   ChromeHeader header;
@@ -76,7 +77,8 @@ inline constexpr const char* cpu_category = "user_annotation";
 // Category of the added lanes in which passes have the times of their kernels.
 inline constexpr const char* kernel_category = "kernel";
 
-// Throws trace::TraceError, also if an event that marks a pass has no valid time.
+// Reads the annotations of a file. Throws trace::TraceError, also if an event that marks a pass has
+// no valid time.
 Annotations read_annotations(const std::filesystem::path& file, const AnnotationOptions& options,
                              const ReadProgress& progress = {});
 

@@ -19,7 +19,7 @@ constexpr int max_depth = 256;  // Deepest nesting of containers.
 constexpr std::size_t max_message =
     160;  // Longest part of the parser's own message, in characters.
 
-// Receives the tokens of nlohmann's parser one by one.
+// Assembles events from the tokens that nlohmann's parser passes to it one by one.
 class EventReader {
  public:
   EventReader(TextSource& source, const VisitEvent& visit)
@@ -153,7 +153,8 @@ bool EventReader::number(double value) {
 }
 
 bool EventReader::parse_error(std::size_t, const std::string&, const json::exception& error) {
-  // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ..."
+  // Removes the parser's prefix from a message such as "[json.exception.parse_error.101] parse
+  // error at line 1, column 2: syntax error ...".
   std::string message = error.what();
   if (const std::size_t column = message.find("column "); column != std::string::npos)
     if (const std::size_t colon = message.find(": ", column); colon != std::string::npos)

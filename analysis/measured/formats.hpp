@@ -17,7 +17,7 @@ enum class FileKind {
   memory_snapshot,  // Pickle of PyTorch's allocator.
 };
 
-// An input format as users see it.
+// Describes an input format to users.
 struct InputFormat {
   FileKind kind;
   std::string_view name;     // "PyTorch's profiler (JSON, .json or .json.gz)"

@@ -22,8 +22,9 @@ struct KernelMark {
   std::string_view part;  // Part of a kernel's name, in lower case.
 };
 
-// The first mark that fits counts, since kernels of attention and communication also contain parts
-// of names of matrix products.
+// Parts of kernel names that reveal the work of a kernel. The first match in this order counts,
+// since names of attention and communication kernels may also contain parts of names of matrix
+// products.
 constexpr std::array kernel_marks{
     KernelMark{KernelWork::communication, "nccl"},
     KernelMark{KernelWork::communication, "rccl"},

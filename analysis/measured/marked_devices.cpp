@@ -43,13 +43,14 @@ int lane_priority(const std::string& category) {
   return category == kernel_category ? 3 : category == gpu_category ? 2 : category == cpu_category;
 }
 
-// Returns true if steps on one lane delimit iterations of passes on the other. Lanes of kernels use
-// the steps of the CPU.
+// Returns true if the steps of lane `step` delimit the iterations of the passes in lane `pass`:
+// both are GPU lanes, or neither is. Lanes of kernels count as CPU lanes.
 bool delimits_passes(const Lane& step, const Lane& pass) {
   return (step.category == gpu_category) == (pass.category == gpu_category);
 }
 
-// Returns the file and lane with most passes among lanes of the best category.
+// Returns the file and lane from which a device's passes are taken: among lanes of the best
+// category (kernels, then GPU, then CPU), the one with the most passes.
 std::pair<std::size_t, std::size_t> best_lane(const std::vector<Annotations>& files,
                                               const DeviceMarks& marks) {
   std::map<std::pair<std::size_t, std::size_t>, std::pair<std::size_t, double>> lanes;

@@ -22,7 +22,7 @@ struct NamedPass {
   bool operator==(const NamedPass&) const = default;
 };
 
-// An invalid pattern of a user.
+// Thrown if a pattern that the user gave is not valid.
 struct PatternError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

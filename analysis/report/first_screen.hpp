@@ -34,7 +34,7 @@ struct SeedSpread {
 std::string first_screen(std::span<const Summary> runs, std::span<const SeedSpread> spreads = {},
                          const std::vector<std::string>& notes = {});
 
-// "note: ..." in a line for each note.
+// Returns a line "note: ..." for each note.
 std::string note_lines(const std::vector<std::string>& notes);
 
 }  // namespace pipewright::analysis

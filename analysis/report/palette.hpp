@@ -57,8 +57,8 @@ constexpr Colour pass_colour(trace::PassKind kind, std::uint32_t chunk, std::uin
   return shade < 0 ? mix(plain, black, -shade) : mix(plain, white, shade);
 }
 
-// Whether black text contrasts more than white text. The relative luminance is that of WCAG 2.1, by
-// which both contrasts are equal at 0.179.
+// Returns true if black text has a higher contrast to the background than white text. Relative
+// luminance is that of WCAG 2.1; at 0.179 both contrasts are equal.
 inline bool wants_dark_text(Colour background) {
   const auto linear = [](double c) {
     return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);

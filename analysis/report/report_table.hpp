@@ -127,7 +127,8 @@ ReportColumn<Row> marked(ReportColumn<Row> column, Predicate is_assumed) {
   return column;
 }
 
-// Selects columns by key, in the order of the keys. Throws std::logic_error for an unknown key.
+// Returns the columns with these keys, in the order of the keys. Throws std::logic_error for an
+// unknown key.
 template <class Row>
 ReportColumns<Row> picked(const ReportColumns<Row>& columns,
                           std::initializer_list<std::string_view> keys);
@@ -143,7 +144,7 @@ void add_column(TextTable& table, const std::vector<std::string>& heading, const
 template <class Row, std::ranges::input_range Rows>
 void add_columns(TextTable& table, const ReportColumns<Row>& columns, const Rows& rows);
 
-// Writes a table; each line ends with '\n'. A table without rows has its headings.
+// Returns a text table; each line ends with '\n'. A table without rows has only its headings.
 template <class Row, std::ranges::input_range Rows>
 std::string table_text(const ReportColumns<Row>& columns, const Rows& rows);
 
@@ -156,13 +157,13 @@ Json json_rows(const ReportColumns<Row>& columns, const Rows& rows);
 // Writing and parsing JSON are compiled in report_table.cpp alone, since each takes the compiler
 // seconds.
 std::string json_document(const Json& json);
-// Writes one line without its newline. `not_utf8` is the treatment of invalid UTF-8.
+// Writes JSON on one line, without a newline. `not_utf8` tells what to do with invalid UTF-8.
 std::string json_line(const Json& json,
                       Json::error_handler_t not_utf8 = Json::error_handler_t::replace);
 Json parse_json(std::string_view text);  // throws Json::parse_error
 
-// A field of CSV; null is empty, texts are quoted by csv_field. Numbers read back as the same
-// double.
+// Formats a cell as a CSV field: null is empty, and csv_field quotes texts. Numbers read back as
+// the same double.
 std::string csv_cell(const Json& cell);
 template <class Row>
 std::string csv_heading(const ReportColumns<Row>& columns);  // without its newline

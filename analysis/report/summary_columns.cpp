@@ -27,7 +27,7 @@ Range over_devices(const Summary& run, Value DeviceSummary::*value) {
   return {static_cast<double>(low.*value), static_cast<double>(high.*value)};
 }
 
-// Formats counts of microbatches, which are fractions where a device holds chunks.
+// Formats a range of numbers of microbatches. They are fractions if a device holds several chunks.
 std::string microbatches(Range count) {
   int decimals = 0;
   for (double power = 1; decimals < 2; ++decimals, power *= 10)
@@ -218,7 +218,7 @@ ReportColumns<DeviceSummary> device_columns(double makespan_s) {
     return percentage(static_cast<double>(device.peak_memory_bytes),
                       static_cast<double>(device.memory_capacity_bytes));
   };
-  // Null for a device of unknown capacity.
+  // Returns the value, or null if the memory capacity of the device is unknown.
   const auto if_known = [](const Device& device, Json value) {
     if (device.memory_capacity_bytes == 0) value = nullptr;
     return value;

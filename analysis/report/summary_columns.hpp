@@ -23,7 +23,7 @@ ReportColumns<DeviceSummary> time_columns(double makespan_s);
 
 ReportColumns<PassCollectives> pass_collective_columns();
 
-// Range over devices of the peak number of microbatches in flight: "8", "5.5..7".
+// Returns the range over devices of the largest number of microbatches in flight: "8", "5.5..7".
 std::string in_flight_text(const Summary& run);
 
 }  // namespace pipewright::analysis

@@ -20,7 +20,7 @@ namespace {
 
 using trace::MemoryCategory;
 
-// "weights 12.1 GiB, activations 30.2 GiB"
+// Lists the memory components at the device's peak: "weights 12.1 GiB, activations 30.2 GiB".
 std::string contents(const DeviceSummary& device) {
   const auto names = trace::enum_names(trace::ColumnType::memory_category);
   std::string text;
@@ -48,7 +48,8 @@ std::uint64_t static_bytes(const DeviceSummary& device) {
   return bytes;
 }
 
-// ", from 0.49 s on", ", from the start, with weights and state alone"
+// Returns the time from which a device exceeds its capacity, as a phrase: ", from 0.49 s on", or ",
+// from 0 s on, with weights and state alone".
 std::string overflow_start_text(const DeviceSummary& device, const ColumnScale& time) {
   if (!device.over_since_s) return "";
   if (static_bytes(device) > device.memory_capacity_bytes)
@@ -140,7 +141,7 @@ std::string device_table(const Summary& run) {
   return table_text(columns, run.devices);
 }
 
-// Table of the parts of each device's time; empty for a run of passes and transfers alone.
+// Table of the parts of each device's time; empty if the run has no collectives and no optimizer.
 std::string time_table(const Summary& run) {
   const bool has_collectives = std::ranges::any_of(run.devices, [](const DeviceSummary& d) {
     return d.parts.optimizer + d.parts.exposed() - d.parts.p2p > 0;

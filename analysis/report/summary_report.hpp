@@ -48,13 +48,14 @@ std::string json_list(std::span<const Summary> runs, std::span<const JsonFields>
 // values are empty fields.
 std::string csv_summary(std::span<const Summary> runs);
 
-// "1f1b does not fit: device 0 (node-0-gpu-0) peaks at 82.1 GiB at 1.63 s, 2.1 GiB over its
-// 80.0 GiB, from 0.49 s on: weights 12.1 GiB, ..."; empty if the run fits.
+// Describes how a run exceeds the memory, "1f1b does not fit: device 0 (node-0-gpu-0) peaks at 82.1
+// GiB at 1.63 s, 2.1 GiB over its 80.0 GiB, from 0.49 s on: weights 12.1 GiB, ..."; empty if the
+// run fits.
 std::string over_capacity_text(const Summary& run, const std::string& name);
 
-// "2 million tokens an iteration, 3.1 % of the computed tokens are padding; spread evenly over
-// microbatches and ranks, the same work would take 1.2 % less time", after the name of the run if
-// it has one; empty if all microbatches are alike.
+// Describes how uneven the microbatches are, after the name of the run if it has one: "2 million
+// tokens an iteration, 3.1 % of the computed tokens are padding; spread evenly over microbatches
+// and ranks, the same work would take 1.2 % less time". Empty if all microbatches are alike.
 std::string uneven_text(const Summary& run, std::string_view name);
 
 // Table of each device's memory at its peak, with a column for each component that some device has.

@@ -40,7 +40,8 @@ std::string format_rate(double per_s, std::string_view noun);  // "33.8 samples/
 
 std::string format_scaled(double value);  // "2 T", "812 k"
 
-// Exact size in the largest unit that gives a whole number: "8 B", "64 KiB", "1000 B".
+// Formats a size without rounding, in the largest unit that gives a whole number: "8 B", "64 KiB",
+// "1000 B".
 std::string format_exact_bytes(std::uint64_t bytes);
 
 std::string counted(std::uint64_t count, std::string_view noun);  // "1 device", "3 microbatches"

@@ -49,7 +49,8 @@ struct PrintedNumber {
 // Parses a printed number; returns no value if the word is not a number.
 std::optional<PrintedNumber> parse_printed(std::string_view word);
 
-// Accepts "1073741824", "1_073_741_824" and "1,073,741,824", each with an optional sign.
+// Returns true for whole numbers such as "1073741824", "1_073_741_824" and "1,073,741,824", each
+// with an optional sign.
 bool is_whole_number(std::string_view word);
 // Parses a whole number; returns no value if it is below 0 or does not fit into 64 bits.
 std::optional<std::uint64_t> parse_whole_number(std::string_view word);

@@ -54,7 +54,7 @@ void remark_falling_times(std::span<const Measurement> rows, std::vector<LogRema
 // to hundreds. The first remark stays and gives the number of repetitions.
 void merge_equal_remarks(std::vector<LogRemark>& remarks, std::size_t first);
 
-// Returns the operation that a file name such as "h100_all-reduce.log" contains. Without a value if
+// Returns the operation whose name a file name such as "h100_all-reduce.log" contains; no value if
 // it contains none, or several.
 std::optional<Operation> operation_in_name(const std::string& file);
 

@@ -56,7 +56,8 @@ std::optional<std::uint32_t> option_number(const Words& words, std::size_t i, Op
   return std::nullopt;
 }
 
-// Reads a list such as "a:8,b:8": the number of hosts and, if every host gives them, of slots.
+// Reads a list of hosts such as "a:8,b:8". Sets the number of hosts and, if every host gives its
+// number of slots, their sum.
 void read_hosts(std::string_view list, CommandRanks& ranks) {
   std::set<std::string_view> hosts;
   std::uint32_t slots = 0;
@@ -76,7 +77,7 @@ void read_hosts(std::string_view list, CommandRanks& ranks) {
 }
 
 std::string_view file_name(std::string_view path) {
-  // npos + 1 is 0, so a name without a folder stays whole.
+  // A path without '/' stays whole: find_last_of() then returns npos, and npos + 1 is 0.
   return path.substr(path.find_last_of('/') + 1);
 }
 
@@ -96,7 +97,7 @@ std::string_view without_hash(std::string_view line) {
   return line;
 }
 
-// Returns the number that follows a word of the line, or 0.
+// Returns the number that comes right after the word `name`, or 0 if there is none.
 std::uint32_t number_after(const Words& words, std::string_view name) {
   const auto position = std::ranges::find(words, name);
   if (position == words.end() || position + 1 == words.end()) return 0;

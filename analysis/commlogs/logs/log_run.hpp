@@ -49,7 +49,7 @@ struct LogRun {
 // Collects the facts about a run from the lines of a log.
 class LogRunReader {
  public:
-  // Returns false if the line says nothing about a run.
+  // Reads a line; returns false if it says nothing about a run.
   bool take(std::string_view line, const Words& words, int number);
   // Returns the facts collected so far and forgets them.
   LogRun take_run();

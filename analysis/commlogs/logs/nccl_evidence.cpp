@@ -36,7 +36,7 @@ std::span<const NcclTest> nccl_tests() {
        {"alltoall", all_to_all, true, Reduces::no, false, false},
        {"broadcast", broadcast, false, Reduces::no, true},
        {"sendrecv", send_recv, false, Reduces::either, false, false},
-       // Written by `comm bench`; nccl-tests has no such program.
+       // This test is written by `comm bench`; nccl-tests has none of this name.
        {"pairwise", pairwise, false, Reduces::either, false, false},
        {"reduce", reduce, false, Reduces::yes, true},
        {"gather", gather, true, Reduces::no, true},

@@ -20,12 +20,12 @@ Colour curve_colour(std::size_t curve);
 // white inside.
 void draw_mark(Canvas& canvas, std::size_t curve, double x, double y, double radius, bool hollow);
 
-// Legend with the mark and the errors of each curve.
+// Returns the height of, or draws, the legend: for each curve its mark, name and errors.
 double legend_height(std::span<const DrawnCurve> curves);
 void draw_curve_legend(Canvas& canvas, std::span<const DrawnCurve> curves, double left,
                        double right, double top);
 
-// Largest absolute error inside the band of small errors.
+// Relative error up to which a measured row lies within the grey band.
 inline constexpr double error_band = 0.2;
 inline constexpr Colour band_colour = idle_paint;
 

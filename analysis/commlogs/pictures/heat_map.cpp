@@ -26,7 +26,7 @@ constexpr double field_gap = 52;     // Gap between the fields.
 constexpr double max_row_name_width = 130;
 constexpr double fields_top = 86;  // Top of the fields.
 constexpr std::size_t max_heat_rows = 512;
-// Cells of at least this size have their values written in them.
+// Side of a cell, in points, from which on its value is written into it.
 constexpr double min_numbered_cell = 24;
 constexpr TextStyle row_name_style{.size = 8.5, .align = Align::right};
 
@@ -188,7 +188,7 @@ void draw_heat_map(const PairMatrix& gpu_matrix, std::uint64_t message, const He
   quantities.push_back({"Latency (us)", brown_ramp, {}, 1e6});
   for (const PairClass& pair_class : matrix.classes) {
     quantities[0].class_values.push_back(pair_class.reached(message));
-    // A latency of 0 has no logarithm.
+    // Latencies are at least 1 ns here, since 0 has no logarithm.
     quantities[1].class_values.push_back(std::max(pair_class.latency, 1e-9));
   }
 

@@ -18,7 +18,8 @@ double bus_bandwidth(const BenchReport& report, const BenchRow& row) {
   return algorithm_bandwidth(row.bytes, row.seconds) * report.factor();
 }
 
-// Formats as nccl-tests does: fewer decimals for longer times, none from 10 ms on.
+// Formats a time in microseconds as nccl-tests does: longer times have fewer decimals, and times
+// from 10 ms on have none.
 std::string bench_microseconds(double seconds) {
   const double us = seconds * 1e6;
   if (us >= 10'000) return fmt::format("{:.0f}", us);

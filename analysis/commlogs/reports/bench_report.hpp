@@ -24,7 +24,7 @@ struct BenchRow {
   double difference() const { return seconds / formula - 1; }
 };
 
-// The rank of an all-to-all-v that sends most to other ranks, or receives most from them.
+// The rank of an all-to-all-v with the most bytes to send to other ranks, or to receive from them.
 struct BusiestRank {
   std::uint32_t rank = 0;
   bool sends = true;
@@ -61,7 +61,7 @@ std::string bench_title(const BenchReport& report);
 TextTable bench_table(const BenchReport& report);
 std::vector<std::string> bench_findings(const BenchReport& report);
 std::string bench_text(const BenchReport& report);
-// Returns the exact format of nccl-tests, for tools that read its logs.
+// Returns the results in the exact format of nccl-tests, for tools that read its logs.
 std::string bench_log(const BenchReport& report);
 std::string bench_json(const BenchReport& report);
 std::string bench_csv(const BenchReport& report);

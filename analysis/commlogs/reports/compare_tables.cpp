@@ -19,7 +19,7 @@ std::string compare_percent_cell(double error) {
   return fmt::format("{:.1f}", tenths == 0 ? 0.0 : tenths / 10);
 }
 
-// Formats with the digits of nccl-tests.
+// Formats a time or a bandwidth with as many digits as nccl-tests prints.
 std::string compare_microseconds_cell(double seconds) {
   const double us = seconds * 1e6;
   return fmt::format("{:.{}f}", us, us < 999.995 ? 2 : us < 9999.95 ? 1 : 0);

@@ -75,7 +75,8 @@ struct FitReport {
 ErrorSummary errors_of(std::span<const ComparedRow> rows, bool held_out);
 
 std::string parameter_text(double value, const std::string& unit);  // "2.41 us", "0.38"
-// "2.3 to 2.5", "at most 2.5", in us or without a unit.
+// Returns the likelihood interval of a parameter, in us or without a unit: "2.3 to 2.5", "at most
+// 2.5".
 std::string interval_text(const FittedParameter& parameter);
 
 std::string fit_text(const FitReport& report);

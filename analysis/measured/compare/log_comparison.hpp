@@ -50,7 +50,7 @@ struct LogChoice {
   std::optional<std::size_t> run;  // number of the run in the log, from 1; empty: the last run
 };
 
-// Throws trace::TraceError if no iterations remain.
+// Compares a prediction with a log. Throws trace::TraceError if no iterations remain.
 LogComparison compare_log(const RunFigures& predicted, const TrainingLog& log,
                           const LogChoice& choice);
 

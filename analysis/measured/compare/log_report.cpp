@@ -20,7 +20,7 @@ std::string range_text(const std::optional<Range>& range) {
   if (!range) return unknown_time;
   const std::string low = format_seconds(range->least);
   const std::string high = format_seconds(range->most);
-  // A log with the "max time across ranks" has no lower end.
+  // A log with the "max time across ranks" gives no minimum, so only the maximum is shown.
   return low == high || range->least == 0 ? high : low + ".." + high;
 }
 

@@ -69,7 +69,7 @@ std::vector<MemoryPart> memory_parts() {
   return list;
 }
 
-// Largest known value of several ranks or devices.
+// Returns the largest known value over ranks or devices; empty if none is known.
 template <class Items>
 std::optional<double> maximum(const Items& items, const auto& value_of) {
   std::optional<double> largest;

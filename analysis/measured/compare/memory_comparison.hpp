@@ -36,7 +36,7 @@ struct MemoryError {
 std::vector<MemoryError> compare_memory(const RunFigures& predicted,
                                         const std::map<std::uint32_t, MeasuredMemory>& ranks);
 
-// Largest peak of allocated bytes over devices; empty if it is unknown.
+// Returns the highest peak of allocated bytes over devices; empty if it is unknown.
 std::optional<double> predicted_peak(const std::vector<MemoryError>& rows);
 std::optional<double> measured_peak(const std::vector<MemoryError>& rows);
 

@@ -35,7 +35,8 @@ std::string signed_number(double value) {
   return std::abs(value) >= 0.1 ? fmt::format("{:+.1f}", value) : fmt::format("{:+.2g}", value);
 }
 
-// Levenshtein distance: number of insertions, deletions and replacements.
+// Returns the Levenshtein distance of two texts: the smallest number of insertions, deletions and
+// replacements of characters that turn one into the other.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

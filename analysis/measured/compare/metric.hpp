@@ -44,7 +44,8 @@ std::string nearest_name(const Metrics& metrics, std::string_view name);
 
 Json metrics_json(const Metrics& metrics);  // by key; unknown values are null
 
-// {"makespan_s": {"difference": .., "change": ..}, ..} for metrics that both runs know.
+// Returns the changes of all metrics that both runs know: {"makespan_s": {"difference": ..,
+// "change": ..}, ..}.
 Json differences_json(const Metrics& base, const Metrics& run);
 
 }  // namespace pipewright::analysis

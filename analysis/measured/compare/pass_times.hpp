@@ -47,8 +47,9 @@ struct PassTime {
   bool only_in_pairs = false;  // all passes were fused, and their times are those of the pairs
 };
 
-// Times by stage and kind, of passes that are in order of time on each device. The time of a fused
-// pass is that of its pair, so it counts only for a stage without other passes of the kind.
+// Returns the statistics of pass durations for each stage and kind. `passes` must be in order of
+// time on each device. Fused passes only show the time of their pair, so they count only if the
+// stage has no other passes of that kind.
 std::vector<PassTime> pass_times(std::span<const TimedPass> passes);
 
 ReportColumns<PassKey> pass_columns();  // stage, kind, microbatch, iteration

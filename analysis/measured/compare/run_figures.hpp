@@ -58,7 +58,7 @@ class RunFiguresSink final : public trace::Sink {
 RunFigures read_figures(const std::filesystem::path& file);
 RunFigures figures_of(const trace::Trace& trace, std::string name);
 
-// All scalar figures of the run. Bytes of link classes have the key link_bytes.CLASS.
+// Returns all scalar figures of the run. Bytes of link classes have the key link_bytes.CLASS.
 Metrics metrics_of(const RunFigures& run);
 
 }  // namespace pipewright::analysis

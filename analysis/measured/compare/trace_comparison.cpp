@@ -111,7 +111,8 @@ bool have_unlike_models(const trace::RunInfo& a, const trace::RunInfo& b) {
                               quotient(b.tokens_per_microbatch, b.samples_per_microbatch));
 }
 
-// "a.h5 has bf16; b.h5 has fp8, recompute full"; empty if the jobs are equal or unknown.
+// Returns the settings in which two jobs differ, "a.h5 has bf16; b.h5 has fp8, recompute full";
+// empty if the jobs are equal or unknown.
 std::string job_differences(const std::string& a, const std::string& was, const std::string& b,
                             const std::string& is) {
   if (was.empty() || is.empty()) return {};

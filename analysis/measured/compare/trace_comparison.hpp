@@ -40,7 +40,7 @@ struct KindChange {
   double second_length = 0;  // mean
 };
 
-// Comparison of the passes of a second run with those of a first.
+// Counts of passes by how a second run differs from a first in their times and devices.
 struct Moves {
   std::string not_comparable;  // reason, if the runs share no passes; the rest is then empty
   std::uint64_t matched = 0;
@@ -74,7 +74,8 @@ struct TraceComparison {
 // Text for a terminal: the table of metrics first, then notes and the changes of memory and passes.
 std::string console_text(const TraceComparison& comparison);
 
-// An object with "baseline", "others" and "conditions"; ends with a newline.
+// Returns the comparison as a JSON object with "baseline", "others" and "conditions"; ends with a
+// newline.
 std::string json_text(const TraceComparison& comparison);
 
 // Functions that write notes on compared runs. File names are made safe to print.

@@ -39,7 +39,8 @@ class LogBuilder {
 
   std::uint64_t line_number = 0;  // Line that is being read, counted from 1.
 
-  // Kind of Megatron-LM's block of timers that the lines are in, and the timer whose ranks follow.
+  // Kind of timer block of Megatron-LM to which the current line belongs, and the name of the timer
+  // whose values, one per rank, are being read.
   enum class Block : std::uint8_t { none, min_max, max_only, per_rank };
   Block block = Block::none;
   std::string block_timer;
@@ -50,7 +51,7 @@ class LogBuilder {
   const TextSource& source_;
   TrainingLog log_;
   std::map<std::string, double> stored_timers_;
-  // Memory reported before the first iteration of a run.
+  // Memory of each rank that was reported before the first iteration of a run.
   std::map<std::uint32_t, LogMemory> early_memory_;
 };
 

@@ -8,7 +8,7 @@ namespace {
 
 using trace::MemoryCategory;
 
-// Memory categories of torch.profiler (torch/profiler/_memory_profiler.py).
+// Maps a memory category of torch.profiler (torch/profiler/_memory_profiler.py) to ours.
 struct ProfilerCategory {
   std::string_view name;
   MemoryCategory category;

@@ -26,7 +26,7 @@ struct TimeTicks {
 // Returns the smallest number of the form 1, 2 or 5 x 10^k that is at least `min_step`.
 double round_step(double min_step);
 
-// Returns ticks that divide the time span into at most `max_steps` equal steps.
+// Returns ticks at equal distances that divide the time span into at most `max_steps` steps.
 TimeTicks time_ticks(double span_s, int max_steps);
 
 struct Area {

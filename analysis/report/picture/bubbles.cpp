@@ -133,7 +133,7 @@ void draw_bubbles(std::span<const trace::Trace> runs, const std::filesystem::pat
   double name_width = 0;
   for (const Bar& bar : bars)
     name_width = std::max(name_width, ruler->text_width(bar.name, bar_name_style));
-  // The formats of files round text widths differently.
+  // The width gets some reserve, since SVG, PNG and PDF files measure texts slightly differently.
   name_width = std::min(name_width + 3, max_name_width);
   const double left = page_margin + name_width + 8;
   const double right = bubbles_page_width - page_margin - total_room;

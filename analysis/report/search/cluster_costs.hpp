@@ -28,7 +28,8 @@ struct ClusterCost {
   std::optional<double> megawatt_hours() const;  // energy of the GPUs alone, as in training_cost()
 };
 
-// Returns a table, cheapest cluster first, and a line for each cluster with its candidate.
+// Returns a table of clusters, the cheapest first, and below it a line for each cluster that names
+// its candidate.
 std::string cluster_costs_text(std::vector<ClusterCost> costs);
 Json cluster_costs_json(const std::vector<ClusterCost>& costs);
 

@@ -16,8 +16,8 @@ namespace {
 using trace::ColumnType;
 using trace::Handle;
 
-// HDF5 stores the type of a table in at most 64 KiB, with an overhead for each name of an
-// enumeration.
+// HDF5 limits the stored type of a table to 64 KiB, including the names of enumerations, each with
+// an overhead. Values with more bytes of names are stored in a table of their own.
 constexpr std::size_t max_name_bytes = 24 << 10;
 constexpr std::size_t name_overhead = 12;
 constexpr std::size_t max_column_name = 64;

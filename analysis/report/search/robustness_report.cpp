@@ -116,7 +116,7 @@ std::string band_text(const ErrorBand& band) {
       format_percent(band.scatter));
 }
 
-// Returns "2, 3 and 5".
+// Joins numbers to a text such as "2, 3 and 5".
 std::string numbers_text(const std::vector<std::size_t>& numbers) {
   std::string text;
   for (std::size_t i = 0; i < numbers.size(); ++i)

@@ -55,7 +55,7 @@ std::vector<std::string> objective_headings(const Objective& objective) {
   }
 }
 
-// Returns the fields of a simulated row under objective_headings().
+// Returns the CSV fields of a simulated row that belong to the headings of objective_headings().
 std::string objective_values(const SearchRun& run, const CandidateRow& row) {
   if (run.objective.kind != Objective::Kind::tokens_a_day)
     return fmt::format(",{}", cost_of(run, row));

@@ -130,8 +130,8 @@ ReportColumn<CandidateRow> figure_column(const CandidateFigure& figure) {
           }};
 }
 
-// Throughput, MFU, time and memory of candidates, and the figures that have a heading. Columns that
-// are empty in all rows are omitted.
+// Returns the columns throughput, MFU, time and memory, and those of all other figures with a
+// heading. A table omits columns that are empty in all rows.
 Columns performance_columns(bool of_tokens) {
   using Row = CandidateRow;
   const auto timed = [](ReportColumn<Row> column) {

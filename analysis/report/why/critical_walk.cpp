@@ -56,8 +56,8 @@ class CriticalWalk {
       return std::move(pieces_);
     }
     Position position = last_event();
-    // The walk visits each event about once. A limit ends the circles that contradictory rows
-    // cause.
+    // The walk should visit each event about once. The limit ends endless loops, which rows that
+    // contradict each other may cause.
     const std::size_t events =
         trace_.passes.size() + 4 * trace_.steps.size() + trace_.collectives.size();
     std::size_t steps_left = 4 * events + 16;
@@ -125,7 +125,7 @@ class CriticalWalk {
     return {};
   }
 
-  // Adds a piece from `start` to now.
+  // Adds a piece of the path that lasts from `start` to `now_`, and moves `now_` back to `start`.
   void add(double start, CriticalPiece piece) {
     start = std::max(start, 0.0);
     if (start >= now_) return;
@@ -137,7 +137,8 @@ class CriticalWalk {
 
   Position end_of(std::size_t pass) { return {.place = Place::unit, .row = index_.unit_of(pass)}; }
 
-  // The trace does not say where in a pass its waits are; the path shows them at its end.
+  // Adds a pass to the path. The trace does not say when within a pass its waits occur; the path
+  // shows them at the end of the pass.
   void add_pass(std::size_t pass, double start) {
     const PassRow& row = trace_.passes[pass];
     const double duration = index_.own_seconds(pass);
@@ -245,7 +246,7 @@ class CriticalWalk {
     return end_of(producer);
   }
 
-  // A collective of the device that ends now and matches the predicate, or null.
+  // Returns a collective of the device that ends at `now_` and satisfies the predicate, or null.
   template <class Predicate>
   const CollectiveRow* collective_at(std::uint32_t device, const Predicate& matches) const {
     const auto& rows = index_.collectives_on(device);

@@ -20,7 +20,8 @@ struct Round {
   double last_forward_end = 0;
 };
 
-// Time at which an iteration and all earlier iterations have ended on all devices.
+// Returns for each iteration the time at which it and all earlier iterations have ended on all
+// devices.
 std::map<std::uint32_t, double> iteration_ends(const trace::Trace& trace) {
   std::map<std::uint32_t, double> ends;
   const auto add = [&](std::uint32_t iteration, double end) {
