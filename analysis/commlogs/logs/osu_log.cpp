@@ -46,8 +46,8 @@ constexpr std::array<OsuTest, 11> osu_tests{{
     {"Bi-Directional Bandwidth", "osu_bibw", Operation::pairwise, false, true, true},
 }};
 
-// Returns the program without the suffix of the xccl variant: "osu_xccl_allreduce" is
-// "osu_allreduce" run through NCCL or a similar library.
+// Returns the name of a program without "xccl_": "osu_xccl_allreduce" is "osu_allreduce" run
+// through NCCL or a similar library.
 std::string base_program(std::string name) {
   if (name.starts_with("osu_xccl_")) name.erase(4, 5);
   return name;

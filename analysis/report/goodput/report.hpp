@@ -69,8 +69,8 @@ struct GoodputGain {
 };
 GoodputGain gain_of(const GoodputVariant& variant, const std::vector<GoodputOutcome>& outcomes);
 
-// Returns the index of the variant whose checkpoint interval gives the highest ratio. Throws
-// std::logic_error if no intervals were simulated.
+// Returns the index of the variant whose checkpoint interval gives the highest mean ratio over
+// seeds. Throws std::logic_error if no intervals were simulated.
 std::size_t best_interval(const GoodputReport& report);
 
 // Returns the index of the outcome whose effective training time ratio is the median.
