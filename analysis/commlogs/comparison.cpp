@@ -82,7 +82,7 @@ std::vector<ComparedCurve> group_into_curves(std::span<const ComparedRow> rows) 
   for (ComparedCurve& curve : curves)
     std::ranges::stable_sort(curve.rows, {},
                              [](const ComparedRow& row) { return row.measured.bytes; });
-  // Only a name that several files share needs the name of its file.
+  // Appends the name of the log file to a curve's name only if several curves share that name.
   std::map<std::string, int> uses;
   for (const ComparedCurve& curve : curves) ++uses[curve.name];
   for (ComparedCurve& curve : curves)

@@ -9,14 +9,14 @@
 
 namespace pipewright::analysis {
 
-// A measured row and its prediction.
+// One measured row of a benchmark table, with the time that the simulation predicts for it.
 struct ComparedRow {
   Measurement measured;
   double predicted = 0;   // Seconds.
   std::string method;     // Algorithm and protocol of the prediction: "ring, LL128".
   bool held_out = false;  // The row was not used to fit parameters.
 
-  // 0.1: the prediction is 10 % too slow.
+  // Returns the relative error of the predicted time; 0.1 means 10 % longer than measured.
   double error() const { return predicted / measured.seconds - 1; }
 };
 
@@ -31,15 +31,15 @@ struct ErrorSummary {
 };
 ErrorSummary summarize(std::span<const ComparedRow> rows);
 
-// Rows of one operation, number of ranks, number of nodes, placement of buffers (in place or not)
-// and file: those that form one line of a chart.
+// One line of a chart: all rows with the same operation, number of ranks, number of nodes,
+// placement of buffers (in place or not) and log file.
 struct ComparedCurve {
   std::string name;               // "all-reduce, 16 ranks on 2 nodes"
   std::vector<ComparedRow> rows;  // Ordered by bytes.
 };
 std::vector<ComparedCurve> group_into_curves(std::span<const ComparedRow> rows);
 
-// A point of a predicted curve, also at sizes that were not measured.
+// Predicted time at one size of a curve. The size need not be one that was measured.
 struct CurvePoint {
   std::uint64_t bytes = 0;
   double seconds = 0;
@@ -47,12 +47,12 @@ struct CurvePoint {
 
 struct DrawnCurve {
   ComparedCurve compared;
-  // Ordered by bytes; empty if only the sizes of the rows are predicted.
+  // Predicted points, ordered by bytes. If empty, the predictions of the measured rows are drawn.
   std::vector<CurvePoint> predicted;
 };
 
-// Errors within a range of sizes. The ranges end at 64 KiB, 1 MiB, 16 MiB and 256 MiB, and the last
-// one is open.
+// Errors of all rows whose message sizes lie within one range. The ranges end at 64 KiB, 1 MiB, 16
+// MiB and 256 MiB; the last one has no upper end.
 struct SizeRange {
   std::string name;
   ErrorSummary errors;
@@ -60,7 +60,8 @@ struct SizeRange {
 // Returns the errors of each size range that has rows.
 std::vector<SizeRange> errors_by_size(std::span<const ComparedRow> rows);
 
-// Consecutive sizes of a curve at which an assumed bus bandwidth deviates to the same side.
+// Run of consecutive sizes of a curve at which an assumed bus bandwidth is always too high, or
+// always too low.
 struct DeviationRange {
   std::uint64_t from = 0;  // In bytes.
   std::uint64_t to = 0;
@@ -69,13 +70,13 @@ struct DeviationRange {
   double max_ratio = 0;
 };
 
-// Relative deviation up to which an assumption counts as right.
+// An assumed bandwidth counts as right up to this relative deviation from the actual one.
 inline constexpr double tolerated_deviation = 0.1;
 
 // Sizes at which an assumption such as "all-reduces over 16 GPUs run at 180 GB/s" deviates by more
 // than tolerated_deviation.
 struct AssumptionCheck {
-  // Deviations from measured bus bandwidths, and from predicted ones.
+  // Ranges of sizes that deviate from measured bus bandwidths, and from predicted ones.
   std::vector<DeviationRange> measured;
   std::vector<DeviationRange> predicted;
 };

@@ -26,7 +26,7 @@ std::span<const OperationInfo> operation_list() {
       {.operation = Operation::all_to_all,
        .name = "all-to-all",
        .nccl_test = "alltoall_perf",
-       .help = "one part from each rank to each rank",
+       .help = "each rank sends a part of its data to each rank",
        .in_parts = true},
       {.operation = Operation::broadcast,
        .name = "broadcast",
@@ -54,11 +54,11 @@ std::span<const OperationInfo> operation_list() {
       {.operation = Operation::send_recv,
        .name = "send-recv",
        .nccl_test = "sendrecv_perf",
-       .help = "each rank to the next one, all at once"},
+       .help = "each rank sends to the next one, all at once"},
       {.operation = Operation::pairwise,
        .name = "pairwise",
        .nccl_test = "",
-       .help = "ranks i and i + n/2 with each other, all pairs at once"},
+       .help = "ranks i and i + n/2 send to each other, all pairs at once"},
   }};
   return list;
 }

@@ -11,7 +11,7 @@ namespace pipewright::analysis {
 
 PairMatrix by_node(const PairMatrix& by_gpu) {
   PairMatrix by_node_matrix;
-  // Index of each node, in the order of its first GPU.
+  // Maps each node number to its row in the new matrix; rows follow the order of first GPUs.
   std::map<std::uint32_t, std::uint32_t> node_index;
   std::vector<std::uint32_t> row;
   for (const std::uint32_t node : by_gpu.nodes) {
@@ -55,9 +55,9 @@ std::vector<CellBlock> cut_into_blocks(const PairMatrix& matrix) {
   const std::uint32_t background =
       std::ranges::max_element(count, {}, [](auto& entry) { return entry.second; })->first;
   blocks.push_back({background, 0, 0, n, n});
-  // Equal runs of cells in consecutive rows form one block.
+  // Consecutive rows that have the same class in the same columns form one block.
   using Run = std::pair<std::size_t, std::size_t>;
-  // Index in `blocks` of each run of the previous row.
+  // Maps each run of equal cells in the previous row (class, columns) to its index in `blocks`.
   std::map<std::pair<std::uint32_t, Run>, std::size_t> open_runs;
   for (std::size_t row = 0; row < n; ++row) {
     std::map<std::pair<std::uint32_t, Run>, std::size_t> row_runs;

@@ -9,7 +9,8 @@
 // Bandwidth and latency between GPUs on an otherwise idle network, in bytes/s and seconds.
 namespace pipewright::analysis {
 
-// Pairs of a sender and a receiver with the same route properties while nobody else sends.
+// Pairs of a sending and a receiving GPU that are equally far apart and whose routes have the same
+// link classes, bandwidth and latency. The figures are those of an idle network.
 struct PairClass {
   // Distance of the pair: "in a node", "same rail", "other rail" or "between nodes".
   std::string where;
@@ -34,7 +35,7 @@ struct PairMatrix {
 
   std::vector<std::string> names;    // GPUs or nodes.
   std::vector<std::uint32_t> nodes;  // Node of each row.
-  // Ordered from widest to narrowest, then from nearest to farthest.
+  // Ordered by bandwidth from high to low, then by latency from low to high.
   std::vector<PairClass> classes;
   // Class of each pair, row by row; senders are rows, receivers are columns. Empty if only a sample
   // of the pairs was examined.
@@ -48,15 +49,15 @@ struct PairMatrix {
   }
 };
 
-// Figures of a permutation: every GPU sends to one GPU and receives from one, all at once, at
-// max-min fair rates.
+// Rates under a permutation: every GPU sends to one GPU and receives from one, all at once, and the
+// flows share links in a max-min fair way.
 struct PermutationFigures {
   double slowest = 0;  // Rate of the slowest flow.
   double total = 0;    // Sum of all flows.
   double alone = 0;    // Sum of all flows if each had the network for itself.
   std::uint32_t slowest_sender = 0;
   std::uint32_t slowest_receiver = 0;
-  // Saturated link that limits the slowest flow, and its number of flows.
+  // Saturated link that limits the slowest flow, and the number of flows over it.
   std::string link;
   std::string link_class;
   double link_bandwidth = 0;
@@ -65,19 +66,20 @@ struct PermutationFigures {
   std::vector<std::uint32_t> receiver_of;
 };
 
-// Behaviour of the network while all GPUs send at once.
+// Bandwidths that the network sustains while all GPUs send at once.
 struct Contention {
   // Bisection as `platform show` computes it: GPUs send along rails, each to the GPUs at its
   // position in other nodes.
   double bisection = 0;
-  // Every GPU of the first half sends to every GPU of the second half at equal rates.
+  // Total rate if every GPU of the first half sends to every GPU of the second half, all at the
+  // same rate.
   double all_pairs = 0;
   PermutationFigures half_shift;  // GPU i sends to GPU i + n/2.
   PermutationFigures worst;       // The permutation with the lowest total among those tried.
   std::string worst_from;         // Starting permutation of the search that found the worst one.
   std::uint64_t tried = 0;
-  // Lower bound of the slowest flow of any permutation; 0 if unknown, when only a sample of the
-  // pairs was examined.
+  // Lower bound of the slowest flow's rate, valid for every permutation; 0 if unknown, when only a
+  // sample of the pairs was examined.
   double slowest_bound = 0;
 };
 
@@ -98,7 +100,7 @@ struct CellBlock {
 // most frequent class; all other blocks lie on top of it.
 std::vector<CellBlock> cut_into_blocks(const PairMatrix& matrix);
 
-// Returns a matrix of at most `max_rows` rows of the given one, at equal distances.
+// Returns a matrix of at most `max_rows` GPUs or nodes, picked at equal distances from `matrix`.
 PairMatrix sample_rows(const PairMatrix& matrix, std::size_t max_rows);
 
 }  // namespace pipewright::analysis

@@ -18,7 +18,8 @@
 namespace pipewright::analysis {
 namespace {
 
-// Most names that are counted or cached, since some names contain addresses.
+// Limit on the number of distinct event names that are counted or cached. Names may contain
+// addresses, so there may be millions.
 constexpr std::size_t max_known_names = 4096;
 
 std::optional<std::uint64_t> step_number(std::string_view name) {
@@ -31,7 +32,7 @@ std::optional<std::uint64_t> step_number(std::string_view name) {
   return number;
 }
 
-// Returns true for a receive that the CPU itself waits for; only some backends have these.
+// Returns true for a receive that blocks the CPU, as those of the gloo and mpi backends do.
 bool is_receive(std::string_view name) {
   return name.starts_with("gloo:recv") || name.starts_with("mpi:recv");
 }
@@ -80,7 +81,8 @@ class AnnotationCollector {
   }
 
  private:
-  // Returns true for events exported by pipewright: "F 3", with the stage beside it.
+  // Returns true if the event is a pass that pipewright exported. Its name is a letter and a number
+  // ("F 3"), and its arguments give stage and microbatch.
   bool is_own_pass(const ChromeEvent& event) const {
     constexpr std::uint64_t limit = 1U << 30U;
     return !options_.category && !options_.any_category && event.stage && event.microbatch &&
@@ -88,8 +90,8 @@ class AnnotationCollector {
            event.name[1] == ' ' && std::string_view("FIWBR").find(event.name[0]) < 5;
   }
 
-  // Drops passes within an equal pass: a function called forward_step may call another function of
-  // that name, and the outer one is the pass.
+  // Drops a pass that lies within another one of the same name: a function called forward_step may
+  // call a second function of that name, and the outer call is the pass.
   void drop_nested() {
     std::vector<MarkedPass>& passes = annotations_.passes;
     std::ranges::stable_sort(passes, {}, [](const MarkedPass& pass) {
@@ -106,9 +108,9 @@ class AnnotationCollector {
     passes = std::move(outer_passes);
   }
 
-  // Adds to each lane of the CPU a lane with the times of the kernels that its passes launched, on
-  // any thread: autograd launches the backward from a thread of its own, and no annotation of the
-  // GPU follows it there.
+  // Adds a second lane for each CPU lane, in which each pass has the times of the GPU kernels that
+  // it launched from any thread. Autograd launches the backward kernels from its own thread, and
+  // GPU annotations do not cover those.
   void add_kernel_lanes() {
     std::map<std::size_t, std::vector<TimeWindow>> windows;  // By lane.
     for (const MarkedPass& pass : annotations_.passes)
@@ -126,7 +128,7 @@ class AnnotationCollector {
       annotations_.lanes.push_back(
           {kernel_category, annotations_.lanes[lane].process, annotations_.lanes[lane].thread});
     }
-    // Progress in each lane: index of the next pass, and end of the last kernel.
+    // Index of the next pass and end of the last kernel, for each lane.
     std::map<std::size_t, std::pair<std::size_t, double>> progress;
     const std::size_t passes = annotations_.passes.size();
     for (std::size_t i = 0; i < passes; ++i) {
@@ -137,7 +139,7 @@ class AnnotationCollector {
       const std::optional<TimeWindow>& window = lane_windows->second[index++];
       if (!window) ++annotations_.idle_passes;
       pass.launched_us = pass.start_us;
-      // A pass without kernels took no time on the GPU.
+      // A pass that launched no kernels gets zero duration, right after the previous kernel.
       const double idle_start = std::max(last_end, pass.start_us);
       pass.lane = kernel_lane.at(pass.lane);
       pass.start_us = window ? window->start_us : idle_start;
@@ -161,7 +163,7 @@ class AnnotationCollector {
   }
 
   std::size_t lane(const ChromeEvent& event) {
-    // Categories chosen by the user may differ by kind of pass.
+    // Events of categories that the user chose share a lane, even if their categories differ.
     const bool is_annotation = event.category == cpu_category || event.category == gpu_category;
     Lane lane{is_annotation ? event.category : "", event.process, event.thread};
     const auto [entry, is_new] = lanes_.try_emplace(lane, annotations_.lanes.size());
@@ -193,7 +195,7 @@ Annotations read_annotations(const std::filesystem::path& file, const Annotation
   annotations.header = read_chrome_events(
       file, [&](const ChromeEvent& event, const auto& place) { collector.take(event, place); },
       progress);
-  // pipewright numbers the microbatches of an export over all iterations.
+  // pipewright exports number the microbatches across iterations; convert to numbers within one.
   if (const auto count = annotations.header.microbatches)
     for (MarkedPass& pass : annotations.passes)
       if (auto& number = pass.passes.front().microbatch) *number %= *count;

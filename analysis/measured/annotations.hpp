@@ -13,8 +13,9 @@
 
 namespace pipewright::analysis {
 
-// A sequence of events in a file. PyTorch marks a range on the CPU ("user_annotation") and again on
-// each GPU stream that ran work launched by the same thread ("gpu_user_annotation").
+// A row of events in a trace viewer: one thread or GPU stream. PyTorch marks a range on the CPU
+// ("user_annotation") and again on each GPU stream that ran work launched by the same thread
+// ("gpu_user_annotation").
 struct Lane {
   std::string category;
   std::string process;
@@ -29,7 +30,7 @@ struct MarkedPass {
   std::size_t lane = 0;
   double start_us = 0;
   double end_us = 0;
-  // Start of the pass on the CPU, if the other times are those of its kernels.
+  // Start of the pass on the CPU; set if start_us and end_us are the times of its kernels.
   std::optional<double> launched_us;
 };
 
@@ -46,7 +47,7 @@ struct MarkedReceive {
   double end_us = 0;
 };
 
-// All annotations of a file.
+// Everything read from one file: passes, steps and receives, and counts for error messages.
 struct Annotations {
   std::filesystem::path file;
   ChromeHeader header;
@@ -55,9 +56,9 @@ struct Annotations {
   std::vector<MarkedStep> steps;
   std::vector<MarkedReceive> receives;
   bool has_launches = false;  // The file has calls that launch GPU work.
-  // Passes without kernels in lanes whose other passes launched some.
+  // Number of passes that launched no kernels, in lanes whose other passes launched some.
   std::uint64_t idle_passes = 0;
-  // Number of events by name, for a limited number of names.
+  // Number of events with each name; holds only the first few thousand names.
   std::map<std::string, std::uint64_t> names;
   std::map<std::string, std::uint64_t> categories;  // Number of ignored events by category.
   std::uint64_t events = 0;
@@ -65,18 +66,19 @@ struct Annotations {
 
 struct AnnotationOptions {
   PassNames names;
-  // Category of events that count. By default, annotations count, or every event if the user gives
-  // a pattern.
+  // Category of the events whose names may mark passes. By default these are the annotations, or
+  // all events if the user gives a pattern.
   std::optional<std::string> category;
   bool any_category = false;
 };
 
 inline constexpr const char* gpu_category = "gpu_user_annotation";
 inline constexpr const char* cpu_category = "user_annotation";
-// Category of lanes whose passes are timed by their kernels.
+// Category of the added lanes in which passes have the times of their kernels.
 inline constexpr const char* kernel_category = "kernel";
 
-// Throws trace::TraceError, also if an event that marks a pass has no valid time.
+// Reads the annotations of a file. Throws trace::TraceError, also if an event that marks a pass has
+// no valid time.
 Annotations read_annotations(const std::filesystem::path& file, const AnnotationOptions& options,
                              const ReadProgress& progress = {});
 

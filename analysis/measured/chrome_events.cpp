@@ -19,7 +19,7 @@ constexpr int max_depth = 256;  // Deepest nesting of containers.
 constexpr std::size_t max_message =
     160;  // Longest part of the parser's own message, in characters.
 
-// Receives the tokens of nlohmann's parser one by one.
+// Assembles events from the tokens that nlohmann's parser passes to it one by one.
 class EventReader {
  public:
   EventReader(TextSource& source, const VisitEvent& visit)
@@ -59,7 +59,7 @@ class EventReader {
     return end_token();
   }
   bool number(double value);
-  // A double has too few digits for this number.
+  // Reads the origin of times as an integer, since a double has too few digits for it.
   void take_base(std::int64_t value) {
     if (depth_ == 1 && key_ == "baseTimeNanoseconds") header_.base_ns = value;
   }
@@ -153,14 +153,15 @@ bool EventReader::number(double value) {
 }
 
 bool EventReader::parse_error(std::size_t, const std::string&, const json::exception& error) {
-  // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ..."
+  // Removes the parser's prefix from a message such as "[json.exception.parse_error.101] parse
+  // error at line 1, column 2: syntax error ...".
   std::string message = error.what();
   if (const std::size_t column = message.find("column "); column != std::string::npos)
     if (const std::size_t colon = message.find(": ", column); colon != std::string::npos)
       message.erase(0, colon + 2);
   message = printable(message);
   if (message.size() > max_message) message = message.substr(0, max_message) + "...";
-  // The parser stops within the word NaN or Infinity.
+  // The parser's message ends with the characters it has read of the word NaN or Infinity.
   const bool is_special_number =
       message.ends_with("N'") || message.ends_with("I'") || message.ends_with("na'");
   throw trace::TraceError(

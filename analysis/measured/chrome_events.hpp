@@ -29,7 +29,7 @@ struct ChromeEvent {
   std::optional<std::uint64_t> microbatch;
 };
 
-// Properties of a file beside its events.
+// Properties that a trace file states apart from its events.
 struct ChromeHeader {
   std::optional<std::uint32_t> rank;  // distributedInfo.rank
   std::string backend;                // distributedInfo.backend, such as "nccl".
@@ -38,13 +38,13 @@ struct ChromeHeader {
   std::int64_t base_ns = 0;  // Origin of the times (baseTimeNanoseconds).
 };
 
-// Called for each event; `place` returns the end of the event in the file, "t.json: line 3, byte
-// 90".
+// Function that is called for each event. `place` returns the position of the event's end in the
+// file, "t.json: line 3, byte 90".
 using VisitEvent =
     std::function<void(const ChromeEvent& event, const std::function<std::string()>& place)>;
 
-// Throws trace::TraceError with line and byte if the text is not such JSON: incomplete, with NaN,
-// or nested too deeply.
+// Reads a file of trace events. Throws trace::TraceError with line and byte if it is not valid:
+// incomplete, with NaN, or nested too deeply.
 ChromeHeader read_chrome_events(const std::filesystem::path& path, const VisitEvent& visit,
                                 const ReadProgress& progress = {});
 

@@ -23,13 +23,14 @@ bool is_torch_action(const std::string& cell) {
 }
 
 bool is_torch_schedule(const std::string& line) {
-  // The first cells are empty for ranks that wait.
+  // Cells at the start of a line are empty for a rank that waits before its first action.
   const std::size_t start = line.find_first_not_of(", \t\r");
   if (start == std::string::npos) return false;
   return is_torch_action(line.substr(start, line.find(',', start) - start));
 }
 
-// Recognizes Primus by the first characters of an object, which hold iterations by number.
+// Tells files of Primus from Chrome traces by their beginning: an object with numbers of iterations
+// as keys.
 FileKind object_file_kind(std::istream& stream) {
   std::string beginning(256, '\0');
   stream.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));

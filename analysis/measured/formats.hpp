@@ -7,7 +7,7 @@
 
 namespace pipewright::analysis {
 
-// Content of a file, independent of its name.
+// Format of an input file, recognized by its content, whatever its name.
 enum class FileKind {
   trace,            // HDF5 of pipewright.
   chrome,           // JSON with trace events, packed or not.
@@ -17,7 +17,7 @@ enum class FileKind {
   memory_snapshot,  // Pickle of PyTorch's allocator.
 };
 
-// An input format as users see it.
+// Describes an input format to users.
 struct InputFormat {
   FileKind kind;
   std::string_view name;     // "PyTorch's profiler (JSON, .json or .json.gz)"
@@ -41,7 +41,8 @@ inline constexpr std::array input_formats{
     InputFormat{FileKind::torch_schedule, "schedule of PyTorch (CSV)", "the order of passes"},
 };
 
-// Lists the formats, one per line, with the part of a run that each allows to compare.
+// Lists the readable formats, one per line, each with the figures of a run that it lets users
+// compare.
 std::string formats_text();
 
 // Throws trace::TraceError with the list of formats if the file has none of them.

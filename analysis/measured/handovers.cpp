@@ -39,7 +39,7 @@ Producers producers_by_key(const std::vector<NumberedPass>& passes) {
   return producers;
 }
 
-// Calls `visit` for every pass on another device whose output the given pass takes.
+// Calls `visit` for each pass on another device that computes an input of the given pass.
 template <class Visit>
 void visit_producers(const Producers& producers, const NumberedPass& pass, Visit visit) {
   for (const ProducerKey& input : pass_inputs(pass))
@@ -65,7 +65,8 @@ std::vector<double> min_shifts(const std::vector<PassHandover>& list, std::size_
   return {};
 }
 
-// Returns shifts that halve the slack between devices that hand over in both directions.
+// Returns a shift of each clock that makes the shortest handover times in both directions between
+// two devices equal.
 std::vector<double> middle_shifts(const std::vector<PassHandover>& list, std::size_t devices) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> min_times;
   for (const PassHandover& handover : list)
@@ -134,7 +135,8 @@ std::vector<double> align_clocks(std::vector<NumberedPass>& passes, const Includ
                                  std::size_t devices) {
   const std::vector<PassHandover> list = handovers(passes, waits);
   std::vector<double> shifts(devices, 0);
-  // A waiting pass proves no more at its end than that its input had arrived.
+  // The end of a pass that includes a wait proves only that the input had arrived by then, so such
+  // ends shift clocks only if a handover would otherwise be impossible.
   const bool uses_ends = std::ranges::find(waits, true) != waits.end();
   if (!uses_ends || !std::ranges::all_of(list, is_possible)) {
     shifts = middle_shifts(list, devices);

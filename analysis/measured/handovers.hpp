@@ -7,15 +7,17 @@
 
 #include "analysis/measured/numbering.hpp"
 
-// Dependencies between passes on different devices, and conclusions about clocks and waits.
+// Handovers: a pass on one device needs the output of a pass on another. They reveal clocks that
+// disagree and passes that include a wait.
 namespace pipewright::analysis {
 
-// True for each device whose marked passes begin before their input arrives, so that only their
-// ends bound the arrival. CPU annotations of torch.distributed.pipelining include the wait.
+// One flag per device: true if the recorded passes of the device begin before their inputs arrive,
+// so that an input is only known to arrive before the end. CPU annotations of
+// torch.distributed.pipelining include this wait.
 using IncludesWaits = std::vector<bool>;
 
-// Shortest time from the end of a pass to the latest possible start of a pass on another device
-// that needs its output: the start of the latter, or its end if it may have waited.
+// Shortest time, over all handovers from one device to another, from the end of the producing pass
+// to the start of the consuming pass (or to its end, if that pass may include a wait).
 struct PassHandover {
   std::uint32_t from = 0;  // Indices of the devices.
   std::uint32_t to = 0;
@@ -36,8 +38,8 @@ bool shifts_can_fix(const std::vector<PassHandover>& list, std::size_t devices);
 std::vector<double> align_clocks(std::vector<NumberedPass>& passes, const IncludesWaits& waits,
                                  std::size_t devices);
 
-// Returns for each pass the end of the last pass on another device whose output it takes; no value
-// if there is none.
+// Returns for each pass the latest end of the passes on other devices that compute its inputs; no
+// value if there are none.
 std::vector<std::optional<double>> producers_end(const std::vector<NumberedPass>& passes);
 
 }  // namespace pipewright::analysis

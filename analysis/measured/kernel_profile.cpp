@@ -22,8 +22,9 @@ struct KernelMark {
   std::string_view part;  // Part of a kernel's name, in lower case.
 };
 
-// The first mark that fits counts, since kernels of attention and communication also contain parts
-// of names of matrix products.
+// Parts of kernel names that reveal the work of a kernel. The first match in this order counts,
+// since names of attention and communication kernels may also contain parts of names of matrix
+// products.
 constexpr std::array kernel_marks{
     KernelMark{KernelWork::communication, "nccl"},
     KernelMark{KernelWork::communication, "rccl"},
@@ -55,7 +56,7 @@ bool name_contains(std::string_view text, std::string_view part) {
 
 bool is_profiler_step(const std::string& name) { return name.starts_with("ProfilerStep#"); }
 
-// Classify calls of the host to CUDA or HIP by name.
+// Classifies runtime calls of the host (CUDA or HIP) by name: launches of kernels and waits.
 bool is_kernel_launch(std::string_view call) {
   return name_contains(call, "LaunchKernel") || name_contains(call, "LaunchCooperativeKernel");
 }
@@ -71,8 +72,8 @@ struct HostCall {
   bool is_launch = false;
 };
 
-// Longest gap between launches, in microseconds. Longer pauses have other reasons, such as loading
-// data or writing a log.
+// Longest gap between two launches, in microseconds, that counts as launch time. Longer pauses have
+// other causes, such as loading data or writing a log.
 constexpr double max_launch_gap = 1000;
 
 class KernelCollector {
@@ -135,7 +136,7 @@ class KernelCollector {
   KernelProfile& profile_;
   std::set<std::string> steps_;
   std::map<std::string, KernelWork> work_by_name_;
-  // Calls of the host by process and thread.
+  // Launches and waits of each thread of the host; the key is process and thread.
   std::map<std::pair<std::string, std::string>, std::vector<HostCall>> calls_;
 };
 

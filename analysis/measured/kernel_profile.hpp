@@ -40,7 +40,7 @@ struct KernelProfile {
   const KernelSum& of(KernelWork work) const { return by_work[static_cast<std::size_t>(work)]; }
 };
 
-// Throws trace::TraceError, also if the file has no kernels or no steps.
+// Reads a file of PyTorch's profiler. Throws trace::TraceError, also if it has no kernels or steps.
 KernelProfile read_kernel_profile(const std::filesystem::path& file,
                                   const ReadProgress& progress = {});
 

@@ -17,7 +17,7 @@
 namespace pipewright::analysis {
 namespace {
 
-// Sort key of a device. Numbers are ordered by value, other texts follow them.
+// Sort key of a pipeline device. Devices named by numbers come first, by value; others follow.
 struct DeviceKey {
   std::string_view kind;  // "device", "rank", "process"
   std::size_t file =
@@ -34,7 +34,7 @@ DeviceKey device_key(std::string_view kind, std::size_t file, const std::string&
 }
 
 struct DeviceMarks {
-  // Passes and steps with the index of their file.
+  // Passes and steps found for this device, each with the index of its file.
   std::vector<std::pair<std::size_t, const MarkedPass*>> passes;
   std::vector<std::pair<std::size_t, const MarkedStep*>> steps;
 };
@@ -43,13 +43,14 @@ int lane_priority(const std::string& category) {
   return category == kernel_category ? 3 : category == gpu_category ? 2 : category == cpu_category;
 }
 
-// Returns true if steps on one lane delimit iterations of passes on the other. Lanes of kernels use
-// the steps of the CPU.
+// Returns true if the steps of lane `step` delimit the iterations of the passes in lane `pass`:
+// both are GPU lanes, or neither is. Lanes of kernels count as CPU lanes.
 bool delimits_passes(const Lane& step, const Lane& pass) {
   return (step.category == gpu_category) == (pass.category == gpu_category);
 }
 
-// Returns the file and lane with most passes among lanes of the best category.
+// Returns the file and lane from which a device's passes are taken: among lanes of the best
+// category (kernels, then GPU, then CPU), the one with the most passes.
 std::pair<std::size_t, std::size_t> best_lane(const std::vector<Annotations>& files,
                                               const DeviceMarks& marks) {
   std::map<std::pair<std::size_t, std::size_t>, std::pair<std::size_t, double>> lanes;
@@ -65,8 +66,9 @@ std::pair<std::size_t, std::size_t> best_lane(const std::vector<Annotations>& fi
   return std::ranges::max_element(lanes, {}, rank)->first;
 }
 
-// Returns the steps of a lane. A step is marked on every lane that takes part in it: the lane of
-// the passes gives its start there, otherwise the first lane of the same category.
+// Returns the training steps that delimit the passes of a lane. The same step is marked on several
+// lanes; its start is taken from the lane of the passes, or else from the first lane of that
+// category.
 std::vector<MarkedStep> steps_beside(const std::vector<Annotations>& files,
                                      const DeviceMarks& marks, std::size_t file, std::size_t lane) {
   std::map<std::uint64_t, MarkedStep> steps;  // by number
@@ -85,8 +87,8 @@ std::vector<MarkedStep> steps_beside(const std::vector<Annotations>& files,
   return list;
 }
 
-// Returns the process of the CPU's passes if there is only one process, beside that of the GPU,
-// which has another name.
+// Returns the process that marked passes on the CPU if the file has one such process and one GPU
+// process; the two have different names.
 std::optional<std::string> only_process(const Annotations& file) {
   std::set<std::string> cpu_processes;
   std::set<std::string> gpu_processes;
@@ -115,7 +117,7 @@ void check_ranks(const std::vector<Annotations>& files) {
 
 std::vector<MarkedDevice> group_by_device(const std::vector<Annotations>& files) {
   check_ranks(files);
-  // Several files without a rank are one device each, in their order.
+  // Each of several files without a rank is a device of its own, in the order of the files.
   const bool is_per_file = files.size() > 1;
   std::map<DeviceKey, DeviceMarks> marks_by_device;
   for (std::size_t file = 0; file < files.size(); ++file) {

@@ -108,7 +108,7 @@ void correct_times(std::vector<NumberedPass>& passes, const std::vector<MarkedDe
   cut_waits(passes, waits, devices, shifts, notes);
 }
 
-// Adds notes on the source of the passes' times.
+// Adds notes on passes that launched no kernels, and on devices whose times are those of the CPU.
 void note_sources(const std::vector<Annotations>& files, const std::vector<MarkedDevice>& devices,
                   std::vector<std::string>& notes) {
   std::uint64_t idle = 0;
@@ -136,7 +136,7 @@ std::optional<double> min_handover(const std::vector<NumberedPass>& passes, std:
   return minimum;
 }
 
-// Returns the stages of each device, in order.
+// Returns for each device the stages that it runs, in ascending order.
 std::vector<std::vector<std::uint32_t>> device_stages(const std::vector<NumberedPass>& passes,
                                                       std::size_t devices) {
   std::vector<std::set<std::uint32_t>> stage_sets(devices);
@@ -206,7 +206,7 @@ MeasuredRun combine(const std::vector<Annotations>& files, const ImportOptions& 
 
 namespace {
 
-// Combines the annotations; error messages without a file name get that of the first file.
+// Combines the annotations. An error message that names no file gets the name of the first file.
 MeasuredRun combine_with_file_names(const std::vector<Annotations>& annotations,
                                     const std::vector<std::filesystem::path>& files,
                                     const ImportOptions& options) {
@@ -235,7 +235,7 @@ MeasuredRun import_chrome(const std::vector<std::filesystem::path>& files,
     annotations.push_back(read_annotations(files[i], annotation_options, [&](double share) {
       if (progress) progress((static_cast<double>(i) + share) / static_cast<double>(files.size()));
     }));
-  // Times count from a different origin in each file.
+  // Times in each file count from the file's own origin; shift them to that of the first file.
   for (Annotations& file : annotations) {
     const double later_us =
         static_cast<double>(file.header.base_ns - annotations.front().header.base_ns) * 1e-3;

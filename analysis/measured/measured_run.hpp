@@ -14,7 +14,7 @@ namespace pipewright::analysis {
 struct ImportOptions {
   std::optional<std::string> pattern;   // Pattern of names, for PassNames.
   std::optional<std::string> category;  // Category of events.
-  // Microbatches of an iteration, if names have no numbers.
+  // Number of microbatches per iteration; needed if names of passes contain no microbatch numbers.
   std::optional<std::uint32_t> microbatches;
   std::optional<std::uint32_t>
       run;                 // Number of the run in a log with several runs, counted from 1.
@@ -28,11 +28,12 @@ struct ImportOptions {
 struct MeasuredRun {
   trace::Trace trace;
   std::vector<std::string> notes;  // Sentences about parts that were left out or look wrong.
-  // Shortest time from a pass to the pass on another device that needs its output, in seconds.
+  // Shortest time, in seconds, from the end of a pass to the start of the pass on another device
+  // that needs its output.
   std::optional<double> handover_s;
 };
 
-// Value of `engine` in a measured trace.
+// Value of the trace attribute `engine` that marks a run as measured, not simulated.
 inline constexpr const char* measured_engine = "measured";
 
 // Reads the files of one run: one file per pipeline device, or a single file. The files come from
@@ -43,7 +44,7 @@ MeasuredRun import_passes(const std::vector<std::filesystem::path>& files,
 MeasuredRun import_chrome(const std::vector<std::filesystem::path>& files,
                           const ImportOptions& options = {}, const ReadProgress& progress = {});
 
-// Makes a run of annotations that were already read.
+// Builds a run from annotations that were read before.
 MeasuredRun combine(const std::vector<Annotations>& files, const ImportOptions& options);
 
 }  // namespace pipewright::analysis

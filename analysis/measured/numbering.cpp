@@ -57,8 +57,8 @@ class PassCounter {
   std::map<std::tuple<std::uint32_t, PassKind, std::uint32_t>, std::uint64_t> repetitions_;
 };
 
-// PyTorch of 2024 calls the input gradient B, beside W. A stage with W but without I therefore has
-// no whole backward passes.
+// Renames backward passes to input gradients where PyTorch of 2024 called the input gradient B: on
+// stages that have weight gradients (W) but no input gradients (I).
 void rename_halves(std::vector<NumberedPass>& passes) {
   std::set<std::uint32_t> split_stages;
   std::set<std::uint32_t> named_stages;
@@ -87,7 +87,8 @@ class Iteration {
         describe(pass), name(entry->second), name(pass.device)));
   }
 
-  // Returns the first missing pass. Every stage must have a pass of each kind for every microbatch.
+  // Returns a text that names the first missing pass; nothing if every stage has a pass of each
+  // kind for every microbatch.
   std::optional<std::string> missing(const std::set<std::pair<std::uint32_t, PassKind>>& kinds,
                                      std::uint32_t microbatches) const {
     for (const auto& [stage, kind] : kinds)
@@ -95,7 +96,7 @@ class Iteration {
         const auto has_pass = [&, stage = stage](PassKind pass_kind) {
           return device_of_.count({stage, microbatch, pass_kind}) != 0;
         };
-        // A schedule may split the backward passes of some microbatches only.
+        // A backward pass may be whole or split (input and weight gradient), for each microbatch.
         const bool is_complete = kind == PassKind::forward ? has_pass(kind)
                                                            : has_pass(PassKind::backward) ||
                                                                  (has_pass(PassKind::input_grad) &&

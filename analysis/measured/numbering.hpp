@@ -36,7 +36,7 @@ std::uint32_t drop_partial_iterations(std::vector<NumberedPass>& passes, std::ui
                                       const std::vector<MarkedDevice>& devices,
                                       std::vector<std::string>& notes);
 
-// "F of microbatch 3 on stage 1"
+// Returns a description of a pass: "F of microbatch 3 on stage 1".
 std::string describe(const NumberedPass& pass);
 
 }  // namespace pipewright::analysis

@@ -16,7 +16,7 @@ using trace::PassKind;
 
 constexpr std::size_t max_name_length = 256;  // std::regex recurses with the length of the text.
 
-// Names of passes in known frameworks.
+// Regular expressions for the names that known frameworks give to passes.
 constexpr std::array framework_patterns{
     // torch.distributed.pipelining, schedules with several stages per rank:
     // record_function("PP:2F0")

@@ -12,7 +12,7 @@
 
 namespace pipewright::analysis {
 
-// Information about a pass in the name of its annotation.
+// Kind, stage, microbatch and device of a pass, as far as the name of its annotation contains them.
 struct NamedPass {
   trace::PassKind kind = trace::PassKind::forward;
   std::optional<std::uint32_t> stage;       // Without a value, the device is the stage.
@@ -22,7 +22,7 @@ struct NamedPass {
   bool operator==(const NamedPass&) const = default;
 };
 
-// An invalid pattern of a user.
+// Thrown if a pattern that the user gave is not valid.
 struct PatternError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -41,7 +41,7 @@ class PassNames {
  private:
   struct Pattern {
     std::regex expression;
-    // Numbers of the groups; 0 if there is none.
+    // Index of each named group in the regular expression; 0 if the expression lacks the group.
     int kind = 0, stage = 0, microbatch = 0, device = 0;
   };
   static Pattern compile(const std::string& text);

@@ -65,13 +65,13 @@ std::uint32_t configured_chunks(const std::filesystem::path& file) {
   return is_valid ? size->get<std::uint32_t>() : 1;
 }
 
-// Name of the passes of one kind in the file.
+// A kind of pass, and the name under which the file lists the passes of this kind.
 struct PassSeries {
   const char* name;
   PassKind kind;
 };
 
-// Reader of the file of one rank.
+// Reads the passes of the file of one pipeline rank.
 class PrimusReader {
  public:
   PrimusReader(std::filesystem::path file, std::uint32_t ranks)
@@ -139,7 +139,7 @@ class PrimusReader {
     return list;
   }
 
-  // Checks the index of a chunk or microbatch.
+  // Converts the index of a chunk or microbatch; throws if it is negative or implausibly large.
   std::uint32_t checked_index(double value, const std::string& name) const {
     constexpr double limit = 1U << 20U;
     if (value < 0 || value >= limit)

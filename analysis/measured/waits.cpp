@@ -16,8 +16,8 @@ constexpr double profiler_rounding_us = 1;  // Rounding of a profiler.
 
 using OptionalTimes = std::vector<std::optional<double>>;
 
-// Returns for each pass the end of the last receive that the CPU waited for within it, on its
-// device's clock.
+// Returns for each pass the end of the last receive within it that blocked the CPU, on the clock of
+// the pass's device.
 OptionalTimes receives_within(const std::vector<NumberedPass>& passes, const IncludesWaits& waits,
                               const std::vector<MarkedDevice>& devices,
                               const std::vector<double>& shifts) {
@@ -34,7 +34,8 @@ OptionalTimes receives_within(const std::vector<NumberedPass>& passes, const Inc
   return receive_ends;
 }
 
-// Returns the shortest time of a transfer, from the receives that were waited for.
+// Returns the shortest time of a transfer, from the end of a pass to the end of the receive that
+// blocked the CPU for its output.
 double min_latency(const OptionalTimes& produced, const OptionalTimes& received) {
   std::optional<double> minimum;
   for (std::size_t i = 0; i < produced.size(); ++i)
@@ -76,7 +77,7 @@ void cut_waits(std::vector<NumberedPass>& passes, const IncludesWaits& waits,
     if (received[i]) arrival = std::max(arrival, *received[i]);
     starts.push_back(std::min(arrival, passes[i].end_us));
   }
-  // A fused pair starts when both passes have their input.
+  // A fused pair starts when the inputs of both passes have arrived.
   for (std::size_t i = 1; i < passes.size(); ++i)
     if (are_fused_passes(passes[i - 1], passes[i]))
       starts[i - 1] = starts[i] = std::max(starts[i - 1], starts[i]);

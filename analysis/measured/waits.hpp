@@ -15,9 +15,9 @@ namespace pipewright::analysis {
 IncludesWaits passes_include_waits(const std::vector<NumberedPass>& passes,
                                    const std::vector<MarkedDevice>& devices);
 
-// Removes the wait for input from the start of such passes. The input arrives at the end of a
-// receive that the CPU waited for within the pass; otherwise at the end of the producing pass plus
-// the shortest time of such receives. Adds a note for each device with waits.
+// Moves the start of each pass that includes a wait to the arrival of its input. The input arrives
+// at the end of a receive within the pass that blocked the CPU; otherwise at the end of the
+// producing pass plus the shortest time of such receives. Adds a note for each device with waits.
 void cut_waits(std::vector<NumberedPass>& passes, const IncludesWaits& waits,
                const std::vector<MarkedDevice>& devices, const std::vector<double>& shifts,
                std::vector<std::string>& notes);

@@ -13,7 +13,8 @@
 namespace pipewright::analysis {
 namespace {
 
-// One element for each GPU's file, with the keys of all runs, in order of appearance.
+// Returns one element for each GPU's file. It lists, in order of appearance, the keys that any of
+// the runs uses and that are assumed.
 std::vector<trace::Assumed> assumed_by_file(const std::vector<trace::Assumed>& runs) {
   std::vector<trace::Assumed> files;
   for (const trace::Assumed& run : runs) {

@@ -14,7 +14,7 @@ namespace pipewright::analysis {
 
 inline constexpr std::string_view assumed_mark = "~";
 
-// Key of a GPU's file that affects memory capacities, but no time.
+// The only key of a GPU's file that affects memory capacities but no times.
 inline constexpr std::string_view free_memory_key = "free_memory";
 
 bool times_rest_on(const trace::Assumed& assumed);
@@ -24,12 +24,12 @@ bool capacity_rests_on(const trace::Assumed& assumed);
 // before a time or a figure derived from one.
 std::string_view time_mark(const trace::Assumed& assumed);
 
-// Adds the keys `assumed`, the list of assumed numbers, and `assumed_gpu`, the file that holds
-// them.
+// Adds two members to a JSON object: `assumed`, the list of assumed numbers, and `assumed_gpu`, the
+// name of the GPU's file.
 void add_assumed(nlohmann::ordered_json& object, const trace::Assumed& assumed);
 
-// Format of a line about a GPU's file and its assumed keys. Pages fill it in themselves, in
-// elements.js.
+// Format of the line that lists the assumed keys of a GPU's file. The pages fill it in with
+// JavaScript, in elements.js.
 inline constexpr const char* assumed_words =
     "~ depends on values of {} that are assumed, not sourced: {}";
 
@@ -37,8 +37,8 @@ inline constexpr const char* assumed_words =
 // "~ depends on values of b200 that are assumed, not sourced: launch, clock".
 std::string assumed_lines(const std::vector<trace::Assumed>& runs);
 
-// The same in plain words, for a screen without marks: "b200: launch and clock are assumed, not
-// sourced; l40s: clock is assumed, not sourced".
+// The text of assumed_lines() without the mark ~, for a screen without marks: "b200: launch and
+// clock are assumed, not sourced; l40s: clock is assumed, not sourced".
 std::string assumed_note(const std::vector<trace::Assumed>& runs);
 
 }  // namespace pipewright::analysis

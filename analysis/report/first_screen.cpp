@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t max_notes = 3;
 
-// Name of the network; the latency of an ideal network is left out if it is 0.
+// Returns the name of the network. That of an ideal network leaves out a latency of 0.
 std::string network_title(const std::string& network) {
   return network.starts_with("ideal network, 0 ms") ? "ideal network" : printable(network);
 }
@@ -44,7 +44,7 @@ std::string identifying_line(const Summary& summary) {
   return line;
 }
 
-// Writes every value of a column in one unit, which stands in each cell.
+// Formats a column of values in one common unit and writes the unit into each cell.
 template <class Value>
 std::vector<std::string> cells_with_unit(std::span<const Summary> runs, const ColumnScale& scale,
                                          const Value& value_of) {
@@ -90,7 +90,7 @@ void add_times(TextTable& table, std::span<const Summary> runs,
   table.add_numbers({"90 % of", seeds}, std::move(ranges));
 }
 
-// Tokens, or samples where a run does not know how many tokens these have.
+// Adds a column of tokens/s or, if no run knows its number of tokens, one of samples/s.
 void add_throughput(TextTable& table, std::span<const Summary> runs) {
   for (const auto& [heading, rate] : {std::pair{"tokens/s", &Summary::tokens_per_s},
                                       std::pair{"samples/s", &Summary::samples_per_s}}) {
@@ -114,8 +114,8 @@ void add_mfu(TextTable& table, std::span<const Summary> runs) {
   table.add_numbers(std::move(heading), std::move(cells));
 }
 
-// The device that comes closest to its capacity, or goes furthest beyond it; without known
-// capacities the fullest. Null without devices.
+// Returns the device that uses the largest share of its capacity, or the device with the highest
+// peak if capacities are unknown. Null without devices.
 const DeviceSummary* tightest_device(const Summary& run) {
   const auto fullness = [](const DeviceSummary& device) {
     const auto peak = static_cast<double>(device.peak_memory_bytes);
@@ -173,7 +173,8 @@ std::string first_table(std::span<const Summary> runs, std::span<const SeedSprea
   return table.text(terminal_columns, gap);
 }
 
-// The first run that does not fit, in full, and the names of the others.
+// Returns a note that describes the first run that does not fit into memory in full and lists the
+// names of the other such runs.
 std::optional<std::string> memory_note(std::span<const Summary> runs) {
   const std::vector<std::string> names = names_of(runs);
   std::string note;

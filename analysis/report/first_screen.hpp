@@ -11,7 +11,7 @@
 // has to know before trusting them. console_table() of summary_report.hpp has everything else.
 namespace pipewright::analysis {
 
-// Times of a run under several seeds, in seconds.
+// Distribution of the makespan of a run over several random seeds, in seconds.
 struct SeedSpread {
   std::size_t seeds = 0;
   double median_s = 0;
@@ -34,7 +34,7 @@ struct SeedSpread {
 std::string first_screen(std::span<const Summary> runs, std::span<const SeedSpread> spreads = {},
                          const std::vector<std::string>& notes = {});
 
-// "note: ..." in a line for each note.
+// Returns a line "note: ..." for each note.
 std::string note_lines(const std::vector<std::string>& notes);
 
 }  // namespace pipewright::analysis

@@ -9,8 +9,8 @@
 
 #include "analysis/trace/rows.hpp"
 
-// Causes of a device's idle time. Summaries and lists of idle times share these rules of
-// metrics.md.
+// Rules of metrics.md that find the cause of a device's idle time. The summary and the list of idle
+// times both use them.
 namespace pipewright::analysis {
 
 enum class IdleCause : std::uint8_t {
@@ -28,7 +28,7 @@ enum class IdleCause : std::uint8_t {
 };
 inline constexpr int idle_causes = 11;
 
-// The time before a pass or a fused pair of passes, in seconds.
+// Idle time before a pass or a fused pair of passes, in seconds, and the inputs it waits for.
 struct Gap {
   struct Input {
     double sent = 0;
@@ -47,7 +47,7 @@ struct Gap {
 template <class Until>
 void cut_gap(const Gap& gap, const Until& until) {
   until(IdleCause::blocked_send, std::min(gap.released, gap.end), std::size_t{0});
-  // A pair waits for its later input.
+  // The inputs of a fused pair are visited in the order of their arrival.
   const bool swapped = gap.number_inputs == 2 && gap.inputs[1].ready < gap.inputs[0].ready;
   for (std::size_t i = 0; i < gap.number_inputs; ++i) {
     const std::size_t input = swapped ? 1 - i : i;

@@ -35,7 +35,7 @@ void add_choice(std::string& text, const char* name, const std::string& choice,
   if (choice != default_choice) text += fmt::format(", {} {}", name, printable(choice));
 }
 
-// Settings of the batch's samples and of the partition.
+// Adds the settings that concern the samples of a batch, and the partition of layers into stages.
 void add_sample_settings(std::string& text, const JobInfo& job) {
   add_size(text, "microbatch", job.microbatch_size, 1);
   add_choice(text, "documents", job.lengths, "");
@@ -44,7 +44,7 @@ void add_sample_settings(std::string& text, const JobInfo& job) {
   add_choice(text, "partition", job.partition, "even");
 }
 
-// Precision, and settings of how a layer is computed and stored.
+// Adds the precision and the settings that decide how a layer is computed and what it keeps.
 void add_compute_settings(std::string& text, const JobInfo& job) {
   text += ", " + printable(job.precision);
   add_choice(text, "cuda graphs", job.cuda_graphs, "none");
@@ -59,7 +59,7 @@ std::string in_capitals(std::string word) {
   return word;
 }
 
-// A word of a model's name as its makers write it: "llama" is "Llama", "70b" is "70B".
+// Returns a word of a model's name as its makers spell it: "Llama" for "llama", "70B" for "70b".
 std::string model_word(std::string word) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 5> irregular{
       {{"deepseek", "DeepSeek"}, {"glm", "GLM"}, {"gpt", "GPT"}, {"oss", "OSS"}, {"olmo", "OLMo"}}};

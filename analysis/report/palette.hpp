@@ -43,7 +43,8 @@ constexpr Colour mix(Colour a, Colour b, double share_of_b) {
           a.blue * share_of_a + b.blue * share_of_b};
 }
 
-// Chunks of a device go from dark to light; a single chunk has the plain colour.
+// Returns the colour of a pass. The chunks of a device go from dark to light; a single chunk has
+// the plain colour of the kind.
 constexpr Colour pass_colour(trace::PassKind kind, std::uint32_t chunk, std::uint32_t chunks) {
   constexpr Colour black{0, 0, 0};
   constexpr Colour white{1, 1, 1};
@@ -56,8 +57,8 @@ constexpr Colour pass_colour(trace::PassKind kind, std::uint32_t chunk, std::uin
   return shade < 0 ? mix(plain, black, -shade) : mix(plain, white, shade);
 }
 
-// Whether black text contrasts more than white text. The relative luminance is that of WCAG 2.1, by
-// which both contrasts are equal at 0.179.
+// Returns true if black text has a higher contrast to the background than white text. Relative
+// luminance is that of WCAG 2.1; at 0.179 both contrasts are equal.
 inline bool wants_dark_text(Colour background) {
   const auto linear = [](double c) {
     return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
@@ -91,7 +92,7 @@ constexpr Colour colour_of(unsigned rgb) {  // 0xrrggbb
   return {(rgb >> 16) / 255.0, (rgb >> 8 & 0xFF) / 255.0, (rgb & 0xFF) / 255.0};
 }
 
-// In the order of trace::MemoryCategory, which is the order of a stack from the bottom.
+// Names and colours in the order of trace::MemoryCategory, which stacks draw from bottom to top.
 inline constexpr std::array<ComponentStyle, trace::memory_categories> memory_styles{{
     {"weights", colour_of(0x5e4fa2)},
     {"gradients", colour_of(0xcc79a7)},
@@ -104,7 +105,7 @@ inline constexpr std::array<ComponentStyle, trace::memory_categories> memory_sty
     {"allowance", colour_of(0xdddddd)},
 }};
 
-// In the order of trace::TrafficClass.
+// Names and colours in the order of trace::TrafficClass.
 inline constexpr std::array<ComponentStyle, trace::traffic_classes> traffic_styles{{
     {"activations", colour_of(0x66ccee)},
     {"gradients of activations", colour_of(0xcc79a7)},

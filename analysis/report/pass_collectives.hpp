@@ -21,7 +21,7 @@ struct PassCollectives {
   Range exposed_s;
 };
 
-// Merges the rows of all devices, in order of first appearance.
+// Sums the rows of all devices for each kind of collective, in order of first appearance.
 std::vector<PassCollectives> over_devices(std::span<const trace::PassCollectiveRow> rows);
 
 }  // namespace pipewright::analysis

@@ -11,7 +11,7 @@
 namespace pipewright::analysis {
 namespace {
 
-// Number of a cell, or upper end of its range; 0 for other cells.
+// Returns the number in a cell, or the upper end of a range; 0 for cells without numbers.
 double magnitude(const Json& cell) {
   if (cell.is_number()) return cell.get<double>();
   return cell.is_array() ? cell.at(1).get<double>() : 0;

@@ -36,7 +36,7 @@
 // value of a column may be a lambda that captures further data, such as the makespan of a share.
 namespace nlohmann {
 
-// An empty optional is null.
+// Converts an optional to JSON: an empty one becomes null.
 template <class Value>
 struct adl_serializer<std::optional<Value>> {
   template <class Json>
@@ -59,14 +59,14 @@ inline void to_json(Json& json, const Range& range) {
   json = Json::array({range.least, range.most});
 }
 
-// Value of a field that a row does not have: its key is omitted from the row's object.
+// Returns the value that stands for a field that a row lacks. JSON objects omit its key.
 inline Json no_field() { return Json::value_t::discarded; }
 
-// Kind of a column's cells, which decides how a table writes them. An array of two numbers is a
-// range; a text is written as it is.
+// Kind of quantity in a column, which decides how tables format its cells. An array of two numbers
+// is a range; a text is written as it is.
 struct Quantity {
-  // Makes the scale of all numbers of the column from the largest. Its unit becomes the last line
-  // of the heading.
+  // Chooses the scale for all numbers of a column from the largest one. The unit of the scale
+  // becomes the last line of the heading.
   std::function<ColumnScale(double largest)> scale;
   std::function<std::string(double)> format;  // writes a number with its own unit; replaces `scale`
   double factor = 1;                          // 100 for percentages of ratios
@@ -118,7 +118,7 @@ ReportColumn<Row> optional(ReportColumn<Row> column) {
   return column;
 }
 
-// Marks the cells of rows whose figure depends on assumed numbers.
+// Returns the column with a mark on the cells of rows for which `is_assumed` is true.
 template <class Row, class Predicate>
 ReportColumn<Row> marked(ReportColumn<Row> column, Predicate is_assumed) {
   column.is_marked = [is_assumed = std::move(is_assumed)](const Row& row) {
@@ -127,23 +127,24 @@ ReportColumn<Row> marked(ReportColumn<Row> column, Predicate is_assumed) {
   return column;
 }
 
-// Selects columns by key, in the order of the keys. Throws std::logic_error for an unknown key.
+// Returns the columns with these keys, in the order of the keys. Throws std::logic_error for an
+// unknown key.
 template <class Row>
 ReportColumns<Row> picked(const ReportColumns<Row>& columns,
                           std::initializer_list<std::string_view> keys);
 
-// Turns columns of a part into columns of the row that contains it.
+// Turns columns of a member (`part_of` returns it) into columns of the row that contains it.
 template <class Row, class Part, class Projection>
 ReportColumns<Row> of_part(const ReportColumns<Part>& columns, const Projection& part_of);
 
-// Adds a column to a table. `marks` has an element for each cell, or is empty: see is_marked.
+// Adds a column to a table. `marks` is empty or tells for each cell whether it gets a mark.
 void add_column(TextTable& table, const std::vector<std::string>& heading, const Quantity& quantity,
                 const std::vector<Json>& cells, bool is_optional = false,
                 const std::vector<bool>& marks = {});
 template <class Row, std::ranges::input_range Rows>
 void add_columns(TextTable& table, const ReportColumns<Row>& columns, const Rows& rows);
 
-// Writes a table; each line ends with '\n'. A table without rows has its headings.
+// Returns a text table; each line ends with '\n'. A table without rows has only its headings.
 template <class Row, std::ranges::input_range Rows>
 std::string table_text(const ReportColumns<Row>& columns, const Rows& rows);
 
@@ -156,13 +157,13 @@ Json json_rows(const ReportColumns<Row>& columns, const Rows& rows);
 // Writing and parsing JSON are compiled in report_table.cpp alone, since each takes the compiler
 // seconds.
 std::string json_document(const Json& json);
-// Writes one line without its newline. `not_utf8` is the treatment of invalid UTF-8.
+// Writes JSON on one line, without a newline. `not_utf8` tells what to do with invalid UTF-8.
 std::string json_line(const Json& json,
                       Json::error_handler_t not_utf8 = Json::error_handler_t::replace);
 Json parse_json(std::string_view text);  // throws Json::parse_error
 
-// A field of CSV; null is empty, texts are quoted by csv_field. Numbers read back as the same
-// double.
+// Formats a cell as a CSV field: null is empty, and csv_field quotes texts. Numbers read back as
+// the same double.
 std::string csv_cell(const Json& cell);
 template <class Row>
 std::string csv_heading(const ReportColumns<Row>& columns);  // without its newline
@@ -171,7 +172,7 @@ std::string csv_line(const ReportColumns<Row>& columns, const Row& row);  // wit
 template <class Row, std::ranges::input_range Rows>
 std::string csv_text(const ReportColumns<Row>& columns, const Rows& rows);
 
-// Definitions of the templates.
+// Definitions of the function templates declared above.
 
 [[noreturn]] void throw_no_column(std::string_view key);
 

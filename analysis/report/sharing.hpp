@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-// Several jobs on one cluster, and the slow-down of each by the other jobs.
+// Results of several jobs that run on one cluster at once: how much each slows down the others.
 namespace pipewright::analysis {
 
 struct SharingJob {
@@ -16,12 +16,12 @@ struct SharingJob {
   std::string last_host;
   double iteration_s = 0;  // Without other jobs, on the same GPUs, in steady state.
   bool in_passes = false;  // Collectives within its passes meet other traffic and are simulated.
-  // Memory of the device that uses the largest part of its capacity.
+  // Peak memory and capacity of the job's device that fills the largest share of its capacity.
   std::uint64_t peak_memory_bytes = 0;
   std::uint64_t memory_capacity_bytes = 0;  // 0 if unknown.
 };
 
-// Timing of a job in one phase.
+// Iteration times of one job, with and without the other jobs, in one phase (see SharingPhase).
 struct JobInPhase {
   double offset_s = 0;           // Start after the first job.
   double iteration_s = 0;        // Mean over the iterations that end while all jobs run.
@@ -43,7 +43,7 @@ struct ContendedLink {
   double total_use() const;
 };
 
-// Jobs with fixed offsets between their iterations.
+// Results for one choice of the jobs' start times relative to each other.
 struct SharingPhase {
   double share = 0;     // Start of the second job, in iterations of the first.
   double window_s = 0;  // Time in which all jobs run.
@@ -53,7 +53,7 @@ struct SharingPhase {
   double mean_slow_down() const;  // Mean over jobs.
 };
 
-// Result of a simulation of several jobs.
+// Results of simulating several jobs on one cluster, for several phases.
 struct Sharing {
   std::string cluster;
   std::uint32_t cluster_gpus = 0;
@@ -62,7 +62,7 @@ struct Sharing {
   bool share_links = false;          // Routes of different jobs share links.
   std::vector<SharingPhase> phases;  // Empty if the jobs share no links.
 
-  // Phases with the largest and the smallest mean slow-down.
+  // Return the phase in which the mean slow-down over jobs is the largest, or the smallest.
   const SharingPhase& worst() const;
   const SharingPhase& best() const;
 };

@@ -19,7 +19,7 @@ std::string gigabytes(double rate) {
   return fmt::format("{:.4g}", rate / giga);
 }
 
-// A job with its slow-downs in all phases.
+// A row of the table of jobs: a job, and its slow-down in each phase.
 struct JobFigures {
   const SharingJob* job = nullptr;
   std::vector<double> slow_downs;
@@ -103,7 +103,7 @@ std::string phases_text(const Sharing& sharing) {
   return table.text();
 }
 
-// Links of a class, represented by the busiest one.
+// A class of links with its busiest link and the number of its links.
 struct ClassOfLinks {
   const ContendedLink* busiest = nullptr;
   std::uint64_t links = 0;

@@ -15,7 +15,8 @@ using trace::PassKind;
 
 double length(double from, double to) { return std::max(0.0, to - from); }
 
-// Seconds of a gap, from `now` on, in which its input or the previous send is in the network.
+// Returns the seconds of a gap after `now` in which the device waits for communication: for its
+// next input in the network, or for its own previous send.
 double exposed_in(const Gap& gap, double now) {
   double exposed = 0;
   cut_gap(gap, [&](IdleCause cause, double end, std::size_t) {
@@ -138,14 +139,15 @@ void SummarySink::step(const trace::StepRow& row) {
   running.step_end = std::max(running.step_end, row.end);
 }
 
-// Stores the gap before the current unit if it separates two iterations.
+// Stores the gap before the current pass (or fused pair) with the iteration that ended before it,
+// if one did.
 void SummarySink::store_gap(Running& running) {
   if (running.gap_after) running.between[*running.gap_after].gap = running.gap;
   running.gap_after.reset();
 }
 
-// Counts the communication that a step covers: it is not exposed, except for the send before the
-// step.
+// Subtracts the communication that an optimizer step hides: a wait during the step is not exposed,
+// except for the send before the step.
 void SummarySink::subtract_step(Running& running, Between& between) {
   if (!between.step) return;
   const trace::StepRow& step = *between.step;
@@ -159,7 +161,7 @@ void SummarySink::subtract_step(Running& running, Between& between) {
     running.covered_by_steps -= length(running.end, std::min(running.released, step.start));
 }
 
-// Completes the parts of a device's time: the rest of the makespan is idle.
+// Returns the parts of a device's time. What remains of the makespan is idle time.
 TimeParts SummarySink::parts_of(std::size_t number) {
   const DeviceSummary& device = summary_.devices[number];
   Running& running = running_[number];
@@ -176,7 +178,7 @@ TimeParts SummarySink::parts_of(std::size_t number) {
 
 void SummarySink::finish() {
   double busy = 0;
-  // Fraction of a device's model part that one stage, or one slice of it, makes up.
+  // Share of a device's part of the model that one stage has, or one slice of a stage.
   const double share = static_cast<double>(summary_.devices.size()) /
                        static_cast<double>(std::max<std::size_t>(1, recomputed_.size())) /
                        std::max(1U, summary_.run.slices);

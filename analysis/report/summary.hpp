@@ -29,7 +29,7 @@ struct TimeParts {
   double exposed() const { return p2p + in_passes + gradients + weights; }
 };
 
-// One device's share of a run. Definitions with formulas: analysis/metrics.md.
+// Figures of one device: times and memory. analysis/metrics.md has the definitions and formulas.
 struct DeviceSummary {
   std::uint32_t device = 0;
   std::string host;
@@ -58,7 +58,7 @@ struct DeviceSummary {
   }
 };
 
-// Figures of one run. Times are seconds from the start of the run.
+// Figures that summarize one run. Times are seconds from the start of the run.
 struct Summary {
   trace::RunInfo run;
   std::optional<JobInfo> job;  // empty for a run read from a trace
@@ -80,7 +80,7 @@ struct Summary {
   std::vector<PassCollectives> pass_collectives;
 };
 
-// Builds a summary from the rows of a trace, in memory that does not grow with their number.
+// Computes a summary while it receives the rows of a trace. Memory does not grow with their number.
 class SummarySink final : public trace::Sink {
  public:
   void begin(const trace::RunInfo& run, const std::vector<trace::DeviceRow>& devices,

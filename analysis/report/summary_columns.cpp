@@ -19,7 +19,7 @@ const ColumnScale percent{1, 1, "%"};
 
 double percentage(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
-// Range of a value over the devices of a run.
+// Returns the smallest and the largest value over the devices of a run.
 template <class Value>
 Range over_devices(const Summary& run, Value DeviceSummary::*value) {
   if (run.devices.empty()) return {};
@@ -27,7 +27,7 @@ Range over_devices(const Summary& run, Value DeviceSummary::*value) {
   return {static_cast<double>(low.*value), static_cast<double>(high.*value)};
 }
 
-// Formats counts of microbatches, which are fractions where a device holds chunks.
+// Formats a range of numbers of microbatches. They are fractions if a device holds several chunks.
 std::string microbatches(Range count) {
   int decimals = 0;
   for (double power = 1; decimals < 2; ++decimals, power *= 10)
@@ -57,8 +57,8 @@ Json fits_json(const Summary& run) {
   return is_known ? Json(fits(run)) : Json();
 }
 
-// Memory peaks from the emptiest to the fullest device. A run with a device over its capacity has a
-// mark.
+// Column of memory peaks: the lowest and the highest peak over devices. It marks runs in which a
+// device exceeds its capacity.
 ReportColumn<Summary> memory_column(std::span<const Summary> runs) {
   const auto peak_of = [](const Summary& run) {
     return over_devices(run, &DeviceSummary::peak_memory_bytes);
@@ -111,7 +111,7 @@ constexpr std::array<std::pair<const char*, JobMember>, 29> job_fields{{
     {"outside_record", &JobInfo::untried},
 }};
 
-// Marks figures that depend on an assumed time.
+// Marks the column's figures of runs whose times depend on assumed numbers.
 ReportColumn<Summary> timed(ReportColumn<Summary> column) {
   return marked(std::move(column),
                 [](const Summary& run) { return times_rest_on(run.run.assumed); });
@@ -123,14 +123,15 @@ ReportColumns<Summary> run_columns(std::span<const Summary> runs) {
   const auto of_run = [](auto trace::RunInfo::*field) {
     return [field](const Summary& run) -> Json { return run.run.*field; };
   };
-  // Attention scores that the FLOPs of a table count.
+  // Heading that tells which part of the attention scores the FLOPs of this table count.
   const char* const scores =
       std::ranges::all_of(
           runs,
           [](const Summary& run) { return run.run.model_flops == run.run.full_attention_flops; })
           ? "full"
           : "causal";
-  // The MFU refers to the bf16 peak, which is not that of every precision.
+  // MFU is relative to the bf16 peak, so the heading says so if a run computes in another
+  // precision.
   std::vector<std::string> mfu_heading{"MFU", scores};
   if (std::ranges::any_of(runs, [](const Summary& run) { return run.mfu_precision != run.mfu; }))
     mfu_heading.emplace_back("of bf16");
@@ -217,7 +218,7 @@ ReportColumns<DeviceSummary> device_columns(double makespan_s) {
     return percentage(static_cast<double>(device.peak_memory_bytes),
                       static_cast<double>(device.memory_capacity_bytes));
   };
-  // Null for a device of unknown capacity.
+  // Returns the value, or null if the memory capacity of the device is unknown.
   const auto if_known = [](const Device& device, Json value) {
     if (device.memory_capacity_bytes == 0) value = nullptr;
     return value;

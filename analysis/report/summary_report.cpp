@@ -20,7 +20,7 @@ namespace {
 
 using trace::MemoryCategory;
 
-// "weights 12.1 GiB, activations 30.2 GiB"
+// Lists the memory components at the device's peak: "weights 12.1 GiB, activations 30.2 GiB".
 std::string contents(const DeviceSummary& device) {
   const auto names = trace::enum_names(trace::ColumnType::memory_category);
   std::string text;
@@ -37,7 +37,8 @@ std::string device_name(const DeviceSummary& device) {
                              : fmt::format("device {} ({})", device.device, printable(device.host));
 }
 
-// Bytes at the peak that a device holds from the start to the end of a run.
+// Returns the bytes, at the time of the peak, that the device holds throughout the run: weights,
+// gradients, optimizer state, buffers and the allowance.
 std::uint64_t static_bytes(const DeviceSummary& device) {
   std::uint64_t bytes = 0;
   for (const auto category :
@@ -47,7 +48,8 @@ std::uint64_t static_bytes(const DeviceSummary& device) {
   return bytes;
 }
 
-// ", from 0.49 s on", ", from the start, with weights and state alone"
+// Returns the time from which a device exceeds its capacity, as a phrase: ", from 0.49 s on", or ",
+// from 0 s on, with weights and state alone".
 std::string overflow_start_text(const DeviceSummary& device, const ColumnScale& time) {
   if (!device.over_since_s) return "";
   if (static_bytes(device) > device.memory_capacity_bytes)
@@ -57,7 +59,7 @@ std::string overflow_start_text(const DeviceSummary& device, const ColumnScale& 
 
 constexpr std::size_t max_device_rows = 16;
 
-// Description of a run in parts: three sizes, then settings.
+// Describes a run by a list of texts: three sizes first, then its settings.
 constexpr std::size_t size_parts = 3;
 std::vector<std::string> run_parts(const trace::RunInfo& run) {
   std::string devices = counted(run.devices, "device");
@@ -72,8 +74,8 @@ std::vector<std::string> run_parts(const trace::RunInfo& run) {
           "p2p " + printable(run.p2p)};
 }
 
-// Common parts of several runs as a line, and of their jobs as another; parts that differ are added
-// to the names of the runs.
+// Describes in one line what all runs have in common, and in another what their jobs have. What
+// differs becomes part of the names of the runs.
 struct Labels {
   std::string common;
   std::vector<std::string> names;
@@ -139,7 +141,7 @@ std::string device_table(const Summary& run) {
   return table_text(columns, run.devices);
 }
 
-// Table of the parts of each device's time; empty for a run of passes and transfers alone.
+// Table of the parts of each device's time; empty if the run has no collectives and no optimizer.
 std::string time_table(const Summary& run) {
   const bool has_collectives = std::ranges::any_of(run.devices, [](const DeviceSummary& d) {
     return d.parts.optimizer + d.parts.exposed() - d.parts.p2p > 0;
@@ -147,7 +149,7 @@ std::string time_table(const Summary& run) {
   return has_collectives ? '\n' + table_text(time_columns(run.makespan_s), run.devices) : "";
 }
 
-// Line on the replicas that were not simulated.
+// Line that says for which replicas the simulated replica stands.
 std::string symmetry_line(const Summary& run) {
   if (!run.job || !run.job->symmetric || run.run.replicas <= 1) return "";
   if (!run.job->lengths.empty())
@@ -165,7 +167,7 @@ Json list_json(std::span<const Summary> runs, std::span<const JsonFields> fields
   return list;
 }
 
-// A line of CSV: a device of a run.
+// A row of the CSV file: one device of one run.
 struct DeviceOfRun {
   const Summary* run;
   const DeviceSummary* device;
@@ -184,7 +186,8 @@ ReportColumns<DeviceOfRun> csv_columns(std::span<const Summary> runs) {
     add(of_part<DeviceOfRun>(picked(device_columns(0), keys),
                              [](const DeviceOfRun& row) -> auto& { return *row.device; }));
   };
-  // Adds columns of the job, empty for a run without a job, or without a model if they need one.
+  // Adds columns of the job with these keys. They are empty for a run without a job and, if
+  // `needs_model`, for a job without a model.
   const auto add_job = [&](std::initializer_list<std::string_view> keys, bool needs_model) {
     for (const ReportColumn<JobInfo>& column : picked(job_columns(), keys))
       columns.emplace_back(column.key, [=](const DeviceOfRun& row) -> Json {

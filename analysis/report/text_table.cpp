@@ -11,7 +11,7 @@
 namespace pipewright::analysis {
 namespace {
 
-// Number of UTF-8 characters.
+// Returns the number of characters in a UTF-8 text.
 std::size_t characters(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
@@ -31,7 +31,7 @@ void end_line(std::string& text) {
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
-// Size in bytes of the first character of `rest`, or 0 if that cannot be drawn: a control
+// Returns the size in bytes of the first character of `rest`, or 0 if it cannot be drawn: a control
 // character, an overlong form, a surrogate, or a code above U+10FFFF (RFC 3629).
 std::size_t character_size(std::string_view rest) {
   const auto lead = static_cast<unsigned char>(rest.front());

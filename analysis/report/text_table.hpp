@@ -45,7 +45,7 @@ inline std::string csv_field(std::string_view words) {
   return '"' + field + '"';
 }
 
-// Makes a text drawable: control characters and invalid UTF-8 become U+FFFD, byte by byte.
+// Makes a text safe to draw: replaces control characters and each byte of invalid UTF-8 by U+FFFD.
 std::string drawable(std::string_view words);
 
 void drop_last_character(std::string& utf8);

@@ -15,7 +15,7 @@ struct CostRow {
   TrainingCost cost;
 };
 
-// Joules that all GPUs need for the simulated iterations.
+// Returns the energy, in joules, that all GPUs need for the simulated iterations.
 double energy(const Summary& run, const GpuPower& power) {
   const double gpus_per_device =
       static_cast<double>(gpus(run.run)) / static_cast<double>(run.devices.size());

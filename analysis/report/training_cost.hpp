@@ -8,8 +8,7 @@
 #include "analysis/report/summary.hpp"
 #include "analysis/report/summary_report.hpp"
 
-// Time, GPU-hours, price and energy of a training whose iterations all take as long as the
-// simulated iteration.
+// Time, GPU-hours, price and energy of a whole training, extrapolated from the simulated iteration.
 namespace pipewright::analysis {
 
 // Power of a GPU in watts, while it computes and while it waits.

@@ -16,8 +16,8 @@ struct ScaleUnit {
   const char* name;
 };
 
-// Chooses the scale of a column. `units` go from large to small; `base` is that of a column of
-// zeros.
+// Chooses the unit and the decimals for a column whose largest number is given. `units` go from
+// large to small; a column of zeros gets the unit `base`.
 ColumnScale choose_scale(double largest, int digits, std::initializer_list<ScaleUnit> units,
                          const char* base) {
   if (!(largest > 0) || !std::isfinite(largest)) return {1, 0, base};
@@ -36,7 +36,7 @@ struct UnitScale {
   int digits;  // significant ones
 };
 
-// Number of decimals that shows `value` with `digits` significant digits; never negative.
+// Returns the number of decimals with which `value` has `digits` significant digits, at least 0.
 int decimals(double value, int digits) {
   if (value == 0) return 0;
   return std::max(0, digits - 1 - static_cast<int>(std::floor(std::log10(value))));
@@ -47,7 +47,8 @@ double rounded(double value, int digits) {
   return std::round(value * power) / power;
 }
 
-// The smallest scale in which the rounded value is below 1000: 0.99999 s is 1.000 s, not 1000 ms.
+// Picks the smallest unit in which the rounded value is below 1000: 0.99999 s becomes 1.000 s, not
+// 1000 ms.
 const UnitScale& pick_scale(double magnitude, std::span<const UnitScale> scales) {
   for (const UnitScale& scale : scales)
     if (rounded(magnitude / scale.factor, scale.digits) < 1000) return scale;

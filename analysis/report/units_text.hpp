@@ -9,7 +9,7 @@ namespace pipewright::analysis {
 constexpr double seconds_per_hour = 3600;
 constexpr double seconds_per_day = 24 * seconds_per_hour;
 
-// Range of a value over the devices of a run.
+// Smallest and largest value over the devices of a run.
 struct Range {
   double least = 0;
   double most = 0;
@@ -30,7 +30,8 @@ ColumnScale time_scale(double largest, int digits);  // from seconds; significan
 ColumnScale memory_scale(double largest);            // from bytes
 ColumnScale rate_scale(double largest);              // from a rate per second
 
-// Single quantities, in the unit that leaves one to three digits before the point.
+// Functions that format a single quantity in the unit that leaves one to three digits before the
+// point.
 
 std::string format_seconds(double s);                          // "2.274 s", "18.50 ms", "531 us"
 std::string format_bytes(std::uint64_t bytes);                 // "24.0 MiB", "40.6 GiB"
@@ -39,7 +40,8 @@ std::string format_rate(double per_s, std::string_view noun);  // "33.8 samples/
 
 std::string format_scaled(double value);  // "2 T", "812 k"
 
-// Exact size in the largest unit that gives a whole number: "8 B", "64 KiB", "1000 B".
+// Formats a size without rounding, in the largest unit that gives a whole number: "8 B", "64 KiB",
+// "1000 B".
 std::string format_exact_bytes(std::uint64_t bytes);
 
 std::string counted(std::uint64_t count, std::string_view noun);  // "1 device", "3 microbatches"

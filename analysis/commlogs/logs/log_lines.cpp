@@ -49,8 +49,8 @@ void copy_without_escapes(std::string_view line, std::string& copy) {
   }
 }
 
-// Copies the line without the tags that mpirun inserts, such as "[1,0]<stdout>:". A tag stands
-// wherever the program flushed its output.
+// Copies the line without the tags that mpirun inserts, such as "[1,0]<stdout>:". They may be
+// anywhere in a line, since mpirun adds one wherever the program flushed its output.
 void copy_without_tags(std::string_view line, std::string& copy) {
   copy.clear();
   for (std::size_t position = 0; position < line.size();) {
@@ -68,7 +68,8 @@ void copy_without_tags(std::string_view line, std::string& copy) {
   }
 }
 
-// Returns true for words such as "2024-05-01T12:34:56.789Z", "12:34:56,789" or "2024/05/01".
+// Returns true if the word is a date, a time or both: "2024-05-01T12:34:56.789Z", "12:34:56,789" or
+// "2024/05/01".
 bool is_time_stamp(std::string_view word) {
   if (word.size() < 8 || !is_decimal_digit(word.front())) return false;
   std::array<int, 3> counts{};
@@ -82,7 +83,8 @@ bool is_time_stamp(std::string_view word) {
   return std::ranges::any_of(counts, [](int n) { return n >= 2; });
 }
 
-// Returns the length of a prefix of the line, or 0 if there is none.
+// Returns the length of the prefix that a launcher or log collector put before the line, such as
+// "[1,0]:" or a time stamp; 0 if there is none.
 std::size_t prefix_length(std::string_view line) {
   const char first = line.front();
   const std::string_view start = line.substr(0, max_prefix_length);

@@ -41,17 +41,18 @@ std::string_view without_prefixes(std::string_view line);
 using Words = std::vector<std::string_view>;
 void split_words(std::string_view line, Words& words);  // Splits at blanks, tabs and '|'.
 
-// A printed number. It stands for all values within `half` of it.
+// A number as a log prints it. Since printing rounds, the true value lies within `half` of it.
 struct PrintedNumber {
   double value = 0;  // NaN if the log says that there is no value ("N/A").
   double half = 0;
 };
-// Returns no value if the word is not a number.
+// Parses a printed number; returns no value if the word is not a number.
 std::optional<PrintedNumber> parse_printed(std::string_view word);
 
-// Accepts "1073741824", "1_073_741_824" and "1,073,741,824", each with an optional sign.
+// Returns true for whole numbers such as "1073741824", "1_073_741_824" and "1,073,741,824", each
+// with an optional sign.
 bool is_whole_number(std::string_view word);
-// Returns no value for numbers below 0 or beyond 64 bits.
+// Parses a whole number; returns no value if it is below 0 or does not fit into 64 bits.
 std::optional<std::uint64_t> parse_whole_number(std::string_view word);
 
 }  // namespace pipewright::analysis

@@ -74,7 +74,8 @@ std::optional<Operation> operation_in_name(const std::string& file) {
     Operation operation;
   };
   using enum Operation;
-  // Longer words stand before the words that they contain.
+  // Names of operations in file names. Each match is blanked out before the next name is tried, so
+  // a longer name must precede the names that it contains.
   static constexpr std::array<Word, 11> words{{{"allreduce", all_reduce},
                                                {"allgather", all_gather},
                                                {"reducescatter", reduce_scatter},

@@ -27,13 +27,13 @@ class RowTally {
   std::map<std::string, Rows> rows_;
 };
 
-// A table that cannot be used, and the information that is missing.
+// Line number of a table that cannot be used, and the reason: the information that it lacks.
 struct UnusableTable {
   int line = 0;
   std::string reason;
 };
 
-// A file that readers of several benchmarks read together.
+// A log file that is being read; the readers of the various benchmark formats share this record.
 struct LogFile {
   std::string name;
   LogHints hints;
@@ -46,15 +46,15 @@ struct LogFile {
   void leave_out(const UnusableTable& table);
 };
 
-// Adds a remark if times drop while sizes grow, at the largest drop. `rows` are those of one table,
-// in its order.
+// Adds a remark if times drop while sizes grow; it names the largest drop. `rows` are all rows of
+// one table, in its order.
 void remark_falling_times(std::span<const Measurement> rows, std::vector<LogRemark>& remarks);
 
 // Merges equal remarks from index `first` on, since a remark on one table of a file often applies
 // to hundreds. The first remark stays and gives the number of repetitions.
 void merge_equal_remarks(std::vector<LogRemark>& remarks, std::size_t first);
 
-// Returns the operation that a file name such as "h100_all-reduce.log" contains. Without a value if
+// Returns the operation whose name a file name such as "h100_all-reduce.log" contains; no value if
 // it contains none, or several.
 std::optional<Operation> operation_in_name(const std::string& file);
 

@@ -30,7 +30,7 @@ std::optional<std::uint32_t> small_number(std::string_view word) {
   return static_cast<std::uint32_t>(*value);
 }
 
-// Returns no value for 0.
+// Parses a whole number above 0; returns no value for anything else.
 std::optional<std::uint32_t> positive_number(std::string_view word) {
   const auto value = small_number(word);
   return value == 0U ? std::nullopt : value;
@@ -56,7 +56,8 @@ std::optional<std::uint32_t> option_number(const Words& words, std::size_t i, Op
   return std::nullopt;
 }
 
-// Reads a list such as "a:8,b:8": the number of hosts and, if every host gives them, of slots.
+// Reads a list of hosts such as "a:8,b:8". Sets the number of hosts and, if every host gives its
+// number of slots, their sum.
 void read_hosts(std::string_view list, CommandRanks& ranks) {
   std::set<std::string_view> hosts;
   std::uint32_t slots = 0;
@@ -76,7 +77,7 @@ void read_hosts(std::string_view list, CommandRanks& ranks) {
 }
 
 std::string_view file_name(std::string_view path) {
-  // npos + 1 is 0, so a name without a folder stays whole.
+  // A path without '/' stays whole: find_last_of() then returns npos, and npos + 1 is 0.
   return path.substr(path.find_last_of('/') + 1);
 }
 
@@ -96,7 +97,7 @@ std::string_view without_hash(std::string_view line) {
   return line;
 }
 
-// Returns the number that follows a word of the line, or 0.
+// Returns the number that comes right after the word `name`, or 0 if there is none.
 std::uint32_t number_after(const Words& words, std::string_view name) {
   const auto position = std::ranges::find(words, name);
   if (position == words.end() || position + 1 == words.end()) return 0;
@@ -122,7 +123,7 @@ std::vector<NamedProgram> named_programs(std::string_view line) {
     if (position > 0 && is_name_character(line[position - 1])) continue;
     std::size_t end = position;
     while (end < line.size() && is_name_character(line[end])) ++end;
-    // A file or a folder.
+    // A name that '.' or '/' follows is a file or a folder, not a program.
     if (end < line.size() && (line[end] == '.' || line[end] == '/')) continue;
     programs.push_back({std::string(line.substr(position, end - position)), true});
   }
@@ -186,7 +187,8 @@ bool LogRunReader::take_device(const Words& words) {
     return false;
   LoggedDevice device{*rank, 0, std::string(on_word[1])};
   if (has_group) device.group = small_number(rank_word[3]).value_or(0);
-  // Processes that are launched without MPI each believe to be the only one, with rank 0.
+  // Processes launched without MPI all report rank 0, so a rank that does not increase shows that
+  // the output of several processes is interleaved.
   if (!run_.devices.empty() && device.rank <= run_.devices.back().rank) run_.interleaved = true;
   run_.devices.push_back(std::move(device));
   return true;

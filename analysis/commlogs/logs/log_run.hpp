@@ -49,12 +49,13 @@ struct LogRun {
 // Collects the facts about a run from the lines of a log.
 class LogRunReader {
  public:
-  // Returns false if the line says nothing about a run.
+  // Reads a line; returns false if it says nothing about a run.
   bool take(std::string_view line, const Words& words, int number);
   // Returns the facts collected so far and forgets them.
   LogRun take_run();
   bool has_begun() const { return header_line_ != 0; }  // The first line of nccl-tests was seen.
-  // Puts back programs that the previous table did not use.
+  // Takes back programs named before the previous table that this table did not use, so that the
+  // next table can.
   void return_programs(std::vector<NamedProgram> programs);
 
  private:

@@ -36,7 +36,7 @@ std::span<const NcclTest> nccl_tests() {
        {"alltoall", all_to_all, true, Reduces::no, false, false},
        {"broadcast", broadcast, false, Reduces::no, true},
        {"sendrecv", send_recv, false, Reduces::either, false, false},
-       // Written by `comm bench`; nccl-tests has no such program.
+       // This test is written by `comm bench`; nccl-tests has none of this name.
        {"pairwise", pairwise, false, Reduces::either, false, false},
        {"reduce", reduce, false, Reduces::yes, true},
        {"gather", gather, true, Reduces::no, true},
@@ -81,7 +81,8 @@ bool NcclEvidence::allows(const NcclTest& test, std::uint32_t ranks) const {
 std::optional<std::uint32_t> NcclEvidence::ranks_of(const NcclTest& test) const {
   if (parts && test.parts) return parts;
   if (!factor_known || test_bus_factor(test, 2) == test_bus_factor(test, 3)) return std::nullopt;
-  // The factor is limit x (n-1)/n, where the limit is twice the factor of 2 ranks.
+  // The ratio of busbw to algbw is limit x (n-1)/n for n ranks, where the limit is twice the ratio
+  // for 2 ranks.
   const double limit = 2 * test_bus_factor(test, 2);
   const auto ranks_for = [&](double value) { return limit / (limit - value); };
   if (max_factor >= limit) return std::nullopt;
@@ -126,7 +127,8 @@ NcclEvidence evidence_of(const LoggedTable& table) {
   }
   if (!has_constant_parts) evidence.parts.reset();
   evidence.checks_known = evidence.checks_in_place || (checked && unchecked_in_place);
-  // Both rates of tests in parts referred to the moved bytes until 2020.
+  // Tests that split the buffer among ranks computed both algbw and busbw from the bytes that move
+  // until 2020, so the ratio of the two tells nothing about the ranks.
   const bool same_rate = evidence.parts.value_or(1) > 1 && evidence.max_factor >= 1;
   if (same_rate || evidence.min_factor > evidence.max_factor) evidence.factor_known = false;
   return evidence;

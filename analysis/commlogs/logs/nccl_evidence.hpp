@@ -36,7 +36,7 @@ struct NcclEvidence {
   bool root_column = false;
   bool checks_known = false;
   bool checks_in_place = false;
-  // Limits of the factor from algbw to busbw.
+  // Bounds of the ratio of busbw to algbw, from the printed rates of all rows.
   double min_factor = 0;
   double max_factor = std::numeric_limits<double>::infinity();
   bool factor_known = false;
@@ -44,10 +44,11 @@ struct NcclEvidence {
   bool has_one_rank() const;  // A single rank has a busbw of 0.
   bool allows(const NcclTest& test) const;
   bool suggests(
-      // Judges by the results that were checked, which not all tools print alike.
+      // Returns true if the table verifies results of in-place operations exactly where this test
+      // does. This is a weak hint, since tools print checks differently.
       const NcclTest& test) const;
   bool allows(const NcclTest& test, std::uint32_t ranks) const;
-  // Returns the only possible number of ranks, or the only possible multiple of 8.
+  // Returns the number of ranks if the rates allow only one, or only one multiple of 8.
   std::optional<std::uint32_t> ranks_of(const NcclTest& test) const;
 };
 NcclEvidence evidence_of(const LoggedTable& table);

@@ -42,7 +42,7 @@ std::vector<const NcclTest*> possible_tests(const NcclEvidence& evidence) {
   return possible;
 }
 
-// Returns the group of the first rank, whose times are printed.
+// Returns the devices in the group of the first rank. nccl-tests prints the times of this group.
 std::vector<const LoggedDevice*> first_group(const std::vector<LoggedDevice>& devices) {
   std::vector<const LoggedDevice*> group;
   for (const LoggedDevice& device : devices)

@@ -138,7 +138,7 @@ bool NcclLog::take_row(const Words& words, int number) {
       table_.run.interleaved = true;  // The row stands behind the first lines of the next run.
     return true;
   }
-  // Rows that were cut out of a log without their header.
+  // Accepts a row without a header, as in excerpts of logs, if it fits the current format.
   const NcclColumns current_columns = NcclColumns::current_format();
   LoggedTable probe;
   probe.columns.count = true;

@@ -15,11 +15,11 @@ namespace pipewright::analysis {
 // Finds the tables of nccl-tests among the lines of a log.
 class NcclLog {
  public:
-  // The caller passes all other lines of the log to `run`.
+  // The caller passes each line that is not part of a table to `run` itself.
   NcclLog(LogFile& file, LogRunReader& run) : file_(file), run_(run), interpreter_(file) {}
 
-  // Returns false if the line is not part of a table. Throws std::invalid_argument for impossible
-  // values.
+  // Reads a line of the log. Returns false if it is not part of a table. Throws
+  // std::invalid_argument for impossible values.
   bool take(std::string_view line, const Words& words, int number);
   void finish();  // Ends the open table, at the end of the log or where another table begins.
 
@@ -33,9 +33,9 @@ class NcclLog {
   NcclInterpreter interpreter_;
   std::optional<NcclColumns> columns_;
   LoggedTable table_;
-  // Programs that were named but did not belong to the tables so far.
+  // Programs that the log named but that no table so far belonged to.
   std::vector<NamedProgram> unused_programs_;
-  // The line above the header says that the only times are those in place.
+  // Set if the line above the header says that the table has only times of in-place operations.
   bool first_in_place_ = false;
   bool has_ended_ = false;  // The footer of the table was read.
 };

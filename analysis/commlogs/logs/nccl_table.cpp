@@ -42,7 +42,8 @@ bool rate_fits(double bytes, const LoggedTime& time) {
          time.algbw.value - time.algbw.half <= max_rate;
 }
 
-// The rate of tests in parts counted only the n-1 of n parts that move until 2020.
+// Returns true if the printed rate fits. Until 2020, tests that split the buffer among ranks
+// counted only the n-1 of n parts that move, so this smaller rate also fits.
 bool rate_fits(const LoggedRow& row, const LoggedTime& time) {
   if (!std::isfinite(time.algbw.value)) return true;
   const auto bytes = static_cast<double>(row.bytes);
@@ -141,7 +142,7 @@ std::optional<std::size_t> NcclColumns::row_start(const Words& words) const {
   // type nor a size.
   if (logged_.type && nccl_type_bytes(words[leading - 1]) == 0 && !parse_whole_number(words[0]))
     return std::nullopt;
-  // Other programs also print numbers.
+  // A short line without a data type is taken for numbers that another program printed.
   if (!logged_.type && words.size() < leading + blocks_.front().width) return std::nullopt;
   return 0;
 }

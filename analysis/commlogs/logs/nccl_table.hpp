@@ -32,7 +32,7 @@ struct LoggedRow {
   std::size_t timed = 0;  // Number of valid entries of `times`.
 };
 
-// Columns of a table beside sizes and times, and the kind of its times.
+// Optional columns that a table of nccl-tests has, and the kind and unit of its times.
 struct LoggedColumns {
   bool count = false, type = false, redop = false, root = false;
   bool cpu_time = false;      // Times are CPU times: option -C.
@@ -54,13 +54,13 @@ struct LoggedTable {
 // place, or "bytes N type op .." (2017 and 2018, in milliseconds).
 class NcclColumns {
  public:
-  // Returns no value if the words are not such a header.
+  // Parses a header; returns no value if the words are not one of the kinds above.
   static std::optional<NcclColumns> parse(const Words& words);
-  // Columns since 2022, for rows without a header.
+  // Returns the columns that nccl-tests prints since 2022, to read rows whose header is missing.
   static NcclColumns current_format();
 
-  // Adds the row to `table`, or the reason why it is left out. Returns false if the words are not a
-  // row. Throws std::invalid_argument for impossible values.
+  // Parses a row and adds it to `table`, or counts it there with the reason for leaving it out.
+  // Returns false if the words are not a row. Throws std::invalid_argument for impossible values.
   bool take(const Words& words, int line, LoggedTable& table) const;
 
   const LoggedColumns& logged() const { return logged_; }
@@ -68,7 +68,8 @@ class NcclColumns {
   std::size_t blocks() const { return blocks_.size(); }
 
  private:
-  // Positions of the words of a block, counted from 0.
+  // Word positions, counted from the start of the row, of the columns of one time: the time, its
+  // rates and its check of results.
   struct Block {
     std::size_t time = 0;
     std::optional<std::size_t> algbw, busbw, check;

@@ -19,7 +19,7 @@ struct OsuTest {
   std::string_view title;  // "OSU MPI .. Test" without the fixed words.
   std::string_view program;
   Operation operation;
-  // Sizes are those of the part that one rank has for one rank, or for all ranks.
+  // The printed size is that of one rank's part (in allgather, for example), not of all parts.
   bool sizes_are_parts = false;
   bool has_two_ranks = false;
   bool bandwidth = false;  // The column is a rate in MB/s (10^6 bytes).
@@ -46,7 +46,8 @@ constexpr std::array<OsuTest, 11> osu_tests{{
     {"Bi-Directional Bandwidth", "osu_bibw", Operation::pairwise, false, true, true},
 }};
 
-// "osu_xccl_allreduce" is "osu_allreduce" through NCCL or a similar library.
+// Returns the name of a program without "xccl_": "osu_xccl_allreduce" is "osu_allreduce" run
+// through NCCL or a similar library.
 std::string base_program(std::string name) {
   if (name.starts_with("osu_xccl_")) name.erase(4, 5);
   return name;
@@ -68,10 +69,10 @@ const OsuTest* osu_test_by_operation(std::optional<Operation> operation) {
   return operation && match != osu_tests.end() ? &*match : nullptr;
 }
 
-// Returns true for the words of a row. Programs print numbers in prose, too ("fi_getinfo: -61 (No
-// data available)"), but a row has a time with decimals behind its size. Text that got mixed into a
-// row may follow a valid size; an impossible size counts as a (wrong) row only if all other words
-// are numbers.
+// Returns true if the words are a row of a table. Programs also print numbers in prose
+// ("fi_getinfo: -61 (No data available)"), but a row has a size followed by a time with decimals.
+// Text that got mixed into a row may follow a valid size; an impossible size counts as a (wrong)
+// row only if all other words are numbers.
 bool is_osu_row(const Words& words) {
   if (words.size() < 2 || !is_whole_number(words[0])) return false;
   const auto value = parse_printed(words[1]);

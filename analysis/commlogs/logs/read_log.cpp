@@ -49,7 +49,7 @@ bool is_nccl_debug_line(std::string_view line) {
          line.find(" nRanks ") == std::string_view::npos;
 }
 
-// Returns the number of the last line.
+// Reads all tables of a text log into `file`. Returns the number of its last line.
 int read_text(const std::filesystem::path& path, LogFile& file) {
   LogLines lines(path);
   LogRunReader run;

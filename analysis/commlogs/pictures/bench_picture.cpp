@@ -35,8 +35,8 @@ std::vector<Point> curve_points(const std::vector<CurvePoint>& points, const Ben
   return points_on_axis;
 }
 
-// Makes a scale with free space around the values, which is not empty even if there is a single
-// value.
+// Makes a logarithmic scale with padding on both sides of the values. The padding keeps the range
+// from being empty if there is a single value.
 LogScale padded_log_scale(double min_value, double max_value, double padding, double start,
                           double end) {
   const double factor = std::max(padding, std::pow(max_value / min_value, 0.03));

@@ -54,7 +54,7 @@ std::size_t common_prefix_length(std::span<const DrawnCurve> curves) {
   return comma == std::string_view::npos ? 0 : comma + 2;
 }
 
-// Four curves or less have the whole width for their names.
+// A legend of up to four curves has one column, so that names have the whole width.
 std::size_t legend_columns(std::span<const DrawnCurve> curves) { return curves.size() > 4 ? 2 : 1; }
 
 std::size_t legend_lines(std::span<const DrawnCurve> curves) {

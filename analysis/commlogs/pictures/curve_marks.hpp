@@ -20,12 +20,12 @@ Colour curve_colour(std::size_t curve);
 // white inside.
 void draw_mark(Canvas& canvas, std::size_t curve, double x, double y, double radius, bool hollow);
 
-// Legend with the mark and the errors of each curve.
+// Returns the height of, or draws, the legend: for each curve its mark, name and errors.
 double legend_height(std::span<const DrawnCurve> curves);
 void draw_curve_legend(Canvas& canvas, std::span<const DrawnCurve> curves, double left,
                        double right, double top);
 
-// Largest absolute error inside the band of small errors.
+// Relative error up to which a measured row lies within the grey band.
 inline constexpr double error_band = 0.2;
 inline constexpr Colour band_colour = idle_paint;
 
@@ -33,7 +33,7 @@ inline constexpr Colour band_colour = idle_paint;
 void draw_errors(Canvas& canvas, std::span<const DrawnCurve> curves, const LogScale& x,
                  const Area& plot);
 
-// Parts that both panels share.
+// Drawing functions that the panel of the curves and the panel of their errors share.
 inline constexpr int max_size_labels = 12;  // Most size labels of an axis.
 void draw_size_grid(Canvas& canvas, const LogScale& x, const Area& plot,
                     int max_ticks = max_size_labels);

@@ -35,11 +35,11 @@ struct CurvePanel {
   Point place(const DrawnCurve& curve, std::uint64_t bytes, double seconds) const;
 };
 
-// Returns the value of a time on the vertical axis.
+// Returns what the vertical axis shows for a time: the time itself, or the bandwidth at it.
 double axis_value(CurveAxis axis, const DrawnCurve& curve, std::uint64_t bytes, double seconds) {
   if (axis == CurveAxis::time) return seconds;
   const Measurement& first = curve.compared.rows.front().measured;
-  // The bus bandwidth of a single rank would be 0.
+  // A single rank has a bus factor of 0, so its algorithm bandwidth is shown instead.
   return algorithm_bandwidth(bytes, seconds) *
          (first.ranks > 1 ? bus_factor(first.operation, first.ranks) : 1);
 }
@@ -48,7 +48,7 @@ Point CurvePanel::place(const DrawnCurve& curve, std::uint64_t bytes, double sec
   return {x(static_cast<double>(bytes)), y(axis_value(axis, curve, bytes, seconds))};
 }
 
-// Returns the predictions that logarithmic axes can show.
+// Returns the predicted points whose size and time are above 0, as logarithmic axes require.
 std::vector<CurvePoint> predicted_line(const DrawnCurve& curve) {
   std::vector<CurvePoint> points = curve.predicted;
   if (points.empty())
@@ -82,7 +82,7 @@ CurvePanel make_curve_panel(Canvas& canvas, std::span<const DrawnCurve> curves, 
     for (const CurvePoint& point : predicted_line(curve))
       add_point(curve, point.bytes, point.seconds);
   }
-  // Padding, which also makes the range of a single size not empty.
+  // Padding keeps points off the frame, and the range from being empty if there is only one size.
   const double size_padding = std::max(1.1, std::pow(bytes.largest / bytes.smallest, 0.02));
   const double ratio = values.largest / values.smallest;
   const double value_padding = std::max({1.25, std::pow(ratio, 0.03), std::sqrt(3 / ratio)});
@@ -131,7 +131,7 @@ void draw_curve_plot(const CurvePanel& panel, const Area& plot) {
     }
 }
 
-// Explains the marks of the panel, at its right edge.
+// Writes a line above the panel's right end that explains lines, marks and the band.
 void explain_marks(const CurvePanel& panel, double right, double baseline) {
   const bool has_held_out = std::ranges::any_of(panel.curves, [](const DrawnCurve& curve) {
     return std::ranges::any_of(curve.compared.rows, &ComparedRow::held_out);
@@ -143,7 +143,7 @@ void explain_marks(const CurvePanel& panel, double right, double baseline) {
 }
 
 struct CurvePanelPlace {
-  // Left edge of the legend, left edge of the plots, and right edge of both.
+  // Horizontal positions: left edge of the legend, left edge of the plots, right edge of both.
   double margin, left, right;
   double top;
 };

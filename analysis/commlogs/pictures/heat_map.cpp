@@ -26,7 +26,7 @@ constexpr double field_gap = 52;     // Gap between the fields.
 constexpr double max_row_name_width = 130;
 constexpr double fields_top = 86;  // Top of the fields.
 constexpr std::size_t max_heat_rows = 512;
-// Cells of at least this size have their values written in them.
+// Side of a cell, in points, from which on its value is written into it.
 constexpr double min_numbered_cell = 24;
 constexpr TextStyle row_name_style{.size = 8.5, .align = Align::right};
 
@@ -37,7 +37,7 @@ struct HeatQuantity {
   double unit;  // Factor from values to displayed numbers.
 };
 
-// Position and size of the cells.
+// Position of a heat map's upper left corner and side of a cell, in points.
 struct HeatField {
   double left, top, cell;
 
@@ -46,7 +46,7 @@ struct HeatField {
   double side(const PairMatrix& matrix) const { return x(matrix.size()) - left; }
 };
 
-// Label of consecutive rows.
+// Text label of a range of consecutive rows of a heat map.
 struct RowLabel {
   std::size_t begin, end;
   std::string words;
@@ -76,7 +76,7 @@ std::vector<RowLabel> row_labels(const PairMatrix& matrix, double cell) {
   return sample;
 }
 
-// Returns the matrix with colour numbers in place of class numbers.
+// Returns a copy of the matrix in which each cell holds the index of its colour, not of its class.
 PairMatrix with_colour_numbers(const PairMatrix& matrix, const HeatQuantity& quantity,
                                const ColourScale& scale) {
   PairMatrix painted = matrix;
@@ -126,7 +126,7 @@ void draw_cells(Canvas& canvas, const PairMatrix& matrix, const HeatQuantity& qu
   scale.draw(canvas, {field.left, bottom + 14, field.x(matrix.size()), bottom + 24}, quantity.unit);
 }
 
-// Draws white lines between nodes, if these are large enough.
+// Draws white lines between the cells of different nodes, if a node's cells take enough room.
 void draw_borders(Canvas& canvas, const PairMatrix& matrix, const HeatField& field) {
   std::vector<std::size_t> borders;
   for (std::size_t i = 1; i < matrix.size(); ++i)
@@ -188,7 +188,7 @@ void draw_heat_map(const PairMatrix& gpu_matrix, std::uint64_t message, const He
   quantities.push_back({"Latency (us)", brown_ramp, {}, 1e6});
   for (const PairClass& pair_class : matrix.classes) {
     quantities[0].class_values.push_back(pair_class.reached(message));
-    // A latency of 0 has no logarithm.
+    // Latencies are at least 1 ns here, since 0 has no logarithm.
     quantities[1].class_values.push_back(std::max(pair_class.latency, 1e-9));
   }
 
@@ -201,7 +201,7 @@ void draw_heat_map(const PairMatrix& gpu_matrix, std::uint64_t message, const He
   double name_width = 0;
   for (const RowLabel& label : labels)
     name_width = std::max(name_width, ruler->text_width(label.words, row_name_style));
-  // The formats of files round text widths differently.
+  // The width is rounded up, since SVG, PNG and PDF files measure texts slightly differently.
   name_width = std::min(name_width + 3, max_row_name_width);
   const double left = std::ceil(page_margin + name_width + 8);
   const double right = left + 2 * side + field_gap;

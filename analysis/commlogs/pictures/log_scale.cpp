@@ -15,7 +15,8 @@ namespace {
 
 constexpr double tick_tolerance = 1e-9;  // Relative tolerance for ticks at the ends of the axis.
 
-// Formats a value in the unit that leaves 1 to 999 of it; `smallest_unit` is the value of units[0].
+// Formats a value in the unit that makes the number 1 to 999. `units` are steps of 1000, and
+// `smallest_unit` is the value of units[0].
 std::string in_unit(double value, double smallest_unit, std::span<const std::string_view> units) {
   std::size_t unit = 0;
   for (; unit + 1 < units.size() && value / smallest_unit >= 1000 * (1 - tick_tolerance); ++unit)

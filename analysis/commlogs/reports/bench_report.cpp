@@ -18,7 +18,8 @@ double bus_bandwidth(const BenchReport& report, const BenchRow& row) {
   return algorithm_bandwidth(row.bytes, row.seconds) * report.factor();
 }
 
-// Formats as nccl-tests does: fewer decimals for longer times, none from 10 ms on.
+// Formats a time in microseconds as nccl-tests does: longer times have fewer decimals, and times
+// from 10 ms on have none.
 std::string bench_microseconds(double seconds) {
   const double us = seconds * 1e6;
   if (us >= 10'000) return fmt::format("{:.0f}", us);
@@ -26,7 +27,7 @@ std::string bench_microseconds(double seconds) {
 }
 
 std::string bench_percent(double ratio) {
-  // Differences below rounding count as 0.
+  // A difference that rounds to 0.0 % is printed without a minus sign.
   return fmt::format("{:+.1f}", std::abs(ratio) < 5e-4 ? 0.0 : 100 * ratio);
 }
 
@@ -34,7 +35,7 @@ std::string bench_gigabytes_per_s(double bytes_per_s) {
   return fmt::format("{:.2f}", bytes_per_s / 1e9);
 }
 
-// Columns of nccl-tests, then the ratio of the time to the formula and that of the bus bandwidth to
+// Columns of nccl-tests, then the time relative to the formula and the bus bandwidth relative to
 // the assumed one.
 ReportColumns<BenchRow> bench_columns(const BenchReport& report) {
   using Row = BenchRow;
@@ -85,7 +86,7 @@ ReportColumn<BenchReport> busiest_column(std::string key, Json (*value)(const Bu
           }};
 }
 
-// Columns of the whole report, which precede those of a row.
+// Fields that describe the whole benchmark and precede those of each row in files.
 ReportColumns<BenchReport> bench_head_columns() {
   using Report = BenchReport;
   return {

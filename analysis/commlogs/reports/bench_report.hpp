@@ -11,20 +11,20 @@
 
 namespace pipewright::analysis {
 
-// A row of the table, as nccl-tests would print it.
+// Simulated time of one message size: a row of the table that nccl-tests would print.
 struct BenchRow {
   std::uint64_t bytes = 0;
   double seconds = 0;  // Simulated time of the slowest group.
-  // Time by formula, in seconds: steps x latency + bytes / bandwidth of a GPU's own links.
+  // Estimate in seconds: steps x latency + bytes / bandwidth of a GPU's own links.
   double formula = 0;
   std::string method;    // Algorithm and protocol: "ring, LL128".
   bool untried = false;  // The cluster's file was not compared with measurements of this size.
 
-  // Relative difference between simulation and formula.
+  // Returns the simulated time relative to the formula: 0.1 if it is 10 % longer.
   double difference() const { return seconds / formula - 1; }
 };
 
-// The rank of an all-to-all-v that sends most to other ranks, or receives most from them.
+// The rank of an all-to-all-v with the most bytes to send to other ranks, or to receive from them.
 struct BusiestRank {
   std::uint32_t rank = 0;
   bool sends = true;
@@ -39,8 +39,8 @@ struct BenchReport {
   std::uint32_t nodes = 0;             // Nodes of a group.
   std::vector<std::string> gpus;       // GPUs of the first group, by rank.
   std::vector<std::uint32_t> node_of;  // Node of each GPU.
-  // Measurements of this operation that the cluster's file was compared with, and the errors; empty
-  // if the file has no record of it.
+  // Summary of the measurements of this operation on which the cluster's file was validated, with
+  // the errors; empty if the file has no record of this operation.
   std::string tried;
   bool has_record = false;  // The file has a record of any operation.
   std::string matrix;       // File with the bytes of an all-to-all-v; empty for other operations.
@@ -56,11 +56,12 @@ struct BenchReport {
 
 // "all-reduce over 16 ranks on 2 nodes"
 std::string bench_title(const BenchReport& report);
-// Table of nccl-tests with the formula beside it, and conclusions of a sentence or two each.
+// Table in the format of nccl-tests with the formula's time in extra columns, and the conclusions
+// drawn from it, of a sentence or two each.
 TextTable bench_table(const BenchReport& report);
 std::vector<std::string> bench_findings(const BenchReport& report);
 std::string bench_text(const BenchReport& report);
-// Returns the exact format of nccl-tests, for tools that read its logs.
+// Returns the results in the exact format of nccl-tests, for tools that read its logs.
 std::string bench_log(const BenchReport& report);
 std::string bench_json(const BenchReport& report);
 std::string bench_csv(const BenchReport& report);

@@ -18,8 +18,8 @@ std::optional<OneSided> find_one_sided(std::span<const ComparedRow> rows,
   return OneSided{sizes, bias, count, rows.size()};
 }
 
-// Looks for one-sided errors of all rows, otherwise of each size range of errors_by_size(), which
-// are in ascending order.
+// Looks for errors that nearly all have the same sign: among all rows, or else among the rows of
+// each range of errors_by_size(). `ranges` must be in ascending order.
 std::vector<OneSided> one_sided_findings(std::vector<ComparedRow> rows,
                                          std::span<const SizeRange> ranges) {
   if (auto overall = find_one_sided(rows, "")) return {*overall};

@@ -24,7 +24,7 @@ struct OneSided {
   std::size_t row_count = 0;
 };
 
-// Deviation of predictions from logs.
+// Comparison of predicted times with those of benchmark logs.
 struct CompareReport {
   std::string cluster;
   std::vector<CurveReport> curves;

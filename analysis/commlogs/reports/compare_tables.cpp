@@ -19,7 +19,7 @@ std::string compare_percent_cell(double error) {
   return fmt::format("{:.1f}", tenths == 0 ? 0.0 : tenths / 10);
 }
 
-// Formats with the digits of nccl-tests.
+// Formats a time or a bandwidth with as many digits as nccl-tests prints.
 std::string compare_microseconds_cell(double seconds) {
   const double us = seconds * 1e6;
   return fmt::format("{:.{}f}", us, us < 999.995 ? 2 : us < 9999.95 ? 1 : 0);
@@ -41,8 +41,8 @@ std::vector<ComparedRow> first_rows_of_doublings(std::span<const ComparedRow> ro
   return sample;
 }
 
-// A row of the table of assumptions: sizes at which an assumed bandwidth deviates, or a curve
-// without such sizes.
+// One row of the table that checks an assumed bandwidth: a range of sizes at which it is wrong, or
+// a curve along which it is right (`range` is null).
 struct DeviationLine {
   const CurveReport& curve;
   const char* reference;
@@ -62,7 +62,7 @@ std::string ratios_cell(const DeviationLine& line) {
   return min_text == max_text ? min_text : min_text + ".." + max_text;
 }
 
-// Number of rows of all curves above which the console shows none.
+// Largest number of rows, over all curves, up to which the console shows rows at all.
 constexpr std::size_t max_console_rows = 240;
 
 std::string row_tables(const CompareReport& report, bool all_rows) {
@@ -92,7 +92,7 @@ const ReportColumns<DeviationRange>& range_columns() {
   return columns;
 }
 
-// Columns of the properties that all rows of a curve share.
+// Columns that have the same value in all rows of a curve.
 ReportColumns<Measurement> curve_columns() {
   using Row = Measurement;
   return {{"operation", [](const Row& row) { return to_string(row.operation); }},

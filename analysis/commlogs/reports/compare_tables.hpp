@@ -10,8 +10,7 @@
 // Output of a comparison: tables for the console and the page, JSON and CSV.
 namespace pipewright::analysis {
 
-// Columns of a row, of the errors of several rows, and of the errors of a size range, for all
-// outputs.
+// Columns for tables, JSON and CSV: of a row, of a summary of errors, and of a size range.
 const ReportColumns<ComparedRow>& row_columns();
 ReportColumns<ErrorSummary> error_columns();
 ReportColumns<SizeRange> size_columns();
@@ -34,9 +33,9 @@ std::string summary_sentence(const CompareReport& report);
 // if these are still too many), errors by curve and by size, and conclusions. With `all_rows`,
 // every row is included.
 std::string console_text(const CompareReport& report, bool all_rows = false);
-// Keys name their units. Errors are ratios: 0.1 means 10 % too slow.
+// JSON keys end in their units. Errors are ratios: 0.1 means 10 % too slow.
 std::string json_text(const CompareReport& report);
-// One line per row.
+// Writes one line of CSV for each row.
 std::string csv_text(const CompareReport& report);
 
 }  // namespace pipewright::analysis

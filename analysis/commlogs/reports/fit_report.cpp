@@ -36,7 +36,7 @@ bool is_far(const FittedParameter& parameter) {
 
 Json bound_json(double value, bool open) { return open ? Json(nullptr) : Json(value); }
 
-// The file has values in SI units; tables use convenient units.
+// JSON and CSV have values in SI units; tables have convenient units such as us.
 const ReportColumns<FittedParameter>& parameter_columns() {
   using Parameter = FittedParameter;
   static const ReportColumns<Parameter> columns{
@@ -142,7 +142,7 @@ std::string error_table(const FitReport& report) {
   return fmt::format("\n{}", error_comparison_table(lines));
 }
 
-// Shows how fits to part of the rows predict the other rows.
+// Table of the errors of held-out rows, as predicted by fits to the remaining rows.
 std::string trial_table(const FitReport& report) {
   if (report.trials.empty()) return "";
   std::vector<ErrorComparison> lines;

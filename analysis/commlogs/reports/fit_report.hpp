@@ -21,7 +21,7 @@ struct FittedParameter {
   bool open_high = false;
 };
 
-// Reason why a parameter keeps the value of the file.
+// Reason why the fit leaves a parameter at the value of the platform file.
 enum class KeptBecause : std::uint8_t {
   no_trace,  // A factor of e changes the predictions by less than the measurements scatter.
   likeness,  // The parameter changes predictions in the same way as fitted parameters.
@@ -42,15 +42,16 @@ struct Likeness {
   double correlation = 0;
 };
 
-// Rows held out from a fit to all other rows, predicted with the platform file's values and with
-// the fitted values.
+// A test of the fit: some rows are held out, the model is fitted to all others, and the held-out
+// rows are predicted with the platform file's values and with the fitted ones.
 struct FitTrial {
   std::string way;    // Name of the held-out rows: "the upper half of sizes".
   std::string lacks;  // Reason why there are no such rows.
   std::vector<ComparedRow> before;
   std::vector<ComparedRow> after;
 };
-// Returns true if the median error grew by more than 5 % and 0.1 percentage points.
+// Returns true if the fit raised the median error of the held-out rows by more than 5 % and 0.1
+// percentage points.
 bool is_worse(const FitTrial& trial);
 
 struct FitReport {
@@ -58,22 +59,24 @@ struct FitReport {
   std::vector<std::string> files;  // Names of the logs.
   std::vector<FittedParameter> fitted;
   std::vector<Likeness> alike;
-  // NCCL chooses algorithms and protocols with the file's values, not with the fitted ones.
+  // Set if NCCL's choice of algorithms and protocols is computed from the file's values, not from
+  // the fitted ones.
   bool keeps_expectations = false;
   std::vector<KeptParameter> kept;
   std::vector<FitTrial> trials;
   std::vector<ComparedRow> before;  // Rows predicted with the platform file's values.
   std::vector<ComparedRow> after;   // The same rows, predicted with the fitted values.
   double deviation = 0;  // Robust deviation of log(predicted / measured) of the fitted rows.
-  // Indices of rows that are off by more than three deviations and 5 %.
+  // Indices of rows whose error exceeds both three times `deviation` and 5 %.
   std::vector<std::size_t> outliers;
 };
 
-// Returns the errors of the fitted rows, or of the held-out rows.
+// Summarizes the errors of the held-out rows, or of all other rows.
 ErrorSummary errors_of(std::span<const ComparedRow> rows, bool held_out);
 
 std::string parameter_text(double value, const std::string& unit);  // "2.41 us", "0.38"
-// "2.3 to 2.5", "at most 2.5", in us or without a unit.
+// Returns the likelihood interval of a parameter, in us or without a unit: "2.3 to 2.5", "at most
+// 2.5".
 std::string interval_text(const FittedParameter& parameter);
 
 std::string fit_text(const FitReport& report);

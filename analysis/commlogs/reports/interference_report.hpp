@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-// Mutual slow-down of kinds of traffic on one network. Times are those of the slowest group, in
+// Mutual slow-down of several kinds of traffic on one network, such as the all-reduces of
+// data-parallel groups and the messages of a pipeline. Times are those of the slowest group, in
 // seconds.
 namespace pipewright::analysis {
 
@@ -53,8 +54,8 @@ struct Interference {
   std::vector<TrafficFigures> traffic;
   std::vector<Encounter> encounters;  // One entry per pair of kinds.
 
-  // Returns the slow-down of one kind while another is busy, or, for equal indices,
-  // TrafficFigures::slow_down().
+  // Returns the slow-down of kind `one` while kind `other` sends without pause. If both are equal,
+  // returns TrafficFigures::slow_down().
   double slow_down(std::size_t one, std::size_t other) const;
 };
 

@@ -19,9 +19,9 @@ struct MatrixReport {
 // Shows the classes of pairs, the matrices if they have at most 16 rows, and rates while all GPUs
 // send at once.
 std::string matrix_text(const MatrixReport& report);
-// Contains everything, including whole matrices as class numbers and the worst permutation.
+// Writes everything as JSON, including whole matrices of class numbers and the worst permutation.
 std::string matrix_json(const MatrixReport& report);
-// Writes one line per pair of a whole matrix.
+// Writes the matrix to show as CSV, one line per pair. The matrix must be whole.
 void write_matrix_csv(const MatrixReport& report, std::ostream& out);
 
 }  // namespace pipewright::analysis

@@ -19,7 +19,7 @@ std::string survey_percent(double ratio) {
   return fmt::format("{:+.1f}", std::abs(ratio) < 5e-4 ? 0.0 : 100 * ratio);
 }
 
-// Failures of one kind with the same cost, represented by the first of them.
+// Failures of one kind that lead to the same time, counted, with the first of them as example.
 struct FailureOutcome {
   const Failure* first = nullptr;
   std::size_t count = 0;

@@ -7,7 +7,7 @@
 
 namespace pipewright::analysis {
 
-// Cost of one failed or slowed part of the cluster.
+// Time of an operation after one link or switch has failed or slowed down.
 struct Failure {
   std::string kind;     // "leaf-spine link", "switch"
   std::string name;     // "leaf-0-up"
@@ -28,8 +28,8 @@ struct FailureSurvey {
   std::vector<Failure> failures;  // Ordered from the worst to the mildest.
 };
 
-// Times under the hashes of several seeds, in ascending order, for a number of flows per pair of
-// GPUs.
+// Times of an operation if each pair of GPUs has this number of flows, one time for each seed of
+// the hash that chooses routes, in ascending order.
 struct HashedTimes {
   std::uint32_t flows = 1;
   std::vector<double> seconds;

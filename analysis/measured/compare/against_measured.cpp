@@ -42,7 +42,8 @@ std::string describe_side(const std::string& role, const std::string& name,
                      counted(run.microbatches, "microbatch"), counted(iterations, "iteration"));
 }
 
-// Table of the figures of a run. Errors are those of the prediction relative to the measurement.
+// Table with the predicted and the measured figures of a run, and the relative errors of the
+// prediction.
 std::string run_table(const AgainstMeasured& result, bool is_assumed) {
   struct Row {
     Metric predicted;
@@ -85,7 +86,7 @@ ReportColumns<PassTime> pass_time_columns() {
 
 ReportColumns<PassTimeError> error_columns(bool is_assumed = false) {
   const Quantity seconds = Quantity::each_as(format_seconds);
-  // A table shows single figures of a side; a file has an object with all of them.
+  // Tables show chosen figures of one side, predicted or measured; JSON has all of them.
   const auto figure = [](std::vector<std::string> heading, const Quantity& quantity,
                          std::optional<PassTime> PassTimeError::*side, auto value_of) {
     return table_only<PassTimeError>(

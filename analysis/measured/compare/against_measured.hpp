@@ -48,7 +48,7 @@ AgainstMeasured compare_measured(const RunFigures& predicted, const RunFigures& 
 // pass_span_s, bubble_ratio, span_bubble_s.
 Metrics metrics_of(const IterationFigures& figures);
 
-// Report on a prediction and a measured run.
+// Everything that a report on a predicted and a measured run shows.
 struct MeasuredComparison {
   std::string predicted_name;
   std::string measured_name;

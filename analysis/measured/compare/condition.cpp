@@ -78,7 +78,7 @@ class ConditionReader {
   }
 
  private:
-  // Throws an error that marks a position of the condition.
+  // Throws a ConditionError that shows the condition with a ^ below the character `at`.
   [[noreturn]] void fail(std::size_t at, const std::string& what) const {
     const std::string before = printable(text_.substr(0, at));
     throw ConditionError(fmt::format("--fail-if: {}\n  {}{}\n  {:>{}}", what, before,
@@ -125,7 +125,7 @@ class ConditionReader {
     return value;
   }
 
-  // Factor of the number's unit.
+  // Reads the unit of the number. Returns the factor that converts it to seconds, bytes or ratios.
   double read_unit(const Metric& metric, Operand& operand) {
     skip_blanks();
     std::string unit = text_.substr(at_);
@@ -150,7 +150,7 @@ class ConditionReader {
   std::size_t at_ = 0;
 };
 
-// Value of the condition's metric. Throws ConditionError if it is unknown.
+// Returns the condition's metric of one run. Throws ConditionError if the value is unknown.
 double metric_value(const Condition& condition, const NamedMetrics& run) {
   const Metric* const metric = find_metric(run.metrics, condition.metric);
   if (metric != nullptr && metric->value) return *metric->value;
@@ -163,7 +163,7 @@ Judgement judge_run(const Condition& condition, const NamedMetrics& base, const 
   Judgement judgement{.condition = condition, .base_name = base.name, .name = run.name};
   judgement.quantity = find_metric(base.metrics, condition.metric)->quantity;
   judgement.value = metric_value(condition, run);
-  // A condition on a value needs no baseline.
+  // A condition on an absolute value compares with no other run.
   judgement.base =
       condition.operand == Operand::value ? judgement.value : metric_value(condition, base);
   judgement.holds = holds(condition, judgement.base, judgement.value);

@@ -22,7 +22,8 @@ enum class Operand : std::uint8_t {
   change,      // "+1%": relative change from the first run
 };
 
-// "makespan>+1%", "peak_memory<-1GiB", "bubble_ratio >= 20%"
+// A condition on a metric, as users write it: "makespan>+1%", "peak_memory<-1GiB", "bubble_ratio >=
+// 20%".
 struct Condition {
   std::string text;
   std::string metric;  // JSON key
@@ -31,13 +32,14 @@ struct Condition {
   double bound = 0;  // in the unit of the metric; a ratio for a change
 };
 
-// Reads a condition on one of these metrics, whose values are ignored. Throws ConditionError.
+// Parses a condition, which must name one of `metrics`; their values are ignored. Throws
+// ConditionError.
 Condition read_condition(const std::string& text, const Metrics& metrics);
 
-// Whether the condition holds for `value` relative to `base`.
+// Returns true if `value` meets the condition; a change or difference is taken from `base`.
 bool holds(const Condition& condition, double base, double value);
 
-// Result of a condition for one run.
+// Outcome of one condition for one run: whether it holds, and the values that decided.
 struct Judgement {
   Condition condition;
   MetricKind quantity = MetricKind::seconds;
@@ -49,7 +51,7 @@ struct Judgement {
   bool of_error = false;  // on the error of a prediction; `base` is the measured value
 };
 
-// Metrics of a named run.
+// Name of a run, and its metrics.
 struct NamedMetrics {
   std::string name;
   Metrics metrics;

@@ -20,7 +20,7 @@ namespace {
 
 using trace::PassKind;
 
-// Seconds of a device in an iteration by Megatron's name of the timer.
+// Seconds per iteration of one device; the key is Megatron-LM's name of a timer.
 using DeviceTimes = std::map<std::string, double>;
 
 std::vector<DeviceTimes> predicted_times(const RunFigures& run) {
@@ -56,7 +56,7 @@ std::optional<Range> range_of(const std::vector<DeviceTimes>& devices, const std
   return range;
 }
 
-// Sums over the iterations that report a timer.
+// Sums of a timer's values over all iterations that report it.
 struct TimerSums {
   double least = 0;
   double most = 0;
@@ -77,8 +77,8 @@ std::map<std::string, TimerSums> measured_timers(std::span<const LogIteration> i
   return timers;
 }
 
-// Mean time of a timer on each device. The pipeline is the outermost dimension of Megatron's order
-// of ranks (tp-cp-ep-dp-pp). Empty if the log lacks ranks.
+// Returns the mean of a timer over the ranks of each device. The pipeline is the outermost
+// dimension of Megatron's order of ranks (tp-cp-ep-dp-pp). Empty if the log lacks ranks.
 std::vector<double> device_means(const TimerSums& timer, std::size_t devices) {
   const std::size_t ranks = timer.of_rank.size();
   if (ranks == 0 || ranks % devices != 0 || timer.of_rank.rbegin()->first + 1 != ranks) return {};
@@ -89,7 +89,7 @@ std::vector<double> device_means(const TimerSums& timer, std::size_t devices) {
   return means;
 }
 
-// Megatron-LM's name of a timer of DeepSpeed.
+// Returns Megatron-LM's name for a timer that DeepSpeed calls `name`.
 std::string megatron_name(const std::string& name) {
   return name == "fwd" ? "forward-compute" : name == "bwd" ? "backward-compute" : name;
 }

@@ -12,7 +12,8 @@
 
 namespace pipewright::analysis {
 
-// A timer of a log and its prediction, in seconds per iteration, as ranges over ranks and devices.
+// One timer, such as forward-compute: its range over the ranks of a log and its predicted range
+// over devices, in seconds per iteration.
 struct TimerComparison {
   std::string name;
   std::optional<Range> predicted;  // empty: not predicted
@@ -20,7 +21,8 @@ struct TimerComparison {
   std::optional<double> error;     // of the upper ends: predicted / measured - 1
 };
 
-// A rate of the iteration, as the mean over iterations that report it, and its prediction.
+// One rate, such as tokens/s: the mean over the iterations of a log that report it, and the
+// prediction.
 struct RateComparison {
   Metric predicted;
   Metric measured;
@@ -35,23 +37,25 @@ struct LogComparison {
   std::vector<RateComparison> rates;
   std::vector<MemoryError> memory;
   std::vector<std::string> notes;  // missing parts of the log
-  // Timers of each device, if the log has every rank and the pipeline is the outermost dimension.
+  // Timers for each device separately. Empty unless the log has every rank and the pipeline is the
+  // outermost dimension of the ranks.
   std::vector<std::vector<TimerComparison>> devices;
   std::vector<Judgement> judgements;
   trace::Assumed assumed;  // numbers that the prediction depends on
 };
 
-// Selects a part of a log.
+// Selects the run and the iterations of a log that a comparison uses.
 struct LogChoice {
   std::size_t skip = 0;            // iterations of warm-up
   std::optional<std::size_t> run;  // number of the run in the log, from 1; empty: the last run
 };
 
-// Throws trace::TraceError if no iterations remain.
+// Compares a prediction with a log. Throws trace::TraceError if no iterations remain.
 LogComparison compare_log(const RunFigures& predicted, const TrainingLog& log,
                           const LogChoice& choice);
 
-// Metrics for conditions: iteration_s, rates and peak_memory_bytes of either side.
+// Metrics that conditions may use, of the predicted or of the measured run: iteration_s, rates and
+// peak_memory_bytes.
 Metrics predicted_metrics(const LogComparison& comparison);
 Metrics measured_metrics(const LogComparison& comparison);
 

@@ -1,4 +1,4 @@
-// Report on the comparison with a log.
+// Prints the comparison of a prediction with a training log, as text and JSON.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -20,11 +20,11 @@ std::string range_text(const std::optional<Range>& range) {
   if (!range) return unknown_time;
   const std::string low = format_seconds(range->least);
   const std::string high = format_seconds(range->most);
-  // A log with the "max time across ranks" has no lower end.
+  // A log with the "max time across ranks" gives no minimum, so only the maximum is shown.
   return low == high || range->least == 0 ? high : low + ".." + high;
 }
 
-// A timer of the run, or of one device.
+// A row of the table of timers: a timer of the whole run (no device), or of one device.
 struct TimerRow {
   const TimerComparison* timer;
   std::optional<std::size_t> device;
@@ -84,7 +84,7 @@ ReportColumns<TimerRow> timer_columns(const char* heading, bool is_assumed = fal
       {"device", [](const TimerRow& row) { return row.device ? Json(*row.device) : no_field(); }}};
 }
 
-// Metrics of one side for conditions.
+// Metrics that conditions may use, of the predicted or of the measured run.
 Metrics side_metrics(const LogComparison& comparison, std::optional<Range> TimerComparison::*side,
                      Metric RateComparison::*rate, std::optional<double> peak) {
   const std::optional<Range>& time = comparison.timers.front().*side;

@@ -22,14 +22,16 @@ double at_peak(const DeviceSummary& device, MemoryCategory category) {
   return static_cast<double>(device.at_peak.at(static_cast<std::size_t>(category)));
 }
 
-// Bytes that a device holds between iterations.
+// Returns the predicted bytes that stay allocated between iterations: weights, gradients,
+// optimizer.
 double state_bytes(const DeviceSummary& device) {
   double sum = 0;
   for (const MemoryCategory state : state_categories) sum += at_peak(device, state);
   return sum;
 }
 
-// A part of the memory, and its value on either side, which is empty if it is unknown.
+// One quantity of a device's memory, with functions that return its predicted and its measured
+// bytes, or nothing if they are unknown.
 struct MemoryPart {
   std::string name;
   std::function<std::optional<double>(const DeviceSummary&)> predicted;
@@ -67,7 +69,7 @@ std::vector<MemoryPart> memory_parts() {
   return list;
 }
 
-// Largest known value of several ranks or devices.
+// Returns the largest known value over ranks or devices; empty if none is known.
 template <class Items>
 std::optional<double> maximum(const Items& items, const auto& value_of) {
   std::optional<double> largest;

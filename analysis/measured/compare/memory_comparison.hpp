@@ -16,11 +16,11 @@ struct MeasuredMemory {
   std::optional<double> between;         // held between iterations: weights, gradients, optimizer
   std::optional<double> peak_allocated;  // max_memory_allocated
   std::optional<double> peak_reserved;
-  // Bytes at the peak, by category of the prediction.
+  // Bytes at the time of the peak, in the memory categories that predictions use.
   std::map<trace::MemoryCategory, double> at_peak;
 };
 
-// Predicted and measured bytes of one part of a device's memory.
+// Predicted and measured bytes of one quantity of a device's memory, such as "peak allocated".
 struct MemoryError {
   std::optional<std::uint32_t> device;  // empty: the maximum over devices
   std::string part;                     // "peak allocated"
@@ -36,7 +36,7 @@ struct MemoryError {
 std::vector<MemoryError> compare_memory(const RunFigures& predicted,
                                         const std::map<std::uint32_t, MeasuredMemory>& ranks);
 
-// Largest peak of allocated bytes over devices; empty if it is unknown.
+// Returns the highest peak of allocated bytes over devices; empty if it is unknown.
 std::optional<double> predicted_peak(const std::vector<MemoryError>& rows);
 std::optional<double> measured_peak(const std::vector<MemoryError>& rows);
 

@@ -24,18 +24,19 @@ std::string_view without_unit(std::string_view name) {
   return name;
 }
 
-// Label without the indentation of a metric that is part of another.
+// Removes the leading blanks by which tables show that a metric is part of another.
 std::string_view unindented(std::string_view label) {
   return label.substr(std::min(label.size(), label.find_first_not_of(' ')));
 }
 
-// Small numbers have two significant digits, so that only 0 looks like zero.
+// Numbers below 0.1 get two significant digits, so that only 0 is printed as 0.
 std::string signed_number(double value) {
   if (value == 0) return "0";
   return std::abs(value) >= 0.1 ? fmt::format("{:+.1f}", value) : fmt::format("{:+.2g}", value);
 }
 
-// Levenshtein distance: number of insertions, deletions and replacements.
+// Returns the Levenshtein distance of two texts: the smallest number of insertions, deletions and
+// replacements of characters that turn one into the other.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -130,7 +131,7 @@ std::string nearest_name(const Metrics& metrics, std::string_view name) {
       nearest = distance;
       best = candidate;
     }
-  // The makespan is no metric of a measured run.
+  // Measured runs have no makespan; suggest their iteration time instead.
   if (best.empty() && (name == "time" || name.starts_with("makespan")))
     if (const Metric* const iteration = find_metric(metrics, "iteration")) best = iteration->name;
   return std::string(best);

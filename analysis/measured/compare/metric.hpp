@@ -9,10 +9,10 @@
 
 namespace pipewright::analysis {
 
-// Kind of a number, which determines its unit.
+// Kind of quantity that a metric measures. It determines the unit in tables.
 enum class MetricKind { seconds, bytes, ratio, samples_per_s, tokens_per_s, flops, count };
 
-// A number of a run under its JSON key; metrics.md defines it.
+// One figure of a run, named by its key in JSON files; metrics.md defines it.
 struct Metric {
   std::string name;   // "makespan_s"
   std::string label;  // in tables: "time"
@@ -21,29 +21,31 @@ struct Metric {
 };
 using Metrics = std::vector<Metric>;
 
-// Whether a metric is the time of a run or an iteration, or is derived from it.
+// Returns true if a metric is the time of a run or an iteration, or is derived from such a time.
 bool is_of_time(const Metric& metric);
 
 std::string format_value(MetricKind quantity, double value);  // "33.00 s", "24.0 MiB", "10.9 %"
-// Difference of `value` from `base`: "+1.60 ms", for ratios "+1.2 pp".
+// Formats value - base: "+1.60 ms", or "+1.2 pp" (percentage points) for ratios.
 std::string format_difference(MetricKind quantity, double base, double value);
-// Relative change from `base` to `value`: "+4.8 %", "0 %", "-" if it is undefined.
+// Formats (value - base) / |base|: "+4.8 %", "0 %", or "-" if it is undefined.
 std::string format_change(double base, double value);
-// value - base; 0 if the difference is a rounding error below 1e-9 of the larger number.
+// Returns value - base, or 0 if they differ only by rounding: by less than 1e-9 of the larger one.
 double difference(double base, double value);
-// difference / |base|; 0 if both are 0, infinite if only `base` is 0.
+// Returns difference(base, value) / |base|; 0 if both are 0, infinite if only `base` is 0.
 double relative_change(double base, double value);
 
 // Finds a metric by its key, with or without the unit ("makespan"), or by its label in tables
 // ("time"). Of several metrics with the label, returns the first known one. Null if there is none.
 const Metric* find_metric(const Metrics& metrics, std::string_view name);
 
-// The name of a metric that is spelt most like an unknown name; empty if none is close.
+// Returns the name of the metric whose spelling is closest to an unknown name, to suggest it in an
+// error message; empty if none is close.
 std::string nearest_name(const Metrics& metrics, std::string_view name);
 
 Json metrics_json(const Metrics& metrics);  // by key; unknown values are null
 
-// {"makespan_s": {"difference": .., "change": ..}, ..} for metrics that both runs know.
+// Returns the changes of all metrics that both runs know: {"makespan_s": {"difference": ..,
+// "change": ..}, ..}.
 Json differences_json(const Metrics& base, const Metrics& run);
 
 }  // namespace pipewright::analysis

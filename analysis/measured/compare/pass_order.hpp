@@ -10,10 +10,10 @@
 
 namespace pipewright::analysis {
 
-// The passes of each device in their order, without times.
+// Passes of each device in the order in which the device runs them, without times.
 using PassOrder = std::vector<std::vector<PassKey>>;
 
-// First difference of two orders on one device.
+// The first position at which two orders of passes differ on one device.
 struct OrderDifference {
   std::uint32_t device = 0;
   std::size_t position = 0;      // number of equal passes before the difference
@@ -34,11 +34,12 @@ struct OrderComparison {
   }
 };
 
-// Order by start; the passes of a fused pair stay in the order of the rows.
+// Returns the order of the passes by their starts. The two passes of a fused pair stay in the order
+// in which `passes` has them.
 PassOrder order_of(std::vector<TimedPass> passes, std::size_t devices);
 OrderComparison compare_orders(const PassOrder& first, const PassOrder& second);
 
-// Metrics for conditions: displaced, only_in_baseline, only_in_other, on_another_device.
+// Counts that conditions may use: displaced, only_in_baseline, only_in_other, on_another_device.
 Metrics metrics_of(const OrderComparison& comparison);
 
 std::string console_text(const OrderComparison& comparison, const std::string& first,

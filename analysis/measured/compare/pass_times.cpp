@@ -30,7 +30,8 @@ PassTime time_of(std::uint32_t stage, trace::PassKind kind, std::vector<double> 
   return time;
 }
 
-// Whether each pass is fused with the previous or next pass of its device.
+// Returns for each pass true if it has the same times as the previous or next pass of its device,
+// that is, if the two ran as a fused pair.
 std::vector<bool> fused_passes(std::span<const TimedPass> passes) {
   std::vector<bool> fused(passes.size(), false);
   std::map<std::uint32_t, std::size_t> last;  // by device

@@ -11,7 +11,7 @@
 
 namespace pipewright::analysis {
 
-// Identity of a pass across runs.
+// Key that identifies the same pass in different runs.
 struct PassKey {
   std::uint32_t iteration = 0;
   std::uint32_t microbatch = 0;  // or slice; numbered across iterations
@@ -21,7 +21,7 @@ struct PassKey {
   auto operator<=>(const PassKey&) const = default;
 };
 
-// The part of a pass that comparisons need, small enough to store millions.
+// The fields of a pass that comparisons need. It is small, since millions are stored.
 struct TimedPass {
   PassKey key;
   std::uint32_t device = 0;
@@ -34,7 +34,7 @@ TimedPass timed(const trace::PassRow& row);
 std::string pass_letter(trace::PassKind kind);  // "F"
 std::string describe(const PassKey& key);       // "F of microbatch 3 on stage 1"
 
-// Times of the passes of one kind on one stage, in seconds.
+// Statistics of the durations of all passes of one kind on one stage, in seconds.
 struct PassTime {
   std::uint32_t stage = 0;
   trace::PassKind kind = trace::PassKind::forward;
@@ -47,8 +47,9 @@ struct PassTime {
   bool only_in_pairs = false;  // all passes were fused, and their times are those of the pairs
 };
 
-// Times by stage and kind, of passes that are in order of time on each device. The time of a fused
-// pass is that of its pair, so it counts only for a stage without other passes of the kind.
+// Returns the statistics of pass durations for each stage and kind. `passes` must be in order of
+// time on each device. Fused passes only show the time of their pair, so they count only if the
+// stage has no other passes of that kind.
 std::vector<PassTime> pass_times(std::span<const TimedPass> passes);
 
 ReportColumns<PassKey> pass_columns();  // stage, kind, microbatch, iteration

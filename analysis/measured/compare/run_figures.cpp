@@ -14,7 +14,7 @@
 namespace pipewright::analysis {
 namespace {
 
-// Mean time between the starts of iterations.
+// Returns the mean time between the starts of consecutive iterations.
 std::optional<double> measured_iteration(const std::vector<TimedPass>& passes) {
   std::map<std::uint32_t, double> starts;
   for (const TimedPass& pass : passes) {

@@ -15,14 +15,14 @@
 
 namespace pipewright::analysis {
 
-// Bytes that the rows of a run report as sent.
+// Bytes sent during a run, summed by traffic class and by link class.
 struct Traffic {
   std::array<std::uint64_t, trace::traffic_classes> of_class{};  // boundary tensors, collectives
   std::map<std::string, std::uint64_t> of_link_class;            // sum over links
   bool in_passes_on_links = false;  // whether links carry collectives in passes (full detail)
 };
 
-// Figures of a run that comparisons need.
+// Everything about a run that comparisons with other runs use.
 struct RunFigures {
   std::string name;  // of the file
   Summary summary;
@@ -58,7 +58,7 @@ class RunFiguresSink final : public trace::Sink {
 RunFigures read_figures(const std::filesystem::path& file);
 RunFigures figures_of(const trace::Trace& trace, std::string name);
 
-// All scalar figures of the run. Bytes of link classes have the key link_bytes.CLASS.
+// Returns all scalar figures of the run. Bytes of link classes have the key link_bytes.CLASS.
 Metrics metrics_of(const RunFigures& run);
 
 }  // namespace pipewright::analysis

@@ -35,7 +35,8 @@ void add_notes(const MemorySnapshot& snapshot, std::vector<std::string>& notes) 
                     file, format_value(MetricKind::bytes, snapshot.unattributed)));
 }
 
-// Thins the points to the resolution of a picture: the maximum of each stretch of actions.
+// Returns the memory over time in at most 512 points, enough for a picture. Each point is the
+// maximum over a run of consecutive actions.
 Json over_time(const MemorySnapshot& snapshot) {
   constexpr std::size_t max_points = 512;
   const std::size_t stretch = snapshot.over_time.size() / max_points + 1;

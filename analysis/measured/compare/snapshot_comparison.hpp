@@ -24,7 +24,8 @@ struct SnapshotComparison {
 SnapshotComparison compare_snapshots(const RunFigures& predicted,
                                      const std::vector<std::filesystem::path>& files);
 
-// Metric for conditions: peak_memory_bytes of either side.
+// Returns the metric that conditions may use, peak_memory_bytes, of the prediction or of the
+// measurement.
 Metrics predicted_metrics(const SnapshotComparison& comparison);
 Metrics measured_metrics(const SnapshotComparison& comparison);
 

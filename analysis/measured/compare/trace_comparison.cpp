@@ -26,7 +26,7 @@ std::uint32_t stages(const std::vector<TimedPass>& passes) {
   return count;
 }
 
-// Reason why the passes of two runs cannot be matched, or nothing.
+// Returns the reason why passes of the two runs do not correspond; empty if they do.
 std::string mismatch_reason(const RunFigures& first, const RunFigures& second) {
   const std::uint32_t first_stages = stages(first.passes);
   const std::uint32_t second_stages = stages(second.passes);
@@ -95,15 +95,15 @@ class MoveCounter {
   std::map<std::pair<std::uint32_t, trace::PassKind>, KindChange> kinds_;
 };
 
-// Ratio, or 0 if it is unknown.
+// Returns part / whole, or 0 if `whole` is 0, which stands for an unknown value.
 double quotient(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 bool are_known_and_differ(double first, double second) {
   return first > 0 && second > 0 && difference(first, second) != 0;
 }
 
-// Whether two runs have different models, by the FLOP of a token, or different sequence lengths, by
-// the tokens of a sample. A run of given pass times matches any model.
+// Returns true if the runs have different models (FLOP per token) or different sequence lengths
+// (tokens per sample). A run of given pass times matches any model.
 bool have_unlike_models(const trace::RunInfo& a, const trace::RunInfo& b) {
   return are_known_and_differ(quotient(a.model_flops, a.tokens_per_microbatch),
                               quotient(b.model_flops, b.tokens_per_microbatch)) ||
@@ -111,11 +111,13 @@ bool have_unlike_models(const trace::RunInfo& a, const trace::RunInfo& b) {
                               quotient(b.tokens_per_microbatch, b.samples_per_microbatch));
 }
 
-// "a.h5 has bf16; b.h5 has fp8, recompute full"; empty if the jobs are equal or unknown.
+// Returns the settings in which two jobs differ, "a.h5 has bf16; b.h5 has fp8, recompute full";
+// empty if the jobs are equal or unknown.
 std::string job_differences(const std::string& a, const std::string& was, const std::string& b,
                             const std::string& is) {
   if (was.empty() || is.empty()) return {};
-  // Marks on calls outside of a cluster's record concern the accuracy of a run, not its job.
+  // Removes the marks (~) on calls that lie outside of a cluster's record of measurements, since
+  // they tell how accurate a run is, not what its job is.
   const auto without_marks = [](const std::string& job) { return job.substr(0, job.find(", ~")); };
   const std::vector<std::string> own = split_jobs({without_marks(was), without_marks(is)}).own;
   const auto has = [](const std::string& name, const std::string& parts) {

@@ -13,7 +13,8 @@
 
 namespace pipewright::analysis {
 
-// The same pass in two runs. Times count from the first pass of each run.
+// Device, start and duration of the same pass in two runs. Times count from the first pass of each
+// run.
 struct PassMove {
   PassKey pass;
   std::uint32_t first_device = 0;
@@ -26,7 +27,8 @@ struct PassMove {
   double shift() const { return second_start - first_start; }  // > 0: later
 };
 
-// Changes of the passes of one kind on one stage.
+// Summary of how much the passes of one kind on one stage moved or changed duration between two
+// runs.
 struct KindChange {
   std::uint32_t stage = 0;
   trace::PassKind kind = trace::PassKind::forward;
@@ -38,7 +40,7 @@ struct KindChange {
   double second_length = 0;  // mean
 };
 
-// Comparison of the passes of a second run with those of a first.
+// Counts of passes by how a second run differs from a first in their times and devices.
 struct Moves {
   std::string not_comparable;  // reason, if the runs share no passes; the rest is then empty
   std::uint64_t matched = 0;
@@ -62,28 +64,31 @@ inline constexpr std::size_t max_listed_shifts = 5;
 // passes of both runs.
 Moves compare_passes(RunFigures& first, RunFigures& second);
 
-// Comparison of several runs with the first.
+// Figures of several runs, and the differences of all others from the first.
 struct TraceComparison {
   std::vector<RunFigures> runs;       // their passes are no longer needed
   std::vector<Moves> moves;           // one for each run after the first
   std::vector<Judgement> judgements;  // of the conditions
 };
 
-// Report for a terminal: the table of metrics first, then notes and changes of memory and passes.
+// Text for a terminal: the table of metrics first, then notes and the changes of memory and passes.
 std::string console_text(const TraceComparison& comparison);
 
-// An object with "baseline", "others" and "conditions"; ends with a newline.
+// Returns the comparison as a JSON object with "baseline", "others" and "conditions"; ends with a
+// newline.
 std::string json_text(const TraceComparison& comparison);
 
-// Notes on compared runs. Names of files are made printable.
+// Functions that write notes on compared runs. File names are made safe to print.
 
-// Whether the runs have different numbers of iterations.
+// Returns true if the runs have different numbers of iterations.
 bool unlike_iterations(std::span<const RunFigures> runs);
 
-// Notes on runs of different work: iterations, microbatches, replicas, models.
+// Returns notes on differences that make the runs hard to compare: iterations, microbatches,
+// replicas, models.
 std::vector<std::string> unlike_notes(const RunFigures& first, const RunFigures& other);
 
-// Note on whether the traffic of links includes collectives in passes; empty if no run has any.
+// Returns a note on runs whose traffic of links leaves out the collectives within passes; empty if
+// there are none.
 std::string link_note(std::span<const RunFigures> runs);
 
 }  // namespace pipewright::analysis

@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char* unknown_change = "-";
 
-// Metrics that are above 0 in some run, in the order of the first. The iteration time adds
-// information only for runs with different numbers of iterations.
+// Returns the metrics that are above 0 in at least one run, in the order in which the first run has
+// them. The iteration time adds information only if the numbers of iterations differ.
 std::vector<const Metric*> metric_rows(const std::vector<Metrics>& runs, bool with_iteration) {
   std::vector<const Metric*> rows;
   for (const Metrics& run : runs)
@@ -31,7 +31,7 @@ std::vector<const Metric*> metric_rows(const std::vector<Metrics>& runs, bool wi
   return rows;
 }
 
-// Table of the values of all runs, and their differences from the first.
+// Table of the metrics: the values of all runs, and the differences from the first run.
 std::string metrics_table(const std::vector<RunFigures>& runs) {
   std::vector<Metrics> metrics;
   for (const RunFigures& run : runs) metrics.push_back(metrics_of(run));
@@ -67,7 +67,7 @@ std::string metrics_table(const std::vector<RunFigures>& runs) {
   return table_text(columns, metric_rows(metrics, unlike_iterations(runs)));
 }
 
-// Table of the first rows, with a line on the number of other rows.
+// Table of the first 24 rows, followed by a line that gives the number of hidden rows.
 template <class Row>
 std::string table_of_first(const ReportColumns<Row>& columns, std::vector<Row> rows) {
   constexpr std::size_t max_rows = 24;
@@ -156,7 +156,7 @@ ReportColumns<KindChange> kind_columns() {
           table_only<Kind>({"shift", {"mean shift"}, Quantity::count(), shift})};
 }
 
-// Table of the kinds of passes that changed.
+// Table of the stages and kinds of passes whose start or duration changed.
 std::string kinds_table(const Moves& moves) {
   std::vector<KindChange> changed;
   std::ranges::copy_if(moves.kinds, std::back_inserter(changed), [](const KindChange& kind) {

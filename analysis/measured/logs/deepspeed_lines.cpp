@@ -4,14 +4,14 @@
 #include "analysis/measured/logs/log_builder.hpp"
 #include "analysis/measured/logs/log_text.hpp"
 
-// Lines of DeepSpeed (deepspeed/utils/timer.py, deepspeed/runtime/pipe/engine.py).
+// Parsers for log lines of DeepSpeed (deepspeed/utils/timer.py, deepspeed/runtime/pipe/engine.py).
 namespace pipewright::analysis {
 namespace {
 
 constexpr double deepspeed_millisecond = 1e-3;
 
-// Timers of an iteration with wall_clock_breakdown. Without a pipeline, their sum is the whole
-// iteration.
+// Timers that DeepSpeed prints for each iteration if wall_clock_breakdown is set. Without a
+// pipeline, their sum is the time of the iteration.
 constexpr std::array step_timers{"fwd", "bwd", "step"};
 
 bool has_step_timers(const LogBuilder& log) {
@@ -31,7 +31,7 @@ bool take_deepspeed_timers(std::string_view line, LogBuilder& log) {
     rest.remove_prefix(std::min(part.size() + 1, rest.size()));
     const std::size_t colon = part.find(':');
     const auto ms = number_after(part, ":");
-    // Timers of microsteps only cover the last microstep.
+    // Skips timers of microsteps, since they cover only the last microstep of the iteration.
     if (!ms || contains(part, "_microstep")) continue;
     log.store_timer(std::string(trimmed(part.substr(0, colon))), *ms * deepspeed_millisecond);
   }

@@ -11,7 +11,7 @@
 
 namespace pipewright::analysis {
 
-// Assembles a log from its lines.
+// Assembles a training log from its lines, which parsers of the various formats report to it.
 class LogBuilder {
  public:
   explicit LogBuilder(const TextSource& source) : source_(source) {}
@@ -24,11 +24,12 @@ class LogBuilder {
   // Returns true if the iteration before the last one has this number, since another rank may
   // report late.
   bool preceded_last(std::uint64_t number) const;
-  // Stores a timer of the iteration whose line follows.
+  // Stores a timer until the line of its iteration is read.
   void store_timer(const std::string& name, double seconds) { stored_timers_[name] = seconds; }
   bool has_timer(const std::string& name) const { return stored_timers_.count(name) != 0; }
   double stored_timer(const std::string& name) const { return stored_timers_.at(name); }
-  // Returns the number of an iteration whose lines do not give one.
+  // Returns a number for an iteration whose lines do not give one: that of the last iteration plus
+  // 1.
   std::uint64_t next_number();
   LogMemory& memory(std::uint32_t rank);
 
@@ -38,7 +39,8 @@ class LogBuilder {
 
   std::uint64_t line_number = 0;  // Line that is being read, counted from 1.
 
-  // Kind of Megatron-LM's block of timers that the lines are in, and the timer whose ranks follow.
+  // Kind of timer block of Megatron-LM to which the current line belongs, and the name of the timer
+  // whose values, one per rank, are being read.
   enum class Block : std::uint8_t { none, min_max, max_only, per_rank };
   Block block = Block::none;
   std::string block_timer;
@@ -49,14 +51,14 @@ class LogBuilder {
   const TextSource& source_;
   TrainingLog log_;
   std::map<std::string, double> stored_timers_;
-  // Memory reported before the first iteration of a run.
+  // Memory of each rank that was reported before the first iteration of a run.
   std::map<std::uint32_t, LogMemory> early_memory_;
 };
 
-// Each function reads a line if it is of its kind, and returns whether it was.
+// Each of these functions parses lines of one framework. Returns true if the line is of its kind.
 bool take_megatron_line(std::string_view line, LogBuilder& log);
 bool take_deepspeed_line(std::string_view line, LogBuilder& log);
-// Makes an iteration of DeepSpeed's timers that no iteration line followed.
+// Adds an iteration made from timers of DeepSpeed that no iteration line followed.
 void end_deepspeed_step(LogBuilder& log);
 bool take_nemo_line(std::string_view line, LogBuilder& log);
 bool take_torchtitan_line(std::string_view line, LogBuilder& log);

@@ -26,14 +26,14 @@ struct LogIteration {
   std::map<std::string, LogTimer> timers;  // "forward-compute"
 };
 
-// Bytes of PyTorch's allocator on a rank.
+// Bytes of one rank's GPU memory, as PyTorch's allocator reports them.
 struct LogMemory {
   std::optional<double> allocated;  // Allocated between iterations.
   std::optional<double> peak_allocated;
   std::optional<double> peak_reserved;
 };
 
-// One start of a training program.
+// Iterations and memory of one run of a training program, from its start to its end.
 struct LoggedTraining {
   std::uint64_t line = 0;  // Line of the first iteration.
   std::vector<LogIteration> iterations;

@@ -7,10 +7,11 @@
 #include <string>
 #include <string_view>
 
-// Words and numbers of log lines.
+// Functions that find words and numbers in a line of a log.
 namespace pipewright::analysis {
 
-// Returns the text behind a word, without data if the word is missing.
+// Returns the text behind the first occurrence of `word`; empty with a null pointer if there is
+// none.
 inline std::string_view after(std::string_view text, std::string_view word) {
   const std::size_t start = text.find(word);
   return start == std::string_view::npos ? std::string_view() : text.substr(start + word.size());
@@ -28,7 +29,7 @@ inline std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Reads the number at the beginning of `text` and removes it from there.
+// Reads the number at the beginning of `text` and removes it from `text`.
 template <class Number>
 std::optional<Number> take_number(std::string_view& text) {
   text = trimmed(text);

@@ -22,7 +22,8 @@ Block block_start(std::string_view line) {
   return Block::none;
 }
 
-// Returns the number behind the first word that is followed by one.
+// Returns the number right behind one of the words; the first word in the list with a number
+// counts.
 std::optional<double> number_after_any(std::string_view line,
                                        std::initializer_list<std::string_view> words) {
   for (const std::string_view word : words)

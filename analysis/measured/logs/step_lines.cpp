@@ -48,7 +48,7 @@ bool take_torchtitan_line(std::string_view line, LogBuilder& log) {
   const std::uint32_t rank = line_rank(line, "[rank");
   if (const auto reserved = number_after(line, "memory:"))
     log.memory(rank).peak_reserved = *reserved * 1024 * step_mebibyte;
-  // Several ranks may print the same step.
+  // Skips a step that another rank has already printed.
   const auto step = static_cast<std::uint64_t>(std::min(*number, 1e15));
   if (log.preceded_last(step)) return true;
   if (rank > 0 && log.last() != nullptr && step <= log.last()->number) return true;

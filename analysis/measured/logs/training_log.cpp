@@ -16,12 +16,12 @@ namespace {
 
 using TakeLine = bool (*)(std::string_view, LogBuilder&);
 
-// Readers of lines; the first one that accepts a line reads it.
+// Parsers of log lines. They are tried in this order until one accepts the line.
 constexpr std::array<TakeLine, 5> line_readers{take_memory_line, take_megatron_line,
                                                take_torchtitan_line, take_nemo_line,
                                                take_deepspeed_line};
 
-// Text that only lines with figures of iterations or memory contain.
+// Texts of which each line with figures of iterations or memory contains at least one.
 constexpr std::array<std::string_view, 8> line_marks{
     "elapsed time per iteration (ms)",
     "elapsed_time_per_iteration_ms",
@@ -38,7 +38,7 @@ constexpr std::array<std::string_view, 8> line_marks{
 bool is_log_line(std::string_view text) {
   const std::string line = without_colors(text);
   const auto has_mark = [&](std::string_view mark) { return contains(line, mark); };
-  // torchtitan has two words, each of which is common.
+  // Lines of torchtitan are recognized by two texts together, since each alone is common.
   if (has_mark("  tps: ")) return has_mark("step: ");
   return std::ranges::any_of(line_marks, has_mark);
 }
@@ -51,7 +51,7 @@ TrainingLog read_training_log(const std::filesystem::path& file, const ReadProgr
   for (std::string line; std::getline(stream, line); source.mark()) {
     ++builder.line_number;
     const std::string plain = without_colors(line);
-    // A progress bar writes one line again and again.
+    // A progress bar rewrites its line with '\r', so one line of the file holds many states.
     for (std::size_t part_start = 0; part_start <= plain.size();) {
       const std::size_t end = std::min(plain.find('\r', part_start), plain.size());
       const std::string_view part(plain.data() + part_start, end - part_start);

@@ -8,7 +8,7 @@
 
 namespace pipewright::analysis {
 
-// Returns true if the line belongs to a log that can be read: see `input_formats`.
+// Returns true if the line is one that a supported training framework prints (see `input_formats`).
 bool is_log_line(std::string_view line);
 
 // Reads the lines that training programs print, with any prefixes of launchers. Throws

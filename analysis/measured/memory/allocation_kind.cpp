@@ -8,7 +8,7 @@ namespace {
 
 using trace::MemoryCategory;
 
-// Memory categories of torch.profiler (torch/profiler/_memory_profiler.py).
+// Maps a memory category of torch.profiler (torch/profiler/_memory_profiler.py) to ours.
 struct ProfilerCategory {
   std::string_view name;
   MemoryCategory category;
@@ -19,9 +19,9 @@ constexpr std::array profiler_categories{
     ProfilerCategory{"OPTIMIZER_STATE", MemoryCategory::optimizer},
     ProfilerCategory{"ACTIVATION", MemoryCategory::activations}};
 
-// Marks of stack frames. The first mark in this order that any frame has decides: an optimizer that
-// creates its state in its step is not called by a forward pass, and a gradient buffer is made by a
-// constructor.
+// Patterns of stack frames that reveal the purpose of an allocation. The first pattern in this list
+// that any frame matches decides, so the order matters: state that an optimizer creates in its step
+// is not an activation, and a gradient buffer is made by a constructor.
 struct FrameMark {
   std::string_view file;  // Part of the file name; empty for any.
   std::string_view name;  // Part of the function name; empty for any.
@@ -49,7 +49,8 @@ bool contains_part(std::string_view text, std::string_view part) {
 
 const PickleValue* stack_frames(const Pickle& pickle, const PickleValue& entry) {
   if (const PickleValue* const frames = pickle.find(entry, "frames")) return frames;
-  // Blocks of PyTorch 2.1 and older have a history, whose first entry is their current content.
+  // PyTorch 2.1 and older store the frames in a list `history` of a block; its first entry
+  // describes the current content of the block.
   const PickleValue* const history = pickle.find(entry, "history");
   if (history == nullptr || history->items.empty()) return nullptr;
   return pickle.find(pickle.at(history->items.front()), "frames");

@@ -38,7 +38,8 @@ class PickleReader {
   }
 
   [[noreturn]] void refuse(int code) const {
-    // GLOBAL, INST, OBJ, REDUCE, BUILD, NEWOBJ, EXT1.., NEWOBJ_EX, STACK_GLOBAL, persistent ids
+    // Opcodes that import or call something: GLOBAL, INST, OBJ, REDUCE, BUILD, NEWOBJ, EXT1..,
+    // NEWOBJ_EX, STACK_GLOBAL and persistent ids.
     const bool calls =
         std::string_view("cioRbPQ\x81\x82\x83\x84\x92\x93").find(static_cast<char>(code)) !=
         std::string_view::npos;
@@ -71,7 +72,7 @@ class PickleReader {
     return text;
   }
 
-  // Reads a whole number of this many bytes; the last byte has the sign.
+  // Reads a little-endian whole number of this many bytes in two's complement.
   std::int64_t signed_number(std::uint64_t bytes) {
     if (bytes > 9) fail("has a number of more than 64 bits");
     std::int64_t value = 0;
@@ -230,7 +231,7 @@ class PickleReader {
   }
   void store(std::uint64_t place) {
     if (stack_.empty()) fail("stores a value from an empty stack");
-    // Places of the memo are used in order.
+    // Pickles fill the memo in order, so a place far beyond its end shows a damaged file.
     if (place > memo_.size() + 1) fail("stores a value at an implausible place");
     if (place >= memo_.size()) memo_.resize(place + 1);
     memo_[place] = stack_.back();

@@ -27,11 +27,11 @@ class Pickle {
  public:
   const PickleValue& root() const { return values_.at(root_); }
   const PickleValue& at(std::uint32_t index) const { return values_.at(index); }
-  // Returns the value of a key, or null if there is none or the value is not a dictionary.
+  // Returns the value stored under a key; null if the value is no dictionary or lacks the key.
   const PickleValue* find(const PickleValue& dictionary, std::string_view key) const;
-  // Returns the whole number of a key, or 0.
+  // Returns the whole number stored under a key, or 0 if there is none.
   std::int64_t integer(const PickleValue& dictionary, std::string_view key) const;
-  // Returns the text of a key, or an empty text.
+  // Returns the text stored under a key, or an empty text if there is none.
   std::string_view text(const PickleValue& dictionary, std::string_view key) const;
 
  private:

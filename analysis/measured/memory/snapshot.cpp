@@ -21,8 +21,8 @@ double allocator_size(std::int64_t bytes) {
   return static_cast<double>(steps * step);
 }
 
-// Returns the change of allocated bytes by an action. A block that was freed and waits for a stream
-// no longer counts.
+// Returns the bytes by which an action of the allocator changes the allocated memory. A freed block
+// counts as freed at once, even if it waits for a stream.
 double allocated_change(std::string_view action, std::int64_t size) {
   if (action == "alloc") return allocator_size(size);
   if (action == "free_requested" || action == "free") return -allocator_size(size);
@@ -61,7 +61,8 @@ class SnapshotReader {
   MemorySnapshot take() { return std::move(snapshot_); }
 
  private:
-  // Returns the device with most memory. A process has one GPU; contexts on other GPUs hold little.
+  // Returns the GPU on which the process reserved most memory. A process uses one GPU; contexts on
+  // other GPUs hold little.
   std::int64_t fullest_device(const PickleValue& segments) const {
     std::map<std::int64_t, std::int64_t> sizes;
     for (const std::uint32_t index : segments.items)
@@ -109,8 +110,8 @@ class SnapshotReader {
     attribute_peak(trace, peak);
   }
 
-  // Goes back from the end, whose state is known, to the start, then forward again. Returns the
-  // number of actions that lead to the peak.
+  // Computes the memory before the first recorded action from that at the end, going backward, then
+  // replays the actions forward. Returns the number of actions that lead to the peak.
   std::size_t replay_history(const PickleValue& trace) {
     double allocated = snapshot_.allocated;
     double reserved = snapshot_.reserved;
@@ -174,7 +175,7 @@ class SnapshotReader {
 
   Pickle pickle_;
   MemorySnapshot snapshot_;
-  // Blocks by address, at the time of the snapshot.
+  // Blocks that are allocated at the time of the snapshot, by address.
   std::unordered_map<std::int64_t, AllocatedBlock> final_blocks_;
 };
 

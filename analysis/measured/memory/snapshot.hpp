@@ -27,8 +27,8 @@ struct MemorySnapshot {
   bool has_history = false;  // The snapshot records earlier allocations.
   double peak_allocated = 0;
   double peak_reserved = 0;
-  // Bytes at the peak by category, as far as stacks or categories tell: the optimizer's step,
-  // construction of modules, activations of forward passes.
+  // Bytes at the peak by category, as far as categories or stack frames reveal it: the optimizer's
+  // step, construction of modules, activations of forward passes.
   std::map<trace::MemoryCategory, double> at_peak;
   double unattributed = 0;             // Bytes at the peak without a category.
   std::vector<AllocatedAt> over_time;  // State after each action of the history.

@@ -47,7 +47,7 @@ cairo_surface_t* make_surface(PictureKind kind, double width, double height, std
   if (kind == PictureKind::pdf) {
     cairo_surface_t* pdf =
         cairo_pdf_surface_create_for_stream(append_to_string, &bytes, width, height);
-    // Fixed dates keep equal pictures equal byte for byte.
+    // PDF files get fixed dates, so that the same picture always gives the same bytes.
     for (const auto date : {CAIRO_PDF_METADATA_CREATE_DATE, CAIRO_PDF_METADATA_MOD_DATE})
       cairo_pdf_surface_set_metadata(pdf, date, "2000-01-01T00:00:00Z");
     return pdf;
@@ -170,7 +170,7 @@ void CairoCanvas::hatch(double left, double top, double right, double bottom) {
   cairo_save(context_.get());
   rectangle(left, top, right, bottom);
   cairo_clip(context_.get());
-  // All hatches of a page use one grid of lines, so that neighbouring areas match.
+  // Hatch lines lie on one grid for the whole page, so that they continue in neighbouring areas.
   const double first = std::floor((left + top) / spacing) * spacing;
   for (double sum = first; sum < right + bottom + spacing; sum += spacing) {
     cairo_move_to(context_.get(), sum - top, top);

@@ -43,7 +43,7 @@ class Canvas {
   virtual void fill(Colour colour) = 0;
   virtual void outline(Colour colour, double width) = 0;
   virtual void line(double x0, double y0, double x1, double y1, Colour colour, double width) = 0;
-  // The path stays open.
+  // Draws a line through the points; the last point is not joined to the first.
   virtual void path(std::span<const Point> points, Colour colour, double width) = 0;
   virtual void dashes(double x0, double y0, double x1, double y1, Colour colour, double width) = 0;
   virtual void dot(double x, double y, double radius, Colour colour) = 0;
@@ -60,7 +60,7 @@ class Canvas {
   virtual std::string finish() = 0;
 };
 
-// Makes a canvas that cairo draws.
+// Makes a canvas that draws with cairo and writes a file of this kind.
 std::unique_ptr<Canvas> make_canvas(PictureKind kind, double width, double height);
 
 }  // namespace pipewright::analysis

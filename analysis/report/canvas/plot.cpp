@@ -14,8 +14,8 @@ namespace {
 constexpr double label_dot_radius = 4;
 constexpr double label_distance = 4;  // Gap between a dot and its label.
 
-// Possible places of a label around its dot, in order of preference: right, left, above, below and
-// the corners.
+// Returns the possible places of a label around its dot in order of preference: right, upper right,
+// above, lower right, below, left, upper left, lower left.
 std::array<Area, 8> places_around(const LabelledDot& dot, double distance) {
   const double x = label_dot_radius + label_distance + distance;
   const double middle = dot.y - dot.height / 2;

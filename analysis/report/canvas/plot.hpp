@@ -7,7 +7,7 @@
 
 #include "analysis/report/palette.hpp"
 
-// Parts that plots share: axis ticks, scales, and labels beside dots.
+// Helpers for plots: axis ticks, scales, and labels beside dots.
 namespace pipewright::analysis {
 
 class Canvas;
@@ -26,7 +26,7 @@ struct TimeTicks {
 // Returns the smallest number of the form 1, 2 or 5 x 10^k that is at least `min_step`.
 double round_step(double min_step);
 
-// Divides the span into at most `max_steps` steps.
+// Returns ticks at equal distances that divide the time span into at most `max_steps` steps.
 TimeTicks time_ticks(double span_s, int max_steps);
 
 struct Area {
@@ -35,7 +35,7 @@ struct Area {
 
 bool overlap(const Area& a, const Area& b);
 
-// Position of a dot, and the size of its label.
+// Position of a dot in a plot, and the width and height of its text label.
 struct LabelledDot {
   double x, y;
   double width, height;
@@ -67,7 +67,7 @@ struct Scale {
 // that is not empty.
 Scale scale_of(double from, double to, double start, double end, int max_steps);
 
-// Grid, tick labels and titles of both axes.
+// A plot's area, the scales of its axes, and the texts of their ticks and titles.
 struct PlotAxes {
   Area plot;
   Scale x, y;

@@ -15,8 +15,8 @@
 namespace pipewright::analysis {
 namespace {
 
-// Kinds of threads of a device, in the order of the viewer. Each kind except passes has as many
-// threads as rows of it run at once.
+// Groups of threads that a device has in the viewer, from top to bottom. A group has as many
+// threads as events of its kind overlap; `passes` has one.
 enum class ThreadGroup : std::uint8_t { passes, sends, receives, collectives, steps };
 constexpr std::array<const char*, 5> thread_group_names{"passes", "sends", "receives",
                                                         "collectives", "optimizer"};
@@ -44,7 +44,7 @@ class ChromeExport final : public trace::Sink {
     // Number of threads of each group that already have a name.
     std::array<std::uint32_t, thread_groups> named_threads{};
   };
-  // Process 0 means idle in viewers.
+  // Processes are numbered from 1, since viewers take process 0 for the idle process.
   static std::uint32_t process_of(std::uint32_t device) { return device + 1; }
   Track track(std::uint32_t device, ThreadGroup group, std::uint32_t lane);
   Track lane(std::uint32_t device, ThreadGroup group, std::int64_t start, std::int64_t end);
@@ -53,7 +53,7 @@ class ChromeExport final : public trace::Sink {
 
   ChromeEvents events_;
   std::vector<Device> devices_;
-  // Waits of passes for collectives, in seconds, by stage.
+  // Seconds that passes wait for collectives, for each stage and kind of pass.
   std::vector<std::array<double, trace::pass_kinds>> collective_waits_;
   std::optional<PassSpans> spans_;
   std::optional<Handovers> handovers_;
@@ -159,7 +159,8 @@ void ChromeExport::collective(const trace::CollectiveRow& row) {
                   row.iteration, row.bytes, std::max(0.0, row.start - row.posted)));
 }
 
-// `last_reduction` is the time when the last device has reduced its gradients.
+// Draws the phases of an optimizer step. `last_reduction` is the time when the last device has
+// reduced its gradients.
 void ChromeExport::draw(const trace::StepRow& row, double last_reduction) {
   const double waited =
       std::clamp(last_reduction, row.reduced, std::max(row.reduced, row.synchronized));

@@ -162,7 +162,7 @@ void LinkCounters::finish(ChromeEvents& events, std::uint32_t process) const {
       for (std::size_t i = 0; i < rates.size(); ++i) {
         const double previous = rates[i];
         rates[i] += change[i];
-        // Rounding leaves a tiny remainder of a sum that should be 0.
+        // Adding and subtracting rates leaves a tiny rounding error where the rate should be 0.
         if (rates[i] < 1e-9 * previous) rates[i] = 0;
       }
       events.counter(

@@ -16,7 +16,7 @@ namespace pipewright::analysis {
 // Returns the text as quoted JSON. Bytes that are not UTF-8 become U+FFFD.
 std::string json_text(std::string_view text);
 
-// A row of the viewer.
+// Identifies a row of the viewer, in which events are drawn, by process and thread.
 struct Track {
   std::uint32_t process = 0;
   std::uint32_t thread = 0;
@@ -33,7 +33,8 @@ class ChromeEvents {
   void thread(Track track, std::string_view name, std::uint32_t sort_index);
   void slice(Track track, std::string_view name, std::string_view category, std::int64_t start,
              std::int64_t end, std::string_view args);
-  // Both ends must lie in slices that were already written.
+  // Draws an arrow between two times on two tracks. At each end, a slice of the track must already
+  // have been written.
   void arrow(std::uint64_t id, std::string_view category, Track from, std::int64_t from_time,
              Track to, std::int64_t to_time);
   void counter(std::uint32_t process, std::string_view quoted_name, std::int64_t time,
@@ -74,7 +75,8 @@ class LinkCounters {
  public:
   void add(const trace::LinkRow& row);
   void add(const trace::LinkUseRow& row);
-  // Writes the counters to a process of their own, if there are any.
+  // Writes the counters of all links as those of a separate process; writes nothing if there are
+  // none.
   void finish(ChromeEvents& events, std::uint32_t process) const;
 
  private:

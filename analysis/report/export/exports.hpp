@@ -24,8 +24,8 @@ std::unique_ptr<trace::Sink> chrome_export(std::ostream& stream);
 // is complete after finish().
 std::unique_ptr<trace::Sink> paje_export(std::ostream& stream);
 
-// Returns the names of the tables of a trace in the order of format.md, and `run`, which has its
-// attributes.
+// Returns the names of the tables of a trace, in the order of format.md, and "run", the table of
+// the attributes of the trace.
 std::vector<std::string> csv_table_names();
 
 // Writes tables as CSV: a line of column names with units, then one line per row. Calls

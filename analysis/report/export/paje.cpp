@@ -21,7 +21,7 @@
 namespace pipewright::analysis {
 namespace {
 
-// Numbers of events in the header.
+// Numbers by which Paje files refer to event types; the header of a file defines them.
 enum class PajeEvent : int {
   define_container_type = 0,
   define_variable_type = 1,
@@ -95,8 +95,8 @@ std::string paje_colour(Colour colour) {
   return fmt::format("\"{:.3f} {:.3f} {:.3f}\"", colour.red, colour.green, colour.blue);
 }
 
-// Aliases of types and values of a device's states, links and variables. They are short because
-// they are in every line. The run, R, contains all other containers.
+// Aliases of the types and values of a device's states, links and variables. They are short, since
+// every line repeats them. Alias R is the run, the container of everything else.
 constexpr const char* blocked_alias = "X";
 constexpr std::array<const char*, 4> step_phase_aliases{"S0", "S1", "S2", "S3"};
 constexpr std::array<const char*, 4> step_phase_names{"gradients are reduced", "norm of gradients",
@@ -138,7 +138,7 @@ class PajeExport final : public trace::Sink {
   std::int64_t end_ = 0;
   std::uint64_t links_ = 0;
   std::vector<Lanes> lanes_;  // Lanes of collectives, by device.
-  // Device and lane of each container of collectives.
+  // Device and lane of each container that was created for collectives.
   std::set<std::pair<std::uint32_t, std::uint32_t>> lane_containers_;
   std::optional<PassSpans> spans_;
 };

@@ -41,7 +41,8 @@ std::optional<Handover> Handovers::consumed(const trace::PassRow& pass, const Sp
   return {};
 }
 
-// `stage` is the producer's.
+// Returns the handover if the other side of this pass was seen before. `stage` is that of the
+// producing pass.
 std::optional<Handover> Handovers::match(TransferKind kind, std::uint32_t stage,
                                          std::uint32_t microbatch, const Side& side) {
   const std::uint64_t key = (std::uint64_t{stage} << 33) |

@@ -29,7 +29,7 @@ void write_bytes(std::FILE* file, const void* bytes, std::size_t size) {
 
 }  // namespace
 
-// Remaining lines of a file; the first one is loaded.
+// A temporary file of sorted lines that is read back. The next line is already in memory.
 class SortedLines::Run {
  public:
   explicit Run(std::FILE* file) : file_(file) { std::rewind(file_); }
@@ -85,7 +85,7 @@ void SortedLines::write_to(std::ostream& stream) {
     if (!lines_.empty()) spill();
     std::vector<Run> runs;
     for (const File& file : files_) runs.emplace_back(file.get());
-    // Time of the first line of a file, and index of the file.
+    // Time of the next line of a temporary file, and the index of the file.
     using FirstLine = std::pair<std::int64_t, std::size_t>;
     std::priority_queue<FirstLine, std::vector<FirstLine>, std::greater<>> next_lines;
     for (std::size_t i = 0; i < runs.size(); ++i)

@@ -21,7 +21,7 @@ class TextOut {
  public:
   explicit TextOut(std::ostream& stream) : stream_(stream) {}
 
-  // Takes a format string, or one compiled by FMT_COMPILE, which halves the time.
+  // Appends formatted text. A format compiled by FMT_COMPILE takes half the time of a plain string.
   template <class... Args>
   void print(fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(buffer_), format, std::forward<Args>(args)...);

@@ -21,8 +21,8 @@ constexpr double shares_width = 46;
 constexpr double cell = 0.75;
 constexpr std::size_t max_rows = 62;
 
-// Weight of interruptions when choosing the part that a cell shows. Interruptions are short
-// compared with training, so a cell shows them from a third of its time on.
+// Factor by which interruptions count more than training when choosing the colour of a cell.
+// Interruptions are short, so a cell shows them if they take a third of its time.
 constexpr double interruption_weight = 2;
 
 Colour colour_of(GoodputPart part) {
@@ -66,7 +66,8 @@ Days days_of(const std::vector<GoodputSpan>& spans, std::size_t cells) {
   return days;
 }
 
-// Returns the index of the part that a cell shows, or goodput_parts after the end of the run.
+// Returns the activity (index of a GoodputPart) that a cell shows, or goodput_parts for a cell
+// after the end of the run.
 std::size_t shown_part(const std::array<double, goodput_parts>& seconds) {
   std::size_t part = goodput_parts;
   double weight = 0;

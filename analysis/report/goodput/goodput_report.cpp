@@ -11,7 +11,7 @@
 namespace pipewright::analysis {
 namespace {
 
-// A quantity of a seed, and the format of its mean and band.
+// A quantity that each seed gives, with the format in which its mean and band are printed.
 struct Figure {
   std::string key;
   std::string name;
@@ -113,7 +113,7 @@ void add_variants(TextTable& table, const GoodputReport& report,
     ratios.push_back(percent_text(band_of(variant.ratios).mean));
     gains.push_back(gain_text(gain));
     if (const auto more = report.tokens_a_day(gain.mean))
-      // Differences by rounding count as none.
+      // A difference below 1e-9 is a rounding error and is shown as 0.
       tokens.push_back(std::abs(gain.mean) < 1e-9
                            ? "0"
                            : (*more < 0 ? "-" : "+") + format_scaled(std::abs(*more)));

@@ -8,24 +8,26 @@
 #include "analysis/report/palette.hpp"
 #include "analysis/report/text_table.hpp"
 
-// Outputs of `pipewright goodput`.
+// Formats the results of `pipewright goodput` as text, JSON, CSV, pictures and a page.
 namespace pipewright::analysis {
 
 // Formats a duration: "12.3 min", "3.1 h", "31.2 d".
 std::string format_long_time(double seconds);
 
-// Main result in one line: the time that is left for training and the best checkpoint interval.
+// Main result in one line: the share of time that remains for training, and the checkpoint interval
+// that maximizes it.
 std::string goodput_answer(const GoodputReport& report);
-// Model and layout, hardware and checkpoints, in three lines.
+// Describes what was simulated in three lines: model and layout, hardware, checkpoints.
 std::string goodput_subject(const GoodputReport& report);
-// Means and bands over seeds.
+// Table with the mean of each quantity over the seeds, and the band that holds 90 % of them.
 TextTable goodput_bands(const GoodputReport& report);
 TextTable goodput_parts_table(const GoodputReport& report);
 TextTable goodput_intervals(const GoodputReport& report);
 TextTable goodput_worth(const GoodputReport& report);
-// "How often to checkpoint"; with peers, ".. to the storage".
+// Heading of the table of checkpoint intervals: "How often to checkpoint", or ".. to the storage"
+// if nodes also store checkpoints on each other.
 std::string goodput_intervals_heading(const GoodputReport& report);
-// Intervals and ratios by formulas of the literature.
+// Checkpoint intervals and the resulting ratios according to formulas of the literature.
 std::string goodput_formulas(const GoodputReport& report);
 
 std::string goodput_text(const GoodputReport& report);  // The whole report for a terminal.
@@ -35,8 +37,8 @@ std::string goodput_csv(const GoodputReport& report);  // One line per seed.
 // Draws the activities of one run with a row per day, or per several days of a long run, and the
 // effective training time of each row. Returns the bytes of the file.
 std::string days_picture(const GoodputReport& report, double width, PictureKind kind);
-// Draws the effective training time over the checkpoint interval, with the intervals of the
-// formulas.
+// Draws the effective training time as a function of the checkpoint interval, and marks the
+// intervals that formulas recommend.
 std::string interval_picture(const GoodputReport& report, double width, PictureKind kind);
 
 // Writes a page with all figures and both pictures. Throws trace::TraceError if that fails.

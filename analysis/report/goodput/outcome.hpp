@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-// Outcome of a goodput run.
+// Outcome of a goodput run: a simulation of months of training with failures and checkpoints.
 namespace pipewright::analysis {
 
-// Parts of the time of a run, which add up to all of it.
+// Categories of a run's time. Each second of the run belongs to exactly one.
 enum class GoodputPart : std::uint8_t {
   training,    // Training that lasts, at the speed of the simulated iteration.
   lost,        // Training that is lost and repeated.
@@ -27,7 +27,7 @@ inline constexpr std::array<std::string_view, 9> goodput_part_names{
     "waiting",  "restart", "loading", "planned"};
 inline constexpr std::size_t goodput_parts = goodput_part_names.size();
 
-// Outcome of one seed. Times are in seconds.
+// Result of the goodput run with one random seed. Times are in seconds.
 struct GoodputOutcome {
   std::uint64_t seed = 0;
   std::array<double, goodput_parts> parts{};
@@ -40,13 +40,13 @@ struct GoodputOutcome {
   double operator[](GoodputPart part) const { return parts[static_cast<std::size_t>(part)]; }
   double& operator[](GoodputPart part) { return parts[static_cast<std::size_t>(part)]; }
   double seconds() const { return std::accumulate(parts.begin(), parts.end(), 0.0); }
-  // Returns the effective training time ratio.
+  // Returns the effective training time ratio: the share of time with training that is not lost.
   double ratio() const { return seconds() > 0 ? (*this)[GoodputPart::training] / seconds() : 1; }
 
   bool operator==(const GoodputOutcome&) const = default;
 };
 
-// An activity of the job, in seconds from its start.
+// A time span in which the job does one activity, in seconds from the start of the job.
 struct GoodputSpan {
   GoodputPart part = GoodputPart::training;
   double start = 0;

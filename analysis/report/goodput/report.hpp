@@ -9,7 +9,7 @@
 
 namespace pipewright::analysis {
 
-// A changed run under the same seeds.
+// Results of the run with one changed setting, simulated with the same random seeds.
 struct GoodputVariant {
   std::string name;
   double interval_s = 0;       // Training between checkpoints.
@@ -17,7 +17,7 @@ struct GoodputVariant {
   std::vector<double> ratios;  // Effective training time ratios by seed.
 };
 
-// Result of `pipewright goodput`, without its rendering.
+// Everything that `pipewright goodput` computes, before it is formatted.
 struct GoodputReport {
   std::string title;
   std::string subject;  // Schedule, model, GPU and layout, in one line.
@@ -69,11 +69,11 @@ struct GoodputGain {
 };
 GoodputGain gain_of(const GoodputVariant& variant, const std::vector<GoodputOutcome>& outcomes);
 
-// Returns the index of the variant with the best interval. Throws std::logic_error if there is
-// none.
+// Returns the index of the variant whose checkpoint interval gives the highest mean ratio over
+// seeds. Throws std::logic_error if no intervals were simulated.
 std::size_t best_interval(const GoodputReport& report);
 
-// Returns the index of the outcome with the median ratio.
+// Returns the index of the outcome whose effective training time ratio is the median.
 std::size_t median_of(const std::vector<GoodputOutcome>& outcomes);
 
 }  // namespace pipewright::analysis

@@ -27,7 +27,7 @@ constexpr double max_bars_height = 720;
 constexpr double total_room = 62;  // Room for the totals, right of the bars.
 constexpr TextStyle bar_name_style{.size = 10, .align = Align::right};
 
-// One kind of time of a device, drawn as one segment of its bar.
+// Defines one segment of a device's bar: name, colour, and a function that returns its seconds.
 struct BarPart {
   const char* words;
   Colour colour;
@@ -77,7 +77,7 @@ std::vector<Bar> time_bars(std::span<const trace::Trace> runs, std::span<const S
   return bars;
 }
 
-// Writes the share of a segment into the segment if there is room.
+// Draws a bar from its segments, and writes a segment's share into it if there is room.
 void draw_bar(Canvas& canvas, const Bar& bar, double left, double top, double bottom,
               double points_per_s, double whole_s) {
   double x = left;
@@ -133,7 +133,7 @@ void draw_bubbles(std::span<const trace::Trace> runs, const std::filesystem::pat
   double name_width = 0;
   for (const Bar& bar : bars)
     name_width = std::max(name_width, ruler->text_width(bar.name, bar_name_style));
-  // The formats of files round text widths differently.
+  // The width gets some reserve, since SVG, PNG and PDF files measure texts slightly differently.
   name_width = std::min(name_width + 3, max_name_width);
   const double left = page_margin + name_width + 8;
   const double right = bubbles_page_width - page_margin - total_room;

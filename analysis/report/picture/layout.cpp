@@ -25,7 +25,7 @@ class Blend {
       const double cell = std::floor(left / grain_);
       if (cell != cell_) flush();
       cell_ = cell;
-      // Rounding may put `left` on the end of its own cell.
+      // Rounding may put `left` on the end of its cell, so the end is moved to make progress.
       const double cell_end =
           std::min(right, std::max((cell + 1) * grain_, std::nextafter(left, right)));
       const double share = (cell_end - left) / grain_;
@@ -40,7 +40,7 @@ class Blend {
     if (covered_ <= 0) return;
     const double idle = std::max(0.0, 1 - covered_);
     const auto channel = [&](double sum, double idle_channel) {
-      // Few levels, so that neighbouring cells often come out equal and merge.
+      // Few levels of brightness, so that neighbouring cells often get the same colour and merge.
       constexpr double levels = 31;
       return std::round(std::min(1.0, sum + idle_channel * idle) * levels) / levels;
     };
@@ -72,7 +72,8 @@ class Blend {
 constexpr double largest_label = 10.5;
 constexpr double smallest_label = 6.5;
 constexpr double label_share_of_height = 0.62;
-// Tighter than in whole boxes, because it would be unreadable otherwise.
+// Label height as a share of the box for fused pairs, whose boxes have half the height. It is
+// larger than for whole boxes, since the text would be unreadable otherwise.
 constexpr double label_share_of_half = 0.8;
 constexpr double digit_width = 0.6363;  // Width of every digit of DejaVu Sans, in font sizes.
 constexpr double required_share = 0.9;  // Share of a kind's passes whose labels must fit, so that a
@@ -169,7 +170,7 @@ std::vector<Box> row_boxes(std::span<const trace::PassRow* const> passes, std::u
     }
   }
   blend.flush();
-  // Wide boxes come last because they cover the cells in which they begin and end.
+  // Wide boxes are drawn last, over the blended cells in which they begin and end.
   blends.insert(blends.end(), wide_boxes.begin(), wide_boxes.end());
   return blends;
 }
@@ -186,7 +187,7 @@ LabelStyle label_style(const trace::Trace& run, double units_per_s, double box_h
   const double fitting_height = std::min(largest_label, box_height * label_share_of_height);
   if (fitting_height < smallest_label) return {};
 
-  // Font size at which each label fits, by kind.
+  // Largest font size at which the label of each pass fits into its box, by kind of pass.
   std::array<std::vector<double>, trace::pass_kinds> sizes;
   for (const trace::PassRow& pass : run.passes)
     sizes[static_cast<std::size_t>(pass.kind)].push_back(

@@ -43,8 +43,8 @@ struct Box {
 std::vector<Box> row_boxes(std::span<const trace::PassRow* const> passes, std::uint32_t chunks,
                            double units_per_s, double grain, Colour idle);
 
-// Labels of the boxes of a run. All labels have one size; a kind of pass is labelled as a whole or
-// not at all.
+// Font sizes of the labels in a run's boxes, and the kinds of passes that have labels: either all
+// passes of a kind have one, or none.
 struct LabelStyle {
   double size = 0;       // Font size, in points.
   double half_size = 0;  // Font size in boxes of half a row's height; 0 if these have no labels.
@@ -54,14 +54,15 @@ struct LabelStyle {
   bool has_labels() const;
 };
 
-// Returns true if the label leaves a point free on the side of its box.
+// Returns true if the label is at least a point narrower than its box.
 bool label_fits(std::uint32_t microbatch, double size, double box_width);
 
 LabelStyle label_style(const trace::Trace& run, double units_per_s, double box_height);
 
 inline constexpr double page_margin = 14;  // All lengths are in points.
 
-// Place of one run: the base line of its title, and its rows from `top` to `bottom`.
+// Vertical positions of one run's timeline: the base line of its title, and its rows from `top` to
+// `bottom`.
 struct PanelLayout {
   double title;
   double top;
@@ -73,7 +74,7 @@ struct PanelLayout {
   LabelStyle labels;         // Labels of the boxes.
 };
 
-// Entries that the legend needs.
+// Features that some run has and that the legend must therefore explain.
 struct LegendContent {
   std::set<trace::PassKind> kinds;
   std::uint32_t chunks = 1;
@@ -105,7 +106,7 @@ struct TimelineLayout {
 TimelineLayout lay_out_timeline(std::span<const trace::Trace> runs,
                                 std::span<const Summary> summaries);
 
-// "device 3", and the host if its name is short enough for the margin.
+// Label of a device's row: "device 3", and the host name if it is short enough for the margin.
 struct DeviceLabel {
   std::string device;
   std::string host;

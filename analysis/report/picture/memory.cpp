@@ -48,7 +48,8 @@ MemoryPanel device_panel(const Summary& run, std::size_t device, std::vector<Mem
           summary.peak_time_s, static_cast<double>(summary.memory_capacity_bytes)};
 }
 
-// Devices to draw: all of them, or if there are too many, every n-th and the fullest.
+// Returns the indices of the devices to draw: all of them or, if there are too many, every n-th and
+// the device with the highest peak.
 std::vector<std::size_t> drawn_devices(const Summary& run) {
   const std::size_t devices = run.devices.size();
   const std::size_t step = (devices + max_panels - 1) / max_panels;

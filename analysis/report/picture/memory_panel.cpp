@@ -15,7 +15,7 @@ namespace {
 
 constexpr Colour memory_grid_colour{0.88, 0.89, 0.90};
 constexpr double points_per_column = 0.5;
-// Ratio of capacity to peak above which the line of the capacity is left out.
+// The line at the capacity is left out if the capacity exceeds the peak by more than this factor.
 constexpr double max_capacity_ratio = 3;
 
 // Draws the categories from the top of the stack down. Each one also covers the area below it, so

@@ -37,7 +37,7 @@ struct MemoryPanel {
   double capacity_bytes = 0;  // 0 if unknown.
 };
 
-// Axes that all panels of a picture share.
+// Time axis and memory axis, which all panels of a picture share.
 struct MemoryAxes {
   double span_s = 0;
   double axis_bytes = 0;  // Bytes at the upper end of the axis.

@@ -27,7 +27,7 @@ void draw_timeline(std::span<const trace::Trace> runs, const std::filesystem::pa
 void draw_bubbles(std::span<const trace::Trace> runs, const std::filesystem::path& file,
                   PictureKind kind);
 
-// Seconds of each segment of a bar, in its order, as the mean of the given devices.
+// Seconds of the eleven kinds of time that make up a bar, in the order of its segments.
 using BarParts = std::array<double, 11>;
 BarParts mean_parts(std::span<const TimeSplit> devices);
 
@@ -43,7 +43,7 @@ void draw_memory(std::span<const trace::Trace> runs, const std::filesystem::path
 void draw_tradeoff(std::span<const Summary> runs, const std::filesystem::path& file,
                    PictureKind kind);
 
-// Memory and throughput of a run.
+// Peak memory and throughput of a run, one dot of the picture.
 struct TradeoffPoint {
   double memory = 0;
   double throughput = 0;
@@ -61,7 +61,7 @@ struct FrontierPoint {
   std::string label;  // May be empty.
 };
 
-// A schedule with a name of its own.
+// A known schedule such as 1f1b, drawn as a dot with its name.
 struct NamedPoint {
   std::string name;
   double memory = 0;
@@ -71,7 +71,7 @@ struct NamedPoint {
 struct FrontierWords {
   std::string title;
   std::string details;  // Text beside the title.
-  // Title of the memory axis, with unit.
+  // Title of the memory axis, including the unit.
   std::string memory = "peak memory (microbatches of a device)";
 };
 

@@ -28,7 +28,8 @@ constexpr double timeline_entry_gap = 20;  // Distance between entries of the le
 constexpr std::uint32_t max_shades = 8;
 constexpr TextStyle timeline_legend_style{.size = 10.5};
 
-// Draws a swatch with one field per chunk; if there are many chunks, with a sample of them.
+// Draws the legend's swatch for a kind of pass, with a field for each chunk, or for a sample of
+// them if there are many.
 double draw_pass_swatch(Canvas& canvas, double x, double top, trace::PassKind kind,
                         std::uint32_t chunks) {
   const std::uint32_t shades = std::min(chunks, max_shades);
@@ -46,7 +47,7 @@ const ComponentStyle& collective_style(trace::CollectiveKind kind) {
   return traffic_styles[static_cast<std::size_t>(traffic_of(kind))];
 }
 
-// Draws one line of swatches for passes, and another for everything beside passes.
+// Draws the legend in two lines of swatches: passes first, then everything else.
 void draw_timeline_legend(Canvas& canvas, const LegendContent& legend) {
   double x = legend.left;
   double baseline = legend.baseline;
@@ -163,7 +164,8 @@ void hatch_blocked(Canvas& canvas, double origin, double units_per_s, const Devi
   }
 }
 
-// Bars wide enough to be visible. A bar that the previous bar covers is left out.
+// Draws bars at least 0.5 points wide, so that they are visible. Skips a bar that would lie within
+// the previous one.
 class VisibleBars {
  public:
   VisibleBars(Canvas& canvas, double origin, double units_per_s)

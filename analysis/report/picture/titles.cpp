@@ -20,7 +20,7 @@ namespace {
 
 std::string run_details(const Summary& summary) {
   const trace::RunInfo& run = summary.run;
-  // U+00D7 is the multiplication sign.
+  // The character U+00D7 is a multiplication sign.
   std::string text = fmt::format("{} \u00d7 {}", counted(run.devices, "device"),
                                  counted(run.microbatches, "microbatch"));
   if (run.chunks > 1) text += fmt::format(", {} chunks a device", run.chunks);
@@ -30,13 +30,13 @@ std::string run_details(const Summary& summary) {
                             format_percent(summary.bubble_ratio));
 }
 
-// Returns the stem of a cluster's file if the cluster has no other name.
+// Returns the name of a cluster. If this is a platform file, removes the folder and ".xml".
 std::string short_name(const std::string& network) {
   const std::filesystem::path file(network);
   return file.extension() == ".xml" ? file.stem().string() : network;
 }
 
-// Returns the part of each run's job that not all runs share.
+// Returns for each run the settings of its job that not all runs have in common.
 std::vector<std::string> distinct_jobs(std::span<const Summary> runs) {
   std::vector<std::string> jobs;
   for (const Summary& run : runs) jobs.push_back(run.run.job);
@@ -112,14 +112,14 @@ std::vector<std::string> run_names(std::span<const Summary> runs) {
   for (const Summary& run : runs)
     names.push_back(run.run.chunks > 1 ? fmt::format("{} x{}", run.run.schedule, run.run.chunks)
                                        : run.run.schedule);
-  // Only runs that still share a name get a longer one.
+  // Append a setting only where runs that still have the same name differ in it.
   for (const NamePart& part : parts) {
     std::map<std::string, std::set<std::string>> values;
     for (std::size_t i = 0; i < runs.size(); ++i) values[names[i]].insert(part(runs[i].run));
     for (std::size_t i = 0; i < runs.size(); ++i)
       if (values[names[i]].size() > 1) names[i] += ", " + part(runs[i].run);
   }
-  // Add the distinct parts of the jobs last.
+  // Runs that still have the same name finally get their distinct job settings.
   std::map<std::string, int> count;
   for (const std::string& name : names) ++count[name];
   const std::vector<std::string> job_details = distinct_jobs(runs);

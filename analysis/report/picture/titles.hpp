@@ -10,15 +10,15 @@ namespace pipewright::analysis {
 
 class Canvas;
 
-// Title above the timeline of a run.
+// Title above the timeline of a run: its name in bold, then details.
 struct RunTitle {
   std::string name;     // "interleaved-1f1b"
   std::string details;  // "8 devices x 64 microbatches, 4 chunks a device, 2.274 s, bubble 10.9 %"
 };
 
-// Subject that all runs of a picture or page share. The name is the model and its GPUs,
-// "llama-3-70b on 32 h100-sxm", or empty without a model. The details are the cluster and the rest
-// of the job, "dgx-h100, tp 8, pp 4, batch 64 of 8192 tokens, bf16".
+// Heading of a picture or page, which describes what its runs have in common. The name is the model
+// and its GPUs, "llama-3-70b on 32 h100-sxm", or empty without a model. The details are the cluster
+// and the rest of the job, "dgx-h100, tp 8, pp 4, batch 64 of 8192 tokens, bf16".
 struct Subject {
   std::string name;
   std::string details;

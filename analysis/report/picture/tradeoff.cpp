@@ -23,7 +23,7 @@ constexpr double tradeoff_page_width = 760;  // All lengths are in points.
 constexpr double tradeoff_page_height = 470;
 constexpr Area tradeoff_plot{74, 66, tradeoff_page_width - 24, tradeoff_page_height - 54};
 
-// Values of an axis, in a unit that keeps them short.
+// Content of an axis: its title, one value per run, and the unit that keeps the numbers short.
 struct AxisQuantity {
   std::string title;
   std::string words;
@@ -98,7 +98,7 @@ bool are_comparable(std::span<const Summary> runs) {
   });
 }
 
-// Makes a scale with some room around equal values.
+// Makes a scale that covers the values, with some room on both sides if they are nearly equal.
 Scale scale_around(const std::vector<double>& values, double start, double end, int max_steps) {
   const auto [smallest, greatest] = std::ranges::minmax(values);
   const double room = greatest - smallest < 0.02 * greatest ? 0.02 * greatest : 0;

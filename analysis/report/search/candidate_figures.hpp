@@ -9,12 +9,12 @@
 #include "analysis/report/search/rows.hpp"
 #include "analysis/trace/tables.hpp"
 
-// The figures of candidates, each declared once, as a row of `candidate_figures`. Messages of
-// workers, the journal, results files, CSV and JSON have all figures, under their keys and in the
-// order of the table. Tables for terminals and the page have those with a heading or a page name.
+// The table `candidate_figures` declares each figure of a candidate once. Messages of workers, the
+// journal, results files, CSV and JSON contain all figures, under their keys and in the order of
+// this table. Tables for terminals and the page contain those with a heading or a page name.
 namespace pipewright::analysis {
 
-// Member of a CandidateRow, of its work or of the parts of its time.
+// Pointer to the member that holds a figure, in CandidateRow, IterationWork or TimeParts.
 using FigureMember =
     std::variant<std::uint64_t CandidateRow::*, double CandidateRow::*,
                  std::uint64_t IterationWork::*, double IterationWork::*, double TimeParts::*>;
@@ -119,14 +119,15 @@ decltype(auto) visit_figure(Row& row, const CandidateFigure& figure, Visit&& vis
       figure.member);
 }
 
-// Returns whether a figure is known. Negative zero counts as known, so that every value that
-// differs from the default in a bit is written.
+// Returns true if a figure is known: any value but 0. Negative zero counts as known, so that every
+// value that differs from the default in a bit is written.
 template <class Value>
 bool is_known_figure(Value value) {
   return std::bit_cast<std::uint64_t>(value) != 0;
 }
 
-// Copies the figures that a simulation gives from its answer to the row of the candidate.
+// Copies the figures that only a simulation gives from `answer`, its result, to the row of the
+// candidate.
 inline void copy_simulated_figures(CandidateRow& row, const CandidateRow& answer) {
   for (const CandidateFigure& figure : candidate_figures)
     if (figure.is_simulated)

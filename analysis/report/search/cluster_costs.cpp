@@ -11,7 +11,7 @@
 namespace pipewright::analysis {
 namespace {
 
-// Returns a quantity with two to zero decimals, depending on the largest number.
+// Formats a quantity with two, one or no decimals: the fewer, the larger `largest` is.
 Quantity cost_quantity() {
   return {.scale = [](double largest) {
     return ColumnScale{.decimals = largest < 10 ? 2 : largest < 100 ? 1 : 0};

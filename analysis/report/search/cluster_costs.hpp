@@ -10,8 +10,8 @@
 
 namespace pipewright::analysis {
 
-// Cost of a training on one cluster, with the cheapest candidate that keeps the deadline, or the
-// fastest candidate if none does.
+// Cost of a training on one cluster. It is that of the cheapest candidate that keeps the deadline,
+// or of the fastest candidate if none does.
 struct ClusterCost {
   std::string cluster;
   Objective objective;              // price, tokens and deadline
@@ -28,7 +28,8 @@ struct ClusterCost {
   std::optional<double> megawatt_hours() const;  // energy of the GPUs alone, as in training_cost()
 };
 
-// Returns a table, cheapest cluster first, and a line for each cluster with its candidate.
+// Returns a table of clusters, the cheapest first, and below it a line for each cluster that names
+// its candidate.
 std::string cluster_costs_text(std::vector<ClusterCost> costs);
 Json cluster_costs_json(const std::vector<ClusterCost>& costs);
 

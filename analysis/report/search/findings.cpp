@@ -19,7 +19,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Returns whether a text begins with a binary unit, such as GiB.
+// Returns true if a text begins with a binary unit, such as GiB.
 bool begins_with_unit(std::string_view text) {
   return text.size() >= 3 && std::string_view("KMGTPE").find(text[0]) != std::string_view::npos &&
          text.substr(1, 2) == "iB";
@@ -73,8 +73,8 @@ bool has_bound_only(const CandidateRow& row) {
                              row.outcome == Outcome::failed);
 }
 
-// Returns the number of combinations without a row. A finished search of the whole sweep has
-// examined all of them.
+// Returns the number of combinations that the search has not examined. A finished search of the
+// whole sweep has examined all of them.
 double count_unexamined(const SearchRun& run) {
   if (run.finished && run.shard.count == 1) return 0;
   double count = run.combinations - static_cast<double>(run.rows.size());
@@ -136,9 +136,9 @@ Findings find(const SearchRun& run) {
 
 namespace {
 
-// Returns the index of a row's value, if the row has one.
+// Function that returns the index of a row's value on some axis; nothing if the row has none.
 using ValueOf = std::function<std::optional<std::size_t>(const CandidateRow&)>;
-// Finds the best row for each of `values` values.
+// Finds for each of the values 0 to `values` - 1 the best row that has this value.
 std::vector<BestForValue> best_for_each(const SearchRun& run, std::size_t values,
                                         const ValueOf& value_of) {
   std::vector<BestForValue> best(values);
@@ -198,7 +198,8 @@ Comparison compare_candidates(const SearchRun& run, std::size_t better, std::siz
   Comparison result{.better = better, .worse = worse, .parts = {}, .axes = {}};
   result.behind = relative_loss(run.objective, cost_of(run, b), cost_of(run, a));
   result.iteration_s = a.time_s;
-  // Number of iterations of b that do the work of one iteration of a.
+  // Number of iterations of candidate b that process as many tokens as one iteration of candidate
+  // a.
   double scale =
       seconds_per_unit(b.work, b.time_s) / seconds_per_unit(a.work, a.time_s) * a.time_s / b.time_s;
   result.is_of_gpu_time =

@@ -9,12 +9,13 @@
 
 #include "analysis/report/search/rows.hpp"
 
-// Conclusions from the rows of a search, which all outputs share.
+// Conclusions that are drawn from the rows of a search; text, JSON and the page show them.
 namespace pipewright::analysis {
 
 using OutcomeCounts = std::array<std::uint64_t, 6>;  // by Outcome
 
-// Notes that differ only in their numbers, or in a list at the end after its first element.
+// A reason why candidates were rejected, with the number of rows that give it. Notes of rows count
+// as the same reason if they differ only in numbers, or in a list after its first element.
 struct Reason {
   std::uint64_t rows = 0;
   std::size_t example = 0;  // the first row with such a note
@@ -25,10 +26,10 @@ struct Findings {
   double not_looked_at = 0;         // combinations that are neither excluded nor examined
   std::vector<std::size_t> ranked;  // simulated rows, best first
   std::optional<std::size_t> best;  // best row that reaches the objective
-  // Rows of the Pareto front of each group; empty if the search does not prove fronts.
+  // Rows on the Pareto front, for each group; empty if the search does not prove fronts.
   std::vector<std::vector<std::size_t>> fronts;
   std::vector<std::optional<std::size_t>> best_of_group;
-  // Reasons, most common first.
+  // Reasons for each outcome, the most frequent first.
   std::vector<Reason> illegal;
   std::vector<Reason> does_not_fit;
   std::vector<Reason> failed;
@@ -52,7 +53,8 @@ std::vector<std::uint64_t> gpu_counts(const SearchRun& run);
 // Returns the best candidate for each number of GPUs; `value` is an index in gpu_counts().
 std::vector<BestForValue> best_by_gpus(const SearchRun& run);
 
-// Return the cost and the iteration time of a simulated candidate, or lower bounds of them.
+// Return the cost and the iteration time of a candidate: simulated values, or lower bounds if it
+// was not simulated.
 double cost_of(const SearchRun& run, const CandidateRow& row);
 double seconds_of(const CandidateRow& row);
 
@@ -60,7 +62,7 @@ double seconds_of(const CandidateRow& row);
 // throughput or MFU, or the additional time, money or memory.
 double relative_loss(const Objective& objective, double cost, double best);
 
-// Name of a part of an iteration's time in reports.
+// Name under which reports show a part of the iteration time.
 struct TimePartName {
   const char* text;
   double TimeParts::*part;
@@ -99,11 +101,11 @@ struct Comparison {
   std::size_t equivalents = 0;  // candidates that are equivalent to the better row
 };
 Comparison compare_rows(const SearchRun& run, std::size_t better, std::size_t worse);
-// Compares two rows in seconds, even if the numbers of GPUs differ.
+// Compares two rows by their iteration times, even if their numbers of GPUs differ.
 Comparison compare_wall_time(const SearchRun& run, std::size_t better, std::size_t worse);
 
-// Compares the best row with the next one that is not equivalent to it, or with an equivalent row
-// if there is no other.
+// Compares the best row with the second best. Rows that are equivalent to the best are skipped,
+// unless there are no others.
 std::optional<Comparison> runner_up(const SearchRun& run, const Findings& findings);
 
 // Returns the differences by part, relative to the iteration time of the better row: "+3.1 %

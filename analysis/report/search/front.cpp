@@ -20,7 +20,7 @@ std::vector<std::size_t> simulated_rows(const SearchRun& run) {
 bool Front::dominates(std::uint64_t peak_bytes, double seconds) const {
   const auto above = seconds_by_bytes_.upper_bound(peak_bytes);
   if (above == seconds_by_bytes_.begin()) return false;
-  // The fastest point with at most as much memory.
+  // The fastest point of the front among those that need no more memory than the given one.
   const auto& [least_bytes, least_seconds] = *std::prev(above);
   return least_seconds < seconds || (least_seconds == seconds && least_bytes < peak_bytes);
 }

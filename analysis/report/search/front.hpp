@@ -11,8 +11,8 @@ namespace pipewright::analysis {
 // The Pareto front of seconds per token (or sample) against memory, built point by point.
 class Front {
  public:
-  // Returns whether the front has a point that is better in one quantity and not worse in the other
-  // than a point with at least these values.
+  // Returns true if the front has a point that is better in one quantity and not worse in the other
+  // than any point with at least these values.
   bool dominates(std::uint64_t peak_bytes, double seconds) const;
   void add(std::uint64_t peak_bytes, double seconds);
 
@@ -24,8 +24,8 @@ class Front {
 // of several equal rows represents them.
 std::vector<std::size_t> pareto_front(const SearchRun& run, std::uint32_t group);
 
-// Returns whether two candidates have the same work, time, memory and lost time. As a rule, they
-// differ in an axis without effect.
+// Returns true if two candidates have the same work, time, memory and lost time. They then usually
+// differ only in a setting without effect.
 bool are_equivalent(const CandidateRow& lhs, const CandidateRow& rhs);
 
 // Returns the simulated rows, ordered by cost, then memory, then number.

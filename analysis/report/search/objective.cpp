@@ -23,7 +23,7 @@ double seconds_to_train(const Objective& objective, const IterationWork& work, d
   return work.tokens > 0 ? objective.tokens * (time_s / work.tokens) : infinite;
 }
 
-// Returns the unit that seconds_per_unit() divides by.
+// Returns the unit of work to which seconds_per_unit() refers.
 const char* unit_of(const IterationWork& work) {
   if (work.tokens > 0) return "tokens";
   return work.samples > 0 ? "samples" : "iterations";

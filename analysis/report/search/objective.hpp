@@ -6,7 +6,7 @@
 
 namespace pipewright::analysis {
 
-// Work of one iteration of a job, and the hardware that does it. Unknown numbers are 0.
+// Work that one iteration of a job does, and the number of GPUs that do it. Unknown numbers are 0.
 struct IterationWork {
   std::uint64_t gpus = 0;
   double samples = 0;
@@ -16,7 +16,8 @@ struct IterationWork {
   double model_flop = 0;
   double full_attention_flop = 0;
   double peak_flops = 0;  // FLOP/s of all GPUs together
-  // Share of a goodput run without lasting training progress, or a lower bound of it.
+  // Share of the time of a goodput run that brings no lasting training progress, or a lower bound
+  // of this share.
   double lost_part = 0;
 };
 
@@ -51,13 +52,15 @@ std::string cost_text(const Objective& objective, const IterationWork& work, dou
 
 // Returns tokens per second, or samples if tokens are unknown; 0 if both are unknown.
 double throughput(const IterationWork& work, double time_s);
-// Returns tokens or samples per day of a goodput run.
+// Returns the tokens (or samples) that a job trains per day, after losses by failures and
+// checkpoints.
 double work_per_day(const IterationWork& work, double time_s);
-// The functions below return model FLOP/s relative to the peak; 0 if unknown.
+// These functions return the model FLOP/s as a share of the GPUs' peak FLOP/s; 0 if unknown.
 double mfu(const IterationWork& work, double time_s);
 double mfu_full_attention(const IterationWork& work, double time_s);
 
-// Returns the iteration time per token, or per sample if tokens are unknown.
+// Returns the seconds that one token takes, or one sample if tokens are unknown: the iteration time
+// divided by the number per iteration.
 double seconds_per_unit(const IterationWork& work, double time_s);
 
 }  // namespace pipewright::analysis

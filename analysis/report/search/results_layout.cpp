@@ -16,8 +16,8 @@ namespace {
 using trace::ColumnType;
 using trace::Handle;
 
-// HDF5 stores the type of a table in at most 64 KiB, with an overhead for each name of an
-// enumeration.
+// HDF5 limits the stored type of a table to 64 KiB, including the names of enumerations, each with
+// an overhead. Values with more bytes of names are stored in a table of their own.
 constexpr std::size_t max_name_bytes = 24 << 10;
 constexpr std::size_t name_overhead = 12;
 constexpr std::size_t max_column_name = 64;
@@ -26,7 +26,7 @@ std::optional<std::int64_t> parse_integer(const std::string& text) {
   std::int64_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  // A number with another spelling, such as "007", is a name.
+  // A number that is not written in the usual way, such as "007", is treated as a name.
   if (error != std::errc() || stop != end || fmt::to_string(value) != text) return std::nullopt;
   return value;
 }

@@ -11,13 +11,13 @@
 #include "analysis/report/search/rows.hpp"
 #include "analysis/trace/hdf5.hpp"
 
-// Format of results files, which the writer and the reader share. format.md describes it in prose.
+// Layout of results files in HDF5, which the writer and the reader share. format.md explains it.
 namespace pipewright::analysis::results {
 
 inline constexpr const char* results_kind = "search";
 inline constexpr std::uint32_t version = 3;
 
-// Attribute of a number of the objective.
+// Name of the file attribute that stores a numeric setting of the objective.
 template <class Value>
 struct ObjectiveField {
   const char* name;
@@ -43,7 +43,8 @@ struct ValueRow {
 };
 #define PIPEWRIGHT_COLUMN(Row, member) \
   trace::Column { #member, trace::column_type<decltype(Row::member)>(), offsetof(Row, member) }
-// Assumed values that candidates depend on. The first row is empty, for candidates without any.
+// A row of the table of assumed GPU values; candidates refer to rows by index. The first row is
+// empty, for candidates that depend on none.
 struct AssumedRow {
   std::string gpu;
   std::string keys;  // separated by blanks
@@ -61,7 +62,7 @@ inline constexpr std::array excluded_columns{PIPEWRIGHT_COLUMN(Excluded, rule),
                                              PIPEWRIGHT_COLUMN(Excluded, combinations)};
 #undef PIPEWRIGHT_COLUMN
 
-// Columns of a table, which follow each other without gaps.
+// Names, types and offsets of a table's columns, which follow each other without gaps.
 class Layout {
  public:
   struct Field {
@@ -81,7 +82,7 @@ class Layout {
   std::size_t row_bytes_ = 0;
 };
 
-// Representation of the values of an axis in its column.
+// The form in which the column of an axis stores a candidate's value on this axis.
 struct AxisColumn {
   enum class Form {
     numbers,  // the values, if all are integers
@@ -100,7 +101,7 @@ struct FixedColumns {
   std::optional<std::size_t> assumed;
   std::array<std::optional<std::size_t>, candidate_figures.size()> figures;
 };
-// Columns that an older file lacks.
+// Columns that a file written by an older version lacks.
 struct MissingColumns {
   bool assumed = false;
   std::bitset<candidate_figures.size()> figures;

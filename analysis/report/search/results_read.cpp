@@ -21,7 +21,7 @@ bool read_flag(const trace::Hdf5Input& file, const char* name) {
   return value == 1;
 }
 
-// Reads a number that is not negative.
+// Reads a floating-point attribute, which must not be negative.
 double read_quantity(const trace::Hdf5Input& file, const char* name, bool may_be_infinite = false) {
   const auto value = file.number<double>(name);
   if (!(value >= 0) || (std::isinf(value) && !may_be_infinite))
@@ -60,7 +60,7 @@ void read_attributes(const trace::Hdf5Input& file, SearchRun& run) {
   run.objective = read_objective(file);
   run.combinations = read_quantity(file, "combinations");
   run.exhaustive = read_flag(file, "exhaustive");
-  // Older files lack these attributes.
+  // These attributes are optional, since files of older versions lack them.
   if (file.has_attribute("fronts")) run.fronts = read_flag(file, "fronts");
   if (file.has_attribute("shards")) run.shard = read_shard(file);
   run.finished = read_flag(file, "finished");
@@ -121,7 +121,7 @@ std::vector<std::string> read_notes(const trace::Hdf5Input& file) {
   return notes;
 }
 
-// Returns no rows for older files, which lack the table.
+// Reads the table of assumed values. Returns no rows for files of older versions, which lack it.
 std::vector<AssumedRow> read_assumed(const trace::Hdf5Input& file) {
   if (!file.has(assumed_table)) return {};
   auto rows = file.small_table<AssumedRow>(assumed_table, assumed_columns);

@@ -89,7 +89,8 @@ void write_rows(hid_t file, const char* name, const Handle& type, hsize_t rows, 
   trace::close(dataset);
 }
 
-// Distinct notes, the first of which is empty, and the index of each row's note.
+// Collects each different note once, with the empty note first, and for each row the index of its
+// note.
 struct Notes {
   explicit Notes(const std::vector<CandidateRow>& rows) {
     std::unordered_map<std::string_view, std::uint32_t> indices{{"", 0}};
@@ -107,7 +108,8 @@ struct Notes {
   std::size_t max_bytes = 1;
 };
 
-// Distinct assumed values of rows, the first of which is empty, and the index of each row's.
+// Collects each different set of assumed values once, with the empty set first, and for each row
+// the index of its set.
 struct AssumedRows {
   explicit AssumedRows(const std::vector<CandidateRow>& rows) {
     std::map<std::pair<std::string, std::string>, std::uint32_t> indices{{{"", ""}, 0}};
@@ -123,7 +125,7 @@ struct AssumedRows {
   std::vector<std::uint32_t> index_of_row;
 };
 
-// Writes values one after the other.
+// Writes values to memory, one right behind the other.
 class Cursor {
  public:
   explicit Cursor(char* begin) : position_(begin) {}

@@ -13,13 +13,13 @@ namespace {
 constexpr double low_quantile = 0.05;
 constexpr double high_quantile = 0.95;
 
-// Returns the 90 % interval of values.
+// Returns the interval from the 5th to the 95th percentile of the values.
 Range central_interval(const std::vector<double>& values) {
   if (values.empty()) return {};
   return {quantile(values, low_quantile), quantile(values, high_quantile)};
 }
 
-// Costs by row and draw.
+// Cost of each compared candidate (outer index) under each draw of conditions (inner index).
 using Costs = std::vector<std::vector<double>>;
 
 Costs costs_of(const SearchRun& run, const Robustness& robust, bool with_error) {

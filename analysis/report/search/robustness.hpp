@@ -13,7 +13,8 @@
 // Robustness of the winner of a search under conditions that differ from the planned ones.
 namespace pipewright::analysis {
 
-// One random draw of conditions, which all compared candidates share.
+// Random conditions under which all compared candidates are simulated once, so that their times can
+// be compared in pairs.
 struct Draw {
   std::map<std::string, double> bandwidth;  // factor of the bandwidth, by class of links
   double latency = 1;                       // factor of the latency of all routes
@@ -36,7 +37,7 @@ struct ErrorBand {
   double scatter = 0;
 };
 
-// Distributions of the draws.
+// Settings from which the random draws are made.
 struct DrawSettings {
   std::uint32_t draws = 32;
   std::uint32_t seed = 1;
@@ -53,8 +54,8 @@ struct RobustRow {
   std::vector<double> whole_error;  // by draw: factor of the model's error for all layouts
 };
 
-// A change of a parameter that makes another candidate win. `factor` and `value` are the threshold
-// nearest to the planned value.
+// A change of one parameter of the cluster by which another candidate becomes the best. `factor`
+// and `value` are the change closest to the planned value that suffices.
 struct Perturbation {
   std::string parameter;     // "bandwidth of nic"
   bool is_decrease = false;  // another candidate wins below the threshold, not above it
@@ -78,11 +79,11 @@ struct Robustness {
   std::vector<std::string> notes;
 };
 
-// Result of a candidate over all draws.
+// Comparison of a candidate with the best of the search, over all draws.
 struct Standing {
   double wins = 0;  // share of the draws that the candidate wins; ties are shared
-  // 90 % interval of the paired differences from the best of the search, relative in the objective.
-  // Negative differences mean that the candidate is better.
+  // 90 % interval, over the draws, of the relative loss in the objective against the best of the
+  // search under the same draw. A negative loss means that the candidate is better.
   Range behind;
   double worst = 0;  // largest relative loss against the winner of a draw
 

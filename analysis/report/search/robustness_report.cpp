@@ -13,7 +13,7 @@
 namespace pipewright::analysis {
 namespace {
 
-// Line of the table of compared candidates.
+// A row of the table of compared candidates.
 struct StandingLine {
   const CandidateRow* row = nullptr;
   RobustStanding standing;
@@ -28,7 +28,8 @@ std::string percent_interval(const Range& range) {
   return fmt::format("{:+.1f}..{:+.1f}", 100 * range.least, 100 * range.most);
 }
 
-// Returns columns of standings without and with the error of the model.
+// Returns columns for the results of the draws: under varied conditions, and if `with_error` also
+// with the error of the model.
 ReportColumns<StandingLine> standing_columns(bool with_error) {
   ReportColumns<StandingLine> columns{
       {"behind", {"planned", "behind", "%"}, Quantity::count(), [](const StandingLine& line) {
@@ -115,7 +116,7 @@ std::string band_text(const ErrorBand& band) {
       format_percent(band.scatter));
 }
 
-// Returns "2, 3 and 5".
+// Joins numbers to a text such as "2, 3 and 5".
 std::string numbers_text(const std::vector<std::size_t>& numbers) {
   std::string text;
   for (std::size_t i = 0; i < numbers.size(); ++i)
@@ -123,7 +124,7 @@ std::string numbers_text(const std::vector<std::size_t>& numbers) {
   return text;
 }
 
-// Returns lines that name the candidates that are better than the best or tie with it.
+// Returns lines that name the candidates that are better than the planned best, or as good.
 std::string verdict_text(const Robustness& robust, const std::vector<RobustStanding>& standings) {
   if (robust.top == 1) return "no comparison: only one candidate was requested (top=1)\n";
   if (standings.size() < 2) return "no comparison: no other candidate differs in time or memory\n";

@@ -8,7 +8,7 @@
 #include "analysis/report/search/objective.hpp"
 #include "analysis/report/summary.hpp"
 
-// The result of a search over layouts, schedules and other choices, as plain data.
+// Plain data of a search over layouts, schedules and other settings: axes, candidates, results.
 namespace pipewright::analysis {
 
 enum class Outcome : std::uint8_t {
@@ -20,15 +20,15 @@ enum class Outcome : std::uint8_t {
   failed,  // its simulation crashed, ran out of memory or exceeded its time limit
 };
 
-// Basis of the bound and the peak memory of an open candidate, from the closest to the roughest.
+// Input from which the bound and the peak memory of a candidate that was not simulated were
+// computed, from the input that gives the closest bounds to the roughest.
 enum class Basis : std::uint8_t {
   order,    // the order of the passes
   network,  // the passes in any order, with the least time of the collectives within them
   passes,   // the passes alone
 };
 
-// Location and traffic of a candidate, from which its goodput run is computed. Files do not store
-// it.
+// Nodes and network traffic of a candidate, which its goodput run needs. Not stored in files.
 struct Site {
   std::uint32_t nodes = 0;
   std::uint32_t cluster_nodes = 0;  // 0: no cluster
@@ -38,23 +38,24 @@ struct Site {
 // Outcome and figures of a candidate. Numbers that are unknown are 0. candidate_figures.hpp lists
 // the figures that files and reports have.
 struct CandidateRow {
-  // Number in the space: its positions on the axes as digits, the last axis fastest.
+  // Number of the candidate in the sweep. Its digits are the indices of its values on the axes; the
+  // last axis varies fastest.
   std::uint64_t candidate = 0;
   std::uint32_t group = 0;  // index in SearchRun::groups
   Outcome outcome = Outcome::open;
   std::string note;            // reason of illegal, does_not_fit or failed
   Basis basis = Basis::order;  // basis of bound_s and peak_bytes
 
-  // Figures of all legal candidates.
+  // Figures that all legal candidates have.
   IterationWork work;
-  // Peak memory and capacity of the device with the largest ratio of both. Before the order of the
-  // passes is known, the least peak of any order.
+  // Peak memory and capacity of the device that fills the largest share of its capacity. While the
+  // order of the passes is unknown, the smallest peak that any order allows.
   std::uint64_t peak_bytes = 0;
   std::uint64_t capacity_bytes = 0;
   double bound_s = 0;     // lower bound of the iteration time; 0 if the candidate does not fit
   double activities = 0;  // estimated number of activities of its simulation
 
-  // Figures of simulated candidates.
+  // Figures that only simulated candidates have.
   double time_s = 0;  // iteration time
   double bubble_ratio = 0;
   double span_bubble_s = 0;
@@ -63,14 +64,14 @@ struct CandidateRow {
   Site site;               // filled on request
 };
 
-// A choice that the sweep leaves open. The last axis is the schedule.
+// A setting that the sweep varies, with its values. The last axis is the schedule.
 struct SearchAxis {
   std::string key;   // key of the scenario: "parallel.tp"
   std::string name;  // name in outputs: "tp"
   std::vector<std::string> values;
 };
 
-// Combinations that a rule excludes before they become candidates.
+// Number of combinations of values that a rule of the sweep excludes in advance.
 struct Excluded {
   std::string rule;  // "tp <= gpus_per_node"
   std::uint64_t combinations = 0;
@@ -94,7 +95,8 @@ struct SearchRun {
   bool exhaustive = false;
   bool fronts = true;     // whether the fronts are proven, too, and not the best alone
   bool finished = false;  // false: the search was stopped
-  // No candidate is better than the best by more than this share.
+  // Upper bound of the relative amount by which any candidate may be better than the best one
+  // found.
   double gap = 0;
   std::vector<CandidateRow> rows;  // in order of candidates; unexamined candidates have no row
 };
@@ -108,7 +110,7 @@ const std::string& value_of(const SearchRun& run, const CandidateRow& row, std::
 // Returns the axes that have more than one value.
 std::vector<std::size_t> open_axes(const SearchRun& run);
 
-// Returns "shard 2/3", or nothing if the search covers the whole sweep.
+// Returns the shard of the sweep that the search covers, "shard 2/3"; empty for the whole sweep.
 std::string shard_name(const SearchRun& run);
 
 // Returns a candidate's values on the open axes, for a terminal: "tp 8, pp 4, schedule zb-1p".

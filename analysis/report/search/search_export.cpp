@@ -26,7 +26,7 @@ std::string csv_number(const CandidateRow& row, const CandidateFigure& figure) {
   });
 }
 
-// A number that follows from the figures of a simulated row; 0 if it is unknown.
+// A figure computed from other figures of a simulated row; 0 if it is unknown.
 struct DerivedFigure {
   const char* name;
   double (*value)(const CandidateRow& row);
@@ -41,7 +41,7 @@ constexpr std::array derived_figures{
                     return mfu_full_attention(row.work, row.time_s);
                   }}};
 
-// Returns the headings of columns that the objective adds.
+// Returns the headings of the CSV columns that exist only for this kind of objective.
 std::vector<std::string> objective_headings(const Objective& objective) {
   switch (objective.kind) {
     case Objective::Kind::time_to_train:
@@ -55,7 +55,7 @@ std::vector<std::string> objective_headings(const Objective& objective) {
   }
 }
 
-// Returns the fields of a simulated row under objective_headings().
+// Returns the CSV fields of a simulated row that belong to the headings of objective_headings().
 std::string objective_values(const SearchRun& run, const CandidateRow& row) {
   if (run.objective.kind != Objective::Kind::tokens_a_day)
     return fmt::format(",{}", cost_of(run, row));
@@ -89,13 +89,13 @@ Json objective_to_json(const Objective& objective) {
   return json;
 }
 
-// Returns null if the search covers the whole sweep.
+// Returns the shard of the search as an object, or null if it covers the whole sweep.
 Json shard_json(const SearchRun& run) {
   if (run.shard.count == 1) return nullptr;
   return {{"number", run.shard.number}, {"count", run.shard.count}};
 }
 
-// Returns the best candidates for each value of the open axes, by the name of the axis.
+// Returns, under the name of each axis with several values, the best candidate for each value.
 Json best_by_json(const SearchRun& run) {
   Json json = Json::object();
   const auto candidate_of = [&](const std::optional<std::size_t>& row) {

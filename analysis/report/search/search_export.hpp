@@ -8,7 +8,7 @@
 
 namespace pipewright::analysis {
 
-// The conversions also serve the page.
+// The functions of nlohmann's library that convert axes and rules to JSON. The page also uses them.
 void to_json(Json& json, const SearchAxis& axis);
 void to_json(Json& json, const Excluded& excluded);
 

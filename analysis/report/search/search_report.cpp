@@ -41,7 +41,7 @@ std::string best_text(const SearchRun& run, const Findings& findings) {
       fmt::format("best{}: {}\n", shard.empty() ? "" : " of " + shard, candidate_name(run, row));
   if (run.groups.size() > 1 && row.group < run.groups.size())
     text += fmt::format("  {}\n", printable(run.groups[row.group]));
-  // Memory as the objective is shown together with the capacity.
+  // Shows the capacity beside the value if the objective is memory.
   const bool is_memory = run.objective.kind == Objective::Kind::memory;
   text += is_memory ? fmt::format("  memory {}", memory_text(row))
                     : fmt::format("  {}", objective_text(run, row));
@@ -100,7 +100,7 @@ std::string fronts_text(const SearchRun& run, const Findings& findings, std::siz
     const std::string subject =
         run.groups.size() > 1 ? fmt::format(" of {}", printable(run.groups[group])) : "";
     const std::size_t omitted = rows.size() - std::min(rows.size(), max_rows);
-    // Fronts compare iterations even if the objective concerns a goodput run.
+    // A Pareto front shows the throughput without failures, even if the objective counts failures.
     const bool is_goodput = run.objective.kind == Objective::Kind::tokens_a_day;
     text += fmt::format("\n{} against memory{}: the Pareto front\n",
                         is_goodput ? "throughput of an iteration" : "throughput", subject);

@@ -24,17 +24,18 @@ std::string search_report(const SearchRun& run, const SearchReportOptions& optio
 std::string best_by_text(const SearchRun& run, std::size_t axis);
 std::string best_by_gpus_text(const SearchRun& run);
 
-// Returns whether the best candidate is proven, as a phrase.
+// Returns a phrase that says whether the best candidate is proven to be the best.
 std::string proof_text(const SearchRun& run, const Findings& findings);
 
-// Returns why there is no best candidate, as a line.
+// Returns a line that says why the search found no best candidate.
 std::string no_best_text(const SearchRun& run, const Findings& findings);
 
 // Returns the axes in which a candidate differs from the better one, its loss and the parts of the
 // loss, on several lines that begin with `label`.
 std::string loss_text(const char* label, const SearchRun& run, const Comparison& lost);
 
-// Returns the axis with a name or key. Throws std::invalid_argument, which names the axes.
+// Returns the index of the axis that has this name or key. Throws std::invalid_argument with a list
+// of the axes.
 std::size_t axis_named(const std::vector<SearchAxis>& axes, const std::string& name);
 
 }  // namespace pipewright::analysis

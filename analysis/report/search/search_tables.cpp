@@ -26,7 +26,7 @@ constexpr std::size_t max_rules = 6;
 constexpr std::size_t max_line_width = 76;
 constexpr std::size_t max_note_lines = 2;
 
-// Breaks a text into lines that fit beside the counts. Text beyond the second line is omitted.
+// Breaks a text into lines of the table of counts. Text beyond the second line is omitted.
 std::vector<std::string> fold_note(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -51,7 +51,7 @@ struct CountLine {
   std::string words;
 };
 
-// Adds a text on one or more lines, the first of which has the count.
+// Adds a text to the table of counts, on one or more lines; only the first line shows the count.
 void add_count_lines(std::vector<CountLine>& lines, std::uint64_t count, std::size_t blanks,
                      const std::string& words) {
   for (const std::string& text : fold_note(words)) {
@@ -111,7 +111,7 @@ std::string whole_percent_cell(double ratio) { return fmt::format("{:.0f}", rati
 
 bool has_assumed_time(const CandidateRow& row) { return times_rest_on(row.assumed); }
 
-// Column of a figure that has a heading.
+// Returns the column of a figure, under the heading that `candidate_figures` gives it.
 ReportColumn<CandidateRow> figure_column(const CandidateFigure& figure) {
   std::vector<std::string> heading{figure.heading};
   Quantity quantity;
@@ -130,8 +130,8 @@ ReportColumn<CandidateRow> figure_column(const CandidateFigure& figure) {
           }};
 }
 
-// Throughput, MFU, time and memory of candidates, and the figures that have a heading. Columns that
-// are empty in all rows are omitted.
+// Returns the columns throughput, MFU, time and memory, and those of all other figures with a
+// heading. A table omits columns that are empty in all rows.
 Columns performance_columns(bool of_tokens) {
   using Row = CandidateRow;
   const auto timed = [](ReportColumn<Row> column) {
@@ -162,7 +162,8 @@ Columns performance_columns(bool of_tokens) {
   return columns;
 }
 
-// Columns for a goodput run.
+// Returns the columns that exist only if candidates were judged by a goodput run: the work per day
+// and the effective training time.
 Columns goodput_columns(bool of_tokens) {
   return {marked<CandidateRow>({"a_day",
                                 {of_tokens ? "tokens" : "samples", "a day"},

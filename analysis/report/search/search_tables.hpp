@@ -14,10 +14,10 @@ namespace pipewright::analysis {
 // with the most common reasons and an example of each.
 std::string counts_text(const SearchRun& run, const Findings& findings);
 
-// Returns the description of combinations that were neither excluded nor examined.
+// Returns the words for combinations that the search has neither excluded nor examined.
 const char* unexamined_words(const SearchRun& run);
 
-// Returns why candidates with these outcomes have no best: "none legal", "none fits".
+// Returns the reason why there is no best candidate, given the outcomes: "none legal", "none fits".
 std::string no_best_reason(const OutcomeCounts& outcomes);
 
 // Returns a count with separators, "1,234,567", or "1.2e+12" for counts that are not exact.

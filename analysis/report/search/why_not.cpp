@@ -16,8 +16,8 @@
 namespace pipewright::analysis {
 namespace {
 
-// Returns "12 candidates". Their outcomes are not shown, since they depend on the number of
-// workers.
+// Returns the number of candidates, "12 candidates". How many of them were simulated is not shown,
+// since it depends on the number of workers.
 std::string count_text(const SearchRun& run) {
   const auto count = static_cast<double>(run.rows.size());
   return fmt::format("{} candidate{}", grouped(count), count == 1 ? "" : "s");

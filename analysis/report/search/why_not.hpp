@@ -7,7 +7,7 @@
 
 namespace pipewright::analysis {
 
-// Answer to the question why no candidate that meets a condition is better than the best.
+// Explains why no candidate that meets a condition, such as "tp == 8", is better than the best one.
 struct WhyNot {
   std::string condition;  // a constraint: "tp == 8"
   SearchRun matches;      // search among the candidates that meet the condition

@@ -16,7 +16,7 @@ struct PartKind {
   bool is_communication = false;
 };
 
-// In the order of CriticalPart.
+// Name of each CriticalPart, in the order of the enumeration; true for communication over links.
 constexpr std::array<PartKind, critical_parts> part_kinds{{{"compute"},
                                                            {"collectives in passes", true},
                                                            {"transfers", true},

@@ -12,7 +12,7 @@
 
 namespace pipewright::analysis {
 
-// Kind of a piece of the critical path.
+// Kind of activity or wait that a piece of the critical path consists of.
 enum class CriticalPart : std::uint8_t {
   compute,         // a pass, without its waits for collectives inside it
   in_passes,       // waits of a pass for tensor, context and expert collectives
@@ -53,7 +53,7 @@ std::vector<CriticalPiece> critical_path(const TraceIndex& index);
 // "transfers", "gradients reduced"
 const char* words(CriticalPart part);
 
-// Share of the critical path that pieces of one kind have.
+// Total of the pieces of one kind on the critical path, in seconds.
 struct PathShare {
   CriticalPart part = CriticalPart::other;
   trace::PassKind kind = trace::PassKind::forward;  // for compute

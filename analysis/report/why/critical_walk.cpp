@@ -56,8 +56,8 @@ class CriticalWalk {
       return std::move(pieces_);
     }
     Position position = last_event();
-    // The walk visits each event about once. A limit ends the circles that contradictory rows
-    // cause.
+    // The walk should visit each event about once. The limit ends endless loops, which rows that
+    // contradict each other may cause.
     const std::size_t events =
         trace_.passes.size() + 4 * trace_.steps.size() + trace_.collectives.size();
     std::size_t steps_left = 4 * events + 16;
@@ -72,7 +72,7 @@ class CriticalWalk {
   }
 
  private:
-  // Kind of the walk's position, at the time `now_`.
+  // Kind of event at which the walk has arrived; its time is `now_`.
   enum class Place : std::uint8_t {
     start,       // start of the run
     unit,        // inside or at the end of unit `row`
@@ -90,7 +90,7 @@ class CriticalWalk {
   };
 
   using InstanceKey = std::tuple<trace::CollectiveKind, std::uint32_t, std::uint32_t>;
-  // Collectives of one kind, stage and iteration.
+  // The same collective of all participants: one kind, stage and iteration.
   struct Instances {
     std::vector<const trace::CollectiveRow*> by_post;  // in order of `posted`
     std::set<std::uint32_t> devices;
@@ -125,7 +125,7 @@ class CriticalWalk {
     return {};
   }
 
-  // Adds a piece from `start` to now.
+  // Adds a piece of the path that lasts from `start` to `now_`, and moves `now_` back to `start`.
   void add(double start, CriticalPiece piece) {
     start = std::max(start, 0.0);
     if (start >= now_) return;
@@ -137,7 +137,8 @@ class CriticalWalk {
 
   Position end_of(std::size_t pass) { return {.place = Place::unit, .row = index_.unit_of(pass)}; }
 
-  // The trace does not say where in a pass its waits are; the path shows them at its end.
+  // Adds a pass to the path. The trace does not say when within a pass its waits occur; the path
+  // shows them at the end of the pass.
   void add_pass(std::size_t pass, double start) {
     const PassRow& row = trace_.passes[pass];
     const double duration = index_.own_seconds(pass);
@@ -160,7 +161,7 @@ class CriticalWalk {
     return {.place = Place::unit_start, .row = number};
   }
 
-  // Time at which the device could have started the unit if its input had been there.
+  // Returns the time from which on the device was free to start the unit.
   double device_ready(std::size_t number) const {
     const std::size_t previous = index_.units()[number].previous;
     const StepRow* step = index_.step_before_unit(number);
@@ -230,7 +231,7 @@ class CriticalWalk {
     if (transfer != no_row && trace_.transfers[transfer].start > row.sent) {
       add(std::min(now_, trace_.transfers[transfer].start), piece);
       if (is_past(row.sent)) {
-        // The rendezvous began when the receiver was ready.
+        // The rendezvous began when the receiver was ready, so the walk continues there.
         const std::size_t number = index_.unit_of(pass);
         const PassUnit& unit = index_.units()[number];
         if (is_now(device_ready(number))) return before_on_device(number);
@@ -245,7 +246,7 @@ class CriticalWalk {
     return end_of(producer);
   }
 
-  // A collective of the device that ends now and matches the predicate, or null.
+  // Returns a collective of the device that ends at `now_` and satisfies the predicate, or null.
   template <class Predicate>
   const CollectiveRow* collective_at(std::uint32_t device, const Predicate& matches) const {
     const auto& rows = index_.collectives_on(device);
@@ -321,7 +322,8 @@ class CriticalWalk {
     add(std::max(row.start, row.posted), piece);
     if (!is_past(row.posted)) return {.place = Place::device, .device = row.device};
 
-    // It waited for another participant, or for an earlier collective of the same stream.
+    // The collective began after it was posted: another participant posted later, or an earlier
+    // collective of a participant occupied the stream.
     const Instances& instances = collectives_.at(instance_of(row));
     auto peer = std::ranges::lower_bound(instances.by_post, now_ - time_tolerance(now_), {},
                                          &CollectiveRow::posted);
@@ -364,7 +366,7 @@ class CriticalWalk {
     return {.place = Place::unit, .row = before};
   }
 
-  // Continues inside a step, at the time at which a collective was posted.
+  // Continues the walk within an optimizer step, in the phase of the step at the time `now_`.
   Position within_step(const StepRow& step) {
     if (is_past(step.updated)) return step_end(step);
     if (is_past(step.synchronized)) return step_updated(step);

@@ -10,7 +10,7 @@ using trace::CollectiveKind;
 using trace::PassRow;
 using trace::StepRow;
 
-// Lists the idle times of one device, from 0 on.
+// Lists the idle times of one device, from the start of the run on.
 class DeviceIdle {
  public:
   DeviceIdle(const TraceIndex& index, std::uint32_t device, std::vector<Idle>& into)
@@ -39,12 +39,12 @@ class DeviceIdle {
     now_ = end;
   }
 
-  // The device waits for its own send until `end`.
+  // Records idle time until `end` in which the device waits for its own send.
   void wait_for_send(double end) {
     if (last_ != no_row) idle(IdleCause::blocked_send, end, last().stage, last().microbatch);
   }
 
-  // Lists the idle times before a step and inside it.
+  // Lists the idle times of the device before an optimizer step and within it.
   void list_step(const StepRow& step) {
     if (last_ != no_row) wait_for_send(std::min(last().released, step.start));
     idle(IdleCause::other, step.start);
@@ -70,7 +70,7 @@ class DeviceIdle {
     return reductions;
   }
 
-  // Lists the idle times before a unit.
+  // Lists the idle times of the device before a unit, which is a pass or a fused pair.
   void list_gap(const PassUnit& unit) {
     const PassRow& first = trace_.passes[unit.first];
     const PassRow& second = trace_.passes[unit.last];
@@ -116,7 +116,7 @@ class DeviceIdle {
     idle(cause, end, stage, row.microbatch);
   }
 
-  // The first collective of the device that ends at this time or later.
+  // Returns the first collective of the device that ends at `time` or later.
   std::vector<const trace::CollectiveRow*>::const_iterator first_ending_after(double time) const {
     const auto& rows = index_.collectives_on(device_);
     return std::ranges::lower_bound(rows, time, {}, &trace::CollectiveRow::end);

@@ -34,18 +34,19 @@ class Retiming::Builder {
   };
 
   Number add_node(const Planned& node);
-  // Adds a dependency, unless the times of the trace contradict it.
+  // Adds the dependency of node `to` on the end of node `from`, unless the trace contradicts it.
   void add_edge(Number from, Number to);
   void add_units();
   void add_transfers();
   void add_steps();
   void connect_unit(std::size_t number);
   void connect_transfer(std::size_t pass, Number node);
-  // Makes a node wait for the end of the device's work before a unit, or for the end of a unit.
+  // Make a node wait until the device can start a unit (a pass or a fused pair), or until a unit
+  // ends.
   void wait_before(std::size_t unit, Number node);
   void wait_after(std::size_t unit, Number node);
   Class link_class_of(const trace::PathRow* path);
-  // Topological order of the nodes.
+  // Returns all nodes in an order in which each follows the nodes that it depends on.
   std::vector<Number> order() const;
   void write(const std::vector<Number>& order);
 
@@ -148,8 +149,8 @@ void Retiming::Builder::wait_after(std::size_t number, Number node) {
   const PassRow& last = trace_.passes[unit.last];
   add_edge(static_cast<Number>(unit.last), node);
   if (last.released <= last.end + time_tolerance(last.end)) return;
-  // A send blocks the device. A send that the trace does not show blocks it for the same time
-  // again.
+  // A send blocks its device. If the trace does not list the transfer, the send blocks the device
+  // for as long as in the trace.
   if (transfer_from_[unit.first] == no_node && transfer_from_[unit.last] == no_node) {
     const Number send = add_node({.start = last.end, .end = last.released});
     add_edge(static_cast<Number>(unit.last), send);

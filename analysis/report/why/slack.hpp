@@ -28,7 +28,8 @@ class Retiming {
     double seconds = 0;  // sum of their durations
     double longest = 0;
   };
-  // Compute of passes by stage, and transfers by the class of their narrowest link.
+  // Totals of each class of durations that can be varied: the compute of a stage's passes, or the
+  // transfers whose narrowest link is of one link class.
   const std::vector<Members>& stages() const { return stages_; }
   const std::vector<Members>& links() const { return links_; }
   const std::vector<std::string>& link_classes() const { return link_classes_; }
@@ -52,7 +53,8 @@ class Retiming {
     bool ends_run = false;         // the makespan is the latest end of such nodes
   };
   using Lanes = std::array<double, lanes>;
-  // End of each lane's longest path to a node, and seconds of the lane's class on that path.
+  // Values at a node for each lane, that is, for each class that is varied in parallel: the time at
+  // which the node ends, and how many of these seconds, on the longest path, belong to the class.
   struct Front {
     Lanes time{};
     Lanes work{};
@@ -65,7 +67,8 @@ class Retiming {
   std::size_t end_of_edges(std::size_t node) const {
     return node + 1 < nodes_.size() ? nodes_[node + 1].first_edge : edges_.size();
   }
-  // The makespan of each lane if its class takes longer by a factor of 1 + increase.
+  // Returns for each lane the makespan if all durations of the lane's class grow by the factor 1 +
+  // increase.
   Front time_again(const std::array<Class, lanes>& classes, const Lanes& increase,
                    std::vector<Front>& fronts) const;
   void find_critical();
@@ -91,7 +94,8 @@ struct StageSlack {
   std::uint64_t passes = 0;
 };
 
-// Slack of the transfers of boundary tensors over a class of links.
+// Slack of the transfers of boundary tensors over one class of links: how much slower they may
+// become before the run takes longer.
 struct LinkSlack {
   std::string link_class;  // of the narrowest link of the route; empty: unknown
   double slack = 0;
@@ -101,7 +105,7 @@ struct LinkSlack {
   std::uint64_t transfers = 0;
 };
 
-// Empty for a trace without arrival times of inputs.
+// Slack of all stages and link classes; empty for a trace without arrival times of inputs.
 struct Slack {
   std::vector<StageSlack> stages;
   std::vector<LinkSlack> links;

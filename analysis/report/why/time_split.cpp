@@ -12,15 +12,16 @@ namespace {
 
 using trace::PassRow;
 
-// Passes of a device between two times at which its pipeline is empty: an iteration, or several
-// iterations of a schedule that does not flush between them.
+// A stretch of time between two moments at which the pipeline of a device is empty: one iteration,
+// or several if the schedule does not flush the pipeline between them.
 struct Round {
   double start = 0;  // end of the previous rounds on all devices, or start of the first pass
   double first_backward_start = 0;
   double last_forward_end = 0;
 };
 
-// Time at which an iteration and all earlier iterations have ended on all devices.
+// Returns for each iteration the time at which it and all earlier iterations have ended on all
+// devices.
 std::map<std::uint32_t, double> iteration_ends(const trace::Trace& trace) {
   std::map<std::uint32_t, double> ends;
   const auto add = [&](std::uint32_t iteration, double end) {
@@ -77,7 +78,7 @@ void add_passes(const TraceIndex& index, std::uint32_t device, TimeSplit& split)
   }
 }
 
-// Splits the bubble of a device into its parts.
+// Splits the bubble of one device into the parts that TimeSplit lists.
 class Bubbles {
  public:
   Bubbles(std::vector<Round> rounds, TimeSplit& split)
@@ -169,7 +170,8 @@ std::vector<TimeSplit> time_splits(const TraceIndex& index) {
         split.embeddings_s += seconds;
         break;
       case IdleCause::norm: {
-        // Until the last device has its gradients, the wait is for that device's passes.
+        // The device waits for slower devices until the last one has its gradients; the rest of the
+        // wait is for the norm.
         const trace::StepRow* step = index.step_at(idle.device, idle.end);
         const double last = step == nullptr ? idle.start : last_reduced[step->iteration];
         const double waits = std::clamp(last - idle.start, 0.0, seconds);
