@@ -87,7 +87,8 @@ ChunkEncoder::ChunkEncoder(std::span<const Column> columns)
     : columns_(columns),
       planes_(disk_row_bytes(columns) * chunk_rows),
       stream_(std::make_unique<Stream>()) {
-  // A change of level may end a block early, which costs a few bytes per plane.
+  // A change of the compression level may end a deflate block early, which costs a few bytes per
+  // plane.
   encoded_.resize(deflateBound(stream_.get(), planes_.size()) + 64 * disk_row_bytes(columns));
 }
 

@@ -17,7 +17,8 @@ std::string percent_of(double makespan, double seconds) {
   return format_percent(seconds / makespan);
 }
 
-// The longest part of the path except compute.
+// Returns the part of the critical path that takes the most time, except compute; null if there is
+// none.
 const PathShare* longest_wait(const PathSplit& path) {
   for (const PathShare& share : path.parts)
     if (share.part != CriticalPart::compute) return &share;

@@ -24,14 +24,14 @@ std::string chart(const GoodputReport& report, Draw draw, std::string_view words
       svg_address(draw(report, narrow, PictureKind::svg)));
 }
 
-// Joins lines that were broken for terminals.
+// Escapes a text for HTML and replaces its line breaks, which are meant for terminals, by spaces.
 std::string in_one_line(std::string words) {
   while (words.ends_with('\n')) words.pop_back();
   std::ranges::replace(words, '\n', ' ');
   return html_text(words);
 }
 
-// Keeps the line breaks, since each line is a statement of its own.
+// Escapes a text for HTML and keeps its line breaks, since each line is a statement of its own.
 std::string in_lines(std::string_view words) {
   std::string html;
   while (!words.empty()) {
