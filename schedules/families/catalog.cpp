@@ -170,7 +170,7 @@ constexpr std::array entries{
           .make = dualpipe_v},
 };
 
-// Names the families that take the choice: "interleaved-1f1b, looped-bfs do".
+// Names the families that take an optional parameter: "interleaved-1f1b, looped-bfs do".
 std::string families_that_take(Choice choice) {
   std::vector<std::string_view> names;
   for (const Entry& entry : entries)
@@ -201,7 +201,8 @@ void check_sizes(const Entry& entry, const Parameters& parameters) {
   check_limits(entry.name, parameters);
 }
 
-// Removes the differences between spellings of a name, so that PyTorch's "Interleaved1F1B" matches.
+// Returns a name without punctuation and in lower case, so that PyTorch's "Interleaved1F1B" matches
+// "interleaved-1f1b".
 std::string normalized_name(std::string_view name) {
   std::string letters;
   for (const char c : name)

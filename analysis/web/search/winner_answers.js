@@ -52,7 +52,7 @@ function tableOfLines(lines) {
 }
 
 const capitalized = (words) => words.slice(0, 1).toUpperCase() + words.slice(1);
-// Capitalizes the first word if it is all lower-case letters, else it may be a name; adds a full stop.
+// Adds a full stop, and a capital unless the first word may be a name.
 const asSentence = (words) =>
   (/^[a-z]+ /.test(words) ? capitalized(words) : words) + (/[.?!]$/.test(words) ? "" : ".");
 
