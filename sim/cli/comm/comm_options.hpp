@@ -32,11 +32,12 @@ std::vector<std::uint64_t> parse_sizes(const std::string& text, const std::strin
 // Adds --op, --ranks and --nodes for logs that do not contain them.
 void add_log_options(po::options_description& options);
 
-// Log files: the arguments without an option. Throws UsageError if there are none.
+// Returns the log files to read, which are the arguments without an option. Throws UsageError if
+// there are none.
 std::vector<std::filesystem::path> log_files(const po::variables_map& options,
                                              const std::string& verb);
 
-// Reads the logs and prints the reader's remarks to standard error.
+// Reads the logs that the user named, and prints the notes of the reader to standard error.
 analysis::MeasurementLog read_given_logs(const po::variables_map& options, const std::string& verb);
 
 }  // namespace pipewright::cli

@@ -187,7 +187,8 @@ void write_record(const cluster::Cluster& cluster, std::span<const analysis::Com
       file, comm::with_records(cluster.text(), comm::merge_records(cluster.records(), records)));
 }
 
-// Suggests a fit if predictions are consistently too high or too low.
+// Returns a suggestion to fit the cluster if predictions are consistently too high or too low, for
+// all rows or for a range of sizes; else nothing.
 std::string advice(const CompareReport& report, const po::variables_map& options) {
   if (report.one_sided.empty()) return "";
   const std::vector<std::string> logs = values(options, "log");
@@ -197,7 +198,7 @@ std::string advice(const CompareReport& report, const po::variables_map& options
       analysis::printable(values(options, "cluster").front()));
 }
 
-// Accuracy records of the file for the compared operations.
+// Returns what the cluster file records about the accuracy of the compared operations.
 std::string record_text(const cluster::Cluster& cluster, const CompareReport& report) {
   std::string text;
   std::set<std::string> seen;
