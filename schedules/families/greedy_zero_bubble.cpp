@@ -285,7 +285,7 @@ GreedyCosts costs_of(const Parameters& parameters, std::uint32_t limit) {
                     .input_grad_releases = parameters.input_grad_releases};
   for (const auto* times : {&costs.forward, &costs.input_grad, &costs.weight_grad})
     if (times->size() != parameters.devices)
-      throw std::logic_error("a greedy schedule needs F, I and W of every device");
+      throw std::logic_error("a greedy schedule needs the times of F, I and W on every device");
   for (std::size_t j = 0; j < parameters.devices; ++j)
     costs.tolerance = std::max(costs.tolerance, 1e-9 * (costs.forward[j] + costs.input_grad[j]));
   return costs;

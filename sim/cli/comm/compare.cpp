@@ -51,12 +51,13 @@ po::options_description comm_compare_options() {
       "write .svg, .png, .pdf (curves), .html (page), .csv, .json (all rows)");
   add("y", text_value("WHAT"), "vertical axis of the curves: time or busbw (time)");
   add("assume", text_value("BW"),
-      "mark the sizes at which a flat bus bandwidth is off by more than 10 %: '180 GB/s'");
-  add("max-error", text_value("PERCENT"), "exit with status 1 if the median error is larger: 20%");
+      "mark sizes whose bus bandwidth differs from this by more than 10 %: '180 GB/s'");
+  add("max-error", text_value("PERCENT"),
+      "exit with status 1 if the median error exceeds this: 20%");
   add("record", text_value("OUT.xml"),
       "write the cluster file with the errors as its accuracy record, which bench and run report");
-  add("record-source", text_value("TEXT"), "source that the record names (the logs)");
-  add("record-fitted", "mark the record as fitted to these logs (held out)");
+  add("record-source", text_value("TEXT"), "origin of the measurements, for the record (the logs)");
+  add("record-fitted", "record that the cluster was fitted to these logs (not fitted)");
   add("in-place", "use only rows measured in place");
   add("out-of-place", "use only rows measured out of place");
   add_algorithm_option(options);
