@@ -213,7 +213,7 @@ std::uint32_t Justifier::Filler::pick(std::uint32_t index, double now) {
   const std::vector<Pass>& order = reference_.order[index];
   double again = never;
   const std::int64_t limit = pipeline_.memory.limit[index];
-  // So many passes are examined that one is found for every activation that the device may hold.
+  // Enough passes are examined to find one for every activation that the device may hold.
   const std::size_t window = pull_ == Pull::none ? 1 : 16 * std::size_t{pipeline_.devices} + 16;
   const bool is_safe = pull_ == Pull::safe && device.head < order.size();
   double until = never;

@@ -33,7 +33,7 @@ inline bool ends_microbatch(PassKind kind) {
   return kind == PassKind::backward || kind == PassKind::weight_grad;
 }
 
-// "F of microbatch 3 on stage 1"
+// Describes a pass: "F of microbatch 3 on stage 1".
 std::string describe(const Pass& pass);
 
 }  // namespace pipewright::schedules

@@ -33,7 +33,7 @@ class Routes {
   std::uint32_t device(std::uint32_t stage, std::uint32_t microbatch) const {
     return device_of_[route_of(microbatch)][stage];
   }
-  // Returns which of its device's stages a stage is, counted from 0 in order of stages.
+  // Returns the index of a stage among the stages of its device, in ascending order from 0.
   std::uint32_t chunk(std::uint32_t stage, std::uint32_t microbatch) const {
     return chunk_of_[route_of(microbatch)][stage];
   }

@@ -141,7 +141,8 @@ void Timing::advance(std::uint32_t index, Visit& visit, Hold& hold) {
 
     const Pass partner = device.at.following();
     if (must_wait(device, partner)) return;
-    // The two inputs of a fused pair are received one after the other, and its outputs are sent so.
+    // A fused pair receives its two inputs one after the other, and then sends its two outputs one
+    // after the other.
     PassSpan partner_span = arrival(partner, ready);
     const Run run = hold(index, pass, &partner, std::max(ready, partner_span.ready));
     span.start = partner_span.start = run.start;

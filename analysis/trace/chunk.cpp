@@ -47,7 +47,8 @@ void spread_over_planes(const unsigned char* source, std::size_t stride, std::si
   }
 }
 
-// Returns true if most byte values occur in a sample of the plane.
+// Returns true if most byte values occur in a sample of the plane, so that deflate would gain
+// little.
 bool is_noise(const unsigned char* plane) {
   constexpr std::size_t step = chunk_rows / 512;
   std::array<bool, 256> occurs{};

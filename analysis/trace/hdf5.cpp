@@ -251,7 +251,7 @@ Handle create_file(const std::filesystem::path& path) {
   const Handle creation = checked(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
   check(H5Pset_obj_track_times(creation.get(), false));  // The root group has no time stamps.
   const Handle access = checked(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  // All metadata has checksums in this layout, and attributes may be long.
+  // This version of the file layout has checksums for all metadata, and allows long attributes.
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110));
   return checked(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
 }

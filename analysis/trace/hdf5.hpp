@@ -33,7 +33,7 @@ class Handle {
 
   hid_t get() const { return id_; }
   bool valid() const { return id_ >= 0; }
-  // Returns true on success.
+  // Closes the HDF5 object if it is open. Returns false if HDF5 fails.
   bool close() { return id_ < 0 || closer_(std::exchange(id_, -1)) >= 0; }
 
  private:

@@ -21,7 +21,7 @@ std::uint32_t device_of(const BuildingBlock& block, const Pass& pass) {
   return block.routes.device(pass.stage, pass.microbatch);
 }
 
-// "F of microbatch 0 on stage 1 at cell 3"
+// Describes a pass and its cell: "F of microbatch 0 on stage 1 at cell 3".
 std::string describe(const BlockPass& placed) {
   return fmt::format("{} at cell {}", describe(placed.pass), placed.cell);
 }

@@ -10,8 +10,8 @@
 #include "schedules/schedule.hpp"
 
 // The framework of Qi et al. 2024, "Pipeline Parallelism with Controllable Memory" (arXiv
-// 2405.15362): a building block is repeated (repeat.hpp), squeezed (squeeze.hpp) and its warm-up
-// and cool-down are reordered (reorder.hpp). The unit of time is a cell, the length of a unit pass.
+// 2405.15362): a building block is repeated and squeezed (grid.hpp), then its warm-up and cool-down
+// are reordered (reorder.hpp). Time is counted in cells; the shortest pass takes one cell.
 namespace pipewright::schedules {
 
 // Length of each kind of pass in cells: F, I, W, B, R.

@@ -163,8 +163,8 @@ bool Search::should_continue() {
   const bool proven = value(best_->plan) <= bound(request_.objective) * rounding;
   const bool is_optimal = best_->plan.makespan <= bound(Objective::makespan) * rounding &&
                           best_->plan.span <= bound(Objective::span) * rounding;
-  // Once the objective has its optimum, up to a tenth of the effort goes to the second objective,
-  // which breaks ties.
+  // Once the objective is at its optimum, the search goes on for the other objective, which breaks
+  // ties, until a tenth of the effort is spent.
   constexpr double share_for_ties = 0.1;
   return !is_optimal && (!proven || 1 - left_ / effort_ < share_for_ties);
 }

@@ -61,14 +61,15 @@ struct Swap {
   TorchAction receive;
 };
 
-// "NCCL would swap tensors: receive 2 of rank 0 from rank 1 is .., and send 2 .. is .."
+// Describes a swap: "NCCL would swap tensors: receive 2 of rank 0 from rank 1 is .., and send 2 ..
+// is .."
 std::string describe(const Swap& swap);
 
 // Returns the first receive, by rank and position in the row, that would get the wrong tensor.
 // Requires complete transfers, as read_torch_csv and lower make them.
 std::optional<Swap> first_swap(const TorchRows& rows, const Routes& routes);
 
-// Throws Error, with its position in the file, if there is a swap.
+// Throws Error, with the position in the file, if NCCL would swap tensors.
 void check_pair_order(const TorchRows& rows, const Routes& routes, const std::string& file);
 
 }  // namespace pipewright::schedules

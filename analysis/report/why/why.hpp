@@ -61,10 +61,12 @@ struct WhyReport {
   std::optional<WhatIf> what_if;  // if changed runs were simulated
 };
 
-// Throws trace::TraceError, which begins with `name`, if the trace has no passes.
+// Explains the makespan of a run. Throws trace::TraceError, whose message begins with `name`, if
+// the trace has no passes or they all end at 0 s.
 WhyReport why(const trace::Trace& trace, const std::string& name = "the trace");
 
-// A JSON object that ends with a newline; keys carry their units. An infinite slack is null.
+// Formats the report as a JSON object and a newline; keys carry their units. Infinite slack is
+// null.
 std::string why_json_text(const WhyReport& report);
 
 // Formats the report for a terminal: the verdict, followed by tables.

@@ -54,7 +54,8 @@ ReportColumns<PathShare> path_columns(double makespan_s) {
           {"pieces", &PathShare::pieces}};
 }
 
-// Tables show the parts as percentages of the makespan, and leave out parts that no device has.
+// Columns of the table of how devices spend their time, as percentages of the makespan. Activities
+// that take no device any time are left out.
 ReportColumns<TimeSplit> split_columns(double makespan_s) {
   Quantity part = Quantity::each_as([=](double s) { return format_percent(s / makespan_s); });
   part.negligible = 1e-9 * makespan_s;
@@ -119,7 +120,7 @@ std::vector<SlackRow> slack_rows(const std::vector<Slack>& slacks) {
   return rows;
 }
 
-// JSON infinity is null, which stands for a slack without limit.
+// Columns of the table of slack. Slack without limit is infinite, which JSON represents by null.
 ReportColumns<SlackRow> slack_columns(const char* id, const char* mean_s, const char* count) {
   const auto or_any = [](std::string (*write)(double)) {
     return Quantity::each_as(
@@ -212,7 +213,7 @@ std::string slack_table(const WhyReport& report) {
   return table + more;
 }
 
-// "device 1 peaks at 3.0 GiB, its capacity is 1.0 GiB"
+// Returns a text such as "device 1 peaks at 3.0 GiB, its capacity is 1.0 GiB".
 std::string overflow_text(const Overflow& overflow) {
   return fmt::format("device {} peaks at {}, its capacity is {}", overflow.device,
                      format_bytes(overflow.peak_bytes), format_bytes(overflow.capacity_bytes));

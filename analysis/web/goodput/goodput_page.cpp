@@ -13,7 +13,7 @@ namespace {
 
 using Draw = std::string (*)(const GoodputReport& report, double width, PictureKind kind);
 
-// Narrow screens get a narrow picture whose letters have the same size.
+// Returns the HTML of a chart. Narrow screens get a narrower picture with text of the same size.
 std::string chart(const GoodputReport& report, Draw draw, std::string_view words) {
   constexpr double wide = 760;
   constexpr double narrow = 380;

@@ -268,7 +268,8 @@ export class Scatter {
     }
   }
 
-  // The nearest point within reach; simulated candidates are preferred by a few pixels.
+  // Returns the candidate nearest to a point, or null if none is near. A simulated candidate is
+  // preferred to one that is closer by less than 4 pixels.
   nearest(x, y) {
     const { rows } = this.view;
     let nearestRow = null;

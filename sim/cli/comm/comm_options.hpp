@@ -19,7 +19,8 @@ void add_cluster_option(po::options_description& options);
 void add_failure_options(po::options_description& options);
 cluster::Cluster load_cluster(const po::variables_map& options, const std::string& verb);
 
-// Parses --algorithm ("automatic", "auto", "ring", ..) and --assume ("180 GB/s"). Throw UsageError.
+// Parses --algorithm ("automatic", "auto", "ring", ..) and --assume ("180 GB/s"). Throw UsageError
+// for any other text.
 void add_algorithm_option(po::options_description& options);
 config::Algorithm parse_algorithm(const std::string& text);
 double parse_bandwidth(std::string_view text);

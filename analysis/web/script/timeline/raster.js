@@ -76,7 +76,8 @@ function sizedContext(canvas, width, height) {
   return canvas.getContext("2d");
 }
 
-// Paints spans on a line; `fills` are the colours of their tones.
+// A strip with one line per device, on which spans are painted; `fills` has the colour of each
+// tone.
 export class Strip {
   // `minWidth`: pixels that even the shortest span covers.
   constructor(spans, fills, minWidth = 0) {
