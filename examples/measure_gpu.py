@@ -25,8 +25,8 @@ import subprocess
 import sys
 from time import perf_counter
 
-# A case is a row of the table without times: a dict of these columns. Products are m x k times
-# k x n.
+# Columns of the table. A case is a dict of them, without the measured times. Matrix products
+# multiply an m x k by a k x n matrix.
 COLUMNS = ("kernel", "dtype", "m", "n", "k", "count", "bytes", "batch", "heads", "kv_heads",
            "head_dim", "sequence", "causal", "pass", "cast", "time_us", "least_us", "most_us",
            "repeats", "note")
@@ -48,7 +48,7 @@ def product_cases(quick):
     square = [(4096, 4096), (8192, 8192), (16384, 16384)]
     shapes = whole[:3] + cut[:3] + square[:2] if quick else whole + cut + square
     sizes = [(m, n, k) for m in tokens for n, k in shapes]
-    # Weight gradients sum over the tokens.
+    # A weight gradient sums over all tokens, so the number of tokens is its inner dimension.
     sizes += [(n, k, m) for n, k in whole[:3] for m in tokens[-2:]]
     return [{"kernel": "product", "dtype": kind, "m": m, "n": n, "k": k, "cast": 0}
             for kind in TYPES for m, n, k in sizes]
@@ -110,7 +110,7 @@ def text_of(case):
                     for key, value in case.items())
 
 
-# Output: the table and the GPU file.
+# Writing the results: the table and the GPU file.
 
 def row_of(case, seconds):
     """Row of the table: median, shortest and longest time of the repetitions."""
@@ -120,8 +120,9 @@ def row_of(case, seconds):
 
 
 def write_table(rows, about, stream):
-    # Single launches are comments instead of rows: a run launches several kernels per counted
-    # kernel, with Python in between, so that 'profile --calibrate' determines the host's time.
+    # Measured launch times are written as comments, not as rows. A run launches several kernels for
+    # each one that is counted, with Python in between, so the host's time must come from 'profile
+    # --calibrate'.
     launches = [row for row in rows if row["kernel"] == "launch"]
     for line in [*about, *(f"a kernel is launched every {row['time_us']} us ({row['note']})"
                            for row in launches)]:
@@ -144,7 +145,8 @@ def best_rates(rows):
     return flops, bandwidth
 
 
-# Keys that no single kernel determines, and keys that a fit to the table determines.
+# Keys of the GPU file that no single kernel determines, and keys that a fit to the table
+# determines.
 UNKNOWN = ("attention.materialized", "clock", "launch", "pass_overhead")
 FITTED = ("attention.forward", "attention.backward", "attention.half_length", "memory_efficiency",
           "kernel_overhead")
@@ -200,7 +202,7 @@ class Machine:
         self.torch, self.device, self.repeats = torch, device, repeats
         self.on_gpu = device.startswith("cuda")
         self.wait = torch.cuda.synchronize if self.on_gpu else lambda: None
-        # Buffer that is written between repetitions, so that the L2 cache never holds the input.
+        # Written between repetitions to evict the input from the L2 cache.
         self.flush = torch.empty(512 * MIB if self.on_gpu else MIB, dtype=torch.int8,
                                  device=device)
         self.makers = {"product": self.product, "cast": self.cast, "grouped": self.grouped,

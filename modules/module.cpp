@@ -22,7 +22,7 @@ const void* open(const std::string& name) {
         fmt::format("{}, a part of this program, is missing: neither {} nor {} exists; install or "
                     "build it again",
                     file, candidates[0].string(), candidates[1].string()));
-  // RTLD_GLOBAL: SimGrid looks up some of its own symbols by name.
+  // SimGrid looks up some of its own symbols by name, which needs RTLD_GLOBAL.
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   void* const entry = handle == nullptr ? nullptr : dlsym(handle, "pipewright_module");
   if (entry == nullptr)

@@ -2,14 +2,14 @@
 
 #include <string>
 
-// Parts of the program in shared libraries of their own. Only commands that use such a part load
-// the large libraries under it. A part has one entry point with C linkage, which returns the part's
-// table of functions:
+// Parts of the program that live in shared libraries of their own, so that only commands that use
+// them load the large third-party libraries they depend on. Each part has one entry point with C
+// linkage, which returns the part's table of functions:
 //
 // extern "C" const void* pipewright_module();
 //
-// Everything else of ours that a part needs is linked from the program. Binaries that link the
-// parts statically (tests, benchmarks) do not use this header.
+// Other code of the program that a part needs is taken from the running program. Binaries that link
+// the parts statically (tests, benchmarks) do not use this header.
 namespace pipewright::modules {
 
 // Loads libpipewright_NAME.so and returns its table of functions. The library stays loaded. It is

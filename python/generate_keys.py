@@ -145,7 +145,7 @@ def main():
             inner.setdefault(row["name"].rsplit(".", 1)[0], []).append(row)
     maps = [row for row in rows if row["is_map"]]
     parts = [HEAD]
-    # Inner maps come first, so that they are defined before their users.
+    # Deeper maps come first, since the generated classes must be defined before they are used.
     for row in sorted(maps, key=lambda row: -row["name"].count(".")):
         parts.append(typed_dict(row, inner.get(row["name"], [])))
     parts.append(

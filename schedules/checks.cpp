@@ -5,7 +5,7 @@
 namespace pipewright::schedules {
 namespace {
 
-// The last pass of a microbatch that a stage has run.
+// Progress of a microbatch on a stage: the last of its passes that has run.
 enum class PassProgress : std::uint8_t { none, forwarded, gradient_sent, done, to_recompute };
 
 bool advance_pass(PassProgress& progress, PassKind kind, bool recomputes) {
@@ -35,8 +35,8 @@ bool advance_pass(PassProgress& progress, PassKind kind, bool recomputes) {
   throw Error(fmt::format("{}: device {}: {} {}", schedule.name, device, describe(pass), fault));
 }
 
-// Checks fused pairs: both passes stand side by side in the body of one loop, and the second one is
-// not the first of another pair.
+// Checks that the two passes of each fused pair are adjacent in the body of the same loop, and that
+// no pass belongs to two pairs.
 void check_pairs(const Schedule& schedule, std::uint32_t device) {
   for (const Loop& loop : schedule.programs[device].loops)
     for (std::size_t i = 0; i < loop.body.size(); ++i) {

@@ -27,8 +27,8 @@ constexpr std::string_view to_string(P2p mode) {
 // Duration of each kind of pass on each virtual stage, in seconds.
 struct PassTimes {
   std::array<std::vector<double>, pass_kinds> of_stage;  // Empty for a kind that never runs.
-  // Duration of a fused pair: `fused` by the stage of its first pass if not empty, otherwise
-  // `overlap` times the sum of its two passes.
+  // Duration of a fused pair: if `fused` is not empty, its value for the stage of the pair's first
+  // pass; otherwise `overlap` times the sum of the durations of both passes.
   std::optional<double> overlap;
   std::vector<double> fused;
 
@@ -44,8 +44,8 @@ struct PassTimes {
   bool has_pair_times() const { return overlap || !fused.empty(); }
 };
 
-// Contention-free transfer time of a boundary tensor between two devices, in seconds; 0 within a
-// device.
+// Time in seconds to transfer a boundary tensor between two devices without contention; 0 if both
+// stages are on the same device.
 class HopTimes {
  public:
   explicit HopTimes(double everywhere) : everywhere_(everywhere) {}
@@ -67,7 +67,7 @@ class HopTimes {
   std::unordered_map<std::uint64_t, double> special_;  // Key: source and destination.
 };
 
-// Events of a pass, in seconds from the start of the run.
+// Times of the events in the life of a pass, in seconds from the start of the run.
 struct PassSpan {
   double sent = 0;      // The transfer of its input was posted.
   double ready = 0;     // Its input had arrived.

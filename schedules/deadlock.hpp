@@ -7,13 +7,13 @@
 
 namespace pipewright::schedules {
 
-// A device that cannot go on, and the pass that it waits to run.
+// A device that waits forever, and the pass that it would run next.
 struct Blocked {
   std::uint32_t device = 0;
   Pass at;
 };
 
-// Thrown when every device with passes left waits for a message that no device will send.
+// Thrown when every device that has passes left waits for a message that no device will send.
 class Deadlock : public Error {
  public:
   Deadlock(const Schedule& schedule, std::vector<Blocked> blocked);

@@ -25,8 +25,8 @@ int class_of(PassKind kind) {
   }
 }
 
-// Devices ordered by the time of their next event, as a tournament tree. The winner is the device
-// with the earliest event; ties go to the lowest device.
+// Finds the device whose next event is earliest, by a tournament tree over the devices; ties go to
+// the lowest device.
 class Agenda {
  public:
   explicit Agenda(std::size_t devices) {
@@ -205,15 +205,15 @@ Plan Justifier::Filler::run() {
   return std::move(result_);
 }
 
-// Returns the position of the pass that the device runs now. If there is none, returns the size of
-// the order and schedules the next event of the device. Skipped passes run after the chosen one, so
-// their peak memory must leave room for it.
+// Returns the position in the order of the pass that the device starts now. If it can start none,
+// returns the size of the order and schedules the device's next event. Passes that are skipped run
+// after the chosen one, so their peak memory must leave room for it.
 std::uint32_t Justifier::Filler::pick(std::uint32_t index, double now) {
   const Device& device = devices_[index];
   const std::vector<Pass>& order = reference_.order[index];
   double again = never;
   const std::int64_t limit = pipeline_.memory.limit[index];
-  // The window is wide enough to find a pass for every activation that the device may hold.
+  // Enough passes are examined to find one for every activation that the device may hold.
   const std::size_t window = pull_ == Pull::none ? 1 : 16 * std::size_t{pipeline_.devices} + 16;
   const bool is_safe = pull_ == Pull::safe && device.head < order.size();
   double until = never;
@@ -301,7 +301,7 @@ void Justifier::Filler::give(PassKind kind, std::uint32_t stage, const Pass& fro
   Input& input = input_of(kind, stage, from.microbatch);
   input.ready = std::max(input.ready, end + (here == there ? 0 : pipeline_.hop));
   if (--input.missing > 0 || here == there) return;
-  // An idle device looks for a pass again when this input arrives.
+  // An idle device looks for a pass again at the time when this input arrives.
   const double again = std::max(input.ready, devices_[there].free_at);
   if (again < agenda_.time(there)) agenda_.set(there, again);
 }
@@ -318,7 +318,7 @@ Plan Justifier::plan(const Order& order) const {
 }
 
 Plan Justifier::improve(const Plan& plan, Pull pull, Objective objective, int rounds) const {
-  // Returns the plan on reversed time: the pass that ended last starts first.
+  // Returns the plan mirrored in time: the pass that ends last starts first.
   const auto mirror = [&](Plan mirrored) {
     for (std::size_t device = 0; device < mirrored.order.size(); ++device) {
       auto& order = mirrored.order[device];
@@ -334,8 +334,8 @@ Plan Justifier::improve(const Plan& plan, Pull pull, Objective objective, int ro
   Plan current = fill(plan, pull, Direction::forward, {});
   Plan best = better(plan, current, objective) ? plan : current;
   for (int round = 0; round < rounds; ++round) {
-    // For the makespan, all devices may end at the same time. For the span, a device that starts
-    // later may end later by as much.
+    // For the makespan, the mirrored sweep may start all devices at once. For the longest span, a
+    // device that starts later may also end later by as much.
     std::vector<double> release;
     if (objective == Objective::span) {
       double latest = 0;

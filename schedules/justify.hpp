@@ -12,17 +12,18 @@
 // reversed time.
 namespace pipewright::schedules {
 
-// The passes of each device in order.
+// The order in which each device runs its passes.
 using Order = std::vector<std::vector<Pass>>;
 
-// Memory of the activations of one microbatch, in any unit.
+// Memory that the activations of one microbatch take, and the limits of devices, in any unit.
 struct ActivationMemory {
   std::vector<std::int64_t> held;                    // By stage, held from the start of F (or R).
   std::vector<std::int64_t> released_by_input_grad;  // By stage, the part that the end of I frees.
   std::vector<std::int64_t> limit;                   // By device.
 };
 
-// A pipeline whose order of passes is optimized: one route, backwards whole or split.
+// The pipeline whose order of passes is optimized. All microbatches take the same route; backwards
+// are all whole or all split.
 struct Pipeline {
   Routes routes;
   std::uint32_t devices = 0;
@@ -33,7 +34,7 @@ struct Pipeline {
   std::vector<bool> recomputed;  // As in Schedule.
 };
 
-// An order with the time at which each of its passes starts, in seconds.
+// An order of passes, with the time at which each starts, in seconds.
 struct Plan {
   Order order;
   std::vector<std::vector<double>> start;  // [device][position in its order]
@@ -41,7 +42,7 @@ struct Plan {
   double span = 0;                         // Maximum over devices of (last end - first start).
 };
 
-// Passes that a sweep may run before their turn in the order.
+// Passes that a sweep may run earlier than in the given order.
 enum class Pull : std::uint8_t {
   none,
   safe,     // Passes that end before the ones ahead of them are planned to start: none is delayed.
@@ -49,18 +50,19 @@ enum class Pull : std::uint8_t {
   eager,    // All passes.
 };
 
-// Quantity that an improvement minimizes; the other one breaks ties.
+// What is minimized: the makespan, or the longest span of a device. The other one breaks ties.
 enum class Objective : std::uint8_t { makespan, span };
 
 class Justifier {
  public:
   explicit Justifier(const Pipeline& pipeline);
 
-  // Times the passes when every device keeps to its order.
+  // Computes when each pass starts if every device keeps to the given order.
   Plan plan(const Order& order) const;
-  // Alternates forward and backward sweeps while they improve the plan, at most `rounds` times. In
-  // a sweep, a device always runs the first pass of its order that is ready, may be pulled, and
-  // leaves room in memory for the passes that it overtakes.
+  // Improves a plan by alternating forward and backward sweeps, at most `rounds` times, until it
+  // gets no shorter. In a sweep, a device always runs the first pass of its order that has its
+  // inputs, that `pull` allows to run early, and that leaves room in memory for the passes it
+  // overtakes.
   Plan improve(const Plan& plan, Pull pull, Objective objective, int rounds) const;
 
  private:
@@ -72,7 +74,7 @@ class Justifier {
   const Pipeline& pipeline_;
 };
 
-// Returns true if `a` is better than `b` by more than rounding.
+// Returns true if `a` is better than `b` by more than rounding errors.
 bool better(const Plan& a, const Plan& b, Objective objective);
 
 }  // namespace pipewright::schedules

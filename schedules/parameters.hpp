@@ -13,7 +13,7 @@ namespace pipewright::schedules {
 inline constexpr std::uint32_t usual_chunks = 2;
 inline constexpr std::uint32_t usual_slices = 2;
 
-// Choices of a user about a schedule. Families take only some of the optional ones.
+// What a user can choose about a schedule. Each family accepts only some of the optional values.
 struct Parameters {
   std::uint32_t devices = 0;
   std::uint32_t microbatches = 0;  // Microbatches of one iteration.
@@ -27,10 +27,11 @@ struct Parameters {
       recompute;  // Chunks per device that are recomputed before the backward.
   std::optional<std::uint32_t>
       fused;  // 1: each F of the steady state is fused with the B beside it.
-  // Additional warm-up forwards per device (1f1b only), for the passes of a partitioned vocabulary.
+  // Number of additional warm-up forwards per device, which passes of a partitioned vocabulary
+  // need; only for 1f1b.
   std::uint32_t ahead = 0;
-  // Inputs of families that plan for times: F, I and W of each device or of each stage, and the
-  // latency of a hop in the same unit. If empty, F = I = W and there is no latency.
+  // Inputs of families that optimize for times: durations of F, I and W on each device or each
+  // stage, and the latency of a hop in the same unit. If empty, F = I = W and there is no latency.
   PassTimes device_times;
   double hop = 0;
   double input_grad_releases = 0;  // Part of a pass's activations that I frees; W frees the rest.
@@ -39,7 +40,8 @@ struct Parameters {
 // An optional parameter.
 using Choice = std::optional<std::uint32_t> Parameters::*;
 
-// Names and texts of a choice. Scenario keys, options, checks and lists are made from these rows.
+// Name, help and limits of an optional parameter. Scenario keys, command-line options, checks and
+// listings are generated from these rows.
 struct ChoiceInfo {
   Choice choice;
   std::string_view key;      // Key of a schedule in a scenario: "group_size".
@@ -98,7 +100,7 @@ inline constexpr std::array choices{
                .is_flag = true},
 };
 
-// Returns true if the choice has a value that not every family supports.
+// Returns true if the user gave the parameter a value that not every family supports.
 inline bool is_chosen(const ChoiceInfo& info, const Parameters& parameters) {
   return (parameters.*info.choice).value_or(info.neutral) > info.neutral;
 }

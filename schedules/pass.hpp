@@ -23,7 +23,7 @@ struct Pass {
   friend bool operator==(const Pass&, const Pass&) = default;
 };
 
-// Returns true for B and I, which send a gradient to the previous stage.
+// Returns true for B and I, after which the gradient is sent to the previous stage.
 inline bool sends_gradient(PassKind kind) {
   return kind == PassKind::backward || kind == PassKind::input_grad;
 }
@@ -33,7 +33,7 @@ inline bool ends_microbatch(PassKind kind) {
   return kind == PassKind::backward || kind == PassKind::weight_grad;
 }
 
-// "F of microbatch 3 on stage 1"
+// Describes a pass: "F of microbatch 3 on stage 1".
 std::string describe(const Pass& pass);
 
 }  // namespace pipewright::schedules

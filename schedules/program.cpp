@@ -7,8 +7,8 @@
 namespace pipewright::schedules {
 namespace {
 
-// A range of passes in which each pass repeats the one `period` passes before it with `step` added
-// to its microbatch.
+// A range of a list of passes in which each pass equals the one `period` positions before it,
+// except that its microbatch is higher by `step`.
 struct Run {
   std::size_t begin = 0, end = 0, period = 1;
   std::int32_t step = 0;
@@ -25,7 +25,7 @@ bool repeats(const Pass& pass, const Pass& later, std::int32_t step) {
          distance(pass, later) == step;
 }
 
-// Returns the longest run of this period around the middle of the list.
+// Returns the longest range around the middle of the list that repeats with this period.
 Run run_around_middle(std::span<const Pass> passes, std::size_t period) {
   const std::size_t middle = (passes.size() - period) / 2;
   Run run{.begin = middle,
@@ -41,8 +41,8 @@ Run run_around_middle(std::span<const Pass> passes, std::size_t period) {
   return run;
 }
 
-// Shifts the run so that it neither begins nor ends within a pair of fused passes, which must stay
-// in one body.
+// Moves the beginning of the range so that no fused pair is cut, since both of its passes must be
+// in the same loop body.
 void keep_pairs_whole(std::span<const Pass> passes, Run& run) {
   while ((run.begin > 0 && passes[run.begin - 1].fused) ||
          (run.begin + run.period < run.end && passes[run.begin + run.period - 1].fused))

@@ -16,8 +16,8 @@ struct Loop {
   std::int32_t microbatch_step = 0;
 };
 
-// Passes of one device in order, stored as loops: a steady state repeats, so a million microbatches
-// take no more memory than ten. An arbitrary order is one loop of one round.
+// The passes of one device in order, stored as loops. A steady state repeats, so a million
+// microbatches take no more memory than ten. An order without repetition is one loop of one round.
 struct Program {
   std::vector<Loop> loops;
   std::uint32_t iterations = 1;      // The loops run this many times.
@@ -49,7 +49,7 @@ class PassCursor {
     result.microbatch += offset_;
     return result;
   }
-  // Returns the partner of a fused pass, which stands in the same body.
+  // Returns the second pass of a fused pair; the cursor is at the first. Both are in the same body.
   Pass following() const {
     Pass result = at_[1];
     result.microbatch += offset_;

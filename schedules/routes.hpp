@@ -12,16 +12,17 @@ namespace pipewright::schedules {
 // so each stage lives on two devices.
 class Routes {
  public:
-  // The looped placement: stage s on device s mod devices.
+  // Returns the looped placement: device s mod `devices` has stage s.
   static Routes looped(std::uint32_t devices, std::uint32_t chunks);
 
-  // The V placement: device d has the stages d and 2 * devices - 1 - d.
+  // Returns the V placement: device d has the stages d and 2 * devices - 1 - d.
   static Routes v_shape(std::uint32_t devices);
 
-  // Two routes with one stage per device, the second from the last device to the first.
+  // Returns a placement with two routes and one stage per device; the second route runs from the
+  // last device to the first.
   static Routes both_ways(std::uint32_t devices);
 
-  // device_of[route][stage]; all routes have the same number of stages.
+  // Makes a placement from device_of[route][stage]; all routes have the same number of stages.
   explicit Routes(std::vector<std::vector<std::uint32_t>> device_of);
 
   std::uint32_t count() const { return static_cast<std::uint32_t>(device_of_.size()); }
@@ -32,7 +33,7 @@ class Routes {
   std::uint32_t device(std::uint32_t stage, std::uint32_t microbatch) const {
     return device_of_[route_of(microbatch)][stage];
   }
-  // Returns the position of a stage among the stages of its device.
+  // Returns the index of a stage among the stages of its device, in ascending order from 0.
   std::uint32_t chunk(std::uint32_t stage, std::uint32_t microbatch) const {
     return chunk_of_[route_of(microbatch)][stage];
   }

@@ -37,7 +37,8 @@ void Timing::fail() {
   for (std::uint32_t device = 0; device < devices_.size(); ++device) {
     const PassCursor& at = devices_[device].at;
     if (at.done()) continue;
-    // A fused pair may have the input of its first pass and lack that of its second.
+    // A blocked device waits for its next pass; in a fused pair, possibly only for the input of the
+    // second pass.
     const bool lacks_second = at.pass().fused && !must_wait(devices_[device], at.pass());
     blocked.push_back({device, lacks_second ? at.following() : at.pass()});
   }

@@ -20,7 +20,7 @@ class Timing {
  public:
   Timing(const Schedule& schedule, const PassTimes& times, const HopTimes& hops, P2p mode);
 
-  // Sets the earliest start of a device's first pass, in seconds (default: 0).
+  // Sets the earliest time at which a device's first pass may start, in seconds (default: 0).
   void start_at(std::uint32_t device, double time) { devices_[device].released = time; }
 
   // Calls visit(device, pass, span) for every pass: in order of time on each device, with devices
@@ -36,15 +36,15 @@ class Timing {
     double start = 0;
     double seconds = 0;
   };
-  // As above, with hold(device, pass, partner, ready) -> Run, which decides when a pass that could
-  // start at `ready` starts and how long it takes. It is called once for each pass or fused pair,
-  // in the order of the device; `partner` is null unless the pass is fused.
+  // Like the other run(), but hold(device, pass, partner, ready) -> Run decides when a pass that
+  // could start at `ready` starts and how long it takes. It is called once for each pass or fused
+  // pair, in the order of the device; `partner` is null unless the pass is fused.
   template <class Visit, class Hold>
   void run(Visit&& visit, Hold&& hold);
 
  private:
-  // A slot holds the time at which the input of a pass was sent: [stage][microbatch], one table for
-  // activations and one for gradients. Negative if it has not been sent yet.
+  // activations_ and gradients_ hold, for each [stage][microbatch], the time at which the input of
+  // a pass was sent; negative if it has not been sent yet.
   static constexpr double not_sent = -1;
   struct Stage {             // A stage on one route.
     std::uint32_t next;      // Device of the next stage.
@@ -80,12 +80,12 @@ class Timing {
     PassSpan span{.sent = input_of(pass)};
     double hop = pass.kind == PassKind::forward ? stage.hop_in_activation : stage.hop_in_gradient;
     if (pass.kind == PassKind::weight_grad) hop = 0;
-    // A rendezvous within a device costs nothing, so only transfers with a hop need one.
+    // Transfers within a device have no hop and need no rendezvous.
     const bool meets = mode_ == P2p::rendezvous && hop > 0;
     span.ready = (meets ? std::max(span.sent, released) : span.sent) + hop;
     return span;
   }
-  // Returns the time in seconds that sending the output of a pass blocks its device.
+  // Returns for how many seconds a device is blocked while it sends the output of a pass.
   double send_block_time(const Pass& pass) const {
     if (mode_ != P2p::blocking) return 0;
     if (pass.kind == PassKind::forward) return stage_of(pass).hop_out_activation;
@@ -141,7 +141,8 @@ void Timing::advance(std::uint32_t index, Visit& visit, Hold& hold) {
 
     const Pass partner = device.at.following();
     if (must_wait(device, partner)) return;
-    // A pair receives its two inputs one after the other, and sends its two outputs likewise.
+    // A fused pair receives its two inputs one after the other, and then sends its two outputs one
+    // after the other.
     PassSpan partner_span = arrival(partner, ready);
     const Run run = hold(index, pass, &partner, std::max(ready, partner_span.ready));
     span.start = partner_span.start = run.start;
@@ -160,7 +161,7 @@ void Timing::advance(std::uint32_t index, Visit& visit, Hold& hold) {
 inline void Timing::hand_on(const Pass& pass, double end) {
   const std::size_t slot = slot_of(pass);
   if (pass.kind == PassKind::forward) {
-    // The loss behind the last stage turns the activation into the gradient.
+    // On the last stage, the loss turns the activation into the gradient without a transfer.
     if (pass.stage + 1U == schedule_.stages())
       activations_[slot] = 0, gradients_[slot] = end;
     else

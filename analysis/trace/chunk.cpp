@@ -47,7 +47,8 @@ void spread_over_planes(const unsigned char* source, std::size_t stride, std::si
   }
 }
 
-// Returns true if most byte values occur in a sample of the plane.
+// Returns true if most byte values occur in a sample of the plane, so that deflate would gain
+// little.
 bool is_noise(const unsigned char* plane) {
   constexpr std::size_t step = chunk_rows / 512;
   std::array<bool, 256> occurs{};
@@ -87,7 +88,8 @@ ChunkEncoder::ChunkEncoder(std::span<const Column> columns)
     : columns_(columns),
       planes_(disk_row_bytes(columns) * chunk_rows),
       stream_(std::make_unique<Stream>()) {
-  // A change of level may end a block early, which costs a few bytes per plane.
+  // A change of the compression level may end a deflate block early, which costs a few bytes per
+  // plane.
   encoded_.resize(deflateBound(stream_.get(), planes_.size()) + 64 * disk_row_bytes(columns));
 }
 

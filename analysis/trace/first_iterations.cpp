@@ -19,7 +19,7 @@ Trace first_iterations(Trace trace, std::uint32_t iterations) {
   for (const StepRow& row : trace.steps) cut_s = std::max(cut_s, row.end);
   std::erase_if(trace.memory, [&](const MemoryRow& row) { return row.time > cut_s; });
   std::erase_if(trace.link_use, [&](const LinkUseRow& row) { return row.start >= cut_s; });
-  // Keep the part of a period that lies before the cut.
+  // A period that spans the cut keeps only its part before the cut.
   for (LinkUseRow& row : trace.link_use) {
     if (row.end <= cut_s) continue;
     const double share = (cut_s - row.start) / (row.end - row.start);
@@ -28,7 +28,7 @@ Trace first_iterations(Trace trace, std::uint32_t iterations) {
     row.waited *= share;
     row.end = cut_s;
   }
-  // Sums over all planned iterations are reduced in proportion.
+  // These rows sum over all planned iterations, so they are scaled down to the iterations kept.
   const double share = static_cast<double>(iterations) / std::max(1U, trace.run.iterations);
   for (PassCollectiveRow& row : trace.pass_collectives) {
     row.calls = static_cast<std::uint64_t>(std::llround(static_cast<double>(row.calls) * share));

@@ -193,9 +193,9 @@ hsize_t Hdf5Input::rows(const Handle& dataset, const char* name) const {
   hsize_t chunks = 0;
   if (H5Sget_simple_extent_ndims(space.get()) != 1 ||
       H5Pget_chunk(properties.get(), 1, &chunk) != 1)
-    fail("table '{}' is not a list of rows in chunks", name);
+    fail("table '{}' is not a one-dimensional dataset in chunks", name);
   H5Sget_simple_extent_dims(space.get(), &rows, nullptr);
-  // HDF5 returns zeros for a missing chunk.
+  // HDF5 reads a missing chunk as zeros, so missing chunks must be detected here.
   if (H5Dget_num_chunks(dataset.get(), space.get(), &chunks) < 0)
     fail("table '{}' is damaged: {}", name, last_failure());
   if (chunks != rows / chunk + (rows % chunk == 0 ? 0 : 1))
@@ -219,7 +219,7 @@ void Hdf5Input::check_columns(const Handle& dataset, const char* table,
     if (expected.type == ColumnType::text
             ? !is_fixed_text(type)
             : H5Tequal(type.get(), file_type(expected.type).get()) <= 0)
-      fail("column '{}' of table '{}' does not have its type of format version {}", expected.name,
+      fail("column '{}' of table '{}' does not have the type of format version {}", expected.name,
            table, version_);
   }
 }
@@ -251,7 +251,7 @@ Handle create_file(const std::filesystem::path& path) {
   const Handle creation = checked(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
   check(H5Pset_obj_track_times(creation.get(), false));  // The root group has no time stamps.
   const Handle access = checked(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  // All metadata has checksums in this layout, and attributes may be long.
+  // This version of the file layout has checksums for all metadata, and allows long attributes.
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110));
   return checked(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
 }

@@ -33,7 +33,7 @@ class Handle {
 
   hid_t get() const { return id_; }
   bool valid() const { return id_ >= 0; }
-  // Returns true on success.
+  // Closes the HDF5 object if it is open. Returns false if HDF5 fails.
   bool close() { return id_ < 0 || closer_(std::exchange(id_, -1)) >= 0; }
 
  private:
@@ -66,12 +66,12 @@ std::string last_failure();
 
 Handle text_type(std::size_t size);  // UTF-8, padded with zero bytes.
 Handle file_type(ColumnType type);   // Little-endian on every machine.
-// Compound types of the columns, with their layout on disk and in rows in memory.
+// Return HDF5 compound types of the columns: for rows in a file, and for rows in memory.
 Handle disk_type(std::span<const Column> columns);
 Handle memory_type(std::span<const Column> columns, std::size_t row_bytes);
 
-// Rows with texts in the layout of a file: all texts of a column have the length of the longest
-// one, padded with zero bytes.
+// Rows of a table with text columns, packed as in a file: all texts of a column have the length of
+// the longest one, padded with zero bytes.
 class TextRows {
  public:
   // Constructor for writing: `count` rows in memory start at `rows`, `stride` bytes apart.
@@ -119,11 +119,10 @@ class Hdf5Input {
   // Returns the number of rows of a table, after checking that all of them were written.
   hsize_t rows(const Handle& dataset, const char* name) const;
   Handle column(const Handle& type, const char* table, const char* name) const;
-  // Checks the types of columns, since other types than the documented ones might lose digits or
-  // overflow.
+  // Checks that columns have the documented types; others might lose digits or overflow.
   void check_columns(const Handle& dataset, const char* table,
                      std::span<const Column> columns) const;
-  // Reads a whole table with texts.
+  // Reads a whole table that has text columns.
   template <class Row>
   std::vector<Row> small_table(const char* table, std::span<const Column> columns) const;
 
@@ -160,7 +159,7 @@ std::vector<Row> Hdf5Input::small_table(const char* table, std::span<const Colum
 
 // Common part of all writers of HDF5 files. Only .cpp files include this header.
 
-// Converted by write_guarded() to a TraceError, which names the file.
+// Thrown while writing; write_guarded() converts it to a TraceError, which names the file.
 struct WriteFailure {
   std::string reason;
 };
@@ -169,18 +168,18 @@ void check(herr_t status);
 Handle checked(hid_t id, Handle::Closer closer);
 void close(Handle& handle);
 
-// Files and datasets have no time stamps, which would make equal runs differ.
+// Files and datasets are created without time stamps, so that equal runs give equal files.
 Handle create_file(const std::filesystem::path& path);
 Handle chunk_properties(hsize_t rows);  // With compression.
 
-// An empty text is one zero byte, since HDF5 has no type of size 0.
+// Returns the HDF5 type of a text. An empty text has one zero byte, since no type has size 0.
 Handle text_type_of(const std::string& text);
 void write_attribute(hid_t file, const char* name, const Handle& type, const void* value);
 void write_text(hid_t file, const char* name, const std::string& text);
 void write_number(hid_t file, const char* name, std::uint32_t value);
 void write_number(hid_t file, const char* name, double value);
 
-// Writes a whole dataset at once.
+// Writes all rows of a dataset at once.
 void write_dataset(hid_t file, const char* name, const Handle& type, hsize_t rows,
                    const void* data);
 

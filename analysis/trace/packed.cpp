@@ -66,7 +66,8 @@ std::string numpy_type(const Column& column, std::size_t bytes) {
   return fmt::format("{}u{}", bytes == 1 ? "|" : "<", bytes);
 }
 
-// Describes the layout of the columns within the rows of a table.
+// Returns, as JSON, the name, type and offset of each column in the rows of a table; sets the size
+// of a row.
 template <class Row>
 Json describe_columns(const std::vector<Row>& rows, std::size_t& row_bytes) {
   Json columns = Json::array();
@@ -110,7 +111,7 @@ RunInfo read_run_info(const Json& info) {
   return run;
 }
 
-// Offset and size of a column in the rows of a block.
+// Offset and size of a column, in bytes, within a row of the block.
 struct ColumnPlace {
   std::size_t offset;
   std::size_t bytes;

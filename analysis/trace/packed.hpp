@@ -20,10 +20,11 @@ using Json = nlohmann::ordered_json;
 // A column with an enumeration also has the "names" of its values.
 Json packing(const Trace& trace);
 
-// Fills a block whose size is that of the description.
+// Writes the trace into a block. `packing` is its description; the block must have the size that
+// the description states.
 void pack(const Trace& trace, const Json& packing, std::span<char> block);
 
-// Throws TraceError if description and block do not match.
+// Reads a trace from a block and its description. Throws TraceError if they do not match.
 Trace unpack(const Json& packing, std::span<const char> block);
 
 }  // namespace pipewright::trace

@@ -34,8 +34,8 @@ PartialFile::PartialFile(fs::path path) : path_(std::move(path)) {
   if (!fs::exists(folder, no_error))
     fail_to_write(path_, fmt::format("folder '{}' does not exist", folder.string()));
 
-  // A number in use belongs to another writer of this process, to a process with the same id on
-  // another machine, or to one that was killed.
+  // Tries numbers until a name is free. A name in use belongs to another writer of this process, to
+  // a process with the same id on another machine, or to one that was killed.
   for (int number = 0;; ++number) {
     const std::string suffix = number == 0 ? "" : fmt::format("-{}", number);
     temporary_ =

@@ -37,7 +37,7 @@ RowError check_counts(std::initializer_list<BoundedCount> counts) {
 // Engines merge events that are this close, so an event may seem to precede its cause.
 constexpr double row_tolerance_s = 1e-9;
 
-// Checks that every value is a time and that none precedes the one before it.
+// Checks that the values are finite times of at least 0 s, and in ascending order.
 RowError check_times(std::initializer_list<NamedTime> times) {
   NamedTime previous{"the start of the run", 0};
   for (const NamedTime& time : times) {

@@ -21,13 +21,13 @@ std::uint64_t count_rows(const std::filesystem::path& path);
 
 Trace read_trace(const std::filesystem::path& path);
 
-// Checks that rows from outside are consistent with their run. error_in() returns a message such as
-// "device is 9; expected less than 8", or no value for a valid row.
+// Checks that rows from a file or another program are consistent with their run. error_in() returns
+// a message such as "device is 9; expected less than 8", or no value for a valid row.
 class RowChecks {
  public:
   explicit RowChecks(const RunInfo& run);
 
-  // Stages come first, since other rows refer to them.
+  // Rows of stages must be checked first, since other rows refer to them.
   std::optional<std::string> error_in(const StageRow& row);
   std::optional<std::string> error_in(const PassCollectiveRow& row) const;
   std::optional<std::string> error_in(const PassRow& row);
@@ -35,7 +35,7 @@ class RowChecks {
   std::optional<std::string> error_in(const MemoryRow& row);
   std::optional<std::string> error_in(const CollectiveRow& row) const;
   std::optional<std::string> error_in(const StepRow& row) const;
-  // Links come before the rows that refer to them.
+  // Rows of links must be checked before the rows that refer to them.
   std::optional<std::string> error_in(const LinkRow& row);
   std::optional<std::string> error_in(const LinkUseRow& row) const;
   std::optional<std::string> error_in(const PathRow& row) const;

@@ -30,7 +30,7 @@ inline constexpr int memory_categories = 9;
 enum class CollectiveKind : std::uint8_t { reduce_gradients, gather_weights, tie_embeddings };
 inline constexpr int collective_kinds = 3;
 
-// Class of the traffic on a link, and reason why a device may wait for the network.
+// Purpose of the traffic on a link. Also the reason why a device may wait for the network.
 enum class TrafficClass : std::uint8_t {
   activation,  // Boundary tensors of forward passes.
   gradient,    // Boundary tensors of backward passes.
@@ -63,7 +63,7 @@ constexpr bool makes_gradient(PassKind kind) {
 
 inline constexpr std::uint32_t no_link = 0xffffffff;
 
-// Values of a GPU's file that have no source and influence figures.
+// Assumed values of a GPU's file: those without a source that influence the run's figures.
 struct Assumed {
   std::string gpu;                // Name of the file; "b200 and l40s" for several.
   std::vector<std::string> keys;  // Keys of the file; empty if nothing is assumed.
@@ -88,10 +88,11 @@ struct RunInfo {
   double tokens_per_microbatch = 0;   // 0 if unknown.
   std::uint32_t slices = 1;  // Slices of a microbatch along the sequence; passes then count slices.
   std::uint32_t replicas = 1;  // Data-parallel copies of the pipeline; rows describe the first one.
-  // GPUs of a device, or of the largest device if devices differ.
+  // Number of GPUs that a device consists of; the largest number if devices differ.
   std::uint32_t ranks_per_stage = 1;
   std::uint32_t gpus = 0;  // GPUs of all devices and replicas if devices differ, otherwise 0.
-  // FLOP of a microbatch, forward and backward, with causal attention counted once; 0 if unknown.
+  // FLOP of the forward and backward of a microbatch, with causal attention counted once; 0 if
+  // unknown.
   double model_flops = 0;
   double full_attention_flops = 0;  // model_flops with the full square of attention scores.
   double hardware_flops = 0;        // model_flops plus recomputation.
@@ -116,13 +117,13 @@ struct StageRow {
   std::uint32_t chunk = 0;       // Index among the chunks of its device.
   std::uint32_t device = 0;      // A stage that is on two devices has two rows.
   std::uint32_t recomputed = 0;  // 1 if F stores no activations and R recomputes them.
-  // Seconds in which the device waits for collectives within an F, I, W, B and R.
+  // Seconds in which the device waits for collectives within one F, I, W, B or R pass of the stage.
   double waits_f = 0;
   double waits_i = 0;
   double waits_w = 0;
   double waits_b = 0;
   double waits_r = 0;
-  // The same for F, and for I or B, in a fused pair: the sum of both is the wait of the pair.
+  // The same waits in a fused pair: of its F, and of its I or B. The wait of the pair is their sum.
   double waits_paired_f = 0;
   double waits_paired_b = 0;
 
@@ -135,11 +136,12 @@ struct StageRow {
   bool operator==(const StageRow&) const = default;
 };
 
-// Sum of the collectives of one kind within the passes of a device, over the whole run.
+// All collectives of one kind within the passes of a device, summed over the whole run.
 struct PassCollectiveRow {
   std::uint32_t device = 0;
   std::string group;  // "tp", "cp", "ep", ...
-  // "all-gather"; for tokens, "dispatch" to their experts and "combine" back.
+  // Name such as "all-gather". For expert parallelism, "dispatch" sends tokens to their experts and
+  // "combine" returns them.
   std::string operation;
   std::uint64_t calls = 0;  // Calls of one GPU of the device.
   std::uint64_t bytes = 0;  // Bytes of these calls, as nccl-tests counts them.
@@ -193,7 +195,7 @@ struct MemoryRow {
   bool operator==(const MemoryRow&) const = default;
 };
 
-// One collective beside the passes of a device.
+// A collective that runs beside the passes of a device, for example a gradient reduction.
 struct CollectiveRow {
   std::uint32_t device = 0;
   std::uint32_t stage = 0;
@@ -207,7 +209,8 @@ struct CollectiveRow {
   bool operator==(const CollectiveRow&) const = default;
 };
 
-// End of a device's iteration: start <= reduced <= synchronized <= updated <= end.
+// Optimizer step at the end of a device's iteration: start <= reduced <= synchronized <= updated <=
+// end.
 struct StepRow {
   std::uint32_t device = 0;
   std::uint32_t iteration = 0;
@@ -221,7 +224,7 @@ struct StepRow {
   bool operator==(const StepRow&) const = default;
 };
 
-// A link with traffic, which may represent several links with equal traffic.
+// A link that carried traffic. One row may represent several links with equal traffic.
 struct LinkRow {
   std::uint32_t link = 0;   // Index of the link in this trace.
   std::string name;         // "node-0-nvlink-7_UP"
@@ -246,7 +249,7 @@ struct LinkUseRow {
   bool operator==(const LinkUseRow&) const = default;
 };
 
-// Route of one kind of traffic of the first replica.
+// Narrowest link of the route that one kind of traffic takes in the first replica.
 struct PathRow {
   TrafficClass traffic = TrafficClass::activation;
   std::uint32_t source = 0;       // Sending device.

@@ -32,7 +32,7 @@ enum class ColumnType : std::uint8_t {
 };
 
 std::size_t width(ColumnType type);  // Returns the bytes of a value; 0 for texts.
-// Returns no names if the type is not an enumeration.
+// Returns the names of an enumeration's values; none if the type is not an enumeration.
 std::span<const char* const> enum_names(ColumnType type);
 
 struct Column {
@@ -40,10 +40,10 @@ struct Column {
   ColumnType type;
   std::size_t
       offset;  // Offset in a row in memory; on disk, columns follow each other without gaps.
-  // Older files of the same version lack the column, and rows keep their default.
+  // True for a column that older files of the same version lack; its default value is used then.
   bool is_new = false;
 };
-// Returns a value of a row in memory, which must not be a text.
+// Returns the value of a column, which must not be a text, in a row in memory.
 template <class Value>
 Value value_at(const void* row, const Column& column) {
   Value value;
@@ -79,7 +79,7 @@ const char* name_of(Enum value) {
 #define PIPEWRIGHT_NEW_COLUMN(Row, member) \
   Column { #member, column_type<decltype(Row::member)>(), offsetof(Row, member), true }
 
-// Name of a row's table, and its columns in the order of the file.
+// Describes the HDF5 table for a type of rows: its name, and its columns in the order of the file.
 template <class Row>
 struct Table;
 
@@ -234,7 +234,7 @@ inline constexpr std::array<RunField<double>, 7> real_fields{
      {"peak_flops", &RunInfo::peak_flops},
      {"precision_peak_flops", &RunInfo::precision_peak_flops}}};
 
-// Attributes of RunInfo::assumed, which older files lack.
+// Names of the HDF5 attributes for RunInfo::assumed, which older files lack.
 inline constexpr const char* assumed_field = "assumed";  // Keys, separated by blanks.
 inline constexpr const char* assumed_gpu_field = "assumed_gpu";
 std::string joined_keys(const Assumed& assumed);

@@ -18,11 +18,11 @@ void write_run_info(hid_t file, const RunInfo& run) {
   for (const auto& field : real_fields) write_number(file, field.name, run.*field.member);
   write_text(file, assumed_field, joined_keys(run.assumed));
   write_text(file, assumed_gpu_field, run.assumed.gpu);
-  // The text is a single value of its length, since only datasets are compressed.
+  // HDF5 compresses only datasets, so this long text is a dataset with a single value.
   write_dataset(file, "cluster", text_type_of(run.cluster), 1, run.cluster.c_str());
 }
 
-// Writes a table with texts, which is small, as a dataset of one piece.
+// Writes a table with text columns, which is small, as a dataset of a single chunk.
 template <class Row>
 void write_table(hid_t file, const std::vector<Row>& rows) {
   const TextRows packed(Table<Row>::columns, rows.data(), sizeof(Row), rows.size());

@@ -7,7 +7,7 @@
 
 namespace pipewright::trace {
 
-// A trace file that is being written; the output of TraceWriter.
+// A sink that writes a trace file; TraceWriter passes its rows on to it.
 class TraceOutput : public Sink {
  public:
   virtual const std::filesystem::path& temporary() const = 0;
@@ -40,7 +40,8 @@ class TraceWriter final : public Sink {
   void path(const PathRow& row) override { file_->path(row); }
   void finish() override { file_->finish(); }
 
-  // Path of the rows until finish(), which a handler of a fatal signal should unlink.
+  // Path of the temporary file that holds the rows until finish(). A handler of a fatal signal
+  // should delete it.
   const std::filesystem::path& temporary() const { return file_->temporary(); }
 
  private:

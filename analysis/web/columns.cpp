@@ -35,8 +35,8 @@ Json base_json(const Base& base) {
   return json;
 }
 
-// Adds to each row's sum the value of `source` in the previous row of the group; with `key`, in the
-// previous row of the group with the same key.
+// Adds to the base of each row the value that column `source` has in the previous row of the same
+// group, or, with `key`, in the previous row of the group whose key is equal.
 void add_before(const ColumnTable& table, const Numbers& source, const Numbers* key,
                 Numbers& sums) {
   constexpr std::size_t keys = 256;  // keys are bytes
@@ -48,7 +48,8 @@ void add_before(const ColumnTable& table, const Numbers& source, const Numbers* 
   }
 }
 
-// Computes the base of each row's value.
+// Computes the base of a column's value in each row; bases of kind `nearest` are computed
+// elsewhere.
 Numbers base_of(std::span<const ColumnTable> tables, const ColumnTable& table, const Base& base) {
   Numbers sums(table.rows());
   for (const std::string& name : base.columns) switch (base.kind) {
@@ -77,8 +78,8 @@ Numbers base_of(std::span<const ColumnTable> tables, const ColumnTable& table, c
   return sums;
 }
 
-// Returns for each row the base closest to its value, the first one of equally close bases.
-// `chosen` receives the numbers of the choices.
+// Returns for each row the candidate base closest to its value, the first one if several are
+// equally close. `chosen` receives the index of the candidate in base.choices.
 Numbers nearest_base(std::span<const ColumnTable> tables, const ColumnTable& table,
                      const Base& base, const Numbers& values, Numbers& chosen) {
   Numbers nearest = base_of(tables, table, base.choices.front());

@@ -19,7 +19,8 @@
 // if negative, of -2v - 1. Counts are unsigned; differences to bases are signed.
 namespace pipewright::analysis {
 
-// The base of a value: the sum of some columns in a row that the decoder already knows.
+// The base of a value is the sum of some columns in one row that the decoder has already read. This
+// describes which row and which columns.
 struct Base {
   enum class Kind : std::uint8_t {
     none,     // zero
@@ -73,7 +74,7 @@ struct ColumnTable {
 
 nlohmann::ordered_json schema_json(std::span<const TableSchema> tables);
 
-// Encodes tables[table], whose bases may refer to the tables before it.
+// Encodes tables[table] as bytes. Its bases may refer to the tables before it.
 std::string encode(std::span<const ColumnTable> tables, std::size_t table);
 
 }  // namespace pipewright::analysis

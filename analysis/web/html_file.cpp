@@ -15,19 +15,21 @@
 namespace pipewright::analysis {
 namespace {
 
-// Name of the constant that holds the exports of a module: "units.js" has `module_units`.
+// Returns the name of the JavaScript constant for a module's exports: `module_units` for
+// "units.js".
 std::string module_constant(std::string_view script) {
   return fmt::format("module_{}", script.substr(0, script.find('.')));
 }
 
-// Name of the declaration at the beginning of `code`, as in "async function name(".
+// Returns the name that a declaration at the beginning of `code` defines, as in "async function
+// name(".
 std::string_view declared_name(std::string_view code) {
   for (const std::string_view keyword : {"async ", "function ", "class ", "const "})
     if (code.starts_with(keyword)) code.remove_prefix(keyword.size());
   return code.substr(0, code.find_first_of(" ({="));
 }
 
-// Modules of a page's script in an order in which each uses only earlier ones.
+// Concatenates the modules of a page's script so that each comes after those that it imports.
 class ScriptBundle {
  public:
   // Adds a module after the modules that it imports, unless the bundle has it already.
@@ -60,7 +62,8 @@ class ScriptBundle {
   const std::string& text() const { return text_; }
 
  private:
-  // Removes the beginning of `code` through the first `end`, and returns it.
+  // Removes everything up to and including the first `end` from the front of `code`, and returns
+  // it.
   static std::string_view take_through(std::string_view& code, std::string_view end) {
     const std::size_t at = code.find(end);
     const std::size_t size = at == std::string_view::npos ? code.size() : at + end.size();

@@ -29,8 +29,8 @@ std::string bundled_script(std::string_view entry);
 // Escapes text from users' files for use in HTML.
 std::string html_text(std::string_view words);
 
-// Writes the head of a page; its frame follows and begins with <body>. `styles` are names of
-// assets. `policy` extends the content security policy, as in "; connect-src 'self'".
+// Writes the head of an HTML page; the caller then writes the rest, from <body> on. `styles` are
+// names of assets. `policy` is appended to the content security policy: "; connect-src 'self'".
 void write_head(std::ostream& stream, std::string_view title,
                 std::initializer_list<const char*> styles, std::string_view policy = "");
 

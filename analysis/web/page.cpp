@@ -35,7 +35,7 @@ double share(double bytes, double bandwidth, double s) {
   return bandwidth > 0 && s > 0 ? bytes / (bandwidth * s) : 0;
 }
 
-// Words and colours of components.
+// Returns labels and colours of a chart's components as JSON, in their order.
 template <class Styles>
 Json components(const Styles& styles) {
   Json list = Json::array();
@@ -44,7 +44,7 @@ Json components(const Styles& styles) {
   return list;
 }
 
-// Names of the page's enumerations, in the order of their values.
+// Returns the names of the values of each enumeration in the page's tables, in numerical order.
 Json enumerations() {
   constexpr std::array<const char*, idle_causes> causes{
       "input",      "transfer", "rendezvous", "blocked_send", "weights", "gradients",
@@ -63,7 +63,7 @@ Json enumerations() {
           {"collectives", names(trace::ColumnType::collective_kind)}};
 }
 
-// Colours of the parts of a device's time, by the names of `why --json`.
+// Returns the colour of each activity in a device's time, by its field of `why --json`.
 Json time_fills() {
   using namespace time_colours;
   return {{"in_passes_s", hex(in_passes)},   {"p2p_s", hex(transfers)},
@@ -111,7 +111,8 @@ Json traffic(const trace::Trace& trace) {
   return bytes > 0 ? Json(bytes) : Json(nullptr);
 }
 
-// The figures of `pipewright why --json` that need no further simulation; null for an empty run.
+// Returns the figures of `pipewright why --json` that need no further simulation; null for an empty
+// run.
 Json why_json(const trace::Trace& trace, const Summary& summary) {
   if (trace.passes.empty() || summary.makespan_s <= 0) return nullptr;
   return Json::parse(why_json_text(why(trace)));
@@ -153,7 +154,8 @@ double start_of(const AtOnce* at_once, std::size_t run) {
   return at_once != nullptr ? at_once->starts_s.at(run) : 0;
 }
 
-// One script element per table and run, with the id that page.js expects.
+// Returns the HTML elements that hold the tables: a script element per table and run, with the id
+// that page.js expects.
 std::string table_elements(std::span<const trace::Trace> runs, double ticks_per_s,
                            const AtOnce* at_once) {
   std::string elements;
@@ -188,7 +190,7 @@ std::vector<LinkTotals> link_totals(const trace::Trace& trace, double makespan_s
     const auto& carried = totals[i].bytes;
     const auto sum = std::accumulate(carried.begin(), carried.end(), std::uint64_t{0});
     totals[i].mean_use = share(static_cast<double>(sum), bandwidth, makespan_s);
-    // A row that covers most of the run does not show a peak.
+    // The average over a period that covers most of the run is no peak.
     for (const auto& [start, piece] : pieces[i]) {
       if (piece.end - start > 0.5 * makespan_s) continue;
       totals[i].peak_use = std::max(totals[i].peak_use.value_or(0),
@@ -225,7 +227,7 @@ std::string page_json(std::span<const trace::Trace> runs, std::span<const Summar
   const std::vector<std::string> names = at_once != nullptr ? at_once->names : run_names(summaries);
   for (std::size_t i = 0; i < titles.size(); ++i) titles[i].name = names[i];
   page["runs"] = Json::array();
-  // The figures of `--json`, shifted to the page's time axis.
+  // The figures of `--json`, with times shifted to the page's common time axis.
   std::vector<Summary> placed(summaries.begin(), summaries.end());
   for (std::size_t i = 0; i < placed.size(); ++i)
     for (DeviceSummary& device : placed[i].devices) {
@@ -241,7 +243,7 @@ std::string page_json(std::span<const trace::Trace> runs, std::span<const Summar
     page["runs"].back()["summary"] = figures[i];
     page["runs"].back()["summary"]["p2p_bytes"] = traffic(runs[i]);
   }
-  // Invalid UTF-8 in names becomes U+FFFD.
+  // Names may contain invalid UTF-8, which is replaced by U+FFFD.
   return script_safe(page.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 

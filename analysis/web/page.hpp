@@ -19,8 +19,8 @@ namespace pipewright::analysis {
 // once it is complete; a file that cannot be written throws trace::TraceError.
 void write_page(std::span<const trace::Trace> runs, const std::filesystem::path& file);
 
-// Description of concurrent runs, which are jobs that share a cluster. Their page does not compare
-// them.
+// Describes runs that happen at the same time: jobs that share a cluster. Their page shows no
+// differences between them.
 struct AtOnce {
   std::vector<std::string> names;
   std::vector<double> starts_s;  // on the common time axis
@@ -29,16 +29,16 @@ struct AtOnce {
 void write_page(std::span<const trace::Trace> runs, const AtOnce& at_once,
                 const std::filesystem::path& file);
 
-// Decimal digits of the page's unit of time: a tick is 10^-digits seconds. The longest run takes
-// 10^10 to 10^11 ticks, which JavaScript numbers hold exactly; rounding errors are below 10^-10 of
-// the run.
+// Returns the number of decimal digits of the page's unit of time: a tick is 10^-digits seconds.
+// The longest run takes 10^10 to 10^11 ticks, which JavaScript numbers hold exactly; rounding
+// errors are below 10^-10 of the run.
 int tick_digits(double longest_s);
 
-// Data of the page except for its tables, as JSON that is safe inside a script element.
+// Returns the page's data except for its tables, as JSON that is safe inside a script element.
 std::string page_json(std::span<const trace::Trace> runs, std::span<const Summary> summaries,
                       int tick_digits, const AtOnce* at_once = nullptr);
 
-// Traffic of a link over a whole run.
+// Traffic of one link, summed over a whole run.
 struct LinkTotals {
   std::array<std::uint64_t, trace::traffic_classes> bytes{};
   double mean_use = 0;             // bytes / (bandwidth * makespan)
@@ -46,7 +46,7 @@ struct LinkTotals {
   double waited_s = 0;             // flow seconds lost to sharing the link
 };
 
-// Traffic of each link of the trace.
+// Returns the traffic of each link of the trace.
 std::vector<LinkTotals> link_totals(const trace::Trace& trace, double makespan_s);
 
 }  // namespace pipewright::analysis

@@ -24,8 +24,8 @@ std::vector<TableSchema> make_schema() {
         {"chunk", u32, of_kind("chunk")},
         {"microbatch", u32, of_kind("microbatch")},
         {"iteration", u32, of_kind("iteration")}}},
-      // Transfers of each receiving device: first those without a receiving pass, then in the order
-      // of the receiving passes.
+      // Transfers, grouped by receiving device. Those without a receiving pass come first; the
+      // others are in the order of their receiving passes.
       {"transfers",
        {{"kind", u8, before("kind")},
         {"taker", i32, before("taker")},
@@ -68,8 +68,9 @@ std::vector<TableSchema> make_schema() {
         {"stage", u32, before("stage")},
         {"link", i32, before("link")},
         {"alone", f64, before("alone")}}},
-      // A piece of idle time usually ends at an event: the next pass, its input, or the end of the
-      // previous pass's send.
+      // Idle times. Each usually ends at an event: the start of the next pass, a moment of the
+      // transfer of its input, or the end of the previous pass's send. These are the candidates for
+      // its base.
       {"idle",
        {{"cause", u8, {}},
         {"next", i32, before("next")},
@@ -90,7 +91,7 @@ std::vector<TableSchema> make_schema() {
         {"microbatch", u32, before("microbatch")},
         {"end", f64, before("end")},
         {"link", i32, {}}}},
-      // Bytes that a device holds in a category from a time on.
+      // Memory: each row has the bytes that a device holds in a category from this time on.
       {"memory",
        {{"time", f64, before("time")},
         {"category", u8, {}},

@@ -32,7 +32,8 @@ class TickConverter {
     return link == trace::no_link ? none : std::int64_t{link};
   }
 
-  // Fills the columns that have the name of a column of the trace.
+  // Copies values from rows of the trace to the columns of the page's table that have the same
+  // name.
   template <class Row>
   void fill(ColumnTable& table, const std::vector<std::vector<const Row*>>& groups) const {
     for (const trace::Column& column : trace::Table<Row>::columns) {
@@ -96,7 +97,7 @@ ColumnTable table_of(PageTable name, const Groups<Row>& groups, const TickConver
   return table;
 }
 
-// Maps each pass of the trace to its row in the page's table.
+// Returns, for each pass of the trace, the number of its row in the page's table.
 std::vector<std::int64_t> pass_rows(const trace::Trace& trace, const ColumnTable& table) {
   std::vector<std::size_t> next(table.first.begin(), table.first.end() - 1);
   std::vector<std::int64_t> rows;
@@ -106,7 +107,7 @@ std::vector<std::int64_t> pass_rows(const trace::Trace& trace, const ColumnTable
   return rows;
 }
 
-// A transfer with the rows of its sending and its receiving pass.
+// A transfer with the row numbers of its sending and its receiving pass.
 struct PlacedTransfer {
   const trace::TransferRow* row;
   std::int64_t maker = none;
@@ -132,7 +133,7 @@ std::vector<std::vector<PlacedTransfer>> transfers_by_taker(const trace::Trace& 
   std::vector<std::vector<PlacedTransfer>> devices(trace.devices.size());
   for (const PlacedTransfer& transfer : placed)
     devices.at(transfer.row->destination).push_back(transfer);
-  // Rows of a trace have no defined order, so the order uses all columns.
+  // Rows of a trace are in no defined order, so all columns are compared to make the result unique.
   const auto order = [](const PlacedTransfer& transfer) {
     const trace::TransferRow& row = *transfer.row;
     return std::tuple(transfer.taker, row.end, row.source, row.stage, row.microbatch, row.bytes);
@@ -161,7 +162,8 @@ ColumnTable transfer_table(const trace::Trace& trace, const TraceIndex& index,
   return table;
 }
 
-// Table of idle times, with the passes before and after each and the input of the latter.
+// Makes the table of idle times: each with the previous and the next pass of the device, and the
+// transfer that brings the next pass's input.
 ColumnTable idle_table(const trace::Trace& trace, const TraceIndex& index,
                        const Groups<trace::PassRow>& computed, const ColumnTable& pass_table,
                        const ColumnTable& transfer_table, const TickConverter& numbers) {
@@ -218,7 +220,7 @@ ColumnTable critical_table(const TraceIndex& index, std::span<const std::int64_t
   return table;
 }
 
-// Memory rows of each device, without rows that repeat the previous value of their category.
+// Returns the memory rows of each device, without those that leave their category unchanged.
 Groups<trace::MemoryRow> memory_changes(const trace::Trace& trace) {
   Groups<trace::MemoryRow> devices(trace.devices.size());
   std::vector<std::array<std::uint64_t, trace::memory_categories>> held(devices.size());
@@ -231,7 +233,7 @@ Groups<trace::MemoryRow> memory_changes(const trace::Trace& trace) {
   return devices;
 }
 
-// Link use by link, ordered by piece of time.
+// Returns the rows of link use for each link, ordered by start of their period.
 Groups<trace::LinkUseRow> use_by_link(const trace::Trace& trace) {
   auto links = groups_of(trace.link_use, trace.links.size(), &trace::LinkUseRow::link);
   for (auto& rows : links)

@@ -12,7 +12,8 @@ namespace pipewright::python {
 
 Block::Block(int file) {
   const auto fail = [] {
-    throw std::runtime_error(std::string("cannot map the rows of a run: ") + std::strerror(errno));
+    throw std::runtime_error(std::string("cannot map a run's results into memory: ") +
+                             std::strerror(errno));
   };
   struct stat status {};
   if (fstat(file, &status) != 0) fail();

@@ -28,7 +28,7 @@ namespace {
 namespace py = pybind11;
 using config::Value;
 
-// A tree that never changes, so that Python objects can share it.
+// An immutable tree of keys and values, which several Python objects can share.
 struct Tree {
   Value value;
 };
@@ -52,7 +52,7 @@ Tree with(const Tree& tree, const std::string& path, const py::handle& object) {
   return changed;
 }
 
-// Reads a tree as a scenario and checks everything that needs no cluster.
+// Reads a tree as a scenario and makes all checks that need no cluster.
 py::dict checked(const Tree& tree) {
   const config::Scenario scenario = [&] {
     const py::gil_scoped_release released;

@@ -8,7 +8,7 @@ from typing import Any
 
 from .errors import ScheduleError
 
-#: Lists of passes by device, or a function of device and step.
+#: Lists of passes, one per device, or a function that returns the pass of a device at a step.
 Passes = Sequence[Sequence[Any]] | Mapping[int, Sequence[Any]] | Callable[[int, int], Any]
 
 _KINDS = {
@@ -20,9 +20,9 @@ _KINDS = {
     "weight_grad": "W",
     "backward_weight": "W",
 }
-#: "B12" and "B12.1": a pass of the device's first chunk, or of another chunk.
+#: Matches "B12", a pass of the device's first chunk, and "B12.1", one of its second chunk.
 _LOCAL = re.compile(r"(?P<kind>F|I|B|W)(?P<microbatch>\d+)(?:\.(?P<chunk>\d+))?")
-#: Cells of the same form with an unknown kind.
+#: Matches cells that look like a pass but may have an unknown kind.
 _UNKNOWN_KIND = re.compile(r"[A-Za-z]+\d+(\.\d+)?")
 _MAX_STEPS = 10_000_000
 _ALLOWED = '"3B12" (stage, kind, microbatch), "B12", ("B", 12), ("B", 12, chunk) and None'

@@ -91,7 +91,7 @@ def checked(text: str, name: str, **arguments: Any) -> Check:
     return Check(report)
 
 
-#: Location in a PyTorch file, before the fault.
+#: Matches the position in a PyTorch file with which a message begins.
 _PLACE = re.compile(r"^[^\n]*?:\d+:\d+: row \d+ \(rank (\d+)\), cell (\d+): ")
 
 

@@ -18,7 +18,7 @@ from .errors import ArgumentError, Error
 
 PathLike = str | os.PathLike[str]
 
-#: Commands with subcommands.
+#: Commands that have subcommands.
 _GROUPS = ("comm", "platform", "schedule")
 _UNKNOWN = re.compile(r"unrecognised option '(?:--)?(?P<option>[\w-]+)'")
 _LISTED = re.compile(r"^ +(?:-\w(?: \[ |, |/))?--([a-z][a-z0-9-]*)", re.MULTILINE)

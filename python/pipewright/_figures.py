@@ -7,7 +7,7 @@ from typing import Any
 from ._words import nearest
 
 
-#: Names of figures in other tools and files, and their names here.
+#: Figures that have another name in other tools and files, with the name used here.
 _RENAMED = {
     "time_s": "makespan_s",
     "iteration_s": "makespan_s",

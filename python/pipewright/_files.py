@@ -21,7 +21,7 @@ class TextFile(os.PathLike[str]):
     XDG_CACHE_HOME) under a name derived from its text, so files that name it stay readable.
     """
 
-    #: Whether saved scenarios may name its file.
+    #: True if the file may be referred to by saved scenarios, so that it must outlive this process.
     _lasts = True
 
     def __init__(self, text: str, name: str) -> None:

@@ -30,11 +30,11 @@ class Job(Scenario):
 
     #: Name of the framework: ``megatron``.
     framework: str
-    #: Flag of the job by dotted scenario key.
+    #: For each dotted scenario key, the flag of the job that determined it.
     sources: dict[str, str]
     #: Assumptions about missing settings, in sentences.
     assumed: list[str]
-    #: Unread flags that may matter: ``text``, ``file`` and ``line`` of each.
+    #: Flags that were not read but may matter: ``text``, ``file`` and ``line`` of each.
     not_understood: list[dict[str, Any]]
     #: Flags without effect on the simulation.
     without_effect: list[dict[str, Any]]
@@ -142,9 +142,10 @@ class Launch(TextFile):
 
     def __init__(self, report: dict[str, Any]) -> None:
         super().__init__(report["text"], "launch" + report["extension"])
-        #: Settings that the framework cannot express, in sentences.
+        #: Settings of the scenario that the framework cannot express, in sentences.
         self.differs: list[str] = report["differs"]
-        #: Content by name of files that the text names: PyTorch's schedule.csv, ds_config.json.
+        #: Files that the text refers to, as content by name: PyTorch's schedule.csv,
+        #: ds_config.json.
         self.beside: dict[str, str] = (
             {report["beside_name"]: report["beside"]} if report["beside_name"] else {}
         )

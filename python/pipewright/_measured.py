@@ -25,9 +25,9 @@ class Profile(Scenario):
 
     #: The scenario as YAML, with the spread of each time.
     text: str
-    #: The measured order of passes; None if a PyTorch file cannot express it.
+    #: The measured order of passes as a schedule; None if a PyTorch file cannot express it.
     order: Schedule | None
-    #: Notes of the command.
+    #: Notes that the command printed.
     notes: list[str]
 
     def with_(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Profile:

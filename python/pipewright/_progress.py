@@ -11,7 +11,7 @@ from typing import Any
 
 from ._values import typed
 
-#: Names of figures in a search's report, and their names in results of runs.
+#: Figures of a search's report that have another name in results of runs, with that name.
 NAMES = {"time_s": "makespan_s", "peak_bytes": "peak_memory_bytes"}
 
 
@@ -26,18 +26,19 @@ class Progress:
         self.candidates: int = report["candidates"]
         self.outcomes: dict[str, int] = report["outcomes"]
         simulated = self.outcomes["simulated"] + self.outcomes["failed"]
-        #: Finished work of the phase, and its upper bound.
+        #: Number of candidates finished in this phase, and the largest number that it may need.
         self.done: int = report["assessed"] if self.phase == "bounds" else simulated
         self.of: int = (
             self.candidates if self.phase == "bounds" else simulated + report["still_needed"]
         )
-        #: Figures of the best candidate so far, with its ``values`` by key, or None.
+        #: Figures of the best candidate so far, with its values of the axes in ``values``; None if
+        #: there is none.
         self.best: dict[str, Any] | None = None
         if report["best"] is not None:
             self.best = {NAMES.get(name, name): value for name, value in report["best"].items()}
             texts = report["best"]["values"].items()
             self.best["values"] = {key: typed(text, key) for key, text in texts}
-        #: Upper bound of the part by which any candidate can be better than the best.
+        #: Upper bound of the share by which any candidate can still be better than the best so far.
         self.gap: float | None = report.get("gap")
 
     def __repr__(self) -> str:

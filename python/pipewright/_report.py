@@ -20,7 +20,7 @@ class Report(Figures):
     def __init__(self, summary: dict[str, Any], text: str = "", notes: list[str] | None = None):
         #: All figures, as dicts and lists.
         self.summary = summary
-        #: Notes of the command.
+        #: Notes that the command printed.
         self.notes = notes or []
         self._text = text
 

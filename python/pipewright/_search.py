@@ -25,11 +25,11 @@ from ._table import Table
 from ._values import typed
 from .errors import ArgumentError, AxisError, Error, InternalError, of_type
 
-#: Seconds that an interrupt waits for the result of the search.
+#: Seconds for which an interrupted search may still deliver its result.
 _GRACE = 0.8
-#: Seconds that search() waits for an error of the sweep before it returns.
+#: Seconds for which search() waits in case the sweep has an error, before it returns.
 _BEGINNING = 2.0
-#: Figures that tables show first, after the values of the axes.
+#: Figures in the first columns of tables, after the values of the axes.
 _SHOWN = ("tokens_per_s", "samples_per_s", "mfu", "makespan_s", "bubble_ratio", "peak_memory_bytes")
 _GIB = 1 << 30
 
@@ -51,9 +51,9 @@ class Candidate(Figures):
         self.summary = {
             NAMES.get(name, name): value for name, value in summary.items() if name != "values"
         }
-        #: Number of the combination.
+        #: Number of the combination in the sweep.
         self.number: int = summary["candidate"]
-        #: Values by the names of the axes.
+        #: Value of each axis in this combination, by name.
         self.values: dict[str, Any] = {
             result._axis_names[key]: typed(text, key) for key, text in summary["values"].items()
         }
@@ -94,7 +94,7 @@ class SearchResult:
         self._candidates = {row["candidate"]: row for row in report["candidates"]}
         self._table: Table | None = None
 
-    #: Whether the search ended by itself.
+    #: True if the search ended by itself rather than by an interrupt.
     @property
     def finished(self) -> bool:
         return bool(self.summary["finished"])
@@ -377,7 +377,7 @@ class Search:
     def stop(self) -> None:
         """Stops the search soon; its result is the best so far."""
         with self._lock:
-            # A second interrupt would kill the program.
+            # A second interrupt would kill the program, so only one is sent.
             if self._is_listening and not self._is_stopped:
                 self._send(signal.SIGINT)
             self._is_stopped = True

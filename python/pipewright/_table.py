@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-#: Rows that a notebook shows.
+#: Largest number of rows that a notebook shows.
 _MOST_SHOWN = 40
 
 
@@ -47,7 +47,7 @@ class Table:
     """
 
     def __init__(self, array: NDArray[Any]) -> None:
-        #: All rows, a field for each column.
+        #: All rows, as a NumPy array with a field for each column.
         self.array = array
 
     @classmethod
@@ -120,7 +120,7 @@ class Table:
         return f'{_STYLE}<div class="pipewright">{self._html()}</div>'
 
     def _html(self) -> str:
-        # A column in which nothing is known, or which holds lists, tells nothing here.
+        # Columns without any known value, and columns of lists, are left out.
         shown = [name for name in self.columns if _tells(self.array[name])]
         names = [name for name in shown if self.array[name].dtype.kind == "U"]
 

@@ -11,7 +11,7 @@ from . import _core
 _INTEGER = re.compile(r"[+-]?\d+")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FLAGS = {"true": True, "false": False}
-#: Types of keys whose values are always texts.
+#: Types of scenario keys whose values are always strings.
 _TEXTS = frozenset({"text", "choice", "path", "library", "schedule"})
 
 

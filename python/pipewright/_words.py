@@ -10,9 +10,9 @@ from typing import Any
 
 from . import _core
 
-#: Keywords that differ from the names of their options.
+#: Options whose keyword argument has another name than the option.
 _RENAMED = {"num_stages": "devices", "num_batches": "microbatches"}
-#: Phrases that help only on a command line, and their replacements.
+#: Phrases in messages that make sense only on a command line, and their replacements.
 _COMMAND_LINE_PHRASES = (
     (re.compile(r" \(or \w+ and \w+ in a scenario\)"), ""),
     (re.compile(r" \(-\w\)"), ""),

@@ -27,7 +27,7 @@ _MAX_FILES = 64  # per message
 
 MessageHandler = Callable[[dict[str, Any], list[int]], None]
 
-#: Exception types that a worker can name.
+#: Exception types by name, as a worker process reports them.
 _ERROR_TYPES: dict[str, type[errors.Error]] = {
     error_type.__name__: error_type
     for error_type in (

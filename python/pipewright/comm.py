@@ -96,7 +96,7 @@ class Fit(Report):
 
     def __init__(self, summary: dict[str, Any], output: Output, platform: Platform) -> None:
         super().__init__(summary, output.text, output.notes)
-        #: The platform file with these numbers, for ``cluster`` of a scenario.
+        #: The platform file with the fitted numbers, for ``cluster`` of a scenario.
         self.platform = platform
 
     def save(self, path: PathLike) -> None:

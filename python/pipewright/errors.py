@@ -17,17 +17,17 @@ class Error(Exception):
     forward_times: a pass time from 0 to 1e9 s, such as 18.5 ms; ...
     """
 
-    #: The fault without its place: ``"parallel.tp is 0"``.
+    #: What is wrong, without the place: ``"parallel.tp is 0"``.
     found: str
-    #: The file with the fault, its line and column (from 1).
+    #: File that contains the fault, and its line and column (from 1).
     file: str | None
     line: int | None
     column: int | None
-    #: The dotted key of the scenario: ``"parallel.tp"``.
+    #: Dotted scenario key at fault: ``"parallel.tp"``.
     key: str | None
     #: The values that are allowed.
     allowed: str | None
-    #: The remedy; with ``suggests_name``, the name that was probably meant.
+    #: How to correct the fault; if ``suggests_name``, the name that was probably meant.
     suggestion: str | None
     suggests_name: bool
 
@@ -79,7 +79,8 @@ class Error(Exception):
         return (_unpickled, (type(self), self.found, dict(self.__dict__)))
 
 
-#: Functions that list the names of the library for a key. They replace a long list in a message.
+#: For scenario keys that take a name of the library, the function that lists these names. Messages
+#: mention it in place of a long list.
 _LISTINGS = {"cluster": "platform.names()", "model": "models()", "gpu": "gpus()"}
 
 

@@ -54,7 +54,7 @@ class Schedule:
 
     #: Name of the schedule.
     name: str
-    #: Devices of the pipeline, microbatches per iteration, stages per device.
+    #: Number of devices, of microbatches per iteration, and of stages per device.
     devices: int
     microbatches: int
     chunks: int
@@ -369,7 +369,7 @@ class Found(Report):
 
     def __init__(self, summary: dict[str, Any], schedule: Schedule) -> None:
         super().__init__(summary)
-        #: The order, for ``schedule`` of a scenario.
+        #: The order of passes, to be used as ``schedule`` of a scenario.
         self.schedule = schedule
 
     def _repr_html_(self) -> str:

@@ -9,8 +9,8 @@
 namespace pipewright::schedules {
 namespace {
 
-// Returns the index of the steady loop with the most rounds, or the number of loops if there is
-// none.
+// Returns the index of the loop that is the steady state: the one with the most rounds among those
+// with this number of passes and this step. Returns the number of loops if there is none.
 std::size_t steady_loop(const Program& program, std::size_t passes, std::int32_t step) {
   constexpr std::uint32_t fewest_rounds = 3;  // Fewer rounds may be a coincidence.
   std::size_t best = program.loops.size();
@@ -24,7 +24,7 @@ std::size_t steady_loop(const Program& program, std::size_t passes, std::int32_t
 }
 
 // Adds `rounds` * `step` microbatches to a schedule by repeating its steady state. Returns false
-// and changes nothing unless every device has a loop whose rounds run the passes of `step`
+// and changes nothing unless every device has a loop each of whose rounds runs all passes of `step`
 // microbatches.
 bool lengthen(Schedule& schedule, std::uint32_t step, std::uint32_t rounds) {
   std::vector<Program> programs;
@@ -61,8 +61,8 @@ std::vector<std::int64_t> allowed_peaks(const BuildingBlock& block, const Grid& 
 
 Schedule build(const BuildingBlock& block, std::uint32_t microbatches, std::uint32_t iterations) {
   if (block.binding) check_block(block);
-  // Warm-up and cool-down last about as long as one microbatch from its first pass to its last. The
-  // steady state lies between them, but sometimes it begins later.
+  // Warm-up and cool-down each last about as long as one microbatch takes from its first pass to
+  // its last. The steady state lies between them, but sometimes it begins later.
   std::int64_t first = block.passes.front().cell;
   std::int64_t last = first;
   for (const BlockPass& placed : block.passes) {

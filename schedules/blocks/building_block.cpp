@@ -21,12 +21,12 @@ std::uint32_t device_of(const BuildingBlock& block, const Pass& pass) {
   return block.routes.device(pass.stage, pass.microbatch);
 }
 
-// "F of microbatch 0 on stage 1 at cell 3"
+// Describes a pass and its cell: "F of microbatch 0 on stage 1 at cell 3".
 std::string describe(const BlockPass& placed) {
   return fmt::format("{} at cell {}", describe(placed.pass), placed.cell);
 }
 
-// The passes of one microbatch on one stage, by kind.
+// The passes of one microbatch on one stage, indexed by their kind.
 using Lane = std::array<std::optional<BlockPass>, pass_kinds>;
 
 const std::optional<BlockPass>& at(const Lane& lane, PassKind kind) {
@@ -39,7 +39,8 @@ const std::optional<BlockPass>& gradient(const Lane& lane) {
                                       : at(lane, PassKind::input_grad);
 }
 
-// Returns the lanes of the block: [microbatch * stages + stage].
+// Returns the passes of each microbatch on each stage, as [microbatch * stages + stage]. Throws
+// BlockError for a pass that is outside the block, fused, or there twice.
 std::vector<Lane> lanes_of(const BuildingBlock& block) {
   const std::uint32_t stages = block.routes.stages();
   std::vector<Lane> lanes(std::size_t{stages} * block.microbatches);
@@ -75,7 +76,7 @@ void check_sizes(const BuildingBlock& block) {
           fmt::format("{}: a pass takes {} cells; at least 1 is needed", block.name, cells));
 }
 
-// Checks that a stage runs each of F and B, or of F, I and W, once, and R if it recomputes.
+// Checks that a stage runs F and B once each, or F, I and W once each, and R once if it recomputes.
 void check_kinds(const BuildingBlock& block, const Lane& lane, const Pass& stage_pass) {
   const bool recomputes = !block.recomputed.empty() && block.recomputed[stage_pass.stage];
   const bool whole = at(lane, PassKind::backward).has_value();

@@ -10,8 +10,8 @@
 #include "schedules/schedule.hpp"
 
 // The framework of Qi et al. 2024, "Pipeline Parallelism with Controllable Memory" (arXiv
-// 2405.15362): a building block is repeated (repeat.hpp), squeezed (squeeze.hpp) and its warm-up
-// and cool-down are reordered (reorder.hpp). The unit of time is a cell, the length of a unit pass.
+// 2405.15362): a building block is repeated and squeezed (grid.hpp), then its warm-up and cool-down
+// are reordered (reorder.hpp). Time is counted in cells; the shortest pass takes one cell.
 namespace pipewright::schedules {
 
 // Length of each kind of pass in cells: F, I, W, B, R.
@@ -24,7 +24,7 @@ struct BlockPass {
   std::int64_t cell = 0;  // Its first cell.
 };
 
-// Passes of one microbatch, or of a few, with their cells on every device.
+// A building block: the passes of one microbatch, or of a few, with the cells that they take.
 struct BuildingBlock {
   std::string name;
   std::uint32_t devices = 0;
@@ -36,19 +36,19 @@ struct BuildingBlock {
   std::vector<BlockPass> passes;
   bool binding = true;    // False: the cells give only an order; inputs may arrive after them.
   bool reordered = true;  // False: the block is only repeated and squeezed.
-  // Limit of each device for reordering, in activations of a stage. Without it, the limit is the
-  // device's peak in the repeated block.
+  // Largest number of activations (each of one microbatch on one stage) that a device may hold
+  // after reordering. Without a value, the limit is the device's peak in the repeated block.
   std::optional<std::uint32_t> peak;
 };
 
-// A pass that makes a block impossible.
+// Thrown for a block that cannot run, with the pass at fault.
 struct BlockError : Error {
   BlockError(const std::string& text, const Pass& at) : Error(text), pass(at) {}
   Pass pass;
 };
 
-// Adds the missing W of every I, in the order of the I passes, at the first cell of its device that
-// is free in every repetition. Throws BlockError if a device has too few free cells.
+// Adds a W for every I that lacks one, in the order of the I passes, at the first cell of its
+// device that is free in every repetition. Throws BlockError if a device has too few free cells.
 void place_weight_grads(BuildingBlock& block);
 
 // Throws BlockError, naming passes and cells, unless every stage runs F of each microbatch and then
@@ -59,9 +59,9 @@ void check_block(const BuildingBlock& block);
 // start of F, or of R if the stage recomputes, and ends with W or B.
 std::vector<std::int64_t> lifespans(const BuildingBlock& block);
 
-// Returns the memory bound of section 3.1 for each device, in microbatches of a whole device: the
-// sum over its stages of ceil(l / T) m, with the lifespan l of an activation in cells and its size
-// m.
+// Returns an upper bound of the memory of each device, in activations of one microbatch on a whole
+// device (section 3.1 of the paper): the sum over its stages of ceil(l / T) m, where the activation
+// of a stage has the size m and lives for l cells.
 std::vector<double> lifespan_bound(const BuildingBlock& block);
 
 }  // namespace pipewright::schedules

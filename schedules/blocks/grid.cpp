@@ -69,7 +69,8 @@ Grid repeat(const BuildingBlock& block, std::uint32_t microbatches) {
   std::int64_t earliest = block.passes.front().cell;
   for (const BlockPass& placed : block.passes) earliest = std::min(earliest, placed.cell);
 
-  // A row is sorted within one interval, so that its repetitions are in order.
+  // Passes of a device are sorted by their cell within the interval, so that repetitions are in
+  // order.
   std::vector<std::vector<BlockPass>> rows(block.devices);
   for (const BlockPass& placed : block.passes)
     rows[block.routes.device(placed.pass.stage, placed.pass.microbatch)].push_back(placed);

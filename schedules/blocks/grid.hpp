@@ -14,8 +14,8 @@ struct Cell {
   std::int64_t start = 0;
 };
 
-// Passes on a grid of cells, a row per device in order of time: the input and output of each step
-// of the framework.
+// Passes of each device with the cells that they take, in order of time. repeat() makes a grid from
+// a block; the other steps of the framework take one and return one.
 struct Grid {
   std::string name;
   Routes routes;
@@ -25,13 +25,12 @@ struct Grid {
   std::vector<std::vector<Cell>> rows;
 };
 
-// Return the order of a grid's passes without their cells, by device or as a schedule.
+// Return the order of a grid's passes, without their cells: as lists by device, or as a schedule.
 std::vector<std::vector<Pass>> order_of(const Grid& grid);
 Schedule to_schedule(const Grid& grid);
 
-// Repeats the block every `interval` cells until `microbatches` are covered; surplus microbatches
-// of the last block are left out. Throws Error, naming device, cell and passes, if two passes
-// collide.
+// Repeats the block every `interval` cells until it covers `microbatches`; surplus microbatches of
+// the last block are left out. Throws Error, naming device, cell and passes, if two passes collide.
 Grid repeat(const BuildingBlock& block, std::uint32_t microbatches);
 
 // Removes idle cells: every pass starts as early as the order of its device and its inputs allow.

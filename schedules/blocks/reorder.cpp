@@ -9,7 +9,8 @@
 namespace pipewright::schedules {
 namespace {
 
-// Cells of one device: whether each is taken, and the number of activations that it holds.
+// Cells of one device: whether a pass takes them, and how many activations the device holds in
+// each.
 struct Row {
   std::vector<bool> taken;
   std::vector<std::int64_t> held;

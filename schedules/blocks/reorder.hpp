@@ -4,9 +4,9 @@
 
 namespace pipewright::schedules {
 
-// Moves each pass, in order of cells, to the earliest idle cells after its inputs. A pass that
-// takes an activation stays where its device is below its peak. Peaks are by device, in activations
-// of a stage.
+// Moves passes, from the first cell to the last, to the earliest idle cells after their inputs. A
+// pass that begins to hold an activation moves only as far as its device stays within its peak.
+// `peaks` has the largest number of activations of a stage for each device.
 Grid slide(const Grid& grid, const std::vector<std::int64_t>& peaks);
 
 // Fills the idle cells of warm-up and cool-down with later passes of the same device, without
@@ -14,7 +14,8 @@ Grid slide(const Grid& grid, const std::vector<std::int64_t>& peaks);
 // cool-down are justified (justify.hpp). The result does not end later than `grid`.
 Grid reorder(const Grid& grid, const std::vector<std::int64_t>& peaks);
 
-// Returns the peak of each device in a grid, in activations of a stage.
+// Returns the largest number of activations (each of one microbatch on one stage) that each device
+// holds at a time.
 std::vector<std::int64_t> peaks_of(const Grid& grid);
 
 }  // namespace pipewright::schedules

@@ -3,8 +3,8 @@
 
 namespace pipewright::schedules {
 
-// GPipe (Huang et al. 2019, arXiv 1811.06965): F of microbatches 0..m-1, then B of 0..m-1.
-// Bubble (p-1)(F+B); in flight m.
+// GPipe (Huang et al. 2019, arXiv 1811.06965): F of microbatches 0..m-1, then B of 0..m-1. Bubble
+// (p-1)(F+B); m microbatches in flight.
 Schedule gpipe(const Parameters& parameters) {
   const auto one_device = [&](std::uint32_t device) {
     const auto stage = static_cast<std::uint16_t>(device);
@@ -18,8 +18,8 @@ Schedule gpipe(const Parameters& parameters) {
 }
 
 // Breadth-first (Lamy-Poirier 2023, arXiv 2211.05953; PyTorch's ScheduleLoopedBFS): F of all
-// microbatches chunk by chunk, then all B with chunks and microbatches in reverse.
-// Bubble (p-1)(F+B)/v for m >= p; in flight m.
+// microbatches chunk by chunk, then all B with chunks and microbatches in reverse. Bubble
+// (p-1)(F+B)/v for m >= p; m microbatches in flight.
 Schedule looped_bfs(const Parameters& parameters) {
   const std::uint32_t devices = parameters.devices;
   const std::uint32_t microbatches = parameters.microbatches;

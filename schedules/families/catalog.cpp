@@ -35,7 +35,7 @@ constexpr std::array entries{
           .whole_backward = true,
           .make = one_f_one_b},
     Entry{.name = "eager-1f1b",
-          .help = "1F1B with twice the warm-up, which hides forward transfers",
+          .help = "1F1B with twice the warm-up, so that computation hides forward transfers",
           .source = "Zhuang et al. 2022, arXiv 2211.05322",
           .placement = one_stage,
           .whole_backward = true,
@@ -48,7 +48,7 @@ constexpr std::array entries{
           .whole_backward = true,
           .make = interleaved_one_f_one_b},
     Entry{.name = "interleaved-low-memory",
-          .help = "interleaved 1F1B with half the warm-up, which hides no transfers",
+          .help = "interleaved 1F1B with half the warm-up: less memory, transfers are not hidden",
           .source = "Qi et al. 2024, arXiv 2405.15362",
           .accepts = {&Parameters::chunks, &Parameters::group_size},
           .placement = in_a_loop,
@@ -57,14 +57,14 @@ constexpr std::array entries{
     Entry{
         .name = "grouped-interleaved",
         .help =
-            "interleaved 1F1B in small groups with W apart: less memory, chunks can be recomputed",
+            "interleaved 1F1B in small groups with split B: less memory, chunks can be recomputed",
         .source = "Wan et al. 2025, arXiv 2503.01328",
         .accepts = {&Parameters::chunks, &Parameters::group_size, &Parameters::recompute},
         .placement = in_a_loop,
         .block = grouped_interleaved_block,
         .make = grouped_interleaved},
     Entry{.name = "looped-bfs",
-          .help = "chunk by chunk, all microbatches of each: breadth first",
+          .help = "breadth first: all microbatches through one chunk, then through the next one",
           .source = "Lamy-Poirier 2023, arXiv 2211.05953",
           .accepts = {&Parameters::chunks},
           .placement = in_a_loop,
@@ -90,41 +90,41 @@ constexpr std::array entries{
           .whole_backward = true,
           .make = eager_2bw},
     Entry{.name = "zb-h1",
-          .help = "1F1B whose W passes fill the bubble, at 1F1B's memory",
+          .help = "1F1B with separate W passes that fill the bubble, at 1F1B's memory",
           .source = "Qi et al. 2024, arXiv 2401.10241",
           .placement = one_stage,
           .make = zb_h1},
     Entry{.name = "zb-h2",
-          .help = "no bubble within a device's span, at twice 1F1B's memory",
+          .help = "no bubble between a device's first and last pass, at twice 1F1B's memory",
           .source = "Qi et al. 2024, arXiv 2401.10241",
           .placement = one_stage,
           .make = zb_h2},
     Entry{.name = "zb-1p",
-          .help = "greedy plan for the actual stage times, at 1F1B's memory",
+          .help = "zero bubble, planned greedily for the actual stage times, at 1F1B's memory",
           .source = "Qi et al. 2024, arXiv 2401.10241",
           .placement = one_stage,
           .plans = true,
           .make = zb_1p},
     Entry{.name = "zb-2p",
-          .help = "greedy plan for the actual stage times, at twice 1F1B's memory",
+          .help = "zero bubble, planned greedily for the actual stage times, twice 1F1B's memory",
           .source = "Qi et al. 2024, arXiv 2401.10241",
           .placement = one_stage,
           .plans = true,
           .make = zb_2p},
     Entry{.name = "interleaved-zb",
-          .help = "interleaved 1F1B whose W passes fill the bubble",
+          .help = "interleaved 1F1B with separate W passes that fill the bubble",
           .source = "PyTorch, ScheduleInterleavedZeroBubble",
           .accepts = {&Parameters::chunks, &Parameters::group_size},
           .placement = in_a_loop,
           .make = interleaved_zero_bubble},
     Entry{.name = "zb-v",
-          .help = "no bubble within a device's span, at 1F1B's memory, two chunks in a V",
+          .help = "no bubble between first and last pass, at 1F1B's memory, two chunks in a V",
           .source = "Qi et al. 2024, arXiv 2401.10241",
           .placement = in_a_v,
           .plans = true,
           .make = zb_v},
     Entry{.name = "v-zb",
-          .help = "no bubble within a device's span, at 1F1B's memory, from a building block",
+          .help = "like zb-v, but made from a building block that is repeated",
           .source = "Qi et al. 2024, arXiv 2405.15362",
           .placement = in_a_v,
           .plans = true,
@@ -152,13 +152,13 @@ constexpr std::array entries{
           .block = one_f_one_b_v,
           .make = from_block<one_f_one_b_v>},
     Entry{.name = "two-thirds-1f1b",
-          .help = "1F1B with W apart, at two thirds of its memory",
+          .help = "1F1B with separate W passes, at two thirds of 1F1B's memory",
           .source = "Qi et al. 2024, arXiv 2405.15362",
           .placement = one_stage,
           .block = two_thirds_1f1b,
           .make = from_block<two_thirds_1f1b>},
     Entry{.name = "dualpipe",
-          .help = "two directions, each F fused with a B of the other: two copies of the weights",
+          .help = "pipelines in both directions, F fused with the other's B; two weight copies",
           .source = "DeepSeek-AI 2024, arXiv 2412.19437",
           .accepts = {&Parameters::fused},
           .placement = both_ways,
@@ -176,7 +176,7 @@ static_assert(std::ranges::all_of(entries,
                                   }),
               "every row of the catalogue has .placement and .make");
 
-// Names the families that take the choice: "interleaved-1f1b, looped-bfs do".
+// Names the families that take an optional parameter: "interleaved-1f1b, looped-bfs do".
 std::string families_that_take(Choice choice) {
   std::vector<std::string_view> names;
   for (const Entry& entry : entries)
@@ -207,7 +207,8 @@ void check_sizes(const Entry& entry, const Parameters& parameters) {
   check_limits(entry.name, parameters);
 }
 
-// Removes the differences between spellings of a name, so that PyTorch's "Interleaved1F1B" matches.
+// Returns a name without punctuation and in lower case, so that PyTorch's "Interleaved1F1B" matches
+// "interleaved-1f1b".
 std::string normalized_name(std::string_view name) {
   std::string letters;
   for (const char c : name)

@@ -12,7 +12,7 @@ namespace pipewright::schedules {
 
 struct BuildingBlock;
 
-// A family of schedules.
+// A family of schedules, which the user chooses by name.
 struct Entry {
   std::string_view name;
   std::string_view help;    // One line.
@@ -34,11 +34,12 @@ struct Entry {
 // how to add one.
 std::span<const Entry> catalog();
 
-// Throws Error for more devices, stages or passes than are supported. make_schedule() checks the
-// same limits; a sweep calls this for each of its schedules while it is read, before making any.
+// Throws Error if devices, stages or passes are more than supported. make_schedule() checks the
+// same limits; sweeps call this for all schedules while they are read, before making any of them.
 void check_limits(std::string_view name, const Parameters& parameters);
 
-// Throws Error if the name is unknown or the family does not support these sizes.
+// Makes the schedule of the family with this name. Throws Error if the name is unknown or the
+// family does not support these sizes.
 Schedule make_schedule(std::string_view name, const Parameters& parameters);
 
 }  // namespace pipewright::schedules

@@ -18,13 +18,13 @@ using Op = Script::Op;
 constexpr Op forward(std::uint32_t chunk) { return {PassKind::forward, chunk}; }
 constexpr Op backward(std::uint32_t chunk) { return {PassKind::backward, chunk}; }
 
-// A fused pair: the forward of a microbatch on a chunk and the backward of another microbatch on
-// the other chunk.
+// Returns a fused pair: the forward of a microbatch on a chunk and the backward of another
+// microbatch on the other chunk.
 std::vector<Op> fused_pair(std::uint32_t forward_chunk) {
   return {{PassKind::forward, forward_chunk, true}, backward(1 - forward_chunk)};
 }
 
-// Separates the fused pairs unless fusion is requested; the order of passes does not change.
+// Splits fused pairs into separate passes in the same order, unless the user asks for fusion.
 Schedule with_requested_fusion(Schedule schedule, const Parameters& parameters) {
   if (parameters.fused.value_or(1) != 0) return schedule;
   for (Program& program : schedule.programs)
@@ -33,7 +33,7 @@ Schedule with_requested_fusion(Schedule schedule, const Parameters& parameters) 
   return schedule;
 }
 
-// Runs I passes and delays their W passes in a queue.
+// Writes I passes and holds back their W passes, which are written later in the same order.
 class WeightQueue {
  public:
   explicit WeightQueue(Script& script) : script_(&script) {}
@@ -103,7 +103,7 @@ void check_both_even(std::uint32_t devices, std::uint32_t microbatches) {
 }  // namespace
 
 // DualPipeV (DeepSeek-AI 2025, github.com/deepseek-ai/DualPipe): DualPipe cut in half, with the
-// time of DualPipe on 2p devices with 2m microbatches; in flight (2p+1)/2.
+// time of DualPipe on 2p devices with 2m microbatches; (2p+1)/2 microbatches in flight.
 Schedule dualpipe_v(const Parameters& parameters) {
   const std::uint32_t devices = parameters.devices;
   if (parameters.microbatches < 2 * devices)
@@ -124,13 +124,14 @@ Schedule dualpipe_v(const Parameters& parameters) {
 
 // DualPipe (DeepSeek-AI 2024, arXiv 2412.19437, section 3.2.1): microbatches enter at both ends, so
 // that each device holds two stages, and a forward of one direction is fused with a backward of the
-// other. With F = I = W = 1 for a chunk and FB for a fused pair: (m - p/2 - 2) FB + 5p/2 + 4;
-// in flight p+1.
+// other. With F = I = W = 1 for a chunk and FB for a fused pair, the makespan is (m - p/2 - 2) FB +
+// 5p/2 + 4; p+1 microbatches are in flight.
 Schedule dualpipe(const Parameters& parameters) {
   const std::uint32_t devices = parameters.devices;
   check_both_even(devices, parameters.microbatches);
   const auto one_device = [&](std::uint32_t r) {
-    // Microbatches that enter at the near end come first; even ones enter at device 0.
+    // Each device first runs microbatches that enter at the end nearer to it. Even microbatches
+    // enter at device 0, odd ones at the last device.
     const std::uint32_t near = r < devices / 2 ? 0 : 1;
     const std::uint32_t depth = std::min(r, devices - 1 - r);
     Script script({Script::Chunk{static_cast<std::uint16_t>(depth), near},

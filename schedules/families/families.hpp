@@ -6,8 +6,9 @@
 #include "schedules/blocks/build.hpp"
 #include "schedules/parameters.hpp"
 
-// Generators of the families. Each definition states its rule and closed forms for p devices, m
-// microbatches and v chunks; F and B are the times of a whole device.
+// Functions that make the schedules of the families. The comment at each definition states its
+// rule, and formulas for p devices, m microbatches and v chunks; F and B are the times of a whole
+// device.
 namespace pipewright::schedules {
 
 Schedule gpipe(const Parameters& parameters);
@@ -29,16 +30,16 @@ Schedule zb_v(const Parameters& parameters);
 Schedule dualpipe(const Parameters& parameters);
 Schedule dualpipe_v(const Parameters& parameters);
 
-// The automatic schedule of Qi et al. 2024 (Zero Bubble Pipeline Parallelism, arXiv 2401.10241,
-// section 3.1) for one stage a device: planned with `device_times` and `hop`. It is the best
-// of eight variants by the longest time from a device's first pass to its last, then by the
-// makespan. A device holds the activations of at most `memory_limit_in_microbatches` microbatches.
-// I frees the part `input_grad_releases` of them, so more can be in flight, if that shortens the
-// plan.
+// Makes the automatic schedule of Qi et al. 2024 (Zero Bubble Pipeline Parallelism, arXiv
+// 2401.10241, section 3.1) for one stage per device, planned with `device_times` and `hop`. It is
+// the best of eight variants by the longest time from a device's first pass to its last, then by
+// the makespan. A device holds the activations of at most `memory_limit_in_microbatches`
+// microbatches. I frees the fraction `input_grad_releases` of them; more microbatches are then in
+// flight if that shortens the plan.
 Schedule greedy_zero_bubble(std::string name, const Parameters& parameters,
                             std::uint32_t memory_limit_in_microbatches);
 
-// Building blocks of the families that are made by repeating, squeezing and reordering a block.
+// Return the building blocks of families that are made by repeating, squeezing and reordering one.
 BuildingBlock v_min(const Parameters& parameters);
 BuildingBlock v_half(const Parameters& parameters);
 BuildingBlock v_zb(const Parameters& parameters);
@@ -46,12 +47,13 @@ BuildingBlock one_f_one_b_v(const Parameters& parameters);
 BuildingBlock two_thirds_1f1b(const Parameters& parameters);
 BuildingBlock grouped_interleaved_block(const Parameters& parameters);
 
-// Families that are fitted to the times of the parameters, if these have times (fitted.hpp).
+// Make the schedules of families that are optimized for the pass times in the parameters, if there
+// are any (fitted.hpp).
 Schedule v_min_for_times(const Parameters& parameters);
 Schedule v_half_for_times(const Parameters& parameters);
 Schedule v_zb_for_times(const Parameters& parameters);
 
-// Makes the schedule of a family from its block.
+// Makes the schedule of a family from the building block that `Block` returns.
 template <BuildingBlock (*Block)(const Parameters&)>
 Schedule from_block(const Parameters& parameters) {
   return build(Block(parameters), parameters.microbatches, parameters.iterations);

@@ -11,26 +11,26 @@
 // never longer.
 namespace pipewright::schedules {
 
-// Returns true if the parameters have times or a latency to fit to.
+// Returns true if the parameters have pass times or a latency for which an order can be optimized.
 bool has_times(const Parameters& parameters);
 
-// Returns F, I and W of each stage, from times of each stage, or of each device divided among its
-// chunks.
+// Returns the durations of F, I and W on each stage. The parameters have them for each stage, or
+// for each device; those of a device are divided among its chunks.
 PassTimes stage_times(const Parameters& parameters, const Routes& routes);
 
-// Returns the best of the given orders and of their justified versions (justify.hpp): the one with
-// the smallest longest span of a device, then the earliest end, then the first. It ends no later
-// than the best given order. Returns nothing if no order runs within the pipeline's memory. Large
-// orders are not justified, which takes a microsecond per pass.
+// Returns the best of the given orders and of their justified versions (justify.hpp): the one whose
+// longest span of a device is smallest, then the one that ends earliest, then the first. It ends no
+// later than the best given order. Returns nothing if no order runs within the pipeline's memory.
+// Large orders are not justified, since that takes a microsecond per pass.
 std::optional<Plan> fitted(const Pipeline& pipeline, const std::vector<Order>& orders);
 
-// Makes a schedule from a block with a peak and fits it to the times. It starts from two orders:
-// the block reordered for unit passes, and the block as drawn.
+// Makes a schedule from a block that has a peak, optimized for the times in the parameters. It
+// starts from two orders: the block reordered for passes of equal length, and the block as it is.
 Schedule fitted_block(const BuildingBlock& block, const Parameters& parameters);
 
-// The planner of ZB-V for the times of the pipeline (Qi et al. 2024, arXiv 2401.10241, section 6;
-// zbv.py of sail-sg/zero-bubble-pipeline-parallelism). Returns the best of four variants, or
-// nothing if all fail. A device holds the activations of 2p chunks, of which I frees the part
+// Plans ZB-V for the times of the pipeline (Qi et al. 2024, arXiv 2401.10241, section 6; zbv.py of
+// sail-sg/zero-bubble-pipeline-parallelism). Returns the best of four variants, or nothing if all
+// fail. A device holds the activations of at most 2p chunks, of which I frees the fraction
 // `input_grad_releases`.
 std::optional<Order> greedy_v(const Pipeline& pipeline, double input_grad_releases);
 

@@ -11,8 +11,8 @@
 namespace pipewright::schedules {
 namespace {
 
-// Cells of four passes on a device, each linear in the device: {cell on device 0, cells per
-// device}.
+// Cells of the four F and I passes of each device. Each is a linear function of the device: the
+// cell on device 0, plus a slope per device.
 struct LinearCell {
   std::int64_t start, slope;
   std::int64_t at(std::uint32_t device) const { return start + slope * device; }
@@ -42,7 +42,8 @@ BuildingBlock v_block(std::string name, std::uint32_t devices, const Lines& line
 
 }  // namespace
 
-// All offsets 1: each chunk lives 2 p / 3 intervals at most. In flight floor((p+4)/3).
+// V-Min: F and I take one cell per device in both directions, so each chunk's activation lives for
+// 2p/3 intervals at most. floor((p+4)/3) microbatches in flight.
 BuildingBlock v_min(const Parameters& parameters) {
   const std::int64_t p = parameters.devices;
   const std::int64_t gap = p % 3 == 0 ? 2 : 0;  // or I of stage 2p-1 would collide
@@ -51,7 +52,8 @@ BuildingBlock v_min(const Parameters& parameters) {
                  2 * ((parameters.devices + 4) / 3));
 }
 
-// Offsets 2 on the way down and 1 on the way up. In flight floor((p+2)/2).
+// V-Half: F and I take two cells per device on the way down and one on the way up. floor((p+2)/2)
+// microbatches in flight.
 BuildingBlock v_half(const Parameters& parameters) {
   const std::int64_t p = parameters.devices;
   const std::int64_t gap = p % 2 == 0 ? 3 : 0;
@@ -60,7 +62,8 @@ BuildingBlock v_half(const Parameters& parameters) {
                  2 * ((parameters.devices + 2) / 2));
 }
 
-// Offsets 4, 2, 4, 2, which add up to two intervals: as much in flight as 1F1B, p.
+// V-ZB: F and I take 4 cells per device on the way down and 2 on the way up; these four offsets add
+// up to two intervals. p microbatches in flight, as with 1F1B.
 BuildingBlock v_zb(const Parameters& parameters) {
   const std::int64_t p = parameters.devices;
   const std::int64_t turn = 4 * (p - 1) + 1;    // F of stage p
@@ -80,9 +83,9 @@ Schedule v_zb_for_times(const Parameters& parameters) {
   return fitted_block(v_zb(parameters), parameters);
 }
 
-// Backwards are not split and take two adjacent cells (sail-sg/zero-bubble-pipeline-parallelism,
-// v1f1b.py). They run on a clock that skips half an interval, where the forwards are, after every
-// third backward. In flight ceil((2p+1)/3).
+// 1F1B-V: backwards are not split and take two adjacent cells
+// (sail-sg/zero-bubble-pipeline-parallelism, v1f1b.py). Their cells skip half an interval, where
+// the forwards are, after every third backward. ceil((2p+1)/3) microbatches in flight.
 BuildingBlock one_f_one_b_v(const Parameters& parameters) {
   const std::uint32_t p = parameters.devices;
   BuildingBlock block{.name = "1f1b-v",
@@ -105,10 +108,10 @@ BuildingBlock one_f_one_b_v(const Parameters& parameters) {
   return block;
 }
 
-// 1F1B with I and W apart and two microbatches a block (the type 2 of the schedule generator beside
-// arXiv 2405.15362): F and I advance one device per cell. Two microbatches share an interval, one
-// on even cells and one on odd cells. In flight 2 ceil((p-r+1)/3) on device r: two thirds of 1F1B.
-// Bubble 2p-3 for F = I = W = 1.
+// Two-thirds 1F1B: 1F1B with separate I and W and two microbatches per block (type 2 of the
+// schedule generator beside arXiv 2405.15362). F and I advance one device per cell. Two
+// microbatches share an interval, one on even cells and one on odd cells. 2 ceil((p-r+1)/3)
+// microbatches in flight on device r: two thirds of 1F1B. Bubble 2p-3 for F = I = W = 1.
 BuildingBlock two_thirds_1f1b(const Parameters& parameters) {
   const std::int64_t p = parameters.devices;
   BuildingBlock block{.name = "two-thirds-1f1b",
@@ -128,8 +131,8 @@ BuildingBlock two_thirds_1f1b(const Parameters& parameters) {
 
 // Interleaving in groups of g microbatches, ceil(p/2) <= g <= p (sail-sg,
 // group_interleaved_1f1b.py; PipeOffload, arXiv 2503.01328): F takes one cell per device, I two,
-// and W follows I. With g = p, in flight p and bubble 2(p-1)/v for F = I = W = 1; with g = p/2,
-// (p/2)(1 + 1/v) in flight.
+// and W follows I. With g = p, p microbatches are in flight and the bubble is 2(p-1)/v for F = I =
+// W = 1; with g = p/2, (p/2)(1 + 1/v) are in flight.
 BuildingBlock grouped_interleaved_block(const Parameters& parameters) {
   const std::int64_t p = parameters.devices;
   const std::int64_t chunks = parameters.chunks.value_or(usual_chunks);
@@ -146,8 +149,8 @@ BuildingBlock grouped_interleaved_block(const Parameters& parameters) {
       .passes = {},
       .binding = false,
       .reordered = false};
-  // The next chunk follows after half a pipeline of microbatches, in whole groups. If its inputs
-  // come later (I takes two cells per device), squeezing moves it.
+  // The next chunk follows after half a pipeline of microbatches, rounded up to whole groups. If
+  // its inputs come later (I takes two cells per device), squeezing moves it.
   const std::int64_t groups_between = ((p + 1) / 2 + group - 1) / group;
   const std::int64_t wrap = chunks / std::gcd(chunks, groups_between);
   const auto start_of_chunk = [&](std::int64_t k) {
@@ -171,7 +174,7 @@ BuildingBlock grouped_interleaved_block(const Parameters& parameters) {
   return block;
 }
 
-// If a device recomputes its first chunks, R runs right before I.
+// R of the first chunks, if they are recomputed, runs right before their I.
 Schedule grouped_interleaved(const Parameters& parameters) {
   Schedule schedule = from_block<grouped_interleaved_block>(parameters);
   const std::uint32_t chunks = parameters.recompute.value_or(0);

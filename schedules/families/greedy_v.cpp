@@ -10,23 +10,25 @@ namespace {
 
 constexpr double unknown = -1;
 
-// Legs of a microbatch's path in the V: F down the devices and up again, then I down and up again.
+// Legs of a microbatch's path through the V: F from the first device to the last and back, then I
+// from the first device to the last and back.
 enum Leg : std::uint8_t { forward_down, forward_up, gradient_down, gradient_up };
 constexpr int legs = 4;
 
 struct Variant {
-  // Whether a W may delay an F, and whether it may delay an I on its way down. It may always delay
-  // an I on its way up.
+  // True if a W may delay an F (fill_forward) or an I on its way down (fill_gradient). W may always
+  // delay an I on its way up.
   bool fill_forward;
   bool fill_gradient;
 };
 
-// Plans all devices side by side. Each device first goes as deep into warm-up as memory and time
-// allow, then alternates I and F on the leg that has its input. W passes fill the waits.
+// Plans all devices together. Each first runs as many warm-up forwards as memory and time allow,
+// then alternates I and F, each on the leg whose input has arrived. W passes fill the idle times.
 class GreedyV {
  public:
-  // A device may idle as long as the device that idles longest. `slack`, by device, adds the idle
-  // time by which it stayed below that limit in the previous run; it may be empty.
+  // A device may idle as long as the device that has idled most so far. If that is less than its
+  // `slack`, it may idle as long as its slack: the time by which its idle time stayed below the
+  // longest bubble of the previous run. `slack` may be empty.
   GreedyV(const Pipeline& pipeline, double releases, Variant variant, std::vector<double> slack)
       : pipeline_(pipeline),
         releases_(releases),
@@ -37,7 +39,7 @@ class GreedyV {
       for (auto& leg : device.ends) leg.assign(pipeline.microbatches, unknown);
   }
 
-  // Makes the plan; call it once. Returns false if it fails.
+  // Makes the plan; may be called only once. Returns false if no plan is found.
   bool run();
   double longest_bubble() const { return longest_bubble_; }
   std::vector<double> slack() const;  // For the next run.
@@ -68,7 +70,8 @@ class GreedyV {
   bool is_first(std::uint32_t index, Leg leg) const {  // Its input comes from no other device.
     return leg % 2 == 0 ? index == 0 : index == last();
   }
-  // Returns the arrival time of the leg's next input; unknown if it is not under way yet.
+  // Returns when the leg's next input arrives at the device; unknown if it has not been produced
+  // yet.
   double arrival(std::uint32_t index, Leg leg) const;
   bool is_ready(std::uint32_t index, Leg leg) const { return arrival(index, leg) != unknown; }
 
@@ -128,8 +131,8 @@ void GreedyV::put_weight_grad(std::uint32_t index) {
   device.passes.push_back({PassKind::weight_grad, stage(index, leg), microbatch});
 }
 
-// Runs the W passes that end before the input arrives, and one more if the wait is too long
-// otherwise.
+// Runs the W passes that end before the leg's input arrives. If `over` is true, runs one more if
+// the device would otherwise idle longer than it may.
 void GreedyV::fill_wait(std::uint32_t index, Leg leg, bool over) {
   Device& device = devices_[index];
   if (is_first(index, leg)) return;
@@ -144,8 +147,8 @@ void GreedyV::fill_wait(std::uint32_t index, Leg leg, bool over) {
     put_weight_grad(index);
 }
 
-// The first microbatch goes down and up. Devices far from the turn fill their wait for it with
-// further microbatches, as long as all previous devices can run these, too.
+// Microbatch 0 goes down and up. While devices wait for it to come back, they run further
+// microbatches, as many as memory allows and all previous devices can run, too.
 bool GreedyV::warm_up() {
   for (std::uint32_t i = 0; i <= last(); ++i)
     if (!put(i, forward_down)) return false;
@@ -163,7 +166,8 @@ bool GreedyV::warm_up() {
   return level();
 }
 
-// Ensures that a device has not run fewer forwards than the previous one, or more on the way up.
+// Runs forwards until every device has run at least as many as the previous device, and more on the
+// way up unless that one has run all.
 bool GreedyV::level() {
   Leg leg = forward_down;
   for (std::uint32_t i = 1; i <= last(); ++i) {
@@ -254,7 +258,8 @@ std::optional<Order> greedy_v(const Pipeline& pipeline, double input_grad_releas
   std::optional<GreedyV> best;
   for (const bool fill_gradient : {true, false})
     for (const bool fill_forward : {true, false}) {
-      // Plans again with the slack of the previous run while that shortens the plan.
+      // Plans again with the slack that the previous plan left, as long as that shortens the
+      // longest bubble.
       double bubble = std::numeric_limits<double>::infinity();
       std::vector<double> slack;
       for (bool shorter = true; shorter;) {

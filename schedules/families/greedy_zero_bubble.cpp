@@ -22,7 +22,7 @@ struct GreedyVariant {
   bool weight_grad_over_wait;  // A W fills a wait even if the device can afford the wait.
 };
 
-// Costs for the planner; all times have the same unit.
+// Pass times and limits for the planner; all times have the same unit.
 struct GreedyCosts {
   std::vector<double> forward, input_grad, weight_grad;  // By device.
   double hop = 0;
@@ -50,10 +50,10 @@ class GreedyPlan {
 
   void run();  // Makes the plan; call it once.
 
-  // Maximum over devices of (last end - first start).
+  // Returns the longest time from a device's first pass to its last.
   double longest_span() const;
   double makespan() const;
-  // Compares spans, then makespans.
+  // Compares the longest spans of two plans, and their makespans if the spans are equal.
   bool better_than(const GreedyPlan& rival) const;
   bool is_no_longer_than(const GreedyPlan& rival) const {
     return not_after(longest_span(), rival.longest_span()) &&
@@ -98,17 +98,18 @@ class GreedyPlan {
   // of these forwards than the previous one, unless that has run all microbatches.
   void warm_up();
 
-  // Decides which devices run a forward in this round. A device does so only if the next one does,
-  // too, or a gap would open between them. So if no device fell behind the next in warm-up, none
-  // ever does and inputs are always available. The last device always runs a forward, so all
-  // devices have run all forwards when it has.
+  // Decides which devices run a forward in this round. A device does so only if the next device
+  // does, too; otherwise it would get too far ahead of it. So if no device fell behind the next one
+  // in warm-up, none ever does and inputs are always available. The last device always runs a
+  // forward until it has run all, so by then all devices have run all of theirs.
   void choose_forwards();
   bool wants_forward(std::size_t j) const;
 
   void forward(std::size_t j);
   void input_grad(std::size_t j);
 
-  // Runs W passes that end in time, and one more if the wait would lengthen the longest bubble.
+  // Runs W passes that end before `until`, and one more if waiting would lengthen the longest
+  // bubble.
   void fill_wait(std::size_t j, double until);
   void drain(std::size_t j);
 
@@ -212,7 +213,7 @@ void GreedyPlan::warm_up() {
     }
     gradient = end + costs_.input_grad[j];
   }
-  // A slow device may send fewer activations than the next device has time for.
+  // No device may plan more forwards than the previous one sends; a slow device may send few.
   for (std::size_t j = 1; j < devices_.size(); ++j) {
     const std::uint32_t before = extra[j - 1];
     const bool is_complete = devices_[j - 1].forwards + before == microbatches_;
@@ -284,7 +285,7 @@ GreedyCosts costs_of(const Parameters& parameters, std::uint32_t limit) {
                     .input_grad_releases = parameters.input_grad_releases};
   for (const auto* times : {&costs.forward, &costs.input_grad, &costs.weight_grad})
     if (times->size() != parameters.devices)
-      throw std::logic_error("a greedy schedule needs F, I and W of every device");
+      throw std::logic_error("a greedy schedule needs the times of F, I and W on every device");
   for (std::size_t j = 0; j < parameters.devices; ++j)
     costs.tolerance = std::max(costs.tolerance, 1e-9 * (costs.forward[j] + costs.input_grad[j]));
   return costs;
@@ -322,8 +323,8 @@ Schedule greedy_zero_bubble(std::string name, const Parameters& parameters,
     return best;
   };
   std::optional<GreedyPlan> best = best_plan(costs);
-  // Memory freed by I allows more microbatches in flight. They are used only if they shorten the
-  // plan.
+  // If I frees memory, more microbatches can be in flight. That plan is dropped unless it is
+  // shorter than the plan for which I frees nothing.
   GreedyCosts frugal = costs;
   frugal.input_grad_releases = 0;
   if (costs.input_grad_releases > 0)

@@ -19,14 +19,15 @@ struct PipelinePosition {
 
 using PaceOf = Pace (*)(const PipelinePosition& place);
 
-// Returns false if the last group has 0 < x < p microbatches, which stalls the loop around the
-// devices.
+// Returns true if groups of this size can be used: the size is between the numbers of devices and
+// of microbatches, and the last group has at least as many microbatches as there are devices; a
+// smaller one would stall the loop around the devices.
 bool fits(std::uint32_t microbatches, std::uint32_t group, std::uint32_t devices) {
   const std::uint32_t rest = microbatches % group;
   return group >= devices && group <= microbatches && (rest == 0 || rest >= devices);
 }
 
-// Returns the smallest group that fits, or all microbatches if there are fewer than devices.
+// Returns the smallest usable group size, or all microbatches if there are fewer than devices.
 std::uint32_t default_group(std::uint32_t microbatches, std::uint32_t devices) {
   std::uint32_t group = std::min(devices, microbatches);
   while (group < microbatches && !fits(microbatches, group, devices)) ++group;
@@ -78,7 +79,7 @@ Schedule in_groups(std::string name, const Parameters& parameters, std::uint32_t
   const std::uint32_t group = parameters.group_size.value_or(default_group(microbatches, devices));
   check_group(name, microbatches, group, devices);
   const auto one_device = [&](std::uint32_t device) {
-    // With one chunk, groups make no difference: microbatches run in their own order.
+    // With a single chunk there is nothing to interleave, so groups of one microbatch are used.
     const Table table{microbatches, chunks == 1 ? 1 : group, chunks, devices, device};
     const PipelinePosition place{
         .before = device, .after = devices - 1 - device, .earlier_chunks = (chunks - 1) * group};
@@ -91,10 +92,11 @@ Schedule in_groups(std::string name, const Parameters& parameters, std::uint32_t
 }  // namespace
 
 // Interleaved 1F1B (Narayanan et al. 2021, arXiv 2104.04473, section 2.2.2; Megatron-LM
-// schedules.py). Bubble (p-1)(F+B)/v; in flight ((v-1)g + 2(p-1-r) + 1)/v on device r.
-// With fused pairs, one more forward runs ahead (get_pp_rank_microbatches), because the two passes
-// of a pair belong to different microbatches. With F, B and a pair's FB of a chunk: (p +
-// (v-1)g)(F+B) + (m v - (v-1)g - 1) FB; in flight ((v-1)g + 2(p-1-r) + 2)/v.
+// schedules.py). Bubble (p-1)(F+B)/v; ((v-1)g + 2(p-1-r) + 1)/v microbatches in flight on device r,
+// with groups of g. With fused pairs, one more forward runs ahead (get_pp_rank_microbatches),
+// because the two passes of a pair belong to different microbatches. The makespan is then (p +
+// (v-1)g)(F+B) + (m v - (v-1)g - 1) FB, with F, B and a pair's FB of a chunk; ((v-1)g + 2(p-1-r) +
+// 2)/v microbatches are in flight.
 Schedule interleaved_one_f_one_b(const Parameters& parameters) {
   const bool fused = parameters.fused.value_or(0) != 0;
   if (!fused)
@@ -110,8 +112,9 @@ Schedule interleaved_one_f_one_b(const Parameters& parameters) {
   });
 }
 
-// The same bubble without latency, ((v-1)g + (p-1-r) + 1)/v in flight (Qi et al. 2024, arXiv
-// 2405.15362): half the warm-up leaves a transfer nothing to hide behind.
+// Interleaved 1F1B with half the warm-up (Qi et al. 2024, arXiv 2405.15362). Without latency the
+// bubble is the same, but no computation is left to hide a transfer behind; ((v-1)g + (p-1-r) +
+// 1)/v microbatches in flight on device r.
 Schedule interleaved_low_memory(const Parameters& parameters) {
   return in_groups("interleaved-low-memory", parameters, usual_chunks,
                    [](const PipelinePosition& place) {
@@ -119,8 +122,8 @@ Schedule interleaved_low_memory(const Parameters& parameters) {
                    });
 }
 
-// PyTorch's ScheduleInterleavedZeroBubble: the low-memory warm-up with W on device r, r entries
-// behind I. Bubble (p-1)F/v for F = I = W; ((v-1)g + p)/v in flight.
+// PyTorch's ScheduleInterleavedZeroBubble: the low-memory warm-up, with W on device r run r entries
+// behind I. Bubble (p-1)F/v for F = I = W; ((v-1)g + p)/v microbatches in flight.
 Schedule interleaved_zero_bubble(const Parameters& parameters) {
   return in_groups("interleaved-zb", parameters, usual_chunks, [](const PipelinePosition& place) {
     return Pace{.warmup = place.after + place.earlier_chunks,
@@ -129,16 +132,17 @@ Schedule interleaved_zero_bubble(const Parameters& parameters) {
   });
 }
 
-// ZB-H1 (Qi et al. 2024, arXiv 2401.10241, section 2.1): 1F1B with W on device r, r microbatches
-// behind I. Bubble (p-1) max(F, I, F+I-W); in flight p.
+// ZB-H1 (Qi et al. 2024, arXiv 2401.10241, section 2.1): 1F1B with W on device r run r microbatches
+// behind I. Bubble (p-1) max(F, I, F+I-W); p microbatches in flight.
 Schedule zb_h1(const Parameters& parameters) {
   return in_groups("zb-h1", parameters, 1, [](const PipelinePosition& place) {
     return Pace{.warmup = place.after, .splits_backward = true, .weight_grad_lag = place.before};
   });
 }
 
-// ZB-H2 (the same, section 2.2): twice the warm-up and twice the lag. With m >= 2p-1 the bubble
-// between a device's first and last pass is (p-1) max(0, I-F, F+I-2W); in flight 2p-1.
+// ZB-H2 (Qi et al. 2024, arXiv 2401.10241, section 2.2): ZB-H1 with twice the warm-up and W twice
+// as far behind I. With m >= 2p-1 the bubble between a device's first and last pass is (p-1) max(0,
+// I-F, F+I-2W); 2p-1 microbatches in flight.
 Schedule zb_h2(const Parameters& parameters) {
   return in_groups("zb-h2", parameters, 1, [](const PipelinePosition& place) {
     return Pace{

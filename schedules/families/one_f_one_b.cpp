@@ -10,7 +10,7 @@
 namespace pipewright::schedules {
 namespace {
 
-// Length of the warm-up: plain 1F1B, or eager 1F1B with twice the forwards.
+// Number of forwards before the first backward: as in 1F1B, or twice as many (eager 1F1B).
 enum class Warmup : std::uint8_t { plain, eager };
 
 std::uint32_t warmup_of(Warmup kind, std::uint32_t devices, std::uint32_t device) {
@@ -18,8 +18,8 @@ std::uint32_t warmup_of(Warmup kind, std::uint32_t devices, std::uint32_t device
   return kind == Warmup::eager ? 2 * behind : behind;
 }
 
-// Program of one device: w forwards; then F(w+k) and B(k) while there are forwards; then the last w
-// backwards.
+// Returns the passes of one device: w forwards; then F(w+k) and B(k) in turn until all forwards
+// have run; then the last w backwards.
 Program one_device(std::uint16_t stage, std::uint32_t warmup, std::uint32_t microbatches,
                    bool fused = false) {
   const std::uint32_t w = std::min(warmup, microbatches);
@@ -41,9 +41,9 @@ Schedule with_flush(std::string name, Warmup warmup, const Parameters& parameter
       });
 }
 
-// One 1F1B over the microbatches of all iterations, without a flush. The forwards of a warm-up use
-// weights one version newer than the backwards around them, so an iteration must be at least as
-// long as the longest warm-up; otherwise a third version would be needed.
+// Makes 1F1B over the microbatches of all iterations, without a flush. The forwards of a warm-up
+// use weights one version newer than the backwards around them, so an iteration must have at least
+// as many microbatches as the longest warm-up; otherwise a third version would be needed.
 Schedule without_flush(std::string name, Warmup warmup, const Parameters& parameters) {
   const std::uint32_t longest = warmup_of(warmup, parameters.devices, 0);
   if (parameters.microbatches < longest)
@@ -63,11 +63,11 @@ Schedule without_flush(std::string name, Warmup warmup, const Parameters& parame
 }  // namespace
 
 // PipeDream-Flush (Narayanan et al. 2021, arXiv 2104.04473, section 2.2.1). Bubble (p-1)(F+B);
-// in flight min(p-r, m) on device r. With additional
-// forwards ahead (arXiv 2411.05288, figure 10), as many more are in flight and the last B comes as
-// many F+B later. Fused pairs run on a single device only, as F0, (F1 B0), ..., B(m-1)
-// (Megatron-LM's combined_1f1b.py without pipelining). On several devices, pairs of neighbours
-// would wait for each other and half of the time would be lost.
+// min(p-r, m) microbatches in flight on device r. Each additional warm-up forward (arXiv
+// 2411.05288, figure 10) puts one more in flight and delays the last B by F+B. Fused pairs run on a
+// single device only, as F0, (F1 B0), ..., B(m-1) (Megatron-LM's combined_1f1b.py without
+// pipelining). On several devices, pairs of neighbours would wait for each other and half of the
+// time would be lost.
 Schedule one_f_one_b(const Parameters& parameters) {
   if (parameters.fused.value_or(0) == 0) return with_flush("1f1b", Warmup::plain, parameters);
   if (parameters.devices > 1)
@@ -80,13 +80,15 @@ Schedule one_f_one_b(const Parameters& parameters) {
       [&](std::uint32_t) { return one_device(0, 1, parameters.microbatches, true); });
 }
 
-// Eager 1F1B (Zhuang et al. 2022, arXiv 2211.05322): the same bubble as 1F1B, with
-// min(2(p-r)-1, m) in flight; a forward transfer has a whole F+B to arrive.
+// Eager 1F1B (Zhuang et al. 2022, arXiv 2211.05322): the same bubble as 1F1B, with min(2(p-r)-1, m)
+// microbatches in flight on device r; a transfer of an activation may take as long as F+B without
+// delaying anything.
 Schedule eager_one_f_one_b(const Parameters& parameters) {
   return with_flush("eager-1f1b", Warmup::eager, parameters);
 }
 
-// PipeDream-2BW (Narayanan et al. 2021, arXiv 2006.09503): T iterations take (T m + p-1)(F+B).
+// PipeDream-2BW (Narayanan et al. 2021, arXiv 2006.09503): 1F1B without a flush and with two weight
+// versions; T iterations take (T m + p-1)(F+B).
 Schedule one_f_one_b_2bw(const Parameters& parameters) {
   return without_flush("1f1b-2bw", Warmup::plain, parameters);
 }
@@ -96,8 +98,8 @@ Schedule eager_2bw(const Parameters& parameters) {
 }
 
 // Seq1F1B (Sun et al. 2024, arXiv 2406.03488): 1F1B over q slices of each microbatch's sequence.
-// Causal attention takes the slices forward in order, and backward in reverse. Bubble
-// (p-1)(F+B)/q for even slices; in flight min(p-1-r+q, m q)/q.
+// Because of causal attention, forwards take the slices in order, and backwards in reverse. Bubble
+// (p-1)(F+B)/q for slices of equal cost; min(p-1-r+q, m q)/q microbatches in flight on device r.
 Schedule seq_one_f_one_b(const Parameters& parameters) {
   const std::uint32_t devices = parameters.devices;
   const std::uint32_t slices = parameters.slices.value_or(usual_slices);

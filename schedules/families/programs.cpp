@@ -7,14 +7,15 @@
 namespace pipewright::schedules {
 namespace {
 
-// A kind of pass that runs entry `step - first` at each step from `first` on, until no entry is
-// left.
+// Passes of one kind that run one after the other: the pass at `step` is entry `step - first` of
+// its order; there is none before step `first` or after the last entry.
 struct Track {
   PassKind kind;
   std::int64_t first;
 };
 
-// Adds the steps from..to, in which exactly these tracks run.
+// Adds the passes of steps `from` to `to` to a program; in each step, one pass of each of
+// `running`.
 void add_steps(Program& program, const EntryOrder& order, const std::vector<Track>& running,
                bool fused, std::int64_t from, std::int64_t to) {
   const auto body = [&](std::int64_t begin, std::int64_t end) {
@@ -106,7 +107,8 @@ void Script::run(std::uint32_t rounds, const std::vector<Op>& ops) {
     for (const Op& op : ops) body.push_back(pass(op, 0));
     program_.repeat(rounds, static_cast<std::int32_t>(stride_), std::move(body));
   } else {
-    // Microbatches only grow, so once a round has none within the limit, no later round has one.
+    // Later rounds have higher microbatches, so after a round with none below the limit we can
+    // stop.
     bool any_within = true;
     for (std::uint32_t round = 0; round < rounds && any_within; ++round) {
       any_within = false;

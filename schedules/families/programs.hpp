@@ -10,17 +10,19 @@
 #include "schedules/parameters.hpp"
 #include "schedules/schedule.hpp"
 
-// Helpers that the generators of families share.
+// Helpers for the functions that make schedules of families.
 namespace pipewright::schedules {
 
-// Makes a schedule with these sizes and this placement, but without programs.
+// Makes a schedule with these sizes and this placement, whose devices have no passes yet.
 Schedule without_programs(std::string name, const Parameters& parameters, Routes routes);
 
-// Adds the program of each device for one iteration, repeated for the iterations of the schedule.
+// Adds the passes of each device, given for one iteration and repeated for all iterations of the
+// schedule.
 Schedule with_programs(Schedule schedule, const std::function<Program(std::uint32_t)>& of_device);
 
-// The orders of a device's forwards and of its backwards. The first `regular` entries are periodic:
-// entry e + period is entry e with `microbatches_a_period` added to its microbatch.
+// Order in which a device runs the forwards, or the backwards, of its stages and microbatches. The
+// first `regular` entries are periodic: entry e + period equals entry e, except that its microbatch
+// is higher by `microbatches_a_period`.
 struct EntryOrder {
   std::uint32_t entries = 0;
   std::uint32_t regular = 0;
@@ -29,7 +31,7 @@ struct EntryOrder {
   std::function<Pass(std::uint32_t entry, PassKind kind)> pass;
 };
 
-// Start of a device's backwards, and how they are run.
+// How a device alternates: when its backwards start, and how they are split, delayed and fused.
 struct Pace {
   std::uint32_t warmup = 0;           // Forwards before the first pair.
   bool splits_backward = false;       // Backwards are split into I and W.
@@ -37,13 +39,14 @@ struct Pace {
   bool fused = false;                 // Each forward is fused with the backward that follows it.
 };
 
-// Makes a program of warm-up forwards, then alternating forwards and backwards, then the remaining
-// backwards. If backwards are split, I k is followed by W k - lag, and the last W passes run at the
-// end.
+// Makes the passes of a device: warm-up forwards, then alternating forwards and backwards, then the
+// remaining backwards. If backwards are split, I of entry k is followed by W of entry k - lag; the
+// W passes that are left run at the end.
 Program one_by_one(const EntryOrder& order, const Pace& pace);
 
-// Writes the program of a device with two chunks phase by phase. Each op takes the next microbatch
-// of its kind on its chunk. B is an I with its W; it may run only if no W of its chunk is delayed.
+// Writes the passes of a device with two chunks, phase by phase. Each op runs the next microbatch
+// of its kind on its chunk. B runs I and W at once, so it is allowed only if no earlier W of its
+// chunk is still to run.
 class Script {
  public:
   struct Chunk {
@@ -56,12 +59,14 @@ class Script {
     bool fused = false;  // Fused with the op that follows.
   };
 
-  // Microbatches of a chunk are `stride` apart; the ones from `limit` on are left out.
+  // Successive microbatches of a chunk differ by `stride`; passes of microbatches from `limit` on
+  // are left out.
   Script(std::array<Chunk, 2> chunks, std::uint32_t stride,
          std::uint32_t limit = std::numeric_limits<std::uint32_t>::max())
       : chunks_(chunks), stride_(stride), limit_(limit) {}
 
-  // Runs these ops `rounds` times; each op occurs at most once per round.
+  // Appends these ops `rounds` times, each time for the next microbatches. An op may occur only
+  // once in `ops`.
   void run(std::uint32_t rounds, const std::vector<Op>& ops);
   Program finish();
 

@@ -16,8 +16,8 @@ constexpr Op f0{PassKind::forward, 0}, f1{PassKind::forward, 1};
 constexpr Op i0{PassKind::input_grad, 0}, i1{PassKind::input_grad, 1};
 constexpr Op w0{PassKind::weight_grad, 0}, w1{PassKind::weight_grad, 1};
 
-// Program of one device. The rule needs at least 2p-1 microbatches; with fewer, the missing ones
-// are left out.
+// Returns the passes of one device. The rule needs at least 2p-1 microbatches; for fewer, it is
+// followed as if there were that many, and passes of the missing ones are left out.
 Program one_device(std::uint32_t device, std::uint32_t devices, std::uint32_t microbatches) {
   const std::uint32_t n = std::max(2 * devices - 1, microbatches);
   const std::uint32_t behind = devices - device;  // Includes the device itself.
@@ -36,8 +36,9 @@ Program one_device(std::uint32_t device, std::uint32_t devices, std::uint32_t mi
   return script.finish();
 }
 
-// Plans for the times, starting from the planner and from the hand rule, with p microbatches in
-// flight. If I frees a part of the activations, more may be in flight where that shortens the plan.
+// Returns the best order for the given times, improved from two starting points: the greedy
+// planner, and the rule without times. p microbatches are in flight; if I frees a part of their
+// activations, more may be, where that shortens the plan.
 std::optional<Plan> fitted_plan(const Parameters& parameters) {
   const Routes routes = Routes::v_shape(parameters.devices);
   Order by_hand;
@@ -70,9 +71,9 @@ std::optional<Plan> fitted_plan(const Parameters& parameters) {
 
 }  // namespace
 
-// ZB-V (Qi et al. 2024, arXiv 2401.10241, section 6; the hand rule of PyTorch's
+// ZB-V (Qi et al. 2024, arXiv 2401.10241, section 6; by the rule of PyTorch's
 // ScheduleZBVZeroBubble). For F = I = W and m >= 2p-1: bubble (p-1)F/2, none of it between a
-// device's first and last pass; in flight p.
+// device's first and last pass; p microbatches in flight.
 Schedule zb_v(const Parameters& parameters) {
   const auto plan = has_times(parameters) ? fitted_plan(parameters) : std::nullopt;
   return with_programs(without_programs("zb-v", parameters, Routes::v_shape(parameters.devices)),

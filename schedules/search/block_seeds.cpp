@@ -11,8 +11,9 @@ namespace {
 
 constexpr int max_legs = 4;
 
-// Shape of a block. An offset is the number of cells from one device to the next on a leg, which
-// may change at the knee; a gap is the number of idle cells between two legs.
+// Shape of a building block. A leg is the way of F or I through the devices in one direction. An
+// offset is the number of cells from one device to the next on a leg; it may change at one device,
+// the knee. A gap is the number of idle cells between two legs.
 struct Offsets {
   std::array<std::int64_t, max_legs> early{};
   std::array<std::int64_t, max_legs> late{};
@@ -27,7 +28,7 @@ struct Ranked {
   std::int64_t length = 0;
 };
 
-// Cells of the F and I legs on every device.
+// Cells that the F and I passes of each leg take on every device.
 class Sketch {
  public:
   Sketch(const Pipeline& pipeline, int legs)
@@ -54,8 +55,8 @@ class Sketch {
   std::int64_t length() const { return length_; }
   std::int64_t cell(int leg, std::uint32_t device) const { return cells_[leg][device]; }
 
-  // Returns the peak memory of a device when W passes take the free cells, in the unit of the
-  // memory. Negative if passes collide or a limit is exceeded.
+  // Returns the largest memory of a device if W passes take the first free cells, in the unit of
+  // the pipeline's memory; negative if passes collide or a device exceeds its limit.
   std::int64_t peak(std::int64_t interval) const {
     std::int64_t peak = 0;
     for (std::uint32_t device = 0; device < devices_; ++device) {
@@ -83,7 +84,7 @@ std::int64_t Sketch::held_on(std::uint32_t device, std::int64_t interval) const 
     if ((taken & bit) != 0) return -1;
     taken |= bit;
   }
-  // The I leg of a chunk mirrors its F leg. W passes run in the order of their I.
+  // I of a chunk runs on the leg opposite to its F. W passes run in the order of their I.
   std::array<std::int64_t, max_legs> gradient_end{};
   std::array<std::int64_t, max_legs> weight_grad_end{};
   for (int leg = legs_ / 2; leg < legs_; ++leg) {
@@ -96,7 +97,7 @@ std::int64_t Sketch::held_on(std::uint32_t device, std::int64_t interval) const 
   std::int64_t peak = 0;
   for (int leg = 0; leg < legs_ / 2; ++leg) {
     const std::int64_t now = cells_[leg][device];  // The peak occurs at an F.
-    // Number of repetitions that have reached this cell by now.
+    // Returns by how many repetitions the block has passed this cell by now.
     const auto repetitions = [&](std::int64_t cell) {
       const std::int64_t distance = now - cell;
       return distance >= 0 ? distance / interval : -((-distance + interval - 1) / interval);
@@ -120,7 +121,7 @@ void consider(Sketch& sketch, const Offsets& offsets, std::vector<Ranked>& ranke
   if (peak >= 0) ranked.push_back({offsets, peak, sketch.length()});
 }
 
-// Considers all gaps of less than one interval between the legs.
+// Tries all combinations of gaps between legs; each is shorter than the interval and than 6 cells.
 void with_gaps(Sketch& sketch, Offsets offsets, int legs, std::vector<Ranked>& ranked) {
   const auto choose = [&](const auto& self, int leg) -> void {
     if (leg + 1 == legs) {
@@ -150,8 +151,8 @@ void uniform(Sketch& sketch, int legs, std::int64_t interval, std::int64_t steep
   choose(choose, 0);
 }
 
-// Considers first legs of F and I that are steeper on the first devices (Qi et al. 2024,
-// section 3.3).
+// Tries blocks whose first legs of F and of I have larger offsets on the first devices than on the
+// others (Qi et al. 2024, section 3.3).
 void two_pieces(Sketch& sketch, int legs, std::uint32_t devices, std::int64_t interval,
                 std::vector<Ranked>& ranked) {
   for (std::int64_t knee = 1; knee + 1 < devices; ++knee)

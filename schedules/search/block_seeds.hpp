@@ -5,10 +5,10 @@
 
 namespace pipewright::schedules {
 
-// Returns building blocks of unit passes whose peak fits into memory, the ones that use memory best
-// first; at most `max_blocks`, with distinct offsets. A microbatch goes down the devices and up
-// again (once in the looped shape of one chunk, twice in the V). Each leg has one offset per
-// device, or two with a knee between them. The interval exceeds the length of the passes if memory
+// Returns building blocks of passes of equal length whose memory fits, at most `max_blocks`, those
+// that use the memory best first. A microbatch goes down the devices and up again: once for F and I
+// of one chunk in the looped shape, twice in the V. On each way, the number of cells from one
+// device to the next is constant, or changes once. The interval is longer than the passes if memory
 // requires it.
 std::vector<BuildingBlock> block_seeds(const Pipeline& pipeline, std::size_t max_blocks);
 

@@ -5,7 +5,7 @@
 namespace pipewright::schedules {
 namespace {
 
-// Replaces split backwards by whole ones: I takes the time of B, and W none.
+// Replaces split backwards by whole ones: I takes as long as B, and W takes no time.
 Pipeline with_whole_backwards(Pipeline pipeline) {
   PassTimes& times = pipeline.times;
   times[PassKind::input_grad] = times[PassKind::backward];
@@ -14,8 +14,8 @@ Pipeline with_whole_backwards(Pipeline pipeline) {
   return pipeline;
 }
 
-// Returns true if a whole backward is shorter than I and W on some stage, because each pass has an
-// overhead, or because collectives overlap better with a whole backward.
+// Returns true if on some stage a whole backward takes less time than I and W together: each pass
+// has an overhead, and collectives overlap better with a whole backward.
 bool is_shorter_whole(const PassTimes& times) {
   const std::vector<double>& whole = times[PassKind::backward];
   for (std::size_t stage = 0; stage < whole.size(); ++stage)
@@ -24,7 +24,7 @@ bool is_shorter_whole(const PassTimes& times) {
   return false;
 }
 
-// One microbatch's path through the stages, as prefix sums over them, in seconds.
+// Times of one microbatch's path through the stages, in seconds, stored as prefix sums.
 class MicrobatchPath {
  public:
   explicit MicrobatchPath(const Pipeline& pipeline) : pipeline_(pipeline) {
@@ -64,8 +64,8 @@ class MicrobatchPath {
   std::vector<double> forward_, input_grad_, hops_;
 };
 
-// Returns an upper bound of the work in seconds whose activations fit into `room`. The number of
-// activations is limited by their smallest size, and work per memory by the densest stage.
+// Returns an upper bound, in seconds, of the work whose activations fit into `room`. It follows
+// from the size of the smallest activation, and from the stage with the most work per memory.
 double max_work(const Pipeline& pipeline, const std::vector<std::uint32_t>& stages,
                 const std::vector<double>& work, std::int64_t room) {
   std::int64_t smallest = room + 1;
@@ -111,8 +111,8 @@ double bound_of_device(const Pipeline& pipeline, const MicrobatchPath& path,
 
   const double before = max_work(pipeline, stages, forwards, limit);  // Before the first I.
   const double after = max_work(pipeline, stages, gradients, limit);  // After the last F.
-  // Time from F on stage `from` to the first I of this device, and from its last F, on its highest
-  // stage, to the end of W on stage `to`.
+  // Shortest time from the start of F on stage `from` to the first I of this device; and from its
+  // last F, on its highest stage, to the end of W on stage `to`.
   const auto to_first_gradient = [&](std::uint32_t from) { return path.around(from, high); };
   const auto from_last_forward = [&](std::uint32_t to) {
     return path.around(high, to) - path.time(PassKind::forward, high) +
@@ -123,11 +123,12 @@ double bound_of_device(const Pipeline& pipeline, const MicrobatchPath& path,
   const std::uint32_t end = of_span ? low : 0;
   const double idle_before = std::max(first_start, to_first_gradient(end) - before);
   const double idle_after = std::max(tail, from_last_forward(end) - after);
-  // The two idle times do not overlap if memory forces an F to come after the first I.
+  // If memory forces an F to run after the first I, the two idle times cannot overlap and add up.
   const bool apart = memory * microbatches > static_cast<double>(limit);
   double bound = work + (apart ? idle_before + idle_after : std::max(idle_before, idle_after));
   bound = std::max(bound, work + first_start + tail);
-  // The device of the first stage waits while this device works between the two.
+  // The span of the first stage's device contains the time in which this device works between its
+  // first I and its last F.
   if (apart)
     bound = std::max(bound, to_first_gradient(0) - before + work - after + from_last_forward(0));
   if (limit > 0) bound = std::max(bound, microbatches * memory_time / static_cast<double>(limit));

@@ -21,8 +21,8 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-// Effort of a search with effort 1: passes that its sweeps may process, a second or two of work,
-// plus sweeps over the whole schedule, so that large schedules are improved, too.
+// The default effort of a search, in passes that its sweeps may process: a second or two of work,
+// plus a number of sweeps over the whole schedule, so that large schedules are improved, too.
 constexpr double passes_of_effort = 1.2e7;
 constexpr double sweeps_of_effort = 64;
 
@@ -47,7 +47,7 @@ bool is_of_one_kind(const Order& order) {
   return whole != split;
 }
 
-// A placement with its pipeline and bounds.
+// A placement of stages with the pipeline's costs on it and the lower bounds of its orders.
 struct Shape {
   Pipeline pipeline;
   double makespan_bound = 0;  // In seconds.
@@ -65,13 +65,14 @@ struct Candidate {
   std::string origin;
 };
 
-// Appends a word to an origin unless it has it: "zb-v of the catalog, justified, local moves".
+// Appends a step to the description of how an order was made, unless the step is there already:
+// "zb-v of the catalog, justified, local moves".
 std::string with_step(const std::string& origin, const char* word) {
   return origin.find(word) == std::string::npos ? fmt::format("{}, {}", origin, word) : origin;
 }
 
-// Plan of a candidate that justification starts from. The justified plan leads further along one
-// path.
+// The plan of a candidate that an improvement starts from: the order as it was added, or the best
+// that earlier improvements have made of it.
 enum class StartPlan : std::uint8_t { original, justified };
 
 class Search {
@@ -103,7 +104,7 @@ class Search {
     return request_.objective == Objective::span ? plan.span : plan.makespan;
   }
   double bound(Objective objective) const;
-  // Returns the bound, or the best value if the two differ only by rounding.
+  // Returns the lower bound, or the best value so far if both are equal except for rounding errors.
   double reached_bound() const {
     const double lowest = bound(request_.objective);
     return value(best_->plan) <= lowest * (1 + 1e-9) ? value(best_->plan) : lowest;
@@ -125,8 +126,8 @@ class Search {
   bool stopped_ = false;
 };
 
-// Returns the shape of a placement, making it once. Null if the request has no costs for the
-// placement or no order fits into memory.
+// Returns the shape of a placement; the first call makes it. Returns null if the request has no
+// costs for the placement or no order fits into memory.
 const Shape* Search::shape_of(const Routes& routes) {
   for (const auto& shape : shapes_)
     if (shape->pipeline.routes == routes) return shape.get();
@@ -162,7 +163,8 @@ bool Search::should_continue() {
   const bool proven = value(best_->plan) <= bound(request_.objective) * rounding;
   const bool is_optimal = best_->plan.makespan <= bound(Objective::makespan) * rounding &&
                           best_->plan.span <= bound(Objective::span) * rounding;
-  // Once the objective is proven optimal, a part of the effort goes to the tie-breaking objective.
+  // Once the objective is at its optimum, the search goes on for the other objective, which breaks
+  // ties, until a tenth of the effort is spent.
   constexpr double share_for_ties = 0.1;
   return !is_optimal && (!proven || 1 - left_ / effort_ < share_for_ties);
 }
@@ -173,7 +175,7 @@ void Search::keep(const Shape& shape, const Plan& plan, const std::string& origi
   best_ = {.shape = &shape, .plan = plan, .best = {}, .origin = origin};
 }
 
-// Adds an order as a candidate; it is justified later.
+// Adds an order to the candidates if it can run, without improving it yet.
 void Search::add(const Shape& shape, const Order& order, std::string origin) {
   if (!is_of_one_kind(order)) return;
   Plan plan = Justifier(shape.pipeline).plan(order);
@@ -209,8 +211,8 @@ void Search::try_catalog() {
   }
 }
 
-// Adds the plan of the greedy zero-bubble planner with the given memory instead of p or 2p
-// microbatches.
+// Adds the plan of the greedy zero-bubble planner for the memory in the request, while the
+// schedules zb-1p and zb-2p of the catalog are planned for p or 2p microbatches.
 void Search::try_greedy() {
   const Shape* const shape = shape_of(Routes::looped(request_.devices, 1));
   if (shape == nullptr) return;
@@ -237,7 +239,8 @@ void Search::try_greedy() {
   }
 }
 
-// Adds building blocks, alternating between the shapes, a few at a time.
+// Adds building blocks as candidates and improves them, a few at a time, alternating between the V
+// shape and the looped shape.
 void Search::try_blocks() {
   std::vector<std::pair<const Shape*, std::vector<BuildingBlock>>> seeds;
   for (const Routes& routes :
@@ -259,7 +262,7 @@ void Search::try_blocks() {
   }
 }
 
-// Returns the candidates with the best plans so far.
+// Returns the indices of the candidates whose best plans so far are shortest.
 std::vector<std::size_t> Search::promising() const {
   std::vector<std::size_t> order(candidates_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -270,7 +273,8 @@ std::vector<std::size_t> Search::promising() const {
   return order;
 }
 
-// Justifies the candidates, starting from the original or from the justified plan of each.
+// Improves candidates by forward and backward sweeps (justify.hpp), starting from the original plan
+// of each or from its best one.
 void Search::justify(const std::vector<std::size_t>& indices, StartPlan start, Objective objective,
                      std::initializer_list<Pull> pulls) {
   for (const Pull pull : pulls)
@@ -282,7 +286,8 @@ void Search::justify(const std::vector<std::size_t>& indices, StartPlan start, O
     }
 }
 
-// Repeatedly moves one pass of the best order to a nearby position and justifies the result.
+// Repeatedly moves one pass of the best order to a nearby position and improves the result by
+// sweeps.
 void Search::move_passes() {
   std::mt19937 random(1);  // The same request gives the same answer.
   while (should_continue()) {

@@ -9,18 +9,19 @@
 
 namespace pipewright::schedules {
 
-// A search for the best order of passes of one pipeline, on any placement of its stages.
+// Request to find the best order of passes of a pipeline, over all placements that are searched.
 struct SearchRequest {
   std::uint32_t devices = 0;
   std::uint32_t microbatches = 0;
-  // Costs and memory of a placement; its number of microbatches is ignored. Nothing if the stage
-  // times of the placement are not known.
+  // Returns costs and memory of the pipeline on a placement; its number of microbatches is ignored.
+  // Returns nothing if the stage times of the placement are not known.
   std::function<std::optional<Pipeline>(const Routes&)> pipeline;
   Objective objective = Objective::makespan;
   double effort = 1;  // Number of passes to process, relative to the default.
 };
 
-// Returns the placements that a search tries: looped with one and with two chunks, and the V.
+// Returns the placements that a search tries: looped with one and with two chunks per device, and
+// the V.
 std::vector<Routes> searched_placements(std::uint32_t devices);
 
 struct SearchProgress {
@@ -39,14 +40,15 @@ struct SearchResult {
   bool interrupted = false;
 };
 
-// Returns true if the search can produce such a schedule: one copy of the weights, whole
+// Returns true if the search can find a schedule of this kind: one copy of the weights, whole
 // microbatches, no fused pairs.
 bool is_searchable(const Schedule& schedule);
 
 // Tries every schedule of the catalog that fits into memory, and building blocks in the V and the
-// looped shape. Justifies them for the given times and memory (justify.hpp) and improves the best
-// by local moves. Calls `go_on` regularly; when it returns false, the best order so far is the
-// result. The same request gives the same answer. Throws Error if no order fits into memory.
+// looped shape. Improves them for the given times and memory by sweeps (justify.hpp), and the best
+// one by moving single passes. Calls `go_on` regularly; when it returns false, the best order so
+// far is the result. The same request gives the same result. Throws Error if no order fits into
+// memory.
 SearchResult search(const SearchRequest& request,
                     const std::function<bool(const SearchProgress&)>& go_on);
 

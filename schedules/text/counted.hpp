@@ -20,7 +20,8 @@ inline std::string counted_microbatches(std::uint64_t count) {
   return counted(count, "microbatch", "microbatches");
 }
 
-// Formats the counts of several devices, "2, 1 microbatches", or of one, "1 microbatch".
+// Formats numbers of microbatches on several devices: "2, 1 microbatches"; or on one: "1
+// microbatch".
 inline std::string counted_microbatches(const std::vector<double>& counts) {
   const bool is_singular = counts.size() == 1 && counts.front() == 1;
   return fmt::format("{} {}", fmt::join(counts, ", "), is_singular ? "microbatch" : "microbatches");

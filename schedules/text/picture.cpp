@@ -15,13 +15,14 @@
 namespace pipewright::schedules {
 namespace {
 
-// Text picture with a row of cells per device: labels in cells of equal width, dots for idle cells.
+// Draws passes as text: a row of cells of equal width per device, with labels in the cells that
+// passes take and dots in idle ones.
 class CellRows {
  public:
   CellRows(std::uint32_t devices, std::uint32_t microbatches, bool chunks);
 
-  // Adds a pass; the passes of a device come in the order of their cells. A label may extend into
-  // the following cells of its pass.
+  // Adds a pass, in order of time on each device. A label that is too long continues in the next
+  // cells of its pass.
   void add(std::uint32_t device, std::int64_t cell, std::int64_t cells, const std::string& label);
 
   // Label of a pass: "F3b"; "F3b+B1a" for a fused pair.
@@ -82,7 +83,7 @@ std::string CellRows::text(std::size_t columns, std::int64_t ruler) const {
   std::size_t per_band = std::max<std::size_t>(cells, 1);
   if (columns > 0)
     per_band = std::max<std::size_t>(1, (std::max(columns, margin) - margin) / width_);
-  // A band begins at a cell that the ruler numbers.
+  // Rows are cut where the ruler has a number.
   const auto every = static_cast<std::size_t>(ruler);
   if (every > 0 && per_band > every && per_band < cells) per_band -= per_band % every;
 
@@ -153,7 +154,7 @@ CellRows draw_rows(const Grid& grid) {
   return rows;
 }
 
-// Describes the bubbles of a grid: bubble ratio = 1 - busy / (devices x makespan); span bubble =
+// Describes a grid's idle time: bubble ratio = 1 - busy / (devices x makespan); span bubble =
 // maximum over devices of (last end - first start - busy).
 std::string bubbles(const Grid& grid) {
   std::int64_t busy = 0;

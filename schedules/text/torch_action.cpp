@@ -22,8 +22,8 @@ constexpr std::uint32_t max_microbatches = 1U << 31U;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Removes the number at the start of `text` and returns it. It must be below `limit`; `noun` names
-// it in messages.
+// Removes the number at the start of `text` and returns it. Throws Error if it is not below
+// `limit`; `noun` says in the message what the number is.
 std::uint32_t take_number(std::string_view& text, std::uint32_t limit, std::string_view noun,
                           std::string_view cell) {
   std::uint32_t value = 0;

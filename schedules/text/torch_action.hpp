@@ -53,8 +53,8 @@ TorchAction to_action(const Pass& pass);
 // Returns the receive that matches a send, or the send that matches a receive.
 TorchAction counterpart(const TorchAction& transfer);
 
-// Return the receive that a pass waits for, and the send that follows it, if the tensor crosses
-// ranks.
+// Return the receive that must precede a pass, and the send that must follow it; nothing if the
+// tensor stays on its rank.
 std::optional<TorchAction> receive_for(const TorchAction& action, const Routes& routes);
 std::optional<TorchAction> send_after(const TorchAction& action, const Routes& routes);
 
@@ -65,7 +65,7 @@ std::string to_string(const TorchAction& action);  // 3SEND_F1
 // Error without the position of the cell.
 std::vector<TorchAction> parse_torch_cell(std::string_view text, bool legacy);
 
-// Quotes the text of a cell for a message: shortened, with unprintable bytes as in \x1b.
+// Returns the text of a cell in quotes for a message: shortened, with unprintable bytes as \x1b.
 std::string quoted(std::string_view text);
 
 }  // namespace pipewright::schedules

@@ -14,14 +14,15 @@ namespace {
 
 constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
 
-// Last pass of a microbatch on a stage, and its cell.
+// Progress of a microbatch on a stage: the last of its passes that was read, and the column of its
+// cell.
 struct ActionProgress {
   enum : std::uint8_t { none, forwarded, input_grad_done, done } state = none;
   std::uint32_t column = 0;
 };
 
-// Advances the state of a microbatch by an action. Returns the fault if the action is not allowed
-// in this state, else null.
+// Updates the progress of a microbatch by its next pass. Returns what is wrong if the pass is not
+// allowed after the previous ones, else null.
 const char* advance_action(ActionProgress& progress, const PlacedAction& placed) {
   const auto state = progress.state;
   switch (placed.action.op) {
@@ -139,7 +140,7 @@ std::uint32_t check_passes(const PlacedRows& rows, const Routes& routes, const s
 }
 namespace {
 
-// Set of the actions seen so far, with a bit per stage, microbatch and type.
+// Records which actions have been read, with a bit for each stage, microbatch and type.
 class Seen {
  public:
   Seen(std::uint32_t stages, std::uint32_t microbatches)
@@ -211,13 +212,14 @@ void check_transfers(const PlacedRows& rows, const Routes& routes, std::uint32_t
 }
 namespace {
 
-// Sends of one rank to another, as positions in its row, and the number of them already received.
+// Sends of one rank to another, as positions in the sender's row, and how many of them have been
+// matched with a receive.
 struct Sent {
   std::vector<std::size_t> indices;
   std::size_t taken = 0;
 };
 
-// Returns the cell of an action. A fused pair is two actions in one cell.
+// Returns the row and column of an action's cell. A fused pair is two actions in one cell.
 TorchPlace place_of(const TorchRows& rows, std::uint32_t rank, std::size_t index) {
   const auto begin = rows[rank].begin();
   const auto pairs = std::count_if(begin, begin + static_cast<std::ptrdiff_t>(index),

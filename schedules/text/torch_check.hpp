@@ -19,13 +19,13 @@ struct TorchPlace {
   std::uint32_t column = 0;
 };
 
-// A fault at a cell of a file.
+// An error in a schedule file, with the position of the cell.
 struct LocatedError : Error {
   LocatedError(const std::string& text, TorchPlace place_) : Error(text), place(place_) {}
   TorchPlace place;
 };
 
-// "file.csv:2:5: row 2 (rank 1), cell 5: message"
+// Returns an error such as "file.csv:2:5: row 2 (rank 1), cell 5: message".
 LocatedError located(const std::string& file, TorchPlace place, std::string_view message);
 
 struct PlacedAction {
@@ -48,7 +48,7 @@ std::uint32_t check_passes(const PlacedRows& rows, const Routes& routes, const s
 void check_transfers(const PlacedRows& rows, const Routes& routes, std::uint32_t microbatches,
                      const std::string& file);
 
-// A send and a receive that NCCL would match although they mean different tensors. NCCL's
+// A send and a receive that NCCL would match although they are of different tensors. NCCL's
 // point-to-point transfers have no tags: the n-th send of one rank to another goes into the n-th
 // receive posted there for that rank.
 struct Swap {
@@ -61,14 +61,15 @@ struct Swap {
   TorchAction receive;
 };
 
-// "NCCL would swap tensors: receive 2 of rank 0 from rank 1 is .., and send 2 .. is .."
+// Describes a swap: "NCCL would swap tensors: receive 2 of rank 0 from rank 1 is .., and send 2 ..
+// is .."
 std::string describe(const Swap& swap);
 
 // Returns the first receive, by rank and position in the row, that would get the wrong tensor.
 // Requires complete transfers, as read_torch_csv and lower make them.
 std::optional<Swap> first_swap(const TorchRows& rows, const Routes& routes);
 
-// Throws Error, with its position in the file, if there is a swap.
+// Throws Error, with the position in the file, if NCCL would swap tensors.
 void check_pair_order(const TorchRows& rows, const Routes& routes, const std::string& file);
 
 }  // namespace pipewright::schedules

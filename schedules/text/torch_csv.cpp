@@ -23,7 +23,7 @@ std::string_view stripped(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-// A line whose cells are taken from left to right.
+// A line of a CSV file, which is split into cells from left to right.
 class Line {
  public:
   Line(std::string_view text, const std::string& file, std::uint32_t row)
@@ -85,7 +85,7 @@ namespace {
 
 constexpr std::uint32_t max_ranks = 16384;  // The limit of devices in the catalog.
 
-// Parsed cells of a file, not yet checked.
+// Parsed cells of a file, before the checks of their order.
 struct Sheet {
   PlacedRows rows;
   std::optional<TorchPlace> empty;          // First empty cell.
@@ -186,7 +186,7 @@ void append_row(std::string& text, const std::vector<TorchAction>& row) {
   text += "\r\n";
 }
 
-// Returns true if the format can express this fused pair.
+// Returns true if PyTorch's format can express this fused pair.
 bool can_overlap(const Pass& first, const Pass& second) {
   return first.kind == PassKind::forward && sends_gradient(second.kind) && !second.fused;
 }

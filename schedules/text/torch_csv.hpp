@@ -23,22 +23,23 @@ struct TorchFile {
 
 inline constexpr std::size_t max_torch_bytes = 256U << 20U;  // Size limit of a file.
 
-// Reads a file of either form. Unlike PyTorch, it rejects text after an action and missing numbers.
-// A rank has the stages of its row. `file` names the text in messages. Throws Error, with row and
-// column, unless every stage is on one rank and runs F and then B, or I and later W, once for each
-// microbatch. For compute_comms, every tensor that crosses ranks must be sent after the pass that
-// makes it and received before the pass that needs it. Deadlocks are not detected here but by
-// torch_receives.hpp and the engines.
+// Reads a schedule file with or without transfers. Unlike PyTorch, it rejects text after an action
+// and missing numbers. A rank has the stages whose passes are in its row. `file` is the name in
+// messages. Throws Error, with row and column, unless every stage is on one rank and runs F and
+// then B, or I and later W, once for each microbatch. In compute_comms, every tensor that crosses
+// ranks must be sent after the pass that makes it and received before the pass that needs it.
+// Deadlocks are not detected here but by torch_receives.hpp and the engines.
 TorchFile read_torch_csv(std::string_view text, const std::string& file, bool legacy = false);
 
-// Writes a compute_only file with CRLF line ends. Throws Error if the format cannot express the
-// schedule.
+// Returns the text of a compute_only file (passes without transfers), with CRLF line ends. Throws
+// Error if the format cannot express the schedule.
 std::string to_torch_csv(const Schedule& schedule);
 
-// Returns the actions of a compute_only file, the input of the lowering.
+// Returns the passes of each rank as actions, to which the lowering adds transfers. Throws Error if
+// the format cannot express the schedule.
 TorchRows torch_passes(const Schedule& schedule);
 
-// Writes a compute_comms file.
+// Returns the text of a compute_comms file (passes and transfers).
 std::string to_torch_csv(const TorchRows& rows);
 
 }  // namespace pipewright::schedules

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t lookahead = 3;  // Stages: one forward, one backward, one being fetched.
 
-// Returns, for each action, the next stages used from it on, nearest first. Both stages of a fused
-// pair are included, so there may be one more than the look-ahead.
+// Returns, for each action, the stages used by it and the next actions, in order of their use. Both
+// stages of a fused pair are included, so there may be one more than `lookahead`.
 std::vector<std::vector<std::uint16_t>> next_stages(const std::vector<TorchAction>& passes) {
   std::vector<std::vector<std::uint16_t>> result(passes.size());
   struct Use {
@@ -140,7 +140,7 @@ TorchRows lower(const Schedule& schedule, Receives receives) {
 }
 namespace {
 
-// Lowers all ranks side by side; each has a next action.
+// Adds sends and receives to the passes of all ranks together; each rank has a next action.
 class Lowering {
  public:
   Lowering(const TorchRows& rows, const Schedule& schedule)
@@ -172,7 +172,8 @@ class Lowering {
   }
 
  private:
-  // Returns the pass of the rank's next cell whose input has not been sent, or null.
+  // Returns the pass in the rank's next cell whose input has not been sent yet, or null if it can
+  // run.
   const TorchAction* waiting(std::uint32_t rank) {
     const std::vector<TorchAction>& row = rows_[rank];
     if (at_[rank] == row.size()) return nullptr;
@@ -184,13 +185,15 @@ class Lowering {
     return nullptr;
   }
 
-  // Returns the position of the action among the passes of the original schedule.
+  // Returns how many passes of the rank come before the action, which is its position in the
+  // schedule.
   std::size_t passes_before(std::uint32_t rank, const TorchAction& action) const {
     return static_cast<std::size_t>(std::count_if(
         rows_[rank].data(), &action, [](const TorchAction& before) { return is_pass(before.op); }));
   }
 
-  // Takes the next cell of the rank and adds its sends and their receives on other ranks.
+  // Appends the rank's next cell to the result, with the sends of its outputs and the receives of
+  // these on other ranks.
   void take(std::uint32_t rank) {
     const std::vector<TorchAction>& row = rows_[rank];
     const std::size_t end = at_[rank] + (row[at_[rank]].fused ? 2 : 1);

@@ -40,7 +40,8 @@ class ReceiveEngine {
   }
 
  private:
-  // Input of a pass: the tensor of a stage, direction and microbatch.
+  // State of the transfer that brings a pass its input, in seconds. There is one for each stage,
+  // microbatch and direction.
   struct Input {
     double sent = -1;            // Time at which it was sent; negative if not yet.
     double posted = -1;          // Time at which its receive was posted.
@@ -74,7 +75,7 @@ class ReceiveEngine {
     return ranks_[rank].queues[kind_ == ReceiveQueue::of_pair ? sender : 0];
   }
 
-  // Runs the rank's next cell. Returns false if it must wait.
+  // Runs the rank's next cell. Returns false if it must wait for another rank.
   bool step(std::uint32_t index) {
     Rank& rank = ranks_[index];
     const TorchAction& action = rows_[index][rank.at];
@@ -112,8 +113,8 @@ class ReceiveEngine {
     return true;
   }
 
-  // Delays `start` until the input of the pass has arrived. Returns false if that time is not known
-  // yet.
+  // Raises `start` to the time at which the input of the pass is available. Returns false if that
+  // time is not known yet.
   bool arrived(std::uint32_t index, const TorchAction& action, double& start) {
     Rank& rank = ranks_[index];
     const bool activation = action.op == TorchOp::forward;
@@ -130,7 +131,8 @@ class ReceiveEngine {
     return true;
   }
 
-  // Completes the receives of a queue up to the one of `needed`.
+  // Computes when the receives of a queue complete, up to that of `needed`. Returns false if a
+  // tensor has not been sent yet.
   bool resolve(Rank& rank, Queue& queue, Input& needed) {
     if (kind_ == ReceiveQueue::none) {
       rank.waits_for = &needed;
@@ -167,7 +169,8 @@ class ReceiveEngine {
       result_.waits.push_back({index, at, action, tensor.behind, wait});
   }
 
-  // Passes the output to the next stage if that is on the same rank; otherwise a send does it.
+  // Makes the output available to the next stage if that is on the same rank; otherwise a later
+  // send transfers it.
   void hand_on(const TorchAction& action, double end) {
     if (send_after(action, schedule_.routes)) return;
     if (action.op == TorchOp::forward && action.stage + 1U < schedule_.stages())

@@ -7,14 +7,14 @@
 
 namespace pipewright::base {
 
-// Name of a value of an enumeration. `names` has one name for each value, in their order. Throws
-// std::out_of_range for a value without a name.
+// Returns the name of an enumeration's value. `names` has one name for each value, in their order.
+// Throws std::out_of_range for a value without a name.
 template <class Names, class Enum>
 constexpr std::string_view name_of(const Names& names, Enum value) {
   return names.at(static_cast<std::size_t>(value));
 }
 
-// Value of an enumeration that has this name in `names`, or nothing.
+// Returns the value of an enumeration that has this name in `names`, or nothing.
 template <class Enum, class Names>
 constexpr std::optional<Enum> value_of(const Names& names, std::string_view name) {
   const auto it = std::ranges::find(names, name);

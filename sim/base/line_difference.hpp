@@ -15,8 +15,9 @@ struct LineDifference {
 
 enum class Indentation : bool { ignored, compared };
 
-// First line in which two texts differ, or nothing if they do not. Lines lose their leading spaces
-// if indentation is ignored. The views are parts of the texts.
+// Returns the first line in which two texts differ, or nothing if they are equal. If indentation is
+// ignored, lines are compared and returned without their leading spaces. The result points into the
+// texts.
 std::optional<LineDifference> first_difference(std::string_view left, std::string_view right,
                                                Indentation indentation = Indentation::compared);
 

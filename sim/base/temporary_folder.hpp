@@ -8,8 +8,8 @@ namespace pipewright::base {
 // A folder in the system's folder for temporary files. The destructor removes it with its contents.
 class TemporaryFolder {
  public:
-  // The name of the folder is `prefix` and six random characters. Throws std::runtime_error with
-  // `failure` behind the path if the folder cannot be created.
+  // Creates a folder whose name is `prefix` and six random characters. If that fails, throws
+  // std::runtime_error with the path and `failure`.
   TemporaryFolder(std::string_view prefix, std::string_view failure);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;

@@ -23,11 +23,12 @@ struct Idle {
   bool operator==(const Idle&) const = default;
 };
 
-// All idle times, by device and time. Together with passes and optimizer steps they cover each
-// device from 0 to the makespan.
+// All periods in which a device is idle, sorted by device and time. Together with passes and
+// optimizer steps they cover each device's time from 0 to the makespan.
 std::vector<Idle> idle_times(const TraceIndex& index);
 
-// Parts of a device's time, in seconds that add up to the makespan. Formulas: metrics.md.
+// How one device spends the run: seconds of each activity, which add up to the makespan. Formulas:
+// metrics.md.
 struct TimeSplit {
   std::uint32_t device = 0;
   std::array<double, trace::pass_kinds> compute_s{};  // by kind; without waits inside passes
@@ -38,7 +39,7 @@ struct TimeSplit {
   double embeddings_s = 0;  // reduction of tied embeddings
   double norm_s = 0;        // norm of all gradients, once all devices have theirs
   double optimizer_s = 0;
-  // Bubble: waits for nothing but other devices' passes.
+  // Pipeline bubble: idle time in which the device waits only for passes of other devices.
   double warm_up_s = 0;    // before the first backward
   double steady_s = 0;     // between the first backward and the last forward
   double cool_down_s = 0;  // after the last forward

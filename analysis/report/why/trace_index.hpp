@@ -15,7 +15,8 @@ namespace pipewright::analysis {
 
 inline constexpr std::size_t no_row = std::numeric_limits<std::size_t>::max();
 
-// Largest difference of times that count as one event, since engines merge such events.
+// Returns the largest difference between two times, in seconds, at which they count as the same
+// event. Engines merge events that are so close.
 inline double time_tolerance(double time) { return 2e-9 + 1e-12 * time; }
 
 // A pass, or a fused pair of a forward and a backward, which run at once on a device.
@@ -26,14 +27,15 @@ struct PassUnit {
   bool is_fused() const { return first != last; }
 };
 
-// Row numbers by stage and microbatch: a table if rows fill it well, else a map.
+// Finds the row of a table by stage and microbatch. Row numbers are kept in an array if most of its
+// entries are in use, otherwise in a hash map.
 class RowsByStage {
  public:
-  // Prepares for this many rows, with stages and microbatches below these numbers.
+  // Reserves memory for this many rows. `stages` and `microbatches` are upper bounds of the keys.
   void reserve(std::size_t rows, std::uint64_t stages, std::uint64_t microbatches);
-  // Adds a row; the first row of a stage and microbatch stays.
+  // Adds a row. If the stage and microbatch have a row already, that one is kept.
   void add(std::uint32_t stage, std::uint32_t microbatch, std::size_t row);
-  // Returns no_row if there is none.
+  // Returns no_row if the stage and microbatch have no row.
   std::size_t find(std::uint32_t stage, std::uint32_t microbatch) const;
 
  private:
@@ -47,34 +49,35 @@ class RowsByStage {
 // The trace must outlive the index.
 class TraceIndex {
  public:
-  // Implicit, so that functions on an index accept a trace.
+  // The constructor is not explicit, so that a trace can be passed to functions that take an index.
   TraceIndex(const trace::Trace& trace);
   const trace::Trace& trace() const { return trace_; }
 
-  // Units of each device are in order of time.
+  // All passes and fused pairs; those of a device are in order of time.
   const std::vector<PassUnit>& units() const { return units_; }
   std::size_t unit_of(std::size_t pass) const { return unit_of_[pass]; }
   const std::vector<std::uint32_t>& units_on(std::uint32_t device) const {
     return units_on_[device];
   }
-  // Steps and collectives of a device, in order of their ends.
+  // Optimizer steps and collectives of a device, in order of their ends.
   const std::vector<const trace::StepRow*>& steps_on(std::uint32_t device) const {
     return steps_on_[device];
   }
   const std::vector<const trace::CollectiveRow*>& collectives_on(std::uint32_t device) const {
     return collectives_on_[device];
   }
-  // The step at this time, or the next one; null if there is none.
+  // Returns the device's first optimizer step that ends at `time` or later; null if there is none.
   const trace::StepRow* step_at(std::uint32_t device, double time) const;
-  // The step between a unit and the previous unit of its device, or null.
+  // Returns the optimizer step between a unit and the previous unit of its device, or null.
   const trace::StepRow* step_before_unit(std::size_t unit) const;
 
-  // The passes that produce a pass's input and consume its output, or no_row.
+  // Return the pass that produces the input, or that consumes the output, of a pass; no_row if the
+  // trace has none.
   std::size_t producer(const trace::PassRow& pass) const;
   std::size_t consumer(const trace::PassRow& pass) const;
-  // The transfer of a pass's input, or no_row.
+  // Returns the transfer that brings the input of a pass, or no_row if no transfer does.
   std::size_t transfer_to(const trace::PassRow& pass) const;
-  // A row of the table `paths`, or null. `stage` is 0 for boundary tensors.
+  // Returns a row of the table `paths`, or null. `stage` is 0 for transfers of boundary tensors.
   const trace::PathRow* path(trace::TrafficClass traffic, std::uint32_t source,
                              std::uint32_t destination, std::uint32_t stage) const;
   const trace::PathRow* path_of_output(std::size_t pass) const;
@@ -84,11 +87,11 @@ class TraceIndex {
   // Duration of a pass; half of the pair's for a fused pass, since the trace does not divide it.
   double own_seconds(std::size_t pass) const;
   double makespan() const { return makespan_; }
-  // Whether the trace has arrival times of inputs, which measured runs lack.
+  // True if the trace has arrival times of inputs, which traces of measured runs lack.
   bool knows_inputs() const { return knows_inputs_; }
 
  private:
-  // The last step that ended before `time`, or null.
+  // Returns the device's last optimizer step that ended before `time`, or null.
   const trace::StepRow* step_before(std::uint32_t device, double time) const;
   void add_units();
   void add_passes();

@@ -17,15 +17,17 @@ std::string percent_of(double makespan, double seconds) {
   return format_percent(seconds / makespan);
 }
 
-// The longest part of the path except compute.
+// Returns the part of the critical path that takes the most time, except compute; null if there is
+// none.
 const PathShare* longest_wait(const PathSplit& path) {
   for (const PathShare& share : path.parts)
     if (share.part != CriticalPart::compute) return &share;
   return nullptr;
 }
 
-// The stage whose passes cost the most time, or null if another stage comes close to it: among
-// similar stages it is arbitrary which of them the critical path takes.
+// Returns the stage whose passes would lengthen the run most if they were 10 % slower; null if
+// another stage comes close to it, since it is then arbitrary which of them the critical path
+// takes.
 const StageSlack* pacemaker(const Slack& slack) {
   const StageSlack* costliest = nullptr;
   double runner_up_s = 0;
@@ -40,7 +42,8 @@ const StageSlack* pacemaker(const Slack& slack) {
   return costliest != nullptr && costliest->cost_s > 1.5 * runner_up_s ? costliest : nullptr;
 }
 
-// "75.5 % of the critical path is compute, 24.1 % is collectives in passes; ..."
+// Returns a verdict such as "75.5 % of the critical path is compute, 24.1 % is collectives in
+// passes; ..."
 std::string verdict_on(const WhyReport& report) {
   const PathSplit& path = report.path;
   std::string text = report.knows_inputs

@@ -21,7 +21,8 @@ struct Overflow {
   std::uint64_t capacity_bytes = 0;
 };
 
-// Overflow of the device that exceeds its capacity by the most bytes, if any does.
+// Returns the overflow of the device that exceeds its memory capacity by the most bytes, or nothing
+// if all devices fit.
 std::optional<Overflow> overflow_of(const Summary& run);
 
 // One change to a run, and the result of simulating the changed run.
@@ -39,8 +40,8 @@ struct WhatIf {
   std::vector<WhatIfRow> rows;     // largest gain first, then changes that cannot run
 };
 
-// Seconds that a row with a makespan gains. Less than 1e-8 of the time is a rounding error and
-// counts as 0.
+// Returns how many seconds shorter than the unchanged run a changed run is; negative if it is
+// longer. Differences below 1e-8 of the makespan are rounding errors and count as 0.
 double gain_s(const WhatIf& what_if, const WhatIfRow& row);
 
 // Explanation of a run's makespan. Definitions with formulas: metrics.md.
@@ -50,7 +51,7 @@ struct WhyReport {
   double makespan_s = 0;
   trace::Assumed assumed;            // numbers that the makespan depends on
   std::optional<Overflow> overflow;  // if the run does not fit into memory
-  // Whether the trace has arrival times of inputs. Without them, path and slack are unknown.
+  // True if the trace has arrival times of inputs. Without them, path and slack are unknown.
   bool knows_inputs = true;
   std::string verdict;  // one line
   PathSplit path;
@@ -60,13 +61,15 @@ struct WhyReport {
   std::optional<WhatIf> what_if;  // if changed runs were simulated
 };
 
-// Throws trace::TraceError, which begins with `name`, if the trace has no passes.
+// Explains the makespan of a run. Throws trace::TraceError, whose message begins with `name`, if
+// the trace has no passes or they all end at 0 s.
 WhyReport why(const trace::Trace& trace, const std::string& name = "the trace");
 
-// A JSON object that ends with a newline; keys carry their units. An infinite slack is null.
+// Formats the report as a JSON object and a newline; keys carry their units. Infinite slack is
+// null.
 std::string why_json_text(const WhyReport& report);
 
-// The verdict, then tables, for a terminal.
+// Formats the report for a terminal: the verdict, followed by tables.
 std::string why_text(const WhyReport& report);
 
 }  // namespace pipewright::analysis

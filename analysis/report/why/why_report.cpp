@@ -54,7 +54,8 @@ ReportColumns<PathShare> path_columns(double makespan_s) {
           {"pieces", &PathShare::pieces}};
 }
 
-// Tables show the parts as percentages of the makespan, and leave out parts that no device has.
+// Columns of the table of how devices spend their time, as percentages of the makespan. Activities
+// that take no device any time are left out.
 ReportColumns<TimeSplit> split_columns(double makespan_s) {
   Quantity part = Quantity::each_as([=](double s) { return format_percent(s / makespan_s); });
   part.negligible = 1e-9 * makespan_s;
@@ -119,7 +120,7 @@ std::vector<SlackRow> slack_rows(const std::vector<Slack>& slacks) {
   return rows;
 }
 
-// JSON infinity is null, which stands for a slack without limit.
+// Columns of the table of slack. Slack without limit is infinite, which JSON represents by null.
 ReportColumns<SlackRow> slack_columns(const char* id, const char* mean_s, const char* count) {
   const auto or_any = [](std::string (*write)(double)) {
     return Quantity::each_as(
@@ -136,10 +137,10 @@ ReportColumns<SlackRow> slack_columns(const char* id, const char* mean_s, const 
           {count, &SlackRow::count}};
 }
 
-// A row is marked if it does not fit into memory; of a run that itself does not fit, rows that do
-// fit are marked instead.
+// Columns of the table of changed runs. The name of a run that does not fit into memory is marked
+// "!". If even the unchanged run does not fit, the runs that do are marked "(fits)" instead.
 ReportColumns<WhatIfRow> what_if_columns(const WhatIf& what_if, bool is_base_over) {
-  // Cells that only changes with a makespan have.
+  // Fills a cell only for changed runs that could be simulated; the others have no makespan.
   const auto if_run = [](auto value_of) {
     return [=](const WhatIfRow& row) { return row.makespan_s ? Json(value_of(row)) : no_field(); };
   };
@@ -196,7 +197,7 @@ std::string slack_table(const WhyReport& report) {
   std::vector<SlackRow> rows = slack_rows(stages);
   for (const LinkSlack& link : report.slack.links) rows.push_back(slack_row(link));
   const ReportColumns<SlackRow> columns = slack_columns("id", "mean_s", "count");
-  // The infinite slack of work that takes no time is of no interest.
+  // Only finite slack above zero deserves a column; work that takes no time has infinite slack.
   const bool has_slack = std::ranges::any_of(
       rows, [](const SlackRow& row) { return row.slack > 0 && std::isfinite(row.slack); });
   const std::string table = table_text(
@@ -212,13 +213,14 @@ std::string slack_table(const WhyReport& report) {
   return table + more;
 }
 
-// "device 1 peaks at 3.0 GiB, its capacity is 1.0 GiB"
+// Returns a text such as "device 1 peaks at 3.0 GiB, its capacity is 1.0 GiB".
 std::string overflow_text(const Overflow& overflow) {
   return fmt::format("device {} peaks at {}, its capacity is {}", overflow.device,
                      format_bytes(overflow.peak_bytes), format_bytes(overflow.capacity_bytes));
 }
 
-// A run that does not fit is reported once, above the tables; its changed runs need no line each.
+// Returns the table of changed runs. If the unchanged run does not fit into memory, that is
+// reported once above the tables instead of in a line for each changed run.
 std::string what_if_table(const WhatIf& what_if, bool is_base_over) {
   std::vector<WhatIfRow> rows;
   std::string overflows;

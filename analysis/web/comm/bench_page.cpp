@@ -22,7 +22,7 @@ BenchCurve bench_curve(const BenchReport& report) {
   return curve;
 }
 
-// Narrow screens get a narrow picture whose letters have the same size.
+// Returns the HTML of a chart. Narrow screens get a narrower picture with text of the same size.
 std::string bench_chart(const BenchCurve& curve, CurveAxis axis, std::string_view words) {
   constexpr double wide = 760;
   constexpr double narrow = 380;
@@ -36,7 +36,7 @@ std::string bench_chart(const BenchCurve& curve, CurveAxis axis, std::string_vie
       address(wide), words, address(narrow));
 }
 
-// Draws no charts for a single size, whose curve would be a dot.
+// Returns the HTML of both charts; none for a single size, whose curve would be a dot.
 std::string bench_charts(const BenchReport& report) {
   if (report.rows.size() < 2) return "";
   const BenchCurve curve = bench_curve(report);
@@ -46,7 +46,7 @@ std::string bench_charts(const BenchReport& report) {
       bench_chart(curve, CurveAxis::time, "times"));
 }
 
-// Joins the lines of each finding, which are broken for terminals.
+// Returns each finding as a paragraph, without the line breaks that are meant for terminals.
 std::string bench_findings_html(const BenchReport& report) {
   std::string html;
   for (std::string finding : bench_findings(report)) {

@@ -5,7 +5,7 @@
 
 #include "analysis/report/text_table.hpp"
 
-// HTML parts of the pages of measured and simulated collectives.
+// Parts of HTML that the pages of measured and of simulated collectives share.
 namespace pipewright::analysis {
 
 std::string html_table(const TextTable& table);

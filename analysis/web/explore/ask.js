@@ -2,7 +2,7 @@
 
 export const element = (id) => document.getElementById(id);
 
-// State that the browser's tab keeps when the page is reloaded.
+// State that the browser keeps for this tab, even when the page is reloaded.
 const MEMORY = "pipewright-explore";
 export const remembered = JSON.parse(sessionStorage.getItem(MEMORY) ?? "{}");
 export const TAB = remembered.tab ?? Array.from(crypto.getRandomValues(new Uint8Array(12)),

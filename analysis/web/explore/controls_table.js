@@ -1,5 +1,5 @@
-// Keys with a control of their own in the form; other keys are added by name. Types, choices and help
-// come from the program's table of keys.
+// Scenario keys that have a control of their own in the form; other keys are added by name. Types,
+// choices and help come from the program's table of keys.
 
 export const CONTROL_GROUPS = [
   ["model and cluster", ["model", "cluster", "gpu"]],
@@ -24,7 +24,8 @@ const CONTROL_LABELS = {
   "variation.latency": "latency \u00d7",
 };
 
-// Keys of a map that is indexed by the cluster's link classes; the table of keys holds only the map.
+// Form labels of map entries that are named by a link class of the cluster. The program's table of
+// keys lists only the map itself.
 export const NAMED_KEYS = {
   "variation.bandwidth.nic": "factor of the bandwidth of NICs",
   "variation.bandwidth.nvlink": "factor of the bandwidth of links within a node",
@@ -32,11 +33,11 @@ export const NAMED_KEYS = {
 
 export const labelOf = (key) => CONTROL_LABELS[key] ?? key.split(".").at(-1).replaceAll("_", " ");
 
-// Keys of which a scenario sets only one.
+// Pairs of keys of which a scenario may set only one.
 const EITHER_OR = [["global_batch", "microbatches"]];
 
-// Edits for a new value of a key: [key, value] each; an empty value removes the key. Keys that conflict
-// with the new value are removed.
+// Returns the edits that give a key a new value, each as [key, value]; an empty value removes the
+// key. Other keys that the new value excludes are removed.
 export function editsOf(key, value, values, info) {
   const edits = [];
   for (const pair of EITHER_OR)
@@ -50,6 +51,6 @@ export function editsOf(key, value, values, info) {
       if (choice && !accepted.includes(choice)) edits.push([setting, ""]);
     }
   }
-  // Clearing the name removes the whole schedule.
+  // If the schedule's name is cleared, the whole section `schedule` is removed.
   return [...edits, key === "schedule.name" && value === "" ? ["schedule", ""] : [key, value]];
 }

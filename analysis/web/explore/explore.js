@@ -55,7 +55,8 @@ class Explorer {
     else this.dialog.showModal();
   }
 
-  // Runs a scenario: a new text, or the current text with edits.
+  // Sends a scenario to the server and shows its run: either a new text, or the current text with
+  // edits.
   run({ text = this.text, edits = [], typed = false }) {
     const began = performance.now();
     this.whatIfs.stop();
@@ -141,7 +142,8 @@ class Explorer {
     element("pane-run").classList.add("stale");
   }
 
-  // Keeps the result of the current request once it has arrived, or else the last valid result.
+  // Adds a run to the kept variants: that of the current request once it has arrived, or else the
+  // last valid one.
   async keep() {
     for (let run = null; run !== this.answered;) await (run = this.answered);
     const name = this.variants.keep(this.result, this.ofResult);

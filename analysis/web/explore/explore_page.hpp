@@ -5,8 +5,8 @@
 
 namespace pipewright::analysis {
 
-// The page of a server that runs scenarios: a form, and the pages of the runs within it. It begins
-// with the text of a scenario, which may be empty.
+// Returns the HTML page of a server that runs scenarios: a form, with the pages of the runs
+// embedded in it. `scenario` is the text to start with; it may be empty.
 std::string explore_page(std::string_view scenario);
 
 }  // namespace pipewright::analysis

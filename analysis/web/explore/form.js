@@ -1,4 +1,4 @@
-// Controls of a scenario's keys.
+// The form with a control for each of a scenario's keys.
 
 import { mark, textElement } from "../script/elements.js";
 import { AddKey } from "./add_key.js";
@@ -7,7 +7,7 @@ import { CONTROL_GROUPS, NAMED_KEYS, WIDE_CONTROLS, editsOf, labelOf } from "./c
 export const TYPING_REST = 250;  // ms without a keystroke after which typed text is applied
 
 export class Form {
-  // `changed(edits)`: called with the user's edits.
+  // `changed(edits)`: called with the edits that the user made.
   constructor(place, info, changed) {
     Object.assign(this, { place, info, changed });
     this.keys = new Map(info.keys.map((key) => [key.name, key]));
@@ -118,7 +118,7 @@ export class Form {
     this.changed(editsOf(name, value, this.values, this.info), name);
   }
 
-  // Shows the values of a scenario. A control that is being edited keeps its text.
+  // Shows a scenario's values in the controls. A control that the user is editing keeps its text.
   show(values) {
     this.values = values;
     this.showAdded(values);
@@ -134,7 +134,8 @@ export class Form {
     this.showTaken(values["schedule.name"] || "1f1b");
   }
 
-  // Selects a choice. Maps, lists and values outside of the choices get an entry of their own.
+  // Selects a value in a drop-down list. A map, a list or a value that is no choice gets an extra
+  // entry.
   showChoice(select, name, value, values) {
     select.querySelector(".other")?.remove();
     const inner = Object.keys(values).some((key) => key.startsWith(`${name}.`));

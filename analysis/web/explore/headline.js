@@ -1,10 +1,11 @@
-// The main figures of a run, with their differences to the reference variant.
+// The main figures of a run, and their differences to those of the reference variant if there is
+// one.
 
 import { textElement } from "../script/elements.js";
 import { RUN_METRICS, formatDifference, runCards } from "../script/panels/metrics.js";
 import { formatPercent, noBreak } from "../script/units.js";
 
-// The fastest of several schedules.
+// Returns the fastest run of those with several schedules.
 export const fastestOf = (runs) =>
   runs.reduce((best, run) => (run.summary.makespan_s < best.summary.makespan_s ? run : best));
 

@@ -1,10 +1,10 @@
-// The text of the scenario, which can be edited like the controls.
+// Shows the text of the scenario. It can be edited, as an alternative to the controls of the form.
 
 import { element } from "./ask.js";
 import { TYPING_REST } from "./form.js";
 
 export class ScenarioView {
-  // `changed(text)`: called with the edited text.
+  // `changed(text)`: called with the text that the user edited.
   constructor(changed) {
     this.area = element("text");
     this.fault = element("text-fault");

@@ -1,4 +1,5 @@
-// Dialog for taking away the scenario, the page, the trace, or launch flags for a framework.
+// Dialog for downloading or copying the scenario, the page, the trace, or launch flags for a
+// framework.
 
 import { mark, textElement } from "../script/elements.js";
 import { ask } from "./ask.js";

@@ -1,5 +1,5 @@
-// Up to six kept runs beside the current one: their figures, the differing settings of their scenarios,
-// and their timelines on one axis.
+// Compares up to six kept runs with the current one: their figures, the settings in which their
+// scenarios differ, and their timelines on one axis.
 
 import { mark, metricLink, nameElement, textElement, timeMark } from "../script/elements.js";
 import { RUN_METRICS, formatQuantity } from "../script/panels/metrics.js";
@@ -159,7 +159,7 @@ export class Variants {
     return cell;
   }
 
-  // Adds rows for the settings that differ between the scenarios.
+  // Adds a table row for each setting in which the scenarios differ.
   addSettings(body, columns) {
     const keys = [...new Set(columns.flatMap(({ values }) => Object.keys(values)))]
       .filter((key) => key !== "schedule" && key !== "devices")

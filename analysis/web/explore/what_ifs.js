@@ -1,4 +1,5 @@
-// Gains of single changes to the run, simulated on request; rows appear as they are finished.
+// Table of how much time single changes to the run would save. They are simulated on request; each
+// row appears when its simulation ends.
 
 import { mark, nameElement, textElement, timeMark, warning } from "../script/elements.js";
 import { sortableTable } from "../script/tables.js";
@@ -25,7 +26,7 @@ export class WhatIfs {
     this.words.textContent = words;
   }
 
-  // Switches to another run.
+  // Sets the run to change. Rows of the previous run stay, marked as out of date.
   setRun(result) {
     this.stop();
     this.result = result;

@@ -13,7 +13,7 @@ namespace {
 
 using Draw = std::string (*)(const GoodputReport& report, double width, PictureKind kind);
 
-// Narrow screens get a narrow picture whose letters have the same size.
+// Returns the HTML of a chart. Narrow screens get a narrower picture with text of the same size.
 std::string chart(const GoodputReport& report, Draw draw, std::string_view words) {
   constexpr double wide = 760;
   constexpr double narrow = 380;
@@ -24,14 +24,14 @@ std::string chart(const GoodputReport& report, Draw draw, std::string_view words
       svg_address(draw(report, narrow, PictureKind::svg)));
 }
 
-// Joins lines that were broken for terminals.
+// Escapes a text for HTML and replaces its line breaks, which are meant for terminals, by spaces.
 std::string in_one_line(std::string words) {
   while (words.ends_with('\n')) words.pop_back();
   std::ranges::replace(words, '\n', ' ');
   return html_text(words);
 }
 
-// Keeps the line breaks, since each line is a statement of its own.
+// Escapes a text for HTML and keeps its line breaks, since each line is a statement of its own.
 std::string in_lines(std::string_view words) {
   std::string html;
   while (!words.empty()) {

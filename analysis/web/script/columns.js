@@ -39,7 +39,8 @@ function readSigned(bytes, at, values) {
 export function decodeTables(schema, packed) {
   const tables = {};
   for (const { name, columns } of schema) tables[name] = decodeTable(columns, packed[name], tables);
-  // Columns are decoded as Float64Array, since loops over a single type are fast, and converted last.
+  // While decoding, all columns are Float64Array, since loops over a single type are fast; at the
+  // end they are converted to the types of the schema.
   const types = { Uint8Array, Uint32Array, Int32Array, Float64Array };
   for (const { name, columns } of schema)
     for (const { name: column, type } of columns)
@@ -99,8 +100,9 @@ function addRowsAt(values, source, rows) {
   for (let i = 0; i < values.length; ++i) if (rows[i] >= 0) values[i] += source[rows[i]];
 }
 
-// Adds the values of the previous row. `values` may itself be a source, since rows are complete in
-// order. With `key`, the previous row is the last row of the group with the same key.
+// Adds to each value the source column's value in the previous row of the group, or, with `key`, in
+// the previous row of the group whose key is equal. A column may be its own source, since rows are
+// completed in order.
 function addBefore(values, [source, secondSource], key, first) {
   for (let group = 0; group + 1 < first.length; ++group) {
     const end = first[group + 1];

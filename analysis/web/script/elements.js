@@ -16,7 +16,8 @@ export function mark(className, tag = "span") {
   return element;
 }
 
-// A swatch with one field for each colour; `name` is the CSS class of the fields.
+// A small legend sample that shows one or more colours side by side; `name` is the CSS class of
+// each.
 export function swatches(colours, name = "") {
   const element = mark("swatch");
   for (const colour of colours) {
@@ -132,11 +133,12 @@ export function fillDescription(element, { head, lines }) {
   element.replaceChildren(textElement("b", head), list);
 }
 
-// Stacked horizontal bars and their legends.
+// Stacked horizontal bars, and legends of their colours.
 
 const MIN_SEPARATED_SHARE = 0.005;  // share of a bar; narrower parts have no gap after them
 
-// A bar of `parts`: {words, fill, share, text}. If the shares sum to less than 1, the rest is empty.
+// A horizontal bar with one segment for each of `parts`: {words, fill, share, text}. Shares are
+// relative to the whole bar; what remains is empty.
 export function stackedBar(parts) {
   const bar = mark("bar");
   for (const { words, fill, share, text } of parts) {

@@ -40,14 +40,14 @@ export function expose(runs, runPage) {
     laneColours: () => LANE_COLOURS,
     range: () => ({ from: view.from / perSecond, to: view.to / perSecond }),
     show: (from, to) => view.show(from * perSecond, to * perSecond),
-    // Position in the window of a time on a device of a run.
+    // Returns the point in the browser window where a time on a device's row of passes is drawn.
     place(run, device, seconds) {
       const { canvas, timeline: { layout } } = runPage.panels[run];
       const { left, top } = canvas.getBoundingClientRect();
       const y = top + layout.top(device) + 0.45 * layout.row;
       return { x: left + view.x(seconds * perSecond), y };
     },
-    // Position in the window of a time in a lane of a device.
+    // Returns the point in the browser window where a time in a device's lane is drawn.
     placeInLane(run, device, name, seconds) {
       const { canvas, timeline: { layout } } = runPage.panels[run];
       const { left, top } = canvas.getBoundingClientRect();
@@ -55,7 +55,7 @@ export function expose(runs, runPage) {
       return { x: left + view.x(seconds * perSecond), y: top + lane };
     },
     lanes: (run) => runPage.timelines[run].layout.lanes,
-    // The transfer arrows that are currently drawn.
+    // Returns the transfer arrows that are currently drawn, with their times in seconds.
     arrows: (run) => runPage.timelines[run].overlay.arrows.map((arrow) => ({
       ...arrow, posted: arrow.posted / perSecond, end: arrow.end / perSecond,
     })),
@@ -64,7 +64,7 @@ export function expose(runs, runPage) {
   };
 }
 
-// Rows of the lanes with the columns of the trace.
+// Returns functions that list transfers, collectives, steps, idle times and the critical path.
 function exposeLanes(rows, { transfers, collectives, steps, idle, critical }) {
   const table = (source, names, times, more = () => ({})) => () => {
     const list = [];

@@ -121,7 +121,7 @@ class Page {
     }, onClick);
   }
 
-  // Lays the page out for the window, or for paper while printing.
+  // Fits the page's layout to the width of the window, or to paper while printing.
   resize(printing = document.documentElement.classList.contains("printing")) {
     const width = printing ? PAPER_WIDTH : element("panels").clientWidth;
     document.documentElement.classList.toggle("printing", printing);

@@ -25,8 +25,8 @@ export function rowsOf(tables) {
   return { rows, lanes, memory: memoryOf(tables.memory), use: tables.link_use };
 }
 
-// Offset from each pass to its partner in a fused pair: 1 or -1, and 0 for a pass that is not fused.
-// Fused passes start and end at the same times.
+// Offset from each pass to its partner in a fused pair, which has the same start and end: 1 or -1;
+// 0 for a pass that is not fused.
 function partnersOf({ first, start, end }) {
   const partner = new Int8Array(start.length);
   for (let device = 0; device + 1 < first.length; ++device)
@@ -47,7 +47,7 @@ function markCriticalPath(critical, rows, transfers) {
     const pass = critical.pass[i];
     if (pass === NONE) continue;
     critical.passes[pass] = 1;
-    // The previous piece is the transfer of this pass's input, unless the device itself was late.
+    // If the critical path reaches this pass through a transfer, it is the transfer of its input.
     const before = i > 0 ? CRITICAL_PARTS[critical.part[i - 1]] : "";
     const input = transfers.input[pass];
     if ((before === "transfer" || before === "rendezvous") && input !== NONE)
@@ -55,7 +55,8 @@ function markCriticalPath(critical, rows, transfers) {
   }
 }
 
-// Waits for collectives within passes, in ticks by kind of pass, for each stage on a device.
+// Returns how long passes wait for collectives inside them, in ticks by kind of pass, for each
+// stage and device.
 function waitsOf(stages) {
   const byKind = KINDS.map((kind) => stages[`waits_${kind}`]);
   const waits = new Map();
@@ -64,7 +65,8 @@ function waitsOf(stages) {
   return waits;
 }
 
-// The narrowest link on each path, and the duration of a transfer that has the path to itself.
+// Returns, for each path between devices, its narrowest link and the duration of a transfer that
+// has the path to itself.
 function pathsOf({ count, traffic, source, destination, stage, link, alone }) {
   const paths = new Map();
   for (let i = 0; i < count; ++i)
@@ -73,8 +75,8 @@ function pathsOf({ count, traffic, source, destination, stage, link, alone }) {
   return paths;
 }
 
-// Memory changes of all devices. `held`: bytes in the row's category from then on; `bytes`: bytes in
-// all categories.
+// Memory changes of all devices. `held`: bytes in the row's category from that time on; `bytes`:
+// bytes of all categories together.
 function memoryOf({ count, first, time, category, bytes: held }) {
   const bytes = new Float64Array(count);
   for (let device = 0; device + 1 < first.length; ++device) {

@@ -6,7 +6,7 @@ import { noBreak } from "./units.js";
 const printListeners = [];
 export const onPrint = (change) => printListeners.push(change);
 
-// Shows all rows while printing, since paper has no buttons.
+// Shows all rows of a table while the page is printed, since paper has no buttons.
 export function showAllRowsForPrint(printing) {
   for (const change of printListeners) change(printing);
 }
@@ -44,7 +44,7 @@ export function sortableTable(columns, rows, maxRows = 16) {
   };
   wide.append(more);
   onPrint((isPrinting) => {
-    // Tables in closed sections are not printed.
+    // A table in a closed section is not printed, so it needs no further rows.
     isPrinting &&= wide.closest("details:not([open])") === null;
     if (rows.length <= maxRows || isPrinting === printing) return;
     printing = isPrinting;

@@ -37,11 +37,13 @@ export function readTheme() {
   return { ...theme, dark, ramp: dark ? DARK_RAMP : LIGHT_RAMP };
 }
 
-// Stops of viridis with contrast to the background, for the lines of the first to the last device.
+// Colours of the viridis scale that stand out from the background, from the first to the last
+// device.
 const LIGHT_RAMP = ["#440154", "#3b528b", "#21918c", "#4fae56"];
 const DARK_RAMP = ["#7a8fe0", "#35a7b0", "#5ec962", "#fde725"];
 
-// Interpolates between the stops of a colour sequence; returns [red, green, blue].
+// Interpolates within a list of colours. `share` is the position from 0 to 1; returns [red, green,
+// blue].
 export function sequenceColour(stops, share) {
   const place = share * (stops.length - 1);
   const i = Math.min(Math.floor(place), stops.length - 2);

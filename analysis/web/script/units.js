@@ -31,7 +31,8 @@ export function formatSecondsAs(seconds, largest) {
   return `${(seconds / factor).toFixed(Math.min(digits, decimalsFor(shown, digits)))} ${name}`;
 }
 
-// Formats a point on the time axis with six digits relative to `span`, the longest run.
+// Formats a point on the time axis. `span` is the duration of the longest run; six of its digits
+// are shown.
 export function formatInstant(seconds, span) {
   const [name, factor] = unitOf(span);
   const value = span / factor;

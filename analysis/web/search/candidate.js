@@ -1,5 +1,5 @@
-// The card of one candidate: its figures, the split of its time compared to the best candidate's, and
-// its scenario.
+// The card of one candidate: its figures, how its time is split compared to the best candidate's,
+// and its scenario.
 
 import {
   barLegend, detailsElement, mark, nameElement, stackedBar, textElement
@@ -21,7 +21,8 @@ export function chips(rows, row, best) {
   return line;
 }
 
-// Seconds of each part of a row's time, scaled to the work of an iteration of `reference`.
+// Seconds that each activity takes in an iteration of a candidate, scaled to as much work as an
+// iteration of the candidate `reference` does.
 export function partSeconds(rows, row, reference) {
   const work = (i) => rows.throughput[i] * rows.seconds[i];
   const scale = work(row) > 0 && work(reference) > 0 ? work(reference) / work(row) : 1;
@@ -46,12 +47,12 @@ function timeBars(rows, row, best) {
   return bars;
 }
 
-// Number of GPUs of a row relative to the best candidate; 1 if unknown.
+// Number of GPUs of a candidate divided by that of the best one; 1 if a number is unknown.
 export const gpuShare = (rows, row, best) =>
   (rows.gpus[row] > 0 && rows.gpus[best] > 0 ? rows.gpus[row] / rows.gpus[best] : 1);
 
-// Differences of the parts of time to the best candidate, as shares of its iteration, largest first.
-// Candidates with different numbers of GPUs are compared by GPU time.
+// How much longer a candidate spends on each activity than the best one, as a share of the best
+// one's iteration, largest difference first. If numbers of GPUs differ, GPU time is compared.
 export function partDifferences(rows, row, best) {
   const share = gpuShare(rows, row, best);
   const rowSeconds = partSeconds(rows, row, best).map((seconds) => seconds * share);
@@ -113,7 +114,7 @@ export async function fillCandidate(element, rows, row, best, isCurrent) {
   const command = commandFor(`candidate-${rows.candidate[row]}`, text);
   const buttons = mark("buttons");
   buttons.append(copyButton("copy the command", command), copyButton("copy the scenario", text));
-  // Launch scripts of other programs.
+  // Buttons that copy launch scripts for other programs.
   for (const [program, launch] of launches)
     buttons.append(copyButton(`copy for ${program}`, launch));
   const shown = textElement("pre", command);
@@ -135,7 +136,7 @@ async function copyText(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Pages without a secure context have no clipboard API.
+    // Browsers have no clipboard API on pages that are not served securely.
     const field = document.createElement("textarea");
     field.value = text;
     document.body.append(field);

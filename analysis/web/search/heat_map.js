@@ -8,8 +8,9 @@ import {
 
 const MAX_VALUES = 40;
 
-// Cells by pair of values: the best simulated row, the row with the best bound, and the number of rows
-// with each outcome.
+// Returns the cells of the heat map by pair of values. Each holds the candidate with the best
+// simulated result, the one with the best lower bound, and the number of candidates with each
+// outcome.
 function fillCells(rows, shown, across, down) {
   const cells = new Map();
   const better = (a, b) => b === null || rows.cost[a] < rows.cost[b];
@@ -37,7 +38,7 @@ const emptyKinds = [
   ["none-legal", "none is legal", (outcomes) => outcomes[OUTCOME.illegal] > 0],
 ];
 
-// The objective without its unit, which would not fit into a cell.
+// Formats the objective of a candidate without its unit, which would not fit into a cell.
 function shortNumber(rows, row) {
   return (aboutObjective(rows, row) + objectiveText(rows.cost[row])).replace(/ ?(tokens|samples)\/s$/, "").replace(/ %$/, "");
 }
@@ -65,7 +66,7 @@ function heatCell(rows, cell, minCost, maxCost, theme, onChoose, words) {
     field.className = "bounded-only";
     button.title += ", not simulated";
   } else {
-    // Colours are linear in the number that the cell shows.
+    // Colours are interpolated linearly in the number that the cell shows.
     const value = (amount) => (moreIsBetter ? 1 / amount : -amount);
     const span = value(minCost) - value(maxCost);
     const share = span > 0 ? (value(cost) - value(maxCost)) / span : 1;
@@ -77,7 +78,7 @@ function heatCell(rows, cell, minCost, maxCost, theme, onChoose, words) {
   return field;
 }
 
-// Black or white text for a background, by the rule of palette.hpp.
+// Returns black or white, whichever is readable on the background; the same rule as in palette.hpp.
 function inkOn(colour) {
   const [r, g, b] = colour.match(/\d+/g).map((channel) => {
     const c = channel / 255;
@@ -86,7 +87,8 @@ function inkOn(colour) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
 }
 
-// Values of an axis that candidates have. If there are too many, those with the best candidates.
+// Returns the values of an axis that occur among the candidates. If there are too many, only those
+// of the best candidates.
 function usedValues(rows, shown, axis) {
   const best = new Map();
   for (const row of shown) {

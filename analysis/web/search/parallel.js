@@ -62,7 +62,7 @@ export class Parallel {
     return Math.min(1, Math.max(0, (this.box.bottom - y) / (this.box.bottom - this.box.top)));
   }
 
-  // The axes of the chart; their values are shares of its height.
+  // Finds the axes to draw; each maps its values to positions from 0 to 1 of the chart's height.
   findAxes() {
     const { rows, drawn } = this.view;
     const drawnRows = [...drawn.simulated, ...drawn.bounded];

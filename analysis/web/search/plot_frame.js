@@ -9,7 +9,8 @@ export function emptyContext(canvas, width, height) {
   return ctx;
 }
 
-// At most `maxTicks` round numbers within [from, to]; `factor` is the unit in which they are round.
+// Returns at most `maxTicks` tick positions within [from, to], and their distance. They are round
+// numbers when divided by `factor`, the unit of the labels.
 export function roundTicks(from, to, maxTicks, factor = 1) {
   const step = roundStep((to - from) / factor / Math.max(1, maxTicks)) * factor;
   const ticks = [];
@@ -23,7 +24,7 @@ export function byteUnit(bytes) {
   return unit;
 }
 
-// A range that contains all values, with some room around them; never empty.
+// Returns a range that contains all values with a margin on both sides; it is never empty.
 export function roomyRange(values, room = 0.06) {
   let from = Infinity;
   let to = -Infinity;

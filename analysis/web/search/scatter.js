@@ -15,7 +15,7 @@ const REACH = 14;  // largest distance in CSS pixels from the pointer to the poi
 const CELL = 16;
 
 export class Scatter {
-  // `view`: rows, theme, measure, paint, front, best, and the rows to draw.
+  // `view`: object with rows, theme, measure, paint, front, best, and the rows to draw.
   constructor(host, view, { onPoint, onClick }) {
     this.host = host;
     this.view = view;
@@ -171,7 +171,7 @@ export class Scatter {
     layer(drawn.simulated, 0.9, full);
   }
 
-  // Draws the front as steps: candidates below the steps are dominated.
+  // Draws the Pareto front as a staircase; candidates below it are dominated.
   drawFront(ctx) {
     const { front, theme, measure } = this.view;
     if (front.length === 0 || measure.name !== "throughput") return;
@@ -196,7 +196,8 @@ export class Scatter {
     ctx.stroke();
   }
 
-  // Bands that hold 90 % of the draws of the candidates whose robustness was simulated.
+  // Error bars of the candidates whose robustness was simulated: each covers 90 % of the random
+  // draws.
   shownBands() {
     const { simulated } = this.view.drawn;
     return search.bands.filter(({ row }) => simulated.includes(row));
@@ -267,7 +268,8 @@ export class Scatter {
     }
   }
 
-  // The nearest point within reach; simulated candidates are preferred by a few pixels.
+  // Returns the candidate nearest to a point, or null if none is near. A simulated candidate is
+  // preferred to one that is closer by less than 4 pixels.
   nearest(x, y) {
     const { rows } = this.view;
     let nearestRow = null;

@@ -9,7 +9,7 @@ import { formatBytes, formatPercent, formatRate, formatSeconds } from "../script
 
 export const search = page;
 
-// Values of outcomes by name.
+// Numbers that stand for outcomes in the rows, by the name of the outcome.
 export const OUTCOME = Object.fromEntries(search.outcome_names.map((name, value) => [name, value]));
 
 export async function loadRows() {
@@ -33,7 +33,7 @@ export async function loadRows() {
   return rows;
 }
 
-// The scenario and launch scripts of a row, which are unpacked at the first call.
+// Returns the scenario and the launch scripts of a row. The first call unpacks those of all rows.
 let scenarioTexts = null;
 export async function scenarioOf(row) {
   scenarioTexts ??= unpackBytes(document.getElementById("scenarios").textContent)
@@ -42,7 +42,7 @@ export async function scenarioOf(row) {
   return (await scenarioTexts).get(row);
 }
 
-// Indices of the axes with more than one value.
+// Indices of the axes that have more than one value in this search.
 export const openAxes = search.axes.map((_, axis) => axis)
   .filter((axis) => search.axes[axis].values.length > 1);
 
@@ -88,13 +88,14 @@ export const objectiveName = { time_to_train: "time to train", price: "price", t
   search.objective.kind];
 export const moreIsBetter = ["throughput", "mfu", "tokens_a_day"].includes(search.objective.kind);
 
-// How far a candidate is behind the best, as findings.hpp defines it.
+// Returns by which share a candidate is worse than the best, as findings.hpp defines it.
 export function behind(cost, best) {
   if (!(best > 0) || cost === best) return 0;
   return moreIsBetter ? 1 - best / cost : cost / best - 1;
 }
 
-// Assumptions behind a candidate's figures, and the marks of these figures.
+// Functions that return a candidate's assumed GPU values, the marks of figures that depend on them,
+// and the notes that explain the marks.
 export const assumedOf = (rows, row) => search.assumed[rows.assumed[row]];
 export const aboutTime = (rows, row) => timeMark(assumedOf(rows, row));
 export const aboutObjective = (rows, row) =>

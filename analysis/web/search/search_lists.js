@@ -60,8 +60,8 @@ export function fillWinner(element, rows, best) {
   element.replaceChildren(chips(rows, best, null), cards, ...assumedNotesOf(rows, [best]));
 }
 
-// Compares the runner-up with the best: bars to the right for parts of its time that are longer, bars
-// to the left for parts that are shorter.
+// Compares how the runner-up and the best candidate spend their time. Bars to the right are
+// activities that take the runner-up longer, bars to the left those that take it less time.
 export function fillRunnerUp(element, rows, best, next, onChoose) {
   element.hidden = best === null || next === null;
   if (element.hidden) return;
@@ -154,7 +154,7 @@ export function fillLists(element, rows, { front, ranked, best }, onChoose) {
                    candidateTable(rows, ranked.slice(0, MAX_BEST), best, onChoose, 10));
 }
 
-// Numbers of candidates with each outcome, and the reasons.
+// Table of how many candidates had each outcome, and why.
 
 const OUTCOME_COLOURS = {
   simulated: "#2b8cbe", bounded_away: "#a6bddb", open: "#d0d1e6", failed: "#b3261e",

@@ -31,14 +31,14 @@ void append_bytes(std::string& bytes, Value value) {
 
 bool is_known(const CandidateRow& row) { return seconds_of(row) > 0; }
 
-// Returns the cost of a row, or 0 if it is unknown or infinite.
+// Returns the cost of a candidate, or 0 if it is unknown or infinite, which JSON cannot express.
 double finite_cost(const SearchRun& run, const CandidateRow& row) {
   if (!is_known(row)) return 0;
   const double cost = cost_of(run, row);
   return std::isfinite(cost) ? cost : 0;
 }
 
-// Colours in the order of time_part_names.
+// Colours of the activities in time_part_names, in the same order.
 constexpr std::array part_colours{style(trace::PassKind::forward).colour,
                                   time_colours::in_passes,
                                   time_colours::transfers,
@@ -64,7 +64,7 @@ Json page_objective(const SearchRun& run) {
           {"unit", has_tokens ? "tokens" : "samples"}};
 }
 
-// Returns why there is no best candidate, as a sentence.
+// Returns a sentence that says why there is no best candidate.
 std::string no_best_sentence(const SearchRun& run, const Findings& findings) {
   std::string text = no_best_text(run, findings);
   text.front() = 'N';  // the text begins with "nothing"
@@ -83,7 +83,8 @@ Json reasons_json(const SearchRun& run, const std::vector<Reason>& reasons) {
   return list;
 }
 
-// Returns the scenarios, compressed: [[row, text, [[program, text], ...]], ...].
+// Returns the scenarios and launch scripts of candidates as compressed JSON: [[row, text,
+// [[program, text], ...]], ...].
 std::string scenarios(const SearchRun& run, const Findings& findings, const ScenarioOf& scenario_of,
                       const LaunchesOf& launches_of) {
   Json list = Json::array();
@@ -101,7 +102,7 @@ std::string scenarios(const SearchRun& run, const Findings& findings, const Scen
   return base64(gzip(json_line(list)));
 }
 
-// A column of 64-bit numbers.
+// A column of floating-point numbers: its name, and its value for each candidate.
 struct RealColumn {
   const char* name;
   std::function<double(const CandidateRow&)> value;

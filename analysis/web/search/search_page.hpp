@@ -12,15 +12,16 @@
 
 namespace pipewright::analysis {
 
-// Returns a candidate as a scenario for `pipewright run`, in YAML.
+// Returns the scenario of a candidate in YAML, as `pipewright run` reads it.
 using ScenarioOf = std::function<std::string(std::uint64_t candidate)>;
 
-// Returns the launches of a candidate with other programs, as pairs of a program and its text.
+// Returns launch scripts of a candidate for other programs, as pairs of a program's name and a
+// text.
 using LaunchesOf =
     std::function<std::vector<std::pair<std::string, std::string>>(std::uint64_t candidate)>;
 
-// Answers to questions about the best candidate, as text and as error bands of rows. A band is the
-// interval of 90 % of the draws, relative to the time of the row.
+// Answers to questions about the best candidate, as text, and error bands of candidates. A band
+// contains 90 % of the random draws, as factors of the candidate's time.
 struct WinnerWords {
   struct Band {
     std::size_t row = 0;
@@ -67,7 +68,7 @@ PageColumns page_columns(const SearchRun& run);
 std::string page_head(const SearchRun& run, const Findings& findings, const PageColumns& columns,
                       const WinnerWords& winner = {});
 
-// Returns the rows on a front and the best `max_ranked` rows.
+// Returns the row numbers of the candidates on a Pareto front and of the best `max_ranked` ones.
 std::set<std::size_t> rows_with_scenarios(const Findings& findings, std::size_t max_ranked);
 
 }  // namespace pipewright::analysis

@@ -12,7 +12,7 @@ const SHAPES = ["circle", "square", "triangle", "diamond"];
 const MAX_HUES = LIGHT_HUES.length * SHAPES.length;
 
 export class Paint {
-  // `axis`: index of an axis, or null to draw all candidates in one colour.
+  // `axis`: index of the axis whose values determine colours, or null for a single colour.
   constructor(axis, theme) {
     this.axis = axis;
     const hues = theme.dark ? DARK_HUES : LIGHT_HUES;
@@ -32,7 +32,7 @@ export class Paint {
     return this.axis === null ? 0 : rows.axes[this.axis][row];
   }
 
-  // Entries of the legend, for values that are drawn.
+  // Returns the legend's entries; values that no visible candidate has are left out.
   legend(used, maxEntries = 14) {
     const values = [...used].sort((a, b) => a - b);
     const step = Math.ceil(values.length / maxEntries);

@@ -6,8 +6,9 @@ import { mark, printableName, textElement } from "../script/elements.js";
 const columnGaps = (line) => (line.match(/\S {2,}(?=\S)/g) ?? []).length;
 const isTableRow = (line) => columnGaps(line) >= 2;
 
-// The end of the table that begins at line `begin`, or `begin` if no table begins there. The first
-// lines of a heading may have too few gaps, but are indented by three blanks or more.
+// Returns the line after the table that begins at line `begin`, or `begin` if no table begins
+// there. The first lines of a heading may look unlike table rows, but are indented by three blanks
+// or more.
 function tableEnd(lines, begin) {
   let end = begin;
   for (let i = begin; i < lines.length; ++i) {
@@ -17,7 +18,7 @@ function tableEnd(lines, begin) {
   return end;
 }
 
-// Splits the lines of a table at the positions that are blank in all of them.
+// Splits the lines of a table into cells at the positions that are blank in all lines.
 function splitColumns(lines) {
   const width = Math.max(...lines.map((line) => line.length));
   const isBlank = (at) => lines.every((line) => (line[at] ?? " ") === " ");
@@ -27,7 +28,7 @@ function splitColumns(lines) {
   return lines.map((line) => begins.map((begin, k) => line.slice(begin, begins[k + 1]).trim()));
 }
 
-// A table; its heading ends before the first row with a number in it.
+// Makes an HTML table; the first row with a number in it ends the heading.
 function tableOfLines(lines) {
   const rows = splitColumns(lines);
   const isData = (row) => row.some((cell) => /^[~+-]?\d/.test(cell));
@@ -51,7 +52,7 @@ function tableOfLines(lines) {
 }
 
 const capitalized = (words) => words.slice(0, 1).toUpperCase() + words.slice(1);
-// Sentences may begin with a name, which keeps its lower case.
+// Adds a full stop, and a capital unless the first word may be a name.
 const asSentence = (words) =>
   (/^[a-z]+ /.test(words) ? capitalized(words) : words) + (/[.?!]$/.test(words) ? "" : ".");
 

@@ -29,14 +29,15 @@ po::options_description bench_options() {
   auto add = options.add_options();
   add_cluster_option(options);
   add_failure_options(options);
-  add("op", word("OP"), "operation (all-reduce); see below");
-  add("ranks", number("N"), "number of GPUs, from the first on (all); with --concurrent per group");
+  add("op", word("OP"), "operation to predict, from the list below (all-reduce)");
+  add("ranks", number("N"),
+      "number of GPUs, the first ones (all); with --concurrent, GPUs per group");
   add("sizes", word("SIZES"), "sizes: 8:8G:2 (from, to, factor), 1M:64M:+1M or 4K,1M,1G (8:8G:2)");
   add("matrix", word("FILE"), "byte matrix of an all-to-all, one row per sender: .csv or .json");
   add_algorithm_option(options);
   add("concurrent", number("GROUPS"), "number of groups that run at the same time (1)");
   add("strided", "make groups of every N-th GPU (N from --concurrent), like data-parallel ranks");
-  add("assume", word("BW"), "mark the sizes at which a flat bus bandwidth holds: '180 GB/s'");
+  add("assume", word("BW"), "mark sizes whose bus bandwidth is within 10 % of this: '180 GB/s'");
   add("output,o",
       po::value<std::vector<std::string>>()->multitoken()->composing()->value_name("FILE.."),
       "write .html (page), .csv, .json, or .log (in the format of nccl-tests)");

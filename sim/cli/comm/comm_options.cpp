@@ -208,7 +208,7 @@ void add_log_options(po::options_description& options) {
   add("ranks", po::value<std::string>()->value_name("N"),
       "number of ranks, for logs that do not name it");
   add("nodes", po::value<std::string>()->value_name("N"),
-      "number of nodes, with ranks spread evenly (fill each node)");
+      "number of nodes that share the ranks evenly (nodes filled one by one)");
 }
 
 std::vector<std::filesystem::path> log_files(const po::variables_map& options,

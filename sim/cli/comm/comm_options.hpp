@@ -19,7 +19,8 @@ void add_cluster_option(po::options_description& options);
 void add_failure_options(po::options_description& options);
 cluster::Cluster load_cluster(const po::variables_map& options, const std::string& verb);
 
-// Parses --algorithm ("automatic", "auto", "ring", ..) and --assume ("180 GB/s"). Throw UsageError.
+// Parses --algorithm ("automatic", "auto", "ring", ..) and --assume ("180 GB/s"). Throw UsageError
+// for any other text.
 void add_algorithm_option(po::options_description& options);
 config::Algorithm parse_algorithm(const std::string& text);
 double parse_bandwidth(std::string_view text);
@@ -32,11 +33,12 @@ std::vector<std::uint64_t> parse_sizes(const std::string& text, const std::strin
 // Adds --op, --ranks and --nodes for logs that do not contain them.
 void add_log_options(po::options_description& options);
 
-// Log files: the arguments without an option. Throws UsageError if there are none.
+// Returns the log files to read, which are the arguments without an option. Throws UsageError if
+// there are none.
 std::vector<std::filesystem::path> log_files(const po::variables_map& options,
                                              const std::string& verb);
 
-// Reads the logs and prints the reader's remarks to standard error.
+// Reads the logs that the user named, and prints the notes of the reader to standard error.
 analysis::MeasurementLog read_given_logs(const po::variables_map& options, const std::string& verb);
 
 }  // namespace pipewright::cli

@@ -51,12 +51,13 @@ po::options_description comm_compare_options() {
       "write .svg, .png, .pdf (curves), .html (page), .csv, .json (all rows)");
   add("y", text_value("WHAT"), "vertical axis of the curves: time or busbw (time)");
   add("assume", text_value("BW"),
-      "mark the sizes at which a flat bus bandwidth is off by more than 10 %: '180 GB/s'");
-  add("max-error", text_value("PERCENT"), "exit with status 1 if the median error is larger: 20%");
+      "mark sizes whose bus bandwidth differs from this by more than 10 %: '180 GB/s'");
+  add("max-error", text_value("PERCENT"),
+      "exit with status 1 if the median error exceeds this: 20%");
   add("record", text_value("OUT.xml"),
       "write the cluster file with the errors as its accuracy record, which bench and run report");
-  add("record-source", text_value("TEXT"), "source that the record names (the logs)");
-  add("record-fitted", "mark the record as fitted to these logs (held out)");
+  add("record-source", text_value("TEXT"), "origin of the measurements, for the record (the logs)");
+  add("record-fitted", "record that the cluster was fitted to these logs (not fitted)");
   add("in-place", "use only rows measured in place");
   add("out-of-place", "use only rows measured out of place");
   add_algorithm_option(options);
@@ -187,7 +188,8 @@ void write_record(const cluster::Cluster& cluster, std::span<const analysis::Com
       file, comm::with_records(cluster.text(), comm::merge_records(cluster.records(), records)));
 }
 
-// Suggests a fit if predictions are consistently too high or too low.
+// Returns a suggestion to fit the cluster if predictions are consistently too high or too low, for
+// all rows or for a range of sizes; else nothing.
 std::string advice(const CompareReport& report, const po::variables_map& options) {
   if (report.one_sided.empty()) return "";
   const std::vector<std::string> logs = values(options, "log");
@@ -197,7 +199,7 @@ std::string advice(const CompareReport& report, const po::variables_map& options
       analysis::printable(values(options, "cluster").front()));
 }
 
-// Accuracy records of the file for the compared operations.
+// Returns what the cluster file records about the accuracy of the compared operations.
 std::string record_text(const cluster::Cluster& cluster, const CompareReport& report) {
   std::string text;
   std::set<std::string> seen;

@@ -212,11 +212,11 @@ TEST_CASE("the error of a missing part names it", "[trace]") {
   check_error([](hid_t file) { replace_table(file, "passes", "other"); },
               "column 'device' of table 'passes' is missing");
   check_error([](hid_t file) { replace_table(file, "passes", "device"); },
-              "column 'device' of table 'passes' does not have its type");
+              "column 'device' of table 'passes' does not have the type");
   check_error([](hid_t file) { replace_table(file, "devices", "host"); },
               "column 'device' of table 'devices' is missing");
   check_error([](hid_t file) { replace_table(file, "devices", "device"); },
-              "column 'device' of table 'devices' does not have its type");
+              "column 'device' of table 'devices' does not have the type");
 }
 
 TEST_CASE("rows that were never written are not read as zeros", "[trace]") {

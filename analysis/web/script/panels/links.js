@@ -18,7 +18,8 @@ const STRIP_ROOM = STRIP_HEIGHT - STRIP_GAP - WAIT_BAR;
 const FIRST_STRIPS = 8;
 const CONCURRENT_ALPHA = 0.4;
 
-// The concurrent jobs that use the same link as a run, with their numbers of the link.
+// Returns the concurrent jobs that use a link of this run, each with the index of the link in its
+// own list.
 function jobsOnLink(run, link) {
   const { name } = run.links[link];
   return (run.concurrentRuns ?? []).flatMap((job) => {
@@ -28,7 +29,7 @@ function jobsOnLink(run, link) {
   });
 }
 
-// Share of a link's bandwidth that concurrent jobs use at a time.
+// Share of a link's bandwidth that the other concurrent jobs use at a point in time, from 0 to 1.
 function concurrentShare(run, link, time) {
   let sum = 0;
   for (const { job, number } of jobsOnLink(run, link)) {
@@ -98,8 +99,8 @@ class LinkStrips {
     context.fillText(text, 0, top + WAIT_BAR + STRIP_ROOM / 2);
   }
 
-  // Draws the pieces of a link's use. `pixel`: size of a screen pixel in CSS pixels; pieces end on
-  // whole screen pixels.
+  // Draws a link's use as stacked bars, one stack per recorded period. `pixel` is the size of a
+  // screen pixel in CSS pixels; bars end on whole screen pixels.
   pieces(context, link, top, pixel) {
     const { view, run: { use, links }, traffic, theme } = this;
     const { bandwidth } = links[link];
@@ -115,7 +116,7 @@ class LinkStrips {
       let [flows, waited] = [0, 0];
       for (let row = i; row < next; ++row) {
         const share = shareOf(use, row, bandwidth);
-        // Any traffic is at least one pixel high.
+        // Traffic is drawn at least one pixel high, however little it is.
         const part = Math.min(Math.max(share * height, pixel), bottom - top - WAIT_BAR);
         context.fillStyle = traffic[use.traffic[row]].fill;
         context.fillRect(left, bottom - part, width, part);
@@ -133,7 +134,7 @@ class LinkStrips {
     }
   }
 
-  // Draws the sum over concurrent jobs for each column of pixels, since the jobs' pieces differ.
+  // Draws the summed use by concurrent jobs for each column of pixels, since their periods differ.
   concurrentJobs(context, link, top, pixel) {
     const { view, run, theme } = this;
     const sums = new Float64Array(Math.ceil(view.width / pixel) + 1);
@@ -166,7 +167,7 @@ class LinkStrips {
   }
 }
 
-// Share of the bandwidth that a row of a link's use takes.
+// Share of the link's bandwidth that one class of traffic uses during the period of a row.
 function shareOf(use, row, bandwidth) {
   const seconds = (use.end[row] - use.start[row]) / perSecond;
   return bandwidth > 0 && seconds > 0 ? use.bytes[row] / (bandwidth * seconds) : 0;
@@ -204,7 +205,8 @@ export function describeLink(describer, run, traffic, { link, time }) {
   return { head, lines };
 }
 
-// The first row of the piece of time that follows the piece of row `i`.
+// Returns the first row after `i` that belongs to a later period; a period has a row per traffic
+// class.
 function nextPiece(use, i, end) {
   const { start } = use;
   let next = i + 1;
@@ -212,14 +214,15 @@ function nextPiece(use, i, end) {
   return next;
 }
 
-// True if a link's use is recorded in pieces of time rather than for the whole run.
+// True if a link's use is recorded for short periods rather than as one average over the run.
 function hasPieces(use, link, makespan) {
   for (let i = use.first[link]; i < use.first[link + 1]; ++i)
     if (use.end[i] - use.start[i] <= makespan / 2) return true;
   return false;
 }
 
-// Rows [low, high) of the piece of a link's use that contains a time; empty if the link is idle.
+// Returns the range of rows, low to high - 1, whose period contains a time; empty if the link is
+// idle.
 export function pieceAt(use, link, time) {
   const [begin, end] = [use.first[link], use.first[link + 1]];
   const after = firstAbove(use.start, begin, end, time);

@@ -62,7 +62,8 @@ export class MemoryLines {
     ctx.restore();
   }
 
-  // The line of a device. Changes within one pixel column become a stroke from minimum to maximum.
+  // Returns the line of a device's memory. Changes within one column of pixels become a vertical
+  // stroke from their minimum to their maximum.
   path(chart, device) {
     const { memory } = this.run;
     const { from, to } = this.view;
@@ -94,7 +95,7 @@ export class MemoryLines {
     return path;
   }
 
-  // The device whose line is nearest to a point of the chart, in CSS pixels, and its memory.
+  // Returns the device whose line is nearest to a point in CSS pixels, and its memory at that time.
   at(x, y) {
     const { run: { rows, memory, makespan } } = this;
     const time = this.view.time(x);
@@ -110,21 +111,21 @@ export class MemoryLines {
   }
 }
 
-// Bytes that a device holds at a time.
+// Bytes that a device holds at a point in time, over all categories.
 export function memoryAt(memory, device, time) {
   const low = memory.first[device];
   const next = firstAbove(memory.time, low, memory.first[device + 1], time);
   return next === low ? 0 : memory.bytes[next - 1];
 }
 
-// Bytes that a device holds in each category after its changes before row `next`.
+// Bytes that a device holds in each category, after all changes in rows before `next`.
 export function heldBefore(memory, device, next) {
   const held = new Float64Array(page.categories.length);
   for (let i = memory.first[device]; i < next; ++i) held[memory.category[i]] = memory.held[i];
   return held;
 }
 
-// Bytes that a device holds in each category at a time.
+// Bytes that a device holds in each category at a point in time.
 export function heldAt(memory, device, time) {
   const next = firstAbove(memory.time, memory.first[device], memory.first[device + 1], time);
   return heldBefore(memory, device, next);
@@ -162,7 +163,8 @@ export function memoryScale(runs) {
   return 1.14 * Math.max(peak, ...capacities);
 }
 
-// Draws the lines of many devices into an image, which is faster than strokes with as many points.
+// Draws the lines of many devices pixel by pixel into an image, which is faster than stroking paths
+// with as many points.
 class MemoryRaster {
   constructor() {
     this.canvas = document.createElement("canvas");

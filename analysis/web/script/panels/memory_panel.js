@@ -34,14 +34,16 @@ export class MemoryPanel {
     return this.lines ? [this.stack, this.lines] : [this.stack];
   }
 
-  // Elements with tooltips, each with a function that returns what is at a point of it.
+  // Chart elements with tooltips, each with a function that returns what the chart shows at a
+  // point.
   get targets() {
     const targets = [[this.stackElement, (x) => this.stack.at(x)]];
     if (this.lines) targets.push([this.linesElement, (x, y) => this.lines.at(x, y)]);
     return targets;
   }
 
-  // Selects a device by a click on its row or its line; the end of a drag does not count as a click.
+  // Selects a device when its row or its line is clicked; releasing the mouse after a drag is no
+  // click.
   listen(canvas, deviceAt) {
     const clicked = (target, device) => {
       let down = null;

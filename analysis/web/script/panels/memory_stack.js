@@ -42,7 +42,8 @@ export class MemoryStack {
     this.chart.redrawAt(splits);
   }
 
-  // Steps in pixels of the canvas: the left end of each and the edges of its layers, from the bottom.
+  // Computes the steps of the stacked areas in canvas pixels: for each, its left end and the
+  // heights of the edges between layers, from the bottom up.
   layOut(chart) {
     const { memory, makespan } = this.run;
     const { from, to } = this.view;
@@ -121,7 +122,7 @@ export class MemoryStack {
   }
 }
 
-// The area of layer `k`: along its upper edge and back along its lower one.
+// Returns the outline of layer `k`: along its upper edge and back along its lower one.
 function layerPath({ x, edges, until }, k) {
   const path = new Path2D();
   const end = (i) => (i + 1 < x.length ? x[i + 1] : Math.max(until, x[i]));

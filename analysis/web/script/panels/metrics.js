@@ -9,11 +9,12 @@ import {
   formatBytes, formatPercent, formatRate, formatSeconds, formatSecondsAs, noBreak
 } from "../units.js";
 
-// `better`: -1 if smaller values are better, 1 if larger ones are. `of`: function from a summary to the
-// value. `instead`: metric that replaces this one where it is known.
+// `better`: -1 if smaller values are better, 1 if larger ones are. `of`: function that takes a
+// metric's value from a run's summary. `instead`: metric that is shown in place of this one if its
+// value is known.
 const metric = (anchor, name, unit, better, of, instead) =>
   ({ anchor, name, unit, better, of, instead });
-// A metric that depends on the duration of the run.
+// A metric that depends on how long the run takes.
 const timed = (...fields) => ({ ...metric(...fields), isTimed: true });
 
 const TOKENS = timed("throughput", "tokens", "tokens/s", 1, (run) => run.tokens_per_s);
@@ -50,7 +51,7 @@ export function formatDifference(difference, unit, largest) {
   return `${sign}${text}`;
 }
 
-// Reducer that keeps the device with the largest value.
+// Returns a function for Array.reduce() that finds the device with the largest value.
 const byLargest = (value) => (best, device) =>
   (best === null || value(device) > value(best) ? device : best);
 
@@ -238,7 +239,7 @@ export function deviceTable(run) {
   return sortableTable(columns, devices);
 }
 
-// Rounds the error of summed times to zero.
+// Replaces a sum of times that is only rounding error by zero.
 const rounded = (seconds, total) => (Math.abs(seconds) < 1e-12 * total ? 0 : seconds);
 
 function capacityCell(share, about) {

@@ -1,4 +1,4 @@
-// Parts of the page that are built once: figures and the sections of each run.
+// Builds the parts of the page that never change: the figures and the sections of each run.
 
 import {
   assumedNotes, detailsElement, mark, nameElement, shortened, textElement
@@ -25,7 +25,7 @@ export function fillFigures(place, runs) {
 
 const MIN_INDEXED_RUNS = 4;
 
-// Links to the sections of the runs, on pages with many of them.
+// Links to the sections of each run, for pages with many runs.
 export function fillIndex(index, runs) {
   if (runs.length < MIN_INDEXED_RUNS) return;
   const list = document.createElement("ol");
@@ -82,7 +82,7 @@ export function partsOf(run, hasSeveralRuns) {
   return section;
 }
 
-// Width of the device labels in CSS pixels, within limits.
+// Width of the margin for device labels in CSS pixels, limited to a range.
 export function gutterWidth(runs, pageWidth) {
   const context = document.createElement("canvas").getContext("2d");
   context.font = `12px ${FONT}`;

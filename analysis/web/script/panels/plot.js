@@ -8,7 +8,8 @@ import { formatBytes, roundStep } from "../units.js";
 export const PLOT_TOP = 8;
 export const PLOT_BOTTOM = 6;
 
-// Ticks from 0 at multiples of 1, 2 or 5 times a power of ten of a binary unit.
+// Tick positions of an axis in bytes, from 0 on; the step is 1, 2 or 5 times a power of ten, in
+// KiB, MiB, GiB and so on.
 function byteTicks(maxBytes, height) {
   let unit = 1;
   while (maxBytes / unit >= 1024) unit *= 1024;
@@ -16,10 +17,11 @@ function byteTicks(maxBytes, height) {
   return Array.from({ length: Math.floor(maxBytes / step) + 1 }, (_, i) => i * step);
 }
 
-// `splits`: times of the axis' ticks; `draw`: draws on top of the chart.
+// Charts bytes over time. `splits`: times with ticks on the axis; `draw`: draws on top of the
+// chart.
 export function timePlot(element, { view, height, maxBytes, theme, splits, series, draw }) {
   let ticks = splits;
-  // uPlot draws only series that have data; the paths ignore these values.
+  // uPlot draws only series with data, so it gets dummy values; the series' own paths ignore them.
   const data = () => [[view.from, view.to], ...series.map(() => [0, 0])];
   const chart = new uPlot({
     width: view.left + view.width + RIGHT_MARGIN,

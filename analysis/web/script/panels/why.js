@@ -114,8 +114,8 @@ function passCollectiveTable(run) {
   ], run.why.pass_collectives);
 }
 
-// Rows of the slack table. If there are more than `maxStages` stages, the costliest ones come first;
-// transfers are always among the rows that are shown.
+// Returns the rows of the slack table: passes by stage, and transfers by link class. If there are
+// more than `maxStages` stages, the costliest come first; all transfers are among the visible rows.
 function slackRows({ stages, links }, maxStages) {
   const ofStages = stages.map((stage) => ({
     subject: `passes of stage ${stage.stage}`, mean: stage.mean_pass_s, ...stage,
@@ -132,7 +132,7 @@ function slackRows({ stages, links }, maxStages) {
 function slackTable(run) {
   const maxStages = 16;
   const rows = slackRows(run.why.slack, maxStages);
-  // Passes and transfers whose slowing never lengthens the run have no number.
+  // Slack is "any" for passes and transfers that never lengthen the run, however slow they are.
   const number = (head, value, text) => ({
     head, anchor: "slack", value: (row) => value(row) ?? Infinity,
     cell: (row) => (value(row) === null || value(row) === undefined ? "any" : text(value(row))),

@@ -5,7 +5,7 @@ import { ZOOM_STEP } from "./gestures.js";
 import { PAINT_MODES } from "./paints.js";
 
 export class Controls {
-  // `act`: the page, which carries out what the controls ask for.
+  // `act`: object of the page whose methods the controls call.
   constructor(place, settings, search, act) {
     Object.assign(this, { settings, search, act });
     place.append(this.modeControl(), this.lanesControl(), this.helpControl(), this.searchControl());
@@ -33,7 +33,7 @@ export class Controls {
     return this.lanes;
   }
 
-  // `shown`: true if lanes are visible; null if no run has lanes or there is no room for them.
+  // `shown`: true if lanes are visible; null if they cannot be, for lack of lanes or of room.
   showLanes(shown) {
     this.lanes.disabled = shown === null;
     this.lanes.setAttribute("aria-pressed", String(shown === true));
@@ -135,8 +135,8 @@ export function helpDialog(actions) {
   return dialog;
 }
 
-// Actions of keys. `keys`: names in keyboard events; `names`: names in the help; `run`: returns false
-// if the browser should handle the key.
+// Actions of the keyboard. `keys`: names in keyboard events; `names`: names in the help; `run`:
+// function that returns false if the browser should handle the key.
 export function keyActions(page) {
   const { view, selection, controls } = page;
   const step = () => (view.to - view.from) * 0.15;

@@ -10,7 +10,8 @@ const MAX_HEIGHT = 8000;  // of a canvas, which may have two device pixels per C
 // Layout of a timeline. Each device has a row of passes, followed by thin lanes for outgoing transfers,
 // incoming transfers and collectives if there is room or the user asks for them.
 export class Layout {
-  // `lanes`: names of the run's lanes; `lanesChoice`: true, false, or null to decide by the room.
+  // `lanes`: names of the run's lanes; `lanesChoice`: true or false to show or hide them, null to
+  // show them if there is room.
   constructor(devices, lanes, lanesChoice) {
     const count = Math.max(1, devices);
     const room = Math.floor(ROOM_FOR_ROWS / count);
@@ -46,7 +47,8 @@ export class Layout {
     return this.row / (halved ? 2 : 1);
   }
 
-  // {device, lane} at a height; `lane` is null in the row of passes. Null between devices.
+  // Returns the {device, lane} at a vertical position; `lane` is null in the row of passes. Returns
+  // null in the gap between devices.
   at(y) {
     const device = Math.floor(y / this.pitch);
     const inside = y - this.top(device);

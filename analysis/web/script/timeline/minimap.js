@@ -25,7 +25,7 @@ export class Minimap {
     this.listen();
   }
 
-  // Redraws the image of the runs; draw() places the window.
+  // Redraws the image of all runs; draw() then places the window of the visible range on it.
   rebuild() {
     const { view, timelines } = this;
     const room = view.left + view.width + RIGHT_MARGIN;
@@ -112,8 +112,8 @@ export class Minimap {
     });
   }
 
-  // The part of the window at a position: an edge, its middle, or none, where a drag starts a new
-  // window.
+  // Returns the part of the visible window under the pointer: an edge, its middle, or none. A drag
+  // that starts at none makes a new window.
   gripAt(x) {
     const { view } = this;
     const [left, right] = [this.x(view.from), this.x(view.to)];

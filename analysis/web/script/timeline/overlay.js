@@ -61,7 +61,8 @@ export class Overlay {
     return [maker[transfer], taker[transfer]];
   }
 
-  // The transfer itself, or the input and the outputs of a pass.
+  // Returns the transfers to draw as arrows: the given transfer itself, or those of a pass's input
+  // and outputs.
   transfersOf({ pass, transfer }) {
     const { transfers } = this.timeline.run.lanes;
     if (transfer !== undefined) return [transfer];
@@ -140,7 +141,8 @@ export function receiverOf({ first }, transfer) {
   return firstAbove(first, 0, first.length - 1, transfer) - 1;
 }
 
-// The transfers of a pass's outputs. The index behind this is built at the first call.
+// Returns the transfers that carry a pass's outputs. The first call builds an index of all
+// transfers.
 export function outputsOf(transfers, pass) {
   if (!transfers.chain) {
     transfers.chain = new Int32Array(transfers.count).fill(NONE);

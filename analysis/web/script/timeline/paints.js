@@ -26,7 +26,7 @@ const SEQUENCES = {
 };
 const SEQUENCE_STEPS = 256;
 
-// Colours of lanes, the same as for the corresponding traffic of links and parts of bars.
+// Colours of the kinds of spans in lanes. Links and bars show the same kinds in the same colours.
 export const LANE_COLOURS = {
   activation: page.traffic[0].fill,
   gradient: page.traffic[1].fill,
@@ -49,7 +49,8 @@ export const LANE_WORDS = {
 };
 
 // Colours of a run's passes: {tone, fills, dark_text}. `tone` holds each pass's index into `fills`.
-// `counts`: largest numbers of microbatches and stages of any run, so that runs compare.
+// `counts`: largest numbers of microbatches and stages of any run, so that equal colours mean the
+// same in all runs.
 export function passPaint({ mode, counts }, run, theme) {
   const { rows } = run;
   if (mode === "microbatch")
@@ -86,7 +87,7 @@ export const countsOf = (runs) => ({
   stage: Math.max(...runs.map((run) => largest(run.rows.stage) + 1)),
 });
 
-// Number of microbatches of one iteration, or of their slices.
+// Number of microbatches in one iteration; slices count if microbatches are sliced.
 function microbatchesOf(run) {
   const total = largest(run.rows.microbatch) + 1;
   return Math.max(1, Math.ceil(total / Math.max(1, run.iterations)));
@@ -107,7 +108,8 @@ function wantsDarkText(colour) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179;
 }
 
-// Groups of idle causes, which idle_time.hpp defines. The groups colour the background of rows.
+// Groups of the causes of idle time (idle_time.hpp), and their descriptions in the legend. Each
+// group has its own background colour in rows.
 const IDLE_GROUPS = [
   ["compute", "waits for another device to compute"],
   ["network", "waits for a transfer"],
@@ -128,7 +130,7 @@ export function groupsOf(causes) {
 
 export const idleFills = (theme) => IDLE_GROUPS.map(([name]) => rgb(theme[`idle_${name}`]));
 
-// Heading of an idle time's description.
+// Describes the cause of an idle time as a heading.
 export function causeInWords(cause, stage, microbatch) {
   switch (IDLE_CAUSES[cause]) {
     case "input": return `waits for the input: stage ${stage}, microbatch ${microbatch}`;
@@ -197,7 +199,7 @@ function legendNote(runs, mode) {
   return `${shades}${pairs}numbers: microbatch; passes narrower than a pixel mix their colours`;
 }
 
-// Features of a run that the legend explains, computed once.
+// Finds which of the features that the legend explains occur in a run. The result is computed once.
 function shownIn(run) {
   if (run.shown) return run.shown;
   const { rows, lanes: { idle } } = run;

@@ -8,15 +8,16 @@ import { Spans } from "./spans.js";
 const MAX_DIRECT_SPANS = 60000;  // this many spans are always painted one by one
 
 export class Raster {
-  // `total`: ticks of the whole time axis.
+  // `total`: length of the whole time axis, in ticks.
   constructor(devices, total) {
     this.devices = devices;
     this.total = total;
     this.canvas = document.createElement("canvas");
   }
 
-  // Paints the range [from, to] over `width` pixels, transparent after `until`, with lines at the
-  // ticks of `grid`. `strips` paint the lines of each device, from top to bottom.
+  // Paints the times from `from` to `to` into an image `width` pixels wide; it is transparent after
+  // `until`, and has lines at the times of `grid`. `strips` paint the lines of each device, from
+  // top to bottom.
   paint(strips, { from, to, width, until, grid, gap }, theme) {
     const perTick = width / (to - from);
     const lines = strips.reduce((sum, strip) => sum + strip.lines, 0);
@@ -41,8 +42,8 @@ export class Raster {
     context.putImageData(image, 0, 0);
   }
 
-  // Returns a function that paints a device's lines of a strip: from the spans, or from their sums if
-  // there are more spans than pixels.
+  // Returns a function that paints a strip's lines of one device. It paints span by span, or from
+  // prefix sums if there are more spans than pixels.
   painter(strip, window) {
     const newLines = (count) => Array.from({ length: count }, () => new Line(window.width));
     const painted = newLines(strip.lines);
@@ -75,7 +76,8 @@ function sizedContext(canvas, width, height) {
   return canvas.getContext("2d");
 }
 
-// Paints spans on a line; `fills` are the colours of their tones.
+// A strip with one line per device, on which spans are painted; `fills` has the colour of each
+// tone.
 export class Strip {
   // `minWidth`: pixels that even the shortest span covers.
   constructor(spans, fills, minWidth = 0) {
@@ -126,7 +128,8 @@ export class PassStrip {
   }
 }
 
-// Colours summed per pixel, weighted by the share of the pixel that each span covers.
+// A line of pixels. Each holds the sum of its spans' colours, weighted by the share of the pixel
+// that each span covers.
 class Line {
   constructor(width) {
     this.width = width;
@@ -152,7 +155,8 @@ class Line {
     }
   }
 
-  // Blends the line over the background, which the line `under` may tint, and the grid's ticks.
+  // Writes the line's colours into an image. The background shows where no span is; it may be
+  // tinted by the line `under`, and has the grid's ticks.
   blend(pixels, { idle, line, ticks, under }) {
     const { sums } = this;
     for (let x = 0; x < pixels.length; ++x) {
@@ -177,8 +181,8 @@ class Line {
 
 const SUM_STEPS = 8192;
 
-// Prefix sums of a strip's colours at steps of equal length, with which painting a pixel takes the same
-// time for any number of spans.
+// Prefix sums of a strip's colours, at steps of equal length on the time axis. With them, painting
+// a pixel takes the same time for any number of spans.
 class Sums {
   constructor(strip, devices, total) {
     this.lines = strip.lines;
@@ -207,7 +211,7 @@ class Sums {
     }
   }
 
-  // True if pixels are so long that the steps are not visible.
+  // True if a pixel covers at least two steps, so that the steps are not visible.
   fine({ perTick }) {
     return this.perTick >= 2 * perTick;
   }

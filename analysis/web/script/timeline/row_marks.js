@@ -56,7 +56,7 @@ export class RowMarks {
     context.fill();
   }
 
-  // Hatches the bottom of each pass over the length of its waits for collectives.
+  // Hatches each pass along its bottom, for as long as it waits for collectives inside it.
   hatchWaits(wide) {
     const { context, layout, timeline } = this;
     const { rows, lanes } = this.run;
@@ -77,8 +77,8 @@ export class RowMarks {
     context.fill();
   }
 
-  // Writes the microbatch on each pass that is wide enough, with the kind of pass if the colours do not
-  // show it.
+  // Writes the microbatch number on each pass that is wide enough, and the kind of pass if the
+  // colours do not show it.
   number(wide) {
     const { run, context, layout, paint, timeline, settings } = this;
     if (layout.row < MIN_LABELLED_ROW - 2) return;
@@ -119,7 +119,7 @@ export class RowMarks {
   }
 }
 
-// Ticks that a pass waits for collectives within it.
+// Number of ticks for which a pass waits for collectives inside it.
 export function waitWithin(run, pass, device) {
   const { rows, lanes } = run;
   const ofStage = lanes.waits.get(`${rows.stage[pass]} ${device}`);

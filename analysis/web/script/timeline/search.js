@@ -89,7 +89,8 @@ export class Search {
     this.current = NONE;
   }
 
-  // Marks of the matching passes of a run, for its overlay; null if there is no query.
+  // Returns one byte per pass of a run, 1 for those that match the query, to outline them; null if
+  // there is no query.
   marks(index) {
     if (!this.active) return null;
     const marks = new Uint8Array(this.runs[index].rows.count);
@@ -97,7 +98,7 @@ export class Search {
     return marks;
   }
 
-  // Moves by `by` matches and returns the current match, {run, pass}.
+  // Goes `by` matches forward (negative: backward) and returns the match reached, {run, pass}.
   step(by) {
     if (this.count === 0) return null;
     this.current = this.current === NONE ? (by > 0 ? 0 : this.count - 1)

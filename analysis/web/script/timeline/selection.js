@@ -7,7 +7,8 @@ import { outputsOf } from "./overlay.js";
 import { deviceOf } from "./timeline.js";
 
 export class Selection {
-  // `panels`: the panels of each run; `describe(run, target)`: returns the description of an element.
+  // `panels`: the panels of each run; `describe(run, target)`: describes an element of the
+  // timeline.
   constructor(panels, view, describe) {
     Object.assign(this, { panels, view, describe });
     this.current = null;  // {index, target}: run, and {pass, device} or {transfer, device}

@@ -4,8 +4,9 @@ import { COLLECTIVES, CRITICAL_PARTS, NONE, firstAbove } from "../rows.js";
 import { toneOf } from "./paints.js";
 
 export class Spans {
-  // `first`, `start`, `end`: spans of each device in order of `start`; `tone`: index of a colour;
-  // `reach`: latest end of the device's spans up to each span.
+  // `start`, `end`: times of the spans, grouped by device and in order of `start`; `first`: index
+  // of each device's first span; `tone`: index of each span's colour; `reach`: latest end of a
+  // device's spans up to and including each span.
   constructor({ first, start, end, tone, reach = latestEnds(first, end) }) {
     Object.assign(this, { first, start, end, tone, reach });
   }
@@ -43,8 +44,8 @@ function latestEnds(first, end) {
   return reach;
 }
 
-// Sorts rows into spans. Row i has `deviceOf[i]`, `start[i]` and `end[i]`; the returned `row` holds the
-// row of each span.
+// Groups rows by device and sorts them by start. Row i has `deviceOf[i]`, `start[i]` and `end[i]`;
+// `row` of the result holds the row number of each span.
 function sortedSpans(devices, deviceOf, start, end) {
   const count = start.length;
   const first = new Uint32Array(devices + 1);
@@ -100,7 +101,8 @@ export function laneSpans(name, run) {
   return { spans: new Spans({ ...spans, tone }), targetOf: (k) => ({ transfer: row[k] }) };
 }
 
-// Collectives and the steps at the end of an iteration.
+// Spans of the collectives lane: collectives, and the phases of the optimizer step at the end of
+// each iteration.
 function collectiveSpans(run) {
   const { collectives, steps } = run.lanes;
   const pieces = [];
@@ -115,7 +117,8 @@ function collectiveSpans(run) {
     const piece = (name, start, end) => {
       if (end > start) pieces.push({ device, start, end, name, step: i });
     };
-    // Until then, the device waits for the gradients of the other devices.
+    // The norm needs the gradients of all devices, so its span begins when the last ones are
+    // reduced.
     const normStart = Math.max(steps.reduced[i], allReduced.get(steps.iteration[i]));
     piece("norm", normStart, steps.synchronized[i]);
     piece("optimizer", steps.synchronized[i], steps.updated[i]);
@@ -128,7 +131,7 @@ function collectiveSpans(run) {
   return { spans: new Spans({ ...spans, tone }), targetOf: (k) => pieces[row[k]] };
 }
 
-// Calls visit(row, device) for each row.
+// Calls visit(row, device) for each row of a table that is grouped by device.
 export function eachByDevice({ first }, visit) {
   for (let device = 0; device + 1 < first.length; ++device)
     for (let i = first[device]; i < first[device + 1]; ++i) visit(i, device);
@@ -139,7 +142,7 @@ const LANE_OF_PART = {
   norm: "norm", optimizer: "optimizer",
 };
 
-// Returns a predicate that is true for the spans of the collectives lane on the critical path.
+// Returns a function that tells whether a span of the collectives lane is on the critical path.
 export function collectivesOnPath({ part, device, end }) {
   const pieces = new Map();  // by device and name: {start, end}
   for (let i = 0; i < part.length; ++i) {

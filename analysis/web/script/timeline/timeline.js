@@ -66,7 +66,8 @@ export class Timeline {
     })];
   }
 
-  // Image of the rows over a range of time; place() copies its lines to the canvas.
+  // Paints all rows for a range of time into an image, from which place() copies lines to the
+  // canvas.
   rasterize({ from, to }, width, grid, gap, strips = this.strips) {
     this.raster.paint(strips, { from, to, width, until: this.run.makespan, grid, gap },
                       this.theme);
@@ -142,7 +143,8 @@ export class Timeline {
     return idle === NONE ? { device, time } : { device, time, idle };
   }
 
-  // The pass itself, or its partner if the point is in the partner's half of the row.
+  // Returns the pass at height `y` within a row: the given one, or its partner in a fused pair if
+  // the point is in the partner's half of the row.
   passOfPair(pass, y) {
     const { rows } = this.run;
     const upper = y < this.layout.partHeight(true);

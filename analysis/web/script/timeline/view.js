@@ -28,7 +28,8 @@ export class View {
     return this.from + ((x - this.left) / this.width) * (this.to - this.from);
   }
 
-  // Shows a range, moved into the axis and widened to a few ticks if necessary.
+  // Sets the visible range of time. It is moved into the axis, and widened to a few ticks if it is
+  // narrower.
   show(from, to) {
     const span = Math.min(this.total, Math.max(to - from, this.total * 1e-8, 20));
     const start = Math.min(Math.max(0, from + (to - from - span) / 2), this.total - span);
