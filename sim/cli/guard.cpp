@@ -55,7 +55,8 @@ int guarded(const char* program, const std::function<int()>& body) {
     fmt::print(stderr, "{}: {}\n", program, message);
     return status;
   };
-  // Writing beyond a file size limit then fails like any other write.
+  // Makes a write beyond the file size limit fail like any other write, instead of ending the
+  // process.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int status = body();

@@ -32,14 +32,15 @@ std::vector<Output> parse_outputs(std::span<const std::filesystem::path> files);
 void check_files(std::span<const std::filesystem::path> read,
                  std::span<const std::filesystem::path> written);
 
-// Whether some output is drawn from traces, as pages and most pictures are, not from summaries.
+// Returns true if an output is drawn from traces, as pages and most pictures are, and not from
+// summaries alone.
 bool needs_traces(std::span<const Output> outputs);
 
 void write_output(const Output& output, std::span<const analysis::Summary> summaries,
                   std::span<const trace::Trace> traces);
 
-// Output files of a command that has printed its report. A file that cannot be written costs
-// neither the report nor the other files: its error is printed at the end.
+// Writes the output files of a command that has printed its report. If a file cannot be written,
+// the other files still are; the error is printed at the end.
 class OutputFiles {
  public:
   // Calls `write_file`, which may throw std::runtime_error.

@@ -86,7 +86,8 @@ std::uint32_t parse_whole_number(const std::string& text, std::string_view optio
   return static_cast<std::uint32_t>(number);
 }
 
-// Node groups of the request; they refer to `kinds`, which must outlive them.
+// Groups of nodes that --node and --nodes ask for. They point into `kinds`, which must outlive
+// them.
 std::vector<cluster::NodeGroup> node_groups(const po::variables_map& options,
                                             std::vector<cluster::NodeKind>& kinds) {
   for (const auto& [name, tree] : node_trees(options, values(options, "node"), "make"))

@@ -32,7 +32,7 @@ struct RunRequest {
 std::optional<po::variables_map> parse_run(const Arguments& arguments);
 // The scenario with the options of the command line applied.
 config::Value run_tree(const po::variables_map& flags);
-// Throws UsageError or config::Error.
+// Makes the request from the options and the scenario. Throws UsageError or config::Error.
 RunRequest read_run_request(const po::variables_map& flags);
 
 }  // namespace pipewright::cli

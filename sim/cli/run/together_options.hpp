@@ -13,7 +13,8 @@ void add_together_options(po::options_description& options);
 // Throws UsageError if one of these options is given without --together.
 void check_together_options(const po::variables_map& flags);
 
-// Values of the options. Throw UsageError or config::Error.
+// Return the values of --placing, of --phases or --phase, and of --jobs. Throw UsageError or
+// config::Error.
 evaluation::Placing placing_of(const po::variables_map& flags);
 std::vector<double> phases_of(const po::variables_map& flags);
 std::size_t count_jobs(const po::variables_map& flags);  // parallel simulations

@@ -27,7 +27,7 @@ po::options_description schedule_show_options() {
   add("defer-receives",
       "post receives like PyTorch's defer_pp_recv: the lower of two ranks receives first (comms)");
   add("legacy", "read a .csv of 2024: B is the input gradient, BW the full backward");
-  add("help,h", "this text");
+  add("help,h", "print this help");
   return options;
 }
 

@@ -36,7 +36,7 @@ po::options_description compare_options() {
   add("fail-if", several_words("CONDITION..")->composing(),
       "exit with status 1 if the condition holds for a run");
   add("json", "print the comparison as JSON and nothing else");
-  add("help,h", "this text");
+  add("help,h", "print this help");
   po::options_description measured("options for measured runs", 100);
   add_measured_options(measured);
   options.add(measured);

@@ -131,7 +131,7 @@ po::options_description profile_options() {
   add("gpu-file", file("OUT.yaml"),
       "write the scenario's GPU with the calibrated clock and launch time");
   add_measured_options(options);
-  add("help,h", "this text");
+  add("help,h", "print this help");
   return options;
 }
 
