@@ -89,7 +89,8 @@ class Cluster {
   std::optional<std::uint32_t> nccl() const;
   void set_nccl(std::uint32_t version);
   std::vector<std::string> link_classes() const;  // in natural order
-  // Reduction costs of the switches behind a route's first link, if they can reduce.
+  // Costs of reducing data in the switches behind a route's first link (SHARP). Empty if these
+  // switches cannot reduce data.
   std::optional<InSwitch> in_switch(const Route& route, Numbers numbers) const;
   // Sets a number of the message model, such as "nvlink.latency", before or between runs. Throws
   // Error if the parameter or class is unknown, or if the value is out of range.
@@ -98,7 +99,7 @@ class Cluster {
   // Adds a pair of hosts with a route over these links. A link that is listed k times carries k
   // times the flow's bytes, so that one flow can stand for k equal flows.
   Route add_route(const std::vector<const Link*>& links) const;
-  // Links that a flow between the ends of a route loads, as Route::links.
+  // Links that a flow from source to destination loads, in the same form as Route::links.
   std::vector<const Link*> links_between(const Host* source, const Host* destination) const;
 
   // Accuracy records of the platform file: where its predictions were compared with measurements.
@@ -108,7 +109,7 @@ class Cluster {
   // Network of the cluster; null if the network is ideal. Only sim/cluster and code that runs flows
   // in SimGrid use it.
   const std::shared_ptr<Network>& network() const { return network_; }
-  // the file's name, or "ideal network, 0.5 ms a hop"
+  // Name of the cluster in outputs: the file's name, or "ideal network, 0.5 ms a hop"
   const std::string& name() const { return name_; }
   const std::string& text() const { return text_; }  // content of the file; empty if ideal
 

@@ -85,7 +85,7 @@ struct MessageModel {
   const ClassModel& of(std::string_view link_class) const;
 };
 
-// Description of one number of the model, by its name in platform files.
+// Description of one parameter of the model, by its name in platform files.
 enum class ParameterUnit : std::uint8_t { seconds, ratio, steps };
 struct ParameterInfo {
   std::string_view suffix;  // "launch" in collective.launch, "ll-latency" in nvlink.ll-latency
@@ -97,7 +97,8 @@ struct ParameterInfo {
 };
 const std::vector<ParameterInfo>& parameter_list();
 
-// Set of numbers: the actual ones, or those that NCCL assumes when it chooses an algorithm.
+// Selects one of two sets of parameters: the actual ones, or those that NCCL assumes when it
+// chooses an algorithm.
 enum class Numbers : std::uint8_t { actual, expected };
 inline constexpr int number_kinds = 2;
 

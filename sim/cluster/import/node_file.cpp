@@ -39,7 +39,8 @@ class NodeImporter {
     const bool is_pcie = find(tree_, "wiring")->text == "pcie";
     if (find(tree_, "link_latency") == nullptr)
       set("link_latency", is_pcie ? "2.85 us" : "1.7 us", "default: half of NCCL's step latency");
-    // A step over PCIe takes no longer between nodes than inside.
+    // On PCIe, a step between nodes crosses the links of the GPUs as well as those of the NICs.
+    // Both latencies together are those of a NIC alone in other nodes.
     set("nic_latency", is_pcie ? "3.95 us" : "6.8 us", "default: half of NCCL's step latency");
     // NVLink generations have a default launch latency, which node files need not repeat.
     if (type_ == nullptr || type_->launch > 0)

@@ -175,7 +175,7 @@ std::string close_platform(XmlText& xml) {
 std::string make_platform(const PlatformRequest& original) {
   check_request(original);
   PlatformRequest request = original;
-  // Each NIC has one port per plane.
+  // Each NIC has one port per plane. A port is written as a NIC with its share of the bandwidth.
   std::vector<NodeKind> kinds;
   for (const NodeGroup& group : original.nodes) kinds.push_back(*group.kind);
   for (std::size_t i = 0; i < kinds.size(); ++i) {

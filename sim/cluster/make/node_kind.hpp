@@ -59,7 +59,7 @@ struct NodeGroup {
   std::uint32_t count = 1;
 };
 
-// High-level description of a cluster.
+// Settings for generating the platform file of a cluster: its nodes and its fabric.
 struct PlatformRequest {
   std::vector<NodeGroup> nodes;
   std::string fabric = "rail";
