@@ -18,7 +18,7 @@ namespace {
 volatile std::sig_atomic_t raised = 0;
 volatile std::sig_atomic_t grace_seconds = 0;  // 0: no limit
 
-// Both handlers call only functions that are safe in a signal handler.
+// Signal handlers. They call only functions that are safe in a signal handler.
 void raise_flag(int) {
   raised = 1;
   if (grace_seconds > 0) alarm(static_cast<unsigned>(grace_seconds));

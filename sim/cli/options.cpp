@@ -28,8 +28,8 @@ bool is_negative_number(const std::string& word) {
          (std::isdigit(static_cast<unsigned char>(word[1])) != 0 || word[1] == '.');
 }
 
-// Style parser that accepts negative numbers: a word without an option's name is a value of the
-// previous option.
+// Style parser of boost::program_options that takes a negative number for a value of the option
+// before it, not for an option.
 std::vector<po::option> take_negative_numbers(std::vector<std::string>& words) {
   std::vector<po::option> number;
   if (!words.empty() && is_negative_number(words.front())) {
@@ -188,7 +188,7 @@ void add_scenario_options(po::options_description& options) {
 void add_file_options(po::options_description& options) {
   auto add = options.add_options();
   add("config,c", several_words("FILE"),
-      "scenario file, as the first argument; - is standard input");
+      "scenario file, which can also be the first argument; - is standard input");
   add("set", several_words("KEY=VALUE..")->composing(),
       "set any key of the scenario, such as activation.per_microbatch='2 GiB'");
 }
@@ -198,7 +198,8 @@ void add_failure_words(po::options_description& options) {
   add("fail", several_words("NAME..")->composing(),
       "failed links, NICs, switches or zones of the cluster file");
   add("slow", several_words("NAME=PART..")->composing(),
-      "slow links, NICs, switches or zones, with the fraction of their rate: leaf-0-up=0.5");
+      "slow links, NICs, switches or zones, with the fraction of their bandwidth that remains: "
+      "leaf-0-up=0.5");
 }
 
 std::vector<config::Variation::SlowLink> failures(const po::variables_map& flags) {

@@ -43,13 +43,13 @@ struct Syntax {
 // parse().
 Syntax syntax_of(const Command& command);
 
-// Values of an option that takes several words; empty without the option.
+// Values of an option that takes several words; empty if the option is not given.
 std::vector<std::string> values(const po::variables_map& flags, const std::string& option);
 
 // The only value of an option. Throws UsageError if there are several or none.
 const std::string& single(const std::vector<std::string>& words, std::string_view flag);
 
-// Reads a positive whole number. Throws config::Error.
+// Reads the value of an option as a positive whole number. Throws config::Error.
 std::uint32_t read_count(const po::variables_map& flags, const std::string& option);
 
 // Help of the options as text.
@@ -78,7 +78,7 @@ std::optional<std::filesystem::path> scenario_file(const po::variables_map& flag
 config::Value scenario_tree(const po::variables_map& flags,
                             const std::function<void(config::Value&)>& adjust = {});
 
-// Options of a schedule's parameters, such as --chunks.
+// Add and read the options for parameters of schedules, such as --chunks.
 std::string option_of(const schedules::ChoiceInfo& info);  // "group-size"
 void add_choices(po::options_description& options);
 void read_choices(const po::variables_map& flags, schedules::Parameters& parameters);

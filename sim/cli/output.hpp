@@ -43,7 +43,7 @@ void write_output(const Output& output, std::span<const analysis::Summary> summa
 // the other files still are; the error is printed at the end.
 class OutputFiles {
  public:
-  // Calls `write_file`, which may throw std::runtime_error.
+  // Calls `write_file` to write the file. Keeps the message of a std::runtime_error for status().
   void write(const std::filesystem::path& file, const std::function<void()>& write_file);
   // Prints "wrote   FILE" for each file that was written.
   void print_written() const;

@@ -67,7 +67,8 @@ class Cluster {
   void scale_link(const std::string& name, double factor);
   // Names of the switches: vertices of the platform file that have links and are not hosts.
   std::vector<std::string> switches() const;
-  // Distribution of flows over equally short paths, and whether any flow is divided.
+  // Get and set how flows are distributed over equally short paths; tell whether any flow is
+  // divided among several paths.
   const config::Multipath& multipath() const;
   void set_multipath(const config::Multipath& multipath);
   bool has_divided_routes() const;
@@ -76,7 +77,8 @@ class Cluster {
   void scale_bandwidth(const std::string& link_class, double factor);
   void scale_latency(double factor);
 
-  // Message costs in addition to links; see message_model.hpp. An ideal network has none.
+  // Costs of messages in addition to the bandwidth and latency of links; see message_model.hpp. An
+  // ideal network has none.
   const MessageModel& model(Numbers numbers = Numbers::actual) const;
   // Returns whether NCCL chooses algorithms and protocols by other numbers than the actual ones:
   // because the file has `expected.` properties, or because freeze_expectations() was called.

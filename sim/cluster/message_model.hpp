@@ -50,9 +50,9 @@ struct ClassModel {
 //                            when ranks exchange data directly: the gap of LogGP (Alexandrov et
 //                            al. 1995)
 //   collective.ring-ends     cost of the copies from and into the user's buffer at the two ends of
-//                            a ring, in steps of the ring's bytes
+//                            a ring in a node, as a multiple of the time that a step's bytes take
 //   collective.direct-ends   cost of copying a GPU's own part when all GPUs of a node exchange
-//                            data directly, in messages of its bytes
+//                            data directly, as a multiple of the time that a message's bytes take
 //   collective.nccl          version of NCCL, "2.27", whose cost model chooses algorithms and
 //                            protocols; without it, the fastest ones of this model are chosen
 //   CLASS.latency            latency of each link of the class; overrides the link's own

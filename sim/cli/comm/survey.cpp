@@ -30,15 +30,15 @@ po::options_description survey_options() {
   add_cluster_option(options);
   add_failure_options(options);
   auto add = options.add_options();
-  add("op", words("OP"), "collective, without a scenario (all-reduce)");
+  add("op", words("OP"), "collective to time, if no scenario is given (all-reduce)");
   add("ranks", words("N"), "run the collective on the first N GPUs of the cluster (all)");
-  add("size", words("BYTES"), "size of the collective (1G)");
+  add("size", words("BYTES"), "message size of the collective (1G)");
   add("to", words("PART"), "fraction of its bandwidth that a failed link or switch keeps (0)");
   add("most", words("N"), "maximum number of links per class, and of switches, to test (32)");
   add("hash", words("SEEDS"),
       "measure the effect of ECMP hashing instead of failures, with this "
       "number of hash seeds");
-  add("flows", words("N.."), "numbers of flows per pair of GPUs, for --hash (1 2 4 8)");
+  add("flows", words("N.."), "numbers of flows per pair of GPUs to compare, for --hash (1 2 4 8)");
   add("set", words("KEY=VALUE..")->composing(), "set any key of the scenario");
   add("output,o", words("FILE.json"), "write all figures as JSON");
   add("help,h", "print this help");

@@ -23,7 +23,7 @@ std::size_t indent(std::string_view line) {
   return std::min(line.find_first_not_of(' '), line.size());
 }
 
-// A link "[words](target)" at a position of a text; `end` is 0 if there is none.
+// A Markdown link "[words](target)" that begins at a position of a text; `end` is 0 if none does.
 struct Link {
   std::string_view words;
   std::string_view target;

@@ -16,7 +16,7 @@ namespace {
 using analysis::Json;
 using cluster::Cluster;
 
-// A link on a route between GPUs, or latency in addition to links.
+// Row of a printed route between GPUs: a link, or latency in addition to that of the links.
 struct ShownLink {
   std::string name;
   std::string link_class;

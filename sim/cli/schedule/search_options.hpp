@@ -29,7 +29,7 @@ struct WrittenLimit {
 // names the option.
 WrittenLimit read_limit(const std::string& text, const std::string& option);
 
-// "8.5 microbatches", "40 GiB"
+// Text of a memory limit: "8.5 microbatches", "40 GiB"
 std::string to_string(const WrittenLimit& limit);
 
 // Least memory limit with which any schedule of the scenario can run, in the unit of `unit`,

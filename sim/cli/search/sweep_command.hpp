@@ -49,7 +49,8 @@ po::options_description sweep_options();
 SweepRequest read_sweep_request(const po::variables_map& options,
                                 const std::optional<config::Value>& tree = std::nullopt);
 
-// Arguments that start a worker: search --serve and the limits.
+// Command-line arguments that start a worker process: `search --serve`, and the limits of time and
+// memory for a simulation.
 std::vector<std::string> worker_words(const worker::WorkerSettings& settings);
 // Reads the settings of workers from the command line, or from these arguments.
 worker::WorkerSettings read_worker_settings(const po::variables_map& options);

@@ -87,7 +87,7 @@ struct Unit {
 };
 
 std::string switch_of(const Leaf& leaf);
-// Bandwidth that all nodes of a leaf can send together, in bytes/s.
+// Bandwidth with which all nodes of a leaf together can send to it, in bytes/s.
 double bandwidth_down(const Leaf& leaf);
 
 // Class of the links between the GPUs of a kind: "nvlink", or "nvlink3" if the cluster has other

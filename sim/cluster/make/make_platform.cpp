@@ -97,7 +97,8 @@ void check_request(const PlatformRequest& request) {
     throw Error("a pod or a group has 0 leaves; allowed: at least 1");
 }
 
-// Writes the launch latency of each kind if they differ, because the file holds only one number.
+// Adds the launch latency of each node kind to the comment if they differ, because the platform
+// file has only one number for all.
 void write_common_launch(XmlText& xml, const PlatformRequest& request) {
   std::set<double> launches;
   std::vector<std::string> descriptions;
