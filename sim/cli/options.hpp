@@ -52,7 +52,7 @@ const std::string& single(const std::vector<std::string>& words, std::string_vie
 // Reads the value of an option as a positive whole number. Throws config::Error.
 std::uint32_t read_count(const po::variables_map& flags, const std::string& option);
 
-// Help of the options as text.
+// Returns the help of the options as text, one line or more for each option.
 std::string describe(const po::options_description& options);
 
 // Keys of a scenario that describe a pipeline with split backward passes: sizes, times, network.

@@ -14,7 +14,7 @@ namespace pipewright::cli {
 // Kind of an output file, by its extension.
 enum class OutputKind { html, svg, png, pdf, json, csv };
 
-// Content of a .svg, .png or .pdf file.
+// Kind of picture that a .svg, .png or .pdf file shows.
 enum class Picture { timeline, memory, tradeoff, bubbles };
 Picture parse_picture(const std::string& name);  // throws UsageError
 
@@ -25,7 +25,8 @@ struct Output {
 };
 bool is_picture(const Output& output);
 
-// Throws UsageError for an unknown extension; the message lists all kinds.
+// Finds the kind of each output file by its extension. Throws UsageError for an unknown extension;
+// the message lists all kinds.
 std::vector<Output> parse_outputs(std::span<const std::filesystem::path> files);
 
 // Throws UsageError if a file would be written over an input, or if two outputs have one name.

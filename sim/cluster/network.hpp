@@ -40,9 +40,9 @@ class Network {
   // Finds a route. Sets its source, destination, links, and the latency that it has in addition to
   // that of its links. Returns false if there is no route.
   virtual bool find(const Host* source, const Host* destination, Route& route) const = 0;
-  // Equivalence class of a GPU as seen from other nodes (`across`) or from its own node.
+  // Equivalence class of a GPU by its routes to other nodes (`across`) or inside its own node.
   virtual Equivalence equivalence(const Host* gpu, bool across) const = 0;
-  // Explains a missing route, if the network can.
+  // Says why there is no route from source to destination, if the network can tell.
   virtual std::optional<MissingRoute> explain_missing(const Host* /*source*/,
                                                       const Host* /*destination*/) const {
     return std::nullopt;

@@ -30,7 +30,7 @@ bool is_option(std::string_view word) {
   return word.size() > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9') && word[1] != '.';
 }
 
-// The option that a word such as "--cluster", "--cluster=dgx-a100" or "-s" names, or null.
+// Returns the option that a word names, such as "--cluster", "--cluster=dgx-a100" or "-s", or null.
 const po::option_description* option_of(const Syntax& syntax, std::string_view word) {
   const std::string name(word.substr(0, word.find('=')));
   for (const auto& option : syntax.options.options())

@@ -11,7 +11,7 @@
 // Options shared by the `platform` commands that write files.
 namespace pipewright::cli {
 
-// Option that overrides a key of a node file.
+// Command-line option, such as --nvlink, that overrides a key of a node file.
 struct NodeOption {
   std::string_view option;
   std::string_view key;

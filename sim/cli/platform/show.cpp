@@ -239,7 +239,7 @@ Json shown_json(const ShownRoute& shown) {
           {"links", json_rows(route_columns(shown.route), shown.links)}};
 }
 
-// Numbers that are not finite become null.
+// Numbers that are not finite become null in JSON.
 std::string platform_json_text(const Cluster& cluster, const cluster::Description& description,
                                const std::vector<ShownParameter>& messages,
                                const std::optional<ShownRoute>& route) {

@@ -13,7 +13,7 @@ namespace pipewright::cli {
 
 using Json = nlohmann::ordered_json;
 
-// Owns an open file descriptor and closes it at the end.
+// Owner of an open file descriptor, which the destructor closes.
 class File {
  public:
   explicit File(int descriptor) : descriptor_(descriptor) {}

@@ -83,7 +83,7 @@ std::vector<path> trace_files(const path& file, const std::vector<workload::Plan
   return files;
 }
 
-// All files that the run reads.
+// Files that the run reads: scenario, cluster, sequence lengths and schedules.
 std::vector<path> input_files(const RunRequest& request) {
   std::vector<path> files;
   if (request.file) files.push_back(*request.file);
@@ -95,7 +95,7 @@ std::vector<path> input_files(const RunRequest& request) {
   return files;
 }
 
-// Refuses --repeat where every seed would give the same time.
+// Throws UsageError for --repeat if nothing is random, so that every seed would give the same time.
 void check_repeat(const RunRequest& request) {
   if (request.repeat == 1 || request.scenario.variation.is_random()) return;
   throw UsageError(

@@ -99,7 +99,7 @@ void print_search_text(const SearchSettings& settings, const evaluation::Unconte
   fmt::print("\nfrom     {} initial orders\n\n", result.candidates);
 }
 
-// Prints items in lines of at most 100 columns.
+// Prints items, separated by commas, in lines of at most 100 columns.
 void print_items(const std::vector<std::string>& items) {
   std::string line = " ";
   for (const std::string& item : items) {

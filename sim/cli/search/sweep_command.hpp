@@ -71,7 +71,7 @@ struct SweepProcesses {
   MakeWhatIfRuns make_what_if_runs = {};
 };
 
-// Starts workers on this machine, which run this program.
+// Starts worker processes on this machine. Each runs this program.
 std::unique_ptr<search::Workers> local_workers(const worker::WorkerSettings& settings);
 // Simulates candidates under changed conditions on this machine, and shows a progress bar. The
 // space must outlive the result.

@@ -89,7 +89,7 @@ void open_browser(const std::string& address) {
     waitpid(child, nullptr, 0);
     return;
   }
-  // The process that init adopts needs no wait() here.
+  // Forks twice: init adopts the grandchild, so this process need not wait() for the browser.
   if (fork() == 0) {
     [[maybe_unused]] const auto* const out = std::freopen("/dev/null", "w", stdout);
     [[maybe_unused]] const auto* const err = std::freopen("/dev/null", "w", stderr);

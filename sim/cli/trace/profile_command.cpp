@@ -178,7 +178,7 @@ std::string schedule_text(const trace::Trace& trace, const std::string& order_fi
   const char* const comment = entry != nullptr
                                   ? "the measured order"
                                   : "the measured order is not in the catalogue; --order writes it";
-  // Some schedules have a fixed number of chunks.
+  // Some schedules have a fixed number of chunks per device, and no parameter `chunks`.
   const bool takes_chunks =
       chunks > 1 && (entry == nullptr || entry->takes(&schedules::Parameters::chunks));
   return takes_chunks

@@ -261,7 +261,7 @@ void find_unused_links(const Cluster& cluster, const SourceLines& lines, const L
                    *unused.begin(), and_more(unused.size()), bandwidth / 1e9)});
 }
 
-// Reports duplicate properties, of which only one takes effect.
+// Reports properties that an element has twice; only one of the values takes effect.
 void find_property_faults(const PlatformFile& file, std::vector<Fault>& faults) {
   Fault first;
   std::uint64_t count = 0;

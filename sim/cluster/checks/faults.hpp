@@ -45,7 +45,7 @@ using LinkUses = std::unordered_map<const Link*, LinkUse>;
 // link.
 LinkUses find_route_faults(const Cluster& cluster, const SourceLines& lines, FaultReport& report);
 
-// Suffix for the first of several faults: " (and 7 more)".
+// Suffix of a message about the first of several faults: " (and 7 more)".
 std::string and_more(std::uint64_t count);
 
 }  // namespace pipewright::cluster

@@ -32,7 +32,7 @@ struct FabricGraph {
   std::string rates;             // "NIC 47 GB/s, leaf-spine 94 GB/s"
 };
 
-// Builds the graph. Throws Error if two hosts are not connected.
+// Builds the graph of a fabric's switches. Throws Error if two hosts are not connected.
 FabricGraph make_graph(const FabricParts& parts, const FabricRates& rates);
 
 }  // namespace pipewright::cluster

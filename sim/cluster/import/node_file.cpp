@@ -58,7 +58,8 @@ class NodeImporter {
   std::string type_default() const { return fmt::format("default of {}", gpu_); }
   bool has_option(const std::string& key) const { return options_.contains(key); }
 
-  // Sets a key. Options override values from the file.
+  // Sets a key of the node file and records where its value is from. Options override values from
+  // the imported file.
   void set(const std::string& key, std::string value, std::string from) {
     config::Origin origin{parts_.source.name};
     if (const auto option = options_.find(key); option != options_.end()) {

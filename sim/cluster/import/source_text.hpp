@@ -12,7 +12,7 @@ struct SourceText {
   std::string name;  // path of the file
   std::string text;
 
-  // Throws Error "FILE:LINE: message".
+  // Throws Error with the text "FILE:LINE: message".
   [[noreturn]] void fail(int line, const std::string& message) const;
   std::string location(int line) const;  // "FILE:LINE"
 };

@@ -116,7 +116,7 @@ void write_comment(XmlText& xml, const PlatformRequest& request,
                    std::span<const std::string> remarks) {
   std::set<std::string, std::less<>> written;
   xml.line("<!--");
-  // Adds a text once. XML comments may not contain two hyphens in a row.
+  // Adds a text, unless it is there already. XML comments may not contain two hyphens in a row.
   const auto add_text = [&](std::string_view lines) {
     if (lines.empty() || !written.insert(std::string(lines)).second) return;
     std::string text(lines);
