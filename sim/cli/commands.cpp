@@ -107,7 +107,7 @@ std::span<const Command> commands() {
               .help = "open a page that updates the figures as a scenario is edited",
               .run = serve_command},
       Command{.name = "search",
-              .help = "find the best layout and schedule among many, with a proof",
+              .help = "find the best layout and schedule among many, and prove it is the best",
               .run = search_command},
       Command{.name = "goodput",
               .help = "predict the effective training time with failures, checkpoints and spares",

@@ -10,7 +10,7 @@ namespace pipewright::cli {
 
 using Arguments = std::vector<std::string>;  // without the names of program and command
 
-// A command line that no command understands.
+// Error for a wrong command line: an unknown command or option, or a value that is not allowed.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -25,7 +25,8 @@ enum ExitStatus : int {
   exit_interrupted = 130
 };
 
-// A command that runs, or a group of verbs, which are commands themselves.
+// A command that runs, such as `run`, or a group of commands, such as `schedule`. The commands of a
+// group are called verbs: `list` in `schedule list`.
 struct Command {
   std::string_view name;
   std::string_view help;  // one line
@@ -39,8 +40,8 @@ std::span<const Command> commands();
 // Runs a command, or the verb that the first argument names; --help lists the verbs of a group.
 // Throws UsageError for an unknown verb.
 int run(const Command& command, const Arguments& arguments);
-// Runs the command that the first word names with the other words. Throws UsageError for an unknown
-// name.
+// Runs the command that the first word names, with the other words as its arguments. Throws
+// UsageError for an unknown name.
 int run_named(const Arguments& words);
 
 // `pipewright --answer`: answers requests from a socket on standard input, one at a time, until the

@@ -22,7 +22,7 @@ struct LibraryCluster {
   std::uint64_t gpus = 0;
 };
 
-// Value of an attribute of a tag; empty without the attribute.
+// Value of an attribute in the text of an XML tag; empty if the tag lacks it.
 std::string attribute(std::string_view tag, std::string_view name) {
   const std::string opening = fmt::format(" {}=\"", name);
   const std::size_t at = tag.find(opening);
@@ -31,7 +31,7 @@ std::string attribute(std::string_view tag, std::string_view name) {
   return std::string(tag.substr(begin, tag.find('"', begin) - begin));
 }
 
-// Number of hosts of a radical: 8 for "0-7", 1 for any other text.
+// Number of hosts that SimGrid's `radical` attribute generates: 8 for "0-7", 1 for any other text.
 std::uint64_t hosts_of(const std::string& radical) {
   std::uint64_t first = 0, last = 0;
   const std::size_t dash = radical.find('-');

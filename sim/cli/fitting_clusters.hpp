@@ -7,7 +7,7 @@
 
 namespace pipewright::cli {
 
-// Number of GPUs that the parallel sizes of a scenario need.
+// Number of GPUs that a scenario needs: the product of tp, cp, pp, dp and `devices`.
 std::uint64_t gpus_of(const config::Value& tree);
 
 // Describes the clusters of the library with at least this many GPUs of a type ("h100", or empty

@@ -18,7 +18,7 @@ namespace {
 volatile std::sig_atomic_t raised = 0;
 volatile std::sig_atomic_t grace_seconds = 0;  // 0: no limit
 
-// Both handlers call only functions that are safe in a signal handler.
+// Signal handlers. They call only functions that are safe in a signal handler.
 void raise_flag(int) {
   raised = 1;
   if (grace_seconds > 0) alarm(static_cast<unsigned>(grace_seconds));
@@ -55,7 +55,8 @@ int guarded(const char* program, const std::function<int()>& body) {
     fmt::print(stderr, "{}: {}\n", program, message);
     return status;
   };
-  // Writing beyond a file size limit then fails like any other write.
+  // Makes a write beyond the file size limit fail like any other write, instead of ending the
+  // process.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int status = body();

@@ -24,12 +24,12 @@ const config::Value* value_in(const config::Value& tree, const std::string& key)
   const std::size_t dot = key.find('.');
   const config::Value* const value = config::find(tree, key.substr(0, dot));
   if (dot == std::string::npos || value == nullptr) return value;
-  // A model given by its name has all keys.
+  // A model that is given by name has all keys, so any of its keys counts as set.
   if (value->kind == config::Value::Kind::text) return value;
   return value->kind == config::Value::Kind::map ? value_in(*value, key.substr(dot + 1)) : nullptr;
 }
 
-// Message on a missing key.
+// Error message that says which key of a scenario is missing and which option sets it.
 std::string missing_key_text(const std::string& key) {
   if (key == "parallel.dp")
     return "the number of GPUs is unknown; give --dp, or --set parallel.dp=N";

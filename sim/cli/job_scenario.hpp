@@ -9,17 +9,18 @@
 
 namespace pipewright::cli {
 
-// Words of a command line: files, and variables of scripts as VAR=VALUE.
+// Arguments that describe a job: its files, and variables of its scripts as VAR=VALUE.
 struct JobFiles {
   std::vector<std::string> files;
   jobs::JobWords words;
 };
 JobFiles job_files(const std::vector<std::string>& words);
 
-// The files are a job of a framework, not a scenario. Only looks at the files.
+// Returns true if any file belongs to a job of a framework, such as a Megatron-LM script. Only
+// recognizes the files, without importing the job.
 bool is_job(const JobFiles& files);
 
-// Reads the job that the files describe; empty if they are a scenario.
+// Imports the job that the files describe; empty if they are a scenario.
 std::optional<jobs::Job> read_job(const JobFiles& files);
 
 // Report on the import of a job: assumptions, missing keys, flags that were not understood.

@@ -28,8 +28,8 @@ bool is_negative_number(const std::string& word) {
          (std::isdigit(static_cast<unsigned char>(word[1])) != 0 || word[1] == '.');
 }
 
-// Style parser that accepts negative numbers: a word without an option's name is a value of the
-// previous option.
+// Style parser of boost::program_options that takes a negative number for a value of the option
+// before it, not for an option.
 std::vector<po::option> take_negative_numbers(std::vector<std::string>& words) {
   std::vector<po::option> number;
   if (!words.empty() && is_negative_number(words.front())) {
@@ -41,8 +41,8 @@ std::vector<po::option> take_negative_numbers(std::vector<std::string>& words) {
   return number;
 }
 
-// Rows of the table of keys with an option that commands share. Schedules and outputs have options
-// of each command.
+// Keys of a scenario whose options are the same in all commands. Options for schedules and outputs
+// differ by command and are left out.
 const std::vector<KeyRow>& option_rows() {
   static const std::vector<KeyRow> rows = [] {
     std::vector<KeyRow> shared = config::scenario_keys();
@@ -54,7 +54,7 @@ const std::vector<KeyRow>& option_rows() {
   return rows;
 }
 
-// The names "num-stages" and "s" in "-s/--num-stages".
+// Return the long and the short name of an option: "num-stages" and "s" for "-s/--num-stages".
 std::string long_name(const KeyRow& row) {
   const std::string_view flag = row.info.flag;
   return std::string(flag.substr(flag.find("--") + 2));
@@ -64,7 +64,8 @@ std::string short_name(const KeyRow& row) {
   return flag.find('/') == 2 ? std::string(flag.substr(1, 1)) : "";
 }
 
-// Whether the values of a list are separate words. A partition is written as in a file.
+// Returns true if an option takes a list as separate words, as lists of times are. Other lists,
+// such as a partition, are one word in the syntax of a file.
 bool takes_several(const KeyRow& row) {
   return row.value.list && row.value.type == ValueType::time;
 }
@@ -80,7 +81,7 @@ void add_option(const KeyRow& row, po::options_description& options) {
                           help.c_str());
 }
 
-// Adds links after the slow links of the scenario.
+// Appends links to variation.slow_links of the scenario.
 void add_slow_links(config::Value& root, const std::vector<config::Variation::SlowLink>& links) {
   using config::Value;
   Value list{.kind = Value::Kind::list, .origin = links.front().origin};
@@ -101,14 +102,14 @@ void add_slow_links(config::Value& root, const std::vector<config::Variation::Sl
   config::set_key(root, "variation.slow_links", list);
 }
 
-// Files of the command line without an option, and after -c.
+// Files that the command line names without an option or with -c.
 JobFiles files_of(const po::variables_map& flags) {
   std::vector<std::string> words = values(flags, "scenario");
   for (const std::string& file : values(flags, "config")) words.push_back(file);
   return job_files(words);
 }
 
-// Makes parse() throw the syntax of a command.
+// If set, parse() throws the syntax that a command passes to it, and parses nothing.
 bool syntax_requested = false;
 
 }  // namespace
@@ -187,7 +188,7 @@ void add_scenario_options(po::options_description& options) {
 void add_file_options(po::options_description& options) {
   auto add = options.add_options();
   add("config,c", several_words("FILE"),
-      "scenario file, as the first argument; - is standard input");
+      "scenario file, which can also be the first argument; - is standard input");
   add("set", several_words("KEY=VALUE..")->composing(),
       "set any key of the scenario, such as activation.per_microbatch='2 GiB'");
 }
@@ -197,7 +198,8 @@ void add_failure_words(po::options_description& options) {
   add("fail", several_words("NAME..")->composing(),
       "failed links, NICs, switches or zones of the cluster file");
   add("slow", several_words("NAME=PART..")->composing(),
-      "slow links, NICs, switches or zones, with the fraction of their rate: leaf-0-up=0.5");
+      "slow links, NICs, switches or zones, with the fraction of their bandwidth that remains: "
+      "leaf-0-up=0.5");
 }
 
 std::vector<config::Variation::SlowLink> failures(const po::variables_map& flags) {

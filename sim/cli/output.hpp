@@ -14,7 +14,7 @@ namespace pipewright::cli {
 // Kind of an output file, by its extension.
 enum class OutputKind { html, svg, png, pdf, json, csv };
 
-// Content of a .svg, .png or .pdf file.
+// Kind of picture that a .svg, .png or .pdf file shows.
 enum class Picture { timeline, memory, tradeoff, bubbles };
 Picture parse_picture(const std::string& name);  // throws UsageError
 
@@ -25,24 +25,26 @@ struct Output {
 };
 bool is_picture(const Output& output);
 
-// Throws UsageError for an unknown extension; the message lists all kinds.
+// Finds the kind of each output file by its extension. Throws UsageError for an unknown extension;
+// the message lists all kinds.
 std::vector<Output> parse_outputs(std::span<const std::filesystem::path> files);
 
 // Throws UsageError if a file would be written over an input, or if two outputs have one name.
 void check_files(std::span<const std::filesystem::path> read,
                  std::span<const std::filesystem::path> written);
 
-// Whether some output is drawn from traces, as pages and most pictures are, not from summaries.
+// Returns true if an output is drawn from traces, as pages and most pictures are, and not from
+// summaries alone.
 bool needs_traces(std::span<const Output> outputs);
 
 void write_output(const Output& output, std::span<const analysis::Summary> summaries,
                   std::span<const trace::Trace> traces);
 
-// Output files of a command that has printed its report. A file that cannot be written costs
-// neither the report nor the other files: its error is printed at the end.
+// Writes the output files of a command that has printed its report. If a file cannot be written,
+// the other files still are; the error is printed at the end.
 class OutputFiles {
  public:
-  // Calls `write_file`, which may throw std::runtime_error.
+  // Calls `write_file` to write the file. Keeps the message of a std::runtime_error for status().
   void write(const std::filesystem::path& file, const std::function<void()>& write_file);
   // Prints "wrote   FILE" for each file that was written.
   void print_written() const;

@@ -10,7 +10,8 @@
 namespace pipewright::cli {
 
 // Progress bar on standard error, if that is a terminal and the work takes more than half a second.
-// Work of hours can also print plain lines at growing intervals into a log.
+// If standard error is a log, can print plain lines at growing intervals instead, for work of
+// hours.
 class ProgressBar {
  public:
   enum class InLogs : bool { no, yes };
@@ -33,7 +34,8 @@ class ProgressBar {
   double next_;  // seconds
 };
 
-// Counts the rows of a trace, or only its passes, shows their progress, and throws on interrupts.
+// Counts the rows of a trace, or only its passes, to draw a progress bar. Throws Interrupted after
+// an interrupt.
 class RowProgress final : public trace::Sink {
  public:
   enum class Rows : bool { passes, all };
@@ -65,7 +67,7 @@ class RowProgress final : public trace::Sink {
   std::uint64_t done_ = 0;
 };
 
-// Replays a trace file to a sink, with a progress bar.
+// Reads a trace file and sends its rows to a sink, with a progress bar.
 void replay_with_progress(const std::string& label, const std::filesystem::path& file,
                           trace::Sink& sink);
 

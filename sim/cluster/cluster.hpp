@@ -67,7 +67,8 @@ class Cluster {
   void scale_link(const std::string& name, double factor);
   // Names of the switches: vertices of the platform file that have links and are not hosts.
   std::vector<std::string> switches() const;
-  // Distribution of flows over equally short paths, and whether any flow is divided.
+  // Get and set how flows are distributed over equally short paths; tell whether any flow is
+  // divided among several paths.
   const config::Multipath& multipath() const;
   void set_multipath(const config::Multipath& multipath);
   bool has_divided_routes() const;
@@ -76,7 +77,8 @@ class Cluster {
   void scale_bandwidth(const std::string& link_class, double factor);
   void scale_latency(double factor);
 
-  // Message costs in addition to links; see message_model.hpp. An ideal network has none.
+  // Costs of messages in addition to the bandwidth and latency of links; see message_model.hpp. An
+  // ideal network has none.
   const MessageModel& model(Numbers numbers = Numbers::actual) const;
   // Returns whether NCCL chooses algorithms and protocols by other numbers than the actual ones:
   // because the file has `expected.` properties, or because freeze_expectations() was called.
@@ -89,7 +91,8 @@ class Cluster {
   std::optional<std::uint32_t> nccl() const;
   void set_nccl(std::uint32_t version);
   std::vector<std::string> link_classes() const;  // in natural order
-  // Reduction costs of the switches behind a route's first link, if they can reduce.
+  // Costs of reducing data in the switches behind a route's first link (SHARP). Empty if these
+  // switches cannot reduce data.
   std::optional<InSwitch> in_switch(const Route& route, Numbers numbers) const;
   // Sets a number of the message model, such as "nvlink.latency", before or between runs. Throws
   // Error if the parameter or class is unknown, or if the value is out of range.
@@ -98,7 +101,7 @@ class Cluster {
   // Adds a pair of hosts with a route over these links. A link that is listed k times carries k
   // times the flow's bytes, so that one flow can stand for k equal flows.
   Route add_route(const std::vector<const Link*>& links) const;
-  // Links that a flow between the ends of a route loads, as Route::links.
+  // Links that a flow from source to destination loads, in the same form as Route::links.
   std::vector<const Link*> links_between(const Host* source, const Host* destination) const;
 
   // Accuracy records of the platform file: where its predictions were compared with measurements.
@@ -108,7 +111,7 @@ class Cluster {
   // Network of the cluster; null if the network is ideal. Only sim/cluster and code that runs flows
   // in SimGrid use it.
   const std::shared_ptr<Network>& network() const { return network_; }
-  // the file's name, or "ideal network, 0.5 ms a hop"
+  // Name of the cluster in outputs: the file's name, or "ideal network, 0.5 ms a hop"
   const std::string& name() const { return name_; }
   const std::string& text() const { return text_; }  // content of the file; empty if ideal
 

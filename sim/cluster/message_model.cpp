@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::string_view collective_owner = "collective";
 
-// Protocol of a suffix: "ll-latency" belongs to LL, "ll128-latency" to LL128.
+// Protocol that a parameter is about, by its suffix: LL for "ll-latency", LL128 for
+// "ll128-latency".
 std::optional<Protocol> protocol_of(std::string_view suffix) {
   if (suffix.starts_with("ll-")) return Protocol::ll;
   if (suffix.starts_with("ll128-")) return Protocol::ll128;
@@ -60,8 +61,8 @@ std::string parameter_names(bool is_per_class) {
                           parameter_names(name.owner != collective_owner)));
 }
 
-// Sets a property that is a choice rather than a number to fit. Returns false if the name is a
-// number.
+// Sets a property that has a fixed set of values: NCCL's version, or an NVLink generation. Returns
+// false for any other property, which is a number.
 bool set_choice(MessageModel& model, const Name& name, const std::string& value) {
   const std::string subject = fmt::format("property '{}.{}'", name.owner, name.suffix);
   if (name.owner == collective_owner && name.suffix == "nccl") {
@@ -233,7 +234,7 @@ void set_parameter(MessageModel& model, std::string_view text, double value) {
 std::optional<double> parameter(const MessageModel& model, std::string_view text) {
   const auto name = split_parameter(text);
   if (!name || find_parameter(*name) == nullptr) return std::nullopt;
-  // The model stays unchanged, because find_number does not create anything here.
+  // Casting away const is safe: find_number does not change the model if it must not make a number.
   const double* const number = find_number(const_cast<MessageModel&>(model), *name, false);
   return number == nullptr ? std::nullopt : std::optional(*number);
 }

@@ -50,9 +50,9 @@ struct ClassModel {
 //                            when ranks exchange data directly: the gap of LogGP (Alexandrov et
 //                            al. 1995)
 //   collective.ring-ends     cost of the copies from and into the user's buffer at the two ends of
-//                            a ring, in steps of the ring's bytes
+//                            a ring in a node, as a multiple of the time that a step's bytes take
 //   collective.direct-ends   cost of copying a GPU's own part when all GPUs of a node exchange
-//                            data directly, in messages of its bytes
+//                            data directly, as a multiple of the time that a message's bytes take
 //   collective.nccl          version of NCCL, "2.27", whose cost model chooses algorithms and
 //                            protocols; without it, the fastest ones of this model are chosen
 //   CLASS.latency            latency of each link of the class; overrides the link's own
@@ -85,7 +85,7 @@ struct MessageModel {
   const ClassModel& of(std::string_view link_class) const;
 };
 
-// Description of one number of the model, by its name in platform files.
+// Description of one parameter of the model, by its name in platform files.
 enum class ParameterUnit : std::uint8_t { seconds, ratio, steps };
 struct ParameterInfo {
   std::string_view suffix;  // "launch" in collective.launch, "ll-latency" in nvlink.ll-latency
@@ -97,7 +97,8 @@ struct ParameterInfo {
 };
 const std::vector<ParameterInfo>& parameter_list();
 
-// Set of numbers: the actual ones, or those that NCCL assumes when it chooses an algorithm.
+// Selects one of two sets of parameters: the actual ones, or those that NCCL assumes when it
+// chooses an algorithm.
 enum class Numbers : std::uint8_t { actual, expected };
 inline constexpr int number_kinds = 2;
 

@@ -58,7 +58,7 @@ void read_model(const PlatformFile& file, Network& network) {
         file.fail(node.offset_debug(), error.what());
       }
     }
-  // Expected values default to the actual ones.
+  // A value that NCCL is not said to expect defaults to the actual value.
   properties.insert(properties.end(), expected.begin(), expected.end());
   network.expected = read_message_model(properties, classes);
   network.file_has_expected = network.has_tuning_model = !expected.empty();

@@ -37,12 +37,12 @@ class Network {
   Network(const Network&) = delete;  // routes and callers point to its hosts and links
   Network& operator=(const Network&) = delete;
   virtual ~Network() = default;
-  // Sets source, destination, links, and the latency in addition to that of the links. Returns
-  // false if there is no route.
+  // Finds a route. Sets its source, destination, links, and the latency that it has in addition to
+  // that of its links. Returns false if there is no route.
   virtual bool find(const Host* source, const Host* destination, Route& route) const = 0;
-  // Equivalence class of a GPU as seen from other nodes (`across`) or from its own node.
+  // Equivalence class of a GPU by its routes to other nodes (`across`) or inside its own node.
   virtual Equivalence equivalence(const Host* gpu, bool across) const = 0;
-  // Explains a missing route, if the network can.
+  // Says why there is no route from source to destination, if the network can tell.
   virtual std::optional<MissingRoute> explain_missing(const Host* /*source*/,
                                                       const Host* /*destination*/) const {
     return std::nullopt;
@@ -62,10 +62,10 @@ class Network {
   // SimGrid's hosts and links, if SimGrid has loaded the platform; otherwise null.
   virtual const InSimgrid* in_simgrid() const { return nullptr; }
 
-  // Appends the links between the ends of a route, each as often as it is listed.
+  // Appends the links of the route from source to destination, each as often as the route lists it.
   void append_links(const Host* source, const Host* destination,
                     std::vector<const Link*>& between) const;
-  // Adds two hosts with consecutive numbers, and these links between them.
+  // Adds two hosts, with consecutive numbers, and connects them by these links.
   std::pair<Host*, Host*> add_ends(const std::vector<const Link*>& between);
   const std::deque<Host>& ends() const { return ends_; }  // hosts that add_ends() added
   void truncate_ends(std::size_t count);                  // keeps the first `count` of them
@@ -94,7 +94,7 @@ class Network {
   std::vector<std::vector<const Link*>> between_ends_;
 };
 
-// Makes a network that finds routes itself.
+// Makes a network from a platform that was read without SimGrid; it finds routes itself.
 std::shared_ptr<Network> make_network(const PlatformFile& file, Platform platform,
                                       const config::Multipath& multipath);
 // Loads any platform file with SimGrid, which then finds the routes. Only one file can be loaded

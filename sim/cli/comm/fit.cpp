@@ -34,9 +34,12 @@ po::options_description comm_fit_options() {
   add("fit", po::value<std::vector<std::string>>()->multitoken()->value_name("NAME.."),
       "fit exactly these parameters: nvlink.latency, collective.launch, ..");
   add("hold-out", po::value<std::string>()->value_name("WHICH"),
-      "exclude every other size of each curve from the fit: odd, even or none (none). Errors on "
-      "excluded rows are reported; fits to parts of the rows are tested on the rest in any case");
-  add("together", "fit one file even if logs disagree about the same rows");
+      "exclude every other message size of each curve from the fit: odd, even or none (none). "
+      "Errors on excluded rows are reported; cross-validation over parts of the rows is done in "
+      "any case");
+  add("together",
+      "fit all logs together even if they disagree about the same operation, ranks and "
+      "size");
   add_log_options(options);
   add("json", "print the result as JSON and nothing else");
   add("help,h", "print this help");

@@ -23,14 +23,14 @@ po::options_description interference_options() {
   };
   add_cluster_option(options);
   auto add = options.add_options();
-  add("tp", words("N"), "tensor-parallel ranks, without a scenario (1)");
+  add("tp", words("N"), "tensor-parallel ranks, if no scenario is given (1)");
   add("cp", words("N"), "context-parallel ranks (1)");
   add("ep", words("N"), "expert-parallel ranks (1)");
   add("etp", words("N"), "tensor-parallel ranks within an expert (tp)");
   add("dp", words("N"), "data-parallel ranks (1)");
   add("pp", words("N"), "pipeline stages (1)");
   add("traffic", words("'OPERATION SIZE GROUPS'..")->composing(),
-      "traffic that replaces the scenario's own");
+      "kinds of traffic to measure in place of the scenario's own");
   add("set", words("KEY=VALUE..")->composing(),
       "set any key of the scenario, such as parallel.order=tp-dp-pp");
   add("output,o", words("FILE.json"), "write all figures as JSON");
@@ -65,7 +65,8 @@ int print_interference_help() {
   return exit_ok;
 }
 
-// Builds a scenario from the layout options; its passes do not matter.
+// Sets the number of devices from --pp. Without a scenario file, also sets microbatches and pass
+// times, which every scenario needs but this command does not use.
 void describe_layout(const po::variables_map& options, config::Value& root) {
   const auto set = [&](const char* key, const std::string& word, const std::string& flag) {
     config::set_key(root, key, config::make_text(word, {.source = flag}));
@@ -95,7 +96,7 @@ std::string parallel_text(const config::Parallel& parallel) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// Numbers kinds of traffic that have the same name.
+// Appends -1, -2, .. to the names of kinds of traffic that have the same name.
 void number_duplicates(std::vector<comm::Traffic>& traffic) {
   std::map<std::string, int> count;
   for (const comm::Traffic& kind : traffic) ++count[kind.name];

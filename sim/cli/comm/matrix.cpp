@@ -26,13 +26,15 @@ po::options_description matrix_options() {
   add("gpus", po::value<int>()->value_name("N"), "use the first N GPUs of the cluster (all)");
   add("hosts", words("GPU.."), "use these GPUs, in this order");
   add("by", po::value<std::string>()->value_name("gpu|node"),
-      "rows of the matrix (gpu); nodes show their worst pair");
+      "rows and columns of the matrix: GPUs or nodes (gpu); a pair of nodes shows its worst pair "
+      "of GPUs");
   add("size", po::value<std::string>()->value_name("BYTES"),
-      "message size: bandwidth then includes the latency");
+      "message size; the bandwidth then includes the latency of such a message");
   add("seed", po::value<int>()->value_name("N"),
       "seed of the search for the worst permutation (1)");
   add("swaps", po::value<int>()->value_name("N"),
-      "number of swaps in this search (1,000 to 20,000, by the number of GPUs)");
+      "number of swaps that the search for the worst permutation tries (1,000 to 20,000, by the "
+      "number of GPUs)");
   add("output,o", words("FILE.."),
       "write a heat map (.svg, .png, .pdf) or all figures (.json, .csv)");
   add("help,h", "print this help");

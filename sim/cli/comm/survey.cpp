@@ -30,13 +30,15 @@ po::options_description survey_options() {
   add_cluster_option(options);
   add_failure_options(options);
   auto add = options.add_options();
-  add("op", words("OP"), "collective, without a scenario (all-reduce)");
-  add("ranks", words("N"), "number of GPUs, from the first on (all)");
-  add("size", words("BYTES"), "size of the collective (1G)");
-  add("to", words("PART"), "remaining fraction of the bandwidth of failed elements (0)");
-  add("most", words("N"), "limit for the number of tested links per class, and of switches (32)");
-  add("hash", words("SEEDS"), "survey ECMP hashes instead, with this number of seeds");
-  add("flows", words("N.."), "numbers of flows per pair of GPUs, for --hash (1 2 4 8)");
+  add("op", words("OP"), "collective to time, if no scenario is given (all-reduce)");
+  add("ranks", words("N"), "run the collective on the first N GPUs of the cluster (all)");
+  add("size", words("BYTES"), "message size of the collective (1G)");
+  add("to", words("PART"), "fraction of its bandwidth that a failed link or switch keeps (0)");
+  add("most", words("N"), "maximum number of links per class, and of switches, to test (32)");
+  add("hash", words("SEEDS"),
+      "measure the effect of ECMP hashing instead of failures, with this "
+      "number of hash seeds");
+  add("flows", words("N.."), "numbers of flows per pair of GPUs to compare, for --hash (1 2 4 8)");
   add("set", words("KEY=VALUE..")->composing(), "set any key of the scenario");
   add("output,o", words("FILE.json"), "write all figures as JSON");
   add("help,h", "print this help");
@@ -77,7 +79,8 @@ std::uint32_t count_or(const po::variables_map& options, const std::string& opti
                             "32");
 }
 
-// Operation that is measured repeatedly on a cluster.
+// Cluster and the operation that a survey times on it under each failure: a collective, or an
+// iteration of a job.
 struct SurveyTarget {
   cluster::Cluster cluster;
   std::string description;

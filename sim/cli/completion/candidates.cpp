@@ -30,7 +30,7 @@ bool is_option(std::string_view word) {
   return word.size() > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9') && word[1] != '.';
 }
 
-// The option that a word such as "--cluster", "--cluster=dgx-a100" or "-s" names, or null.
+// Returns the option that a word names, such as "--cluster", "--cluster=dgx-a100" or "-s", or null.
 const po::option_description* option_of(const Syntax& syntax, std::string_view word) {
   const std::string name(word.substr(0, word.find('=')));
   for (const auto& option : syntax.options.options())
@@ -51,11 +51,12 @@ Candidates options_of(const Syntax& syntax) {
   Candidates completions;
   for (const auto& option : syntax.options.options())
     completions.words.push_back({"--" + option->long_name(), option->description()});
-  if (option_of(syntax, "--help") == nullptr) completions.words.push_back({"--help", "this text"});
+  if (option_of(syntax, "--help") == nullptr)
+    completions.words.push_back({"--help", "print this help"});
   return completions;
 }
 
-// The name of a value without its default: "NAME.." for "NAME.. (=x)".
+// Placeholder of an option's value in the help, without the default: "NAME.." for "NAME.. (=x)".
 std::string value_name(const po::option_description& option) {
   const std::string name = option.semantic()->name();
   return name.substr(0, name.find(" ("));
@@ -67,7 +68,7 @@ Candidates value_of(const std::string& command, const po::option_description& op
                                      : values_of(command, option.long_name(), value_name(option));
 }
 
-// Completions after the name of a command; `words` are not empty.
+// Completions of the last of `words`, which follow the name of a command. There is at least one.
 Candidates argument(const std::string& command, const Syntax& syntax,
                     std::span<const std::string> words) {
   const std::string& last = words.back();
@@ -81,7 +82,7 @@ Candidates argument(const std::string& command, const Syntax& syntax,
     return completions;
   }
   if (last == "-" || is_option(last)) return options_of(syntax);
-  // The word belongs to the previous option if that takes another value.
+  // The last word is a value of the option before it, if that option accepts one more value.
   for (std::size_t i = words.size() - 1; i-- > 0;) {
     if (!is_option(words[i])) continue;
     const po::option_description* const option = option_of(syntax, words[i]);
@@ -107,7 +108,7 @@ Candidates candidates_for(std::vector<std::string> words) {
   }
   Candidates completions = commands_of(table);
   if (words.back().starts_with("-")) {
-    completions.words = {{"--help", "this text"}};
+    completions.words = {{"--help", "print this help"}};
     if (name.empty())
       completions.words.push_back(
           {"--version", "print the versions of the program and of SimGrid"});

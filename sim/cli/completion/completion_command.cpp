@@ -12,7 +12,7 @@ namespace {
 
 po::options_description completion_options() {
   po::options_description options("options", 100);
-  options.add_options()("help,h", "this text");
+  options.add_options()("help,h", "print this help");
   return options;
 }
 
@@ -43,7 +43,7 @@ void print(const Candidates& completions) {
 }  // namespace
 
 int completion_command(const Arguments& arguments) {
-  // Request of the scripts: --candidates -- WORD.., whose last word is incomplete.
+  // The completion scripts call `--candidates -- WORD..`; the last word is the one to complete.
   if (arguments.size() > 1 && arguments[0] == "--candidates" && arguments[1] == "--") {
     print(candidates({arguments.begin() + 2, arguments.end()}));
     return exit_ok;

@@ -48,7 +48,7 @@ Words multipath_modes() { return words_of(config::multipath_names); }
 Words shells() { return words_of(std::array{"bash", "zsh", "fish"}); }
 Words no_words() { return {}; }
 
-// Frameworks that launches are written for.
+// Names of the frameworks for which pipewright can write launch scripts.
 Words frameworks() {
   Words words;
   for (const jobs::Framework& framework : jobs::frameworks())
@@ -64,7 +64,7 @@ Words topic_names() {
   return words;
 }
 
-// A source of values. The first matching row counts.
+// Row of a table: the values that complete an option or an argument. The first matching row counts.
 struct ValueSource {
   std::string_view name;     // of the option, or of the words without an option
   std::string_view command;  // prefix of the command's name
@@ -103,7 +103,8 @@ Candidates values_of_key(const config::KeyRow& row) {
   return {words_of(row.value.choices)};
 }
 
-// Whether the name of a value lists all values: "text|csv|comms" does, "FILE.xml|NAME" does not.
+// Returns true if the placeholder of a value lists all values: "text|csv|comms" does,
+// "FILE.xml|NAME" does not.
 bool is_list(std::string_view value_name) {
   return value_name.find('|') != std::string_view::npos &&
          std::ranges::none_of(value_name, [](unsigned char c) { return std::isupper(c) != 0; });

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-// Values of the words of a command line, for completion in shells.
+// Possible values of options and arguments, for completion in shells.
 namespace pipewright::cli {
 
 struct Candidate {
@@ -17,12 +17,13 @@ struct Candidates {
   bool files = false;  // whether names of files are allowed too
 };
 
-// Values of an option of `command` ("schedule show") with this name and this name of its value in
-// the help; or of the words without an option, whose name is such as "scenario". Empty for values
-// that no table lists, such as numbers.
+// Values that complete an option of `command` ("schedule show"), by the option's name and the
+// placeholder of its value in the help. For words without an option, `name` is their common name,
+// such as "scenario". Empty if no table lists the values, as for numbers.
 Candidates values_of(std::string_view command, std::string_view name, std::string_view value_name);
 
-// "KEY=" for every key of a scenario; once `word` contains the "=", "KEY=VALUE" for every value.
+// Completions of a word after --set: "KEY=" for every key of a scenario; once `word` contains the
+// "=", "KEY=VALUE" for every value.
 Candidates settings(std::string_view word);
 
 }  // namespace pipewright::cli

@@ -30,17 +30,17 @@ po::options_description goodput_options() {
       "tokens to train, such as 15T (default: as many as goodput.duration allows)");
   add("price", several_words("P"), "price of a GPU-hour, such as 2.5, $2.5 or 2.5 EUR");
   add("seeds", several_words("N"), "number of simulated runs, each with different failures (100)");
-  add("only", "simulate only the requested run: no other intervals, no what-ifs");
+  add("only", "simulate only the requested run, without other checkpoint intervals and what-ifs");
   add("jobs,j", several_words("N"), "number of processes (one per core)");
   add("results", several_words("FILE.jsonl"),
       "file that stores the result of each seed as it ends");
-  add("resume", "continue from the existing results, for any number of seeds");
+  add("resume", "continue from the results that --results already contains; --seeds may differ");
   add("output,o", several_words("FILE..")->composing(),
       "write .html (page), .svg, .png or .pdf (days of the run), .json or .csv (seeds)");
   add("json", "print the result as JSON and nothing else");
   add("quiet,q", "no progress bar");
   add_scenario_options(options);
-  add("help,h", "this text");
+  add("help,h", "print this help");
   return options;
 }
 
@@ -79,7 +79,8 @@ struct Request {
   bool quiet = false;
 };
 
-// Calls `read` with the value of an option as a field, if the option is set.
+// Passes the value of an option to `read`, which parses it like a key of a scenario. Does nothing
+// if the option is not set.
 template <class Read>
 void read_option(const po::variables_map& options, const char* name, const Read& read) {
   if (options.count(name) == 0) return;

@@ -12,7 +12,7 @@ void add_kernel_options(po::options_description& options) {
   add("gpu-file", one_word("FILE|NAME"), "GPU file, or a name in platforms/gpus");
   add("system", one_word("NAME"), "only rows of the table with this value in column 'system'");
   add("json", "print the result as JSON and nothing else");
-  add("help,h", "this text");
+  add("help,h", "print this help");
 }
 
 GpuFile read_gpu_file(const po::variables_map& options, const std::string& verb) {

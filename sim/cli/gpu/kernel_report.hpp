@@ -9,10 +9,11 @@
 #include "sim/config/text/value.hpp"
 #include "sim/workload/kernel_table/fit_gpu.hpp"
 
-// Parts that `gpu fit` and `gpu check` share: reading a GPU file and a table, and showing errors.
+// Functions that `gpu fit` and `gpu check` share: they read a GPU file and a table, and show
+// errors.
 namespace pipewright::cli {
 
-// A GPU file as it is written (tree) and as it is read (gpu).
+// A GPU file: its YAML tree as written, and the GPU that it describes.
 struct GpuFile {
   std::filesystem::path path;
   config::Value tree;
@@ -22,10 +23,11 @@ struct GpuFile {
 // Adds --gpu-file, --system, --json and --help.
 void add_kernel_options(po::options_description& options);
 
-// Reads the file of --gpu-file, a path or a library name. Throws UsageError if it is missing.
+// Reads the file of --gpu-file, a path or a library name. Throws UsageError if the option is
+// missing.
 GpuFile read_gpu_file(const po::variables_map& options, const std::string& verb);
-// Reads the table and checks that the GPU can have measured its rows. Throws config::Error with the
-// line of a fault.
+// Reads a table of measured kernels and checks that its rows are possible on the GPU. Throws
+// config::Error with the line of a fault.
 workload::KernelTable read_table(const po::variables_map& options, const std::string& verb,
                                  const config::Gpu& gpu);
 

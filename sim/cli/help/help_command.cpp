@@ -15,7 +15,8 @@ namespace {
 
 po::options_description help_options() {
   po::options_description options("options", 100);
-  options.add_options()("man", "print the manual page in the format of man")("help,h", "this text");
+  options.add_options()("man", "print the manual page in the format of man")("help,h",
+                                                                             "print this help");
   return options;
 }
 

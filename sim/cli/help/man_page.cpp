@@ -29,7 +29,7 @@ constexpr std::array statuses{
     Status{exit_interrupted, "Interrupted before the end."},
 };
 
-// Escapes a line. A leading dot or apostrophe would make it a request.
+// Escapes a line for man, which would take a leading dot or apostrophe for a request.
 std::string escaped(std::string_view text) {
   std::string plain = text.starts_with('.') || text.starts_with('\'') ? "\\&" : "";
   for (const char c : text)
@@ -42,7 +42,7 @@ std::string escaped(std::string_view text) {
   return plain;
 }
 
-// Splits text that man fills into lines of moderate length.
+// Breaks a paragraph into lines of about 76 columns, which man joins and fills again.
 std::string prose(std::string_view text) {
   constexpr std::size_t columns = 76;
   std::string lines;
@@ -99,7 +99,7 @@ std::string options_text(const po::options_description& options) {
   return text;
 }
 
-// Help of a command, with its options as macros.
+// Section of the manual page for a command: its --help text, with the options as man macros.
 std::string command_text(const std::string& name, const Command& command) {
   std::string text = fmt::format(".SS pipewright {}\n", escaped(name));
   const std::string help = captured_output([&] { run(command, {"--help"}); });

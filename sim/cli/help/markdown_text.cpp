@@ -12,7 +12,7 @@
 namespace pipewright::cli {
 namespace {
 
-// Number of UTF-8 characters.
+// Number of characters of a UTF-8 text.
 std::size_t width(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
@@ -23,7 +23,7 @@ std::size_t indent(std::string_view line) {
   return std::min(line.find_first_not_of(' '), line.size());
 }
 
-// A link "[words](target)" at a position of a text; `end` is 0 if there is none.
+// A Markdown link "[words](target)" that begins at a position of a text; `end` is 0 if none does.
 struct Link {
   std::string_view words;
   std::string_view target;
@@ -98,7 +98,7 @@ std::vector<std::string> cells_of(std::string_view row) {
   return cells;
 }
 
-// Whether a row of a table is the rule below the headings, such as |---|---:|.
+// Returns true for the rule below the headings of a table, such as |---|---:|.
 bool is_rule(std::string_view row) {
   return row.find_first_not_of("|-: ") == std::string_view::npos;
 }

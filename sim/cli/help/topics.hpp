@@ -20,7 +20,7 @@ std::string_view embedded_page(std::string_view path);
 // The question that a page answers: its first paragraph, one line below the title.
 std::string question(std::string_view markdown);
 
-// Name of a link's target in a terminal: "help schedules" for "schedules.md" or
+// Text that stands for a link's target in a terminal: "help schedules" for "schedules.md" or
 // "../docs/schedules.md#blocks", the path from the root of the tree for another file, the address
 // of a web page, and nothing for a section of the same page.
 std::string link_name(std::string_view target);

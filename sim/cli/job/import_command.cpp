@@ -21,7 +21,7 @@ po::options_description job_import_options() {
   add("cluster", one_word("X"), "a name of platforms/clusters, or a platform file");
   add("gpus", one_word("N"), "number of GPUs, if the files do not set it");
   add("output,o", one_word("FILE"), "write the scenario to a file instead of printing it");
-  add("help,h", "this text");
+  add("help,h", "print this help");
   return options;
 }
 

@@ -37,7 +37,7 @@ constexpr std::array<std::string_view, 12> model_option_keys{"gpu",
 po::options_description model_options() {
   po::options_description options("options", 100);
   add_scenario_options(options, model_option_keys);
-  options.add_options()("json", "print only JSON")("help,h", "this text");
+  options.add_options()("json", "print only JSON")("help,h", "print this help");
   return options;
 }
 
@@ -121,7 +121,7 @@ int model_command(const Arguments& arguments) {
     if (const std::vector<std::string> names = values(options, "name"); !names.empty())
       config::set_key(tree, "model",
                       config::make_text(single(names, "model"), {.source = "the command line"}));
-    // Experts are spread over replicas, so that dp is at least ep.
+    // Expert parallelism spreads experts over data-parallel replicas, so dp is at least ep.
     const config::Value* const parallel = config::find(tree, "parallel");
     if (parallel == nullptr || config::find(*parallel, "dp") != nullptr) return;
     if (const config::Value* const ep = config::find(*parallel, "ep"))

@@ -18,8 +18,8 @@ Quantity quantity_in(double unit, int digits, const char* name) {
   return Quantity::on({unit, digits, name});
 }
 
-// A quantity that not every kernel has: collectives have no time, and bytes are counted only for
-// kernels that they may bound.
+// Shows 0 as unknown, because not every kernel has the quantity: collectives have no time, and
+// bytes are counted only for kernels that may be limited by memory bandwidth.
 Quantity unknown_if_zero(Quantity quantity) {
   quantity.zero_is_unknown = true;
   return quantity;

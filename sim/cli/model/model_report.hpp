@@ -10,7 +10,7 @@
 
 namespace pipewright::cli {
 
-// Figures of one model.
+// Content of the report of `pipewright model` on one model: its size, kernels and their times.
 struct ModelReport {
   workload::ModelSize size;
   std::vector<std::string> notes;  // notes on its file

@@ -24,7 +24,7 @@ using namespace pipewright;
 
 constexpr const char* program = "pipewright-mpi";
 
-// Command line of pipewright-mpi.
+// Parsed command line of pipewright-mpi.
 struct Options {
   bool help = false;
   std::filesystem::path worker;  // program that serves a search
@@ -43,7 +43,7 @@ double read_seconds(const std::string& text) {
   return *seconds;
 }
 
-// Path of the pipewright that is installed beside this program.
+// Path of the `pipewright` program in the folder of this program.
 std::filesystem::path pipewright_beside_this_program() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "pipewright";
 }
@@ -100,10 +100,11 @@ void print_help() {
       "  --worker PATH         program that ranks start (the pipewright beside this one)\n"
       "  --lost-after SECONDS  time after which a silent rank counts as dead; all ranks end when\n"
       "                        rank 0 is silent for so long (15)\n"
-      "  -h, --help            this text\n");
+      "  -h, --help            print this help\n");
 }
 
-// Refuses a launcher that MPI does not know: every process would run the whole search by itself.
+// Throws UsageError if srun started several tasks that MPI does not connect: each of them would run
+// the whole search by itself.
 void check_launcher() {
   const char* const tasks = std::getenv("SLURM_STEP_NUM_TASKS");
   const bool is_alone = mpi::rank_count() == 1 && std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr;
@@ -138,7 +139,8 @@ int coordinate(mpi::Messages& messages, const cli::Arguments& words) {
   return cli::sweep_command(options.search, {.make_workers = make_workers});
 }
 
-// Seconds of silence after which a rank gives rank 0 up. Rank 0 alone reports wrong arguments.
+// Seconds without a message from rank 0 after which a rank gives up. Wrong arguments are ignored,
+// because rank 0 reports them.
 double patience_of(const cli::Arguments& words) {
   if (!mpi::has_threads()) return mpi::long_patience;
   try {
@@ -149,8 +151,8 @@ double patience_of(const cli::Arguments& words) {
 }
 
 int serve(mpi::Messages& messages, const cli::Arguments& words) {
-  // The launcher signals all ranks. Rank 0 writes its results first, and the other ranks wait for
-  // it.
+  // The launcher sends signals to all ranks. Ranks other than 0 ignore them and wait until rank 0
+  // has written its results.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
   const auto make_worker = [](const std::vector<std::string>& command) {
     return std::make_unique<search::LocalWorkers>(1, command);
@@ -162,7 +164,8 @@ int serve(mpi::Messages& messages, const cli::Arguments& words) {
 }  // namespace
 
 int main(int count, char** words) {
-  // Forking is safe here, as children only execute another program.
+  // Turns off Open MPI's warning about fork(), which is safe here because children only execute
+  // another program.
   setenv("OMPI_MCA_mpi_warn_on_fork", "0", 0);
   mpi::begin(&count, &words);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -22,7 +22,7 @@ using cluster::SourceKind;
 po::options_description platform_import_options() {
   po::options_description options("options of 'import'", 100);
   auto add = options.add_options();
-  add("node", one_word("KIND"), "kind of node of a fabric, as for 'platform make'");
+  add("node", one_word("KIND"), "kind of the nodes of a fabric, as for 'platform make'");
   add_node_options(options);
   add("only", several_words("HOST.."), "include only these hosts of a fabric, such as 'dgx-*'");
   add("skip", several_words("HOST.."), "leave out these hosts of a fabric");
@@ -131,7 +131,7 @@ cluster::FabricParts read_fabric(ImportSources& sources, const std::string& topo
   }
 }
 
-// Rejects options that have no effect.
+// Rejects options that have no effect on the given kind of file.
 void check_effective(const po::variables_map& options, const ImportSources& sources) {
   const bool is_fabric = sources.fabric.has_value();
   const auto is_kind = [&](SourceKind kind) { return is_fabric && sources.fabric_kind == kind; };

@@ -22,11 +22,11 @@ po::options_description make_options() {
       "one or several kinds of node: names below, or files in the format of platforms/nodes");
   add("nodes", several_words("N.."), "number of nodes of each kind (1)");
   add_node_options(options);
-  add("fabric", one_word("FABRIC"), "fabric (rail); see below");
+  add("fabric", one_word("FABRIC"), "kind of fabric (rail); see below");
   add("oversubscription", ratio(),
       "oversubscription of leaves: bandwidth of the nodes / bandwidth of the uplinks; not for "
       "torus (1)");
-  add("core-oversubscription", ratio(), "fat-tree: oversubscription of pods (1)");
+  add("core-oversubscription", ratio(), "fat-tree: oversubscription of the uplinks of a pod (1)");
   add("spines", count("N"),
       "rail, leaf-spine, fat-tree: number of separate spines per plane, each of which can fail "
       "(all cables merged into one link); dragonfly+: spines per group (as many as leaves)");
@@ -86,7 +86,8 @@ std::uint32_t parse_whole_number(const std::string& text, std::string_view optio
   return static_cast<std::uint32_t>(number);
 }
 
-// Node groups of the request; they refer to `kinds`, which must outlive them.
+// Groups of nodes that --node and --nodes ask for. They point into `kinds`, which must outlive
+// them.
 std::vector<cluster::NodeGroup> node_groups(const po::variables_map& options,
                                             std::vector<cluster::NodeKind>& kinds) {
   for (const auto& [name, tree] : node_trees(options, values(options, "node"), "make"))

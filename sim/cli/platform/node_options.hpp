@@ -11,7 +11,7 @@
 // Options shared by the `platform` commands that write files.
 namespace pipewright::cli {
 
-// Option that overrides a key of a node file.
+// Command-line option, such as --nvlink, that overrides a key of a node file.
 struct NodeOption {
   std::string_view option;
   std::string_view key;
@@ -32,8 +32,8 @@ inline constexpr std::array node_options{
 };
 void add_node_options(po::options_description& options);
 
-// Content of these node kinds with the options applied, or of a node that only options describe.
-// Throws UsageError.
+// YAML trees of the named node kinds with the options applied or, without names, of a node that
+// only options describe. Throws UsageError.
 std::vector<std::pair<std::string, config::Value>> node_trees(const po::variables_map& options,
                                                               const std::vector<std::string>& kinds,
                                                               const std::string& verb);

@@ -16,7 +16,7 @@ namespace {
 using analysis::Json;
 using cluster::Cluster;
 
-// A link on a route between GPUs, or latency in addition to links.
+// Row of a printed route between GPUs: a link, or latency in addition to that of the links.
 struct ShownLink {
   std::string name;
   std::string link_class;
@@ -24,7 +24,7 @@ struct ShownLink {
   std::optional<double> bandwidth;  // bytes/s
   double latency = 0;               // seconds
 };
-// Route that --route selects.
+// Route between the two GPUs of --route, as it is printed.
 struct ShownRoute {
   std::string from;
   std::string to;
@@ -32,7 +32,7 @@ struct ShownRoute {
   std::vector<ShownLink> links;
   double latency = 0;  // latency of the links of one path
 };
-// A number of the message model that the file sets.
+// A parameter of the message model that the platform file sets, such as nvlink.latency.
 struct ShownParameter {
   std::string name;
   double value = 0;
@@ -118,7 +118,7 @@ std::string value_text(double value, cluster::ParameterUnit unit) {
   return fmt::format("{:.3g}", value);
 }
 
-// Numbers of the message model that the file sets.
+// Parameters of the message model that the platform file sets.
 std::vector<ShownParameter> message_costs(const Cluster& cluster) {
   std::vector<std::string> owners = cluster.link_classes();
   owners.insert(owners.begin(), "collective");
@@ -128,7 +128,7 @@ std::vector<ShownParameter> message_costs(const Cluster& cluster) {
       if (info.is_per_class == (owner == "collective")) continue;
       const std::string name = fmt::format("{}.{}", owner, info.suffix);
       const auto value = cluster::parameter(cluster.model(), name);
-      // Skips numbers that have no effect.
+      // Skips parameters that have no effect: an efficiency of 1, and any other value of 0.
       if (!value || *value == (info.suffix == "efficiency" ? 1 : 0)) continue;
       messages.push_back({name, *value, info.unit});
     }
@@ -239,7 +239,7 @@ Json shown_json(const ShownRoute& shown) {
           {"links", json_rows(route_columns(shown.route), shown.links)}};
 }
 
-// Numbers that are not finite become null.
+// Numbers that are not finite become null in JSON.
 std::string platform_json_text(const Cluster& cluster, const cluster::Description& description,
                                const std::vector<ShownParameter>& messages,
                                const std::optional<ShownRoute>& route) {

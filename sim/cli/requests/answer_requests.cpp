@@ -31,7 +31,7 @@ std::span<const Request> requests() {
 
 namespace {
 
-// Enters the folder and the environment of the client.
+// Changes to the client's working folder, and to its library of platforms.
 void enter_environment(const Json& request) {
   if (const auto folder = request.find("folder"); folder != request.end())
     if (chdir(folder->get<std::string>().c_str()) != 0)
@@ -41,7 +41,7 @@ void enter_environment(const Json& request) {
     setenv("PIPEWRIGHT_PLATFORMS", library->get<std::string>().c_str(), 1);
 }
 
-// Answers a request; runs in a process of its own.
+// Answers a request and sends the answer, or the error, to the client. Runs in a child process.
 void answer(Message& request, const Connection& client) {
   try {
     const std::string name = request.json.at("ask");
@@ -74,9 +74,10 @@ std::string description_of(const process::Process& child, int status) {
 
 int answer_requests(const Arguments& arguments) {
   if (!arguments.empty()) throw UsageError("--answer takes no arguments");
-  // Interrupts from a terminal are for the client, which ends this process if it wants to.
+  // Ignores Ctrl-C of a terminal, which the client also receives; the client decides how to react.
   std::signal(SIGINT, SIG_IGN);
-  // Output of libraries must not mix with messages.
+  // Redirects standard output to standard error, so that output of libraries cannot mix with
+  // messages.
   const int socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   dup2(STDERR_FILENO, STDOUT_FILENO);
   execution::load_simulator();

@@ -13,7 +13,7 @@ namespace pipewright::cli {
 
 using Json = nlohmann::ordered_json;
 
-// An open file, closed with this object.
+// Owner of an open file descriptor, which the destructor closes.
 class File {
  public:
   explicit File(int descriptor) : descriptor_(descriptor) {}
@@ -43,7 +43,8 @@ class Connection {
 
   // Waits for the next message. No value: the client has closed the connection.
   std::optional<Message> receive();
-  // Waits until the message is sent. Throws std::runtime_error if the client does not receive it.
+  // Sends a message and waits until it is sent. Throws std::runtime_error if the client does not
+  // receive it.
   void send(const Json& message, const std::vector<int>& descriptors = {}) const;
 
   int socket() const { return socket_; }

@@ -17,7 +17,7 @@ struct Request {
 std::span<const Request> requests();
 
 // {"scenario": tree, "rows": true} -> for each schedule {"run": summary, "took_s": .., "packing":
-// ..} with a block of rows, then {"notes": [..]}.
+// ..} with its rows in a shared block of memory, then {"notes": [..]}.
 Json answer_run(Message& request, const Connection& client);
 
 // {"words": ["train.sh", "NNODES=8"]}, a job of another framework -> its scenario, and for each key
@@ -34,7 +34,7 @@ Json answer_command(Message& request, const Connection& client);
 
 // {"words": ["sweep.yaml", ..], "sweep": tree, ..}, words of `pipewright search` and optionally a
 // tree instead of a file -> {"process": ..}, a process to interrupt; {"progress": ..} ten times a
-// second; then the answer of a command.
+// second; then an answer like that of answer_command.
 Json answer_search(Message& request, const Connection& client);
 // Requests about finished runs, {"runs": [{"run": .., "packing": ..}, ..]} with their blocks.
 // describe: texts and a table. save: writes {"file": .., "picture": .., "is_trace": false}. why:
@@ -45,7 +45,8 @@ Json answer_save(Message& request, const Connection& client);
 Json answer_why(Message& request, const Connection& client);
 Json answer_compare(Message& request, const Connection& client);
 
-// Parts of an exception for the client to raise: {"kind": "ScenarioError", "found": .., ..}.
+// Describes an exception as JSON, so that the client can raise it: {"kind": "ScenarioError",
+// "found": .., ..}.
 Json describe_error(const std::exception& error);
 
 }  // namespace pipewright::cli

@@ -23,7 +23,8 @@
 namespace pipewright::cli {
 namespace {
 
-// Runs of a request, each of which is {"run": summary, "packing": ..} with a block.
+// Runs that a request contains, each as {"run": summary, "packing": ..} with its rows in a shared
+// block of memory.
 struct Runs {
   std::vector<trace::Trace> traces;
   std::vector<analysis::Summary> summaries;

@@ -22,7 +22,7 @@ void append_notes(std::vector<std::string>& notes, std::vector<std::string> adde
 
 class Stopwatch {
  public:
-  // Seconds since the last lap.
+  // Returns the seconds since the last call of lap() or, the first time, since construction.
   double lap() {
     const Clock::time_point now = Clock::now();
     return std::chrono::duration<double>(now - std::exchange(start_, now)).count();

@@ -7,7 +7,7 @@
 
 namespace pipewright::cli {
 
-// A file in memory that this process fills and passes to another one.
+// Anonymous file in memory that this process fills and passes to another process.
 class SharedBlock {
  public:
   explicit SharedBlock(std::size_t bytes);
@@ -24,7 +24,7 @@ class SharedBlock {
   char* start_ = nullptr;
 };
 
-// Read-only view of such a file.
+// Read-only view of a file in memory that another process has filled.
 class MappedBlock {
  public:
   explicit MappedBlock(const File& file);

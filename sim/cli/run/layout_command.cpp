@@ -37,7 +37,7 @@ struct TypicalCollective {
   std::uint64_t bytes;
 };
 
-// Collective that dispatches tokens to experts.
+// Collective by which a scenario sends tokens to their experts.
 workload::Operation dispatch_of(const config::Scenario& scenario) {
   using config::Dispatcher;
   const config::ExpertTraining& experts = scenario.training.experts;
@@ -54,7 +54,8 @@ workload::Operation dispatch_of(const config::Scenario& scenario) {
   return Collective::all_to_all;
 }
 
-// Whether experts have another layout than the rest of a layer.
+// Returns true if experts are distributed differently from the rest of a layer: ep is above 1, or
+// etp differs from tp.
 bool has_expert_layout(const config::Parallel& parallel) {
   return parallel.ep.value > 1 || parallel.expert_tp() != parallel.tp.value;
 }
@@ -78,7 +79,7 @@ void add_context(const config::Parallel& parallel, std::vector<TypicalCollective
   }
 }
 
-// Collective that each kind of group calls most.
+// Most frequent collective of each kind of group, such as tp or dp, with a typical size.
 std::vector<TypicalCollective> typical_collectives(const config::Parallel& parallel,
                                                    bool ties_embeddings,
                                                    const config::Communication& communication,
@@ -133,7 +134,7 @@ class Hops {
     ++count_[classes];
   }
 
-  // Counts from the largest: "16384 over nvlink".
+  // A line for each set of link classes, with the largest count first: "16384 over nvlink".
   std::vector<std::string> text() const {
     std::vector<std::pair<std::uint64_t, std::string>> sorted;
     for (const auto& [classes, count] : count_) {
@@ -259,11 +260,11 @@ std::string groups_table(const config::Parallel& parallel, bool ties_embeddings,
 po::options_description layout_options() {
   po::options_description options("options", 100);
   add_scenario_options(options);
-  options.add_options()("help,h", "this text");
+  options.add_options()("help,h", "print this help");
   return options;
 }
 
-// "tp 8 x dp 128 x pp 16", from the innermost axis.
+// Sizes of the parallel axes, from the innermost axis: "tp 8 x dp 128 x pp 16".
 std::string sizes_text(const config::Parallel& parallel) {
   const std::array names{"tp", "cp", "ep", "dp", "pp"};
   const std::array sizes{parallel.tp.value, parallel.cp.value, std::uint32_t{1}, parallel.dp.value,

@@ -73,7 +73,7 @@ Numbers indices_in_nodes(const execution::RankPlacement& placement) {
   return numbers;
 }
 
-// Ranks of each row of the table.
+// Divides the ranks, in the order of their GPUs, into the rows of the placement table.
 std::vector<Numbers> rows_of(const std::vector<Column>& columns, const workload::Ranks& ranks,
                              const execution::RankPlacement& placement) {
   Numbers sorted = in_order(ranks.size());
@@ -87,7 +87,7 @@ std::vector<Numbers> rows_of(const std::vector<Column>& columns, const workload:
   std::vector<Numbers> rows;
   for (const std::uint32_t rank : sorted) {
     const auto is_in_row = [&](std::uint32_t last) {
-      // Devices of different sizes need not fill whole nodes.
+      // Devices of different sizes need not fill whole nodes, so a row also ends with its node.
       if (ranks.are_uneven() && placement.node(last) != placement.node(rank)) return false;
       return outermost == nullptr || ranks.of(last).*outermost == ranks.of(rank).*outermost;
     };

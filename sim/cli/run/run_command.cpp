@@ -35,7 +35,7 @@ namespace {
 
 using std::filesystem::path;
 
-// Times of one schedule under several seeds.
+// Iteration times of one schedule, simulated with several random seeds.
 struct Repeats {
   std::string schedule;
   std::vector<double> makespans;  // seconds, in order of the seeds
@@ -49,7 +49,7 @@ analysis::SeedSpread spread_of(const Repeats& repeats) {
           .p95_s = analysis::quantile(times, 0.95)};
 }
 
-// "1f1b, 20 seeds: median 5.620 s, 90 % from 5.581 s to 5.713 s"
+// Result of --repeat: "1f1b, 20 seeds: median 5.620 s, 90 % from 5.581 s to 5.713 s"
 std::string repeats_text(const Repeats& repeats) {
   const analysis::SeedSpread spread = spread_of(repeats);
   return fmt::format("{}, {} seeds: median {}, 90 % from {} to {}\n", repeats.schedule,
@@ -66,7 +66,8 @@ analysis::JsonFields repeats_json(const Repeats& repeats) {
           {"makespan_p95_s", spread.p95_s}};
 }
 
-// One trace for each schedule. Several traces have the schedule's label in their names.
+// Names of the trace files, one for each schedule. If there are several, the schedule's label is
+// part of the name.
 std::vector<path> trace_files(const path& file, const std::vector<workload::Plan>& plans) {
   if (plans.size() == 1) return {file};
   std::vector<path> files;
@@ -82,7 +83,7 @@ std::vector<path> trace_files(const path& file, const std::vector<workload::Plan
   return files;
 }
 
-// All files that the run reads.
+// Files that the run reads: scenario, cluster, sequence lengths and schedules.
 std::vector<path> input_files(const RunRequest& request) {
   std::vector<path> files;
   if (request.file) files.push_back(*request.file);
@@ -94,7 +95,7 @@ std::vector<path> input_files(const RunRequest& request) {
   return files;
 }
 
-// Refuses --repeat where every seed would give the same time.
+// Throws UsageError for --repeat if nothing is random, so that every seed would give the same time.
 void check_repeat(const RunRequest& request) {
   if (request.repeat == 1 || request.scenario.variation.is_random()) return;
   throw UsageError(
@@ -109,7 +110,7 @@ struct Results {
   std::vector<Repeats> repeats;      // empty without --repeat
 };
 
-// Runs the schedule again with the seeds that follow its own.
+// Simulates the schedule again, with the runs - 1 seeds after that of the first run.
 Repeats repeat(evaluation::ScenarioRun& run, std::size_t index, std::uint32_t runs,
                const analysis::Summary& first, bool is_visible) {
   const schedules::Schedule& schedule = run.plans()[index].schedule;
@@ -151,8 +152,8 @@ void append(std::vector<std::string>& notes, const std::vector<std::string>& fur
   notes.insert(notes.end(), further.begin(), further.end());
 }
 
-// Notes on the figures of a run, the most important first. A quiet run has no notes that only
-// advise.
+// Notes on the figures of a run, the most important first. --quiet leaves out notes that are only
+// advice.
 std::vector<std::string> run_notes(const RunRequest& request, const evaluation::ScenarioRun& run,
                                    const Results& results) {
   std::vector<std::string> notes = evaluation::notes_of_speed(results.summaries);
@@ -166,7 +167,8 @@ std::vector<std::string> run_notes(const RunRequest& request, const evaluation::
   return notes;
 }
 
-// The question that --tokens asks, with the power of the first GPU type unless --power gives it.
+// Settings for the cost of training on the tokens of --tokens. The power of a GPU defaults to that
+// of the first GPU type.
 std::optional<analysis::TrainingQuestion> training_question(const RunRequest& request,
                                                             const evaluation::ScenarioRun& run) {
   std::optional<analysis::TrainingQuestion> training = request.training;

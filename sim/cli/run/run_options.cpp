@@ -49,11 +49,11 @@ po::options_description visible_options() {
   add("details", "print all tables and notes: devices, parts of time, collectives, memory");
   add("json", "print the summary as JSON and nothing else");
   add("quiet", "print no progress bar and no advice");
-  add("help,h", "this text");
+  add("help,h", "print this help");
   return options;
 }
 
-// Unit of a key, or its type.
+// Unit of a key's value or, if it has none, the type of the value, as shown in the help.
 std::string_view type_of(const config::KeyRow& row) {
   constexpr std::array<std::string_view, 12> names{"text",   "flag", "choice", "count",
                                                    "number", "time", "size",   "rate",
@@ -137,9 +137,9 @@ bool takes(const std::string& name, schedules::Choice choice) {
   });
 }
 
-// Applies --schedule, which replaces the scenario's schedules, and parameters such as --chunks. Of
-// several schedules only those with the parameter get it; a single schedule gets it always, and may
-// refuse it.
+// Applies --schedule, which replaces the scenario's schedules, and parameters such as --chunks.
+// With several schedules, a parameter is set only for those that take it. A single schedule always
+// gets it, and reports an error if it does not take it.
 void set_schedules(config::Value& root, const po::variables_map& flags) {
   const std::vector<std::string> names = values(flags, "schedule");
   const config::Origin origin{.source = "--schedule"};

@@ -30,9 +30,9 @@ struct RunRequest {
 
 // Parses the command line. Prints the help and returns nothing for --help. Throws UsageError.
 std::optional<po::variables_map> parse_run(const Arguments& arguments);
-// The scenario with the options of the command line applied.
+// Tree of the scenario file after the options of the command line are applied.
 config::Value run_tree(const po::variables_map& flags);
-// Throws UsageError or config::Error.
+// Makes the request from the options and the scenario. Throws UsageError or config::Error.
 RunRequest read_run_request(const po::variables_map& flags);
 
 }  // namespace pipewright::cli

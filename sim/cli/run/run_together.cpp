@@ -29,7 +29,7 @@ namespace {
 using evaluation::JointRun;
 using std::filesystem::path;
 
-// Options of a single scenario.
+// Options that need a single scenario.
 constexpr std::array single_run_options{"repeat", "launch",      "tokens", "price",
                                         "power",  "require-fit", "details"};
 
@@ -61,7 +61,7 @@ std::vector<evaluation::NamedTree> trees_of_jobs(const po::variables_map& flags)
   return jobs;
 }
 
-// Trace file of a job: "trace-pretrain.h5".
+// Name of the trace file of a job, which contains the job's name: "trace-pretrain.h5".
 path trace_file(const path& file, const std::string& job) {
   const std::string stem = fmt::format("{}-{}", file.stem().string(), job);
   return path(file).replace_filename(stem + file.extension().string());

@@ -25,9 +25,11 @@ void add_together_options(po::options_description& options) {
       "node assignment for --together: job by job, or to each job in turn (side-by-side); "
       "a scenario's placement overrides it");
   add("phases", several_words("N"),
-      "number of offsets between the jobs for --together, over an iteration of the first (8)");
+      "number of start offsets between the jobs for --together, spread over an iteration of the "
+      "first job (8)");
   add("phase", several_words("P.."),
-      "offsets between the jobs for --together, as parts of an iteration: '25 %'");
+      "start offsets between the jobs for --together, as fractions of the first job's iteration: "
+      "'25 %'");
   add("jobs,j", several_words("N"),
       "parallel simulations for --together (default: number of processors)");
 }

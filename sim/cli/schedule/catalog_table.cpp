@@ -23,7 +23,7 @@ double CatalogTable::value(const analysis::Summary& run) const {
   return objective_ == schedules::Objective::span ? evaluation::span_of(run) : run.makespan_s;
 }
 
-// Inserts the run behind runs that are as good.
+// Keeps the rows sorted by the objective; the new run follows runs that are equally good.
 void CatalogTable::add(std::string name, analysis::Summary run) {
   const double seconds = value(run);
   constexpr double rounding = 1 + 1e-9;

@@ -12,7 +12,7 @@ namespace pipewright::cli {
 
 std::string sizes(const config::Scenario& scenario);  // "8 devices x 32 microbatches"
 
-// Format of ratios as percentages with two decimals, also for 0.
+// Formats ratios as percentages with two decimals, and 0 as 0.00.
 analysis::Quantity two_decimals();
 
 // Table of schedules, ordered by the objective, with their distance from the best.

@@ -31,7 +31,8 @@ using schedules::ReceiveWait;
 using schedules::Schedule;
 using schedules::TorchFile;
 
-// Cost of one order of receives.
+// Time of the schedule if receives are posted in one order, and the time without waiting for other
+// receives.
 struct ReceiveCost {
   std::string_view receives;
   schedules::ReceiveTiming ordered;
@@ -41,8 +42,8 @@ struct ReceiveCost {
   double lost() const { return ordered.makespan - best; }
 };
 
-// Unit of times. Without times of passes it is the cell: F, I and W take one cell of a stage, and B
-// takes two.
+// Unit of times: seconds or, if no times of passes are given, cells of the schedule file. F, I and
+// W take one cell, and B takes two.
 enum class TimeUnit { cell, second };
 
 struct CheckReport {
@@ -55,12 +56,15 @@ struct CheckReport {
 po::options_description schedule_check_options() {
   po::options_description options("options of 'check'", 100);
   auto add = options.add_options();
-  add("legacy", "the file is of 2024: B is the input gradient, BW the full backward");
+  add("legacy", "read a file of 2024, in which B is the input gradient and BW the full backward");
   add("forward-times,f", several_words("X.."),
-      "time of F: one value, one per device, or one per stage (1 per stage)");
-  add("input-grad-times", several_words("X.."), "time of I, likewise (1)");
-  add("weight-grad-times", several_words("X.."), "time of W, likewise (1)");
-  add("backward-times", several_words("X.."), "time of B, if backward passes are not split (2)");
+      "time of a forward pass (F): one value, one per device, or one per stage (1 per stage)");
+  add("input-grad-times", several_words("X.."), "time of an input-gradient pass (I), likewise (1)");
+  add("weight-grad-times", several_words("X.."),
+      "time of a weight-gradient pass (W), likewise (1)");
+  add("backward-times", several_words("X.."),
+      "time of a full backward pass (B), if backward "
+      "passes are not split (2)");
   add("p2p-time", one_word("X"), "time of a transfer (0)");
   add("queue", po::value<std::string>()->default_value("rank")->value_name("rank|pair"),
       "receives that complete in order: all receives of a rank, or only those from the same rank");

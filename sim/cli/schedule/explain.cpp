@@ -22,8 +22,8 @@ constexpr const char* default_columns = "120";
 po::options_description explain_options() {
   po::options_description options("options of 'explain'", 100);
   auto add = options.add_options();
-  add("num-stages,s", one_word("N")->default_value("4"), "devices of the pipeline");
-  add("num-batches,b", one_word("N")->default_value("8"), "microbatches of an iteration");
+  add("num-stages,s", one_word("N")->default_value("4"), "number of devices of the pipeline");
+  add("num-batches,b", one_word("N")->default_value("8"), "number of microbatches of an iteration");
   add_choices(options);
   add("columns", one_word("N")->default_value(default_columns),
       "width of the pictures; wider ones continue below");

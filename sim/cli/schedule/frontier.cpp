@@ -45,8 +45,8 @@ std::vector<std::string> split_at_colons(const std::string& text) {
   return parts;
 }
 
-// Half a microbatch of the device with the largest activations, or the multiple of it that gives at
-// most `max_points` points.
+// Default distance between memory limits: half a microbatch of the device with the largest
+// activations, or a multiple of that which gives at most `max_points` limits.
 double default_step(const config::Scenario& scenario, const WrittenLimit& unit, double span) {
   double step = 0.5;
   if (unit.in_bytes()) {
@@ -103,7 +103,7 @@ std::vector<WrittenLimit> limits_of(const po::variables_map& options,
   for (const evaluation::CatalogRun& run : catalog) {
     const WrittenLimit peak = held_by(run.summary, from);
     if (value(peak) <= value(from) || value(peak) >= value(to)) continue;
-    // The peak replaces a limit close to it.
+    // The peak of a schedule replaces memory limits close to it.
     std::erase_if(limits, [&](const WrittenLimit& limit) {
       return std::abs(limit.value() - peak.value()) < spacing / 4 && value(limit) > value(from);
     });

@@ -28,7 +28,7 @@ double bubble_ratio(const Summary& run, double seconds) {
   return std::max(0.0, 1 - busy / (static_cast<double>(run.devices.size()) * seconds));
 }
 
-// Adds a named point, or the name to a point at the same place.
+// Adds a named point or, if there already is a point at this place, adds the name to that.
 void add_name(std::vector<analysis::NamedPoint>& points, std::string_view name, double memory,
               double bubble) {
   constexpr double rounding = 1e-9;

@@ -130,7 +130,8 @@ double max_in_flight(const analysis::Summary& run) {
   return peak;
 }
 
-// Prints the catalog; with sizes, also the figures of each schedule, or why it is impossible.
+// Prints the catalog of schedules as JSON. With further options, such as sizes, also simulates each
+// schedule and prints its figures, or why it is impossible.
 void print_list_json(const po::variables_map& options) {
   analysis::Json list = analysis::Json::array();
   if (options.size() == 1) {

@@ -12,7 +12,7 @@ namespace {
 using schedules::Pass;
 using schedules::Schedule;
 
-// Order of passes of each device, regardless of pairs.
+// Order of passes on each device, whether or not two passes are joined into a pair.
 std::vector<std::vector<Pass>> orders_of(const Schedule& schedule) {
   std::vector<std::vector<Pass>> orders;
   for (const schedules::Program& program : schedule.programs) {

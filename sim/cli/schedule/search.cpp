@@ -56,7 +56,7 @@ SearchOutcome search_for_schedule(const SearchSettings& settings,
   schedules::SearchResult result = search_with_bar(settings, uncontended.scenario(), limit);
   workload::Plan plan = workload::make_plan(uncontended.scenario(), result.schedule);
   analysis::Summary summary = uncontended.summary(plan);
-  // The engine and the search may round their sums differently.
+  // Rounding in the simulation or in the search must not put the bound above the simulated time.
   result.lower_bound = std::min(result.lower_bound, summary.makespan_s);
   const double above = gap(value_of(result, settings.objective), result.lower_bound);
   return {std::move(result), std::move(plan), std::move(summary), above};
@@ -99,7 +99,7 @@ void print_search_text(const SearchSettings& settings, const evaluation::Unconte
   fmt::print("\nfrom     {} initial orders\n\n", result.candidates);
 }
 
-// Prints items in lines of at most 100 columns.
+// Prints items, separated by commas, in lines of at most 100 columns.
 void print_items(const std::vector<std::string>& items) {
   std::string line = " ";
   for (const std::string& item : items) {

@@ -15,7 +15,8 @@ namespace {
 using schedules::Objective;
 using Unit = workload::MemoryLimit::Unit;
 
-// The search schedules I and W separately, so that both need a time.
+// The search places input-gradient (I) and weight-gradient (W) passes separately, so both need a
+// time.
 void check_times(const config::Value& tree) {
   const bool has_halves = config::find(tree, "input_grad_times") != nullptr &&
                           config::find(tree, "weight_grad_times") != nullptr;

@@ -29,10 +29,11 @@ struct WrittenLimit {
 // names the option.
 WrittenLimit read_limit(const std::string& text, const std::string& option);
 
-// "8.5 microbatches", "40 GiB"
+// Text of a memory limit: "8.5 microbatches", "40 GiB"
 std::string to_string(const WrittenLimit& limit);
 
-// Least limit within which a schedule can run, in the unit of `unit`, rounded up to few digits.
+// Least memory limit with which any schedule of the scenario can run, in the unit of `unit`,
+// rounded up to few digits.
 WrittenLimit least_written(const config::Scenario& scenario, const WrittenLimit& unit);
 
 // Throws config::Error, with the least limit, if no schedule can run within the limit.
@@ -54,16 +55,18 @@ struct SearchSettings {
 void add_search_options(po::options_description& options);
 SearchSettings read_search_settings(const po::variables_map& options);
 
-// "time of an iteration" and "makespan", or the words for the span.
+// Names of an objective: "time of an iteration" for texts, and "makespan" as --objective takes it.
+// The other objective is the span.
 const char* describe(schedules::Objective objective);
 const char* name_of(schedules::Objective objective);
 
-// Searches within a limit, for a scenario on the ideal network.
+// Searches for the best schedule within a memory limit, on the ideal network.
 using GoOn = std::function<bool(const schedules::SearchProgress&)>;
 schedules::SearchResult search(const SearchSettings& settings, const config::Scenario& scenario,
                                const WrittenLimit& limit, const GoOn& go_on);
 
-// Value of the objective in seconds, and its relative distance from the bound.
+// Value of the objective in a search result, in seconds, and the relative distance of a value from
+// its lower bound.
 double value_of(const schedules::SearchResult& result, schedules::Objective objective);
 double gap(double value, double lower_bound);
 

@@ -17,9 +17,9 @@ namespace {
 po::options_description schedule_show_options() {
   po::options_description options("options of 'show'", 100);
   auto add = options.add_options();
-  add("num-stages,s", one_word("N")->default_value("4"), "devices of the pipeline");
-  add("num-batches,b", one_word("N")->default_value("8"), "microbatches of an iteration");
-  add("iterations", one_word("N")->default_value("1"), "iterations in a row");
+  add("num-stages,s", one_word("N")->default_value("4"), "number of devices of the pipeline");
+  add("num-batches,b", one_word("N")->default_value("8"), "number of microbatches of an iteration");
+  add("iterations", one_word("N")->default_value("1"), "number of consecutive iterations");
   add_choices(options);
   add("format", po::value<std::string>()->default_value("text")->value_name("text|csv|comms"),
       "text: a picture; csv: PyTorch's compute-only schedule file; comms: its file with transfers");
@@ -27,13 +27,14 @@ po::options_description schedule_show_options() {
   add("defer-receives",
       "post receives like PyTorch's defer_pp_recv: the lower of two ranks receives first (comms)");
   add("legacy", "read a .csv of 2024: B is the input gradient, BW the full backward");
-  add("help,h", "this text");
+  add("help,h", "print this help");
   return options;
 }
 
 schedules::Schedule load_named_schedule(const std::string& name, const po::variables_map& options) {
   const bool torch_file = config::schedule_source(name) == config::ScheduleSource::torch_file;
-  // A file of PyTorch has its own sizes.
+  // A schedule file of PyTorch determines the numbers of devices and microbatches; 0 leaves them to
+  // it.
   const auto size = [&](const char* option) -> std::uint32_t {
     return torch_file && options[option].defaulted() ? 0 : read_count(options, option);
   };
@@ -74,7 +75,8 @@ schedules::TorchRows check_receives(schedules::TorchRows rows,
   return rows;
 }
 
-// Formats the schedule. Errors name it `name`, as the user wrote it, with the extension of a file.
+// Formats the schedule as text, csv or comms. Errors call it `name`, as the user wrote it, with the
+// extension if it is a file.
 std::string format_schedule(schedules::Schedule& schedule, std::string_view format,
                             schedules::Receives receives, const std::string& name) {
   if (format == "csv") return schedules::to_torch_csv(schedule);

@@ -43,7 +43,7 @@ using analysis::ScenarioOf;
 using analysis::SearchRun;
 using std::filesystem::path;
 
-// Sources of the texts that outputs contain.
+// Functions and answers that output files take their texts from.
 struct OutputTexts {
   ScenarioOf scenario_of;
   analysis::LaunchesOf launches_of;
@@ -120,7 +120,7 @@ void write_sweep_output(const std::filesystem::path& file, const analysis::Searc
   output_kind_of(file)->write(file, run, output_texts);
 }
 
-// Larger spaces need --yes or --budget.
+// A search of more combinations than this needs --yes or --budget.
 constexpr double max_combinations = 1e9;
 
 void check_size(const search::Space& space, const SweepRequest& request) {
@@ -156,7 +156,8 @@ void check_not_empty(const search::Space& space, std::optional<double> budget_s)
   if (space.is_empty(stop)) throw config::Error(space.why_empty());
 }
 
-// The axis of a name of --by. Returns nothing for the number of GPUs, which is not an axis.
+// Index of the axis that a word of --by names. Empty for the number of GPUs (`gpus`), which is not
+// an axis.
 std::optional<std::size_t> axis_of_by(const std::vector<analysis::SearchAxis>& axes,
                                       const std::string& name) {
   if (name == "gpus" || name == "search.gpus") return std::nullopt;
@@ -216,7 +217,7 @@ analysis::SearchRun read_shards(const std::vector<std::filesystem::path>& files)
   return search::merge(std::move(parts));
 }
 
-// A sweep with its space.
+// A sweep, the facts about its clusters, and the space of its candidates.
 struct PreparedSweep {
   search::Sweep sweep;
   std::vector<search::ClusterFacts> facts;
@@ -240,7 +241,8 @@ search::SearchCalls calls_of(SweepProgress& progress, const WatchSweep& watch) {
           .interrupted = interrupted};
 }
 
-// Known rows from the results of --reuse. The first file that has a candidate counts.
+// Results of candidates that the files of --reuse already contain. If several files have the same
+// candidate, the first file counts.
 std::vector<analysis::CandidateRow> reused_rows(const SweepRequest& request,
                                                 const search::Space& space) {
   std::map<std::uint64_t, analysis::CandidateRow> rows;
@@ -297,7 +299,7 @@ WinnerAnswers answer_questions(const SweepRequest& request, const WinnerParts& p
                  .calls = calls_of(progress, {})});
 }
 
-// Launch commands of a candidate, for each framework.
+// Launch commands of a candidate, for each framework that the search page shows.
 std::vector<std::pair<std::string, std::string>> launches_of(const std::string& scenario) {
   std::vector<std::pair<std::string, std::string>> launches;
   const config::Scenario candidate =
@@ -374,7 +376,8 @@ int sweep_command(const Arguments& arguments, const SweepProcesses& processes,
         "scenario; add -o candidate-{0}.yaml",
         *request.candidate));
 
-  // Results contain their sweep. One worker suffices to read the facts of its clusters.
+  // A file of results contains the sweep of its search. One worker suffices to read the facts of
+  // that sweep's clusters.
   std::optional<analysis::SearchRun> earlier;
   if (!request.tree) {
     earlier =
@@ -393,7 +396,7 @@ int sweep_command(const Arguments& arguments, const SweepProcesses& processes,
   };
   analysis::SearchRun run =
       earlier ? std::move(*earlier) : run_sweep(request, prepared, *workers, watch);
-  // The shard is not stored in results, but their sweep has it.
+  // Results do not store the number of their shard, but the sweep that they contain does.
   run.shard = {prepared.sweep.shard.number, prepared.sweep.shard.count};
   const WinnerAnswers answers =
       answer_questions(request, parts, prepared, run, *workers, processes);

@@ -21,7 +21,7 @@
 
 namespace pipewright::cli {
 
-// Command line of `pipewright search`.
+// Parsed command line of `pipewright search`.
 struct SweepRequest {
   std::filesystem::path file;         // a sweep, or the results of a search
   std::optional<config::Value> tree;  // the sweep; empty where results are shown again
@@ -45,42 +45,44 @@ struct SweepRequest {
 };
 
 po::options_description sweep_options();
-// `tree` is the sweep if the command line names no file.
+// Reads the command line. `tree` is the sweep if the command line names no file.
 SweepRequest read_sweep_request(const po::variables_map& options,
                                 const std::optional<config::Value>& tree = std::nullopt);
 
-// Arguments that start a worker: search --serve and the limits.
+// Command-line arguments that start a worker process: `search --serve`, and the limits of time and
+// memory for a simulation.
 std::vector<std::string> worker_words(const worker::WorkerSettings& settings);
 // Reads the settings of workers from the command line, or from these arguments.
 worker::WorkerSettings read_worker_settings(const po::variables_map& options);
 
 void print_sweep_help();
 
-// Starts the workers of a search, without a handshake.
+// Starts the worker processes of a search, and does not wait for their handshake.
 using MakeWorkers = std::function<std::unique_ptr<search::Workers>(const worker::WorkerSettings&)>;
 
-// Makes the simulations of candidates of a space under changed conditions, `jobs` at a time.
+// Returns a function that simulates candidates of a space under changed conditions, `jobs` at a
+// time.
 using MakeWhatIfRuns =
     std::function<search::WhatIfRuns(const search::Space&, std::size_t jobs, bool quiet)>;
 
-// The processes of a search. `--robust` needs make_what_if_runs.
+// Functions that start the processes of a search. `--robust` needs make_what_if_runs.
 struct SweepProcesses {
   MakeWorkers make_workers;
   MakeWhatIfRuns make_what_if_runs = {};
 };
 
-// Starts workers on this machine, which run this program.
+// Starts worker processes on this machine. Each runs this program.
 std::unique_ptr<search::Workers> local_workers(const worker::WorkerSettings& settings);
 // Simulates candidates under changed conditions on this machine, and shows a progress bar. The
 // space must outlive the result.
 search::WhatIfRuns local_what_if_runs(const search::Space& space, std::size_t jobs, bool quiet);
 
-// Receives the progress of a search, often.
+// Callback for the progress of a search, which is called often.
 using WatchSweep = std::function<void(const search::State&, const analysis::SearchRun&)>;
 
-// Runs `pipewright search` with any kind of workers, and without SimGrid. Returns an exit status.
-// Throws the errors that users can cause, and Interrupted once the results so far are written.
-// `tree` is the sweep if the command line names no file.
+// Runs `pipewright search`. Simulations run in worker processes of any kind, so this needs no
+// SimGrid. Returns an exit status. Throws the errors that users can cause, and Interrupted once the
+// results so far are written. `tree` is the sweep if the command line names no file.
 int sweep_command(const Arguments& arguments, const SweepProcesses& processes,
                   const WatchSweep& watch = {},
                   const std::optional<config::Value>& tree = std::nullopt);

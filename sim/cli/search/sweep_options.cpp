@@ -70,19 +70,23 @@ po::options_description sweep_options() {
   auto add = options.add_options();
   add("jobs,j", several_words("N"), "number of worker processes (one per core)");
   add("budget", several_words("TIME"),
-      "time limit of the search, such as '60 s'; the report bounds the error of the best");
-  add("exhaustive", "simulate every candidate that fits, as a check: the best is the same");
-  add("no-front", "prove only the best, and not the front of throughput against memory");
+      "time limit of the search, such as '60 s'; the report says how far the best can be from the "
+      "optimum");
+  add("exhaustive",
+      "simulate every candidate that fits into memory, as a check: the best must be "
+      "the same");
+  add("no-front", "prove only the best, and not the Pareto front of throughput against memory");
   add("results", several_words("FILE.h5"),
       "store every candidate with its figures in this file during the search");
   add("shard", several_words("K/N"),
       "search one of N parts of the sweep, such as 3/64; 'search merge *.h5' merges their results");
-  add("resume", "continue from the existing results");
+  add("resume", "continue from the results that --results already contains");
   add("reuse", several_words("FILE.h5..")->composing(),
-      "take known candidates from the results of other sweeps, narrower or wider ones");
+      "take the results of candidates that other sweeps, narrower or wider ones, have already "
+      "simulated");
   add("time-limit", several_words("TIME"), "time limit of one simulation (none)");
   add("worker-memory", several_words("SIZE"), "memory limit of one simulation (none)");
-  add("yes", "search a space of any size");
+  add("yes", "search even if there are more than a billion combinations");
   add("output,o", several_words("FILE..")->composing(),
       "files to write: .html (page), .yaml (the best as a scenario), .csv, .json or .h5");
   add("candidate", several_words("N"),
@@ -100,7 +104,7 @@ po::options_description sweep_options() {
   add("json", "print the result as JSON and nothing else");
   add("quiet,q", "show no progress");
   add_file_options(options);
-  add("help,h", "show this text");
+  add("help,h", "print this help");
   return options;
 }
 

@@ -63,7 +63,8 @@ std::string SweepProgress::details(const search::State& state, const analysis::S
 
   std::string text = fmt::format("{}: {}/{}", name_of(state.phase), done, done + left);
   const double rate = static_cast<double>(done) / std::max(1e-3, now - phase_began_);
-  // Most candidates that are left will be dropped: their number says little about the time.
+  // Most candidates that are left in this phase will be dropped without a simulation, so their
+  // number says little about the remaining time.
   if (done > 0 && state.phase == Phase::front)
     text += fmt::format(", {:.3g}/s", rate);
   else if (done > 0)

@@ -17,7 +17,8 @@ class SweepProgress {
   void show(const search::State& state, const analysis::SearchRun& run);
 
  private:
-  // Describes the progress of the phase, its rate and the time left. Sets the finished share.
+  // Describes the progress of the phase, its rate and the time left. Sets `share` to the part of
+  // the work that is done.
   std::string details(const search::State& state, const analysis::SearchRun& run, double& share);
 
   ProgressBar bar_;

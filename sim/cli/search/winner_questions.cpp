@@ -37,15 +37,15 @@ analysis::Robustness robustness_of_winner(const search::RobustSettings& settings
 void add_winner_options(po::options_description& options) {
   auto add = options.add_options();
   add("why-not", several_words("CONDITION..")->composing(),
-      "best candidate that meets a constraint such as 'tp == 8', and where it loses time");
+      "show the best candidate that meets a constraint such as 'tp == 8', and where it loses time");
   add("robust",
-      "certainty of the winner: the best candidates under jitter, a slow GPU, another network and "
-      "the error of predictions, and what would change the winner");
+      "show how certain the winner is: the best candidates under jitter, a slow GPU, another "
+      "network and the error of predictions, and what would change the winner");
   add("under", several_words("WORD..")->composing(),
       "settings of --robust, such as draws=64 network=30% (see below)");
   add("costs", several_words("WORD..")->composing(),
-      "cheapest candidate on each cluster: tokens=300B deadline=30d price=2.5 (of a GPU-hour), or "
-      "CLUSTER=2.5 for each cluster");
+      "show the cheapest candidate on each cluster: tokens=300B deadline=30d price=2.5 (of a "
+      "GPU-hour), or CLUSTER=2.5 for each cluster");
 }
 
 WinnerQuestions read_winner_questions(const po::variables_map& options) {

@@ -40,8 +40,9 @@ void add_winner_options(po::options_description& options);
 WinnerQuestions read_winner_questions(const po::variables_map& options);
 std::string winner_help();  // help text of the words of --under
 
-// The parts of the sweep that the questions are about. They are made before the search, so that
-// errors in them are reported at once. Throws config::Error.
+// Spaces of the candidates that each question is about: those that meet a condition of --why-not,
+// or those on one cluster. They are made before the search, so that errors in the questions are
+// reported at once. Throws config::Error.
 struct WinnerParts {
   std::vector<search::Space> why_not;
   std::vector<search::Space> costs;
@@ -49,7 +50,8 @@ struct WinnerParts {
 WinnerParts parts_of(const WinnerQuestions& questions, const config::Value& sweep,
                      const std::vector<search::ClusterFacts>& facts);
 
-// Everything that answering the questions needs.
+// Inputs for answering the questions: the sweep, its spaces, and the workers that simulate
+// candidates.
 struct WinnerContext {
   const config::Value& sweep;
   const search::Space& space;

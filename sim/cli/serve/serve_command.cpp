@@ -21,7 +21,7 @@ namespace {
 
 using std::filesystem::path;
 
-// Initial text of the page without a scenario.
+// Scenario that the page shows at first if the command line names none.
 constexpr const char* first_scenario =
     "cluster: dgx-h100-8\n"
     "model: llama-3-70b\n"
@@ -32,11 +32,11 @@ constexpr const char* first_scenario =
 po::options_description serve_options() {
   po::options_description options("options", 100);
   auto add = options.add_options();
-  add("port,p", one_word("N"), "port of this machine (default: a free one)");
+  add("port,p", one_word("N"), "port to listen on (default: a free one)");
   add("root", one_word("FOLDER"),
       "folder of the files that scenarios may name (default: the current folder)");
   add("host", one_word("ADDRESS"),
-      "address to listen at (default: 127.0.0.1, which only this machine can reach)");
+      "address to listen on (default: 127.0.0.1, which only this machine can reach)");
   add("jobs,j", one_word("N"), "simulations at the same time (default: number of processors)");
   add("no-browser", "print the address without opening a browser");
   add("help,h", "print this help");
@@ -89,7 +89,7 @@ void open_browser(const std::string& address) {
     waitpid(child, nullptr, 0);
     return;
   }
-  // A grandchild needs no wait().
+  // Forks twice: init adopts the grandchild, so this process need not wait() for the browser.
   if (fork() == 0) {
     [[maybe_unused]] const auto* const out = std::freopen("/dev/null", "w", stdout);
     [[maybe_unused]] const auto* const err = std::freopen("/dev/null", "w", stderr);

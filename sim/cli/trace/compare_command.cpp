@@ -22,7 +22,7 @@ namespace {
 using analysis::FileKind;
 using std::filesystem::path;
 
-// Request that all kinds of comparison share.
+// Parsed command line of `compare`, for any kind of comparison.
 struct CompareRequest {
   std::vector<path> files;  // the first is the baseline
   std::vector<std::string> conditions;
@@ -36,7 +36,7 @@ po::options_description compare_options() {
   add("fail-if", several_words("CONDITION..")->composing(),
       "exit with status 1 if the condition holds for a run");
   add("json", "print the comparison as JSON and nothing else");
-  add("help,h", "this text");
+  add("help,h", "print this help");
   po::options_description measured("options for measured runs", 100);
   add_measured_options(measured);
   options.add(measured);
@@ -183,7 +183,7 @@ int compare_with_snapshots(const CompareRequest& request) {
 
 int compare_with_schedule(const CompareRequest& request) {
   analysis::RunFigures run = analysis::read_figures(request.files.front());
-  // A schedule file has one iteration.
+  // A schedule file describes one iteration, so later iterations of the run are left out.
   std::erase_if(run.passes, [](const analysis::TimedPass& pass) { return pass.key.iteration > 0; });
   const std::string file = request.files.back().string();
   const analysis::OrderComparison comparison =

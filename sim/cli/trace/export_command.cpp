@@ -43,7 +43,7 @@ po::options_description export_options() {
   add("output,o", one_word("FILE"), "output file; - is standard output");
   add("as", one_word("chrome|csv|json|paje"), "output format (default: by the file name)");
   add("table", one_word("NAME"), "single table to write as csv");
-  add("help,h", "this text");
+  add("help,h", "print this help");
   return options;
 }
 

@@ -54,7 +54,7 @@ void add_measured_options(po::options_description& options) {
   auto add = options.add_options();
   add("skip", one_word("N"), "skip the first N iterations (0)");
   add("run", one_word("N"), "select the N-th run of a log (the last)");
-  add("pattern", one_word("REGEX"), "pattern of the annotations that mark passes");
+  add("pattern", one_word("REGEX"), "regular expression of the annotations that mark passes");
   add("category", one_word("NAME"), "read only events of this category, such as user_annotation");
   add("microbatches", one_word("N"), "microbatches per iteration, for annotations without numbers");
   add("align", "shift the clocks of ranks whose times contradict each other");

@@ -26,7 +26,7 @@ std::vector<std::filesystem::path> expand_ranks(const std::vector<std::string>& 
 analysis::MeasuredRun read_measured(const std::vector<std::filesystem::path>& files,
                                     const analysis::ImportOptions& options);
 
-// "rank0.json", "rank0.json and 3 more"
+// Name of the files in messages: "rank0.json", "rank0.json and 3 more"
 std::string measured_name(const std::vector<std::filesystem::path>& files);
 
 analysis::PassOrder order_of(const schedules::Schedule& schedule);

@@ -28,7 +28,7 @@
 namespace pipewright::cli {
 namespace {
 
-// A list of pass times in the order of a scenario.
+// Measured times of one kind of pass, in the order of that list in a scenario.
 struct TimeList {
   std::string key;                    // "forward_times"
   std::vector<double> seconds;        // medians
@@ -44,7 +44,8 @@ const PassTime* find(const std::vector<PassTime>& times, std::uint32_t stage, Pa
   return match == times.end() ? nullptr : &*match;
 }
 
-// Stages in the order of a scenario's list.
+// Stages in the order in which a scenario lists their times: by device or, if devices have several
+// stages, by stage.
 std::vector<std::uint32_t> stages_in_order(const trace::Trace& trace) {
   std::vector<std::uint32_t> stages;
   std::vector<trace::StageRow> rows = trace.stages;
@@ -129,9 +130,9 @@ po::options_description profile_options() {
   add("calibrate", file("SCENARIO.yaml"),
       "compare the kernels with the model of this scenario; needs --gpu-file");
   add("gpu-file", file("OUT.yaml"),
-      "write the scenario's GPU with the calibrated clock and launch time");
+      "write the scenario's GPU, with clock and launch time from --calibrate, to this file");
   add_measured_options(options);
-  add("help,h", "this text");
+  add("help,h", "print this help");
   return options;
 }
 
@@ -177,7 +178,7 @@ std::string schedule_text(const trace::Trace& trace, const std::string& order_fi
   const char* const comment = entry != nullptr
                                   ? "the measured order"
                                   : "the measured order is not in the catalogue; --order writes it";
-  // Some schedules have a fixed number of chunks.
+  // Some schedules have a fixed number of chunks per device, and no parameter `chunks`.
   const bool takes_chunks =
       chunks > 1 && (entry == nullptr || entry->takes(&schedules::Parameters::chunks));
   return takes_chunks
@@ -227,7 +228,7 @@ std::string text_option(const po::variables_map& flags, const char* option) {
   return flags.count(option) != 0 ? flags[option].as<std::string>() : std::string();
 }
 
-// Compares kernels, which need no annotations of passes.
+// Runs `profile --calibrate`. It compares kernels, so passes need no annotations.
 int calibrate_command(const po::variables_map& flags, const std::vector<path>& files) {
   const std::string scenario = text_option(flags, "calibrate");
   const std::string gpu_file = text_option(flags, "gpu-file");

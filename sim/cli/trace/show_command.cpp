@@ -21,7 +21,7 @@ po::options_description show_options() {
   add("picture", one_word("timeline|memory|tradeoff|bubbles"),
       "content of .svg, .png and .pdf (timeline)");
   add("json", "print the summary as JSON and nothing else");
-  add("help,h", "this text");
+  add("help,h", "print this help");
   return options;
 }
 

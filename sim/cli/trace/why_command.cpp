@@ -23,7 +23,7 @@ po::options_description why_options() {
       "parallel simulations (default: number of processors)");
   add("json", "print JSON and nothing else");
   add("quiet,q", "no progress bar");
-  add("help,h", "this text");
+  add("help,h", "print this help");
   return options;
 }
 

@@ -26,7 +26,8 @@ struct Team {
   Indices destinations;
 };
 
-// Flows of teams between groups of sources and groups of destinations.
+// Flows of one or several teams, from groups of equivalent sources to groups of equivalent
+// destinations.
 struct Product {
   std::vector<GpuGroup> sources;
   std::vector<GpuGroup> destinations;
@@ -113,8 +114,8 @@ class BisectionSearch {
     }
   }
 
-  // Adds a product. Products with the same groups differ only in the GPUs' own links, so they are
-  // merged after these links are loaded.
+  // Adds flows between groups. If several products have the same groups, they differ only in the
+  // GPUs' own links: these links get their load first, and then the products are merged.
   void add(Product product) {
     load_own_links(product, product.sources, product.destinations, true);
     load_own_links(product, product.destinations, product.sources, false);
@@ -134,7 +135,8 @@ class BisectionSearch {
     return product.same_node || node(a.members.front()) != node(b.members.front());
   }
 
-  // Loads the own link of each member with the flow that it exchanges with the other side.
+  // Adds to the load of each member's own link the flow that the member exchanges with the other
+  // side.
   void load_own_links(const Product& product, const std::vector<GpuGroup>& groups,
                       const std::vector<GpuGroup>& peers, bool out) {
     for (const GpuGroup& group : groups) {

@@ -23,7 +23,7 @@ struct Bisection {
 };
 Bisection find_bisection(const Cluster& cluster, std::span<Host* const> gpus);
 
-// Bandwidth of the bisection. Throws Error if a route is missing.
+// Bandwidth that find_bisection() finds, in bytes/s. Throws Error if a route is missing.
 double bisection(const Cluster& cluster, std::span<Host* const> gpus);
 inline double bisection(const Cluster& cluster) { return bisection(cluster, cluster.gpus()); }
 

@@ -85,7 +85,8 @@ class GpuSearch {
   }
 
  private:
-  // Vendors' figures for the same GPU differ by its power limit, but not by a factor of two.
+  // A speed is implausible if it differs from the library's peak by more than a factor of two.
+  // Vendors' figures for the same GPU differ less, by its power limit.
   bool is_implausible(const Host* host) {
     const auto peak = library_.peak(gpu_of(host));
     const double speed = host->speed;
@@ -120,7 +121,8 @@ struct Cable {
   double latency = 0;
   double share = 0;  // bandwidth per GPU below the link; 0 if unknown
 };
-// Links that are expected to be alike: links of a class, on the way out of the same type of GPU.
+// Links that are expected to be alike, by their class and by the type of the GPUs that they lead
+// away from.
 using CableKinds = std::map<std::pair<std::string, std::string>, std::vector<Cable>>;
 
 CableKinds cable_kinds(const Cluster& cluster, const LinkUses& uses) {
@@ -259,7 +261,7 @@ void find_unused_links(const Cluster& cluster, const SourceLines& lines, const L
                    *unused.begin(), and_more(unused.size()), bandwidth / 1e9)});
 }
 
-// Reports duplicate properties, of which only one takes effect.
+// Reports properties that an element has twice; only one of the values takes effect.
 void find_property_faults(const PlatformFile& file, std::vector<Fault>& faults) {
   Fault first;
   std::uint64_t count = 0;

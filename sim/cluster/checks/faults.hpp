@@ -10,7 +10,7 @@
 
 namespace pipewright::cluster {
 
-// Fault of a platform file that loads, but is probably a mistake.
+// A probable mistake in a platform file, which loads nevertheless.
 struct Fault {
   int line = 0;  // line of the file; 0 if there is none in particular
   std::string message;
@@ -41,10 +41,11 @@ struct LinkUse {
   bool is_duplex = false;        // one direction of a duplex link
 };
 using LinkUses = std::unordered_map<const Link*, LinkUse>;
-// Finds the faults of routes; part of find_faults.
+// Finds the faults of routes between GPUs, as a part of find_faults(). Returns the use of each
+// link.
 LinkUses find_route_faults(const Cluster& cluster, const SourceLines& lines, FaultReport& report);
 
-// Suffix for the first of several faults: " (and 7 more)".
+// Suffix of a message about the first of several faults: " (and 7 more)".
 std::string and_more(std::uint64_t count);
 
 }  // namespace pipewright::cluster

@@ -17,9 +17,9 @@ struct GpuGroup {
   bool has_own_link = false;
 };
 
-// Groups the selected GPUs, in the order of their first member, as seen from other nodes (`across`)
-// or from their own node. GPUs of a node in `separate_nodes` are not grouped with GPUs of other
-// nodes.
+// Groups the selected GPUs by their routes to other nodes (`across`) or inside their own node.
+// Sorts the groups by their first member. GPUs of a node in `separate_nodes` are not grouped with
+// GPUs of other nodes.
 std::vector<GpuGroup> group_gpus(const Cluster& cluster, std::span<Host* const> gpus,
                                  std::span<const std::uint32_t> selection, bool across,
                                  std::span<const std::uint32_t> separate_nodes = {});

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t max_checked_routes = 500'000;
 
-// Union-find over GPUs that reach each other.
+// Sets of GPUs that reach each other, directly or through others, as a union-find structure.
 class Islands {
  public:
   explicit Islands(std::size_t count) : parent_(count) {
@@ -118,8 +118,8 @@ class RouteSearch {
     return false;
   }
 
-  // Counts the own links of the members of a group, on a route to one of two other GPUs, and
-  // connects the members.
+  // Counts the members of a group as users of their own links, each on a route to gpu_a or gpu_b,
+  // and puts all members into one island.
   void examine_own_links(const GpuGroup& group, std::uint32_t gpu_a, std::uint32_t gpu_b) {
     const bool across = node_[gpu_a] != node_[gpu_b];
     std::unordered_map<const Link*, std::uint32_t> owner_of;
@@ -166,7 +166,8 @@ class RouteSearch {
     return entry->second;
   }
 
-  // Examines the route from a to b, which represents their groups.
+  // Examines the route from a to b, which stands for the routes between all members of the two
+  // groups.
   void examine_route(const GpuGroup& from, const GpuGroup& to, std::uint32_t a, std::uint32_t b) {
     ++report_.examined;
     const auto path = route(a, b);
@@ -240,7 +241,7 @@ class RouteSearch {
       return fmt::format("{} '{}' to '{}'{}", message, name(pairs.from), name(pairs.to),
                          and_more(pairs.count));
     };
-    // Relays are faults if some routes cross rails directly.
+    // A route through a relaying GPU counts as missing if other routes cross rails directly.
     if (relayed_.count > 0 && crosses_rails_)
       missing_.add(relayed_.from, relayed_.to, relayed_.count);
     if (missing_.count > 0)

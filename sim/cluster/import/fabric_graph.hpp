@@ -8,7 +8,7 @@
 
 namespace pipewright::cluster {
 
-// Bandwidths that the file does not contain, in bytes/s of payload.
+// Bandwidths to assume where the imported file has none, in bytes/s of payload.
 struct FabricRates {
   double host_bandwidth = 0;  // sum over a host's NICs, if the file lists only one port per host
   double nic_bandwidth = 0;
@@ -32,7 +32,7 @@ struct FabricGraph {
   std::string rates;             // "NIC 47 GB/s, leaf-spine 94 GB/s"
 };
 
-// Builds the graph. Throws Error if two hosts are not connected.
+// Builds the graph of a fabric's switches. Throws Error if two hosts are not connected.
 FabricGraph make_graph(const FabricParts& parts, const FabricRates& rates);
 
 }  // namespace pipewright::cluster

@@ -67,7 +67,8 @@ class HostSelector {
                           fmt::join(options_.only, " "), fmt::join(options_.skip, " ")));
   }
 
-  // Blocks are NVLink domains: the node kind describes the GPUs of the largest block.
+  // Divides the GPUs and NICs of the node kind among the hosts of the largest block: a block is an
+  // NVLink domain, and the node kind describes a whole domain.
   void divide_domains() {
     if (parts_.domains.empty()) {
       share_.gpus = kind_.gpus;

@@ -45,7 +45,7 @@ struct FabricParts {
   std::vector<Cable> cables;
   std::vector<Host> hosts;
   std::vector<Domain> domains;
-  // every NIC and cable is listed; otherwise a host has a single entry for all NICs
+  // true if the file lists every NIC and cable; otherwise a host has a single entry for all NICs
   bool has_port_rates = false;
   Findings findings;
 };

@@ -18,7 +18,8 @@ struct GpuType {
   int links = 0;
   double link_bandwidth = 0;  // bytes/s of each link
   double nic_bandwidth = 0;   // bytes/s of a NIC in the vendor's systems
-  // launch latency in seconds, see platforms/nodes; 0 for the default of the NVLink generation
+  // launch latency of a collective in seconds, see platforms/nodes; 0 for the default of the NVLink
+  // generation
   double launch = 0;
   double sharp = 0;  // fraction of the links' bandwidth that reductions in NVSwitches reach
   bool is_xgmi = false;

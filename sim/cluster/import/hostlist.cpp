@@ -57,7 +57,7 @@ std::vector<std::string> expand_brackets(std::string_view text, std::string_view
   }
 }
 
-// Expands one word that has no comma outside of brackets.
+// Expands one element of a hostlist, such as "node[001-003]".
 void expand_word(std::string_view text, std::string_view word, std::vector<std::string>& names) {
   std::vector<std::string> heads{""};
   while (!word.empty()) {

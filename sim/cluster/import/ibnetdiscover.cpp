@@ -18,7 +18,8 @@
 namespace pipewright::cluster {
 namespace {
 
-// Data rate of one lane: InfiniBand Architecture Specification 1.7, volume 2, section 5.
+// Data rate of one lane, by its speed: InfiniBand Architecture Specification 1.7, volume 2, section
+// 5.
 struct LaneRate {
   std::string_view name;
   double bytes_per_second;

@@ -84,7 +84,7 @@ class NcclTopologyReader {
     if (!has_tag(pci, "pci")) fail(gpu, "<gpu> is not inside a <pci>");
     const std::string bus = pci.attribute("busid").value();
     NodeParts::Gpu gpu_part{.name = bus, .line = line_of(gpu ? gpu : pci)};
-    // RCCL's files use sm for the number of compute units.
+    // RCCL's files, which have `gcn`, use `sm` for the number of compute units, so it is not read.
     if (gpu && gpu.attribute("sm") && !gpu.attribute("gcn")) gpu_part.sm = count(gpu, "sm");
     gpu_part.device = pci.attribute("device").value();
     if (!gpu_of_.emplace(bus_key(pci, bus), parts_.gpus.size()).second)

@@ -39,7 +39,8 @@ class NodeImporter {
     const bool is_pcie = find(tree_, "wiring")->text == "pcie";
     if (find(tree_, "link_latency") == nullptr)
       set("link_latency", is_pcie ? "2.85 us" : "1.7 us", "default: half of NCCL's step latency");
-    // A step over PCIe takes no longer between nodes than inside.
+    // On PCIe, a step between nodes crosses the links of the GPUs as well as those of the NICs.
+    // Both latencies together are those of a NIC alone in other nodes.
     set("nic_latency", is_pcie ? "3.95 us" : "6.8 us", "default: half of NCCL's step latency");
     // NVLink generations have a default launch latency, which node files need not repeat.
     if (type_ == nullptr || type_->launch > 0)
@@ -57,7 +58,8 @@ class NodeImporter {
   std::string type_default() const { return fmt::format("default of {}", gpu_); }
   bool has_option(const std::string& key) const { return options_.contains(key); }
 
-  // Sets a key. Options override values from the file.
+  // Sets a key of the node file and records where its value is from. Options override values from
+  // the imported file.
   void set(const std::string& key, std::string value, std::string from) {
     config::Origin origin{parts_.source.name};
     if (const auto option = options_.find(key); option != options_.end()) {

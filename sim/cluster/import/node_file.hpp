@@ -17,8 +17,8 @@ struct ImportedNode {
   Findings findings;
 };
 
-// Derives a node kind from a file. Numbers that the file lacks are those of the GPU type. Throws
-// Error or config::Error that name what is allowed.
+// Derives a node kind from the GPUs, NICs and links that a file lists. Numbers that the file lacks
+// are those of the GPU type. Throws Error or config::Error that name what is allowed.
 ImportedNode import_node(const NodeParts& parts, const NodeOptions& options,
                          const std::string& name);
 

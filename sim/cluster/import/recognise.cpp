@@ -13,7 +13,7 @@ bool starts_with_ignoring_case(std::string_view line, std::string_view word) {
   });
 }
 
-// Recognizes NCCL's topology among XML files; fails for any other.
+// Accepts XML with NCCL's topology. Throws Error for any other XML.
 SourceKind recognise_xml(const SourceText& source) {
   const auto has = [&](const char* tag) { return source.text.find(tag) != std::string::npos; };
   if (has("<system")) return SourceKind::nccl_topology;

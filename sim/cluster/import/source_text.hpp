@@ -12,7 +12,7 @@ struct SourceText {
   std::string name;  // path of the file
   std::string text;
 
-  // Throws Error "FILE:LINE: message".
+  // Throws Error with the text "FILE:LINE: message".
   [[noreturn]] void fail(int line, const std::string& message) const;
   std::string location(int line) const;  // "FILE:LINE"
 };
@@ -38,8 +38,8 @@ using Findings = std::vector<Finding>;
 // Formats a rate as in platforms/nodes: "23.5 GB/s".
 std::string rate_text(double bytes_per_second);
 
-// Payload rate of a network's nominal rate, both in bytes/s: 24 of 25 GB/s up to HDR200, 47 of 50
-// GB/s above, from the sources of platforms/nodes.
+// Bandwidth that payload reaches on a network link with this nominal bandwidth, both in bytes/s: 24
+// of 25 GB/s up to HDR200, 47 of 50 GB/s above, from the sources of platforms/nodes.
 double payload_of(double nominal);
 
 }  // namespace pipewright::cluster

@@ -16,7 +16,7 @@ void write_properties(XmlText& xml, const NodeKind& kind, std::string_view nics)
   if (!nics.empty()) xml.line("<prop id=\"nic\" value=\"{}\"/>", nics);
 }
 
-// Writes GPUs around a switch.
+// Writes the GPUs of a node as a <cluster>: each GPU has a link to one switch.
 void write_star(XmlText& xml, const NodeKind& kind, std::string_view node, std::string_view nics,
                 std::string_view link_class) {
   xml.open(
@@ -30,7 +30,8 @@ void write_star(XmlText& xml, const NodeKind& kind, std::string_view node, std::
   xml.close("cluster");
 }
 
-// NVLinks of DGX-1 from each GPU to the GPUs after it; 0 means PCIe.
+// Number of NVLinks between two GPUs of a DGX-1, for the first GPU (row) and each GPU after it
+// (column). GPUs with 0 NVLinks communicate over PCIe.
 constexpr std::array<std::array<int, 8>, 8> cube_mesh{{{0, 1, 1, 2, 2, 0, 0, 0},
                                                        {0, 0, 2, 1, 0, 2, 0, 0},
                                                        {0, 0, 0, 2, 0, 0, 1, 0},
@@ -42,7 +43,8 @@ constexpr std::array<std::array<int, 8>, 8> cube_mesh{{{0, 1, 1, 2, 2, 0, 0, 0},
 constexpr double pcie3_bandwidth = 10e9;  // see the node's sources
 constexpr double pcie3_latency = 2.85e-6;
 
-// xGMI links between the dies of four MI250X, from Frontier's user guide.
+// Number of xGMI links between two dies of four MI250X, for the first die (row) and each die after
+// it (column), from Frontier's user guide.
 constexpr std::array<std::array<int, 8>, 8> twin_mesh{{{0, 4, 1, 0, 0, 0, 2, 0},
                                                        {0, 0, 0, 1, 0, 1, 0, 0},
                                                        {0, 0, 0, 4, 2, 0, 0, 0},
@@ -58,8 +60,8 @@ int links_of_pair(const NodeKind& kind, std::uint32_t a, std::uint32_t b) {
   return links.at(std::min(a, b)).at(std::max(a, b));
 }
 
-// GPUs between two GPUs of a twin mesh, on the path with the fewest links and, among these, the
-// largest width.
+// GPUs that relay between two GPUs of a twin mesh without a common link, on the path with the
+// fewest hops and, among these, with the most parallel links on its narrowest hop.
 std::vector<std::uint32_t> path_through(const NodeKind& kind, std::uint32_t a, std::uint32_t b) {
   std::vector<std::uint32_t> best;
   int widest = 0;
@@ -78,7 +80,7 @@ std::vector<std::uint32_t> path_through(const NodeKind& kind, std::uint32_t a, s
   return best;
 }
 
-// Writes GPUs that are wired directly to each other.
+// Writes the GPUs of a node that are linked in pairs, with the links and the routes over them.
 void write_mesh(XmlText& xml, const NodeKind& kind, std::string_view node, std::string_view nics,
                 std::string_view link_class) {
   xml.open("<zone id=\"{}\" routing=\"Full\">", node);

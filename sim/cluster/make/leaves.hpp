@@ -81,13 +81,13 @@ struct Leaf {
   std::string link_class;  // class of the links between GPUs
 };
 
-// A group of nodes with a common leaf, or with one leaf per NIC.
+// Nodes that share their leaf switches: one leaf for all NICs, or one leaf for each NIC of a node.
 struct Unit {
   std::vector<Leaf> leaves;
 };
 
 std::string switch_of(const Leaf& leaf);
-// Bandwidth that all nodes of a leaf can send together, in bytes/s.
+// Bandwidth with which all nodes of a leaf together can send to it, in bytes/s.
 double bandwidth_down(const Leaf& leaf);
 
 // Class of the links between the GPUs of a kind: "nvlink", or "nvlink3" if the cluster has other
@@ -127,18 +127,19 @@ struct Uplink {
 };
 void write_uplinks(XmlText& xml, const std::vector<Uplink>& uplinks);
 
-// Fabrics. Each function writes the zone "fabric".
+// Functions that write the zone "fabric", one for each kind of fabric.
 
-// All leaves below their spines, or below a single spine that represents all switches that the
-// leaves are cabled to. The uplink of a leaf has the bandwidth of its nodes divided by the
-// oversubscription.
+// Leaf-spine: all leaves are linked to each spine, or to a single spine that represents all
+// switches that the leaves are cabled to. The uplinks of a leaf have the bandwidth of its nodes
+// divided by the oversubscription.
 void write_leaf_spine(XmlText& xml, const std::vector<Unit>& units, const PlatformRequest& request);
 
 // Leaves without spines: rails are connected only through NVLink.
 void write_rails_alone(XmlText& xml, const std::vector<Unit>& units,
                        const PlatformRequest& request);
 
-// Pods of several units below a spine, and all pods below one core.
+// Fat tree: the leaves of several units and the spines above them form a pod; cores connect the
+// pods.
 void write_fat_tree(XmlText& xml, const std::vector<Unit>& units, const PlatformRequest& request);
 
 // Groups of leaves with a link between any two leaves of a group and between any two groups:

@@ -97,7 +97,8 @@ void check_request(const PlatformRequest& request) {
     throw Error("a pod or a group has 0 leaves; allowed: at least 1");
 }
 
-// Writes the launch latency of each kind if they differ, because the file holds only one number.
+// Adds the launch latency of each node kind to the comment if they differ, because the platform
+// file has only one number for all.
 void write_common_launch(XmlText& xml, const PlatformRequest& request) {
   std::set<double> launches;
   std::vector<std::string> descriptions;
@@ -115,7 +116,7 @@ void write_comment(XmlText& xml, const PlatformRequest& request,
                    std::span<const std::string> remarks) {
   std::set<std::string, std::less<>> written;
   xml.line("<!--");
-  // Adds a text once. XML comments may not contain two hyphens in a row.
+  // Adds a text, unless it is there already. XML comments may not contain two hyphens in a row.
   const auto add_text = [&](std::string_view lines) {
     if (lines.empty() || !written.insert(std::string(lines)).second) return;
     std::string text(lines);
@@ -175,7 +176,7 @@ std::string close_platform(XmlText& xml) {
 std::string make_platform(const PlatformRequest& original) {
   check_request(original);
   PlatformRequest request = original;
-  // Each NIC has one port per plane.
+  // Each NIC has one port per plane. A port is written as a NIC with its share of the bandwidth.
   std::vector<NodeKind> kinds;
   for (const NodeGroup& group : original.nodes) kinds.push_back(*group.kind);
   for (std::size_t i = 0; i < kinds.size(); ++i) {

@@ -23,7 +23,7 @@ struct Costs {
   double ll128_efficiency;
   double sharp_latency;  // seconds
 };
-// Costs without measurements: V100, links other than NVLink, and PCIe.
+// Costs that are assumed without measurements: for V100, links other than NVLink, and PCIe.
 constexpr Costs unmeasured{.generation = 0,
                            .launch = 10e-6,
                            .simple_launch = 0,

@@ -6,7 +6,7 @@
 
 namespace pipewright::cluster {
 
-// Sources of the message costs, as lines of a comment.
+// Text about the sources of the message costs, for the comment in a platform file.
 std::string_view message_source();
 
 // Writes the message costs as properties of the outermost zone, by NVLink generation. If a cluster

@@ -24,7 +24,7 @@ constexpr config::Document node_document{"a node", "gpu, link_bandwidth and nic_
 constexpr std::array<std::string_view, 5> wiring_names{"nvswitch", "mesh", "cube_mesh", "twin_mesh",
                                                        "pcie"};
 
-// Defaults in seconds; see latency_source().
+// Default latencies of half a ring step, in seconds; latency_source() says where they are from.
 constexpr double nvlink_latency = 1.7e-6;
 constexpr double pcie_latency = 2.85e-6;
 constexpr double nic_latency = 6.8e-6;
@@ -73,15 +73,16 @@ template <auto member>
 constexpr auto seconds = config::into<member, read_seconds>({ValueType::time});
 
 constexpr std::array table{
-    Key<NodeKind>{{.name = "help", .help = "description in one line"},
+    Key<NodeKind>{{.name = "help", .help = "description of the node in one line"},
                   config::text<&NodeKind::help, "a line of text">},
     Key<NodeKind>{{.name = "sources", .help = "sources of the numbers, a list of texts"},
                   config::into<&NodeKind::sources, read_sources>({ValueType::text, true})},
     Key<NodeKind>{{.name = "gpu", .help = "GPU type, a file of platforms/gpus", .required = true},
                   config::text<&NodeKind::gpu, "the name of a GPU">},
-    Key<NodeKind>{
-        {.name = "gpus", .help = "number of GPUs that the links connect", .default_value = "8"},
-        config::count<&NodeKind::gpus>},
+    Key<NodeKind>{{.name = "gpus",
+                   .help = "number of GPUs of a node, that is, of an NVLink domain",
+                   .default_value = "8"},
+                  config::count<&NodeKind::gpus>},
     Key<NodeKind>{
         {.name = "speed", .help = "dense bf16 FLOP/s of a GPU; default: from the GPU file"},
         config::into<&NodeKind::speed, read_speed>({ValueType::rate})},
@@ -102,7 +103,8 @@ constexpr std::array table{
          .required = true},
         bandwidth<&NodeKind::link_bandwidth>},
     Key<NodeKind>{{.name = "link_latency",
-                   .help = "latency of a ring step over the link, half of it at each end",
+                   .help = "latency of a GPU's link: half of a ring step, which crosses the links "
+                           "of two GPUs",
                    .default_value = "1.7 us"},
                   seconds<&NodeKind::link_latency>},
     Key<NodeKind>{{.name = "nics", .help = "number of NICs per node; default: one per GPU"},
@@ -111,7 +113,8 @@ constexpr std::array table{
         {.name = "nic_bandwidth", .help = "bandwidth of a NIC in one direction", .required = true},
         bandwidth<&NodeKind::nic_bandwidth>},
     Key<NodeKind>{{.name = "nic_latency",
-                   .help = "latency of a ring step over NICs, half of it at each end",
+                   .help = "latency of a NIC's link: half of a ring step between nodes, which "
+                           "crosses the links of two NICs",
                    .default_value = "6.8 us"},
                   seconds<&NodeKind::nic_latency>},
     Key<NodeKind>{
@@ -119,7 +122,8 @@ constexpr std::array table{
         seconds<&NodeKind::launch>},
     Key<NodeKind>{
         {.name = "sharp_efficiency",
-         .help = "fraction of the links' bandwidth for reductions in switches, if supported"},
+         .help = "fraction of the links' bandwidth that reductions in switches reach, if they are "
+                 "supported"},
         config::part<&NodeKind::sharp, "a part of the links' bandwidth">},
 };
 

@@ -31,7 +31,8 @@ struct NodeKind {
   Wiring wiring = Wiring::nvswitch;
   std::uint32_t nvlink = 0;  // NVLink generation; 0 if there are no NVLinks
   std::string link_class;    // class of the links between GPUs; empty for nvlink or pcie
-  // of a GPU's link (nvswitch, pcie), of each pair (mesh), or of each link
+  // bandwidth in bytes/s of a GPU's link (nvswitch, pcie), of a pair's link (mesh), or of each of
+  // several links (cube_mesh, twin_mesh)
   double link_bandwidth = 0;
   double link_latency = 0;  // seconds
   std::uint32_t nics = 8;
@@ -42,7 +43,7 @@ struct NodeKind {
   std::vector<std::string> sources;  // sources of all numbers except the latencies, as lines
 };
 
-// Keys of a node file.
+// Keys of a node file, with their types and help texts.
 std::vector<config::KeyRow> node_kind_keys();
 // Content of a node file, by its name in the library or its path. Throws config::Error.
 config::Value node_kind_tree(const std::string& name_or_path);
@@ -59,7 +60,7 @@ struct NodeGroup {
   std::uint32_t count = 1;
 };
 
-// High-level description of a cluster.
+// Settings for generating the platform file of a cluster: its nodes and its fabric.
 struct PlatformRequest {
   std::vector<NodeGroup> nodes;
   std::string fabric = "rail";

@@ -18,7 +18,7 @@ std::vector<std::string> numbered_names(const std::string& name, std::uint32_t c
   return count == 0 ? std::vector{name} : names;
 }
 
-// Adds uplinks from a zone to all zones above, which share its bandwidth evenly.
+// Adds a link from a zone to each zone above it. The links share the bandwidth of `uplink` evenly.
 void add_uplinks(const std::string& name, const Uplink& uplink,
                  const std::vector<std::string>& above, std::vector<Uplink>& uplinks) {
   for (const std::string& zone : above) {
@@ -206,7 +206,7 @@ void write_dragonfly_plus(XmlText& xml, const std::vector<Unit>& units,
   double down = 0;  // largest bandwidth of a leaf
   for (const Leaf& leaf : leaves) down = std::max(down, bandwidth_down(leaf));
   xml.open("<zone id=\"fabric\" routing=\"Floyd\">");
-  // spines of all groups with the same index
+  // names of spines: one list for each index of a spine in its group, over all groups
   std::vector<std::vector<std::string>> spines_by_index(spines);
   std::vector<Uplink> uplinks;
   for (std::size_t group = 0; group < groups; ++group) {

@@ -11,7 +11,7 @@ namespace pipewright::cluster {
 // file and the line are known.
 struct Error : std::runtime_error {
   explicit Error(std::string text) : std::runtime_error(text), message(std::move(text)) {}
-  // Without a line (0) the fault is one of the file as a whole.
+  // A line of 0 means that the fault concerns the file as a whole.
   Error(const std::filesystem::path& path, int line_number, std::string text)
       : std::runtime_error(path.string() +
                            (line_number > 0 ? ":" + std::to_string(line_number) : "") + ": " +

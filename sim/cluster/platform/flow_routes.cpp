@@ -34,7 +34,7 @@ std::vector<Share> merge_shares(const std::vector<Share>& shares) {
   return merged;
 }
 
-// Shares of a flow on every link, over the given pairs of ports.
+// Returns the share of a flow that each link carries if the flow uses these pairs of ports.
 std::vector<Share> flow_shares(const PlatformRoutes& routes,
                                const std::vector<std::pair<Index, Index>>& pairs,
                                const config::Multipath& multipath) {
@@ -127,7 +127,7 @@ FlowRoutes::Ports FlowRoutes::connected_ports(const End& from, const End& to) co
   return working.empty() ? broken : working;
 }
 
-// Appends the links of the first path. Returns false if there is no route.
+// Appends the links of the first path between two ends. Returns false if there is no route.
 bool FlowRoutes::append_first(const End& from, const End& to, std::vector<Index>& links) const {
   const Ports pairs = connected_ports(from, to);
   MissingHop ignored;

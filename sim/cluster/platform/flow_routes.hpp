@@ -38,9 +38,11 @@ class FlowRoutes {
   FlowRoutes(const Platform& platform, std::vector<End> ends, const config::Multipath& multipath);
 
   const End& end(Index number) const { return ends_[number]; }
-  // Returns null if there is no route. The result is valid until the next call.
+  // Finds the path of a flow between two ends; null if there is no route. The result is valid until
+  // the next call.
   const Path* find(Index from, Index to) const;
-  // Missing route between two ends, without relaying through a peer on the destination's rail.
+  // Says which hop of the direct route between two ends is missing: a route without a relay through
+  // a peer on the destination's rail. Empty if the direct route exists.
   std::optional<MissingHop> missing_hop(Index from, Index to) const;
   // Returns whether any flow is divided among several paths.
   bool has_divided_routes() const { return has_divided_routes_; }

@@ -25,7 +25,7 @@ void add_star(const Platform& platform, const Zone& zone, Index vertex, std::set
     links.insert(first + i);
 }
 
-// Adds the links that only routes with an end accepted by `is_end` use.
+// Adds the links that are used only by routes with an end that `is_end` accepts.
 template <class IsEnd>
 void add_exclusive_links(const Zone& zone, const IsEnd& is_end, std::set<Index>& links) {
   std::set<Index> at_end;

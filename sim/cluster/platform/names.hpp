@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-// Names of hosts and links.
+// Order, ranges and parts of the names of hosts and links in platform files.
 namespace pipewright::cluster {
 
 // Compares runs of digits as numbers: node-2 comes before node-10.

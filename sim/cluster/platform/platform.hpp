@@ -42,7 +42,8 @@ struct Platform {
     none,  // no routes
     full,  // only the listed routes
     tree,  // paths along listed routes that form no cycle (Floyd, Dijkstra)
-    // shortest paths along listed routes that form cycles; all of them if several are equally short
+    // shortest paths along the listed routes, where these form cycles; all paths if several are
+    // equally short
     graph,
     star,   // a <cluster>: up the source's link, down the destination's link
     torus,  // a <cluster>: one dimension after the other

@@ -11,7 +11,9 @@ using PlatformRoute = Platform::Route;
 
 namespace {
 
-// SimGrid names the links of a <cluster> with "_link_". They are too many to be looked up by name.
+// Returns true for names of the form that SimGrid gives to the links of a <cluster>, with "_link_".
+// There are too many of these links to look them up by name, so SimGrid reads files that use such
+// names.
 bool is_star_link(const std::string& link) { return link.find("_link_") != std::string::npos; }
 
 }  // namespace
@@ -20,7 +22,8 @@ Index PlatformBuilder::add_vertex(std::ptrdiff_t at, const std::string& name, In
   const auto index = static_cast<Index>(platform_.vertices.size());
   const auto [entry, added] = vertex_of_.try_emplace(name, index);
   if (!added) {
-    // SimGrid accepts a zone and a host with the same name, but confuses them.
+    // SimGrid accepts a zone and a host with the same name, but confuses them; it has to read such
+    // a file.
     if (platform_.vertices[entry->second].is_zone != nothing) throw OnlySimgrid{};
     file_.fail(
         at, fmt::format("the name '{}' is used twice; hosts, routers and zones need distinct names",

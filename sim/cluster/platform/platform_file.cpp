@@ -25,7 +25,7 @@ constexpr std::array routings{"Full",  "Floyd",    "Dijkstra", "DijkstraCache",
                               "None",  "Vivaldi",  "Cluster",  "Star",
                               "Torus", "Fat_Tree", "Dragonfly"};
 constexpr int max_depth = 100;  // limit for nested elements, which are read recursively
-// Numeric attributes, and whether they may be 0.
+// Attributes of elements that are numbers, and whether they may be 0.
 constexpr std::array<std::pair<const char*, bool>, 5> numbers{
     {{"latency", true}, {"lat", true}, {"bandwidth", false}, {"bw", false}, {"speed", false}}};
 
@@ -59,7 +59,7 @@ class Checker {
                            "sharing_policy=\"SPLITDUPLEX\"> in a zone with routing Full",
                            node.name(), node.attribute("id").value()));
   }
-  // Checks files that SimGrid reads: profiles of availability, bandwidth and latency.
+  // Checks that the files that an element names, such as profiles of bandwidth, are readable.
   void check_files(const pugi::xml_node& node) const {
     for (const pugi::xml_attribute& attribute : node.attributes())
       if (const std::string_view name = attribute.name(); name == "file" || name.ends_with("_file"))
@@ -126,7 +126,7 @@ class Checker {
   const PlatformFile& file_;
 };
 
-// Tests whether `name` is a number between prefix and suffix.
+// Returns true if `name` consists of the prefix, digits and the suffix.
 bool is_generated(std::string_view name, std::string_view prefix, std::string_view suffix) {
   if (name.size() <= prefix.size() + suffix.size()) return false;
   if (!name.starts_with(prefix) || !name.ends_with(suffix)) return false;

@@ -28,7 +28,7 @@ class PlatformFile {
   // Calls visit(element, nesting depth) for every element in the order of the text.
   void for_each_element(const std::function<void(const pugi::xml_node&, int depth)>& visit) const;
   int line_of(std::ptrdiff_t offset) const;
-  // Throws Error "FILE:LINE: message".
+  // Throws Error with the text "FILE:LINE: message".
   [[noreturn]] void fail(std::ptrdiff_t offset, const std::string& message) const;
 
  private:
