@@ -13,7 +13,8 @@ namespace pipewright::comm {
 
 using Permutation = std::vector<std::uint32_t>;  // receiver of each GPU, never the GPU itself
 
-// Computes the max-min fair rates of permutations.
+// Computes the max-min fair rates of the flows when every GPU sends to one receiver, by a
+// permutation of the GPUs.
 class PermutationRates {
  public:
   explicit PermutationRates(Paths& paths) : paths_(paths), sharing_(paths.bandwidth()) {}
@@ -39,8 +40,9 @@ struct NamedPermutation {
   Permutation receiver_of;
 };
 Permutation shift_permutation(std::uint32_t gpus, std::uint32_t distance);
-// Permutations that are hard on networks: shifts, the reversed order, the next rail of the other
-// half of the nodes, and one in which each GPU in turn sends over the link that is fullest so far.
+// Permutations of receivers that cause much contention: shifts, the reversed order, the next rail
+// of the other half of the nodes, and a greedy one in which each GPU in turn sends over the link
+// that is fullest so far.
 std::vector<NamedPermutation> hard_permutations(Paths& paths);
 
 struct PermutationSearch {
