@@ -15,7 +15,7 @@ class PlatformFile;
 // `record.N` of the outermost zone:
 //
 //   all-reduce; 2 to 8 ranks; 1 node; 512 B to 8 GiB; 44 rows; median 4.1 %; p90 9.8 %; held out;
-// SOURCE
+//   SOURCE
 //
 // `held out` means that the rows were not used to fit the file's numbers; `fitted`, that they were.
 // Predictions inside these ranges are interpolations; predictions outside have never been compared.

@@ -46,7 +46,8 @@ template <auto member>
 constexpr auto efficiency =
     within<member, "a part of the peak", "a part above 0 and at most 1, such as 0.85", 0, 1>;
 
-// A part above 1 is allowed: kernels of a run can be faster than those of the fitted efficiencies.
+// Reader of a clock factor. It may exceed 1: kernels of a run can be faster than the single kernels
+// to which the efficiencies were fitted.
 template <auto member>
 constexpr auto clock_part =
     within<member, "a part such as 0.9", "a part above 0 and at most 2, such as 0.9", 0, 2>;
@@ -261,7 +262,7 @@ constexpr std::array gpu_table{
              into<&Gpu::assumed, read_assumed>({ValueType::text, true})},
 };
 
-// Members of ProductTypes in the order of DataType.
+// Pointers to the members of ProductTypes, indexed by DataType.
 constexpr std::array<std::optional<Products> ProductTypes::*, data_types.size()> products_members{
     &ProductTypes::bf16,  &ProductTypes::fp16,  &ProductTypes::fp8, &ProductTypes::fp8_block,
     &ProductTypes::mxfp8, &ProductTypes::nvfp4, &ProductTypes::tf32};
@@ -272,7 +273,8 @@ void check_peak(const Field& map, const Gpu& gpu, DataType type, const Products&
   const std::string key = fmt::format("{}.{}", map.name, path);
   if (rates.flops == 0)
     throw Error(origin, fmt::format("{} is missing: its dense FLOP/s, such as 1979 TFLOP/s", key));
-  // Narrower types are at least as fast; measured peaks can be a little below.
+  // Narrower types have at least the peak of bf16. The limit is lower because measured peaks can be
+  // a little below it.
   constexpr double lowest = 0.5;
   if (is_scaled(type) && rates.flops < lowest * gpu.flops)
     throw Error(
@@ -282,7 +284,8 @@ void check_peak(const Field& map, const Gpu& gpu, DataType type, const Products&
         .allow("the dense peak of the narrower type, which is no less");
 }
 
-// A map must name its GPU or be a complete one, even if the cluster has GPUs.
+// Rejects a map that changes single keys of a GPU without naming one. It must name a GPU or
+// describe a complete one, even if the cluster has GPUs.
 void check_names_gpu(const Field& field) {
   const Value& value = field.value;
   if (value.kind != Value::Kind::map || value.entries.empty()) return;
@@ -307,7 +310,7 @@ Gpu read_complete_gpu(const Field& map) {
   for (std::size_t type = 0; type < data_types.size(); ++type)
     if (const auto& rates = gpu.products.*products_members[type])
       check_peak(map, gpu, static_cast<DataType>(type), *rates);
-  // Makers give some sizes in GB that are GiB.
+  // Tolerates makers that state memory in GB but mean GiB.
   constexpr double gib_per_gb = 0x1p30 / 1e9;
   if (static_cast<double>(gpu.free_memory.value_or(0)) >
       gib_per_gb * static_cast<double>(gpu.memory))

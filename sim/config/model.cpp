@@ -18,14 +18,14 @@ constexpr std::array<std::string_view, 4> bias_names{"false", "true", "qkv", "at
 constexpr std::array<std::string_view, 2> mlp_names{"gelu", "swiglu"};
 constexpr std::array<std::string_view, 2> position_names{"rotary", "learned"};
 
-// Reads a whole number, which may be 0.
+// Reads a whole number from 0; read_count() starts at 1.
 std::uint32_t read_number(const Field& field, std::string_view example) {
   return field.value.kind == Value::Kind::text && field.value.text == "0"
              ? 0
              : read_count(field, example);
 }
 
-// Reads a number of parameters: "8.03B" or 8.03e9.
+// Reads a number of parameters, with or without a suffix: "8.03B" or 8.03e9.
 double read_parameters(const Field& field) {
   constexpr std::string_view allowed = "a number of parameters, such as 8.03B";
   const std::string& text = read_text(field, allowed);
@@ -39,7 +39,8 @@ double read_parameters(const Field& field) {
   return value * scale;
 }
 
-// Reads a pattern such as "M*-(GE)". Symbols in brackets are a single layer.
+// Reads a pattern of layers such as "M*-(GE)" as one text per layer. Symbols in brackets are a
+// single layer.
 std::vector<std::string> read_pattern(const Field& field) {
   const Error refusal = wrong(
       field,
@@ -86,7 +87,8 @@ using Experts = Model::Experts;
 using Mamba = Model::Mamba;
 using LinearAttention = Model::LinearAttention;
 
-// Limits far above any real model. They keep bytes, FLOP and the time to count them within range.
+// Largest values of model keys, far above any real model. They keep bytes, FLOP and the time to
+// count them within range.
 constexpr std::uint32_t max_width = 1U << 20U;  // vectors, heads, experts
 constexpr std::uint32_t max_ffn = 1U << 24U;
 constexpr std::uint32_t max_model_tokens = 1U << 28U;  // of a sample, and of a vocabulary
@@ -304,7 +306,7 @@ constexpr std::array model_table{
                {[](const Field& f, Model& m) { m.notes = read_notes(f); }}},
 };
 
-// Returns whether all values of a map were written in this file.
+// Returns whether all values of a map come from the same file, without overrides.
 bool is_from_file(const Value& map, const std::string& source) {
   return std::ranges::all_of(map.entries, [&](const Entry& entry) {
     const Value& value = entry.value;
@@ -322,7 +324,8 @@ Model read_model(const Field& field) {
   model.origin = field.value.origin;
   read_keys<Model>(whole, model_table, model);
   complete(model, whole);
-  // A published number of parameters holds only for the shape in its file, without overrides.
+  // The published number of parameters is dropped if overrides change the file's model, because it
+  // holds only for the original.
   if (!is_from_file(map, model.published.origin.source)) model.published = {};
   if (model.name.empty() && field.value.kind == Value::Kind::text) model.name = model_label(field);
   return model;

@@ -13,7 +13,7 @@
 namespace pipewright::config {
 namespace {
 
-// Reads bytes per parameter. 0 is allowed, as for an optimizer without state.
+// Reads a number of bytes per parameter. 0 is allowed, as for an optimizer without state.
 double read_bytes(const Field& field) {
   if (field.value.text == "0") return 0;
   constexpr double limit = 1000;

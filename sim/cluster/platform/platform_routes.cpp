@@ -272,8 +272,8 @@ bool PlatformRoutes::walk_from(Index source, Index destination, double part, Wal
   const auto& zones = platform_->zones;
   Index from = source;
   Index to = destination;
-  // Replaces both ends by the zones that contain them, up to the lowest zone that contains both
-  // ends directly.
+  // Replaces `from` and `to` by the zones that contain them, until both are direct vertices of the
+  // same zone.
   while (platform_->vertices[from].zone != platform_->vertices[to].zone) {
     const Zone& source_zone = zones[platform_->vertices[from].zone];
     const Zone& destination_zone = zones[platform_->vertices[to].zone];

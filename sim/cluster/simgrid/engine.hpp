@@ -33,8 +33,7 @@ sg4::ActorPtr add_actor(sg4::Host* host, const std::string& name, Body&& body) {
 #endif
 }
 
-// Adds a host to a zone, through its implementation class kernel::routing::NetZoneImpl or the
-// public class.
+// Add a host or a link to the implementation object of a zone, kernel::routing::NetZoneImpl.
 template <class Zone>
 sg4::Host* add_host(Zone& zone, const std::string& name, double speed) {
 #if SIMGRID_VERSION >= 40000
