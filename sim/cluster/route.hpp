@@ -46,7 +46,7 @@ struct Link {
   }
 };
 
-// Route from one GPU to another, without other traffic.
+// Route from one GPU to another: its links, and the latency and bandwidth without other traffic.
 struct Route {
   double latency = 0;                                          // seconds
   double bandwidth = std::numeric_limits<double>::infinity();  // bytes/s of the narrowest link

@@ -51,11 +51,11 @@ struct PermutationSearch {
   std::function<void(double)> progress;  // receives the finished fraction from time to time
 };
 
-// Bandwidth of the network when all GPUs send at the same time: between two halves, and in
-// permutations, among which it searches for the lowest total rate. The search starts from the worst
-// of hard_permutations() and applies random swaps of two GPUs' receivers that lower the total, or
-// the slowest flow at the same total; it ends early if no permutation can be worse. The same seed
-// gives the same result. Needs at least two GPUs.
+// Computes the bandwidth of the network when all GPUs send at the same time: between two halves,
+// and in permutations, among which it searches for the lowest total rate. The search starts from
+// the worst of hard_permutations() and applies random swaps of two GPUs' receivers that lower the
+// total, or the slowest flow at the same total; it ends early if no permutation can be worse. The
+// same seed gives the same result. Needs at least two GPUs.
 analysis::Contention find_contention(Paths& paths, const Pairs& pairs,
                                      const PermutationSearch& search = {});
 

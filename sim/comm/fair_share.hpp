@@ -16,7 +16,7 @@ using execution::FlowPath;
 // Caches the paths between the GPUs of a cluster, as numbers of shared links.
 class Paths {
  public:
-  // Hosts are numbered by their index. The cluster must outlive this object.
+  // Hosts are numbered by their index in `hosts`. The cluster must outlive this object.
   Paths(const cluster::Cluster& cluster, std::vector<cluster::Host*> hosts);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(hosts_.size()); }

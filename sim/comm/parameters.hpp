@@ -53,7 +53,7 @@ class RowPredictor {
   RowPredictor(cluster::Cluster& cluster, std::span<const Parameter> parameters,
                std::span<const analysis::Measurement> rows);
 
-  // Plans the collectives again with the cluster's current numbers.
+  // Computes the plans of the rows' collectives again, with the cluster's current parameters.
   void replan();
   // Sets whether NCCL keeps choosing algorithms by the platform file's numbers when parameters
   // change.

@@ -24,7 +24,8 @@ constexpr std::size_t max_folds = 10;
 constexpr double max_cost_ratio = 0.5;
 constexpr double min_better_share = 0.8;
 constexpr double min_change = 0.005;  // smallest change of a row's logarithm that counts
-// Measured times are printed with three or four digits, so a closer fit is meaningless.
+// Relative precision of measured times, which are printed with three or four digits. A closer fit
+// is meaningless.
 constexpr double rounding = 1e-3;
 
 std::vector<Unknown> starting_at(std::span<const Unknown> candidates, const Selection& selection) {

@@ -36,7 +36,7 @@ struct Activation {
   DeviceBytes released_by_weight_grad;
 };
 
-// Memory that every device holds during the whole run.
+// Bytes that every device holds during the whole run: weights, gradients and optimizer state.
 struct State {
   DeviceBytes weights;
   DeviceBytes gradients;

@@ -134,7 +134,7 @@ void settle_shards(bool has_dp, bool has_zero, Parallel& parallel) {
         .allow("zero 1 to 3, or leave it out for 3");
 }
 
-// `order` comes after the sizes, since its check needs them.
+// The key `order` is read after the sizes of the axes, since checking it needs them.
 constexpr std::array parallel_table{
     Key<Parallel>{{.name = "tp",
                    .alias = "tensor",

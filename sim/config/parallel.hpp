@@ -64,8 +64,9 @@ struct Parallel {
   }
   bool sequence = false;   // sequence parallelism over the ranks of tp
   std::uint32_t zero = 0;  // ZeRO level, 0 to 3
-  // dp_shard and dp_replicate of torchtitan: dp is shard * replicate. ZeRO shards over shard * cp
-  // ranks, and `replicate` copies reduce their shards of gradients. Both have a value or neither.
+  // Sizes of sharded and of replicated data parallelism, torchtitan's dp_shard and dp_replicate: dp
+  // is shard * replicate. ZeRO shards over shard * cp ranks, and `replicate` copies reduce their
+  // shards of gradients. Both have a value or neither.
   std::optional<Located<std::uint32_t>> shard;
   std::optional<Located<std::uint32_t>> replicate;
   std::optional<bool> reshard_after_forward;

@@ -154,9 +154,9 @@ bool PlatformRoutes::through_graph(const Zone& zone, Index source, Index destina
     return position == nothing ? unreachable : distances[position];
   };
   if (distance(source) == unreachable) return false;
-  // Parts of the flow that wait at vertices, grouped by the gateway through which they arrived. The
-  // farthest vertex is processed first, so that everything that reaches a vertex has arrived before
-  // it leaves.
+  // Fractions of the flow that have reached a vertex and not left it yet, by vertex and by the
+  // gateway through which they arrived. The farthest vertex is processed first, so that everything
+  // that reaches a vertex has arrived before it leaves.
   using Stop = std::pair<Cost, Index>;
   std::map<Stop, std::map<Index, double>, std::greater<>> open;
   open[{distance(source), source}][nothing] = part;
@@ -228,7 +228,8 @@ void PlatformRoutes::through_torus(const Zone& zone, Index source, Index destina
   }
 }
 
-// Appends the route between two vertices of the same zone.
+// Appends the links of the route between two vertices of the same zone, and sets the gateways at
+// its ends.
 bool PlatformRoutes::local(const Zone& zone, Index source, Index destination, double part,
                            Walk& walk, Ends& ends) const {
   const auto push = [&](Index link) { walk.shares.push_back({link, part}); };

@@ -7,7 +7,7 @@
 
 namespace pipewright::cluster {
 
-// Properties of a host in the platform file that determine its role.
+// A host of the platform file, with the properties that determine its role.
 struct Member {
   const std::string* name = nullptr;
   Index zone = nothing;

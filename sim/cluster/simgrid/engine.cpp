@@ -29,7 +29,7 @@ sg4::Engine& engine() {
     xbt_log_control_set("ker_engine.app:file:/dev/null");  // pipewright reports deadlocks itself
     sg4::Engine::set_config("network/model:CM02");
     sg4::Engine::set_config("network/crosstraffic:no");
-    // no TCP window: latency does not limit a flow
+    // disables the TCP window, by which latency limits a flow's rate
     sg4::Engine::set_config("network/TCP-gamma:1e30");
     sg4::Engine::set_config(std::string(precision_key) + ":1e-12");
     return created;

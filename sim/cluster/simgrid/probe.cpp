@@ -57,7 +57,7 @@ void write_line(int line) {
     line /= 10;
   } while (line > 0);
   put_before("{\"line\":");
-  // A failed write cannot be reported.
+  // Ignores a failed write, because there is no other way to report it.
   if (write(parent_descriptor, text.data() + begin, text.size() - begin) < 0) return;
 }
 extern "C" void end_with_line(int /*signal*/) {

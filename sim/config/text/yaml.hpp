@@ -20,8 +20,8 @@ struct Document {
   std::string_view noun;
   std::string_view needs;    // required keys
   std::string_view example;  // a line
-  // The document was written for another program: null becomes the text "null", the last of several
-  // equal keys counts, and tags are ignored.
+  // Set for documents that were written for another program: null becomes the text "null", the last
+  // of several equal keys counts, and tags are ignored.
   bool is_foreign = false;
   bool has_scenario_keys = false;  // places get the dotted keys of a scenario
 };
