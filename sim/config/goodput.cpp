@@ -93,7 +93,7 @@ constexpr std::array failure_table{
                   .default_value = "1, exponential"},
                  within<&Failure::shape, "a shape", "a shape from 0.2 to 20, such as 0.7", 0, 20>},
     Key<Failure>{{.name = "nodes",
-                  .help = "nodes that fail together, as behind a switch",
+                  .help = "number of nodes that fail together, as behind a switch",
                   .default_value = "1; 0 for software"},
                  into<&Failure::nodes, read_nodes>({ValueType::count})},
     Key<Failure>{{.name = "detection",
@@ -132,9 +132,10 @@ std::uint32_t read_trace_nodes(const Field& field) { return read_count(field, "4
 
 using NodeStraggler = Goodput::Straggler;
 constexpr std::array node_straggler_table{
-    Key<NodeStraggler>{
-        {.name = "rate", .help = "episodes per 1000 node-days of the job", .default_value = "0"},
-        rate_of<&NodeStraggler::rate, "">},
+    Key<NodeStraggler>{{.name = "rate",
+                        .help = "episodes in which a node is slow, per 1000 node-days of the job",
+                        .default_value = "0"},
+                       rate_of<&NodeStraggler::rate, "">},
     Key<NodeStraggler>{{.name = "factor",
                         .help = "slowdown factor of iterations during an episode",
                         .required = true},
@@ -216,7 +217,8 @@ constexpr std::array checkpoint_table{
                     storage_rate<&Checkpoint::network>},
     Key<Checkpoint>{
         {.name = "traffic",
-         .help = "training traffic on the shared network; default: traffic of an iteration"},
+         .help =
+             "bandwidth that training uses on the shared network; default: that of an iteration"},
         storage_rate<&Checkpoint::traffic>},
 };
 
