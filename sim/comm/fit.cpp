@@ -29,7 +29,7 @@ std::string unit_of(const Parameter& parameter) {
     case cluster::ParameterUnit::steps:
       return "steps";
   }
-  throw std::logic_error("a unit of parameters");
+  throw std::logic_error("unknown unit of a parameter");
 }
 
 constexpr std::size_t min_rows = 8;  // minimum to fit any parameter

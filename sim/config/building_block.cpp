@@ -218,7 +218,8 @@ void check_legs(const BuildingBlock& block) {
   std::map<std::pair<PassKind, std::uint32_t>, std::uint32_t> microbatches;  // of each leg
   for (const BlockLeg& leg : block.legs) {
     if (leg.chunk >= block.chunks)
-      throw Error(leg.origin, fmt::format("{} is of chunk {}", name_of(leg), leg.chunk))
+      throw Error(leg.origin,
+                  fmt::format("{} names chunk {}, which does not exist", name_of(leg), leg.chunk))
           .allow(fmt::format("chunks 0 to {}", block.chunks - 1));
     ++microbatches[{leg.kind, leg.chunk}];
   }
@@ -240,7 +241,7 @@ void check_legs(const BuildingBlock& block) {
     const bool has_input_grad = has(PassKind::input_grad);
     if (!has_backward && !has_input_grad) refuse("there is neither B nor I");
     if (has_backward && (has_input_grad || has(PassKind::weight_grad)))
-      refuse("there are both a B and a part of it");
+      refuse("there are both a B and an I or W");
   }
 }
 

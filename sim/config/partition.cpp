@@ -23,7 +23,7 @@ class LayoutParser {
 
   std::string expand() {
     std::string letters = group();
-    if (at_ < text_.size()) throw refuse(at_, ", which nothing opened").allow("( before it");
+    if (at_ < text_.size()) throw refuse(at_, ", which no ( opens").allow("( before it");
     return letters;
   }
 
@@ -37,7 +37,7 @@ class LayoutParser {
       if (text_[at_] == '(') {
         ++at_;
         unit = group();
-        if (at_ == text_.size()) throw refuse(place, ", which nothing closes").allow("a )");
+        if (at_ == text_.size()) throw refuse(place, ", which no ) closes").allow("a )");
       } else if (is_skipped(text_[at_])) {
         ++at_;
         continue;

@@ -312,7 +312,8 @@ CandidateRow Evaluator::simulate(const config::Value& scenario) {
 }
 
 CandidateRow Evaluator::Impl::simulate(const config::Scenario& scenario) {
-  if (scenario.schedules.size() != 1) throw std::logic_error("a candidate with several schedules");
+  if (scenario.schedules.size() != 1)
+    throw std::logic_error("a candidate must have exactly one schedule");
   Layout& layout = layouts.find(scenario);
   Hardware& hardware = layout.hardware;
   workload::Plan plan = workload::make_plan(
@@ -333,8 +334,9 @@ CandidateRow Evaluator::Impl::simulate(const config::Scenario& scenario) {
                                         ? fullest_device.peak.bytes
                                         : execution::peak_memory(job, fullest_device.device).bytes;
   if (peak != ledger_peak)
-    throw std::logic_error(fmt::format("device {} held {} bytes at its peak, but its ledger has {}",
-                                       fullest_device.device, peak, ledger_peak));
+    throw std::logic_error(
+        fmt::format("device {} held {} bytes at its peak in the simulation, but {} in the ledger",
+                    fullest_device.device, peak, ledger_peak));
   CandidateRow row = row_of(scenario, job, fullest_device);
   // The peak is compared with the capacity again, since a searched order may exceed the requested
   // memory by a little.

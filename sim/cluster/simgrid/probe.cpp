@@ -171,7 +171,7 @@ void probe(const PlatformFile& file) {
     if (!reason) line = json::parse(*message).value("line", 0);
   }
   throw Error(file.path(), line,
-              fmt::format("SimGrid cannot load it: {}",
+              fmt::format("SimGrid cannot load the file: {}",
                           without_addresses(reason ? *reason : critical_reason(child.errors()))));
 }
 
