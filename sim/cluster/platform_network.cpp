@@ -70,8 +70,9 @@ class PlatformNetwork final : public Network {
     return true;
   }
 
-  // The hosts of a <cluster> around a switch differ only in their own link, unless routes of other
-  // hosts lead through them or paths depend on the pair of GPUs.
+  // Returns a group number that is equal for hosts with equal routes. The hosts of a <cluster>
+  // around a switch differ only in their own link, unless routes of other hosts lead through them
+  // or paths depend on the pair of GPUs.
   Equivalence equivalence(const Host* gpu, bool across) const override {
     const End& end = flow_routes_.end(gpu->number);
     const Index vertex = end.ports(across).front();
@@ -115,7 +116,7 @@ class PlatformNetwork final : public Network {
   }
   bool has_divided_routes() const override { return flow_routes_.has_divided_routes(); }
 
-  // Switches are the vertices that are not hosts or zones and have links.
+  // Returns the names of switches: vertices that have links and are neither hosts nor zones.
   std::vector<std::string> switches() const override {
     std::vector<std::string> names;
     for (Index i = 0; i < platform_.vertices.size(); ++i) {
@@ -138,7 +139,8 @@ class PlatformNetwork final : public Network {
   }
 
  private:
-  // The ports of NICs become no hosts, since routes between GPUs lead through them.
+  // Adds a host for each host of the file except the ports of NICs, which are only points on the
+  // routes between GPUs.
   std::vector<End> add_hosts(const Roles& roles) {
     std::vector<bool> is_nic(platform_.hosts.size());
     for (const Role& role : roles.by_member)

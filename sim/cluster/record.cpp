@@ -25,7 +25,7 @@ constexpr std::string_view example_record =
 constexpr std::string_view record_prefix = "record.";
 constexpr std::size_t record_parts = 9;
 
-// Formats a size in the largest unit that divides it.
+// Formats a number of bytes in the largest unit, B to TiB, of which it is a whole multiple.
 std::string size_text(std::uint64_t bytes) {
   constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;
@@ -70,7 +70,7 @@ std::array<std::string_view, record_parts> split_record(std::string_view text) {
   return fields;
 }
 
-// Ends of a range: "4 to 8" gives 4 and 8, and "8" gives 8 and 8.
+// Splits a range into its two ends: "4 to 8" gives 4 and 8, and "8" gives 8 and 8.
 std::pair<std::string_view, std::string_view> ends_of(std::string_view range) {
   constexpr std::string_view to = " to ";
   const std::size_t at = range.find(to);

@@ -11,7 +11,8 @@
 
 namespace pipewright::cluster {
 
-// A GPU, or a port through which flows leave and enter a node.
+// A vertex of the network at which flows start or end: a GPU, or a NIC port through which a GPU's
+// flows leave and enter its node.
 struct Host {
   std::string name;
   std::string gpu;                         // GPU type, from property "gpu"; empty if there is none
@@ -24,7 +25,7 @@ struct Host {
   std::uint32_t number = 0;
 };
 
-// One direction of a link, or a half-duplex link.
+// One direction of a full-duplex link, or a half-duplex link that both directions share.
 struct Link {
   std::string name;  // "node-0-nvlink-7_UP"
   std::string link_class;
@@ -37,7 +38,7 @@ struct Link {
   bool failed = false;
   std::uint32_t parts = 1;
   std::uint32_t number = 0;
-  // models of the link's class, by Numbers
+  // cost models of the link's class, indexed by Numbers
   std::array<const ClassModel*, number_kinds> models{};
 
   const ClassModel& model(Numbers numbers) const {
@@ -45,7 +46,7 @@ struct Link {
   }
 };
 
-// Route from one GPU to another, without other traffic.
+// Route from one GPU to another: its links, and the latency and bandwidth without other traffic.
 struct Route {
   double latency = 0;                                          // seconds
   double bandwidth = std::numeric_limits<double>::infinity();  // bytes/s of the narrowest link
@@ -53,11 +54,12 @@ struct Route {
   Host* source = nullptr;
   Host* destination = nullptr;
   // Links that a flow loads, in path order. If several paths are equally short, the flow is divided
-  // among them, and a link is listed once for each of the flow's parts on it; the link's capacity
-  // counts the same number of flows.
+  // among them, and a link is listed once for each part of the flow that crosses it;
+  // Link::bandwidth is scaled to match.
   std::vector<const Link*> links;
   std::vector<const Link*> single_path;  // links of one of these paths, if the flow is divided
-  // Costs of the route by each protocol. Simple has the latency above and the full bandwidth.
+  // Costs of the route for each NCCL protocol. For Simple, they are the latency above and an
+  // efficiency of 1.
   struct ProtocolCost {
     double latency = 0;     // seconds
     double efficiency = 1;  // fraction of the bandwidth that payload reaches
@@ -65,7 +67,7 @@ struct Route {
   std::array<ProtocolCost, protocols> per_protocol;
   double message = 0;  // seconds between successive messages of a GPU over this route
 
-  // Links of a single path from end to end.
+  // Returns the links of a single path from end to end, also if the flow is divided among several.
   const std::vector<const Link*>& path() const { return single_path.empty() ? links : single_path; }
   bool divides() const { return !single_path.empty(); }
 

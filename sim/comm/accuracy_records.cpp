@@ -68,7 +68,7 @@ std::uint32_t node_count(const cluster::Cluster& cluster, const Measurement& row
 
 std::vector<Record> records_of(const cluster::Cluster& cluster, std::span<const ComparedRow> rows,
                                bool held_out, const std::string& source) {
-  // keyed by (ranks, nodes)
+  // number of nodes that ranks occupy, keyed by a row's (ranks, nodes)
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> nodes;
   std::map<std::pair<analysis::Operation, bool>, std::vector<const ComparedRow*>> kinds;
   const auto nodes_on = [&](const Measurement& row) {

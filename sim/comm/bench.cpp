@@ -12,8 +12,8 @@ namespace {
 using execution::ByProtocol;
 using execution::PhaseCost;
 
-// Transfer time per byte of the operation on the GPU that sends or receives the most over one of
-// its links, in seconds, by protocol.
+// Seconds per byte of the operation's size that the most heavily loaded first or last link of a
+// path needs to carry its data, for each protocol.
 ByProtocol busiest_gpu(const PhaseCost& cost, const execution::RankPlacement& placement) {
   std::map<std::pair<std::uint32_t, const cluster::Link*>, ByProtocol> seconds_of;
   for (const execution::Flow& flow : cost.flows) {

@@ -25,8 +25,8 @@ BenchmarkRun make_groups(const cluster::Cluster& cluster, Operation operation, s
 // Returns the seconds of the first group, by the algorithm and protocol that the simulation uses.
 double alpha_beta(const BenchmarkRun& run, std::uint64_t bytes);
 
-// Benchmark rows, by simulation and by alpha_beta(). Calls report(number of finished rows) after
-// each.
+// Computes a benchmark row for each size, by simulation and by alpha_beta(). Calls report(number of
+// finished rows) after each.
 std::vector<analysis::BenchRow> bench(cluster::Cluster& cluster, const BenchmarkRun& run,
                                       std::span<const std::uint64_t> sizes,
                                       const std::function<void(std::size_t)>& report = {});

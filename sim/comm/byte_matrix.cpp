@@ -27,7 +27,8 @@ std::string count_text(std::size_t count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-// Collects rows and checks each of them. Locations are "FILE:LINE", optionally with a column.
+// Builder of a byte matrix that checks each row and cell. Locations are "FILE:LINE", optionally
+// with a column.
 class MatrixRows {
  public:
   void begin(std::string location) {
@@ -120,7 +121,8 @@ void read_csv(const std::string& file, const std::string& name, MatrixRows& rows
   }
 }
 
-// Reads JSON with the YAML reader, which keeps locations.
+// Reads JSON with the YAML reader, because it records the location of each value for error
+// messages.
 void read_json(const std::string& file, MatrixRows& rows) {
   constexpr config::Document document{"a matrix of bytes", "a list of lists of numbers",
                                       "[[0, 4], [4, 0]]"};

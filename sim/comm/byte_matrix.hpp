@@ -27,8 +27,8 @@ struct ByteMatrix {
 // matrix.
 ByteMatrix read_byte_matrix(const std::string& file);
 
-// The rank that sends or receives the most bytes, without the diagonal; the first if there are
-// several.
+// Returns the rank that sends or receives the most bytes to or from other ranks; the first if there
+// are several.
 analysis::BusiestRank busiest_rank(const ByteMatrix& matrix);
 
 }  // namespace pipewright::comm

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t max_shifts = 96;
 constexpr std::uint32_t max_greedy_gpus = 512;  // GPUs; the greedy permutation examines all pairs
 
-// Removes fixed points: a GPU that would send to itself swaps receivers with the GPU before.
+// Ensures that no GPU sends to itself: such a GPU swaps receivers with the previous GPU.
 Permutation without_fixed_points(Permutation receiver_of) {
   const std::size_t n = receiver_of.size();
   for (std::size_t i = 0; i < n; ++i)
@@ -26,8 +26,8 @@ Permutation without_fixed_points(Permutation receiver_of) {
   return receiver_of;
 }
 
-// Sends each GPU to the next rail of a node in the other half. Returns nothing if nodes differ in
-// size.
+// Permutation in which each GPU sends to the GPU with the next index in a node of the other half of
+// the nodes. Returns nothing if nodes differ in size or there is only one.
 std::optional<Permutation> next_rail_of_other_half(const Paths& paths) {
   std::map<std::uint32_t, std::vector<std::uint32_t>> nodes;
   for (std::uint32_t i = 0; i < paths.size(); ++i)
@@ -46,8 +46,8 @@ std::optional<Permutation> next_rail_of_other_half(const Paths& paths) {
   return receiver_of;
 }
 
-// Chooses receivers one by one: each GPU sends to the free receiver whose path loads its fullest
-// link the most.
+// Builds a bad permutation greedily: each GPU in turn sends to the free receiver whose path has the
+// most heavily loaded link so far.
 Permutation greedy(const Paths& paths) {
   const std::uint32_t n = paths.size();
   std::vector<double> flows(paths.links().size());
@@ -112,8 +112,8 @@ double slowest_bound(const Paths& paths, const Pairs& pairs) {
   return rate;
 }
 
-// Random number below `end`, the same on every machine, unlike the distributions of the standard
-// library.
+// Returns a random number from 0 to `end` - 1. The distributions of the standard library would give
+// other numbers on other platforms.
 std::uint32_t random_below(std::mt19937_64& random, std::uint32_t end) {
   return static_cast<std::uint32_t>(((random() >> 32U) * end) >> 32U);
 }

@@ -13,7 +13,8 @@ namespace pipewright::comm {
 
 using Permutation = std::vector<std::uint32_t>;  // receiver of each GPU, never the GPU itself
 
-// Computes the max-min fair rates of permutations.
+// Computes the max-min fair rates of the flows when every GPU sends to one receiver, by a
+// permutation of the GPUs.
 class PermutationRates {
  public:
   explicit PermutationRates(Paths& paths) : paths_(paths), sharing_(paths.bandwidth()) {}
@@ -39,8 +40,9 @@ struct NamedPermutation {
   Permutation receiver_of;
 };
 Permutation shift_permutation(std::uint32_t gpus, std::uint32_t distance);
-// Permutations that are hard on networks: shifts, the reversed order, the next rail of the other
-// half of the nodes, and one in which each GPU in turn sends over the link that is fullest so far.
+// Permutations of receivers that cause much contention: shifts, the reversed order, the next rail
+// of the other half of the nodes, and a greedy one in which each GPU in turn sends over the link
+// that is fullest so far.
 std::vector<NamedPermutation> hard_permutations(Paths& paths);
 
 struct PermutationSearch {
@@ -49,11 +51,11 @@ struct PermutationSearch {
   std::function<void(double)> progress;  // receives the finished fraction from time to time
 };
 
-// Bandwidth of the network when all GPUs send at the same time: between two halves, and in
-// permutations, among which it searches for the lowest total rate. The search starts from the worst
-// of hard_permutations() and applies random swaps of two GPUs' receivers that lower the total, or
-// the slowest flow at the same total; it ends early if no permutation can be worse. The same seed
-// gives the same result. Needs at least two GPUs.
+// Computes the bandwidth of the network when all GPUs send at the same time: between two halves,
+// and in permutations, among which it searches for the lowest total rate. The search starts from
+// the worst of hard_permutations() and applies random swaps of two GPUs' receivers that lower the
+// total, or the slowest flow at the same total; it ends early if no permutation can be worse. The
+// same seed gives the same result. Needs at least two GPUs.
 analysis::Contention find_contention(Paths& paths, const Pairs& pairs,
                                      const PermutationSearch& search = {});
 

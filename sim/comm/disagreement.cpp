@@ -10,7 +10,8 @@ namespace pipewright::comm {
 namespace {
 
 constexpr std::size_t min_shared_rows = 4;
-// Runs of nccl-tests on the same machine repeat within a few per cent, short runs within ten.
+// Ratio of times above which two logs disagree. Repeated runs of nccl-tests on the same machine
+// differ by a few per cent, short ones by up to ten.
 constexpr double max_repeat_ratio = 1.25;
 
 using RowKey = std::tuple<analysis::Operation, std::uint32_t, std::uint32_t, std::uint64_t, bool>;

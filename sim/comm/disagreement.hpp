@@ -8,8 +8,8 @@
 
 namespace pipewright::comm {
 
-// Two logs that measured the same operations with the same ranks and sizes, but differ in times, as
-// for two machines, library versions or days.
+// Two logs that measured the same operations, ranks and sizes but got different times, for example
+// from different machines, library versions or days.
 struct Disagreement {
   std::string faster;
   std::string slower;
@@ -17,7 +17,8 @@ struct Disagreement {
   double ratio = 1;      // median ratio of the times of `slower` over those of `faster`; above 1
 };
 
-// Finds the pair of logs with the largest ratio, if it exceeds the variation between repeated runs.
+// Finds the pair of logs whose times differ by the largest ratio, if it exceeds the variation
+// between repeated runs.
 std::optional<Disagreement> find_disagreement(const std::vector<analysis::Measurement>& rows);
 
 }  // namespace pipewright::comm

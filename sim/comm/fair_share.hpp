@@ -13,10 +13,10 @@ using execution::FairShare;
 using execution::FairSharing;
 using execution::FlowPath;
 
-// Paths between the GPUs of a cluster, with shared links by number.
+// Caches the paths between the GPUs of a cluster, as numbers of shared links.
 class Paths {
  public:
-  // Hosts are numbered by their index. The cluster must outlive this object.
+  // Hosts are numbered by their index in `hosts`. The cluster must outlive this object.
   Paths(const cluster::Cluster& cluster, std::vector<cluster::Host*> hosts);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(hosts_.size()); }
@@ -28,13 +28,14 @@ class Paths {
 
   // Path from sender to receiver; cached after the first call.
   const FlowPath& path(std::uint32_t sender, std::uint32_t receiver);
-  // Rate of a flow without other traffic: that of the path's narrowest link.
+  // Rate of a flow without other traffic, in bytes/s: the bandwidth of the narrowest link on its
+  // path.
   double uncontended_rate(const FlowPath& path) const;
-  // Sets `path` to the links of a route, without caching it.
+  // Converts a route to a path of shared links, without caching it.
   void resolve(const cluster::Route& route, FlowPath& path) const;
 
   const std::vector<const cluster::Link*>& links() const { return links_; }  // shared links
-  // capacity of each shared link
+  // capacity of each shared link, in bytes/s
   const std::vector<double>& bandwidth() const { return bandwidth_; }
 
  private:

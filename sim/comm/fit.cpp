@@ -29,14 +29,14 @@ std::string unit_of(const Parameter& parameter) {
     case cluster::ParameterUnit::steps:
       return "steps";
   }
-  throw std::logic_error("a unit of parameters");
+  throw std::logic_error("unknown unit of a parameter");
 }
 
 constexpr std::size_t min_rows = 8;  // minimum to fit any parameter
 constexpr double min_cost = 1e-12;
 constexpr double min_seconds = 1e-12;  // lower limit for predictions, in seconds
 
-// Rounds to the digits that a platform file stores.
+// Rounds to six digits, the precision of fitted values in platform files.
 double round_to_file(double value) { return std::stod(fmt::format("{:.5e}", value)); }
 
 class ParameterFit {
@@ -71,14 +71,16 @@ class ParameterFit {
   }
 
  private:
-  // Selected parameters and their values, and whether NCCL keeps choosing by the file's numbers.
+  // Result of a fit: the selected parameters with their values, and whether NCCL is assumed to
+  // choose algorithms by the numbers of the platform file instead of the fitted ones.
   struct Outcome {
     Selection best;
     bool is_frozen = false;
   };
 
-  // Fits under both assumptions: NCCL chooses by the file's numbers, even if its choice is slower
-  // than expected; or it chooses by the fitted numbers, as in a simulated log.
+  // Fits under two assumptions about NCCL and returns the better fit: NCCL chooses by the file's
+  // numbers, even if its choice is slower than expected; or by the fitted numbers, as in a
+  // simulated log.
   Outcome search(const std::vector<bool>& held_out) {
     prepare(held_out);
     Outcome outcome{.best = search_once(false), .is_frozen = false};
@@ -120,8 +122,8 @@ class ParameterFit {
     return selection;
   }
 
-  // Selects the rows to fit, the parameters that they depend on, and the hold-out schemes within
-  // them.
+  // Prepares a fit to the rows that are not held out: collects these rows, the parameters that they
+  // depend on, and schemes that hold out parts of them.
   void prepare(const std::vector<bool>& held_out) {
     fitted_.clear();
     std::vector<Measurement> rows;
@@ -139,8 +141,9 @@ class ParameterFit {
       if (affects_rows(index)) relevant_.push_back(index);
   }
 
-  // Weighs the file's values against the rows. Neighbouring rows of a curve have similar residuals,
-  // so a curve counts as only a few rows, and the file counts more if curves have many rows.
+  // Sets how many rows the file's values count as. Neighbouring rows of a curve have similar
+  // residuals, so a curve counts as only a few rows, and the file counts more if curves have many
+  // rows.
   void weigh_prior(std::span<const Measurement> rows) {
     constexpr double independent = 4;  // independent rows per curve
     std::set<std::tuple<analysis::Operation, std::uint32_t, std::uint32_t>> curves;
@@ -151,9 +154,9 @@ class ParameterFit {
       unknown.prior_rows = options_.names.empty() ? std::max(1.0, rows_per_curve / independent) : 1;
   }
 
-  // Returns whether the rows depend on a parameter: a small change must change some row by a
-  // fiftieth of it, and for the efficiency of a class by half of it, since bytes that rows do not
-  // wait for reveal nothing about a link's rate. A parameter that affects no row could only be
+  // Returns whether the rows depend on a parameter: a small change must change the time of some row
+  // by 2 % of it, or by half of it for the efficiency of a link class, since transfers that rows do
+  // not wait for reveal nothing about a link's rate. A parameter that affects no row could only be
   // fitted to an extreme value that represents something else. Parameters that do not belong to a
   // protocol must affect rows that do not use LL, because LL hides most of each step, and a launch
   // latency that fits only LL rows would mislead all others.
@@ -197,7 +200,7 @@ class ParameterFit {
     Selection& best = outcome.best;
     report_.before = compared_rows(before_, held_out);
     best = refine(residuals(), unknowns_, best);
-    // Repeats the refinement if the plans differ at the fitted numbers.
+    // Plans the collectives again and repeats the fit if their plans change at the fitted values.
     constexpr int max_rounds = 3;
     for (int round = 0; round < max_rounds && !is_exact(best); ++round) {
       predictor_.replan();
@@ -252,9 +255,9 @@ class ParameterFit {
     return compared_rows;
   }
 
-  // Reports the fitted parameters. Intervals come from a fit in which parameters that the rows
-  // cannot tell from the chosen ones are free as well, so that parameters that are known only in
-  // combination get wide intervals.
+  // Adds the fitted parameters, with intervals, to the report. For the intervals, parameters whose
+  // effects the rows cannot tell from those of the fitted ones vary too, so that parameters known
+  // only in combination get wide intervals.
   void report_fitted(const Selection& best) {
     std::vector<std::size_t> free = best.chosen;
     free.insert(free.end(), indistinct_.begin(), indistinct_.end());

@@ -18,11 +18,11 @@ struct FitOptions {
   std::function<void(double share)> progress = {};  // may throw to cancel the fit
 };
 
-// Fits parameters of the cluster's network model so that the formula (prediction.hpp) matches
-// measured times by ratio, with as little change to the file's values as the measurements demand.
-// Values are rounded to six digits and set in the cluster. Fits to parts of the rows, compared with
-// the remaining rows, show how good the result is (FitReport::trials). Throws cluster::Error for
-// rows that the cluster cannot run.
+// Fits parameters of the cluster's network model so that the formula (prediction.hpp) reproduces
+// the measured times with small relative errors, and changes the file's values only as far as the
+// measurements demand. Values are rounded to six digits and set in the cluster. Fits to parts of
+// the rows, compared with the remaining rows, show how good the result is (FitReport::trials).
+// Throws cluster::Error for rows that the cluster cannot run.
 analysis::FitReport fit(cluster::Cluster& cluster, std::span<const analysis::Measurement> rows,
                         const std::vector<bool>& held_out, const FitOptions& options = {});
 

@@ -54,7 +54,7 @@ class TagIterator {
     const std::size_t position = text_.find(words, at_);
     at_ = position == std::string_view::npos ? text_.size() : position + words.size();
   }
-  // Skips <!DOCTYPE ..>, which may contain declarations in brackets.
+  // Skips a <!DOCTYPE ..> declaration, which may contain further declarations in brackets.
   void skip_declaration() {
     int depth = 0;
     char quote = 0;
@@ -98,7 +98,8 @@ class TagIterator {
   std::size_t at_ = 0;
 };
 
-// Position of an attribute's value; none if the tag does not have the attribute.
+// Finds the position of an attribute's value in the text; none if the tag does not have the
+// attribute.
 std::optional<PropertyRange> find_attribute(std::string_view text, const Tag& tag,
                                             std::string_view name) {
   std::size_t at = tag.begin + 1 + tag.name.size();
@@ -115,7 +116,8 @@ std::optional<PropertyRange> find_attribute(std::string_view text, const Tag& ta
   }
 }
 
-// Indentation of a position: the blanks before it in its line; empty if anything else precedes it.
+// Returns the indentation of a position: the blanks before it on its line; empty if anything else
+// precedes it.
 std::string indentation(const std::string& text, std::size_t at) {
   const std::size_t line = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
   const std::string before = text.substr(line, at - line);
@@ -193,7 +195,7 @@ std::string with_properties(const std::string& text, const Properties& propertie
   const std::string outer = indentation(text, zone.begin);
   const std::string inner = end_of_line + outer + "  ";
 
-  // begin of a range: its end and replacement
+  // replacements of the text, keyed by begin: (end, new text)
   std::map<std::size_t, std::pair<std::size_t, std::string>> edits;
   std::string added = comment.empty() ? "" : inner + "<!--";
   for (const std::string& line : comment) added += inner + escape_comment(line);
@@ -230,7 +232,7 @@ std::string with_records(const std::string& text, std::span<const cluster::Recor
   const ZoneRange zone = find_outermost_zone(text);
   for (const PropertyRange& property : std::views::reverse(zone.properties)) {
     if (!property.id.starts_with("record.")) continue;
-    // Removes the whole line if nothing else is on it.
+    // Removes the whole line if nothing else is on it besides the removed property.
     const std::size_t previous = stripped.find_last_not_of(" \t", property.begin - 1);
     const bool is_first = previous != std::string::npos && stripped[previous] == '\n';
     const std::size_t from =

@@ -15,13 +15,13 @@ namespace pipewright::comm {
 using Properties = std::vector<std::pair<std::string, std::string>>;  // (id, value)
 
 // Sets properties of the outermost zone in the text of a platform file: replaces existing values,
-// and inserts new properties at the beginning of the zone, below the comment if it has lines. The
-// rest of the text stays unchanged byte for byte. Throws cluster::Error if the text is not a
+// and inserts new properties at the beginning of the zone, below the lines of `comment`, if any.
+// The rest of the text stays unchanged byte for byte. Throws cluster::Error if the text is not a
 // platform file.
 std::string with_properties(const std::string& text, const Properties& properties,
                             std::span<const std::string> comment);
 
-// Replaces all records (sim/cluster/record.hpp) in the text of a platform file.
+// Replaces all accuracy records (sim/cluster/record.hpp) in the text of a platform file.
 std::string with_records(const std::string& text, std::span<const cluster::Record> records);
 
 // Adds the fitted parameters and their origin to the text of a platform file: as a comment, and as
@@ -29,7 +29,8 @@ std::string with_records(const std::string& text, std::span<const cluster::Recor
 std::string fitted_platform(const std::string& text, const analysis::FitReport& report,
                             const std::string& made_by);
 
-// Positions in the text of a platform file, for edits that leave the rest unchanged.
+// Byte offsets of a property in the text of a platform file, so that edits leave the rest
+// unchanged.
 struct PropertyRange {
   std::string id;
   std::size_t value_begin = 0;  // between the quotes
@@ -45,7 +46,7 @@ struct ZoneRange {
   std::vector<PropertyRange> properties;  // properties of the zone itself
 };
 
-// Finds the outermost zone. Throws cluster::Error if there is none.
+// Finds the byte offsets of the outermost zone. Throws cluster::Error if there is none.
 ZoneRange find_outermost_zone(std::string_view text);
 
 // Escapes a text for an attribute value, or for a comment, which may not contain two hyphens in a

@@ -12,7 +12,7 @@ namespace {
 
 using analysis::Measurement;
 
-// Rank of a row's size among the sizes of its curve, and the number of sizes.
+// Position of a row's size among the sizes of its curve in ascending order, and their number.
 struct SizeRank {
   std::size_t rank = 0;
   std::size_t count = 0;

@@ -6,11 +6,11 @@
 
 #include "analysis/commlogs/measurement.hpp"
 
-// Selection of rows that are held out from a fit to judge its quality.
+// Selects measured rows that are left out of a fit and then compared with it, to judge its quality.
 namespace pipewright::comm {
 
-// Holds out every other size of each curve: odd positions (second, fourth, ..) or even positions
-// (first, third, ..). Rows of the same size are held out together.
+// Marks every other size of each curve as held out. Positions count from 0: `odd` holds out the
+// second, fourth, .. size, `even` the first, third, .. Rows of the same size are held out together.
 enum class HoldOut { odd, even, none };
 std::vector<bool> held_out_rows(std::span<const analysis::Measurement> rows, HoldOut selection);
 
@@ -26,7 +26,8 @@ struct HoldOutScheme {
 // curve, the largest number of ranks and each whole operation (extrapolation).
 std::vector<HoldOutScheme> hold_out_schemes(std::span<const analysis::Measurement> rows);
 
-// Extrapolation schemes that the rows allow, including the lower half of sizes.
+// Schemes for which the rows suffice among those that test extrapolation, including one that holds
+// out the lower half of sizes.
 std::vector<HoldOutScheme> extrapolation_schemes(std::span<const analysis::Measurement> rows);
 
 }  // namespace pipewright::comm

@@ -33,7 +33,7 @@ LinkLoads link_loads(const Plans& plans, const RankPlacement& placement) {
   return sum;
 }
 
-// Links that both kinds of traffic use, by class.
+// Links that two kinds of traffic both use, summarized by link class.
 std::vector<SharedLinks> shared_links(const Cluster& cluster, const LinkLoads& first,
                                       const LinkLoads& second) {
   std::map<std::string, SharedLinks> by_class;
@@ -63,7 +63,8 @@ std::vector<SharedLinks> shared_links(const Cluster& cluster, const LinkLoads& f
   return sorted;
 }
 
-// Flows of one phase of every group, with enough bytes that each lasts at least `seconds`.
+// Returns the flows of phase number `phase` of every group, enlarged so that each lasts at least
+// `seconds`.
 Plans make_busy(const Plans& plans, std::size_t phase, double seconds,
                 const RankPlacement& placement) {
   Plans busy;
@@ -125,7 +126,8 @@ class InterferenceRuns {
     return execution::simulate_alone(cluster_, placement_, plans);
   }
 
-  // Seconds of a kind while another kind is busy: its mean speed over the phases of the other kind.
+  // Seconds that a kind of traffic takes while the other kind runs continuously, from its mean
+  // speed over the other kind's phases.
   double seconds_beside(std::size_t first, std::size_t second, double alone) {
     double weights = 0;
     double speed = 0;
@@ -154,7 +156,7 @@ class InterferenceRuns {
       for (auto& plan : make_busy(traffic_[second].plans, phase, horizon, placement_))
         merged_plans.push_back(std::move(plan));
       const std::vector<double> seconds = simulate(merged_plans);
-      // The background flows must last longer than the measured kind.
+      // The result is valid only if the background flows last longer than the measured traffic.
       const double elapsed = slowest_group(std::span(seconds).first(plans.size()));
       if (elapsed <= horizon) return elapsed;
     }

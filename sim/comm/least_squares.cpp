@@ -14,7 +14,8 @@ namespace {
 double robust_bend(double residual) { return std::hypot(1, residual / robust_scale); }
 double robust_weight(double residual) { return 1 / robust_bend(residual); }
 
-// Number whose squared half is the robust loss, and its derivative.
+// Transforms a residual so that half its square is the robust loss; the second function is the
+// derivative.
 double softened(double residual) { return residual * std::sqrt(2 / (1 + robust_bend(residual))); }
 double softened_slope(double residual) {
   return std::sqrt((1 + robust_bend(residual)) / 2) * robust_weight(residual);
@@ -74,7 +75,7 @@ class BoundedFunction {
     return result;
   }
 
-  // Interface that Eigen requires.
+  // Members that Eigen::LevenbergMarquardt calls: residuals, then prior terms, at the point x.
   int values() const { return static_cast<int>(residuals_.size() + x_.size()); }
   int operator()(const Eigen::VectorXd& x, Eigen::VectorXd& values) {
     evaluate(x);
@@ -120,7 +121,8 @@ class BoundedFunction {
   std::vector<double> residuals_;
 };
 
-// Halton's sequence: the digits of `index` in a base, mirrored at the decimal point.
+// Returns element `index` of Halton's low-discrepancy sequence in (0, 1): the digits of `index` in
+// a base, mirrored at the decimal point.
 double halton(int index, int base) {
   double result = 0;
   double digit_value = 1;
@@ -139,7 +141,7 @@ double dot(std::span<const double> a, std::span<const double> b) {
 
 double robust_loss(double residual) {
   const double ratio = residual / robust_scale;
-  // Equals sqrt(1 + ratio^2) - 1 without cancellation.
+  // Equals robust_scale^2 (sqrt(1 + ratio^2) - 1), without loss of digits for small ratios.
   return robust_scale * robust_scale * ratio * ratio / (1 + std::hypot(1, ratio));
 }
 
@@ -170,7 +172,8 @@ Matrix LeastSquares::weighted_jacobian() const {
   return weighted;
 }
 
-// Inverse of the normal matrix, scaled by the variance.
+// Computes the inverse of J^T J plus the prior (J: weighted Jacobian), times the variance of the
+// residuals.
 Matrix LeastSquares::covariance() const {
   const Matrix slopes = weighted_jacobian();
   const std::size_t size = slopes.columns;
@@ -194,8 +197,8 @@ LeastSquares least_squares(const Residuals& residuals, std::span<const Unknown> 
   Eigen::VectorXd x = bounded.start();
   if (unknowns.empty()) return bounded.result(x);
   Eigen::LevenbergMarquardt<BoundedFunction> solver(bounded);
-  // A single step with little gain does not imply convergence, because steps that are cut off at
-  // bounds are short.
+  // The tolerance per step is smaller than requested, because steps that are cut off at bounds are
+  // short and gain little before the fit has converged.
   solver.parameters.ftol = tolerance / 10;
   solver.parameters.maxfev = 120;
   solver.minimizeInit(x);

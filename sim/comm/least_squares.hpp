@@ -7,11 +7,12 @@
 // Robust least squares: fits unknowns of a model to measurements with outliers.
 namespace pipewright::comm {
 
-// A Gaussian prior decides where measurements say little: default weight of the prior, the scatter
-// of rows (4 %) over that of the unknowns (a factor of 7, 2 in a logarithm).
+// Default weight of the Gaussian prior, which decides where measurements say little: the scatter of
+// rows (4 %) over the scatter of the unknowns (a factor of 7, which is 2 in a logarithm).
 inline constexpr double weak_prior = 0.02;
 
-// An unknown, in a scale where equal steps are equally significant and a step of 1 is large.
+// An unknown number of a fit, on a scale on which equal steps are equally significant and a step of
+// 1 is large.
 struct Unknown {
   double start = 0;
   double minimum = 0;
@@ -22,14 +23,15 @@ struct Unknown {
   double prior_rows = 1;  // the prior counts as this many rows
 };
 
-// Residual of each measurement, log(predicted / measured).
+// Function that returns the residual of each measurement, log(predicted / measured).
 using Residuals = std::function<std::vector<double>(std::span<const double> unknowns)>;
 
-// Residuals above this scale count linearly instead of quadratically.
+// Residual above which the loss grows linearly instead of quadratically, to limit outliers.
 inline constexpr double robust_scale = 0.1;
 
-// Soft L1 loss C^2 (sqrt(1 + (r/C)^2) - 1): about r^2/2 for small r and C |r| for large r
-// (Charbonnier et al. 1997; Triggs et al., Bundle Adjustment, 2000, section 3.3).
+// Loss of a residual r, with C = robust_scale: the soft L1 loss C^2 (sqrt(1 + (r/C)^2) - 1), about
+// r^2/2 for small r and C |r| for large r (Charbonnier et al. 1997; Triggs et al., Bundle
+// Adjustment, 2000, section 3.3).
 double robust_loss(double residual);
 
 // Matrix in column-major order.
@@ -49,8 +51,8 @@ struct Matrix {
 
 double dot(std::span<const double> a, std::span<const double> b);
 
-// Multiples of the columns whose sum is nearest to `vector`; if there are several, those with the
-// smallest norm.
+// Returns the factors of the columns whose weighted sum is nearest to `vector`; of several
+// solutions, the one with the smallest norm.
 std::vector<double> nearest_multiples(const Matrix& columns, std::span<const double> vector);
 
 struct LeastSquares {
@@ -63,20 +65,20 @@ struct LeastSquares {
 
   // Covariance of the unknowns in a least-squares fit with these weights.
   Matrix covariance() const;
-  // Standard deviation of a row that is not an outlier, from the weighted residuals.
+  // Standard deviation of the measurements without outliers, estimated from the weighted residuals.
   double deviation() const;
   // Jacobian with every row multiplied by the square root of its weight.
   Matrix weighted_jacobian() const;
 };
 
-// Levenberg-Marquardt (Eigen's, after MINPACK) with finite differences, and steps cut off at the
-// bounds. Starts at the unknowns' `start` and stops when a step lowers the cost by a smaller
-// fraction than `tolerance`.
+// Fits by the Levenberg-Marquardt method (Eigen's, after MINPACK) with finite differences; steps
+// are cut off at the bounds. Starts at the unknowns' `start` and stops when a step lowers the cost
+// by a smaller fraction than `tolerance`.
 LeastSquares least_squares(const Residuals& residuals, std::span<const Unknown> unknowns,
                            double minimum = 1e-7);
 
-// Best result of least_squares() from `start` and from additional, reproducible `starts` within 1
-// of it.
+// Runs least_squares() from `start` and from `starts` further points within 1 of it, always the
+// same ones, and returns the best result.
 LeastSquares least_squares_from_many(const Residuals& residuals, std::span<const Unknown> unknowns,
                                      int starts);
 

@@ -17,7 +17,8 @@ using analysis::PairClass;
 using cluster::Cluster;
 using cluster::Route;
 
-// Groups pairs of GPUs into classes.
+// Groups pairs of GPUs into classes whose routes have equal bandwidth, latency and classes of
+// links.
 class PairClasses {
  public:
   PairClasses(const Paths& paths, analysis::PairMatrix& matrix) : paths_(paths), matrix_(matrix) {
@@ -26,7 +27,8 @@ class PairClasses {
   }
 
   std::uint32_t add(std::uint32_t sender, std::uint32_t receiver, const Route& route) {
-    // Sums of the same latencies in a different order can differ in the last digits.
+    // Rounds values before they are compared: sums of the same latencies in a different order can
+    // differ in the last digits.
     const auto rounded = [](double value, double unit) {
       return std::isfinite(value) ? std::llround(value / unit) : -1;
     };
@@ -47,15 +49,15 @@ class PairClasses {
     return entry->second;
   }
 
-  // Names and sorts the classes, and merges classes that differ only in the GPUs' index within
-  // their nodes.
+  // Sorts the classes and names their positions ("in a node", "same rail", ..). Merges classes that
+  // differ only in whether the GPUs have the same index within their nodes.
   void finish();
 
  private:
   // (same node, same index within their nodes, bandwidth, latency, classes of links)
   using Key = std::tuple<bool, bool, long long, long long, std::vector<std::uint32_t>>;
 
-  // Every class of links once, in path order.
+  // Returns the numbers of a route's link classes, each once, in path order.
   std::vector<std::uint32_t> sequence(const Route& route) {
     std::vector<std::uint32_t> numbers;
     for (const cluster::Link* link : route.links) {
@@ -102,7 +104,7 @@ void PairClasses::finish() {
       merged_into[number] = std::min(number, counterpart->second);
     }
   }
-  // The distinction is meaningless if all GPUs have the same index within their nodes.
+  // The name "same rail" is meaningless if all GPUs have the same index within their nodes.
   if (std::ranges::none_of(matrix_.classes, [](auto& pair_class) {
         return pair_class.where == "other rail" || pair_class.where == "between nodes";
       }))
@@ -133,7 +135,8 @@ void PairClasses::finish() {
     if (number != analysis::PairMatrix::itself) number = entry[merged_into[number]];
 }
 
-// Counts senders and receivers of each link, sender by sender.
+// Counts for each link the GPUs that can send or receive over it. Pairs must be added sender by
+// sender.
 class UseCounter {
  public:
   explicit UseCounter(const Paths& paths)

@@ -9,10 +9,10 @@
 
 namespace pipewright::comm {
 
-// Limit up to which every pair is analyzed: 2,048 GPUs have 4.2 million.
+// Maximum number of GPU pairs that are all analyzed: 2,048 GPUs have 4.2 million pairs.
 inline constexpr std::uint64_t max_complete_pairs = 4'500'000;
 
-// Use of a shared link by all pairs of GPUs.
+// Number of GPUs that use a shared link, over all pairs of GPUs.
 struct LinkUse {
   std::uint32_t senders = 0;    // GPUs that can send over the link
   std::uint32_t receivers = 0;  // GPUs that can receive over the link
@@ -22,7 +22,7 @@ struct LinkUse {
 
 struct Pairs {
   analysis::PairMatrix matrix;
-  // by number of the link in `paths`; empty unless all pairs are analyzed
+  // indexed by link number in `paths`; empty unless all pairs are analyzed
   std::vector<LinkUse> use;
 };
 

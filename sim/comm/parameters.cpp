@@ -20,19 +20,19 @@ using cluster::Cluster;
 using cluster::Link;
 using cluster::ParameterInfo;
 
-// Value above which a parameter that may be 0 is scaled logarithmically.
+// Value around which the scale of a parameter that may be 0 changes from linear to logarithmic.
 double linear_range(const ParameterInfo& info) {
   return info.unit == cluster::ParameterUnit::seconds ? 1e-6 : 0.1;
 }
 
-// Largest plausible value of a parameter that the file does not set.
+// Upper limit of the fit for a parameter that the platform file does not set.
 double max_plausible(const ParameterInfo& info) {
   return info.unit == cluster::ParameterUnit::seconds ? 20e-6 : 3;
 }
 
 constexpr double row_scatter = 0.05;  // assumed scatter of rows around the model
 
-// Typical difference of a parameter between machines of the same kind, in the scale of parameters.
+// Standard deviation of a parameter between machines of the same kind, on the scale of the fit.
 // Rates are close to the data sheet; software latencies are not.
 double machine_spread(const ParameterInfo& info, double value) {
   if (info.suffix == "efficiency" || info.suffix == "sharp-efficiency") return 0.1;
@@ -41,7 +41,8 @@ double machine_spread(const ParameterInfo& info, double value) {
   return info.is_per_class ? 0.35 : 0.5;
 }
 
-// Latency of the links of a class, if all links agree.
+// Returns the latency of a class of links in seconds; nothing if its links have different
+// latencies.
 std::optional<double> common_latency(const Cluster& cluster, const std::string& link_class) {
   std::optional<double> latency;
   for (const Link* link : cluster.links()) {
@@ -60,8 +61,8 @@ std::optional<double> parameter_value(const Cluster& cluster, const std::string&
   return info.suffix == "efficiency" ? std::optional(1.0) : std::nullopt;
 }
 
-// Adds the link classes between consecutive ranks and between the first rank and all others, which
-// are all kinds of routes that ranks in order use.
+// Adds the link classes between consecutive ranks and between the first rank and all others. Ranks
+// in order use no other kinds of routes.
 void add_classes(const Cluster& cluster, const execution::RankPlacement& placement,
                  std::set<std::string>& classes) {
   for (std::uint32_t rank = 1; rank < placement.size(); ++rank)

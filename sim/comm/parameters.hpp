@@ -13,35 +13,39 @@
 
 namespace pipewright::comm {
 
-// A number of a cluster's network model that can be fitted to measurements.
+// A number of a cluster's network model, such as a latency or an efficiency, that can be fitted to
+// measurements.
 struct Parameter {
   std::string name;  // "nvlink.latency"
   const cluster::ParameterInfo* info = nullptr;
   double value = 0;           // value in the file, or the default
   bool is_requested = false;  // requested by name
 
-  // Converts to the scale of the fit: the logarithm, or, for parameters that may be 0, the inverse
-  // hyperbolic sine, which is logarithmic for large values and linear near 0.
+  // Converts between the parameter's value and the scale of the fit: the logarithm, or, for
+  // parameters that may be 0, the inverse hyperbolic sine, which is logarithmic for large values
+  // and linear near 0.
   double to_scale(double number) const;
   double from_scale(double x) const;
-  // Range of the fit: a tenth to ten times the value, or a thirtieth to thirty times if it is
-  // requested by name. Ratios stay at most 1, since nothing is faster than its nominal rate or
-  // slower by LL than by Simple. The prior weight reflects how much such numbers differ between
-  // machines of the same kind.
+  // Describes the parameter for the fit, with its bounds: a tenth to ten times the value, or a
+  // thirtieth to thirty times if it is requested by name. Ratios stay at most 1, since nothing is
+  // faster than its nominal rate or slower by LL than by Simple. The prior weight reflects how much
+  // such numbers differ between machines of the same kind.
   Unknown unknown() const;
 };
 
-// Parameters that predictions of the rows may depend on: collective.*, and for each link class
-// between the measured ranks all parameters, except costs of protocols and switches that the file
-// does not set, and latencies of links that differ within the class.
+// Parameters that the predicted times of the rows may depend on: collective.*, and all parameters
+// of each link class between the measured ranks. Excluded are costs of protocols and switches that
+// the file does not set, and latencies of links that differ within the class.
 std::vector<Parameter> candidate_parameters(const cluster::Cluster& cluster,
                                             std::span<const analysis::Measurement> rows);
 
-// Parameters by name. Throws cluster::Error for a name that is not a parameter of this cluster.
+// Looks parameters up by name. Throws cluster::Error for a name that is not a parameter of this
+// cluster.
 std::vector<Parameter> named_parameters(const cluster::Cluster& cluster,
                                         std::span<const std::string> names);
 
-// Predicts measured rows by the formula, for changing parameters of the cluster.
+// Predicts the times of measured rows by the formula, for changing values of the cluster's
+// parameters.
 class RowPredictor {
  public:
   // Cluster and parameters must outlive this object. Throws cluster::Error "FILE:LINE: message" for
@@ -49,17 +53,20 @@ class RowPredictor {
   RowPredictor(cluster::Cluster& cluster, std::span<const Parameter> parameters,
                std::span<const analysis::Measurement> rows);
 
-  // Plans the collectives again with the cluster's current numbers.
+  // Computes the plans of the rows' collectives again, with the cluster's current parameters.
   void replan();
-  // Sets whether NCCL keeps choosing by the file's numbers.
+  // Sets whether NCCL keeps choosing algorithms by the platform file's numbers when parameters
+  // change.
   void freeze_expectations(bool is_frozen);
-  // Seconds of each row with these parameter values, and all other parameters unchanged.
+  // Predicts the seconds of each row with `values` for the `chosen` parameters and the cluster's
+  // values for all others.
   std::vector<double> seconds(std::span<const std::size_t> chosen,
                               std::span<const double> values) const;
-  // The same with new plans. Leaves these values set in the cluster.
+  // Like seconds(), but plans the collectives again for these values, and leaves the values set in
+  // the cluster.
   std::vector<double> exact_seconds(std::span<const std::size_t> chosen,
                                     std::span<const double> values);
-  // Protocol of each row with the file's numbers.
+  // Protocol that NCCL uses for each row with the platform file's numbers.
   std::vector<cluster::Protocol> protocols() const;
 
  private:

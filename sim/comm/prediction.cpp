@@ -14,7 +14,7 @@
 namespace pipewright::comm {
 namespace {
 
-// GPUs of each node, in order.
+// Returns the GPUs of each node, nodes and GPUs in the cluster's order.
 std::vector<std::vector<cluster::Host*>> gpus_by_node(const cluster::Cluster& cluster) {
   std::map<std::uint32_t, std::vector<cluster::Host*>> by_node;
   for (cluster::Host* gpu : cluster.gpus()) by_node[cluster.node_of(gpu)].push_back(gpu);

@@ -15,16 +15,17 @@
 #include "sim/execution/collectives/rank_placement.hpp"
 #include "sim/workload/traffic.hpp"
 
-// Predictions of communication benchmarks on a cluster.
+// Predicts the times of communication benchmarks, such as nccl-tests, on a cluster.
 namespace pipewright::comm {
 
 using analysis::Operation;
 using config::Algorithm;
 
-// Collective of a training job that corresponds to a benchmark's operation.
+// Maps a benchmark's operation to the collective of a training job that it measures.
 workload::Collective collective_of(Operation operation);
 
-// Groups of ranks that run the same operation at the same time. Ranks are numbered over all groups.
+// A benchmark: groups of ranks that run the same operation at the same time. Ranks are numbered
+// over all groups.
 struct BenchmarkRun {
   Operation operation = Operation::all_reduce;
   Algorithm algorithm = Algorithm::automatic;
@@ -44,22 +45,25 @@ BenchmarkRun make_single_group(const cluster::Cluster& cluster, Operation operat
                                std::uint32_t ranks, std::uint32_t nodes = 0,
                                Algorithm algorithm = Algorithm::automatic);
 
-// Seconds of the slowest group, and the method of the first group: "ring, LL128".
+// Predicted time of the slowest group, and the algorithm and protocol of the first group: "ring,
+// LL128".
 struct Prediction {
   double seconds = 0;
   std::string method;
 };
 
-// Returns whether an operation uses an algorithm or falls back to another; see execution::plan().
+// Returns whether the operation can use this algorithm instead of falling back to another; see
+// execution::plan().
 bool uses_algorithm(const BenchmarkRun& run, Algorithm algorithm);
 
 // Simulates an operation as flows in SimGrid with all groups at the same time, including contention
 // on shared links.
 Prediction simulate(cluster::Cluster& cluster, const BenchmarkRun& run, std::uint64_t bytes);
 
-// Time of one group alone, without the engine, in about a microsecond per size. Exact if flows that
-// share a link end together, as with evenly placed ranks; a lower bound otherwise. Costs are read
-// from the cluster at construction; construct a new object after a change of the network model.
+// Predicts the time of one group alone by a formula instead of the engine, in about a microsecond
+// per size. Exact if flows that share a link end together, as with evenly placed ranks; a lower
+// bound otherwise. Costs are read from the cluster at construction; construct a new object after a
+// change of the network model.
 class Formula {
  public:
   explicit Formula(const BenchmarkRun& run);
@@ -73,23 +77,23 @@ class Formula {
   std::unique_ptr<Parts> parts_;
 };
 
-// Benchmark run that printed a row. Throws cluster::Error "FILE:LINE: message" if the cluster does
-// not have its ranks or nodes.
+// Returns the benchmark that a measured row comes from. Throws cluster::Error "FILE:LINE: message"
+// if the cluster does not have its ranks or nodes.
 BenchmarkRun benchmark_run(const cluster::Cluster& cluster, const analysis::Measurement& row,
                            Algorithm algorithm = Algorithm::automatic);
 
 // Progress callback: finished rows and total rows.
 using RowProgress = std::function<void(std::size_t done, std::size_t total)>;
 
-// Simulates each row, in order; equal rows are simulated once. All rows are checked before the
-// first simulation.
+// Simulates the benchmark of each measured row, in order; equal rows are simulated once. All rows
+// are checked before the first simulation.
 std::vector<analysis::ComparedRow> predict_rows(cluster::Cluster& cluster,
                                                 std::span<const analysis::Measurement> rows,
                                                 Algorithm algorithm = Algorithm::automatic,
                                                 const RowProgress& done = {});
 
-// Predicts a curve by the formula, at eight sizes per doubling from its smallest to its largest
-// size.
+// Predicts the times of a measured curve by the formula, at eight sizes per doubling from its
+// smallest to its largest size.
 std::vector<analysis::CurvePoint> predict_between(const cluster::Cluster& cluster,
                                                   const analysis::ComparedCurve& curve,
                                                   Algorithm algorithm = Algorithm::automatic);

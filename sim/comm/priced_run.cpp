@@ -27,7 +27,7 @@ double protocol_latency(const cluster::ClassModel& class_model, std::size_t prot
   return class_model.per_protocol[protocol] ? class_model.per_protocol[protocol]->latency : 1;
 }
 
-// Launch latency of an operation by a protocol, which its first step pays.
+// Launch latency of an operation with a protocol, in seconds; it is part of the first phase.
 double launch(const PhaseCost& first, Protocol protocol, const MessageModel& model) {
   const bool is_simple = protocol == Protocol::simple && !first.is_raw;
   return model.launch + (is_simple ? model.simple_launch : 0) +
@@ -36,8 +36,8 @@ double launch(const PhaseCost& first, Protocol protocol, const MessageModel& mod
 
 }  // namespace
 
-// Plans the run with the cluster's numbers, and finds the derivative of its costs with respect to
-// each number by finite differences.
+// Prepares a PricedRun: plans the run with the cluster's numbers, and finds the derivative of its
+// costs with respect to each number by finite differences.
 class PricedRun::Planner {
  public:
   Planner(PricedRun& priced, cluster::Cluster& cluster, const BenchmarkRun& run)
@@ -171,8 +171,8 @@ class PricedRun::Planner {
     return result;
   }
 
-  // Increases one number of the model by `step` and calls visit(phase, costs before, costs after)
-  // for each phase.
+  // Plans again with one number of the model increased by `step`, then restores it, and calls
+  // visit(phase, costs before, costs after) for each phase.
   void differentiate(
       const std::string& name, double value, double step,
       const std::function<void(Phase&, const PhaseCost& before, const PhaseCost& after)>& visit,
@@ -185,8 +185,8 @@ class PricedRun::Planner {
         visit(priced_.actual_.choices[i][p], before[i].phases[p], after[i].phases[p]);
   }
 
-  // Adds a term to each phase whose latency changes with the number; `per` scales the change by
-  // protocol.
+  // Adds a term to each phase whose latency changes with this number. The derivative is divided by
+  // `per` for each protocol.
   void add_latency_terms(const std::string& name, double value, double step, TermKind kind,
                          std::size_t link_class, const ByProtocol& per, const Choices& before) {
     const auto visit = [&](Phase& phase, const PhaseCost& old_cost, const PhaseCost& new_cost) {
@@ -275,8 +275,8 @@ class PricedRun::Planner {
         before);
   }
 
-  // Marks flows through reducing switches: those on paths of flows whose bytes grow when the
-  // switches' efficiency falls.
+  // Marks the flows through reducing switches. They are found by their paths: those of flows whose
+  // bytes change when the switches' efficiency falls.
   void mark_in_switch(Phase& phase, const PhaseCost& before, const PhaseCost& after,
                       std::size_t index) {
     double grown = 0;
@@ -295,8 +295,8 @@ class PricedRun::Planner {
       for (Flow& flow : load.flows) flow.in_switch = paths.contains(flow.path);
   }
 
-  // Subtracts all terms, so that only latency and ends that no term covers stay in the phase's
-  // cost.
+  // Subtracts the values of all terms from the phase's latency and ends, so that only the parts
+  // that no term covers remain.
   void subtract_terms(std::size_t choice, std::size_t index, const MessageModel& model) {
     Phase& phase = priced_.actual_.choices[choice][index];
     phase.cost.ends -=
@@ -441,7 +441,7 @@ double PricedRun::Prices::Variant::seconds(double bytes) const {
   return sum;
 }
 
-// Variant that NCCL considers fastest.
+// Returns the index of the algorithm and protocol that NCCL considers fastest for this size.
 std::size_t PricedRun::Prices::choice(double bytes) const {
   const std::vector<Variant>& variants = expected_.empty() ? actual_ : expected_;
   std::size_t best = 0;

@@ -12,17 +12,17 @@
 
 namespace pipewright::comm {
 
-// Time of a benchmark's first group, equal to Formula, for changing numbers of the network model:
-// planned once, priced often. Bytes on links do not depend on these numbers except for reducing
-// switches, and latencies are linear in them; the coefficients are found by changing each number
-// and planning again. Exact as long as decisions of the plan stay the same: the longest of several
-// routes, the order of a ring, and whether peers relay for each other.
+// Computes the same time of a benchmark's first group as Formula, for changing numbers of the
+// network model: planned once, evaluated often. Bytes on links do not depend on these numbers
+// except for reducing switches, and latencies are linear in them; the coefficients are found by
+// changing each number and planning again. Exact as long as decisions of the plan stay the same:
+// the longest of several routes, the order of a ring, and whether peers relay for each other.
 class PricedRun {
  public:
-  // Leaves the cluster's numbers unchanged.
+  // Plans the run. Changes the cluster's numbers temporarily and restores them.
   PricedRun(cluster::Cluster& cluster, const BenchmarkRun& run);
 
-  // Prices of the run for one set of numbers, for any size.
+  // Evaluates the run's time at any size, for one set of numbers of the network model.
   class Prices {
    public:
     double seconds(std::uint64_t bytes) const;
@@ -45,7 +45,7 @@ class PricedRun {
     std::size_t choice(double bytes) const;
 
     std::vector<Variant> actual_;
-    // prices by which NCCL chooses; empty if it chooses by `actual_`
+    // costs by which NCCL chooses; empty if it chooses by `actual_`
     std::vector<Variant> expected_;
     std::optional<execution::NcclView> view_;  // NCCL's own model, if it chooses by that
     workload::Collective kind_ = workload::Collective::all_reduce;
@@ -54,8 +54,8 @@ class PricedRun {
   double seconds(std::uint64_t bytes, const cluster::MessageModel& model) const {
     return prices(model).seconds(bytes);
   }
-  // Makes NCCL choose by these numbers, unless the file has `expected.` properties; null makes it
-  // choose by the actual numbers.
+  // Makes NCCL choose algorithms by `model`, unless the platform file has `expected.` properties;
+  // null makes it choose by the actual numbers.
   void assume(const cluster::MessageModel* model);
 
  private:
@@ -67,7 +67,8 @@ class PricedRun {
     bool has_latency = false;  // all links agree
     double sharp_efficiency = 1;
   };
-  // Coefficient of a latency with respect to one number of the model.
+  // Part of a phase's latency that is proportional to one number of the network model; TermKind
+  // tells which.
   enum class TermKind : std::uint8_t { step, message, class_message, hop, protocol, in_switch };
   struct Term {
     TermKind kind;
@@ -101,7 +102,8 @@ class PricedRun {
     execution::AlgorithmProtocol method;
     std::size_t choice = 0;
   };
-  // Links as NCCL's own model sees them, and how that depends on the numbers of the model.
+  // Bandwidths and latencies that NCCL's own tuning model sees, and how they depend on the numbers
+  // of the network model.
   struct View {
     struct Hop {
       std::size_t link_class = 0;

@@ -12,18 +12,20 @@ namespace {
 
 constexpr std::size_t beam = 3;
 constexpr std::size_t max_fitted = 9;  // number of choices that are fitted in each round
-// Relative cost reduction at which a fit stops: to rank choices, to cross-validate, and to report.
+// Relative cost reductions below which a fit stops: coarse to rank selections, medium to
+// cross-validate, fine for the reported fit.
 constexpr double coarse = 1e-2;
 constexpr double medium = 1e-4;
 constexpr double fine = 1e-7;
 constexpr std::size_t max_folds = 10;
-// A choice is accepted only if, on left-out rows, it costs at most half of the empty choice, or
-// costs less on four of five rows, because a small gain on few rows is often a loss on others. Rows
-// that the choice does not change do not count.
+// A selection of parameters is accepted only if its cost on left-out rows is at most half of that
+// of the empty selection, or is lower on four of five rows, because a small gain on few rows is
+// often a loss on others. Rows whose prediction the selection does not change do not count.
 constexpr double max_cost_ratio = 0.5;
 constexpr double min_better_share = 0.8;
 constexpr double min_change = 0.005;  // smallest change of a row's logarithm that counts
-// Measured times are printed with three or four digits, so a closer fit is meaningless.
+// Relative precision of measured times, which are printed with three or four digits. A closer fit
+// is meaningless.
 constexpr double rounding = 1e-3;
 
 std::vector<Unknown> starting_at(std::span<const Unknown> candidates, const Selection& selection) {
@@ -59,7 +61,7 @@ class BeamSearch {
     for (std::size_t size = 1; size <= max_size; ++size) {
       survivors = extend(survivors, size);
       if (survivors.empty()) break;
-      // Differences below 2 are insignificant (Burnham and Anderson 2002, section 2.6).
+      // Differences in score below 2 are insignificant (Burnham and Anderson 2002, section 2.6).
       constexpr double min_gain = 2;
       for (const Selection& candidate : survivors) {
         const double candidate_score = score(candidate);
@@ -83,11 +85,11 @@ class BeamSearch {
     return {.chosen = {}, .fit = std::move(fit)};
   }
 
-  // Cost of left-out rows.
+  // Cost of predicted rows that were left out of the fit.
   struct Cost {
     double total = 0;  // per row
-    // Cost of the rows that the choice predicts differently from the empty choice, by this choice
-    // and by the empty choice.
+    // Costs of the rows whose predictions differ from those of the empty selection, with this
+    // selection and with the empty one.
     double changed = 0;
     double changed_by_empty = 0;
     int changed_rows = 0;
@@ -153,7 +155,7 @@ class BeamSearch {
            static_cast<double>(1 + options_.extrapolations.size());
   }
 
-  // A choice and the starting values of its fit.
+  // A selection with an added candidate, and the values at which its fit starts.
   struct Start {
     std::vector<std::size_t> chosen;
     std::vector<Unknown> unknowns;
@@ -181,8 +183,8 @@ class BeamSearch {
       results.push_back(fit(base.chosen, base.unknowns, coarse));
       report_progress(size, 0.5 / static_cast<double>(starts.size()));
     }
-    // Among choices that fit down to rounding errors, prefers the most general candidates, which
-    // come first.
+    // Selections whose errors are below the rounding of measured times count as equal; more general
+    // candidates, which have lower indices, then come first.
     std::ranges::sort(results, {}, &Selection::chosen);
     std::ranges::stable_sort(results, {}, [](const Selection& selection) {
       const auto rows = static_cast<double>(selection.fit.residuals.size());
@@ -210,8 +212,8 @@ class BeamSearch {
       return residuals_(chosen, x);
     };
     Selection result{.chosen = chosen, .fit = least_squares(chosen_residuals, unknowns, tolerance)};
-    // The prior suits rows with typical scatter. Rows with much less scatter, such as simulated
-    // ones, deserve correspondingly more weight relative to the file.
+    // The default weight of the prior suits rows with typical scatter. Rows with much less scatter,
+    // such as simulated ones, get more weight relative to the file's values.
     constexpr double exact = 0.01;
     if (median_miss(result.fit) > exact) return result;
     constexpr double weak = 0.05;
@@ -220,7 +222,7 @@ class BeamSearch {
     return result;
   }
 
-  // Finds starting values for a choice with an added candidate: the added one at several values
+  // Finds starting values for a selection with an added candidate: several values of the added one
   // with the others unchanged, or all moved by one Gauss-Newton step, whichever costs least.
   Start start_of(const Selection& from, std::vector<std::size_t> chosen, std::size_t added) const {
     Start best{std::move(chosen), {}, from.fit.cost};
@@ -254,7 +256,7 @@ class BeamSearch {
     return best;
   }
 
-  // Values after one Gauss-Newton step.
+  // Returns all values after one Gauss-Newton step from the fit without the added candidate.
   std::vector<double> gauss_newton_step(const Selection& from, const Start& start,
                                         std::vector<double> values, std::size_t added_index) const {
     constexpr double step = 1e-4;

@@ -14,7 +14,7 @@ namespace {
 using analysis::Failure;
 using cluster::Cluster;
 
-// Names of cables by class, and names of switches.
+// Names of elements that may fail, by kind: the cables of each link class, and the switches.
 std::map<std::string, std::vector<std::string>> names_by_kind(const Cluster& cluster) {
   std::map<std::string, std::vector<std::string>> kinds;
   std::set<std::string> cables;

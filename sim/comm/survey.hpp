@@ -7,13 +7,14 @@
 #include "analysis/commlogs/reports/survey_report.hpp"
 #include "sim/cluster/cluster.hpp"
 
-// Effect of a cluster's failures and of its routing hashes on a repeated measurement.
+// Repeats a measurement with failed links or switches, or with other routing hashes, and compares
+// the results.
 namespace pipewright::comm {
 
-// Measures an operation on the cluster in its current state, in seconds. Throws cluster::Error if
-// ranks cannot reach each other.
+// Function that measures an operation on the cluster in its current state, in seconds. Throws
+// cluster::Error if ranks cannot reach each other.
 using Measure = std::function<double()>;
-// Receives the finished fraction; may throw to cancel.
+// Callback that receives the finished fraction; may throw to cancel.
 using Progress = std::function<void(double share)>;
 
 struct FailureOptions {
@@ -22,13 +23,13 @@ struct FailureOptions {
       32;  // limit for the number of tested links per class, and of switches
 };
 
-// Measures with each link and each switch failed, one at a time, and restores the cluster. Samples
-// evenly if a class has more than the limit.
+// Measures with each link and each switch failed, one at a time, and restores the cluster. Tests an
+// evenly spaced sample of a kind with more elements than the limit.
 analysis::FailureSurvey survey_failures(cluster::Cluster& cluster, const Measure& measure,
                                         const FailureOptions& options, const Progress& progress);
 
 // Measures with several seeds of the switches' hashes and several numbers of flows per pair of
-// GPUs, in comparison with even spreading.
+// GPUs, and compares the results with traffic that is spread evenly over all paths.
 analysis::HashSurvey survey_hashes(cluster::Cluster& cluster, const Measure& measure,
                                    std::uint32_t seeds, const std::vector<std::uint32_t>& flows,
                                    const Progress& progress);

@@ -29,7 +29,7 @@ std::vector<double> residual_derivative(const ChoiceResiduals& residuals, const 
 
 double squared_norm(std::span<const double> vector) { return dot(vector, vector); }
 
-// Squared length of the projection of `vector` onto the span of the columns.
+// Returns the squared length of the projection of `vector` onto the space that the columns span.
 double projected_square(const Matrix& columns, std::span<const double> vector) {
   if (columns.columns == 0) return 0;
   std::vector<double> sum(vector.size());
@@ -39,7 +39,7 @@ double projected_square(const Matrix& columns, std::span<const double> vector) {
   return squared_norm(sum);
 }
 
-// Cost of the measurements alone; the prior does not limit intervals.
+// Cost of the measurements without the prior, because the prior must not narrow the intervals.
 double cost_of(std::span<const double> residuals) {
   double sum = 0;
   for (const double residual : residuals) sum += robust_loss(residual);
@@ -54,7 +54,8 @@ class Profile {
     max_cost_ = cost_of(best.residuals) + best.deviation() * best.deviation() / 2;
   }
 
-  // End of the interval from the best value toward a bound; `step` is the first guess of its width.
+  // Finds the end of the interval between the best value and a bound, by doubling and then halving;
+  // `step` is the first guess of its width.
   double end(double step, double bound) const {
     const double from = best_.unknowns[index_];
     const double sign = bound < from ? -1 : 1;
@@ -75,7 +76,8 @@ class Profile {
   }
 
  private:
-  // Returns whether a value is implausible even with the best values of all other unknowns.
+  // Returns whether a value of this unknown lies outside the interval: even the best values of all
+  // other unknowns cost too much.
   bool is_too_far(double value) const {
     std::vector<Unknown> remaining;
     for (std::size_t i = 0; i < unknowns_.size(); ++i) {
@@ -135,8 +137,8 @@ std::vector<Unchosen> explain_unchosen(const ChoiceResiduals& residuals,
       explanations.push_back(entry);
       continue;
     }
-    // Compares the candidate with the span of all chosen ones, and finds the most similar chosen
-    // one.
+    // Compares the candidate's effect with combinations of all chosen ones, and finds the chosen
+    // one with the most similar effect.
     double nearest = 0;
     for (std::size_t i = 0; i < selection.chosen.size(); ++i) {
       const double cosine = std::abs(dot(derivative, slopes.column(i))) /

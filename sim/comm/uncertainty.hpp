@@ -7,10 +7,11 @@
 #include "analysis/commlogs/reports/fit_report.hpp"
 #include "sim/comm/selection.hpp"
 
-// Uncertainty of the unknowns of a fit.
+// Estimates how well measurements determine the unknowns of a fit.
 namespace pipewright::comm {
 
-// Chosen candidates whose errors have a correlation above 0.95.
+// Two chosen candidates that the measurements hardly tell apart: their errors have a correlation
+// above 0.95.
 struct IndistinctPair {
   std::size_t first;
   std::size_t second;
@@ -27,8 +28,8 @@ std::vector<Unchosen> explain_unchosen(const ChoiceResiduals& residuals,
                                        std::span<const Unknown> candidates,
                                        const Selection& selection);
 
-// Robust standard deviation of the residuals: that of a normal distribution with the same median
-// absolute value, corrected for the degrees of freedom.
+// Standard deviation of the residuals, insensitive to outliers: that of a normal distribution with
+// the same median absolute value, corrected for the degrees of freedom.
 double median_deviation(const LeastSquares& fit);
 
 struct Interval {

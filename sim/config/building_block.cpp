@@ -34,7 +34,7 @@ std::uint32_t read_unsigned(const Field& field, std::uint32_t lowest, std::uint3
 
 std::int64_t read_cell(const Field& field) { return read_whole(field, -max_cells, max_cells); }
 
-// Kind of pass with this letter.
+// Returns the kind of pass that a letter (F, B, I, W or R) stands for.
 std::optional<PassKind> kind_of(std::string_view name) {
   for (int i = 0; i < schedules::pass_kinds; ++i) {
     const auto kind = static_cast<PassKind>(i);
@@ -94,7 +94,7 @@ BlockLeg read_leg(const Field& field, BlockLeg leg) {
   return leg;
 }
 
-// Parses "I1", the kind of pass and the chunk.
+// Parses the name of a leg, such as "I1": the kind of pass and the chunk.
 BlockLeg read_leg_name(const Entry& entry) {
   const std::string_view name = entry.key;
   const auto chunk =
@@ -187,7 +187,8 @@ constexpr std::array block_table{
         [](const Field& field, BlockDraft& draft) { draft.block.reorder = read_flag(field); }},
 };
 
-// Chunks per device. A V has two; a list has as many as it names each device.
+// Returns the number of chunks (stages) per device: 2 for the V placement; for a list, how often it
+// names each device. Throws an Error if the list names devices unequally often.
 std::uint32_t chunks_of(const BlockDraft& draft) {
   const BuildingBlock& block = draft.block;
   if (block.placement == BuildingBlock::Placement::looped)
@@ -211,13 +212,14 @@ std::uint32_t chunks_of(const BlockDraft& draft) {
   return chunks;
 }
 
-// Checks that every leg names an existing chunk and has all microbatches, and that every chunk has
-// an F and either a B or an I.
+// Checks that every leg belongs to an existing chunk and has an entry for every microbatch of the
+// block, and that every chunk has an F and either a B or an I.
 void check_legs(const BuildingBlock& block) {
   std::map<std::pair<PassKind, std::uint32_t>, std::uint32_t> microbatches;  // of each leg
   for (const BlockLeg& leg : block.legs) {
     if (leg.chunk >= block.chunks)
-      throw Error(leg.origin, fmt::format("{} is of chunk {}", name_of(leg), leg.chunk))
+      throw Error(leg.origin,
+                  fmt::format("{} names chunk {}, which does not exist", name_of(leg), leg.chunk))
           .allow(fmt::format("chunks 0 to {}", block.chunks - 1));
     ++microbatches[{leg.kind, leg.chunk}];
   }
@@ -239,7 +241,7 @@ void check_legs(const BuildingBlock& block) {
     const bool has_input_grad = has(PassKind::input_grad);
     if (!has_backward && !has_input_grad) refuse("there is neither B nor I");
     if (has_backward && (has_input_grad || has(PassKind::weight_grad)))
-      refuse("there are both a B and a part of it");
+      refuse("there are both a B and an I or W");
   }
 }
 

@@ -10,9 +10,9 @@
 
 namespace pipewright::config {
 
-// Passes of a microbatch that have the same kind and chunk, one on each device. Forward passes go
-// down the stages and gradients go up. A leg is given either by the cell on each device, or by its
-// first cell and a step from stage to stage, which fits any number of devices.
+// The passes of one microbatch with the same kind and chunk, one on each device ("leg"). Forward
+// passes go down the stages and gradients go up. A leg is given either by the cell on each device,
+// or by its first cell and a step from stage to stage, which fits any number of devices.
 struct BlockLeg {
   schedules::PassKind kind = schedules::PassKind::forward;
   std::uint32_t chunk = 0;
@@ -25,8 +25,8 @@ struct BlockLeg {
   Origin origin;
 };
 
-// A schedule that repeats a building block, as written in its file. schedules/blocks/ explains
-// blocks.
+// A schedule that repeats a building block, as its file describes it. schedules/blocks/ explains
+// building blocks.
 struct BuildingBlock {
   enum class Placement : std::uint8_t { looped, v, listed };
 

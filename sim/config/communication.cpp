@@ -21,7 +21,7 @@ std::uint64_t read_bucket(const Field& field) {
   return bytes;
 }
 
-// 0 is allowed: copy engines or switches can move the data.
+// Reads a number of SMs. 0 is allowed, because copy engines or switches can move the data.
 std::uint32_t read_sms(const Field& field) {
   return read_text(field, "a whole number of SMs, such as 16") == "0" ? 0 : read_count(field, "16");
 }

@@ -22,23 +22,23 @@ static_assert(algorithm_names.size() == static_cast<std::size_t>(Algorithm::shar
 
 std::string_view to_string(Algorithm algorithm);
 std::optional<Algorithm> parse_algorithm(std::string_view name);
-// "automatic, ring, .. or sharp".
+// Returns the list of algorithm names for messages: "automatic, ring, .. or sharp".
 std::string algorithm_list();
 
-// Place of the switches that reduce data for an algorithm: "inside" nodes (NVLink SHARP) or
-// "between" them (SHARP). No value: the ranks reduce, and the algorithm needs no such switches.
+// Returns where an algorithm's data is reduced in switches: "inside" nodes (NVLink SHARP) or
+// "between" them (SHARP). No value: the GPUs reduce, and the algorithm needs no such switches.
 std::optional<std::string_view> switches_of(Algorithm algorithm);
 
-// Default number of SMs that a kernel of NCCL takes: one per channel between nodes of eight GPUs.
-// The configurations of MLPerf reserve as many (NVTE_EXT_MARGIN_SM). Real kernels take 1 to 4 SMs
-// with registered buffers or reductions in switches, and up to 32 inside a node.
+// Default number of SMs that an NCCL kernel occupies: one per channel between nodes of eight GPUs.
+// MLPerf configurations reserve as many (NVTE_EXT_MARGIN_SM). Real kernels take 1 to 4 SMs with
+// registered buffers or reductions in switches, and up to 32 inside a node.
 inline constexpr std::uint32_t default_sms = 16;
 
 enum class Detail : std::uint8_t { fast, full };
 
-// Choice among equally short routes of a flow, over parallel spines or planes. `spread` uses all of
-// them evenly, like adaptive routing; `hash` picks one at each switch by a hash of the end points,
-// like ECMP; `file` takes the route of SimGrid for the platform file.
+// Use of several equally short routes by a flow, over parallel spines or planes: `spread` uses all
+// of them evenly, like adaptive routing; `hash` picks one at each switch by a hash of the end
+// points, like ECMP; `file` uses only the route that SimGrid finds in the platform file.
 enum class MultipathBy : std::uint8_t { spread, hash, file };
 inline constexpr auto multipath_names = std::to_array<std::string_view>({"spread", "hash", "file"});
 
@@ -52,25 +52,25 @@ struct Multipath {
 inline constexpr std::string_view multipath_help =
     "choice among equally short routes: spread (evenly over all), hash:SEED:FLOWS (as ECMP), or "
     "file";
-// Parses "spread", "file", "hash", "hash:3", or "hash:3:4" (seed 3 and 4 flows per pair). Any other
-// text gives no value.
+// Parses a choice of routes: "spread", "file", "hash", "hash:3", or "hash:3:4" (seed 3 and 4 flows
+// per pair of GPUs). Any other text gives no value.
 std::optional<Multipath> parse_multipath(std::string_view text);
 
-// Order, overlap and algorithms of communication. The names are those of the options of
-// Megatron-LM.
+// Options of communication: order, overlap and algorithms. The names are those of Megatron-LM's
+// options.
 struct Communication {
   bool overlap_p2p = true;           // passes overlap transfers of boundary tensors
   bool overlap_grad_reduce = true;   // buckets are reduced as soon as their gradients are complete
   bool overlap_param_gather = true;  // ZeRO-1, 2: a stage gathers weights before its first forward
   bool tp_comm_overlap = false;      // tensor-parallel collectives overlap their matrix products
-  // Tensor-parallel all-reduces of backward passes overlap the product of the weight gradient.
+  // Tensor-parallel all-reduces of backward passes run while the weight gradient is computed.
   bool async_tensor_model_parallel_allreduce = true;
   bool scatter_gather = true;           // every rank of tp sends a part of a boundary tensor
   std::optional<std::uint64_t> bucket;  // gradient bytes per reduction
   std::uint32_t gradient_bytes = 4;     // bytes per reduced element
   Algorithm all_reduce = Algorithm::automatic;
   std::optional<std::uint32_t> nccl;  // 27 for version 2.27; default: that of the cluster file
-  // Processors (SMs, CUs) that collectives take from concurrent compute.
+  // Processors (SMs, CUs) that a collective takes away from compute at the same time.
   std::optional<std::uint32_t> sms;
   std::optional<double> overlap_slowdown;  // slowdown of passes during collectives
   bool global_norm = true;  // gradient clipping makes all devices wait for each other
@@ -78,11 +78,12 @@ struct Communication {
   Multipath multipath;
 };
 
-// Parses "2.27" and "2.27.3" as 27. A text that is no version of NCCL 2 gives no value.
+// Parses the minor number of an NCCL 2 version: "2.27" and "2.27.3" give 27. Any other text gives
+// no value.
 std::optional<std::uint32_t> parse_nccl(std::string_view text);
 
-// Bytes of a gradient bucket, with the default of Megatron-LM: 40 M parameters, or 1 M per replica
-// if that is more.
+// Bytes of gradients in a bucket. Default of Megatron-LM: 40 M parameters, or 1 M per replica if
+// that is more.
 std::uint64_t bucket_bytes(const Communication& communication, std::uint32_t replicas);
 
 Communication read_communication(const Field& field);

@@ -23,7 +23,7 @@ constexpr std::string_view name_of(DataType type) {
   return data_types[static_cast<std::size_t>(type)];
 }
 
-// Bytes of an element, including its share of the scales.
+// Bytes of an element of a tensor, including its share of the tensor's scales.
 constexpr double element_bytes(DataType type) {
   switch (type) {
     case DataType::bf16:
@@ -43,7 +43,7 @@ constexpr double element_bytes(DataType type) {
   return 4;
 }
 
-// Returns whether tensors are cast and scaled before the product.
+// Returns whether tensors must be cast to this type and scaled before a matrix product.
 constexpr bool is_scaled(DataType type) {
   return type != DataType::bf16 && type != DataType::fp16 && type != DataType::tf32;
 }

@@ -32,12 +32,13 @@ struct ExpertTraining {
   bool op_fuser = false;        // products of experts include activation function, casts and biases
 };
 
-// SMs that the kernels of DeepEP or HybridEP take, with the default of the library.
+// Number of SMs that the kernels of DeepEP or HybridEP occupy; by default that of the library.
 std::uint32_t dispatch_sms(const ExpertTraining& experts);
 
-// "alltoall", "deepep fp8 overlapped".
+// Describes the dispatch of tokens: "alltoall", "deepep fp8 overlapped".
 std::string dispatch_text(const ExpertTraining& experts);
-// "power law 1.01" or "imbalance 1.3"; empty if all ranks receive equally many tokens.
+// Describes how unevenly tokens are distributed over ranks: "power law 1.01" or "imbalance 1.3";
+// empty if all ranks receive equally many.
 std::string routing_text(const ExpertTraining& experts);
 
 std::vector<KeyRow> expert_training_keys();

@@ -15,15 +15,16 @@ namespace {
 using Failure = Goodput::Failure;
 using Kind = Goodput::Kind;
 
-// Published failure rates, per 1000 node-days.
+// Published failure rates of a cluster; rates are failures per 1000 node-days.
 struct FailureProfile {
   std::string_view name;
   std::vector<Failure> failures;
 };
 
-// Llama 3 405B: 419 unexpected interruptions in 54 days of 2048 nodes (arXiv 2407.21783, table 5):
-// 148 of GPUs and 72 of their memory, 54 of software, 35 of switches and cables, 110 others. RSC-1
-// and RSC-2 are research clusters of Meta (arXiv 2410.21680), whose failures are of a single kind.
+// Sources. llama-3: 419 unexpected interruptions of Llama 3 405B in 54 days of 2048 nodes (arXiv
+// 2407.21783, table 5): 148 of GPUs and 72 of their memory, 54 of software, 35 of switches and
+// cables, 110 others. rsc-1 and rsc-2: research clusters of Meta (arXiv 2410.21680), whose failures
+// are not divided by kind.
 const std::vector<FailureProfile>& profiles() {
   static const std::vector<FailureProfile> list = [] {
     const auto failure = [](Kind kind, double rate) { return Failure{.kind = kind, .rate = rate}; };
@@ -49,7 +50,8 @@ double read_storage(const Field& field) {
   return parse_storage_rate(read_text(field, allowed), subject(field), "a rate of storage");
 }
 
-// Reads a number of nodes, which may be 0; `alternative` is added to the values that are allowed.
+// Reads a number of nodes, which may be 0. `alternative` is text for the error message: another
+// value that the key allows.
 std::uint32_t read_nodes_or(const Field& field, std::string_view alternative) {
   if (field.value.kind == Value::Kind::text && field.value.text == "0") return 0;
   try {
@@ -67,7 +69,7 @@ void read_spares(const Field& field, Goodput& goodput) {
   if (!goodput.rest_is_spare) goodput.spares = read_nodes_or(field, ", or rest");
 }
 
-// Reads an interval; "auto" gives no value.
+// Reads the time between checkpoints; "auto" gives no value.
 std::optional<Located<double>> read_interval(const Field& field) {
   if (field.value.kind == Value::Kind::text && field.value.text == "auto") return std::nullopt;
   const double seconds = read_time(field, "an interval");
@@ -91,7 +93,7 @@ constexpr std::array failure_table{
                   .default_value = "1, exponential"},
                  within<&Failure::shape, "a shape", "a shape from 0.2 to 20, such as 0.7", 0, 20>},
     Key<Failure>{{.name = "nodes",
-                  .help = "nodes that fail together, as behind a switch",
+                  .help = "number of nodes that fail together, as behind a switch",
                   .default_value = "1; 0 for software"},
                  into<&Failure::nodes, read_nodes>({ValueType::count})},
     Key<Failure>{{.name = "detection",
@@ -130,9 +132,10 @@ std::uint32_t read_trace_nodes(const Field& field) { return read_count(field, "4
 
 using NodeStraggler = Goodput::Straggler;
 constexpr std::array node_straggler_table{
-    Key<NodeStraggler>{
-        {.name = "rate", .help = "episodes per 1000 node-days of the job", .default_value = "0"},
-        rate_of<&NodeStraggler::rate, "">},
+    Key<NodeStraggler>{{.name = "rate",
+                        .help = "episodes in which a node is slow, per 1000 node-days of the job",
+                        .default_value = "0"},
+                       rate_of<&NodeStraggler::rate, "">},
     Key<NodeStraggler>{{.name = "factor",
                         .help = "slowdown factor of iterations during an episode",
                         .required = true},
@@ -214,7 +217,8 @@ constexpr std::array checkpoint_table{
                     storage_rate<&Checkpoint::network>},
     Key<Checkpoint>{
         {.name = "traffic",
-         .help = "training traffic on the shared network; default: traffic of an iteration"},
+         .help =
+             "bandwidth that training uses on the shared network; default: that of an iteration"},
         storage_rate<&Checkpoint::traffic>},
 };
 

@@ -12,8 +12,8 @@
 
 namespace pipewright::config {
 
-// Failures of a long training run, and the measures against them. Rates are per 1000 node-days of
-// the job, as clusters publish them; times are in seconds.
+// Options of a goodput simulation: failures of a long training run, and the measures against them.
+// Rates are per 1000 node-days of the job, as clusters publish them; times are in seconds.
 struct Goodput {
   enum class Kind : std::uint8_t { gpu, node, nic, network, software };
   struct Failure {
@@ -49,7 +49,8 @@ struct Goodput {
     std::optional<double> storage;  // write bandwidth of all nodes together, bytes/s
     std::optional<double> read;     // read bandwidth of all nodes together; default: as storage
     double copy = 25e9;             // bandwidth from a GPU to host memory, bytes/s
-    // Training time between copies to a peer's memory; default: a minute.
+    // Training time between copies of the state to a peer node's memory, in seconds; default: a
+    // minute.
     std::optional<Located<double>> peer_interval;
     double peer = 25e9;             // bandwidth between the memories of two nodes, bytes/s
     std::optional<double> network;  // bandwidth that training and storage share, bytes/s
@@ -83,7 +84,7 @@ inline std::string_view name_of(Goodput::Mode mode) {
   return checkpoint_modes.at(static_cast<std::size_t>(mode));
 }
 
-// Published failure rates by name: rsc-1, rsc-2 or llama-3.
+// Returns failure rates that were published for a cluster: rsc-1, rsc-2 or llama-3.
 std::vector<Goodput::Failure> published_failures(std::string_view name);
 
 Goodput read_goodput(const Field& field);

@@ -46,7 +46,8 @@ template <auto member>
 constexpr auto efficiency =
     within<member, "a part of the peak", "a part above 0 and at most 1, such as 0.85", 0, 1>;
 
-// A part above 1 is allowed: kernels of a run can be faster than those of the fitted efficiencies.
+// Reader of a clock factor. It may exceed 1: kernels of a run can be faster than the single kernels
+// to which the efficiencies were fitted.
 template <auto member>
 constexpr auto clock_part =
     within<member, "a part such as 0.9", "a part above 0 and at most 2, such as 0.9", 0, 2>;
@@ -76,11 +77,11 @@ std::uint32_t read_processors(const Field& field) {
 
 constexpr std::array grouped_table{
     Key<GroupedProducts>{{.name = "efficiency",
-                          .help = "fraction of flops within tiles of the results",
+                          .help = "fraction of peak FLOP/s reached within tiles of the results",
                           .required = true},
                          efficiency<&GroupedProducts::efficiency>},
     Key<GroupedProducts>{
-        {.name = "wave", .help = "start and end time of each wave of tiles", .required = true},
+        {.name = "wave", .help = "time to start and end each wave of tiles", .required = true},
         kernel_time<&GroupedProducts::wave>},
     Key<GroupedProducts>{
         {.name = "overhead",
@@ -88,7 +89,7 @@ constexpr std::array grouped_table{
          .required = true},
         kernel_time<&GroupedProducts::overhead>},
     Key<GroupedProducts>{{.name = "cast",
-                          .help = "memory traffic per cast element, fitted to kernel tables",
+                          .help = "memory traffic of a cast, per element, fitted to kernel tables",
                           .unit = "bytes"},
                          into<&GroupedProducts::cast, read_cast>({ValueType::number})},
 };
@@ -96,23 +97,23 @@ constexpr std::array grouped_table{
 constexpr std::array products_table{
     Key<Products>{{.name = "flops", .help = "dense FLOP/s, such as 1979 TFLOP/s"},
                   into<&Products::flops, read_flops>({ValueType::rate})},
-    Key<Products>{
-        {.name = "clock",
-         .help = "sustained fraction of the clock for this type; default: clock.products"},
-        clock_part<&Products::clock>},
+    Key<Products>{{.name = "clock",
+                   .help = "clock of these products in a long run, relative to single kernels; "
+                           "default: clock.products"},
+                  clock_part<&Products::clock>},
     Key<Products>{{.name = "efficiency",
-                   .help = "fraction of flops within tiles of the result",
+                   .help = "fraction of peak FLOP/s reached within tiles of the result",
                    .default_value = "0.8"},
                   efficiency<&Products::efficiency>},
     Key<Products>{{.name = "wave",
-                   .help = "start and end time of each wave of tiles",
+                   .help = "time to start and end each wave of tiles",
                    .default_value = "0.5 us"},
                   kernel_time<&Products::wave>},
     Key<Products>{
         {.name = "overhead", .help = "overhead of each matrix product", .default_value = "2 us"},
         kernel_time<&Products::overhead>},
     Key<Products>{{.name = "cast",
-                   .help = "memory traffic per cast element, fitted to kernel tables",
+                   .help = "memory traffic of a cast, per element, fitted to kernel tables",
                    .unit = "bytes"},
                   into<&Products::cast, read_cast>({ValueType::number})},
     Key<Products>{{.name = "cast_overhead",
@@ -152,14 +153,16 @@ constexpr std::array types_table{
 };
 
 constexpr std::array attention_table{
-    Key<AttentionRates>{{.name = "forward",
-                         .help = "fraction of flops in long fused attention, forward",
-                         .default_value = "0.5"},
-                        efficiency<&AttentionRates::forward>},
-    Key<AttentionRates>{{.name = "backward",
-                         .help = "fraction of flops in long fused attention, backward",
-                         .default_value = "0.4"},
-                        efficiency<&AttentionRates::backward>},
+    Key<AttentionRates>{
+        {.name = "forward",
+         .help = "fraction of peak FLOP/s that long fused attention reaches, forward",
+         .default_value = "0.5"},
+        efficiency<&AttentionRates::forward>},
+    Key<AttentionRates>{
+        {.name = "backward",
+         .help = "fraction of peak FLOP/s that long fused attention reaches, backward",
+         .default_value = "0.4"},
+        efficiency<&AttentionRates::backward>},
     Key<AttentionRates>{
         {.name = "half_length",
          .help = "number of keys at which fused attention reaches half of these fractions",
@@ -171,30 +174,35 @@ constexpr std::array attention_table{
             {ValueType::number})},
     Key<AttentionRates>{
         {.name = "materialized",
-         .help = "fraction of flops in the products of attention without flash attention",
+         .help = "fraction of peak FLOP/s in the products of attention without flash attention",
          .default_value = "0.42"},
         efficiency<&AttentionRates::materialized>},
 };
 
 constexpr std::array clock_table{
-    Key<Clock>{
-        {.name = "products", .help = "clock scaling of matrix products", .default_value = "1"},
-        clock_part<&Clock::products>},
-    Key<Clock>{
-        {.name = "attention", .help = "clock scaling of fused attention", .default_value = "1"},
-        clock_part<&Clock::attention>},
-    Key<Clock>{
-        {.name = "memory", .help = "clock scaling of memory-bound kernels", .default_value = "1"},
-        clock_part<&Clock::memory>},
+    Key<Clock>{{.name = "products",
+                .help = "clock of matrix products, relative to single kernels",
+                .default_value = "1"},
+               clock_part<&Clock::products>},
+    Key<Clock>{{.name = "attention",
+                .help = "clock of fused attention, relative to single kernels",
+                .default_value = "1"},
+               clock_part<&Clock::attention>},
+    Key<Clock>{{.name = "memory",
+                .help = "clock of memory-bound kernels, relative to single kernels",
+                .default_value = "1"},
+               clock_part<&Clock::memory>},
 };
 
 double read_power(const Field& field) {
   return parse_power(read_text(field, "a power such as 700 W"), subject(field), "a GPU's power");
 }
 constexpr std::array power_table{
-    Key<Power>{{.name = "compute", .help = "power during compute, such as 700 W", .required = true},
+    Key<Power>{{.name = "compute",
+                .help = "power while the GPU computes, such as 700 W",
+                .required = true},
                into<&Power::compute, read_power>({ValueType::number})},
-    Key<Power>{{.name = "idle", .help = "power when idle", .required = true},
+    Key<Power>{{.name = "idle", .help = "power while the GPU is idle", .required = true},
                into<&Power::idle, read_power>({ValueType::number})},
 };
 
@@ -249,11 +257,14 @@ constexpr std::array gpu_table{
               .help = "overhead of each kernel that is not a matrix product",
               .default_value = "5 us"},
              kernel_time<&Gpu::kernel_overhead>},
-    Key<Gpu>{{.name = "clock", .help = "sustained fraction of the clock in a long run"},
+    Key<Gpu>{{.name = "clock",
+              .help = "clock in a long run relative to the clock of single measured kernels"},
              map_of<&Gpu::clock, clock_table>},
     Key<Gpu>{{.name = "launch", .help = "host time per kernel launch", .default_value = "0 us"},
              kernel_time<&Gpu::launch>},
-    Key<Gpu>{{.name = "pass_overhead", .help = "overhead of each pass", .default_value = "1.2 ms"},
+    Key<Gpu>{{.name = "pass_overhead",
+              .help = "overhead added to the time of each pass",
+              .default_value = "1.2 ms"},
              into<&Gpu::pass_overhead, called<"an overhead", read_pass_time>>({ValueType::time})},
     Key<Gpu>{{.name = "power", .help = "power draw, for the energy of a training run"},
              map_of<&Gpu::power, power_table>},
@@ -261,7 +272,7 @@ constexpr std::array gpu_table{
              into<&Gpu::assumed, read_assumed>({ValueType::text, true})},
 };
 
-// Members of ProductTypes in the order of DataType.
+// Pointers to the members of ProductTypes, indexed by DataType.
 constexpr std::array<std::optional<Products> ProductTypes::*, data_types.size()> products_members{
     &ProductTypes::bf16,  &ProductTypes::fp16,  &ProductTypes::fp8, &ProductTypes::fp8_block,
     &ProductTypes::mxfp8, &ProductTypes::nvfp4, &ProductTypes::tf32};
@@ -272,7 +283,8 @@ void check_peak(const Field& map, const Gpu& gpu, DataType type, const Products&
   const std::string key = fmt::format("{}.{}", map.name, path);
   if (rates.flops == 0)
     throw Error(origin, fmt::format("{} is missing: its dense FLOP/s, such as 1979 TFLOP/s", key));
-  // Narrower types are at least as fast; measured peaks can be a little below.
+  // Narrower types have at least the peak of bf16. The limit is lower because measured peaks can be
+  // a little below it.
   constexpr double lowest = 0.5;
   if (is_scaled(type) && rates.flops < lowest * gpu.flops)
     throw Error(
@@ -282,7 +294,8 @@ void check_peak(const Field& map, const Gpu& gpu, DataType type, const Products&
         .allow("the dense peak of the narrower type, which is no less");
 }
 
-// A map must name its GPU or be a complete one, even if the cluster has GPUs.
+// Rejects a map that changes single keys of a GPU without naming one. It must name a GPU or
+// describe a complete one, even if the cluster has GPUs.
 void check_names_gpu(const Field& field) {
   const Value& value = field.value;
   if (value.kind != Value::Kind::map || value.entries.empty()) return;
@@ -307,7 +320,7 @@ Gpu read_complete_gpu(const Field& map) {
   for (std::size_t type = 0; type < data_types.size(); ++type)
     if (const auto& rates = gpu.products.*products_members[type])
       check_peak(map, gpu, static_cast<DataType>(type), *rates);
-  // Makers give some sizes in GB that are GiB.
+  // Tolerates makers that state memory in GB but mean GiB.
   constexpr double gib_per_gb = 0x1p30 / 1e9;
   if (static_cast<double>(gpu.free_memory.value_or(0)) >
       gib_per_gb * static_cast<double>(gpu.memory))

@@ -11,8 +11,8 @@
 
 namespace pipewright::config {
 
-// Products of several matrices in a single kernel, as in a mixture of experts. The members mean the
-// same as those of Products.
+// Costs of grouped matrix products, which multiply several matrices in one kernel, as in a mixture
+// of experts. The members mean the same as those of Products.
 struct GroupedProducts {
   double efficiency = 0;
   double wave = 0;
@@ -22,7 +22,7 @@ struct GroupedProducts {
   bool operator==(const GroupedProducts&) const = default;
 };
 
-// Matrix products of a data type; see sim/workload/compute/efficiency.hpp. Kernel tables
+// Costs of matrix products in one data type; see sim/workload/compute/efficiency.hpp. Kernel tables
 // (sim/workload/kernel_table/) time products together with casts, which layers run separately.
 struct Products {
   double flops = 0;             // dense peak of the maker, FLOP/s
@@ -37,7 +37,7 @@ struct Products {
   bool operator==(const Products&) const = default;
 };
 
-// Data types whose matrix products a GPU supports. Training needs bf16.
+// Costs of matrix products for each data type that a GPU supports. Training needs bf16.
 struct ProductTypes {
   std::optional<Products> bf16;
   std::optional<Products> fp16;
@@ -50,8 +50,8 @@ struct ProductTypes {
   bool operator==(const ProductTypes&) const = default;
 };
 
-// Efficiency of attention kernels. A fused kernel reaches e * s / (s + half_length) of the peak,
-// where s is the number of keys.
+// Efficiency of attention kernels, as a fraction of peak FLOP/s. A fused kernel reaches e * s / (s
+// + half_length), where s is the number of keys.
 struct AttentionRates {
   double forward = 0.5;        // e of the forward kernel
   double backward = 0.4;       // e of the backward kernel
@@ -61,8 +61,8 @@ struct AttentionRates {
   bool operator==(const AttentionRates&) const = default;
 };
 
-// Clock in a long run relative to that of single measured kernels, by type of kernel. It is below 1
-// where the GPU reaches its power limit.
+// Clock in a long run relative to the clock at which single kernels were measured, by type of
+// kernel. It is below 1 where the GPU reaches its power limit.
 struct Clock {
   double products = 1;
   double attention = 1;
@@ -79,7 +79,8 @@ struct Power {
   bool operator==(const Power&) const = default;
 };
 
-// A type of GPU: data of its maker, and the part of the peak that single measured kernels reach.
+// A type of GPU: data of its maker, and the fraction of the peak that single measured kernels
+// reach.
 struct Gpu {
   std::string name;
   double flops = 0;                               // dense FLOP/s in bf16, or fp16 without bf16
@@ -104,25 +105,28 @@ struct Gpu {
   bool operator==(const Gpu&) const = default;
 };
 
-// The GPU with fewer processors of the same speed, and with its full memory bandwidth.
+// Returns the GPU with only `processors` SMs, each of the same speed, and with its full memory
+// bandwidth.
 Gpu with_processors(Gpu gpu, std::uint32_t processors);
 
-// The GPU with another clock of products; the clocks of single data types keep their proportion.
+// Returns the GPU with `clock` for matrix products; clocks of single data types keep their ratio to
+// it.
 Gpu with_products_clock(Gpu gpu, double clock);
-// The GPU at the clock of single measured kernels.
+// Returns the GPU at the clock of single measured kernels, without the slowdown of long runs.
 Gpu at_full_clock(Gpu gpu);
 
 bool has_type(const Gpu& gpu, DataType type);
-// Throws an Error that lists the supported types if the GPU does not support `type`.
+// Returns the costs of matrix products in a data type. Throws an Error that lists the supported
+// types if the GPU does not support it.
 const Products& products_of(const Gpu& gpu, DataType type);
 
-// Reads a map, a path, or the name of a file in the library of GPUs.
+// Reads a GPU from a map, from the file at a path, or from the library by its name.
 Gpu read_gpu(const Field& field);
-// Reads the GPU with a name in the library, or with a path from the current folder. Throws Error.
+// Reads a GPU by its name in the library or by a path relative to the current folder. Throws Error.
 Gpu find_gpu(const std::string& name_or_path);
-// The map of keys that a field contains or names.
+// Returns the map of a GPU's keys, which the field contains or which is in the file that it names.
 Value gpu_tree(const Field& field);
-// The same map with a name added if it has none.
+// Like gpu_tree(), but adds the key `name` if the map has none.
 Value named_gpu_tree(const Field& field);
 
 std::vector<KeyRow> gpu_keys();

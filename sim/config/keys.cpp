@@ -32,7 +32,7 @@ Error unknown_key(const Field& map, const Entry& entry, std::span<const KeyInfo>
 
 Error missing(const Field& map, const KeyInfo& key) {
   const std::string name = full_name(map, key.name);
-  // The scenario as a whole has no line.
+  // The error about a whole scenario names only the file, without a line.
   Origin place = map.value.origin;
   if (map.name.empty()) place.line = 0;
   return Error(place, fmt::format("{} is missing: {}", name, key.help), name)

@@ -15,7 +15,7 @@
 
 #include "sim/config/text/fields.hpp"
 
-// Tables of keys, by which maps are read: one row per key. The rows determine how a map is read,
+// Tables of the keys that a map may have, one row per key. The rows determine how a map is read,
 // which keys are allowed, the error for a missing key, the options of the command line, the
 // parameters of a search, help texts and docs/scenario.md.
 namespace pipewright::config {
@@ -47,7 +47,7 @@ enum class ValueType : std::uint8_t {
 
 struct KeyRow;
 
-// Values that a key accepts.
+// Type and choices of the values that a key accepts.
 struct ValueInfo {
   ValueType type = ValueType::text;
   bool list = false;  // a list of such values is accepted too
@@ -55,7 +55,8 @@ struct ValueInfo {
   std::vector<KeyRow> (*keys)() = nullptr;  // rows of a map
 };
 
-// A row of a table without its reader. The name is dotted within a section, "parallel.tp".
+// Description of a key, without the function that reads it. The name is dotted within a section,
+// "parallel.tp".
 struct KeyRow {
   std::string name;
   KeyInfo info;
@@ -77,19 +78,20 @@ struct Key {
   Reader<Target> reader;
 };
 
-// Error for a missing key: "gpt.yaml: forward_times is missing: ...". It is for keys that are
-// required unless some other key is given.
+// Creates the error for a missing key: "gpt.yaml: forward_times is missing: ...". It is for keys
+// that are required unless some other key is given.
 Error missing(const Field& map, const KeyInfo& key);
 
-// Finds the entry of `map` for each key, or null. Throws an Error if the value is no map, and for
-// an unknown key, a key that is given by both of its names, and a missing required key.
+// Finds the map's entry for each key of a table; null for keys that the map lacks. Throws an Error
+// if the value is no map, and for an unknown key, a key that is given by both of its names, and a
+// missing required key.
 std::vector<const Entry*> match_keys(const Field& map, std::span<const KeyInfo> keys);
 
-// Text of a key in --help: help, choices and default, "protocol: eager, rendezvous or blocking
-// (eager)".
+// Formats a key's line in --help, with its choices and default: "protocol: eager, rendezvous or
+// blocking (eager)".
 std::string help_line(const KeyRow& row);
 
-// The rows, each followed by those of its own map under dotted names.
+// Inserts after each key that holds a map the keys of that map, under dotted names.
 std::vector<KeyRow> with_inner_rows(std::vector<KeyRow> rows);
 
 template <class Table>
@@ -123,7 +125,7 @@ void read_keys(const Field& map, std::span<const Key<Target>> keys, Target& targ
 // Readers that store a value of a certain type in a member of the target:
 //   {{.name = "tp", .flag = "--tp", .help = "..."}, count<&Parallel::tp>}
 
-// A text as a template argument.
+// A string literal that can be passed as a template argument.
 template <std::size_t size>
 struct Words {
   std::array<char, size> characters{};
@@ -150,7 +152,7 @@ void put(std::optional<Held>& member, const Value& value, const Origin& origin) 
   member = std::move(held);
 }
 
-// Stores the result of `read`, a function of a Field.
+// Makes a reader that stores the result of `read`, a function of a Field, in `member`.
 template <auto member, auto read>
 constexpr auto into(ValueInfo value) {
   using Target = decltype(target_of(member));
@@ -160,7 +162,7 @@ constexpr auto into(ValueInfo value) {
                         value};
 }
 
-// Functions of fields.hpp with the words of their messages bound.
+// Readers of fields.hpp with fixed words for their error messages.
 template <Words example>
 std::uint32_t count_such_as(const Field& field) {
   return read_count(field, example.view());
@@ -179,7 +181,7 @@ inline constexpr std::array<std::string_view, 2> flag_names{"false", "true"};
 template <auto member>
 constexpr auto flag = into<member, read_flag>({ValueType::flag, false, flag_names, nullptr});
 
-// An enumerator, selected by its name; `names` has the order of the enumeration.
+// Reader of an enumeration value by its name; `names` has the order of the enumeration.
 template <auto member, const auto& names>
 constexpr auto choice = into<member, choice_of<names>>({ValueType::choice, false, names, nullptr});
 
@@ -206,7 +208,7 @@ double number_within(const Field& field) {
   return value;
 }
 
-// A number from `lowest` to `highest`; `allowed` describes the range in messages.
+// Reader of a number from `lowest` to `highest`; `allowed` describes the range in error messages.
 template <auto member, Words noun, Words allowed, std::uint64_t lowest, std::uint64_t highest>
 constexpr auto within =
     into<member, number_within<noun, allowed, lowest, highest>>({ValueType::number});
@@ -226,14 +228,14 @@ constexpr auto size = into<member, called<noun, read_size>>({ValueType::size});
 template <auto member, Words allowed>
 constexpr auto text = into<member, called<allowed, read_text>>({ValueType::text});
 
-// A map with a table of its own, whose rows `rows` returns.
+// Reader of a map with a table of its own; `rows` returns that table's rows, for help texts.
 template <auto member, auto read, auto rows>
 constexpr auto section = into<member, read>({ValueType::map, false, {}, rows});
 
 template <class Target, std::size_t size>
 Target target_of(const std::array<Key<Target>, size>&);
 
-// Reads a map by a table alone.
+// Reads a map into a new object by its table, without further checks.
 template <const auto& table>
 auto read_map(const Field& field) {
   decltype(target_of(table)) target;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view pass_time = "a pass time";
 
-// Reads a time as a list with one item.
+// Reads one time and returns it as a list with one item.
 std::vector<double> read_single_time(const Field& field) { return {read_time(field, pass_time)}; }
 
 template <auto member>
@@ -48,7 +48,7 @@ std::vector<KeyRow> part_keys() { return rows_of(part_table); }
 template <auto member>
 constexpr auto part_times = section<member, read_part_times, part_keys>;
 
-// Reads times of all layers.
+// Reader of the times of one kind of pass: one time for all layers, or a list with one per layer.
 template <std::vector<double> PartTimes::*member>
 constexpr Reader<LayerTimes> layer_times{[](const Field& field, LayerTimes& times) {
                                            times.layers.*member = read_times(field, pass_time);

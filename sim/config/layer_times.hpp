@@ -9,8 +9,9 @@
 
 namespace pipewright::config {
 
-// Measured times of a part of a model by kind of pass, in seconds and including its collectives. An
-// empty list leaves the time of that kind of pass to the model.
+// Measured times of a part of a model (a layer, the embedding, ..) for each kind of pass, in
+// seconds and including its collectives. For a kind with an empty list, the time is computed from
+// the model.
 struct PartTimes {
   std::vector<double> forward;
   std::vector<double> backward;  // exclusive with the next two
@@ -29,7 +30,8 @@ struct LayerTimes {
 };
 
 LayerTimes read_layer_times(const Field& field);
-// Throws an Error if the model does not have a part, or has another number of layers.
+// Throws an Error if times are given for a part that the model does not have, or for another number
+// of layers.
 void check_layer_times(const LayerTimes& times, const Field& field, const Model& model);
 
 std::vector<KeyRow> layer_times_keys();

@@ -76,7 +76,7 @@ constexpr std::array lengths_table{
                  choice<&Lengths::pad_to, pad_names>},
 };
 
-// "lengths.csv:7: 'abc' is no length; allowed: ...".
+// Creates the error for a line of a length file: "lengths.csv:7: 'abc' is no length; allowed: ...".
 Error bad_line(const std::filesystem::path& file, std::size_t line, std::string_view text) {
   return Error({.source = fmt::format("{}:{}", file.string(), line)},
                fmt::format("'{}' is no length", text))
@@ -91,8 +91,8 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-// Reads a file whose lines have one column or two. A first line that begins with a letter is a
-// header.
+// Reads document lengths from a file: one column (length) or two (length, count). A first line that
+// begins with a letter is a header.
 void load_lengths(const std::filesystem::path& file, Lengths& lengths) {
   check_readable(file);
   std::ifstream in(file);
@@ -132,7 +132,7 @@ void load_lengths(const std::filesystem::path& file, Lengths& lengths) {
         .allow("one length per line, such as 512");
 }
 
-// Checks that exactly one kind of lengths is given.
+// Checks that the lengths are given in exactly one way: a file, a list, or a distribution.
 void check_lengths(const Field& field, const Lengths& lengths) {
   constexpr std::string_view kinds =
       "one of file; documents: [512, 2048]; mean and p95 (lognormal); or shortest and longest "
@@ -163,7 +163,8 @@ void check_lengths(const Field& field, const Lengths& lengths) {
                 fmt::format("{} has {} without {}", field.name, lengths.mean ? "mean" : "p95",
                             lengths.mean ? "p95" : "mean"))
         .allow(kinds);
-  // No lognormal distribution has a larger ratio.
+  // The limit is the largest ratio of 95th percentile to mean that a lognormal distribution can
+  // have.
   const double largest = *lengths.mean * std::exp(quantile_95 * quantile_95 / 2);
   if (*lengths.p95 < *lengths.mean || *lengths.p95 > largest)
     throw Error(field.value.origin, fmt::format("{}.p95 is {}, with a mean of {}", field.name,

@@ -13,11 +13,11 @@
 
 namespace pipewright::config {
 
-// Lengths of documents in tokens, and the packing of documents into microbatches.
+// Distribution of document lengths in tokens, and how documents are packed into microbatches.
 struct Lengths {
   enum class Balance : std::uint8_t { none, length };
   enum class PadTo : std::uint8_t { longest, sequence };
-  // A length and the number, or the weight, of documents of that length.
+  // A bar of a histogram: a length, and the number or relative weight of documents with it.
   struct Bin {
     std::uint32_t tokens = 0;
     double weight = 1;
@@ -25,9 +25,9 @@ struct Lengths {
     bool operator==(const Bin&) const = default;
   };
 
-  // Lengths come from documents in their order, which repeats; from a histogram; or from a
-  // distribution, which is lognormal with a mean and a 95th percentile, and uniform without them.
-  // Drawn lengths are clamped to [shortest, longest].
+  // Lengths come from one of these: a list of documents in order, repeated as needed; a histogram;
+  // or a distribution, which is lognormal if it has a mean and a 95th percentile, and otherwise
+  // uniform. Drawn lengths are clamped to [shortest, longest].
   std::optional<std::filesystem::path> file;  // contains documents or a histogram
   std::vector<std::uint32_t> documents;
   std::vector<Bin> histogram;
@@ -40,7 +40,7 @@ struct Lengths {
   Balance balance = Balance::none;
   PadTo pad_to = PadTo::longest;  // used if a sample is a single document
 
-  // Copied from other keys of the scenario.
+  // These members are copied from other keys of the scenario.
   std::uint32_t replicas = 1;
   std::uint32_t microbatches = 1;  // per replica and iteration
   std::uint32_t iterations = 1;
@@ -49,10 +49,12 @@ struct Lengths {
   bool operator==(const Lengths&) const = default;
 };
 
-// Standard deviation of ln(length) for a lognormal distribution with this mean and 95th percentile.
+// Returns the standard deviation of ln(length) for the lognormal distribution with this mean and
+// 95th percentile.
 double lognormal_deviation(double mean, double p95);
 
-// "lognormal with mean 1200 and p95 4000 packed balanced by length", without commas.
+// Describes the lengths, without commas: "lognormal with mean 1200 and p95 4000 packed balanced by
+// length".
 std::string to_string(const Lengths& lengths);
 
 Lengths read_lengths(const Field& field);

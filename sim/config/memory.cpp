@@ -14,7 +14,8 @@
 namespace pipewright::config {
 namespace {
 
-// Reads a list with one item, or with one item per device.
+// Returns the items of a list. Throws an Error unless it has one item, for all devices, or one item
+// per device.
 std::vector<Field> per_device(const Field& field, std::uint32_t devices, std::string_view allowed) {
   std::vector<Field> fields = items(field, allowed);
   if (fields.size() != 1 && fields.size() != devices)
@@ -32,7 +33,7 @@ DeviceBytes read_bytes(const Field& field, std::uint32_t devices) {
   return bytes;
 }
 
-// A part of the activations, in bytes or as a share of the whole.
+// Amount of activations that a backward pass frees, in bytes or as a fraction of all activations.
 struct Release {
   std::optional<double> share;
   std::uint64_t bytes = 0;
@@ -98,7 +99,7 @@ constexpr std::array activation_table{
                          per_device_of<read_releases, &ActivationDraft::weight_grad>},
 };
 
-// Bytes of a release on a device. They cannot be more than `whole`.
+// Bytes that a pass frees on a device. Throws an Error if they are more than `whole`.
 std::uint64_t part_of(std::uint64_t whole, const Releases& releases, std::size_t device) {
   const std::uint64_t part = releases.at(device).of(whole);
   if (part > whole)
@@ -108,7 +109,7 @@ std::uint64_t part_of(std::uint64_t whole, const Releases& releases, std::size_t
   return part;
 }
 
-// Bytes that I releases on a device; W releases the rest.
+// Activation bytes of a microbatch that I frees on a device; W frees the rest.
 std::uint64_t input_grad_part(const ActivationDraft& draft, std::size_t device) {
   const std::uint64_t whole = draft.whole.at(device);
   if (!draft.input_grad && !draft.weight_grad)

@@ -18,14 +18,14 @@ constexpr std::array<std::string_view, 4> bias_names{"false", "true", "qkv", "at
 constexpr std::array<std::string_view, 2> mlp_names{"gelu", "swiglu"};
 constexpr std::array<std::string_view, 2> position_names{"rotary", "learned"};
 
-// Reads a whole number, which may be 0.
+// Reads a whole number from 0; read_count() starts at 1.
 std::uint32_t read_number(const Field& field, std::string_view example) {
   return field.value.kind == Value::Kind::text && field.value.text == "0"
              ? 0
              : read_count(field, example);
 }
 
-// Reads a number of parameters: "8.03B" or 8.03e9.
+// Reads a number of parameters, with or without a suffix: "8.03B" or 8.03e9.
 double read_parameters(const Field& field) {
   constexpr std::string_view allowed = "a number of parameters, such as 8.03B";
   const std::string& text = read_text(field, allowed);
@@ -39,7 +39,8 @@ double read_parameters(const Field& field) {
   return value * scale;
 }
 
-// Reads a pattern such as "M*-(GE)". Symbols in brackets are a single layer.
+// Reads a pattern of layers such as "M*-(GE)" as one text per layer. Symbols in brackets are a
+// single layer.
 std::vector<std::string> read_pattern(const Field& field) {
   const Error refusal = wrong(
       field,
@@ -86,7 +87,8 @@ using Experts = Model::Experts;
 using Mamba = Model::Mamba;
 using LinearAttention = Model::LinearAttention;
 
-// Limits far above any real model. They keep bytes, FLOP and the time to count them within range.
+// Largest values of model keys, far above any real model. They keep bytes, FLOP and the time to
+// count them within range.
 constexpr std::uint32_t max_width = 1U << 20U;  // vectors, heads, experts
 constexpr std::uint32_t max_ffn = 1U << 24U;
 constexpr std::uint32_t max_model_tokens = 1U << 28U;  // of a sample, and of a vocabulary
@@ -117,11 +119,11 @@ constexpr std::array latent_table{
     Key<Latent>{{.name = "kv_rank", .help = "rank of compressed keys and values", .required = true},
                 extent<&Latent::kv_rank>},
     Key<Latent>{{.name = "nope_head_dim",
-                 .help = "size of a head's part without position",
+                 .help = "size of the part of a head without position",
                  .required = true},
                 extent<&Latent::nope_head_dim>},
     Key<Latent>{{.name = "rope_head_dim",
-                 .help = "size of a head's part with rotary position",
+                 .help = "size of the part of a head with rotary position",
                  .required = true},
                 extent<&Latent::rope_head_dim>},
     Key<Latent>{{.name = "value_head_dim", .help = "size of a head's value", .required = true},
@@ -157,13 +159,15 @@ constexpr std::array experts_table{
                  extent<&Experts::top_groups>},
     Key<Experts>{
         {.name = "capacity_factor",
-         .help = "tokens of the busiest expert, relative to the mean",
+         .help = "tokens of the busiest expert relative to the mean over experts",
          .default_value = "1"},
         within<&Experts::capacity_factor, "a factor", "a factor of at least 1", 1, unlimited>},
-    Key<Experts>{{.name = "first_dense", .help = "dense layers at the start", .default_value = "0"},
+    Key<Experts>{{.name = "first_dense",
+                  .help = "number of dense layers at the start",
+                  .default_value = "0"},
                  extent_or_none<&Experts::first_dense>},
     Key<Experts>{{.name = "every",
-                  .help = "period of layers with experts; 2: every other layer",
+                  .help = "every n-th layer has experts; 2: every other layer",
                   .default_value = "1"},
                  extent<&Experts::every>},
 };
@@ -264,7 +268,7 @@ constexpr std::array model_table{
                into<&Model::dropout, read_dropout>({ValueType::number})},
     Key<Model>{{.name = "vocabulary",
                 .alias = "vocab",
-                .help = "tokens of the vocabulary",
+                .help = "number of tokens in the vocabulary",
                 .required = true},
                extent<&Model::vocabulary, max_model_tokens>},
     Key<Model>{{.name = "tied_embeddings",
@@ -273,7 +277,7 @@ constexpr std::array model_table{
                flag<&Model::tied_embeddings>},
     Key<Model>{{.name = "positions", .help = "position encoding", .default_value = "rotary"},
                choice<&Model::learned_positions, position_names>},
-    Key<Model>{{.name = "sequence", .help = "tokens of a sample", .required = true},
+    Key<Model>{{.name = "sequence", .help = "number of tokens in a sample", .required = true},
                extent<&Model::sequence, max_model_tokens>},
     Key<Model>{{.name = "sliding_window",
                 .help = "keys that a query attends to, including its own; default: all",
@@ -289,7 +293,7 @@ constexpr std::array model_table{
                 },
                 {ValueType::count}}},
     Key<Model>{{.name = "full_attention_every",
-                .help = "period of layers with full attention; default: none",
+                .help = "every n-th layer has full attention instead of a window; default: none",
                 .unit = "layers"},
                count<&Model::full_attention_every, "2">},
     Key<Model>{{.name = "latent", .help = "multi-head latent attention"},
@@ -304,7 +308,7 @@ constexpr std::array model_table{
                {[](const Field& f, Model& m) { m.notes = read_notes(f); }}},
 };
 
-// Returns whether all values of a map were written in this file.
+// Returns whether all values of a map come from the same file, without overrides.
 bool is_from_file(const Value& map, const std::string& source) {
   return std::ranges::all_of(map.entries, [&](const Entry& entry) {
     const Value& value = entry.value;
@@ -322,7 +326,8 @@ Model read_model(const Field& field) {
   model.origin = field.value.origin;
   read_keys<Model>(whole, model_table, model);
   complete(model, whole);
-  // A published number of parameters holds only for the shape in its file, without overrides.
+  // The published number of parameters is dropped if overrides change the file's model, because it
+  // holds only for the original.
   if (!is_from_file(map, model.published.origin.source)) model.published = {};
   if (model.name.empty() && field.value.kind == Value::Kind::text) model.name = model_label(field);
   return model;

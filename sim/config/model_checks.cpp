@@ -12,7 +12,7 @@ namespace {
 
 using Experts = Model::Experts;
 
-// The divisors of `whole` closest to `value` from below and above, "4 or 8".
+// Returns the divisors of `whole` closest to `value` from below and above, as text: "4 or 8".
 std::string nearest_divisors(std::uint32_t whole, std::uint32_t value) {
   std::uint32_t below = value < whole ? value : whole;
   while (whole % below != 0) --below;
@@ -22,15 +22,15 @@ std::string nearest_divisors(std::uint32_t whole, std::uint32_t value) {
                                           : fmt::format("{} or {}", below, above);
 }
 
-// Error at a key of the model; if the key is left out, at the model.
+// Creates an error at the place of a model's key, or at the model if the key is left out.
 Error refusal(const Field& map, std::string_view key, std::string_view found) {
   const Value* const value = find(map.value, key);
   return Error(value != nullptr ? value->origin : map.value.origin, found,
                fmt::format("{}.{}", map.name, key));
 }
 
-// Settles the number of layers, and checks that the model has the sizes of every layer type in its
-// pattern.
+// Sets the number of layers from the pattern if there is one, and checks that the model has the
+// sizes of every layer type in its pattern.
 void complete_pattern(Model& model, const Field& field) {
   if (model.pattern.empty()) {
     if (model.layers == 0)
@@ -103,7 +103,8 @@ void complete(Model& model, const Field& field) {
   if (model.heads == 0 && model.pattern.empty())
     throw Error(field.value.origin, "model.heads is missing: number of attention heads",
                 "model.heads");
-  // Models without attention still have heads that tensor parallelism distributes.
+  // Tensor parallelism distributes heads: in models without attention, those of Mamba-2 or of the
+  // gated delta nets.
   if (model.heads == 0 && model.mamba) model.heads = model.mamba->heads;
   if (model.heads == 0)
     model.heads = model.linear_attention ? model.linear_attention->value_heads : 1;

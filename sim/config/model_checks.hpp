@@ -5,7 +5,8 @@
 
 namespace pipewright::config {
 
-// Fills in keys that follow from others, and throws an Error if two keys contradict each other.
+// Computes the keys of a model that were left out from the others, and throws an Error if two keys
+// contradict each other.
 void complete(Model& model, const Field& field);
 
 inline constexpr std::uint32_t max_layers = 10'000;  // far above any model's

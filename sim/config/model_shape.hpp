@@ -12,14 +12,15 @@
 
 namespace pipewright::config {
 
-// The shape of a transformer. The reader fills in missing keys, so all numbers can be used as they
-// are.
+// Shape of a transformer: its layers and their sizes. The reader fills in keys that were left out,
+// so all numbers can be used as they are.
 struct Model {
   enum class Norm : std::uint8_t { layernorm, rmsnorm };
-  // Matrices with a bias: none, all, those of queries, keys and values, or those of attention.
+  // Matrices that have a bias: none, all, those of queries, keys and values, or those of attention.
   enum class Biases : std::uint8_t { none, all, qkv, attention };
 
-  // Attention with keys and values from a compressed vector (DeepSeek-V2, arXiv 2405.04434).
+  // Sizes of latent attention, which computes keys and values from a compressed vector
+  // (DeepSeek-V2, arXiv 2405.04434).
   struct Latent {
     std::uint32_t query_rank = 0;  // 0: queries are not compressed
     std::uint32_t kv_rank = 0;
@@ -42,7 +43,7 @@ struct Model {
     std::uint32_t every = 1;        // period of layers with experts after that
   };
 
-  // Recurrent layers, which pass a state of each head along the sequence instead of keys and
+  // Sizes of recurrent layers, which pass a state per head along the sequence instead of keys and
   // values.
   struct Mamba {  // Mamba-2, arXiv 2405.21060
     std::uint32_t heads = 0;
@@ -61,9 +62,9 @@ struct Model {
 
   std::string name;
   std::uint32_t layers = 0;
-  // Layer types of a hybrid, by layer: a symbol of `layer_symbols` for a layer that only mixes
-  // tokens or only has an MLP, or two symbols, "GE". Empty: every layer has attention and an MLP or
-  // experts.
+  // Types of the layers of a hybrid model, one text per layer: a symbol of `layer_symbols` for a
+  // layer that only mixes tokens or only has an MLP, or two symbols, "GE". Empty: every layer has
+  // attention and an MLP or experts.
   std::vector<std::string> pattern;
   std::uint32_t mtp_layers = 0;  // modules of multi-token prediction, each with an additional layer
   std::uint32_t hidden = 0;
@@ -82,8 +83,8 @@ struct Model {
   bool tied_embeddings = false;
   bool learned_positions = false;
   std::uint32_t sequence = 0;  // tokens of a sample
-  // Number of keys that a query attends to, including its own; 0: all. Every
-  // `full_attention_every`-th layer has no window; 0: all layers have one.
+  // Number of keys that a query attends to, including its own; 0: all keys. Every
+  // `full_attention_every`-th layer has no such window; 0: all layers have one.
   std::uint32_t sliding_window = 0;
   std::uint32_t full_attention_every = 0;
   bool chunked = false;       // windows are chunks of `sliding_window` tokens
@@ -95,12 +96,12 @@ struct Model {
   std::vector<std::string> notes;  // notes for the user, one per line
   Origin origin;
 
-  // Returns whether the pattern contains a symbol of `layer_symbols`.
+  // Returns whether any layer of the pattern has this symbol of `layer_symbols`.
   bool has_layers(char symbol) const {
     return std::ranges::any_of(
         pattern, [&](const std::string& layer) { return layer.find(symbol) != std::string::npos; });
   }
-  // Elements of a token at the input and output of experts.
+  // Number of elements that a token has at the input and output of experts.
   std::uint32_t expert_width() const {
     return experts && experts->latent > 0 ? experts->latent : hidden;
   }

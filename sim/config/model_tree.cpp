@@ -15,7 +15,7 @@ namespace {
 constexpr Document model_document{"a model", "layers, hidden, heads, vocabulary and sequence",
                                   "layers: 32"};
 
-// The file of a path; for a folder its config.json.
+// Returns the model file that a path means: the file itself, or for a folder its config.json.
 std::filesystem::path file_of(const Field& field) {
   const std::filesystem::path path =
       (std::filesystem::path(field.value.origin.folder) / field.value.text).lexically_normal();

@@ -11,8 +11,8 @@
 namespace pipewright::config {
 
 // Data types of Adam's state, as in Megatron-LM's precision-aware optimizer
-// (--use-precision-aware-optimizer, megatron/core/optimizer/optimizer_config.py). The single scale
-// of an fp8 tensor is not counted.
+// (--use-precision-aware-optimizer, megatron/core/optimizer/optimizer_config.py). The scale of an
+// fp8 tensor, a single number, is not counted in its bytes.
 struct Optimizer {
   enum class Moment : std::uint8_t { fp32, fp16, bf16, fp8 };
   // remainders: the lower half of fp32 numbers, whose upper half are the bf16 weights
@@ -29,7 +29,7 @@ inline constexpr std::array<std::string_view, 4> moment_names{"fp32", "fp16", "b
 inline constexpr std::array<std::string_view, 3> main_params_names{"fp32", "fp16", "remainders"};
 inline constexpr std::array<std::string_view, 2> main_grads_names{"fp32", "bf16"};
 
-// Bytes per parameter of the optimizer state, and of the accumulated gradient.
+// Bytes per model parameter: of the optimizer state, and of the accumulated gradient.
 double state_bytes(const Optimizer& optimizer);
 double gradient_bytes(const Optimizer& optimizer);
 

@@ -25,7 +25,8 @@ Error wrong_order(const Field& field, std::string_view fault) {
           "such as tp-cp-ep-dp-pp");
 }
 
-// Reads an order such as "tp-dp-pp". Axes of size 1 may be left out and go last.
+// Reads an order of the axes of parallelism, such as "tp-dp-pp". Axes of size 1 may be left out;
+// they are put at the end.
 std::array<Axis, axes> read_order(const Field& field, const Parallel& parallel) {
   std::string_view text = read_text(field, "an order of the axes, such as tp-cp-ep-dp-pp");
   std::vector<Axis> order;
@@ -83,7 +84,8 @@ void settle_tp(const Field& field, bool has_tp, Parallel& parallel) {
       *std::ranges::max_element(parallel.tp_by_device, {}, &Located<std::uint32_t>::value);
 }
 
-// Megatron-LM has the same rule: a2a+p2p needs the sizes, and nothing else uses them.
+// Checks the keys of hierarchical context parallelism by the rule of Megatron-LM: cp_comm_type
+// a2a+p2p needs the sizes, and nothing else may have them.
 void check_cp_sizes(const Field& field, const Parallel& parallel) {
   constexpr std::string_view key = "hierarchical_context_parallel_sizes";
   const bool is_hierarchical = parallel.cp_comm == ContextComm::a2a_p2p;
@@ -101,7 +103,7 @@ void check_cp_sizes(const Field& field, const Parallel& parallel) {
       .suggest("leave it out");
 }
 
-// Derives the third of shard, replicate and dp from the other two.
+// Computes the missing one of shard, replicate and dp from the other two.
 void settle_shards(bool has_dp, bool has_zero, Parallel& parallel) {
   const Origin origin = parallel.shard ? parallel.shard->origin : parallel.replicate->origin;
   const std::uint32_t replicate = parallel.replicates();
@@ -132,7 +134,7 @@ void settle_shards(bool has_dp, bool has_zero, Parallel& parallel) {
         .allow("zero 1 to 3, or leave it out for 3");
 }
 
-// `order` comes after the sizes, since its check needs them.
+// The key `order` is read after the sizes of the axes, since checking it needs them.
 constexpr std::array parallel_table{
     Key<Parallel>{{.name = "tp",
                    .alias = "tensor",

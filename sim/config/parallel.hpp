@@ -16,7 +16,7 @@ namespace pipewright::config {
 enum class Axis : std::uint8_t { tp, cp, ep, dp, pp };
 inline constexpr int axes = 5;
 
-// Exchange of keys and values between ranks of cp, with the names of Transformer Engine's
+// Method by which the ranks of cp exchange keys and values, with the names of Transformer Engine's
 // cp_comm_type. p2p passes them around a ring (arXiv 2310.01889), all_gather gathers them first
 // (Llama 3, arXiv 2407.21783), a2a exchanges them for a part of the heads (arXiv 2309.14509), and
 // a2a+p2p uses a2a inside small groups and a ring between groups (arXiv 2405.07719, 2406.18485).
@@ -24,8 +24,9 @@ enum class ContextComm : std::uint8_t { p2p, all_gather, a2a, a2a_p2p };
 inline constexpr std::array<std::string_view, 4> context_comm_names{"p2p", "all_gather", "a2a",
                                                                     "a2a+p2p"};
 
-// Tokens of a rank of cp. With head_tail a rank has an early and a late part of the sequence, which
-// balances causal attention; with none its tokens are contiguous, and the last rank has most work.
+// Assignment of a sequence's tokens to the ranks of cp. A rank has with head_tail an early and a
+// late part, which balances causal attention, and with none a contiguous part, so that the last
+// rank has most work.
 enum class ContextBalance : std::uint8_t { head_tail, none };
 inline constexpr std::array<std::string_view, 2> context_balance_names{"head_tail", "none"};
 
@@ -35,16 +36,18 @@ inline constexpr std::array<std::string_view, 2> context_balance_names{"head_tai
 enum class VocabularyCut : std::uint8_t { none, vocab_1, vocab_2 };
 inline constexpr std::array<std::string_view, 3> vocabulary_cut_names{"none", "vocab-1", "vocab-2"};
 
-// Layout of a job over tp * cp * dp * pp GPUs. Layers with experts arrange the ranks of a stage
-// differently, as etp * ep * edp, where etp ranks share an expert and edp ranks have the same
-// experts (parallel folding of Megatron-Core, arXiv 2504.14960).
+// Layout of a job over tp * cp * dp * pp GPUs. In layers with experts the ranks of a stage are
+// arranged differently, as etp * ep * edp, where etp ranks share an expert and edp ranks have the
+// same experts (parallel folding of Megatron-Core, arXiv 2504.14960).
 struct Parallel {
   Located<std::uint32_t> tp{1, {}};
-  // tp by pipeline device if it differs; `tp` is the largest of them. Empty: all devices have `tp`.
+  // Value of tp for each pipeline device if they differ; `tp` is the largest of them. Empty: all
+  // devices have `tp`.
   std::vector<Located<std::uint32_t>> tp_by_device;
   Located<std::uint32_t> cp{1, {}};
   ContextComm cp_comm = ContextComm::p2p;
-  // Sizes of a2a+p2p: ranks that exchange heads, and groups in the ring.
+  // Sizes of the two levels of a2a+p2p: number of ranks that exchange heads, and number of such
+  // groups in a ring.
   std::vector<Located<std::uint32_t>> cp_sizes;
   ContextBalance cp_balance = ContextBalance::head_tail;
   Located<std::uint32_t> ep{1, {}};
@@ -53,53 +56,55 @@ struct Parallel {
   Located<std::uint32_t> pp{1, {}};  // the scenario's devices
   VocabularyCut vocabulary = VocabularyCut::none;
   bool cuts_vocabulary() const { return vocabulary != VocabularyCut::none && pp.value > 1; }
-  // Barriers of the sharded vocabulary, each of which holds the forward pass of a microbatch.
+  // Number of barriers per microbatch if the vocabulary is sharded over the pipeline, otherwise 0.
+  // Each barrier adds a forward pass to the warm-up of every device.
   std::uint32_t barriers() const {
     if (!cuts_vocabulary()) return 0;
     return vocabulary == VocabularyCut::vocab_1 ? 2 : 1;
   }
   bool sequence = false;   // sequence parallelism over the ranks of tp
   std::uint32_t zero = 0;  // ZeRO level, 0 to 3
-  // dp_shard and dp_replicate of torchtitan: dp is shard * replicate. ZeRO shards over shard * cp
-  // ranks, and `replicate` copies reduce their shards of gradients. Both have a value or neither.
+  // Sizes of sharded and of replicated data parallelism, torchtitan's dp_shard and dp_replicate: dp
+  // is shard * replicate. ZeRO shards over shard * cp ranks, and `replicate` copies reduce their
+  // shards of gradients. Both have a value or neither.
   std::optional<Located<std::uint32_t>> shard;
   std::optional<Located<std::uint32_t>> replicate;
   std::optional<bool> reshard_after_forward;
   std::array<Axis, axes> order{Axis::tp, Axis::cp, Axis::ep, Axis::dp, Axis::pp};
 
-  // Layout of a single pipeline device, whose size is `tp`.
+  // Returns the layout with the `tp` of this pipeline device for all devices.
   Parallel on(std::uint32_t device) const;
   std::uint32_t tp_of(std::uint32_t device) const {
     return tp_by_device.empty() ? tp.value : tp_by_device[device].value;
   }
-  // "8" or "8/8/4/4"; for long pipelines "8*12/4*4".
+  // Describes tp by pipeline device: "8" or "8/8/4/4"; for long pipelines "8*12/4*4".
   std::string tp_text() const;
-  // GPUs of all devices and replicas. Exact below 2^53.
+  // Number of GPUs of all pipeline devices and replicas; exact below 2^53.
   double gpus() const;
-  // GPUs of the largest pipeline device.
+  // Number of GPUs of the largest pipeline device in one replica.
   std::uint32_t ranks_per_stage() const { return tp.value * cp.value; }
-  // Adjacent ranks of cp that exchange heads.
+  // Number of adjacent ranks of cp that exchange heads by all-to-all; 1 if none do.
   std::uint32_t cp_a2a() const {
     if (cp_comm == ContextComm::a2a) return cp.value;
     return cp_comm == ContextComm::a2a_p2p && !cp_sizes.empty() ? cp_sizes.front().value : 1;
   }
   std::uint32_t replicates() const { return replicate ? replicate->value : 1; }
-  // Returns whether ZeRO-3 gathers weights again for backward passes. Pipelines of PyTorch keep
-  // them.
+  // Returns whether ZeRO-3 frees gathered weights after forward passes and gathers them again for
+  // backward passes. Pipelines of PyTorch keep them.
   bool reshards() const { return reshard_after_forward.value_or(!shard || pp.value == 1); }
   // Returns whether ZeRO-3 gathers the weights once per iteration and keeps them beside their
-  // shards. Gradients are then reduced when they are complete.
+  // shards. Gradients are then reduced only once they are complete.
   bool keeps_weights() const { return zero == 3 && !reshards() && pp.value > 1; }
   std::uint32_t expert_tp() const { return etp ? etp->value : tp.value; }
-  // Ranks of a stage in all replicas.
+  // Number of ranks of a stage, over all replicas.
   std::uint64_t ranks_of_stage() const { return std::uint64_t{ranks_per_stage()} * dp.value; }
-  // Replicas of an expert. The division is exact for a valid layout.
+  // Number of copies of each expert. The division is exact for a valid layout.
   std::uint64_t expert_replicas() const {
     return ranks_of_stage() / (std::uint64_t{expert_tp()} * ep.value);
   }
 };
 
-// Reads the section without pp, which is the scenario's `devices`.
+// Reads the section `parallel` except pp, which becomes the scenario's key `devices`.
 Parallel read_parallel(const Field& field);
 std::vector<KeyRow> parallel_keys();
 

@@ -12,22 +12,23 @@ namespace {
 
 constexpr std::string_view layout_example = "Et*3|(t*4|)*14tL";
 
-// Upper limit of stages and layers together.
+// Maximum length of a layout with its repetitions written out, one letter per layer or end of a
+// stage.
 constexpr std::size_t max_letters = 100'000;
 
-// Writes out all repetitions of a layout: Et*3|tL becomes Ettt|tL.
+// Parses a layout and writes out its repetitions: Et*3|tL becomes Ettt|tL.
 class LayoutParser {
  public:
   explicit LayoutParser(const Field& field) : field_(field), text_(field.value.text) {}
 
   std::string expand() {
     std::string letters = group();
-    if (at_ < text_.size()) throw refuse(at_, ", which nothing opened").allow("( before it");
+    if (at_ < text_.size()) throw refuse(at_, ", which no ( opens").allow("( before it");
     return letters;
   }
 
  private:
-  // Parses up to the end or a closing parenthesis.
+  // Parses a layout up to its end or to a closing parenthesis, and returns it without repetitions.
   std::string group() {
     std::string letters;
     while (at_ < text_.size() && text_[at_] != ')') {
@@ -36,7 +37,7 @@ class LayoutParser {
       if (text_[at_] == '(') {
         ++at_;
         unit = group();
-        if (at_ == text_.size()) throw refuse(place, ", which nothing closes").allow("a )");
+        if (at_ == text_.size()) throw refuse(place, ", which no ) closes").allow("a )");
       } else if (is_skipped(text_[at_])) {
         ++at_;
         continue;
@@ -57,7 +58,7 @@ class LayoutParser {
 
   static bool is_skipped(char letter) { return letter == ',' || letter == ' '; }
 
-  // Count of the repetition *n behind a letter or group; 1 if there is none.
+  // Parses the n of a repetition *n that follows a letter or group; 1 if there is none.
   std::size_t repetitions(std::size_t place) {
     while (at_ < text_.size() && is_skipped(text_[at_])) ++at_;
     if (at_ == text_.size() || text_[at_] != '*') return 1;
@@ -154,7 +155,7 @@ void read_ends(const Field& field, Partition& partition) {
   const PartitionEnds ends = read_map<ends_table>(field);
   const bool has_sizes = ends.first || ends.last;
   const bool has_flags = ends.embedding || ends.loss;
-  // Megatron-LM has the same rule.
+  // Partitions that give sizes and also count embedding or loss are rejected, as in Megatron-LM.
   if (has_sizes && has_flags)
     throw Error(field.value.origin, fmt::format("{} gives the sizes of the first and last stages "
                                                 "and also counts embedding or loss as layers",

@@ -27,15 +27,16 @@ struct Partition {
   Origin origin = {};
   std::vector<std::uint32_t> mtp = {};  // multi-token prediction per stage; used by layout
   std::string text = {};                // the layout as it was written
-  // Used by ends_less: whether embedding and loss count as layers.
+  // Used by Rule::ends_less: whether embedding and loss each count as a layer.
   bool embedding_counts = true;
   bool loss_counts = true;
-  // Used by ends: layers of the device, all chunks together. No value: as the other devices.
+  // Used by Rule::ends: layers of the first and last device, all chunks together. No value: as many
+  // as the devices in between.
   std::optional<std::uint32_t> first = {};
   std::optional<std::uint32_t> last = {};
 };
 
-// Rules that are selected by name.
+// Names of the rules that a scenario can select by name.
 inline constexpr std::array<std::string_view, 3> partition_rules{"even", "ends_less", "by_cost"};
 
 // Reads the name of a rule, a list of layers per stage, a map of the ends, or a layout. A layout
@@ -46,7 +47,7 @@ inline constexpr std::array<std::string_view, 3> partition_rules{"even", "ends_l
 Partition read_partition(const Field& field);
 std::vector<KeyRow> partition_keys();  // keys of the map
 
-// "ends_less", "listed", "first 3 last 2", or the layout.
+// Describes a partition: "ends_less", "listed", "first 3 last 2", or the layout.
 std::string to_string(const Partition& partition);
 
 }  // namespace pipewright::config

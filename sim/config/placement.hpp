@@ -10,9 +10,9 @@
 
 namespace pipewright::config {
 
-// GPUs of a cluster that a job's ranks use, in order: the named hosts, or `domain` GPUs of each
-// NVLink domain, or as many of each domain as keep groups whole. With `gpu_types`, only GPUs of
-// these types are used, type by type.
+// Selects the GPUs of a cluster that a job's ranks use, in order: the named hosts, or `domain` GPUs
+// of each NVLink domain, or as many of each domain as keep groups whole. With `gpu_types`, only
+// GPUs of these types are used, type by type.
 struct Placement {
   std::vector<Located<std::string>> hosts;  // one per GPU, by rank, or empty
   std::optional<Located<std::uint32_t>> domain;

@@ -25,7 +25,8 @@ enum class RecomputeModule : std::uint8_t {
 inline constexpr std::array<std::string_view, 7> recompute_modules{
     "core_attn", "layernorm", "moe_act", "mlp", "moe", "mla_up_proj", "shared_experts"};
 
-// Activations that backward passes compute again, in the terms of Megatron-LM.
+// Selects the activations that backward passes compute again instead of storing them, in the terms
+// of Megatron-LM.
 struct Recompute {
   enum class Granularity : std::uint8_t {
     none,
@@ -47,14 +48,14 @@ struct Recompute {
 inline constexpr std::array<std::string_view, 4> recompute_granularities{"none", "selective",
                                                                          "full", "op"};
 
-// Granularities that are selected by name.
+// Names of the granularities that a scenario can select by name.
 inline constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
 
-// Reads one of recompute_names, or a map.
+// Reads the key training.recompute: one of recompute_names, or a map.
 Recompute read_recompute(const Field& field);
 std::vector<KeyRow> recompute_keys();
 
-// "none", "full of 4 layers a stage" or "mlp and layernorm".
+// Describes the recomputation: "none", "full of 4 layers a stage" or "mlp and layernorm".
 std::string to_string(const Recompute& recompute);
 
 }  // namespace pipewright::config

@@ -42,7 +42,8 @@ constexpr auto pass_times = times<member, "a pass time">;
 
 using ScenarioKey = Key<Scenario>;
 
-// The order is that of the canonical text. `devices` comes before the keys that need it.
+// Keys of a scenario, in the order in which they are read and written. `devices` comes before the
+// keys that need it.
 constexpr std::array scenario_table{
     ScenarioKey{{.name = "cluster",
                  .flag = "--cluster",
@@ -210,8 +211,8 @@ const KeyInfo* find_key(std::string_view name) {
   return nullptr;
 }
 
-// Adds the key devices if it is missing. The number comes from parallel.pp, from the length of
-// tp_by_device, or is 1 for a model.
+// Adds the key `devices` to a scenario that lacks it. Its value comes from parallel.pp, which is
+// removed, or from the length of tp_by_device, or is 1 if there is a model.
 Value with_devices(const Value& scenario) {
   Value root = scenario;
   const Value* devices = find(root, "devices");
@@ -250,7 +251,8 @@ Value with_devices(const Value& scenario) {
   return root;
 }
 
-// The name under which a scenario has its number of devices; other paths stay as they are.
+// Returns the name that a scenario uses for its number of devices if `path` is any of that key's
+// names; other paths stay as they are.
 std::string_view actual_path(const Value& root, std::string_view path) {
   constexpr std::array<std::string_view, 4> names{"devices", "num_stages", "parallel.pp",
                                                   "parallel.pipeline"};
@@ -266,8 +268,8 @@ std::string_view actual_path(const Value& root, std::string_view path) {
   return path;
 }
 
-// Replaces a model or GPU (`key`) that is a name, a path or a Hugging Face config by the map of its
-// keys, which does not depend on the folder.
+// Replaces a model or GPU (`key`) that is given by a name, a path or a Hugging Face config by the
+// map of its keys, so that the result is independent of the current folder.
 void spell_out_file(Value& named, std::string_view key) {
   const bool is_foreign = key == "model" && is_config(named);
   if (named.kind != Value::Kind::text && !is_foreign) return;
@@ -286,7 +288,8 @@ void spell_out_schedule(Value& schedule) {
   schedule = std::move(map);
 }
 
-// Turns the value of a top-level key into a map, so that keys within it can be set.
+// Replaces a model, GPU or schedule that is given by a name or a path by a map, so that keys within
+// it can be set.
 void spell_out(Value& whole, std::string_view key) {
   const bool is_file = key == "model" || key == "gpu";
   if (!is_file && key != "schedule") return;
@@ -306,7 +309,8 @@ Value canonical(const Value& root, const Scenario& scenario) {
       if (find_key(entry.key) == &key.info)
         tree.entries.push_back({std::string(key.info.name), entry.origin, entry.value});
   }
-  // Names of the library do not depend on the folder; paths do.
+  // Cluster files outside the library get a full path, so that the text is independent of the
+  // current folder.
   if (Value* const cluster = find(tree, "cluster");
       cluster && !is_library_name(cluster->text, ".xml")) {
     cluster->text = scenario.cluster->value.string();
@@ -340,7 +344,7 @@ void set_key(Value& root, std::string_view name, Value value) {
   const std::size_t dot = std::min(path.find('.'), path.size());
   std::string full(path);
   if (const KeyInfo* const key = find_key(path.substr(0, dot))) {
-    // The alias is kept if the scenario uses it already.
+    // Sets the value under the key's alias if the scenario already uses the alias.
     const bool has_alias = !key->alias.empty() && find(root, key->alias) != nullptr;
     full = std::string(has_alias ? key->alias : key->name).append(path.substr(dot));
     if (Value* const whole = find(root, key->name); whole != nullptr && dot < path.size())

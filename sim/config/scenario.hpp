@@ -29,12 +29,12 @@ namespace pipewright::config {
 using schedules::P2p;
 enum class Engine : std::uint8_t { simgrid, timing };
 
-// Times of passes in seconds: a single one, one per device, or one per stage. Their number is
-// checked once the number of chunks is known.
+// Given times of one kind of pass, in seconds: a single one, one per device, or one per stage.
+// Their number is checked once the number of chunks is known.
 using PassTimes = Located<std::vector<double>>;
 
-// A pipeline on a cluster, as the user describes it. Reading checks everything that needs neither
-// the catalog of schedules nor the hosts of the cluster.
+// A pipeline on a cluster, as the user describes it. Reading it checks everything that can be
+// checked without the catalog of schedules and the hosts of the cluster.
 struct Scenario {
   std::optional<Located<std::filesystem::path>> cluster;  // no value: the ideal network
   std::string cluster_name = {};  // in messages and results; empty: the library's name or the path
@@ -45,7 +45,7 @@ struct Scenario {
   Located<std::uint32_t> iterations{1, {}};
   std::vector<ScheduleSpec> schedules;  // at least one
 
-  // A model determines the times of passes; given times take precedence.
+  // Model from which the times of passes are computed; given times take precedence.
   std::optional<Located<Model>> model;
   std::optional<Gpu> gpu;  // default: the GPUs of the cluster
   Parallel parallel;
@@ -77,31 +77,32 @@ struct Scenario {
   std::vector<Located<std::filesystem::path>> outputs;
   std::optional<Located<std::filesystem::path>> trace;
 
-  // The scenario with overrides, canonical keys in the order of the table, and a resolved path of
-  // the cluster; without `output` and `trace`, which do not change the result.
+  // Map of the scenario's keys, after overrides: canonical keys in the order of the table, with a
+  // resolved path of the cluster; without `output` and `trace`, which do not change the result.
   Value tree;
   std::string text;   // the tree as YAML
   std::string title;  // stem of the file, or names of the schedules
 };
 
-// An empty scenario, for runs that are described on the command line only.
+// Returns an empty scenario, for runs that are described on the command line only.
 Value empty_scenario();
 
-// Set a key to a value or to a text in YAML. Unlike set_value they know the keys of a scenario:
-// "devices" replaces a value under "num_stages", and "schedule.chunks" works for a schedule that
-// was only a name.
+// Set a key to a value, or to a text in YAML. Unlike set_value(), they know the keys of a scenario:
+// setting "devices" replaces a value under "num_stages", and "schedule.chunks" works for a schedule
+// that was only a name.
 void set_key(Value& root, std::string_view path, Value value);
 void override_key(Value& root, std::string_view path, std::string_view text, const Origin& origin);
 
 Scenario read_scenario(const Value& root);
 
 // Checks that the keys of a scenario fit together, and derives `microbatches` from global_batch and
-// `p2p` from overlap_p2p (scenario_checks.cpp). `root` has the places of the keys. Throws Error.
+// `p2p` from overlap_p2p (scenario_checks.cpp). `root` gives the places of the keys for errors.
+// Throws Error.
 void check_scenario(Scenario& scenario, const Value& root);
 
 std::string_view to_string(Engine engine);
 
-// All keys of a scenario, with dotted names.
+// Returns all keys of a scenario, with dotted names for keys of its sections.
 std::vector<KeyRow> scenario_keys();
 
 }  // namespace pipewright::config

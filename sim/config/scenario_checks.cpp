@@ -17,8 +17,8 @@ Error missing_key(const Value& root, std::string_view name) {
   throw std::logic_error("no scenario key has this name");
 }
 
-// The backward pass has one time, a time for each of its two halves, or all three if they were
-// measured separately.
+// Checks that the times of backward passes are complete: either one time, or a time for each of its
+// two halves, or all three if they were measured separately.
 void check_backward(const Scenario& scenario, const Value& root) {
   constexpr std::string_view advice =
       "give backward_times (--backward-times), or both input_grad_times and weight_grad_times "
@@ -65,7 +65,7 @@ void check_network(const Scenario& scenario, const Value& root) {
         .suggest("give a cluster (--cluster), or leave out bandwidth");
 }
 
-// Every pass has a time either by its layers or as a whole, not both.
+// Checks that no pass has its time given both by layer_times and as a whole.
 void check_layers(const Scenario& scenario, const Value& root) {
   if (!scenario.layer_times) return;
   const LayerTimes& times = scenario.layer_times->value;
@@ -88,7 +88,8 @@ void check_layers(const Scenario& scenario, const Value& root) {
     refuse_both(times.has_backward(), "backward passes", key);
 }
 
-// A model and the training section determine the size of a microbatch.
+// Rejects keys that state the size of a microbatch if there is a model: the model and the training
+// section determine it.
 void check_microbatch(const Scenario& scenario, const Value& root) {
   if (!scenario.model) return;
   const auto refuse = [&](std::string_view key, std::string_view training_key,
@@ -183,7 +184,7 @@ void check_ranks(Scenario& scenario, const Value& root) {
   scenario.p2p = P2p::blocking;
 }
 
-// A single replica stands for all of them only if all are equal.
+// Rejects `symmetric` if replicas differ, because then one replica cannot stand for all of them.
 void check_symmetric(const Scenario& scenario, const Value& root) {
   if (!scenario.symmetric) return;
   const Variation& variation = scenario.variation;
@@ -193,7 +194,8 @@ void check_symmetric(const Scenario& scenario, const Value& root) {
         .suggest("leave out one of them");
 }
 
-// Megatron-LM has the same rule: tensor parallelism overlaps the parts of a sharded sequence.
+// Requires sequence parallelism for tp_comm_overlap, as Megatron-LM does: the overlap works on the
+// parts of a sharded sequence.
 void check_overlap(const Scenario& scenario, const Value& root) {
   const Parallel& parallel = scenario.parallel;
   if (!scenario.communication.tp_comm_overlap || parallel.sequence || parallel.tp.value == 1)
@@ -205,7 +207,7 @@ void check_overlap(const Scenario& scenario, const Value& root) {
       .suggest("set parallel.sp=true (--sp), or leave it out");
 }
 
-// Megatron-LM has the same rules for options that send tokens while the GPU computes.
+// Checks options that send tokens to experts while the GPU computes, by the rules of Megatron-LM.
 void check_dispatch(const Scenario& scenario, const Value& root) {
   if (!scenario.model) return;
   const ExpertTraining& experts = scenario.training.experts;
@@ -243,7 +245,7 @@ void check_dispatch(const Scenario& scenario, const Value& root) {
         .suggest("leave it out");
 }
 
-// A vocabulary that is sharded over the pipeline excludes some other keys.
+// Rejects keys that cannot be combined with a vocabulary that is sharded over the pipeline.
 void check_vocabulary(const Scenario& scenario, const Value& root) {
   if (!scenario.parallel.cuts_vocabulary()) return;
   const Value& value = *find(*find(root, "parallel"), "vocab_parallel");
@@ -283,7 +285,8 @@ void check_schedules(const Scenario& scenario) {
   }
 }
 
-// Copies the keys that determine how documents are dealt out to replicas.
+// Copies to the document lengths the keys that determine how documents are distributed over
+// replicas.
 void settle_lengths(Scenario& scenario) {
   std::optional<Lengths>& lengths = scenario.training.lengths;
   if (!lengths) return;
@@ -304,7 +307,8 @@ void check_experts(const Scenario& scenario, const Value& root) {
         .suggest("leave out one of them");
 }
 
-// Derives the number of microbatches from the global batch, which must divide evenly.
+// Computes the number of microbatches from the global batch. Throws an Error if it does not divide
+// evenly.
 void count_microbatches(Scenario& scenario, const Value& root) {
   if (!scenario.global_batch) {
     if (scenario.microbatches.value == 0) throw missing_key(root, "microbatches");
@@ -329,8 +333,8 @@ void count_microbatches(Scenario& scenario, const Value& root) {
   scenario.microbatches = {static_cast<std::uint32_t>(batch / unit), scenario.global_batch->origin};
 }
 
-// Upper bound on the layers of a stage. Partition rules that look at costs can give a stage any
-// number of layers.
+// Returns an upper limit of the number of layers in a stage. Partition rules that look at costs can
+// give a stage any number of layers.
 std::uint32_t stage_layers(const Scenario& scenario) {
   const std::uint32_t layers = scenario.model->value.layers;
   const std::uint32_t stages = scenario.parallel.pp.value;

@@ -16,7 +16,8 @@ namespace {
 constexpr std::string_view schedules_allowed =
     "a name, a map, or a list of those, such as 1f1b or {name: interleaved-1f1b, chunks: 2}";
 
-// Reads a name. A path of a file is relative to the folder of the scenario.
+// Reads the name of a schedule or the path of a schedule file, which is relative to the scenario's
+// folder.
 std::string read_name(const Field& field, std::string_view allowed) {
   const std::string& text = read_text(field, allowed);
   if (!is_file(schedule_source(text))) return text;

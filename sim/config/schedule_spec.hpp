@@ -13,10 +13,11 @@
 
 namespace pipewright::config {
 
-// A schedule of a scenario. The catalog checks its name and its choices.
+// A schedule as a scenario names it, with its parameters. The catalog of schedules checks them
+// later.
 struct ScheduleSpec {
   std::string name;
-  // Values of schedules::choices, in the same order.
+  // Values of the schedule's parameters, in the order of schedules::choices; no value: default.
   std::array<std::optional<Located<std::uint32_t>>, schedules::choices.size()> choices;
   std::optional<Located<std::uint64_t>>
       memory_limit;     // bytes per device; used by the searched schedule
@@ -28,7 +29,7 @@ struct ScheduleSpec {
   void put_choices(schedules::Parameters& parameters) const;
 };
 
-// Source of a schedule, which the end of its name determines.
+// Kind of source that a schedule comes from, determined by the end of its name.
 enum class ScheduleSource : std::uint8_t {
   catalog,
   torch_file,      // .csv: a schedule file of PyTorch
@@ -39,10 +40,12 @@ inline constexpr std::string_view searched = "searched";
 ScheduleSource schedule_source(std::string_view name);
 bool is_file(ScheduleSource source);
 
-// Reads a name, a map, or a list of them. Names of files become paths from the current folder.
+// Reads a schedule by name, a map, or a list of them. Names of files become paths from the current
+// folder.
 std::vector<ScheduleSpec> read_schedules(const Field& field);
 
-// Puts the paths of schedule files into the tree, so that it does not depend on the folder.
+// Replaces the names of schedule files in the tree by full paths, so that it does not depend on the
+// current folder.
 void resolve_schedules(Value& schedules, const std::vector<ScheduleSpec>& specs);
 
 std::vector<KeyRow> schedule_keys();

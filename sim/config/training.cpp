@@ -13,7 +13,7 @@
 namespace pipewright::config {
 namespace {
 
-// Reads bytes per parameter. 0 is allowed, as for an optimizer without state.
+// Reads a number of bytes per parameter. 0 is allowed, as for an optimizer without state.
 double read_bytes(const Field& field) {
   if (field.value.text == "0") return 0;
   constexpr double limit = 1000;
@@ -59,11 +59,11 @@ double read_host_bandwidth(const Field& field) {
 constexpr std::array offload_table{
     Key<Offload>{{.name = "num_layers",
                   .alias = "cpu_offloading_num_layers",
-                  .help = "number of layers at the start of each stage",
+                  .help = "number of layers to offload, at the start of each stage",
                   .default_value = "all"},
                  count<&Offload::layers, "4">},
     Key<Offload>{{.name = "share",
-                  .help = "fraction of the activations of these layers",
+                  .help = "fraction of these layers' activations to offload",
                   .default_value = "1"},
                  part<&Offload::share, "a part of the activations">},
     Key<Offload>{{.name = "bandwidth",

@@ -16,8 +16,8 @@
 
 namespace pipewright::config {
 
-// Unit that the host launches as a CUDA graph: none (single kernels), the pass of a layer, or the
-// whole iteration.
+// Amount of work that the host launches as one CUDA graph: none (single kernels), the pass of a
+// layer, or the whole iteration.
 enum class CudaGraphs : std::uint8_t { none, layer, iteration };
 inline constexpr std::array<std::string_view, 3> cuda_graph_names{"none", "layer", "iteration"};
 
@@ -37,15 +37,15 @@ struct ParameterBytes {
   std::optional<double> gathered;
 };
 
-// Activations that are offloaded to host memory until their backward pass, as with
-// cpu_offloading_num_layers of Megatron-LM.
+// Activations that are moved to host memory until their backward pass, as with Megatron-LM's option
+// cpu_offloading_num_layers.
 struct Offload {
   std::optional<std::uint32_t> layers;  // layers at the start of each stage; default: all
   double share = 1;                     // part of the activations of these layers
   std::optional<double> bandwidth;      // bytes/s each way; default: that of the GPU
 };
 
-// Training options of a model.
+// Options of training a model: batch, precision, memory and kernels.
 struct Training {
   std::uint32_t microbatch_size = 1;      // samples
   std::optional<std::uint32_t> sequence;  // tokens per sample; default: those of the model
@@ -63,19 +63,19 @@ struct Training {
   std::uint32_t vocabulary_multiple = 128;  // padding unit, times tp as in Megatron-LM
   ParameterBytes bytes;
   Optimizer optimizer;
-  // The input of gated activation functions is stored in E4M3, one byte (Megatron-LM's
+  // Stores the input of gated activation functions in E4M3, one byte (Megatron-LM's
   // --activation-func-fp8-input-store; DeepSeek-V3, arXiv 2412.19437, section 3.3.3).
   bool activation_func_fp8_input_store = false;
   std::optional<Offload> offload;
   ExpertTraining experts;
-  // Memory besides tensors: the part of the activations that PyTorch's allocator wastes, and the
-  // bytes of the CUDA context and of NCCL.
+  // Memory besides tensors: what PyTorch's allocator wastes, as a fraction of the activations, and
+  // the bytes of the CUDA context and of NCCL.
   double fragmentation = 0.1;
   std::uint64_t reserved = std::uint64_t{2} << 30U;
 };
 
-// Bytes per stored weight and per gathered weight. A scaled weight has copies by rows and by
-// columns besides its 2 bytes, or with fp8_param_gather only these copies.
+// Bytes per stored weight and per weight that ZeRO gathers. With a scaled data type, a weight has
+// copies by rows and by columns besides its 2 bytes, or with fp8_param_gather only these copies.
 double weight_bytes(const Training& training);
 double gathered_bytes(const Training& training);
 // Bytes per accumulated gradient, and bytes of optimizer state per parameter.

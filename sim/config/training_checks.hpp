@@ -8,14 +8,15 @@
 #include "sim/config/model.hpp"
 #include "sim/config/training.hpp"
 
-// Checks of training keys against the model and the GPU. `root` is the scenario's tree, which has
-// the places of the keys.
+// Checks keys of the training section against the model and the GPU. `root` is the scenario's tree,
+// which gives the places of the keys.
 namespace pipewright::config {
 
-// Notes of a model, "KEY: ..", except those about a key that the training section sets.
+// Returns the model's notes, "KEY: ..", except those about a key that the training section
+// overrides.
 std::vector<std::string> notes_of(const Model& model, const Training& training);
 
-// Returns whether any layer of the model has the module.
+// Returns whether any layer of the model has this module.
 bool has_module(const Model& model, RecomputeModule module);
 
 // Throws an Error if training.recompute or training.offload names a module that the model does not
@@ -23,7 +24,7 @@ bool has_module(const Model& model, RecomputeModule module);
 void check_recompute(const Value& root, const Model& model, const Training& training,
                      std::uint32_t stage_layers);
 
-// Throws an Error if the GPU does not support the data type of the recipe.
+// Throws an Error if the GPU does not support the data type of the precision recipe.
 void check_precision(const Value& root, const Training& training, const Gpu& gpu);
 
 }  // namespace pipewright::config

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> distribution_names{"normal", "lognormal", "uniform"};
 
-// Reads an index from 0; read_count() starts at 1.
+// Reads an index that counts from 0; read_count() does not accept 0.
 std::uint32_t read_index(const Field& field, std::string_view noun) {
   const std::string allowed = fmt::format("{}, counted from 0", noun);
   const std::string& text = read_text(field, allowed);

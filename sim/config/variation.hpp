@@ -11,7 +11,7 @@
 
 namespace pipewright::config {
 
-// Deviations of a real cluster from an ideal one.
+// Deviations of a real cluster from an ideal one: random times, slow devices, slow links.
 struct Variation {
   // Distribution of a pass's time; `jitter` is its standard deviation relative to the mean.
   enum class Distribution : std::uint8_t { normal, lognormal, uniform };
@@ -23,14 +23,15 @@ struct Variation {
     double factor = 1;
     Origin origin;
   };
-  // A link of the platform file that keeps `factor` of its bandwidth; 0: it has failed.
+  // A link that keeps only the fraction `factor` of the bandwidth in the platform file; 0: it has
+  // failed.
   struct SlowLink {
     std::string link;
     double factor = 1;
     Origin origin;
   };
 
-  // A factor on the bandwidth of all links of a class.
+  // Factor on the bandwidth of all links of a class.
   struct Bandwidth {
     static constexpr std::string_view all = "all";  // stands for every class
     std::string link_class;

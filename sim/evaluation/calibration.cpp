@@ -30,7 +30,8 @@ using workload::KernelTotal;
 
 constexpr double max_clock = 2;  // limit of a GPU file
 
-// Kernels of one kind of work, in an iteration of all measured GPUs.
+// Compares the measured and modelled kernels of one kind of work, in an iteration of all measured
+// GPUs.
 struct WorkComparison {
   std::string_view name;
   std::string_view key;  // of the clock in a GPU file
@@ -62,7 +63,7 @@ std::array<WorkComparison, 3> work_comparisons() {
             .clock = &config::Clock::memory}}};
 }
 
-// Pipeline device of a file.
+// Returns the pipeline device that a profile was measured on.
 std::uint32_t device_of_profile(const KernelProfile& profile, std::size_t index, std::size_t files,
                                 const workload::Ranks& ranks) {
   const std::string name = analysis::printable(profile.file.string());
@@ -78,7 +79,7 @@ std::uint32_t device_of_profile(const KernelProfile& profile, std::size_t index,
                   name, ranks.devices(), files));
 }
 
-// The GPU type of the pipeline. Throws std::runtime_error if there are several.
+// Returns the pipeline's only GPU type. Throws std::runtime_error if there are several.
 const config::Gpu& only_gpu_type(const workload::Gpus& gpus) {
   for (const config::Gpu& gpu : gpus)
     if (gpu.name != gpus.front().name)
@@ -89,13 +90,14 @@ const config::Gpu& only_gpu_type(const workload::Gpus& gpus) {
   return gpus.front();
 }
 
-// Launches of kernels by the host, which launches more kernels than the model has.
+// Time between kernel launches of the host. A real run launches more kernels than the model counts.
 struct HostLaunches {
   std::optional<double> launch;  // seconds between launches, mean of the files
   double measured = 0;           // kernels in an iteration
   double modelled = 0;           // kernels of the model in an iteration
 
-  // Launch time of a kernel of the model.
+  // Launch time per modelled kernel, in seconds, so that all launches take as long as those
+  // measured.
   std::optional<double> launch_of_modelled_kernel() const {
     if (!launch || modelled == 0) return std::nullopt;
     return *launch * measured / modelled;
@@ -108,7 +110,7 @@ struct KernelComparison {
   HostLaunches host;
 };
 
-// Scenario that a measured run is compared with.
+// Scenario with which a measured run is compared.
 struct ModelledRun {
   const config::Scenario& scenario;
   const schedules::Schedule& schedule;
@@ -150,10 +152,10 @@ KernelComparison compare_kernels(const std::vector<KernelProfile>& profiles,
   return comparison;
 }
 
-// Finds the clock at which the modelled kernels take as long as the measured kernels. The ratios of
-// times do not suffice, since a kernel's overhead does not scale with the clock, and products may
-// wait for memory. Separate clocks of data types scale with the clock of products, since a profile
-// does not tell the data type of a product.
+// Finds the clock at which the modelled kernels take as long as the measured ones. Ratios of times
+// do not suffice, since a kernel's overhead does not scale with the clock, and products may wait
+// for memory. Separate clocks of data types scale with the clock of products, since a profile does
+// not tell the data type of a product.
 config::Clock fit_clock(const std::vector<KernelProfile>& profiles, const ModelledRun& model,
                         workload::Gpus gpus, std::string& report) {
   constexpr int rounds = 50;
@@ -224,7 +226,7 @@ std::string host_launch_text(const HostLaunches& host, double before) {
       analysis::format_seconds(*launch), analysis::format_seconds(before));
 }
 
-// Removes a measured key from the list of assumed keys.
+// Removes a key from the GPU file's list of assumed keys, because it has been measured.
 void remove_assumed(config::Value& tree, std::string_view key) {
   config::Value* const assumed = config::find(tree, "assumed");
   if (assumed == nullptr) return;
@@ -233,7 +235,7 @@ void remove_assumed(config::Value& tree, std::string_view key) {
                 [&](const config::Value& item) { return item.text == key || item.text == outer; });
 }
 
-// Data types with a clock of their own in the GPU file.
+// Returns the data types that have a clock of their own in the GPU file.
 std::vector<std::string> types_with_clock(const config::Gpu& gpu, const config::Value& tree) {
   std::vector<std::string> types;
   for (std::size_t i = 0; i < config::data_types.size(); ++i) {

@@ -8,7 +8,7 @@
 
 namespace pipewright::evaluation {
 
-// Names of the inputs of a calibration, for its texts.
+// Names of the measurement and the scenario, for the texts of a calibration.
 struct CalibrationNames {
   std::string measured;
   std::string scenario;

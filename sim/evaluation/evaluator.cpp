@@ -38,8 +38,8 @@ std::size_t count_schedules(const config::Value& scenario) {
              : 1;
 }
 
-// Runs `work`. An error that makes the candidate impossible becomes the note of its row, without
-// the place, which is the same for all candidates of a sweep.
+// Runs `work`. If an error shows that the candidate is impossible, the row gets its message as a
+// note, without the place, which is the same for all candidates of a sweep.
 template <class Work>
 void judge(CandidateRow& row, const Work& work) {
   const auto refuse = [&](std::string note) {
@@ -64,7 +64,7 @@ CandidateRow row_of(const config::Scenario& scenario, const execution::Job& job,
           .capacity_bytes = fullest_device.capacity};
 }
 
-// Rejects recomputation that frees no memory and only takes time: the candidate without it is
+// Throws if recomputation frees no memory and so only takes time: the candidate without it is
 // better.
 void check_recompute(const config::Scenario& scenario) {
   if (workload::recomputes_for_nothing(scenario))
@@ -74,7 +74,7 @@ void check_recompute(const config::Scenario& scenario) {
                     to_string(scenario.training.recompute)));
 }
 
-// Approximate number of activities of a simulation: for each pass the pass and its transfer; in
+// Estimates the number of activities of a simulation: for each pass, the pass and its transfer; in
 // full detail each rank's part in its collectives; and under ZeRO-2 and ZeRO-3 the collectives
 // after it, one for each bucket.
 double activity_count(const execution::Job& job) {
@@ -93,7 +93,8 @@ double activity_count(const execution::Job& job) {
   return passes * per_pass * job.simulated_replicas();
 }
 
-// Adds the lower bounds of the network to the costs of each placement.
+// Returns a function that adds to the costs of a placement the least time that its communication
+// can take.
 workload::Planner::Settle settle_network(const config::Scenario& scenario, Layout& layout) {
   return [&](const schedules::Schedule& schedule, workload::StageCosts& costs) {
     set_peaks(layout.hardware, costs);
@@ -102,8 +103,9 @@ workload::Planner::Settle settle_network(const config::Scenario& scenario, Layou
   };
 }
 
-// Peak bytes of the fullest device relative to its capacity, on the placement where that is lowest.
-// When the loss is computed, the device holds a microbatch's activations of all its stages.
+// Lower bound of the peak memory of a candidate whose order is searched: bytes of the fullest
+// device relative to its capacity, on the best placement. When the loss is computed, the device
+// holds a microbatch's activations of all its stages.
 std::uint64_t least_peak(const config::Scenario& scenario, const workload::Gpus& gpus,
                          const std::vector<std::uint64_t>& capacity) {
   const auto room = [&](std::size_t device) {
@@ -137,8 +139,9 @@ std::uint64_t least_peak(const config::Scenario& scenario, const workload::Gpus&
              : 0;
 }
 
-// Seconds of the shortest optimizer step over the placements that a searched order may have. `work`
-// becomes the work of an iteration. Throws config::Error if the scenario allows no placement.
+// Returns the seconds of the shortest optimizer step over the placements that a searched order may
+// have. Sets `work` to the work of an iteration. Throws config::Error if the scenario allows no
+// placement.
 double least_step_of_placements(const config::Scenario& scenario, Layout& layout,
                                 analysis::IterationWork& work) {
   double shortest = std::numeric_limits<double>::infinity();
@@ -159,7 +162,7 @@ double least_step_of_placements(const config::Scenario& scenario, Layout& layout
   return shortest;
 }
 
-// The same request with a cache of the pipeline of each placement.
+// Makes the request remember the pipeline of each placement instead of computing it again.
 schedules::SearchRequest with_pipeline_cache(schedules::SearchRequest request) {
   using Cache = std::vector<std::pair<schedules::Routes, std::optional<schedules::Pipeline>>>;
   request.pipeline = [pipeline = std::move(request.pipeline),
@@ -208,8 +211,8 @@ std::vector<std::uint64_t> Evaluator::Impl::capacity(const Hardware& hardware) c
   return bytes;
 }
 
-// Assesses an order that is searched only when the candidate is simulated: the bounds hold for
-// every order.
+// Assesses a candidate whose order is searched only when it is simulated: the bounds hold for every
+// order.
 CandidateRow Evaluator::Impl::assess_searched(const config::Scenario& scenario,
                                               const config::ScheduleSpec& spec,
                                               Layout& layout) const {
@@ -234,7 +237,8 @@ CandidateRow Evaluator::Impl::assess_searched(const config::Scenario& scenario,
       return row;
     }
   }
-  // Consecutive iterations may overlap.
+  // The bound is that of all iterations, divided by their number, because consecutive iterations
+  // may overlap.
   row.bound_s = (schedules::lower_bound(request) + step) / scenario.iterations.value;
   return row;
 }
@@ -308,7 +312,8 @@ CandidateRow Evaluator::simulate(const config::Value& scenario) {
 }
 
 CandidateRow Evaluator::Impl::simulate(const config::Scenario& scenario) {
-  if (scenario.schedules.size() != 1) throw std::logic_error("a candidate with several schedules");
+  if (scenario.schedules.size() != 1)
+    throw std::logic_error("a candidate must have exactly one schedule");
   Layout& layout = layouts.find(scenario);
   Hardware& hardware = layout.hardware;
   workload::Plan plan = workload::make_plan(
@@ -322,16 +327,19 @@ CandidateRow Evaluator::Impl::simulate(const config::Scenario& scenario) {
   execution::run(job, engine_of(scenario), {}, tee);
 
   const analysis::Summary& summary = sink.summary();
-  // The simulated replica has the most work; other replicas may still hold more at a time.
+  // Checks the simulation's peak against the computed one. The simulated replica has the most work,
+  // but another replica may hold more.
   const std::uint64_t peak = summary.devices.at(fullest_device.device).peak_memory_bytes;
   const std::uint64_t ledger_peak = fullest_device.replica == 0
                                         ? fullest_device.peak.bytes
                                         : execution::peak_memory(job, fullest_device.device).bytes;
   if (peak != ledger_peak)
-    throw std::logic_error(fmt::format("device {} held {} bytes at its peak, but its ledger has {}",
-                                       fullest_device.device, peak, ledger_peak));
+    throw std::logic_error(
+        fmt::format("device {} held {} bytes at its peak in the simulation, but {} in the ledger",
+                    fullest_device.device, peak, ledger_peak));
   CandidateRow row = row_of(scenario, job, fullest_device);
-  // A searched order may exceed the requested memory by a little.
+  // The peak is compared with the capacity again, since a searched order may exceed the requested
+  // memory by a little.
   row.outcome = fullest_device.fits() ? Outcome::simulated : Outcome::does_not_fit;
   row.note = fullest_device.fits()
                  ? straddling(hardware.ranks, hardware.hosts, hardware.cluster).note()

@@ -9,7 +9,7 @@
 
 namespace pipewright::evaluation {
 
-// Evaluates candidates, which are scenarios with a schedule, on one cluster.
+// Evaluates candidates of a sweep on one cluster. A candidate is a scenario with one schedule.
 class Evaluator {
  public:
   // All scenarios must have the cluster of `scenario`. `memory`, if not 0, replaces the memory of
@@ -17,20 +17,22 @@ class Evaluator {
   Evaluator(const config::Scenario& scenario, std::uint64_t memory);
   ~Evaluator();
 
-  // Lower bound on the fraction of time that a candidate loses in a goodput run. The row has its
-  // site.
+  // Function that returns a lower bound on the fraction of time that a candidate loses in a goodput
+  // run (failures, checkpoints, ..). The row's `site` is set.
   using LeastLost = std::function<double(const config::Scenario&, const analysis::CandidateRow&)>;
 
-  // One row for each schedule of the scenario: whether it is possible, its peak memory, and a lower
-  // bound of its simulated time. Results that candidates share are computed once. Bounds use
-  // `basis`, or a more detailed basis where that yields nothing.
+  // Assesses each schedule of the scenario without simulation and returns a row for it: whether it
+  // is possible, its peak memory, and a lower bound of its simulated time. Results that candidates
+  // share are computed once. Bounds use `basis`, or a more detailed basis where that yields
+  // nothing.
   std::vector<analysis::CandidateRow> assess(const config::Value& scenario,
                                              analysis::Basis basis = analysis::Basis::order,
                                              const LeastLost& least_lost = {});
-  // Prepares everything that simulations share, for programs that simulate in child processes.
+  // Prepares everything that simulations share. Programs that simulate in child processes call it
+  // first.
   void get_ready();
-  // Simulates the scenario's only schedule with SimGrid, unless it turns out to be impossible. The
-  // row has its site.
+  // Simulates the scenario's only schedule with SimGrid, unless it turns out to be impossible, and
+  // returns its row, with `site` set.
   analysis::CandidateRow simulate(const config::Value& scenario);
 
  private:

@@ -23,7 +23,7 @@
 namespace pipewright::evaluation {
 namespace {
 
-// GPU of the type that the platform file states for a host.
+// Reads the GPU type that the platform file states for a host.
 config::Gpu library_gpu(const config::Scenario& scenario, const cluster::Host* host) {
   try {
     return config::find_gpu(cluster::gpu_of(host));
@@ -50,8 +50,8 @@ config::Gpu gpu_of(const config::Scenario& scenario, const cluster::Host* host) 
                         "a100-80gb)")));
 }
 
-// Seconds of one microbatch on each device: one forward and one backward pass of each of its
-// stages.
+// Returns for each pipeline device the seconds that a microbatch takes: one forward and one
+// backward pass of each of its stages.
 std::vector<double> device_seconds(const config::Scenario& scenario,
                                    const schedules::Schedule& schedule,
                                    const workload::Gpus& gpus) {
@@ -65,8 +65,8 @@ std::vector<double> device_seconds(const config::Scenario& scenario,
   return seconds;
 }
 
-// Slows down device copies on GPUs of other types than the plan's. The slowest GPU of a copy
-// determines its factor.
+// Sets the slowdown factors of device copies (one per replica) on other GPU types than those for
+// which times were computed. The slowest GPU of a copy determines its factor.
 void add_other_gpus(const config::Scenario& scenario, const Hardware& hardware,
                     const schedules::Schedule& schedule, std::vector<double>& factors) {
   const std::uint32_t devices = schedule.devices;
@@ -86,8 +86,8 @@ void add_other_gpus(const config::Scenario& scenario, const Hardware& hardware,
   }
 }
 
-// Factors by which passes take longer on each copy of a device than on the GPU of the plan, due to
-// other GPU types and stragglers. Empty if all factors are 1.
+// Returns for each copy of a device the factor by which its passes take longer than computed, due
+// to other GPU types and stragglers. Empty if all factors are 1.
 std::vector<double> slowdown_factors(const config::Scenario& scenario, const Hardware& hardware,
                                      const schedules::Schedule& schedule) {
   const bool other_gpus = scenario.model && !scenario.gpu && hardware.is_mixed;
@@ -130,7 +130,8 @@ class GpuMemory {
   }
 
  private:
-  // Types may have any name in jobs without a model.
+  // Returns whether a GPU type can be looked up. In jobs without a model, the platform file may use
+  // any name for it.
   static bool is_known_type(const std::string& type) {
     constexpr std::string_view extension = ".yaml";
     return (!type.empty() && !config::is_library_name(type, extension)) ||
@@ -141,7 +142,8 @@ class GpuMemory {
   std::map<std::string, std::uint64_t> by_type_;
 };
 
-// Capacity of each device: a schedule runs on all its copies and must fit the smallest.
+// Returns the memory of each device: a schedule runs on all copies of a device and must fit the
+// smallest.
 std::vector<execution::Capacity> capacities(const config::Scenario& scenario,
                                             const Hardware& hardware) {
   GpuMemory memory(scenario);
@@ -151,7 +153,7 @@ std::vector<execution::Capacity> capacities(const config::Scenario& scenario,
     execution::Capacity& capacity = smallest[device];
     if (bytes > 0 && (capacity.bytes == 0 || bytes < capacity.bytes)) capacity = {bytes, host};
   };
-  // Hosts that outputs name come first, so that they win ties.
+  // The hosts of replica 0, which outputs name, come first, so that they are named among equals.
   for (std::uint32_t device = 0; device < smallest.size(); ++device)
     add_gpu(device, hardware.hosts[hardware.ranks.rank_of({0, device}, 0)]);
   for (std::uint32_t rank = 0; rank < hardware.ranks.size(); ++rank)
@@ -159,7 +161,8 @@ std::vector<execution::Capacity> capacities(const config::Scenario& scenario,
   return smallest;
 }
 
-// Checks the precision on all GPU types and computes the mean peaks.
+// Checks that all GPU types support the precision, and computes the mean peak FLOP/s over all
+// ranks.
 void compare_gpus(const config::Scenario& scenario, Hardware& hardware) {
   struct Peaks {
     double bf16 = 0;
@@ -197,7 +200,7 @@ workload::Conditions conditions_of(const config::Scenario& scenario) {
   return conditions;
 }
 
-// Suggestions for an unknown link: similar names, and an example of each class.
+// Returns text for the error about an unknown link: similar names, and an example of each class.
 std::string nearest_links(const std::string& name, const cluster::Cluster& cluster) {
   std::vector<std::string> names;
   std::map<std::string, std::string> name_by_class;
@@ -219,7 +222,8 @@ std::string nearest_links(const std::string& name, const cluster::Cluster& clust
 cluster::Cluster open_cluster(const config::Scenario& scenario) {
   const config::Variation& variation = scenario.variation;
   if (!scenario.cluster) return cluster::Cluster::ideal(scenario.p2p_time * variation.latency);
-  // A cluster of the library is identified by its name, which is the same on every machine.
+  // A cluster in the library is identified by its name, which is the same on every machine, instead
+  // of its path.
   const std::filesystem::path& file = scenario.cluster->value;
   const bool is_in_library = config::is_of_library(file, "clusters");
   cluster::Cluster cluster =
@@ -314,7 +318,7 @@ trace::Assumed assumed_for(const config::Scenario& scenario, const Hardware& har
   const config::Model& model = scenario.model->value;
   const workload::ModelSetting setting{
       model, scenario.training, workload::sizes_of(model, scenario.training, scenario.parallel)};
-  // Given times do not depend on the GPU.
+  // Assumed keys of a GPU do not matter if the times of passes are given.
   const bool is_timed = !scenario.forward_times.value.empty() || scenario.layer_times;
   trace::Assumed assumed;
   std::vector<std::string_view> seen;

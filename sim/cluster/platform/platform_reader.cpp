@@ -90,8 +90,8 @@ class PlatformReader {
     return *number;
   }
 
-  // Child elements. SimGrid requires this order: properties, then members, then the routes between
-  // them.
+  // Returns the child elements without comments, in the order that SimGrid requires: properties,
+  // then members, then the routes between them.
   std::vector<xml_node> content(const xml_node& node) const {
     std::vector<xml_node> children;
     for (const xml_node& child : node.children()) {
@@ -209,8 +209,9 @@ class PlatformReader {
     spec.sides = torus_sides(text(node, "topo_parameters"), spec.hosts.size());
     builder_.add_torus(node.offset_debug(), parent, spec);
   }
-  // Sizes of the torus dimensions. Their product must be the number of hosts, and no size may be 1
-  // beside others, because SimGrid would give two links the same name.
+  // Parses the sizes of the torus dimensions. Their product must be the number of hosts. A
+  // dimension of size 1 is allowed only alone, because SimGrid would otherwise give two links the
+  // same name.
   static std::vector<Index> torus_sides(const std::string& text, std::size_t hosts) {
     const auto numbers = text.find('-') == std::string::npos ? parse_radical(text) : std::nullopt;
     if (!numbers) throw OnlySimgrid{};

@@ -20,7 +20,8 @@ const PlatformRoute* find_listed_route(const Zone& zone, Index source, Index des
   return it == zone.routes.end() ? nullptr : &it->second;
 }
 
-// Vertices on the path between two vertices of a tree. Empty if they are in different trees.
+// Returns the vertices on the path between two vertices of a tree, including both; empty if they
+// are in different trees.
 std::vector<Index> tree_path(const Platform& platform, Index source, Index destination) {
   const auto& vertices = platform.vertices;
   std::vector<Index> up{source};
@@ -35,7 +36,7 @@ std::vector<Index> tree_path(const Platform& platform, Index source, Index desti
   return up;
 }
 
-// Edges that start at a vertex.
+// Returns the edges that start at a vertex, from a sorted list of edges.
 auto edges_at(const std::vector<std::pair<Index, Index>>& edges, Index vertex) {
   const auto begin = std::ranges::lower_bound(edges, std::pair{vertex, Index{0}});
   return std::ranges::subrange(begin, std::find_if(begin, edges.end(), [&](const auto& edge) {
@@ -99,7 +100,8 @@ bool PlatformRoutes::through_tree(const Zone& zone, Index source, Index destinat
   return true;
 }
 
-// Path cost: the number of links first, then the latency in picoseconds (below 17 s in total).
+// Cost of a route, for comparison: the number of links counts first, then the latency in
+// picoseconds (below 17 s in total).
 PlatformRoutes::Cost PlatformRoutes::cost_of(const PlatformRoute& route) const {
   constexpr Cost link_cost = Cost{1} << 44U;
   Cost cost = 0;
@@ -111,7 +113,8 @@ PlatformRoutes::Cost PlatformRoutes::cost_of(const PlatformRoute& route) const {
   return cost;
 }
 
-// Dijkstra's algorithm from the destination along reversed edges.
+// Computes the cost from every vertex of a zone to the destination, by Dijkstra's algorithm from
+// the destination along reversed edges.
 const std::vector<PlatformRoutes::Cost>& PlatformRoutes::distances_to(const Zone& zone,
                                                                       Index destination) const {
   constexpr Cost unreachable = std::numeric_limits<Cost>::max();
@@ -151,9 +154,9 @@ bool PlatformRoutes::through_graph(const Zone& zone, Index source, Index destina
     return position == nothing ? unreachable : distances[position];
   };
   if (distance(source) == unreachable) return false;
-  // Parts of the flow that wait at vertices, grouped by the gateway through which they arrived. The
-  // farthest vertex is processed first, so that everything that reaches a vertex has arrived before
-  // it leaves.
+  // Fractions of the flow that have reached a vertex and not left it yet, by vertex and by the
+  // gateway through which they arrived. The farthest vertex is processed first, so that everything
+  // that reaches a vertex has arrived before it leaves.
   using Stop = std::pair<Cost, Index>;
   std::map<Stop, std::map<Index, double>, std::greater<>> open;
   open[{distance(source), source}][nothing] = part;
@@ -187,8 +190,8 @@ bool PlatformRoutes::through_graph(const Zone& zone, Index source, Index destina
   }
 }
 
-// Follows SimGrid's TorusZone, which crosses each dimension in the direction that is shorter from
-// where the route began.
+// Appends a route through a torus as SimGrid's TorusZone does: it crosses each dimension in the
+// shorter direction, measured from the source.
 void PlatformRoutes::through_torus(const Zone& zone, Index source, Index destination, double part,
                                    Walk& walk) const {
   const Index destination_corner = destination - zone.first_vertex;
@@ -225,7 +228,8 @@ void PlatformRoutes::through_torus(const Zone& zone, Index source, Index destina
   }
 }
 
-// Appends the route between two vertices of the same zone.
+// Appends the links of the route between two vertices of the same zone, and sets the gateways at
+// its ends.
 bool PlatformRoutes::local(const Zone& zone, Index source, Index destination, double part,
                            Walk& walk, Ends& ends) const {
   const auto push = [&](Index link) { walk.shares.push_back({link, part}); };
@@ -269,7 +273,8 @@ bool PlatformRoutes::walk_from(Index source, Index destination, double part, Wal
   const auto& zones = platform_->zones;
   Index from = source;
   Index to = destination;
-  // Climbs to the lowest zone that contains both, as its direct vertices `from` and `to`.
+  // Replaces `from` and `to` by the zones that contain them, until both are direct vertices of the
+  // same zone.
   while (platform_->vertices[from].zone != platform_->vertices[to].zone) {
     const Zone& source_zone = zones[platform_->vertices[from].zone];
     const Zone& destination_zone = zones[platform_->vertices[to].zone];
@@ -280,8 +285,8 @@ bool PlatformRoutes::walk_from(Index source, Index destination, double part, Wal
   Ends ends;
   if (from == source && to == destination)
     return local(zone, source, destination, part, walk, ends);
-  // The links to the gateways come first in the result, but the gateways are known only from the
-  // route between the zones.
+  // The links to the gateways come first in the result, but only the route between the zones tells
+  // which gateways it uses.
   std::vector<Share> between;
   Walk middle{.choice = walk.choice, .shares = between, .missing = walk.missing};
   if (!local(zone, from, to, part, middle, ends)) return false;

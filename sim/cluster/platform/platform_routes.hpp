@@ -9,25 +9,26 @@
 
 namespace pipewright::cluster {
 
-// Describes a route that a platform file lacks between two vertices (hosts, routers or subzones) of
-// a zone.
+// A route between two vertices (hosts, routers or subzones) of a zone that the platform file does
+// not define.
 struct MissingHop {
   Index zone = nothing;
   Index source = nothing;
   Index destination = nothing;
 };
 
-// Fraction of a flow, in (0, 1], that crosses a link.
+// A link on a flow's route, and the fraction of the flow, in (0, 1], that crosses the link.
 struct Share {
   Index link = nothing;
   double part = 1;
 };
 
-// Returns whether some route has several equally short paths, among which SimGrid has to choose.
+// Returns whether the platform may have several equally short paths between two hosts, of which
+// SimGrid would use one.
 bool has_equal_paths(const Platform& platform);
 
-// Routes between the vertices of a platform: local routes inside zones, and gateway to gateway
-// between zones, as in SimGrid. In a graph, routes follow the paths with the fewest links, then the
+// Finds routes between the vertices of a platform as SimGrid does: inside a zone, and between zones
+// from gateway to gateway. In a graph, routes follow the paths with the fewest links, then the
 // least latency, and avoid failed links. If several paths remain, every switch divides its traffic
 // among the next hops (ECMP, RFC 2992), evenly or by hash. In a torus, routes cross one dimension
 // after the other; to the opposite side of a ring both directions are equally short.
@@ -37,30 +38,32 @@ class PlatformRoutes {
   PlatformRoutes(const Platform& platform, const config::Multipath& multipath)
       : platform_(&platform), multipath_(multipath) {}
 
-  // Appends the shares of a flow in path order. `flow` numbers the flows of a pair for hashing.
-  // Returns false and sets `missing` if there is no route.
+  // Appends the links of a flow, in path order, with the fraction of the flow on each. `flow` tells
+  // the flows of the same pair apart when paths are chosen by hash. Returns false and sets
+  // `missing` if there is no route.
   bool append(Index source, Index destination, double part, std::uint32_t flow,
               std::vector<Share>& shares, MissingHop& missing) const;
-  // Appends the links of the first path; in a torus, SimGrid's path.
+  // Appends the links of one path, the first of several equally short ones; in a torus, SimGrid's
+  // path.
   bool append_first(Index source, Index destination, std::vector<Index>& links,
                     MissingHop& missing) const;
 
-  // Drops cached distances. Call it after links have failed or recovered.
+  // Discards cached path costs. Must be called after links have failed or recovered.
   void forget() { distances_.clear(); }
 
  private:
   using Zone = Platform::Zone;
   using Cost = std::uint64_t;  // links and latency combined; see cost_of
 
-  // Selects among equally short hops.
+  // Decides which of several equally short next hops a flow takes: all of them, or one by a hash.
   struct Choice {
     bool spread = true;
-    std::uint64_t hash = 0;  // picks a hop if `all` is false; 0 picks the first
+    std::uint64_t hash = 0;  // picks a hop if `spread` is false; 0 picks the first
 
     std::size_t pick(Index vertex, std::size_t hops) const;
   };
-  // Fractions of a flow by gateway: where they leave the source zone and enter the destination zone
-  // of a route between zones.
+  // Gateways through which a flow leaves the source zone and enters the destination zone, each with
+  // the fraction of the flow that uses it.
   struct Ends {
     std::vector<std::pair<Index, double>> sources;
     std::vector<std::pair<Index, double>> destinations;
@@ -87,7 +90,8 @@ class PlatformRoutes {
 
   const Platform* platform_;
   config::Multipath multipath_;
-  // Distances to a vertex of a graph, indexed by the position of the other vertices.
+  // Path costs from all vertices of a graph to one vertex, keyed by that vertex; indexed by
+  // position.
   mutable std::unordered_map<Index, std::vector<Cost>> distances_;
 };
 

@@ -28,7 +28,8 @@ std::vector<Index> natural_order(const std::vector<Member>& members) {
 
 using ByName = std::unordered_map<std::string_view, Index>;
 
-// Distributes NICs among the GPUs of one zone that name the same NICs, in natural order.
+// Distributes NICs, in natural order of names, among the GPUs of one zone that have the same
+// property `nic`.
 void distribute_nics(const std::vector<Member>& members, const std::vector<Index>& gpus,
                      const ByName& by_name, std::vector<Role>& roles) {
   const Member& first = members[gpus.front()];

@@ -7,7 +7,7 @@
 
 namespace pipewright::cluster {
 
-// Properties of a host in the platform file that determine its role.
+// A host of the platform file, with the properties that determine its role.
 struct Member {
   const std::string* name = nullptr;
   Index zone = nothing;
@@ -17,18 +17,18 @@ struct Member {
   const std::string* latency = nullptr;
 };
 
-// Role of a host: GPU, NIC port or neither.
+// Role of a host of the platform file: GPU, NIC port or neither.
 struct Role {
   bool is_gpu = false;
   Index node = nothing;   // node of a GPU
   Index local_index = 0;  // index of a GPU within its node, in natural order of names
-  // Hosts that are the ports of a GPU's NICs, over which its flows spread. Empty if the GPU needs
-  // no NIC.
+  // Ports of the GPU's NICs, among which its flows to other nodes are divided. Empty if the GPU
+  // needs no NIC.
   std::vector<Index> nics;
   double latency = 0;  // latency of a GPU's NIC in seconds, in addition to the links
 };
 
-// Error in a member; the caller adds the position in the file.
+// Error that concerns one member; the caller adds the member's position in the platform file.
 struct MemberError {
   Index member;
   std::string message;

@@ -20,16 +20,16 @@ sg4::Engine& engine() {
     sigaction(SIGINT, nullptr, &interrupt);
     xbt_log_control_set("xbt_cfg.thres:warning");
     sg4::Engine::set_config("debug/clean-atexit:no");  // no cleanup is needed at exit
-    // the (argc, argv) constructor would consume --help
+    // the constructor that takes argc and argv would handle --help itself
     auto* created = new sg4::Engine("pipewright");
     sigaction(SIGINT, &interrupt, nullptr);
     xbt_log_control_set("s4u_comm.thres:critical");  // silences transfers that an interrupt ends
-    // silences passes that are shorter than its precision
+    // silences SimGrid's warning about durations shorter than its precision
     xbt_log_control_set("s4u_actor.thres:critical");
     xbt_log_control_set("ker_engine.app:file:/dev/null");  // pipewright reports deadlocks itself
     sg4::Engine::set_config("network/model:CM02");
     sg4::Engine::set_config("network/crosstraffic:no");
-    // no TCP window: latency does not limit a flow
+    // disables the TCP window, by which latency limits a flow's rate
     sg4::Engine::set_config("network/TCP-gamma:1e30");
     sg4::Engine::set_config(std::string(precision_key) + ":1e-12");
     return created;

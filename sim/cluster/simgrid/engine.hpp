@@ -7,7 +7,7 @@
 #include <simgrid/s4u.hpp>
 #include <simgrid/version.h>
 
-// Compatibility layer for SimGrid 3.32 and 4.x.
+// Hides the differences between the C++ interfaces of SimGrid 3.32 and 4.x.
 namespace pipewright::cluster {
 
 namespace sg4 = simgrid::s4u;
@@ -15,11 +15,11 @@ namespace sg4 = simgrid::s4u;
 // Returns the only SimGrid engine of the process, configured for flow-level GPU fabrics: plain
 // bandwidth sharing (CM02) without the TCP terms that SimGrid fits to Ethernet clusters by default.
 sg4::Engine& engine();
-// Returns whether the engine has a platform. SimGrid can load a file only as the first platform;
-// zones of our own may follow.
+// Returns whether SimGrid's engine already has a platform. SimGrid can load a file only as its
+// first platform; after it, only zones that pipewright builds can be added.
 bool has_platform();
-// Marks the platform as existing; returns true if there was none before, in which case the caller
-// creates it.
+// Records that the engine has a platform. Returns true if it had none before, in which case the
+// caller must create the platform.
 bool begin_platform();
 
 template <class Body>
@@ -33,7 +33,7 @@ sg4::ActorPtr add_actor(sg4::Host* host, const std::string& name, Body&& body) {
 #endif
 }
 
-// Adds hosts and links to the implementation of a zone, kernel::routing::NetZoneImpl.
+// Add a host or a link to the implementation object of a zone, kernel::routing::NetZoneImpl.
 template <class Zone>
 sg4::Host* add_host(Zone& zone, const std::string& name, double speed) {
 #if SIMGRID_VERSION >= 40000
@@ -50,7 +50,7 @@ sg4::Link* add_link(Zone& zone, const std::string& name, double bandwidth) {
   return zone.create_link(name, std::vector<double>{bandwidth});
 #endif
 }
-// Makes the first zone the root of the platform; SimGrid 3.32 does so by itself.
+// Makes a zone the root of the platform; SimGrid 3.32 does so by itself for the first zone.
 template <class Zone>
 void make_top(sg4::Engine& engine, Zone& zone) {
 #if SIMGRID_VERSION >= 40000
@@ -74,7 +74,7 @@ inline void create_single_host(sg4::Engine& engine, const std::string& name) {
 #endif
 }
 
-// The configuration key was renamed in 3.34; the old name stays an alias through 4.1.
+// Key of SimGrid's precision setting: renamed in 3.34, but the old name stays valid through 4.1.
 inline constexpr const char* precision_key = "surf/precision";
 
 }  // namespace pipewright::cluster

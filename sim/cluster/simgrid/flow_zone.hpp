@@ -11,7 +11,7 @@
 
 namespace pipewright::cluster {
 
-// SimGrid's hosts and links of a network, by number.
+// SimGrid's host and link objects of a network, indexed by pipewright's host and link numbers.
 struct InSimgrid {
   std::vector<sg4::Host*> hosts;
   std::vector<sg4::Link*> links;
@@ -23,14 +23,14 @@ struct InSimgrid {
 // for Route::latency instead.
 class FlowZone final : public simgrid::kernel::routing::NetZoneImpl {
  public:
-  // Appends the links between two hosts, which are numbered in the order in which they were added,
-  // from 0.
+  // Function that appends the links between two hosts. Hosts are numbered from 0, in the order in
+  // which they were added.
   using Finder = std::function<void(unsigned long, unsigned long, std::vector<const sg4::Link*>&)>;
 
-  // Constructs the first platform of the process.
+  // Constructs the zone that becomes the root of the process's first platform.
   FlowZone(const std::string& name, Finder finder);
-  // Constructs a zone beside other zones, not below them. Its hosts reach only each other, and it
-  // is never sealed.
+  // Constructs an additional zone, not nested in the existing ones. Its hosts reach only each
+  // other, and it is never sealed.
   FlowZone(const std::string& name, const NetZoneImpl& models, Finder finder);
 
   sg4::Host* add_host(const std::string& name, double speed, int cores);
@@ -45,7 +45,8 @@ class FlowZone final : public simgrid::kernel::routing::NetZoneImpl {
   std::vector<const sg4::Link*> links_;
 };
 
-// Makes the first platform of the process, or a zone beside it. SimGrid owns the zone.
+// Creates a zone: the root of the first platform, or if there is a platform, an additional zone.
+// SimGrid owns the zone.
 FlowZone& make_zone(const std::string& name, FlowZone::Finder finder);
 
 }  // namespace pipewright::cluster

@@ -27,7 +27,8 @@ void load_into_simgrid(const std::filesystem::path& path) {
   }
 }
 
-// Link classes from the file, by link name or by the prefix of a <cluster>'s link names.
+// Classes of links that the platform file states (property `class`), by link name or by the prefix
+// of a <cluster>'s link names.
 class LinkClasses {
  public:
   explicit LinkClasses(const PlatformFile& file) {
@@ -53,7 +54,8 @@ class LinkClasses {
   std::map<std::string, std::string> classes_;
 };
 
-// Returns whether zones have latencies in addition to links: those between coordinates (Vivaldi).
+// Returns whether routes have latencies in addition to those of their links, as in zones with
+// Vivaldi coordinates.
 bool has_own_latencies(const PlatformFile& file) {
   bool has_coordinates = false;
   file.for_each_element([&](const pugi::xml_node& node, int /*depth*/) {
@@ -132,8 +134,8 @@ class SimgridNetwork final : public Network {
     for (const Index gpu : roles.gpus) gpus.push_back(&hosts[gpu]);
   }
 
-  // SimGrid would delay a flow by the zones' latency again, and share links by it. Therefore flows
-  // run between hosts of a second zone without latency, over the same links.
+  // Creates a second zone without latency, whose hosts use the same links, and runs all flows
+  // there. In the loaded zones, SimGrid would add the latency a second time and share links by it.
   void make_flow_ends() {
     FlowZone& zone = make_zone("(flow ends)", [this](auto source, auto destination, auto& between) {
       std::vector<sg4::Link*> route_links;
@@ -145,7 +147,7 @@ class SimgridNetwork final : public Network {
       host = zone.add_host(fmt::format("(flow end of {})", host->get_name()), 1, 1);
   }
 
-  // Asks SimGrid for a route. Returns false if there is none.
+  // Asks SimGrid for the links and the latency of a route. Returns false if there is no route.
   bool find_route(Index source, Index destination, std::vector<const Link*>& between,
                   double& latency) const {
     const sg4::Host* const from = all_hosts_[source];

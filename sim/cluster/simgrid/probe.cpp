@@ -28,10 +28,11 @@ namespace {
 
 using nlohmann::json;
 
-// Marker before the reason in the message that SimGrid writes when it ends the process.
+// Text that precedes the reason in the message that SimGrid prints when it ends the process.
 constexpr std::string_view reason_mark = "CRITICAL] ";
 
-// Current line of SimGrid's parser. SimGrid keeps it in a variable whose name changed in 3.35.
+// Address of the variable with the line that SimGrid's XML parser has reached. Its name changed in
+// SimGrid 3.35.
 const int* parser_line = nullptr;
 
 void find_parser_line() {
@@ -41,8 +42,8 @@ void find_parser_line() {
 
 int parent_descriptor = -1;  // descriptor of the parent, for signal handlers
 
-// Writes {"line":12} as a message to the parent. Does not allocate, because signal handlers call
-// it.
+// Sends the line to the parent process as {"line":12}. Does not allocate, because signal handlers
+// call it.
 void write_line(int line) {
   std::array<char, 32> text{};
   std::size_t begin = text.size();
@@ -56,7 +57,7 @@ void write_line(int line) {
     line /= 10;
   } while (line > 0);
   put_before("{\"line\":");
-  // A failed write cannot be reported.
+  // Ignores a failed write, because there is no other way to report it.
   if (write(parent_descriptor, text.data() + begin, text.size() - begin) < 0) return;
 }
 extern "C" void end_with_line(int /*signal*/) {
@@ -64,8 +65,8 @@ extern "C" void end_with_line(int /*signal*/) {
   std::_Exit(1);
 }
 
-// Reports the line from "Parse error at FILE:LINE: message", or else the parser's line, and throws
-// the message.
+// Sends the line of a load error to the parent, from "Parse error at FILE:LINE: message" or else
+// from the parser, and throws the message as an exception.
 [[noreturn]] void fail_load(const std::string& file, std::string_view message) {
   const std::string prefix = "Parse error at " + file + ":";
   int line = parser_line == nullptr ? 0 : *parser_line;
@@ -78,7 +79,7 @@ extern "C" void end_with_line(int /*signal*/) {
   throw std::runtime_error(std::string(message.substr(0, message.find('\n'))));
 }
 
-// Asks for a route between the first hosts of every two zones.
+// Asks SimGrid for a route between the first hosts of every pair of zones, to provoke errors.
 void query_routes(const PlatformFile& file) {
   const EmptyZones empty(file);
   constexpr std::size_t max_zones = 200;
@@ -95,12 +96,12 @@ void query_routes(const PlatformFile& file) {
       try {
         from->route_to(to, ignored, &latency);
       } catch (const std::exception&) {
-        // Cluster::route() reports a missing route later.
+        // A missing route is no error here: Cluster::route() reports it when it is needed.
       }
     }
 }
 
-// Loads the file in a child process, which SimGrid may end.
+// Loads the file in a child process, because SimGrid ends the process at some errors.
 void load_in_child(const PlatformFile& file, const process::Channel& parent) {
   const rlimit no_core{};
   setrlimit(RLIMIT_CORE, &no_core);
@@ -117,7 +118,7 @@ void load_in_child(const PlatformFile& file, const process::Channel& parent) {
   }
 }
 
-// Reason that SimGrid wrote behind its marker.
+// Extracts the reason from SimGrid's error output: the text after reason_mark.
 std::string critical_reason(const std::string& errors) {
   const std::size_t at = errors.find(reason_mark);
   if (at == std::string::npos) return "no reason given";
@@ -125,7 +126,7 @@ std::string critical_reason(const std::string& errors) {
   return errors.substr(begin, errors.find('\n', begin) - begin);
 }
 
-// Removes addresses such as "(0x55d0..)".
+// Removes memory addresses such as "(0x55d0..)" from a message.
 std::string without_addresses(std::string words) {
   for (std::size_t hex = 0; (hex = words.find(" (0x")) != std::string::npos;)
     words.erase(hex, words.find(')', hex) - hex + 1);
@@ -170,7 +171,7 @@ void probe(const PlatformFile& file) {
     if (!reason) line = json::parse(*message).value("line", 0);
   }
   throw Error(file.path(), line,
-              fmt::format("SimGrid cannot load it: {}",
+              fmt::format("SimGrid cannot load the file: {}",
                           without_addresses(reason ? *reason : critical_reason(child.errors()))));
 }
 

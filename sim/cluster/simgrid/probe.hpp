@@ -8,8 +8,8 @@
 
 namespace pipewright::cluster {
 
-// Zones of a file with routing None, which have no routes. SimGrid ends the process when it is
-// asked for a route through one of them.
+// Zones of a platform file with routing="None", which have no routes. SimGrid ends the process when
+// it is asked for a route through such a zone.
 class EmptyZones {
  public:
   explicit EmptyZones(const PlatformFile& file);

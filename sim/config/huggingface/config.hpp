@@ -13,16 +13,18 @@
 
 namespace pipewright::config::huggingface {
 
-// Names of a key in different families of models; a config has one of them.
+// Alternative names of one key: families of models name it differently, and a config has one of
+// them.
 using Names = std::initializer_list<std::string_view>;
 
-// A number and the place of the key that gives it.
+// A number, and the place in the file of the key that gives it.
 using Number = Located<std::uint32_t>;
 
-// A config.json, or the text part of the config of a vision model. It records which keys were read.
+// Reader of a config.json, or of the text part of a vision model's config. It records which keys
+// were read.
 class Config {
  public:
-  // `text` is the whole file or a part of it.
+  // `text` is the language model's part: the whole file, or a map within it.
   Config(const Value& whole, const Value& text) : whole_(&whole), text_(&text) {}
 
   const Value& text() const { return *text_; }
@@ -30,13 +32,13 @@ class Config {
   const Origin& origin() const { return text_->origin; }
   bool was_read(std::string_view key) const { return read_.contains(key); }
 
-  // A key and its value.
+  // A key that was found in the config, and its value.
   struct Match {
     std::string_view key;
     const Value* value = nullptr;
     explicit operator bool() const { return value != nullptr; }
   };
-  // The first of the names with a value other than null.
+  // Finds the first of the names whose value is not null.
   Match find(Names names);
   // Returns whether the config has one of the names, even with the value null.
   bool has(Names names) const;
@@ -46,7 +48,7 @@ class Config {
   Number required_number(Names names);  // throws an Error if there is none
   std::optional<Located<bool>> flag(Names names);
   bool flag(Names names, bool default_value);
-  // A list of texts with at least `min_items` items; no value if there is no list.
+  // Reads a list of texts with at least `min_items` items; no value if there is no list.
   std::optional<Located<std::vector<std::string>>> list(Names names, std::size_t min_items);
 
  private:
@@ -55,7 +57,7 @@ class Config {
   std::set<std::string, std::less<>> read_;
 };
 
-// Error at a key of the config; without the key, at the config.
+// Creates an error at the place of `key` in the config, or at the config if it lacks the key.
 Error refusal(const Config& config, std::string_view key, std::string_view found);
 
 }  // namespace pipewright::config::huggingface

@@ -13,7 +13,7 @@ namespace {
 
 using Layers = Family::Layers;
 
-// Vision models follow the text models that they contain.
+// Supported families. Vision models use the family of the text model that they contain.
 constexpr std::array families{
     Family{.type = "arcee", .gated = false},
     Family{.type = "deepseek_v2"},

@@ -7,8 +7,8 @@
 
 namespace pipewright::config::huggingface {
 
-// Properties of all models of a model_type that their config.json may leave out: defaults of
-// configuration_*.py and fixed choices of modeling_*.py in transformers.
+// Properties that all models of a model_type share and that their config.json may leave out:
+// defaults of configuration_*.py and fixed choices of modeling_*.py in transformers.
 struct Family {
   enum class Layers : std::uint8_t {
     transformer,  // attention and an MLP or experts
@@ -26,23 +26,26 @@ struct Family {
   bool qk_norm = false;
   bool output_gate = false;
   bool post_norms = false;
-  // Values of our key biases: of the family, and for attention_bias: true.
+  // Values of the key `biases` in model files: the family's default, and the value for models with
+  // attention_bias: true.
   std::string_view biases = "false";
   std::string_view attention_bias = "attention";
   bool expert_is_ffn = false;  // intermediate_size is that of an expert
-  // Defaults of missing keys. 0: the key is required; for head_dim: hidden / heads.
+  // Default values of keys that config.json leaves out. 0: the key is required; for head_dim:
+  // hidden / heads.
   std::uint32_t vocabulary = 0;
   std::uint32_t heads = 0;
   std::uint32_t kv_heads = 0;
   std::uint32_t head_dim = 0;
   std::uint32_t window = 0;      // size of sliding windows
   std::uint32_t full_every = 0;  // period of layers without a window; 0: all layers have one
-  // Only use_sliding_window: true gives windows, to layers from max_window_layers on.
+  // True: layers have windows only with use_sliding_window: true, and only from layer
+  // max_window_layers on.
   bool window_is_optional = false;
 };
 
-// Family of a config by its model_type, with or without "_text" at its end. Throws an Error that
-// lists the supported types.
+// Finds the family by the config's model_type, with or without "_text" at its end. Throws an Error
+// that lists the supported types.
 const Family& family_of(Config& config);
 
 }  // namespace pipewright::config::huggingface

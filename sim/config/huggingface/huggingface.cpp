@@ -17,7 +17,7 @@
 namespace pipewright::config::huggingface {
 namespace {
 
-// Keys of the language model within the config of a vision model.
+// Keys under which the config of a vision model holds that of its language model.
 constexpr std::array<std::string_view, 3> text_parts{"text_config", "llm_config",
                                                      "language_config"};
 constexpr std::array<std::string_view, 6> omitted_parts{"vision_config",    "audio_config",
@@ -38,7 +38,7 @@ void add_latent(Config& config, Shape& shape) {
   set(shape, "latent.nope_head_dim", config.required_number({"qk_nope_head_dim"}));
   set(shape, "latent.rope_head_dim", config.required_number({"qk_rope_head_dim"}));
   set(shape, "latent.value_head_dim", config.required_number({"v_head_dim"}));
-  // These keys follow from the ones above.
+  // Marks these keys as read: their values follow from the ones above.
   config.find({"num_key_value_heads", "head_dim", "qk_head_dim"});
 }
 
@@ -93,7 +93,7 @@ void add_experts(Config& config, const Family& family, Shape& shape) {
   } else {
     config.find({"topk_group"});
   }
-  // Shared experts are given by their number, or a single one by its size.
+  // config.json gives either the number of shared experts, or the size of a single one.
   auto shared = config.number({"n_shared_experts", "num_shared_experts"});
   const auto size =
       config.number({"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"});
@@ -106,14 +106,14 @@ void add_experts(Config& config, const Family& family, Shape& shape) {
   }
 }
 
-// Reads keys of experts that a model without experts may have.
+// Marks keys of experts as read, since configs of models without experts may have them.
 void skip_experts(Config& config) {
   config.find({"moe_intermediate_size", "num_experts_per_tok", "n_shared_experts", "n_group",
                "topk_group", "shared_expert_intermediate_size", "decoder_sparse_step",
                "moe_layer_freq", "first_k_dense_replace", "mlp_only_layers"});
 }
 
-// Adds the MLP of dense layers.
+// Adds the type and hidden size of the MLP in dense layers.
 void add_ffn(Config& config, const Family& family, const Layout& layout, Shape& shape) {
   shape.set("mlp", family.gated ? "swiglu" : "gelu", config.origin());
   if (family.type == "llama4") {
@@ -157,7 +157,8 @@ void add_dropout(Config& config, Shape& shape) {
   }
 }
 
-// The text part can leave this key to the whole file.
+// Returns whether input and output embedding are one matrix. The key may be in the text part or at
+// the top level of the file.
 bool is_tied(Config& config, const Family& family) {
   if (const auto tied = config.flag({"tie_word_embeddings", "tie_embedding_weights"}))
     return tied->value;
@@ -206,8 +207,8 @@ void add_mtp(Config& config, Shape& shape) {
       modules->origin);
 }
 
-// Adds the name, "meta-llama/Llama-3.1-8B" without its owner, unless it is a path on the machine
-// where the file was written.
+// Adds the model's name without its owner, such as "Llama-3.1-8B" from "meta-llama/Llama-3.1-8B". A
+// path on the machine where the file was written is no name.
 void add_name(Config& config, Shape& shape) {
   const Config::Match match = config.find({"_name_or_path"});
   if (!match || match.value->kind != Value::Kind::text) return;

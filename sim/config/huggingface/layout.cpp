@@ -10,14 +10,15 @@
 namespace pipewright::config::huggingface {
 namespace {
 
-// A layer in the symbols of `layer_symbols`; 0: none.
+// The two parts of a layer as symbols of `layer_symbols`: how it mixes tokens, and its MLP or
+// experts. 0: the layer lacks the part.
 struct LayerSymbols {
   char mixer = '*';
   char feed_forward = '-';
 };
 using LayerList = std::vector<LayerSymbols>;
 
-// A word in a list of layers, and its symbol.
+// A word in config.json for a layer's part, and the equivalent symbol of `layer_symbols`.
 struct Word {
   std::string_view name;
   char symbol;
@@ -45,8 +46,8 @@ char symbol_of(const std::string& text, const std::array<Word, size>& words, con
       .allow(allowed);
 }
 
-// Sets a symbol of every layer by the list under a key, if there is one. The list may continue for
-// layers of multi-token prediction.
+// Sets one symbol of every layer from a list of words in config.json; returns false if there is no
+// such list. The list may be longer, with layers of multi-token prediction at its end.
 template <std::size_t size>
 bool set_by_list(Config& config, std::string_view key, const std::array<Word, size>& words,
                  char LayerSymbols::*member, LayerList& layers) {
@@ -58,7 +59,8 @@ bool set_by_list(Config& config, std::string_view key, const std::array<Word, si
   return true;
 }
 
-// Gives layers from `first` on a window, except every `step`-th one; 0: no exception.
+// Marks the layers from index `first` on as having a sliding window, except every `step`-th layer
+// of the model; step 0: no exception.
 void set_window(LayerList& layers, std::size_t first, std::uint32_t step) {
   for (std::size_t i = first; i < layers.size(); ++i)
     layers[i].mixer = step > 0 && (i + 1) % step == 0 ? '*' : 'S';
@@ -101,8 +103,8 @@ void add_windows(Config& config, const Family& family, LayerList& layers, Shape&
   shape.set("sliding_window", window->value, window->origin);
 }
 
-// Sets layers with experts by the keys of all families: a list, the number of dense layers at the
-// start, a period, and the indices of dense layers.
+// Finds the layers that have experts, by the keys of all families: a list, the number of dense
+// layers at the start, a period, and the indices of dense layers.
 void set_experts(Config& config, LayerList& layers) {
   for (LayerSymbols& layer : layers) layer.feed_forward = 'E';
   const auto dense_if = [&](const auto& is_dense) {
@@ -135,7 +137,8 @@ void set_experts(Config& config, LayerList& layers) {
     });
 }
 
-// Sets layers with gated delta nets, each of which has a feed-forward part.
+// Finds the layers that have a gated delta net, by a list or a period. All layers keep their MLP or
+// experts.
 void set_linear(Config& config, const Family& family, LayerList& layers) {
   const std::uint32_t every =
       std::max(1U, config.number({"full_attention_interval"}, family.full_every).value);
@@ -165,7 +168,8 @@ void set_hybrid(Config& config, LayerList& layers) {
   for (std::size_t i = 0; i < layers.size(); ++i) set_single(i, symbols[i]);
 }
 
-// Period of layers without a window; 0: all have one. No value if the layers are irregular.
+// Returns the period n if every n-th layer has no sliding window and all others have one; 0 if all
+// layers have one; no value if the layers are irregular.
 std::optional<std::uint32_t> rule_of_windows(const LayerList& layers) {
   const auto is_full = [](const LayerSymbols& layer) { return layer.mixer == '*'; };
   const auto first = std::ranges::find_if(layers, is_full);
@@ -177,7 +181,7 @@ std::optional<std::uint32_t> rule_of_windows(const LayerList& layers) {
   return static_cast<std::uint32_t>(step);
 }
 
-// Number of dense layers at the start, and period of layers with experts after them.
+// Rule for which layers have experts: after the first `first` layers, every `every`-th one.
 struct ExpertRule {
   std::size_t first = 0;
   std::size_t every = 1;
@@ -196,7 +200,8 @@ std::optional<ExpertRule> rule_of_experts(const LayerList& layers) {
   return ExpertRule{first, every};
 }
 
-// Expresses regular layers by keys. Returns false for irregular layers.
+// Describes the layers by periods (full_attention_every, experts.every) instead of a list of all
+// layers. Returns false if they are irregular.
 bool add_rules(const Config& config, const LayerList& layers, const Layout& layout, Shape& shape) {
   if (layout.linear || layout.mamba) return false;
   if (std::ranges::any_of(layers, [](const LayerSymbols& layer) {
@@ -231,7 +236,7 @@ std::string pattern_of(const LayerList& layers, bool latent) {
 
 constexpr std::uint32_t max_layers = 10'000;  // far above any model's
 
-// Number of layers, or the length of a list of layers.
+// Returns the number of layers from its key, or else the length of the list of layers.
 Number layer_count(Config& config) {
   if (const auto count = config.number({"num_hidden_layers", "n_layer", "num_layers"}))
     return *count;

@@ -6,10 +6,7 @@
 
 namespace pipewright::config::huggingface {
 
-// Adds the layers of a model to its shape: their number, and which of them have a sliding window, a
-// gated delta net, Mamba-2 or experts. Regular layers are expressed by first_dense, every and
-// full_attention_every, so that their number can be changed, and all others by a pattern. Returns
-// the kinds of parts that occur.
+// Kinds of parts that occur in a model's layers.
 struct Layout {
   bool mlps = false;
   bool experts = false;
@@ -18,6 +15,9 @@ struct Layout {
   bool mamba = false;
 };
 
+// Adds the layers of a model to its shape: their number, and which of them have a sliding window, a
+// gated delta net, Mamba-2 or experts. Regular layers are expressed by first_dense, every and
+// full_attention_every, so that their number can be changed, and all others by a pattern.
 Layout add_layout(Config& config, const Family& family, Shape& shape);
 
 }  // namespace pipewright::config::huggingface

@@ -8,12 +8,12 @@
 
 namespace pipewright::config::huggingface {
 
-// Builder of a model's map in the keys of model files.
+// Builds the map of keys that describes a model in pipewright's model files.
 class Shape {
  public:
   explicit Shape(const Origin& origin) { map_.origin = origin; }
 
-  // Sets a dotted key such as "experts.count".
+  // Sets the value of a key; `path` may be dotted, such as "experts.count".
   void set(std::string_view path, std::string text, const Origin& origin) {
     set_value(map_, path, make_text(std::move(text), origin));
   }

@@ -10,7 +10,7 @@
 namespace pipewright::config::huggingface {
 namespace {
 
-// Parts of names of keys that affect sizes or types of layers.
+// Words in the names of config.json keys that affect sizes or types of layers.
 constexpr std::array<std::string_view, 43> size_parts{
     "hidden", "size",  "head",   "layer",     "expert",   "window", "dim",     "rank",   "ffn",
     "state",  "inter", "attn",   "attention", "mlp",      "moe",    "block",   "latent", "compress",
@@ -18,8 +18,8 @@ constexpr std::array<std::string_view, 43> size_parts{
     "depth",  "inner", "sparse", "shared",    "chunk",    "vocab",  "group",   "lora",   "swa",
     "loop",   "ratio", "expand", "kv",        "parallel", "hc_",    "residual"};
 
-// Names with such a part that affect neither time nor memory, by their start, their end or as a
-// whole.
+// Names of keys that contain such a word but affect neither time nor memory, by their start, their
+// end or as a whole.
 constexpr std::array<std::string_view, 18> idle_starts{
     "_",       "rope_",    "router_",  "moe_router",   "output_",  "vision_",
     "image_",  "video_",   "audio_",   "img_",         "mm_",      "time_",
@@ -61,7 +61,8 @@ bool has_any(std::string_view key, const auto& parts, const auto& has) {
   return std::ranges::any_of(parts, [&](std::string_view part) { return has(key, part); });
 }
 
-// Returns whether a value switches nothing on: false, null, 0, "" and empty containers.
+// Returns whether a value disables what its key stands for: false, null, 0, "" or an empty
+// container.
 bool is_off(const Value& value) {
   if (value.kind == Value::Kind::list) return std::ranges::all_of(value.items, is_off);
   if (value.kind == Value::Kind::map) return value.entries.empty();

@@ -8,21 +8,21 @@
 
 namespace pipewright::config {
 
-// A value with the place where it was written, for checks that run after reading.
+// A value with the place where the user wrote it, for error messages of later checks.
 template <class T>
 struct Located {
   T value{};
   Origin origin;
 };
 
-// A value that is being read, and the dotted key that messages call it by, such as
+// A value that is being read, and its dotted key for messages, such as
 // "activation.per_microbatch[2]".
 struct Field {
   const Value& value;
   std::string name;
 };
 
-// Place and name of a quantity, for messages about it.
+// Place and name of a quantity, for error messages about it.
 struct Subject {
   Origin location = {};
   std::string name;

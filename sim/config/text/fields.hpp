@@ -10,10 +10,11 @@
 
 namespace pipewright::config {
 
-// "gpt.yaml:7:12: devices is a map; allowed: `allowed`".
+// Creates the error for a value of a wrong kind: "gpt.yaml:7:12: devices is a map; allowed:
+// `allowed`".
 Error wrong(const Field& field, std::string_view allowed);
 
-// Fields of the items of a list. Any other value counts as a list of one item.
+// Returns the items of a list, or for any other value a list with that value alone.
 std::vector<Field> items(const Field& field, std::string_view allowed);
 
 // Reads a text that is not empty.
@@ -27,15 +28,15 @@ std::size_t read_choice(const Field& field, std::span<const std::string_view> ch
 
 bool read_flag(const Field& field);  // true or false
 
-// Read seconds or bytes. `noun` names a single value in messages, "a pass time". read_times() takes
-// one value or a list.
+// Read a time in seconds or a size in bytes. `noun` names a single value in messages, "a pass
+// time". read_times() accepts one value or a list.
 double read_time(const Field& field, std::string_view noun);
 std::vector<double> read_times(const Field& field, std::string_view noun);
 std::uint64_t read_size(const Field& field, std::string_view noun);
 
 double read_positive_number(const Field& field, std::string_view noun);
 
-// Reads a part of a whole, from 0 to 1: "5 %" or 0.05.
+// Reads a fraction of a whole, from 0 to 1: "5 %" or 0.05.
 double read_part(const Field& field, std::string_view noun);
 
 }  // namespace pipewright::config

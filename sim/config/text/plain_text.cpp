@@ -10,7 +10,7 @@
 namespace pipewright::config {
 namespace {
 
-// Place of byte `offset` of a text that begins at `start`.
+// Returns the line and column of byte `offset` in a text that begins at `start`.
 Origin moved(const Origin& start, std::string_view text, std::size_t offset) {
   Origin place = start;
   if (start.line == 0) return place;
@@ -22,7 +22,8 @@ Origin moved(const Origin& start, std::string_view text, std::size_t offset) {
   return place;
 }
 
-// Length of the UTF-8 character at the start of `text`; 0 if it is invalid (Unicode 15, table 3-7).
+// Returns the number of bytes of the UTF-8 character at the start of `text`; 0 if it is invalid
+// (Unicode 15, table 3-7).
 std::size_t character_length(std::string_view text) {
   const auto byte = [&](std::size_t i) -> std::uint8_t {
     return i < text.size() ? static_cast<std::uint8_t>(text[i]) : 0;
@@ -63,7 +64,8 @@ void check_plain_text(std::string_view text, const Origin& origin, bool count_li
 }
 
 void check_brackets(std::string_view text, const Origin& origin) {
-  // The limit is far above max_depth, since brackets in comments and quotes are counted too.
+  // Limit of open brackets. It is far above max_depth, since brackets in comments and quotes are
+  // counted too.
   constexpr int max_open = 1000;
   int open = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -12,8 +12,8 @@ namespace pipewright::config {
 void check_plain_text(std::string_view text, const Origin& origin, bool count_lines,
                       std::string_view noun);
 
-// Throws an Error if far more brackets are open at once than any valid text has. It protects the
-// parser, which keeps everything up to the matching bracket in memory.
+// Throws an Error if far more brackets are open at once than in any valid text. This protects the
+// YAML parser, which keeps everything up to the matching bracket in memory.
 void check_brackets(std::string_view text, const Origin& origin);
 
 }  // namespace pipewright::config

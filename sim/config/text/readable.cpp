@@ -11,13 +11,13 @@ namespace {
 
 using std::filesystem::path;
 
-// Folders that may be read; without a value: all of them.
+// Folders from which the process may read files for scenarios; without a value: all folders.
 std::optional<std::vector<path>>& allowed_folders() {
   static std::optional<std::vector<path>> folders;
   return folders;
 }
 
-// Absolute path with all links followed; empty if it cannot be determined.
+// Returns the absolute path with all symbolic links resolved; empty if it cannot be determined.
 path real_path(const path& file) {
   std::error_code failed;
   path resolved = std::filesystem::weakly_canonical(std::filesystem::absolute(file), failed);

@@ -4,11 +4,13 @@
 
 #include "sim/config/text/value.hpp"
 
-// Trees as JSON, including the places of values, for other processes of this program.
+// Converts trees of values, with the places where they were written, to and from JSON, to send them
+// to other processes of this program.
 namespace pipewright::config {
 
 nlohmann::json tree_to_json(const Value& tree);
-// Throws nlohmann::json::exception if the JSON is not one that tree_to_json() wrote.
+// Reads a tree from the JSON that tree_to_json() writes. Throws nlohmann::json::exception for other
+// JSON.
 Value tree_from_json(const nlohmann::json& json);
 
 }  // namespace pipewright::config

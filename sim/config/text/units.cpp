@@ -81,7 +81,7 @@ constexpr double any_finite = 1.7976931348623157e308;
 constexpr double largest_time = 1e9;  // seconds, 30 years; sums of passes stay within double
 constexpr Quantity time_quantity{"time", "from 0 to 1e9 s, such as 18.5 ms",
                                  "a bare number is in seconds", time_units, largest_time};
-// Upper limits of the time of a kernel or its launch, and of a pass.
+// Quantities with upper limits: the time of a kernel or its launch, and the time of a pass.
 constexpr Quantity kernel_time_quantity{
     "time", "from 0 to 10 ms, such as 5 us", "a bare number is in seconds", time_units, 10e-3, 0,
     "us"};
@@ -89,7 +89,7 @@ constexpr Quantity pass_time_quantity{
     "time", "from 0 to 1 s, such as 0.5 ms", "a bare number is in seconds", time_units, 1, 0, "ms"};
 constexpr Quantity size_quantity{"size", "from 0 to 2^63 bytes, such as 24 MiB",
                                  "a bare number is in bytes", size_units, 0x1.0p+63};
-// The limits of rates and memory of a GPU are far outside of what real GPUs have.
+// Quantities of a GPU, such as rates and memory, with limits far beyond those of real GPUs.
 constexpr Quantity flops_quantity{"rate",
                                   "from 1 TFLOP/s to 1e6 TFLOP/s, such as 312 TFLOP/s",
                                   "a bare number is in FLOP/s",
@@ -127,7 +127,8 @@ constexpr Quantity number_quantity{"number", "> 0, such as 3", "it is a bare num
 
 constexpr std::string_view spaces = " \t";
 
-// Other spellings of units. The symbol that is closest by letters can be a different unit.
+// Wrong spellings of units, and the units they mean. Choosing the unit with the most similar
+// letters could suggest a different one.
 struct Spelling {
   std::string_view text;
   std::string_view symbol;
@@ -191,7 +192,8 @@ NumberAndUnit split(const Quantity& quantity, std::string_view text, const Subje
   return result;
 }
 
-// A bare number outside of the limits may have been meant in the usual unit.
+// Throws an Error for a value outside of the limits. If it is a bare number, the message suggests
+// the usual unit, in which it may have been meant.
 void check_limits(const Quantity& quantity, const NumberAndUnit& parts, double value,
                   std::string_view text, const Subject& subject, std::string_view noun) {
   const auto is_within = [&](double number) {
@@ -215,7 +217,8 @@ double parse(const Quantity& quantity, std::string_view text, const Subject& sub
   return value;
 }
 
-// Bytes of a whole number of units. They are exact, which a double with its 53 bits is not.
+// Computes the bytes of a whole number of units exactly; a double has only 53 bits. No value if the
+// number is not whole or overflows.
 std::optional<std::uint64_t> whole_bytes(const NumberAndUnit& parts) {
   const std::optional<std::uint64_t> count = base::parse_number<std::uint64_t>(parts.number);
   if (!count) return std::nullopt;
@@ -233,7 +236,7 @@ std::uint64_t parse_bytes(const Quantity& quantity, std::string_view text, const
   check_limits(quantity, parts, bytes, text, subject, noun);
   if (exact && bytes <= quantity.largest) return *exact;
   const bool is_fraction = parts.unit->multiplier == 1 && bytes != std::floor(bytes);
-  // Digits that overflowed above may round down to 2^63 as a double.
+  // A number that overflowed above is rejected even if, as a double, it is rounded down to 2^63.
   const bool is_integer = parts.number.find_first_not_of("0123456789") == std::string_view::npos;
   if (is_fraction || (is_integer && bytes >= quantity.largest))
     throw wrong_quantity(subject, shown(text), noun,

@@ -275,7 +275,7 @@ std::string describe(const Value& value) {
 std::string_view nearest_name(std::string_view text, std::span<const std::string_view> names) {
   constexpr std::size_t longest = 100;  // the distance takes time length x length
   if (text.size() > longest) return {};
-  // A name that continues the text is nearer than one that differs from it: h100 means h100-sxm.
+  // A name that begins with the text is preferred to one with other letters: h100 means h100-sxm.
   if (text.size() >= 3)
     for (const std::string_view name : names)
       if (name.size() > text.size() && edit_distance(text, name.substr(0, text.size())) == 0)

@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-// Scenario files as trees of texts, lists and maps, before any key has a meaning. Every value knows
-// the place where it was written.
+// Represents scenario files as trees of texts, lists and maps, before any key has a meaning. Every
+// value records the place where it was written.
 namespace pipewright::config {
 
-// Place in a scenario where a value or key was written. Files have lines and columns from 1;
-// command lines and other programs have none.
+// Place in a scenario where a value or key was written. In files, lines and columns count from 1;
+// values from command lines and other programs have none.
 struct Origin {
   std::string source;       // path of the file, or a text such as "--set schedule.chunks"
   int line = 0;             // 0: `source` alone is the place
@@ -20,7 +20,7 @@ struct Origin {
   std::string folder = {};  // start of relative paths written here; empty: the current folder
   std::string key = {};     // dotted key of the scenario, "parallel.tp"; empty: unknown
 
-  // Compares the places; `key` follows from them.
+  // Compares the places without `key`, which follows from them.
   bool operator==(const Origin& rhs) const;
 };
 
@@ -33,22 +33,22 @@ struct LocatedMessage {
   operator std::string() const;
 };
 
-// A fault in the user's input, kept in parts. what() is the text for a terminal:
-// "gpt.yaml:7:12: engine is simgird; did you mean 'simgrid'? allowed: one of simgrid, timing".
+// An error in the user's input, stored in parts. what() joins them for a terminal: "gpt.yaml:7:12:
+// engine is simgird; did you mean 'simgrid'? allowed: one of simgrid, timing".
 class Error : public std::runtime_error {
  public:
-  // `found` says what is wrong, in a clause that mostly begins with the key.
+  // `found` says what is wrong, as a clause that usually begins with the key.
   explicit Error(std::string_view found);
   Error(const Origin& location, std::string_view found, std::string_view key = {});
   explicit Error(const LocatedMessage& found);
 
-  // Values that are allowed: "a whole number from 1 to 8".
+  // Adds what is allowed: "a whole number from 1 to 8".
   Error& allow(std::string_view allowed);
-  // What to do about the fault, an imperative: "leave out one of them".
+  // Adds advice on how to correct the error, as an imperative: "leave out one of them".
   Error& suggest(std::string_view advice);
-  // Name that the user probably meant; an empty one is ignored.
+  // Adds the name that the user probably meant; an empty one is ignored.
   Error& suggest_name(std::string_view name);
-  // Command-line option that sets a missing key: "-s/--num-stages".
+  // Adds the command-line option that sets a missing key: "-s/--num-stages".
   Error& offer_option(std::string_view option);
 
   const Origin& location() const { return location_; }  // empty source: unknown
@@ -60,9 +60,9 @@ class Error : public std::runtime_error {
   std::string message() const;  // the text without the location
   const char* what() const noexcept override { return text_.c_str(); }
 
-  // A copy that has this location and key where the error has none of its own.
+  // Returns a copy that gets this location and this key if the error has none of its own.
   Error at(const Origin& location, std::string_view key) const;
-  // A copy whose message begins with "subject: ", at `location`.
+  // Returns a copy whose message begins with "subject: " and whose place is `location`.
   Error within(const Origin& location, std::string_view subject) const;
 
  private:
@@ -78,7 +78,8 @@ class Error : public std::runtime_error {
   std::string text_;
 };
 
-// Key and value of a map. It is a template so that Value can hold a vector of its own entries.
+// An entry of a map: a key and its value. It is a template so that Value can hold a vector of its
+// own entries.
 template <class Held>
 struct EntryOf {
   std::string key;
@@ -98,47 +99,48 @@ struct Value {
 
 using Entry = EntryOf<Value>;
 
-// Largest nesting depth of a tree, and its largest number of values.
+// Limits of a tree: the nesting depth and the number of values.
 inline constexpr int max_depth = 64;
 inline constexpr std::size_t max_values = 1'000'000;
 
 Value make_text(std::string text, const Origin& origin);
 Value make_list(const std::vector<std::string>& texts, const Origin& origin);
 
-// Replaces the value at a dotted path such as "schedule.chunks" and makes missing maps on the way.
-// A list is entered by an index from 0, as in "schedule.0.chunks", and does not grow.
+// Replaces the value at a dotted path such as "schedule.chunks" and adds missing maps on the path.
+// Items of a list are addressed by an index from 0, as in "schedule.0.chunks"; the list does not
+// grow.
 void set_value(Value& root, std::string_view path, Value value);
 
-// Sets Origin::key of a value and of everything in it. `path` is the dotted key of `value`, empty
-// for a whole scenario; items of a list have the key of the list.
+// Sets Origin::key of a value and of all values within it. `path` is the dotted key of `value`,
+// empty for a whole scenario; items of a list have the key of the list.
 void set_origin_keys(Value& value, std::string_view path);
 
-// Value under `key` of a map, or null.
+// Returns the value of a map's key, or null.
 const Value* find(const Value& map, std::string_view key);
 Value* find(Value& map, std::string_view key);
 
-// Place of the value at a dotted path; if there is no such value, the place of the innermost map on
-// the way that exists.
+// Returns the place of the value at a dotted path; if there is no such value, the place of the
+// innermost existing map on the path.
 const Origin& origin_of(const Value& root, std::string_view path);
 
-// "gpt.yaml:7:12", "--set devices", or "" for an empty origin.
+// Formats a place: "gpt.yaml:7:12", "--set devices", or "" for an empty origin.
 std::string to_string(const Origin& origin);
 
 LocatedMessage locate(const Origin& origin, std::string_view message);
 
-// A user's text as it appears in messages: printable, and cut after 60 bytes.
+// Makes a user's text printable and cuts it after 60 bytes, for messages; in_quotes() adds quotes.
 std::string shown(std::string_view text);
 std::string in_quotes(std::string_view text);
-// "-3 ms" or "the text 'abc'".
+// Describes a text for messages: a quantity as "-3 ms", anything else as "the text 'abc'".
 std::string describe_text(std::string_view text);
-// A text as above, "a map", "an empty list", ...
+// Describes a value for messages: a text as above, "a map", "an empty list", ...
 std::string describe(const Value& value);
 
-// Name that is closest to a misspelt text; empty if none is close.
+// Returns the name that is closest to a misspelt text; empty if none is close.
 std::string_view nearest_name(std::string_view text, std::span<const std::string_view> names);
 
-// Link between a fault and its "allowed: ..." in texts that are no Error: "; did you mean
-// 'forward_times'? ", or "; " if no name is close.
+// Returns text that joins a fault to "allowed: ..." in messages that are not an Error: "; did you
+// mean 'forward_times'? ", or "; " if no name is close.
 std::string did_you_mean(std::string_view text, std::span<const std::string_view> names);
 
 }  // namespace pipewright::config

@@ -15,8 +15,8 @@ bool is_alnum(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// Returns whether a text needs no quotes in any context and for any reader: numbers with units,
-// names, paths. The rule is conservative, since quotes do no harm.
+// Returns whether YAML needs no quotes around a text, in any context and for any reader: numbers
+// with units, names, paths. In doubt the answer is no, since quotes do no harm.
 bool is_plain(std::string_view text) {
   constexpr std::array nulls{"null", "Null", "NULL"};
   if (text.empty() || text.back() == ' ' || (!is_alnum(text.front()) && text.front() != '/'))
@@ -45,7 +45,7 @@ std::string scalar(std::string_view text) {
   return result + '"';
 }
 
-// Writes a value on one line, "[{name: gpipe}, {name: 1f1b}]".
+// Writes a value on one line, in YAML's flow style: "[{name: gpipe}, {name: 1f1b}]".
 void write_flow(const Value& value, std::string& out) {
   const auto join = [&](const auto& elements, char open, char close, const auto& write) {
     out += open;
@@ -90,7 +90,7 @@ void write_block(const Value& map, std::size_t indent, std::string& out) {
 
 }  // namespace
 
-// Nested maps become blocks; lists stay on one line.
+// Writes a tree as YAML: nested maps as blocks, lists on one line.
 std::string to_yaml(const Value& value) {
   std::string out;
   if (value.kind == Value::Kind::map && !value.entries.empty()) {

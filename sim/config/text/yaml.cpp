@@ -37,8 +37,8 @@ int depth(const Value& value) {
   return deepest + 1;
 }
 
-// Builds a tree from the events of yaml-cpp. The library's own tree would hide repeated keys, and
-// takes time quadratic in the number of containers.
+// Builds a tree from the events of yaml-cpp. The library's own tree is not used because it would
+// hide repeated keys, and its time is quadratic in the number of containers.
 class Builder final : public YAML::EventHandler {
  public:
   Builder(Origin origin, const Document& document)
@@ -56,7 +56,8 @@ class Builder final : public YAML::EventHandler {
     return origin;
   }
 
-  // Text that begins no value makes yaml-cpp 0.7 report empty documents endlessly.
+  // A second document is an error. Without it, yaml-cpp 0.7 would report empty documents endlessly
+  // for text that begins no value.
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_ > 0)
       throw has_root_ ? Error(place(mark), "text follows the end of the document")
@@ -115,7 +116,7 @@ class Builder final : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
 
  private:
-  // A list or map that is still open.
+  // A list or map whose end has not been read yet.
   struct Open {
     Value value;
     YAML::anchor_t anchor = 0;
@@ -170,7 +171,7 @@ class Builder final : public YAML::EventHandler {
     add(std::move(done.value), here, done.anchor);
   }
 
-  // Adds a finished value to its container; in a map keys and values alternate.
+  // Adds a complete value to the list or map that contains it; in a map, keys and values alternate.
   void add(Value value, const Origin& here, YAML::anchor_t anchor) {
     if (anchor != 0) {
       check_count(here, count_values(value));  // nested anchors would multiply the copies
@@ -215,7 +216,7 @@ class Builder final : public YAML::EventHandler {
   std::map<YAML::anchor_t, Value> anchors_;
 };
 
-// Advice for the most frequent faults that yaml-cpp reports.
+// Returns advice for an error message of yaml-cpp, for the most frequent ones.
 std::string advice(std::string_view fault, const Document& document) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 6> advice_table{{
       {"illegal map value",
@@ -231,8 +232,8 @@ std::string advice(std::string_view fault, const Document& document) {
   return fmt::format("{} is YAML or JSON, with lines such as {}", document.noun, document.example);
 }
 
-// The first line that a tab indents, from 0, and the position of the tab in it; (-1, 0) if there is
-// none. JSON may contain tabs.
+// Finds the first line that is indented with a tab, counted from 0, and the tab's position in it;
+// (-1, 0) if there is none. JSON may contain tabs.
 std::pair<int, int> first_tab(std::string_view text) {
   if (const std::size_t first = text.find_first_not_of(" \t\r\n");
       first != std::string_view::npos && (text[first] == '{' || text[first] == '['))
@@ -248,7 +249,8 @@ std::pair<int, int> first_tab(std::string_view text) {
   return {-1, 0};
 }
 
-// Reads a text. If `start` has a line, places are counted from there; otherwise all are `start`.
+// Reads a YAML text. If `start` has a line, the places of values are counted from there; otherwise
+// all values get the place `start`.
 Value read(std::string_view text, const Origin& start,
            const Document& document = scenario_document) {
   if (text.size() > max_bytes)

@@ -8,20 +8,20 @@
 
 namespace pipewright::config {
 
-// Largest text that is accepted. Three lists of 100,000 pass times fit, and the parser, which needs
-// hundreds of bytes per byte of text, stays within memory.
+// Largest text that is accepted, in bytes. Three lists of 100,000 pass times fit into it, and the
+// parser, which needs hundreds of bytes per byte of text, stays within memory.
 inline constexpr std::size_t max_bytes = 4U << 20U;
 
-// Text that represents null in trees of foreign documents.
+// Text that stands for null in the trees of documents of other programs.
 inline constexpr std::string_view null_text = "null";
 
-// Kind of document that a text should be; its members are for messages.
+// Kind of document that a text is expected to be, with words for error messages.
 struct Document {
   std::string_view noun;
   std::string_view needs;    // required keys
   std::string_view example;  // a line
-  // The document was written for another program: null becomes the text "null", the last of several
-  // equal keys counts, and tags are ignored.
+  // Set for documents that were written for another program: null becomes the text "null", the last
+  // of several equal keys counts, and tags are ignored.
   bool is_foreign = false;
   bool has_scenario_keys = false;  // places get the dotted keys of a scenario
 };
@@ -31,19 +31,20 @@ inline constexpr Document scenario_document{
 inline constexpr Document block_document{"a building block", "placement, interval and cells",
                                          "interval: 6"};
 
-// Reads a document of YAML or JSON and resolves anchors and aliases. Throws an Error if there is
-// not exactly one document of plain UTF-8 text, if a map has equal keys, if a key is no text, and
-// for missing values (null) and custom tags.
+// Reads a YAML or JSON file and resolves anchors and aliases. Throws an Error if it is not exactly
+// one document of plain UTF-8 text, if a map has equal keys, if a key is no text, and for missing
+// values (null) and custom tags.
 Value read_yaml_file(const std::string& path, const Document& document = scenario_document);
 
-// Reads a text that messages call `name`; relative paths in it start from the current folder.
+// Reads YAML or JSON from a text, which messages call `name`; relative paths in it start from the
+// current folder.
 Value read_yaml_text(std::string_view text, const std::string& name,
                      const Document& document = scenario_document);
 
-// Reads a value from a command line; all places in it are `origin`.
+// Reads a value from a command line; everything in it gets the place `origin`.
 Value read_yaml_value(std::string_view text, const Origin& origin);
 
-// Writes the canonical text of a tree, which reads back as the same tree.
+// Writes a tree as YAML in its canonical form; reading it gives the same tree.
 std::string to_yaml(const Value& value);
 
 }  // namespace pipewright::config

@@ -17,7 +17,7 @@ TEST_CASE("faults at which SimGrid ends the process are reported as errors", "[c
               "<storage id='s' typeId='t' attach='h'/></zone></platform>\n");
   const tests::Ran ran = place.run("platform show ./p.xml");
   CHECK(ran.status == 2);
-  CHECK_THAT(ran.err, Catch::StartsWith("pipewright: ./p.xml:3: SimGrid cannot load it: "));
+  CHECK_THAT(ran.err, Catch::StartsWith("pipewright: ./p.xml:3: SimGrid cannot load the file: "));
 }
 
 TEST_CASE("faults at which SimGrid ends the process during route queries are reported as errors",
@@ -30,7 +30,7 @@ TEST_CASE("faults at which SimGrid ends the process during route queries are rep
               "<zone id='x' routing='Full'><host id='a' speed='1Tf'/></zone>"
               "<zone id='y' routing='Full'><host id='b' speed='1Tf'/></zone></zone></platform>\n");
   CHECK_THROWS_WITH(Cluster::load(place.folder() / "p.xml"),
-                    Catch::EndsWith("SimGrid cannot load it: Please specify the Vivaldi "
+                    Catch::EndsWith("SimGrid cannot load the file: Please specify the Vivaldi "
                                     "coordinates of Netzone x"));
 }
 
@@ -54,7 +54,7 @@ TEST_CASE("a file that SimGrid cannot load is reported with the line where SimGr
   CHECK_THAT(
       complaint("\n<cluster id='c' prefix='h-' suffix='' radical='0-7' speed='1Tf' bw='1GBps' "
                 "lat='1us' topology='DRAGONFLY' topo_parameters='3,4'/>"),
-      Catch::StartsWith("p.xml:5: SimGrid cannot load it: Dragonfly"));
+      Catch::StartsWith("p.xml:5: SimGrid cannot load the file: Dragonfly"));
   CHECK_THAT(complaint("<host id='a' speed='1Tf'><prop id='memory' value='80 gigs'/></host>"),
              Catch::StartsWith("p.xml:4: host 'a': property memory is 80 gigs"));
 }

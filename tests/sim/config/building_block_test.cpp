@@ -82,7 +82,8 @@ TEST_CASE("every fault of a building block has a message with its place", "[conf
   for (const std::string name : {"X0", "F", "F-1", "F0a", "f0", "F99999999999", "0"})
     CHECK_THAT(error_with("  " + name + ": {}"),
                Catch::Contains("b.yaml:6:3: '" + name + "' names no pass; allowed: F, I"));
-  CHECK(error_with("  F1: {}") == "b.yaml:6:7: F1 is of chunk 1; allowed: chunks 0 to 0");
+  CHECK(error_with("  F1: {}") ==
+        "b.yaml:6:7: F1 names chunk 1, which does not exist; allowed: chunks 0 to 0");
   CHECK_THAT(error_with("  R0: {stepp: 1}"), Catch::Contains("did you mean 'step'?"));
   CHECK_THAT(
       error_with("  R0: {step: 1}"),
@@ -98,7 +99,7 @@ TEST_CASE("every fault of a building block has a message with its place", "[conf
   CHECK_THAT(error_with("microbatches: 2"), Catch::Contains("F0 has 1 microbatches"));
   CHECK_THAT(error_with("chunks: 2"),
              Catch::Contains("b.yaml:4:3: cells: there is no F of chunk 1"));
-  CHECK_THAT(error_with("  I0: {}"), Catch::Contains("there are both a B and a part of it"));
+  CHECK_THAT(error_with("  I0: {}"), Catch::Contains("there are both a B and an I or W"));
   CHECK_THAT(error_with("lengths: {B: 0}"), Catch::Contains("lengths.B is 0; allowed: a whole"));
   CHECK_THAT(error_with("lengths: {X: 1}"), Catch::Contains("'X' is no kind of pass"));
   CHECK_THAT(error_with("reorder: maybe"), Catch::Contains("one of false, true"));

@@ -75,8 +75,8 @@ TEST_CASE("a wrong layout is refused with the position of the fault", "[training
   const auto wrong = [](const std::string& text) { return error_of([&] { partition(text); }); };
   CHECK_THAT(wrong("Et*4|tx|L"),
              Catch::StartsWith("p.yaml:1:12: partition has 'x' at character 7; allowed: E, t, m"));
-  CHECK_THAT(wrong("E|(tt|*4L"), Catch::Contains("'(' at character 3, which nothing closes"));
-  CHECK_THAT(wrong("E|tt|)*4L"), Catch::Contains("')' at character 6, which nothing opened"));
+  CHECK_THAT(wrong("E|(tt|*4L"), Catch::Contains("'(' at character 3, which no ) closes"));
+  CHECK_THAT(wrong("E|tt|)*4L"), Catch::Contains("')' at character 6, which no ( opens"));
   CHECK_THAT(wrong("E|t*|L"), Catch::Contains("'*' at character 4") &&
                                   Catch::Contains("* and a whole number from 1 to 100000"));
   CHECK_THAT(wrong("E|t|(*4)L"), Catch::Contains("'*' at character 6; allowed: E, t, m"));
