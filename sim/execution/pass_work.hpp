@@ -7,13 +7,14 @@
 
 namespace pipewright::execution {
 
-// Factor on a pass's duration: the straggler's factor times a random number of mean 1. The random
-// number is a function of seed, unit and pass alone, so that it does not depend on the order of
-// calls.
+// Factor by which a pass's duration is multiplied: the straggler's factor times a random number of
+// mean 1. The random number is a hash of seed, device copy and pass, so that it does not depend on
+// the order of calls.
 double noise(const Job& job, ReplicaDevice copy, const schedules::Pass& pass);
 
-// Collectives inside a pass of this microbatch, for runs that simulate each of them. Bytes are
-// rounded to steps of an eighth of the mean, so that few different collectives have to be planned.
+// Collectives inside the pass of this microbatch, for runs that simulate each of them. Their bytes
+// are rounded to multiples of an eighth of the mean, so that few different collectives have to be
+// planned.
 std::vector<workload::Call> calls_of(const Job& job, const ReplicaGroups& replica_groups,
                                      ReplicaDevice copy, const schedules::Pass& pass);
 
@@ -25,11 +26,11 @@ struct PassWork {
   double seconds = 0;
   double excess = 0;
   double min_seconds = 0;
-  // Kernels of each pass of a fused pair, if its collectives are simulated.
+  // Kernels of both passes of a fused pair, if the run simulates its collectives.
   std::array<StreamHalves, 2> streams = {};
 };
-// `partner` is the second pass of a fused pair, or null. A pair takes the time of its streams
-// unless the costs state the time of pairs.
+// Computes the work of a pass. `partner` is the second pass of a fused pair, or null. A pair takes
+// the time of its streams unless the costs state the time of pairs.
 PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDevice copy,
                  const schedules::Pass& pass, const schedules::Pass* partner);
 

@@ -57,8 +57,8 @@ bool Device::enters(const Pass& pass) {
   return iterations_->enter(iteration);
 }
 
-// Both inputs are received completely, one after the other, and both outputs are sent one after the
-// other.
+// A fused pair waits for the inputs of both passes, one after the other, and sends both outputs one
+// after the other.
 void Device::run_pair(const Pass& pass, const Pass& partner, PassSpan span, double ready,
                       const Network& network) {
   const schedules::P2p p2p = context_.job.p2p;
@@ -128,7 +128,7 @@ void Device::count(const Pass& pass) {
   iterations_->ended(iteration, context_.now);
 }
 
-// The first and the last stage sum up the gradients of their shared embedding.
+// Devices of the first and the last stage sum up the gradients of their shared embedding.
 void Device::tie_embeddings(trace::StepRow& row) {
   PendingCollective pending{context_.synchronizer.embeddings(context_.self, row.iteration),
                             {.device = row.device,
