@@ -100,7 +100,7 @@ void Layouts::set_network(const config::Variation& variation) {
 
 Layout& Layouts::find(const config::Scenario& scenario) {
   if (scenario.cluster.has_value() != cluster_.has_value())
-    throw std::logic_error("the scenario's cluster is not the evaluator's");
+    throw std::logic_error("the evaluator has a cluster and the scenario has none, or the reverse");
   set_multipath(scenario);
   set_network(scenario.variation);
   if (const auto nccl = scenario.communication.nccl ? scenario.communication.nccl : nccl_of_file_;

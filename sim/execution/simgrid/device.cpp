@@ -53,7 +53,7 @@ bool Device::enters(const Pass& pass) {
   const schedules::Schedule& schedule = context_.job.schedule;
   const std::uint32_t iteration = schedule.iteration_of(pass);
   if (pass.fused && schedule.iteration_of(at_.following()) != iteration)
-    throw std::logic_error("a fused pair has passes of two iterations");
+    throw std::logic_error("a fused pair joins passes of two different iterations");
   return iterations_->enter(iteration);
 }
 
