@@ -10,18 +10,18 @@
 
 namespace pipewright::goodput {
 
-// Outcomes of some seeds of a variant.
+// Simulated outcomes of some seeds of one variant.
 struct JournalEntry {
   std::size_t variant = 0;
   std::vector<analysis::GoodputOutcome> outcomes;
 };
-// Formats an entry as JSON without a line end.
+// Formats an entry as a line of JSON, without the newline.
 std::string to_line(const JournalEntry& entry);
-// Parses a line. Throws nlohmann::json::exception.
+// Parses a line of the journal. Throws nlohmann::json::exception.
 JournalEntry entry_of(const std::string& line);
 
-// File of simulated seeds, as lines of JSON. The first line is the question, which does not include
-// the number of seeds.
+// File of simulated seeds, as lines of JSON, from which a run can resume. The first line is the
+// question: all inputs of the run except the number of seeds.
 //
 //   {"pipewright_goodput":1,"question":"..."}
 //   {"variant":0,"outcomes":[[1,[..],3,0,0,12,true],...]}

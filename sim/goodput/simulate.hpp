@@ -15,11 +15,11 @@ struct Simulated {
 };
 enum class Spans : std::uint8_t { no, yes };
 
-// Simulates the job under each of these seeds in SimGrid; training, checkpoints and loading are
+// Simulates the job in SimGrid under each of these seeds; training, checkpoints and loading are
 // flows over the job's links. It can be called once per process.
 Simulated simulate(const Setting& setting, std::span<const std::uint64_t> seeds, Spans spans);
 
-// Loads SimGrid, so that child processes do not have to.
+// Loads SimGrid in this process, so that child processes do not have to.
 void load_simulator();
 
 }  // namespace pipewright::goodput

@@ -10,7 +10,7 @@ namespace pipewright::goodput {
 
 Simulated simulate(const Setting& setting, std::span<const std::uint64_t> seeds, Spans spans) {
   sg4::Engine& engine = cluster::engine();
-  // Doubles that represent months cannot resolve SimGrid's default precision.
+  // SimGrid's default precision is finer than a double can resolve for times of months.
   sg4::Engine::set_config(std::string(cluster::precision_key) + ":1e-9");
   const std::vector<JobNetwork> networks = make_job_networks(setting, seeds.size());
   std::deque<Job> jobs;
