@@ -17,7 +17,8 @@ std::string flow(const config::Value& value) {
   return text;
 }
 
-// Writes the entries of a map: a line for each key; lists, and maps in them, stay on one line.
+// Writes the entries of a map, each key on a line of its own. Lists, and maps in them, stay on one
+// line.
 void write_entries(const Job& job, const config::Value& map, const std::string& prefix,
                    std::size_t indent, std::string& out) {
   for (const config::Entry& entry : map.entries) {
@@ -44,7 +45,7 @@ void write_entries(const Job& job, const config::Value& map, const std::string& 
   }
 }
 
-// Writes a sentence as a comment, broken at spaces.
+// Writes a sentence as comment lines, broken at spaces.
 void write_comment(const std::string& sentence, std::string_view first, std::string& out) {
   const std::string text = comment_text(sentence);
   std::string line = fmt::format("# {}", first);
@@ -76,7 +77,7 @@ void write_notes(const std::vector<Note>& notes, std::string_view title, std::st
   write_comment(text_of_notes, title, out);
 }
 
-// Explanation of a missing key; may be empty.
+// Explains what a missing key means, or which option gives it; may be empty.
 std::string_view meaning_of_missing(const std::string& key) {
   if (key == "parallel.dp") return "the number of GPUs (--gpus N)";
   if (key == "model.vocabulary") return "the number of tokens of the tokenizer (--vocab-size)";

@@ -10,7 +10,8 @@ namespace {
 constexpr std::string_view dtypes =
     "fp32 fp16 bf16 fp8 torch.float32=fp32 torch.bfloat16=bf16 torch.float16=fp16";
 
-// Rows with a form are written in this order. Rules run in the order of their first rows.
+// Table of flags. Those that correspond to one key are written in this order. Rules run in the
+// order of their first rows.
 constexpr std::array flag_rows{
     // The model
     Flag{.name = "num_layers",

@@ -9,17 +9,17 @@
 
 namespace pipewright::jobs {
 
-// Files of one job, with the additions of the command line.
+// Files of one job, with the words of the command line that complete it.
 struct JobInput {
   std::span<const Source> sources;
   const JobWords& words;
 };
 
-// Empty request with the job's name: the name of its last file, or of the folder for a
+// Request without settings, with the job's name: that of its last file, or of the folder for a
 // model_config.yaml.
 Request empty_request(const JobInput& input);
 
-// Sets the number of GPUs by --gpus, if that is given.
+// Sets the request's number of GPUs to that of --gpus, if given.
 void apply_gpus(const JobWords& words, Request& request);
 
 }  // namespace pipewright::jobs

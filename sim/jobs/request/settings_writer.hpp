@@ -14,7 +14,7 @@
 
 namespace pipewright::jobs {
 
-// Settings of a framework, while they are derived from a scenario.
+// Collects the settings of a framework that correspond to a scenario, and what they cannot express.
 class SettingsWriter {
  public:
   // `writes_arguments`: the settings are command-line arguments, whose defaults are known.
@@ -33,7 +33,7 @@ class SettingsWriter {
   bool has(std::string_view name) const;
   void remove(std::initializer_list<std::string_view> names);
 
-  // States that the framework cannot express the scenario's `key`, and why. `key` may be empty.
+  // Records that the framework cannot express the scenario's `key`, and why. `key` may be empty.
   void cannot(std::string_view key, std::string sentence) {
     reasons.push_back({std::string(key), std::move(sentence)});
   }

@@ -10,7 +10,7 @@ bool ends_word(char c) {
   return is_blank(c) || c == '\n' || std::string_view(";&|()<>").find(c) != std::string_view::npos;
 }
 
-// Position behind the `close` that ends double quotes, `${..}` or `$(..)` whose content begins at
+// Position after the `close` that ends double quotes, `${..}` or `$(..)` whose content begins at
 // `at`. Nested quotes and expansions are skipped, to a limited depth.
 std::size_t end_of_nested(std::string_view text, std::size_t at, std::string_view close,
                           int depth) {
@@ -53,7 +53,7 @@ class Tokenizer {
  private:
   char at(std::size_t place) const { return place < text_.size() ? text_[place] : '\0'; }
 
-  // Skips blanks, joined lines and comments. False at the end of the text.
+  // Skips white space, escaped line ends and comments. Returns false at the end of the text.
   bool skip_blanks() {
     while (at_ < text_.size()) {
       const char c = text_[at_];
@@ -149,7 +149,7 @@ class Tokenizer {
     documents_.push_back(mark);
   }
 
-  // Skips here-documents, which begin after the line that names them.
+  // Reads the here-documents that begin after the current line, and skips them.
   void skip_documents() {
     for (const std::string& mark : documents_) {
       HereDocument document{"", line_};

@@ -7,7 +7,8 @@
 namespace pipewright::jobs::torchtitan {
 namespace {
 
-// Rows with a form are read in this order. Rules run in the order of their first rows.
+// Table of settings. Those that correspond to one key are read in this order. Rules run in the
+// order of their first rows.
 constexpr std::array setting_rows{
     Flag{.name = "model.name", .key = "model", .read = read_model, .write = write_model},
     Flag{.name = "model.flavor", .key = "model", .read = read_model, .write = write_model},
