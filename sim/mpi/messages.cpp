@@ -13,7 +13,7 @@ namespace {
 
 bool is_done(MPI_Request& request) {
   int done = 0;
-  // An error means that the peer has died, which its silence shows, too.
+  // Errors are ignored: they mean that the peer has died, and its silence shows that as well.
   return MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done != 0;
 }
 
