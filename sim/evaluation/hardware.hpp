@@ -24,7 +24,7 @@ struct Hardware {
   // True if some ranks have GPUs of other types than those in `gpus`.
   bool is_mixed = false;
   // Mean peak FLOP/s over the GPUs of all ranks: in bf16, and in the data type of the training
-  // recipe. 0 if the cluster does not state GPU types.
+  // recipe. 0 without a model, or if the scenario names the GPU.
   double peak_flops = 0;
   double precision_peak_flops = 0;
 };
@@ -43,7 +43,7 @@ cluster::Cluster open_cluster(const config::Scenario& scenario);
 void scale_link(const config::Variation::SlowLink& link, cluster::Cluster& cluster);
 void scale_bandwidth(const config::Variation::Bandwidth& change, cluster::Cluster& cluster);
 
-// Guessed GPU parameters (without a published source) on which the scenario's pass times or memory
+// GPU parameters that no published source states, and on which the scenario's pass times or memory
 // limits depend.
 trace::Assumed assumed_for(const config::Scenario& scenario, const Hardware& hardware);
 

@@ -26,7 +26,7 @@ std::string gpu_names(const config::Scenario& scenario, const Hardware& hardware
   };
   for (const config::Gpu& gpu : hardware.gpus) add(gpu.name);
   if (names.empty() && scenario.gpu) add(scenario.gpu->name);
-  // Other replicas may have other types.
+  // Other replicas may have GPUs of other types.
   if (hardware.is_mixed)
     for (const cluster::Host* host : hardware.hosts) add(cluster::gpu_of(host));
   return fmt::format("{}", fmt::join(names, " and "));

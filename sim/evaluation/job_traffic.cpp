@@ -25,7 +25,7 @@ using workload::Operation;
 using workload::Ranks;
 
 // Kinds of groups that reduce gradients, in the order in which ReplicaGroups::gradients() returns
-// its collectives: without and with sharding inside copies.
+// its collectives: without and with replicated shards.
 constexpr std::array replica_groups_of_gradients{Group::dp, Group::edp};
 constexpr std::array shard_groups_of_gradients{Group::shard, Group::expert_shard, Group::replicate,
                                                Group::expert_replicate};

@@ -19,8 +19,7 @@ namespace pipewright::evaluation {
 // the other.
 class ScenarioRun {
  public:
-  // Opens the cluster and plans all schedules. Throws config::Error, cluster::Error,
-  // schedules::Error.
+  // Opens the cluster and plans. Throws config::Error, cluster::Error, schedules::Error.
   explicit ScenarioRun(config::Scenario scenario);
   ScenarioRun(const ScenarioRun&) = delete;
   ScenarioRun& operator=(const ScenarioRun&) = delete;

@@ -113,7 +113,7 @@ bool fits(const LayoutContext& context, const Parallel& parallel) {
          });
 }
 
-// The two largest valid sizes of an axis below `size`, in ascending order.
+// The two largest sizes of an axis below `size` that fit, in ascending order.
 std::vector<std::uint32_t> smaller_sizes(const LayoutContext& context, Axis axis,
                                          std::uint32_t size) {
   constexpr std::size_t max_sizes = 2;
@@ -169,7 +169,7 @@ std::string or_list(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ", or "));
 }
 
-// "16 devices x 8 chunks are 128 stages"
+// Text for errors: "16 devices x 8 chunks are 128 stages"
 std::string stages_text(std::uint32_t devices, std::uint32_t stages) {
   const auto count_text = [](std::uint32_t count, const char* noun) {
     return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");

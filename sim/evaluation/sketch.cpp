@@ -109,7 +109,8 @@ double Sketches::least_seconds(const PlacedCosts& placement, const Rule& rule) c
       tail += backward.awaited;
     }
   }
-  // Consecutive iterations may overlap.
+  // Consecutive iterations may overlap, so that filling and draining the pipeline counts only if
+  // there is a single one.
   const bool is_single_iteration = scenario_.iterations.value == 1;
   double seconds = 0;
   for (const Device& device : work)

@@ -38,7 +38,7 @@ class Sketches {
                            const config::ScheduleSpec& spec);
   // Properties of a schedule that its bounds depend on, whatever the order of its passes.
   struct Rule {
-    // Input and weight gradients are computed in one backward pass.
+    // Input and weight gradients are computed in one pass.
     bool whole_backward = false;
     // Forward and backward passes may run in fused pairs.
     bool in_pairs = false;
@@ -48,7 +48,7 @@ class Sketches {
   analysis::CandidateRow row_for(const PlacedCosts& placement, const Rule& rule) const;
   // Lower bound on the seconds that all passes of an iteration take.
   double least_seconds(const PlacedCosts& placement, const Rule& rule) const;
-  // Bytes that a device holds with a single microbatch in flight.
+  // Bytes that a device holds with one microbatch in flight.
   std::uint64_t held_bytes(const PlacedCosts& placement, std::uint32_t device,
                            const Rule& rule) const;
 

@@ -25,9 +25,8 @@ std::uint32_t rank_at(const Hardware& hardware, double part) {
   return 0;  // on an ideal network all ranks share one host
 }
 
-// Slows down the device copy that contains the drawn GPU, because all GPUs of a device run in
-// lockstep. If one replica is simulated for all, it gets the slow GPU, because all replicas wait
-// for it.
+// Slows down the device copy of the drawn GPU, because all GPUs of a device run in lockstep. If one
+// replica stands for all, it gets the slow GPU, because all replicas wait for it.
 void slow_down(const analysis::Draw& draw, const config::Scenario& scenario,
                const Hardware& hardware, execution::Job& job) {
   if (draw.slow_factor == 1) return;

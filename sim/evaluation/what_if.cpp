@@ -81,7 +81,7 @@ config::Value stored_scenario(const trace::Trace& trace, const std::string& file
   return tree;
 }
 
-// First line of an error's text, short enough for a cell of a table.
+// The first line of an error's text, for a cell of a table.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 // Temporary file with the cluster of a trace, and the name of that cluster for messages.

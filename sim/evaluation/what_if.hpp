@@ -14,7 +14,7 @@
 
 namespace pipewright::evaluation {
 
-// Change to a run, to see what it gains: an edit of the scenario, or faster passes.
+// A change to a run: an edit of its scenario, or faster passes.
 struct Change {
   std::string words;
   std::function<void(config::Value&)> edit = {};

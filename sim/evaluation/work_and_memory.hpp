@@ -20,7 +20,7 @@ analysis::IterationWork work_of(const config::Scenario& scenario,
                                 const schedules::Schedule& schedule,
                                 const workload::StageCosts& costs);
 
-// Device with the highest ratio of peak memory to capacity.
+// The device with the highest ratio of peak memory to capacity.
 struct Fullest {
   std::uint32_t device = 0;
   std::uint32_t replica = 0;  // relevant where replicas differ in their microbatches
