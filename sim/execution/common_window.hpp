@@ -6,9 +6,9 @@
 
 namespace pipewright::execution {
 
-// Tracks the progress of jobs that run at once. Their common window opens when every job has
-// finished its first iteration, and closes when every job has finished `enough` more. After that,
-// jobs finish the iterations that any of their devices has begun, and stop.
+// Progress of jobs that run at once. Their common window opens when every job has finished its
+// first iteration, and closes when every job has finished `enough` more. After that jobs finish the
+// iterations that any of their devices has begun, and stop.
 class CommonWindow {
  public:
   struct Member {
@@ -51,7 +51,7 @@ class CommonWindow {
   bool is_over_ = false;
 };
 
-// Access to a CommonWindow for the devices of one job.
+// View of a CommonWindow for the devices of one job.
 class IterationCount {
  public:
   IterationCount(CommonWindow& window, std::size_t job) : window_(window), job_(job) {}

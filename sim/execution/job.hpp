@@ -20,7 +20,7 @@ using workload::ReplicaDevice;
 
 enum class EngineKind : std::uint8_t { simgrid, timing };
 
-// Memory of the smallest GPU of a device, over all replicas.
+// Smallest memory among a device's GPUs over all replicas.
 struct Capacity {
   std::uint64_t bytes = 0;              // 0: no GPU file states it
   const cluster::Host* host = nullptr;  // first host with that little memory
@@ -50,14 +50,14 @@ struct Job {
   }
   // True if every collective inside passes is simulated.
   bool has_full_detail() const { return conditions.communication.detail == config::Detail::full; }
-  // True if ZeRO-3 gathers the weights of a stage before each of its forward, backward and
-  // recompute passes.
+  // True if ZeRO-3 gathers the weights of a stage before each of its passes except weight-gradient
+  // passes.
   bool gathers_for_passes() const {
     return conditions.zero >= 3 && ranks && !costs.traffic.empty() &&
            (ranks->group_size(workload::Group::shard) > 1 ||
             ranks->group_size(workload::Group::expert_shard) > 1);
   }
-  // Factor by which the compute of a stage's passes takes longer while collectives run beside it.
+  // Factor by which the compute of a stage's passes is longer while collectives run beside it.
   double overlap_slowdown(schedules::PassKind kind, std::uint32_t stage) const {
     if (conditions.communication.overlap_slowdown)
       return *conditions.communication.overlap_slowdown;
@@ -100,7 +100,7 @@ struct Job {
     return costs.boundary_bytes *
            (conditions.cuts_boundary ? ranks_per_stage() : ranks_per_stage(destination));
   }
-  // True if the pass times of some device copy differ from the planned ones.
+  // True if the pass times of some device copy may differ from the planned ones.
   bool passes_vary() const {
     return conditions.variation.is_random() || !slowdown.empty() ||
            (uneven && uneven->replicas_differ());
@@ -108,7 +108,7 @@ struct Job {
   // True if a device's passes of the same kind and stage differ between microbatches.
   bool tokens_vary() const { return uneven && uneven->tokens_differ; }
   bool microbatches_vary() const { return conditions.variation.is_random() || uneven; }
-  // Factor by which the passes of a device copy take longer than planned.
+  // Factor by which the compute of a device copy is slower than planned.
   double straggler_factor(ReplicaDevice copy) const {
     return slowdown.empty() ? 1
                             : slowdown[std::size_t{copy.replica} * schedule.devices + copy.device];

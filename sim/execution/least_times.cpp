@@ -16,8 +16,8 @@ LeastTimes::LeastTimes(const Job& job, Sharing sharing)
   if (job.ranks) groups_ = std::make_shared<ProcessGroups>(*job.ranks, job.simulated_replicas());
 }
 
-// A tensor has arrived when the last GPU's part has arrived. The flows on a link are no faster than
-// its bandwidth.
+// The tensor has arrived when the last GPU's part has. No link carries its flows faster than its
+// bandwidth.
 LeastTimes::Hop LeastTimes::find_hop(ReplicaDevice source, std::uint32_t destination) const {
   std::vector<workload::Ranks::Part> parts{{source.device, destination}};
   if (groups_ != nullptr) parts = groups_->ranks().hop(source, destination, cuts_boundary_);

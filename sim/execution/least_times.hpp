@@ -47,7 +47,7 @@ class LeastTimes {
 
   RankPlacement placement_;
   bool cuts_boundary_;
-  // True if the bandwidth may differ between links of the same class.
+  // True if links of the same class may differ in bandwidth.
   bool links_vary_;
   Sharing sharing_;
   std::shared_ptr<ProcessGroups> groups_;

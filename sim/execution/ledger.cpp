@@ -6,7 +6,7 @@
 namespace pipewright::execution {
 namespace {
 
-// Walks through a device's program and records the peak of its memory in bytes.
+// Walks through a device's program and records the peak of its memory.
 class PeakWalk {
  public:
   PeakWalk(const Job& job, std::uint32_t device, std::uint32_t replica)
@@ -25,8 +25,7 @@ class PeakWalk {
   }
 
  private:
-  // Every round changes memory by the same amount, so that the peak is in the first or the last
-  // one.
+  // Every round adds the same amount, so that the first or the last one has the peak.
   template <class Round>
   void repeat(std::uint32_t rounds, const Round& round) {
     if (rounds == 0) return;

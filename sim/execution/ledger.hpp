@@ -75,7 +75,7 @@ inline bool counts_last(const Job& job, const schedules::Pass& pass) {
 // microbatches differ.
 struct PeakMemory {
   std::uint64_t bytes = 0;
-  // Bytes by category at the time when the peak is first reached.
+  // Bytes by category when the peak is first reached.
   Ledger::Held at_peak{};
 };
 PeakMemory peak_memory(const Job& job, std::uint32_t device, std::uint32_t replica = 0);

@@ -67,10 +67,10 @@ struct Delays {
   double lost = 0;    // compute slowed down by collectives
 };
 
-// Steps through `seconds` of compute that begin at time `now`. Calls whole(part, time) when a part
-// of the gradients is complete; needed(milestone, is_last, time) when a part of the weights is
-// needed, which returns the time at which that part is available; and lost(time, work), in order of
-// time, which returns how much longer `work` seconds of compute take from that time on.
+// Walks through `seconds` of compute from `now` on. Calls whole(part, time) when a part of the
+// gradients is complete; needed(milestone, is_last, time) when a part of the weights is needed,
+// which returns the time at which that part is available; and lost(time, work), in order of time,
+// which returns how much longer `work` seconds of compute take from that time on.
 template <class Whole, class Needed, class Lost>
 Delays walk_compute(Milestones milestones, double now, double seconds, Whole&& whole,
                     Needed&& needed, Lost&& lost) {

@@ -42,7 +42,7 @@ std::map<PassClass, std::uint64_t> passes_on(const schedules::Program& program) 
   return counts;
 }
 
-// Adds up the collectives inside the passes of one device.
+// Sums up the collectives of the passes of one device.
 class CollectiveTotals {
  public:
   CollectiveTotals(const Job& job, std::uint32_t device) : job_(job), device_(device) {}

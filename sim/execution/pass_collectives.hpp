@@ -7,11 +7,11 @@
 
 namespace pipewright::execution {
 
-// Totals of the collectives inside passes over the run, by device, group and operation. Every pass
-// counts, with the durations that its collectives have on an idle cluster. Exposed time is shared
-// out: if compute or the wait for the host covers part of a pass's waits, each collective bears its
-// share of the rest. In a fused pair, collectives other than expert dispatch are as exposed as in
-// separate passes, and dispatch bears the remainder.
+// Totals of the collectives inside passes over the run, by device, group and operation. Each pass
+// counts, with the duration its collectives have on an idle cluster. Exposed time is shared out:
+// where compute hides part of a pass's wait, or the wait for the host covers it, each collective
+// bears its share of the rest. In a fused pair, collectives other than expert dispatch are as
+// exposed as in separate passes, and dispatch bears the remainder.
 std::vector<trace::PassCollectiveRow> pass_collective_rows(const Job& job);
 
 }  // namespace pipewright::execution

@@ -117,7 +117,7 @@ double overlap_excess(const Job& job, const Pass& pass, const Pass* partner) {
   return sum > 0 ? (first * excess(pass) + second * excess(*partner)) / sum : excess(pass);
 }
 
-// Seconds of a pass's kernels, or of their launches if these take longer.
+// Seconds of a pass's kernels, or of their launches where these take longer.
 double kernel_seconds(const Job& job, const Pass& pass) {
   const workload::StageCosts& costs = job.costs;
   const double host = costs.of(costs.host_waits, pass);
@@ -180,7 +180,7 @@ struct PairedPass {
   double host = 0;  // seconds of launches
   PassCollectives collectives;
   double overlapped = 0;
-  // Relative increase of compute time beside collectives other than dispatch.
+  // Relative increase of compute beside collectives other than dispatch.
   double collective_excess = 0;
   // Relative increase of compute time while dispatch runs beside it.
   double dispatch_excess = 0;
@@ -223,8 +223,8 @@ StreamHalves streams_of(const PairedPass& paired) {
   return halves;
 }
 
-// Work of a fused pair. Collectives of others that run beside the pair slow down kernels that
-// dispatch does not slow down already; the pair gets longer by the part that exceeds its idle time.
+// Work of a fused pair. Other collectives that run beside the pair slow down kernels that dispatch
+// does not slow down already; the pair gets longer by the part that exceeds its idle time.
 PassWork pair_work(const PairedPass& first, const PairedPass& second, bool simulated) {
   const double kernels = first.compute() + second.compute();
   const auto mean = [&](double PairedPass::*excess) {
@@ -312,7 +312,7 @@ PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDev
   double planned = 0;
   // Seconds of waits at this pace, in addition to the kernels.
   double waits = 0;
-  // Seconds in which neither kernels nor collectives of the pass are running.
+  // Seconds in which neither kernels nor collectives of the pass run.
   double idle = 0;
   // Seconds of kernels that run beside the pass's own collectives.
   double overlapped = 0;

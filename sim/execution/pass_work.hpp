@@ -12,9 +12,8 @@ namespace pipewright::execution {
 // the order of calls.
 double noise(const Job& job, ReplicaDevice copy, const schedules::Pass& pass);
 
-// Collectives inside the pass of this microbatch, for runs that simulate each of them. Their bytes
-// are rounded to multiples of an eighth of the mean, so that few different collectives have to be
-// planned.
+// Collectives inside a pass of this microbatch, for runs that simulate each of them. Bytes are
+// rounded to steps of an eighth of the mean, so that few different collectives have to be planned.
 std::vector<workload::Call> calls_of(const Job& job, const ReplicaGroups& replica_groups,
                                      ReplicaDevice copy, const schedules::Pass& pass);
 
@@ -26,7 +25,7 @@ struct PassWork {
   double seconds = 0;
   double excess = 0;
   double min_seconds = 0;
-  // Kernels of both passes of a fused pair, if the run simulates its collectives.
+  // Kernels of each pass of a fused pair, if its collectives are simulated.
   std::array<StreamHalves, 2> streams = {};
 };
 // Computes the work of a pass. `partner` is the second pass of a fused pair, or null. A pair takes

@@ -21,7 +21,7 @@ struct ProcessGroup {
   RankGroups groups;
 };
 
-// Collective that runs in several groups of ranks at once.
+// A collective that runs over several groups of ranks at once.
 struct CollectiveOp {
   const RankGroups* groups;
   workload::Operation collective;
@@ -74,8 +74,7 @@ class ReplicaGroups {
   // Reuses process groups of other jobs with the same ranks.
   ReplicaGroups(const Job& job, std::shared_ptr<ProcessGroups> groups);
 
-  // True if several GPUs hold the stage's weights. holders() lists the pipeline devices that hold
-  // them.
+  // True if several GPUs hold the stage's weights. holders() is the list of devices that hold them.
   bool has(std::uint32_t stage) const;
   std::uint32_t members(std::uint32_t stage) const { return dense_[stage].full->members; }
   const std::vector<std::uint32_t>& holders(std::uint32_t stage) const { return holders_[stage]; }
@@ -84,7 +83,7 @@ class ReplicaGroups {
   // step form one bucket.
   std::uint32_t parts(std::uint32_t stage) const;
   std::uint32_t weight_parts(std::uint32_t stage) const;
-  // Bytes of one bucket on each GPU.
+  // Bytes of a bucket on one GPU.
   std::uint64_t gradient_bytes(std::uint32_t stage) const;
   std::uint64_t weight_bytes(std::uint32_t stage) const;
   std::uint64_t embedding_bytes() const;

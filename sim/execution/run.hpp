@@ -16,9 +16,9 @@ void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& si
 void simulate(const Job& job, trace::Sink& sink);
 void time(const Job& job, trace::Sink& sink);
 
-// Preparation for programs that run each simulation in a child process: children inherit what the
-// parent has set up. load_simulator() loads SimGrid; get_ready() also creates the cluster's hosts
-// and links.
+// Preparations for programs that run each simulation in a child process: children inherit what the
+// parent has done. load_simulator() loads SimGrid; get_ready() also creates the cluster's hosts and
+// links.
 void load_simulator();
 void get_ready(const cluster::Cluster& cluster);
 

@@ -4,8 +4,9 @@
 
 namespace pipewright::execution {
 
-// Seconds of work in half of a pass, on the two streams of its device. Expert dispatch and combine
-// run on one stream; kernels, and all other collectives of the pass, take turns on the other.
+// Seconds of work in half of a pass for each of the two streams of its device. Expert dispatch and
+// combine run on one stream; kernels, and all other collectives of the pass, take turns on the
+// other.
 struct StreamWork {
   double compute = 0;   // kernels
   double dispatch = 0;  // expert dispatch or combine

@@ -8,14 +8,14 @@
 
 #include "sim/execution/job.hpp"
 
-// Simulation of several jobs on one cluster, each on its own GPUs, whose flows share links.
+// Several jobs on one cluster, each on its own GPUs, whose flows share links.
 namespace pipewright::execution {
 
 struct JobStart {
   // Job with enough iterations for the whole simulation, so that it does not end early.
   const Job& job;
   double offset = 0;  // start of the job, in seconds
-  // Receives the job's rows, in seconds since its start.
+  // Sink that receives the job's trace rows. Times are in seconds since the job's start.
   trace::Sink& sink;
   // Fields of the run's description that the engine does not fill in.
   trace::RunInfo info;
@@ -42,7 +42,7 @@ struct JointResult {
   };
   std::vector<Times> jobs;
   double window = 0;  // seconds
-  // Links that carried bytes of at least two jobs, busiest first.
+  // Links that carried bytes of two jobs or more, busiest first.
   std::vector<SharedLink> links;
 };
 

@@ -135,7 +135,7 @@ struct AlgorithmEntry {
   std::vector<PhaseCost> (*phases)(const Task&);
   // Smallest number of ranks for which NCCL considers the algorithm.
   std::size_t automatic_from;
-  // Last protocol that the algorithm supports, in the order Simple, LL, LL128.
+  // Last supported protocol in the order Simple, LL, LL128.
   Protocol last_protocol;
 };
 constexpr std::array algorithm_table{
@@ -204,7 +204,7 @@ std::vector<Protocol> protocols_of(Collective kind, const AlgorithmEntry& entry,
   return protocols;
 }
 
-// Ranks grouped by node; inside a node in the order of the fastest ring.
+// Ranks by node; inside a node in the order of its fastest ring.
 Nodes ordered_nodes(std::span<const std::uint32_t> members, const RankPlacement& placement) {
   Nodes nodes = placement.by_node(members);
   for (std::vector<std::uint32_t>& node : nodes)

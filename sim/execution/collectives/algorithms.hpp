@@ -19,7 +19,7 @@ std::size_t members_per_node(const Nodes& nodes);
 // Smallest number of members of a group in any of its nodes.
 std::size_t fewest_members(const Nodes& nodes);
 
-// One of several rings that run at once, each with its share of the collective's bytes.
+// One of several rings that run at once, and its share of the bytes.
 struct RingChannel {
   std::vector<std::uint32_t> ranks;
   double share = 1;
@@ -35,8 +35,8 @@ std::vector<RingChannel> channels_in_node(const std::vector<std::uint32_t>& rank
 // of a sequenceable group, B. Gordon 1961).
 std::vector<std::vector<std::uint32_t>> paths_through(const std::vector<std::uint32_t>& node,
                                                       const RankPlacement& placement);
-// Rings over several nodes: as many as the smallest node has members. Each ring leaves a node from
-// a different GPU.
+// Rings over several nodes: as many as the smallest node has members. Each ring leaves a node by a
+// different GPU.
 std::vector<RingChannel> channels_over(const Nodes& nodes, const RankPlacement& placement);
 
 // Cost of rings in which each rank passes on `volume` bytes in `steps` steps. A step takes the mean
@@ -63,7 +63,7 @@ std::vector<Flow> double_tree(const std::vector<std::uint32_t>& roots, double by
 ByProtocol up_and_down(const Nodes& nodes, const RankPlacement& placement);
 
 // all_reduce by switches inside the nodes, which read each byte from all GPUs and write the sum to
-// all of them, and by trees between the nodes (NVLink SHARP; NCCL's NVLS and NVLSTree).
+// all of them, and by trees over the nodes (NVLink SHARP; NCCL's NVLS and NVLSTree).
 bool has_nvls(const Nodes& nodes, const RankPlacement& placement);
 PhaseCost nvls(const Nodes& nodes, const RankPlacement& placement);
 // all_reduce by rings inside the nodes and by switches between them, to which each NIC sends its

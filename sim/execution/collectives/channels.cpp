@@ -179,7 +179,7 @@ RingSet collect_rings(RingSearch& search, const BeforeEach& before_each) {
   while (true) {
     before_each();
     const double rate = search.find(order);
-    // A much slower ring would only take bandwidth from the others.
+    // Much slower rings would only take bandwidth from the others.
     if (rate <= 0 || (!set.rings.empty() && rate < set.rings.front().second / 2)) return set;
     set.rings.emplace_back(order, rate);
     set.rate += rate;
@@ -192,8 +192,8 @@ RingSet find_rings(const std::vector<std::uint32_t>& ranks, bool is_uniform,
   RingSearch search(ranks, placement);
   RingSet best = collect_rings(search, [] {});
   if (!is_uniform) return best;
-  // Several orders are tried if all links are equal: many rings are then equally fast, but leave
-  // different bandwidth for later rings.
+  // Several orders are tried where all links are equal, because rings that are equally good by
+  // themselves may leave different bandwidth for later rings.
   constexpr int max_tries = 50;
   std::minstd_rand random;
   std::vector<std::size_t> preferred(ranks.size());

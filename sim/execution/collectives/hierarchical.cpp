@@ -134,8 +134,7 @@ PhaseCost by_peers(const std::vector<Flow>& messages, const Nodes& nodes,
     for (std::size_t i = 0; i < nodes[node].size(); ++i) position_of[nodes[node][i]] = {node, i};
   FlowSum flows;
   bool has_forwarded = false;
-  // A peer forwards as many messages as it would send itself, so that the gaps are those of the
-  // last hops.
+  // A peer forwards as many messages as it would send itself, so gaps are those of the last hops.
   std::vector<Flow> last_hops;
   for (const auto& [source, destination, bytes] : messages) {
     const Position from = position_of.at(source);
@@ -156,7 +155,7 @@ PhaseCost by_peers(const std::vector<Flow>& messages, const Nodes& nodes,
   return cost;
 }
 
-// All messages have the same size, so that no list of them is needed: there may be millions.
+// Messages are all of the same size, which avoids a list of all messages: there may be millions.
 PhaseCost pairs_by_peers(const Nodes& nodes, const PeerForwarding& forwarding, double bytes,
                          const RankPlacement& placement) {
   FlowSum flows;

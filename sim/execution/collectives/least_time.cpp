@@ -68,7 +68,7 @@ double LeastTime::Variant::seconds(double bytes) const {
                           : std::max(seconds, slowest(together, bytes, rounds_bytes) + latency);
 }
 
-// Routes between ranks, each looked up once and used for all protocols and both kinds of loads.
+// Routes between ranks, looked up once for all protocols and for both kinds of loads.
 class LeastTime::RouteCache {
  public:
   explicit RouteCache(const RankPlacement& placement) : placement_(placement) {}
@@ -173,8 +173,8 @@ void LeastTime::add_variants(const Choices& choices_by_group, const RankPlacemen
                                          .rounds_bytes = together});
       std::vector<const AlgorithmChoice*> together_choices;
       for (const std::vector<AlgorithmChoice>& group_choices : choices_by_group) {
-        // Groups may have different numbers of choices; the last choice of a group stands for those
-        // that it lacks.
+        // Groups may differ in their choices; the last choice of a group stands for those that it
+        // lacks.
         const AlgorithmChoice& choice = group_choices[std::min(i, group_choices.size() - 1)];
         together_choices.push_back(&choice);
         std::vector<Step>& steps = variant.groups.emplace_back();
@@ -222,8 +222,8 @@ double LeastTime::seconds(std::uint64_t bytes) const {
   if (variants_.empty() || bytes == 0) return 0;
   const auto count = static_cast<double>(bytes);
   if (count_ == 1) return variants_.front().seconds(count);
-  // Each group takes the variant that NCCL considers fastest. The bound for all groups together is
-  // known only if all take the same variant.
+  // Each group takes the variant that NCCL considers fastest. The bound of all groups together is
+  // known where all take the same variant.
   double slowest_group = 0;
   std::size_t taken = count_;
   bool is_unanimous = true;

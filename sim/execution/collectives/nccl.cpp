@@ -45,12 +45,11 @@ double tree_hop_latency(std::uint32_t version, LinkType link_type, std::size_t p
   return hop(tree_hop, link_type, protocol);
 }
 
-// Column of NCCL's tables, by the number of nodes: one, two, or more.
+// Column of NCCL's tables: one node, two nodes, more.
 std::size_t table_column(const NcclView& view) {
   return view.nodes <= 1 ? 0 : view.nodes <= 2 ? 1 : 2;
 }
-// Row of NCCL's tables, by GPU generation: Volta, Ampere, Hopper, Blackwell. Blackwell has its own
-// row since version 2.25.
+// Row of NCCL's tables: Volta, Ampere, Hopper, Blackwell. Blackwell has its own row since 2.25.
 std::size_t table_row(const NcclView& view) {
   const std::uint32_t newest = view.version >= 25 ? 5 : 4;
   return std::clamp(view.generation, 2U, newest) - 2;

@@ -71,8 +71,8 @@ std::optional<BestChoice> best_for_nccl(const std::vector<AlgorithmChoice>& choi
   return best;
 }
 
-// Chooses by the link parameters that NCCL assumes; the phases returned use those of the actual
-// network.
+// Chooses by the link parameters that NCCL assumes; the transfer times returned are those of the
+// actual network.
 BestChoice select(const std::vector<AlgorithmChoice>& choices, const workload::Operation& kind,
                   double bytes, std::span<const std::uint32_t> members, Algorithm algorithm,
                   const RankPlacement& placement) {

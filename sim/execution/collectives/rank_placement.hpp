@@ -43,7 +43,7 @@ class RankPlacement {
     return route.latency + model().launch + model().simple_launch + model().step;
   }
 
-  // Members of a group, by node. Nodes are in the order of the group's ranks, and the members of a
+  // Members of a group by node. Nodes are in the order of the group's ranks, and the members of a
   // node in the order of its GPUs, so that members in the same position are on the same rail.
   std::vector<std::vector<std::uint32_t>> by_node(std::span<const std::uint32_t> members) const;
 

@@ -61,9 +61,9 @@ ByProtocol up_and_down(const Nodes& nodes, const RankPlacement& placement) {
 }
 
 std::vector<Flow> double_tree(const std::vector<std::uint32_t>& roots, double bytes) {
-  // Edges of the two trees stay separate flows even between the same ranks: equal flows share a NIC
-  // in the same way as pieces of one pipeline. Sums go up to the root while results come down,
-  // piece by piece.
+  // Edges of the two trees stay separate even between the same ranks: equal flows share a NIC in
+  // the same way as pieces of one pipeline. Sums go up to the root while results come down, piece
+  // by piece.
   std::vector<Flow> flows;
   for (std::size_t i = 0; i < roots.size(); ++i)
     for (const auto& up : {parent_in_first(i, roots.size()), parent_in_second(i, roots.size())})

@@ -44,8 +44,8 @@ const std::vector<FairShare>& FairSharing::share(std::span<const FlowPath* const
   constexpr double growing = -1;
   count(flows);
   shares_.assign(flows.size(), {growing, FairShare::no_link});
-  // While some flows have fixed rates, the share that a link can give each of its growing flows
-  // only increases, so that an outdated heap entry is never too high.
+  // The share that a link can give each of its growing flows never shrinks when other flows get
+  // fixed rates, so that an outdated heap entry is never too high.
   const auto share_of = [&](std::uint32_t link) {
     return std::max(0.0, links_[link].remaining / links_[link].crossings);
   };
@@ -73,7 +73,7 @@ const std::vector<FairShare>& FairSharing::share(std::span<const FlowPath* const
       if (const std::uint32_t flow = flows_by_link_[i]; shares_[flow].rate == growing)
         fix(flow, share, link, flows);
   }
-  // Flows with an empty path are not limited by any link.
+  // No link limits a flow with an empty path.
   for (FairShare& share : shares_)
     if (share.rate == growing) share.rate = std::numeric_limits<double>::infinity();
   return shares_;

@@ -21,10 +21,10 @@ struct FairShare {
   std::uint32_t bottleneck = no_link;  // link that limits the flow; no_link: its own cap does
 };
 
-// Computes max-min fair rates of flows. All rates grow equally until a link is full, which fixes
-// the rates of its flows; the others continue (progressive filling; Bertsekas and Gallager, Data
-// Networks, 2nd edition, section 6.5.2). SimGrid shares links among flows without latency in the
-// same way. `bandwidth[link]` is in bytes/s. The object reuses its memory between calls.
+// Max-min fair rates of flows. All rates grow equally until a link is full, which fixes the rates
+// of its flows; the others continue (progressive filling; Bertsekas and Gallager, Data Networks,
+// 2nd edition, section 6.5.2). SimGrid shares links among flows without latency in the same way.
+// `bandwidth[link]` is in bytes/s. The object reuses its memory between calls.
 class FairSharing {
  public:
   explicit FairSharing(std::vector<double> bandwidth);

@@ -55,7 +55,7 @@ class TimeBins {
   std::vector<std::vector<Cell>> accounts_;
 };
 
-// Flow between two ends of a route, with its bytes.
+// A flow between the ends of a route.
 struct Transfer {
   const cluster::Host* source = nullptr;  // a GPU, or its NIC's port
   const cluster::Host* destination = nullptr;

@@ -128,7 +128,7 @@ void Device::count(const Pass& pass) {
   iterations_->ended(iteration, context_.now);
 }
 
-// Devices of the first and the last stage sum up the gradients of their shared embedding.
+// The first and the last stage sum up the gradients of their shared embedding.
 void Device::tie_embeddings(trace::StepRow& row) {
   PendingCollective pending{context_.synchronizer.embeddings(context_.self, row.iteration),
                             {.device = row.device,

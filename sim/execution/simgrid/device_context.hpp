@@ -32,7 +32,7 @@ class ComputeClock final : public CollectiveListener {
   cluster::sg4::SemaphorePtr changed_ = cluster::sg4::Semaphore::create(0);
 };
 
-// Collective that a device has joined, and whose end it will wait for.
+// A collective that a device has joined and will wait for.
 struct PendingCollective {
   std::shared_ptr<CollectiveInstance> instance;
   trace::CollectiveRow row;

@@ -19,8 +19,8 @@ struct Slot {
 // passes, one after the other. They slow down the compute beside them.
 class DispatchStream final : public CollectiveListener {
  public:
-  // The stream's collectives get the numbers `first`, `first` + 1 and so on among the device's
-  // collectives. Beside them, compute takes 1 + `excess` times as long. The stream must outlive its
+  // Collectives of the stream have the numbers `first`, `first` + 1 and so on among the device's
+  // collectives. Beside them compute takes 1 + `excess` times as long. The stream must outlive its
   // collectives: see wait().
   DispatchStream(DeviceContext& device, std::vector<Slot> slots, std::uint64_t first,
                  double excess);

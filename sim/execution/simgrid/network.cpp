@@ -10,8 +10,7 @@
 namespace pipewright::execution {
 namespace {
 
-// Channel without contention: a message takes `latency` seconds, or 0 between two passes of one
-// device.
+// Channel without contention: a message takes `latency` seconds, 0 between two passes of a device.
 class LatencyChannel final : public Channel {
  public:
   LatencyChannel(double latency, schedules::P2p mode) : latency_(latency), mode_(mode) {}

@@ -25,7 +25,7 @@ class Channel {
  public:
   virtual ~Channel() = default;
 
-  // Sends a message. Returns the time at which the device continues: `now` unless sends block.
+  // Posts a message. Returns the time at which the device continues: `now` unless sends block.
   virtual double send(std::uint32_t microbatch, double now) = 0;
   // Blocks the actor until it is known when the message arrives, which may be in the future.
   virtual Arrival receive(std::uint32_t microbatch, double now) = 0;

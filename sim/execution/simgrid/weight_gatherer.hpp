@@ -23,7 +23,7 @@ class WeightGatherer {
   // Reports the memory of weights that ZeRO-3 gathers for passes to `recorder`.
   void report_to(Recorder& recorder) { recorder_ = &recorder; }
 
-  // ZeRO-1 and 2 only: starts to gather updated weights, which the first forward pass needs.
+  // ZeRO-1 and 2: starts to gather updated weights, which are needed by the first forward pass.
   void begin_iteration(std::uint32_t iteration, const std::vector<std::uint32_t>& stages);
   // ZeRO-3 only: requests the first part of the weights for the next pass or fused pair, from `at`
   // on, that needs weights. If the optimizer has yet to update them, the request waits for the

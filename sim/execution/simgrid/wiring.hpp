@@ -31,7 +31,7 @@ class Wiring {
   // Folds the traffic of all jobs together, so that GPUs which other jobs' traffic affects
   // differently stay separate.
   static void fold_together(std::span<Wiring* const> wirings);
-  // Links that the job's flows cross. Call it before fold_together().
+  // Links of the job's flows. Call it before fold_together().
   LinksOfJob links(const ReplicaGroups& replica_groups);
 
   // Transfer of a boundary tensor from a device to a neighbour. All GPUs of a device send at once.

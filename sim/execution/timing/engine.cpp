@@ -17,7 +17,7 @@ namespace {
 std::vector<std::uint32_t> replicas_that_differ(const Job& job, std::size_t max_replicas) {
   std::vector<std::uint32_t> replicas{0};
   if (!job.passes_vary() || job.costs.traffic.empty()) return replicas;
-  // The first replicas of a job with uneven microbatches have the most work.
+  // The first replicas of an uneven job have the most work.
   if (job.conditions.variation.is_random() || (job.uneven && job.uneven->replicas_differ())) {
     for (std::uint32_t replica = 1;
          replica < std::min<std::size_t>(max_replicas, job.simulated_replicas()); ++replica)

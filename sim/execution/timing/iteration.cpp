@@ -12,7 +12,7 @@ namespace pipewright::execution {
 // the same devices have ended.
 class CollectiveQueue {
  public:
-  // `parts` is the number of parts of each stage, `seconds` the duration of a part, by stage.
+  // `parts` is the number of parts by stage, `seconds` the duration of each part.
   CollectiveQueue(const ReplicaGroups& replica_groups, std::uint32_t devices,
                   const std::vector<std::uint32_t>& parts, const std::vector<double>& seconds)
       : replica_groups_(replica_groups), seconds_(seconds), streams_(devices), ends_(parts.size()) {
@@ -145,8 +145,8 @@ TimedIterations::TimedIterations(const Job& job, std::vector<std::uint32_t> repl
     timelines_.emplace_back(job, replica, replica_groups, collectives_, least_times);
 }
 
-// Time at which the first part of each stage's weights starts to be gathered. Devices with the same
-// stages gather them in order. Empty if weights are not gathered before passes.
+// Time at which the gathering of each stage's first part starts. Devices with the same stages
+// gather them in order. Empty where weights are not gathered before passes.
 std::vector<double> TimedIterations::begin_gathers() const {
   std::vector<double> begin;
   if (!collectives_.has_shared_stages || !job_.conditions.gathers_before()) return begin;

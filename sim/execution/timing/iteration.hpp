@@ -50,7 +50,7 @@ class TimedIterations {
   std::vector<std::vector<std::uint32_t>>
       stages_;                   // stages that other GPUs hold as well, by device
   std::uint32_t iteration_ = 0;  // next iteration
-  // True if collectives slow down the passes that run beside them.
+  // True if collectives slow down passes beside them.
   bool slows_ = false;
   // True if one replica suffices to know when the gradients of a device's stages are reduced.
   bool is_single_replica_enough_ = false;

@@ -30,13 +30,13 @@ struct StageCollectives {
   bool has_shared_stages = false;  // some stage is held by several GPUs
 };
 
-// ZeRO-2 and 3 only: collectives that a device runs between its passes, one after the other, in the
-// order of its passes. The order is the same on all replicas of the device, so no collective
+// ZeRO-2 and 3: collectives that a device takes part in between its passes, one after the other, in
+// the order of its passes. The order is the same on all replicas of the device, so no collective
 // overtakes another.
 class DeviceStream {
  public:
-  // The first collective starts at `start` at the earliest. Trace rows go to `rows`, and the
-  // periods of collectives to `spans`, if not null.
+  // The first collective starts at `start` at the earliest. Rows go to `rows`, and the periods of
+  // collectives to `spans`, if not null.
   DeviceStream(const Job& job, std::uint32_t device, const StageCollectives& collectives,
                double start, TimingRows* rows, CollectiveSpans* spans);
 
@@ -78,7 +78,7 @@ class DeviceStream {
   double end_;
 };
 
-// ZeRO-2 and 3 only: true if gradients are reduced after each pass that produces them.
+// ZeRO-2 and 3: whether gradients are reduced after each pass that produces them.
 inline bool reduces_between_passes(const Job& job) {
   return job.conditions.zero >= 2 && !job.costs.traffic.empty();
 }
@@ -102,7 +102,7 @@ class ReplicaTimeline {
   struct Begin {
     // Time at which each device is free for its first pass.
     std::vector<double> devices;
-    // Time at which the first part of each stage's weights starts to be gathered.
+    // Time at which gathering of the first part of a stage's weights starts, by stage.
     std::vector<double> weights;
     std::uint32_t first_microbatch = 0;  // counted over all iterations
     // Known periods in which collectives run beside a device's passes, by device. Empty:
@@ -145,7 +145,7 @@ class ReplicaTimeline {
   // microbatches use the same ones.
   const Calls& calls_in(std::uint32_t device, schedules::Pass pass, std::uint32_t first_microbatch,
                         Calls& buffer) const;
-  // Seconds by which simulated collectives lengthen a pass or a fused pair.
+  // Seconds that simulated collectives add to a pass or a fused pair.
   double waits(std::uint32_t device, const schedules::Pass& pass, const schedules::Pass* partner,
                const PassWork& work, std::uint32_t first_microbatch) const;
   static double pair_waits(const Calls& pass_calls, const Calls& partner_calls,

@@ -23,13 +23,11 @@ class TimingRows {
   // with both passes one after the other.
   void pass(std::uint32_t device, schedules::Pass pass, const schedules::PassSpan& span,
             const schedules::HopTimes& hops);
-  // ZeRO-3 only: the weights of a later pass begin to arrive. They are freed when that pass has
-  // ended.
+  // ZeRO-3: the weights of a later pass begin to arrive. They are freed when that pass has ended.
   void hold_weights(std::uint32_t device, std::uint32_t stage, double time) {
     recorders_[device].hold_weights(stage, time);
   }
-  // Reports a device's share in a collective over its replicas. The number of bytes is filled in
-  // here.
+  // Reports a device's part in a collective over its replicas. The bytes are filled in here.
   void collective(trace::CollectiveRow row);
   void step(trace::StepRow row);
 
