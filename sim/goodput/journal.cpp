@@ -18,7 +18,7 @@ using nlohmann::json;
 
 namespace {
 
-// Text for errors: the first lines in which two questions differ.
+// Describes the first lines in which two questions differ.
 std::string difference(const std::string& there, const std::string& here) {
   const auto lines = base::first_difference(there, here, base::Indentation::ignored);
   if (!lines) return "only spaces differ";

@@ -10,14 +10,14 @@
 
 namespace pipewright::goodput {
 
-// Simulated outcomes of some seeds of one variant.
+// Outcomes of some seeds of a variant.
 struct JournalEntry {
   std::size_t variant = 0;
   std::vector<analysis::GoodputOutcome> outcomes;
 };
-// Formats an entry as a line of JSON, without the newline.
+// Formats an entry as JSON without a line end.
 std::string to_line(const JournalEntry& entry);
-// Parses a line of the journal. Throws nlohmann::json::exception.
+// Parses a line. Throws nlohmann::json::exception.
 JournalEntry entry_of(const std::string& line);
 
 // File of simulated seeds, as lines of JSON, from which a run can resume. The first line is the

@@ -17,7 +17,7 @@ namespace pipewright::goodput {
 Setting make_setting(const config::Goodput& goodput, const config::Parallel& parallel,
                      const Iteration& iteration, std::optional<double> tokens = std::nullopt);
 
-// Returns notes about requests that can be simulated but do not fit the cluster or the job.
+// Returns notes about requests that can be simulated but do not match the cluster or the job.
 std::vector<std::string> notes_of(const config::Goodput& goodput, const Iteration& iteration);
 
 // Returns the checkpoint interval by Daly's formula, but at least the time to write a checkpoint

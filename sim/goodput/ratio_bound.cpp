@@ -12,7 +12,7 @@ namespace {
 
 // Tolerance: the simulation may end a wait by this many seconds early.
 constexpr double early = 1e-5;
-// Tolerance for the relative rounding error of sums.
+// Relative rounding error of sums.
 constexpr double rounding = 1e-9;
 
 }  // namespace
@@ -47,7 +47,7 @@ class RatioBound::Replay {
   }
 
  private:
-  // Returns the number of nodes that the job lacks right after `time`: those in repair minus the
+  // Returns the number of nodes that the job lacks right after `time`: those in repair, less the
   // spares.
   std::uint32_t missing_nodes(double time) const {
     std::uint32_t out = 0;

@@ -8,11 +8,11 @@
 
 namespace pipewright::goodput {
 
-// Computes an upper bound of the fraction of time that a job spends on training that lasts, in
-// microseconds. The bound uses the failures of the simulation and charges each its minimum cost:
-// there are no stragglers and no corruption, the storage is not shared, planned stops take no time,
-// and checkpoints are complete at once. It equals the simulated ratio if failures are the only
-// incidents and checkpoints are synchronous.
+// Computes, within microseconds, an upper bound of the fraction of time that a job spends on
+// training that lasts. The bound uses the failures of the simulation and charges each its minimum
+// cost: there are no stragglers and no corruption, the storage is not shared, planned stops take no
+// time, and checkpoints are complete at once. It equals the simulated ratio if failures are the
+// only incidents and checkpoints are synchronous.
 class RatioBound {
  public:
   RatioBound(std::uint64_t first_seed, std::uint64_t seeds)

@@ -38,7 +38,7 @@ struct TracedFailure {
   bool operator==(const TracedFailure&) const = default;
 };
 
-// All parameters of a goodput simulation. Times are in seconds.
+// All parameters of a simulated goodput run. Times are in seconds.
 struct Setting {
   std::uint32_t nodes = 1;
   std::uint32_t replicas = 1;

@@ -15,7 +15,7 @@ struct Simulated {
 };
 enum class Spans : std::uint8_t { no, yes };
 
-// Simulates the job in SimGrid under each of these seeds; training, checkpoints and loading are
+// Simulates the job under each of these seeds in SimGrid; training, checkpoints and loading are
 // flows over the job's links. It can be called once per process.
 Simulated simulate(const Setting& setting, std::span<const std::uint64_t> seeds, Spans spans);
 

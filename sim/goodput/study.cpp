@@ -98,7 +98,7 @@ analysis::GoodputVariant variant_of(const Variant& variant,
   return result;
 }
 
-// Fills in the fields of the report that need no simulation.
+// Fills the part of the report that needs no simulation.
 analysis::GoodputReport describe(const config::Scenario& scenario, const Iteration& iteration,
                                  const Setting& setting) {
   analysis::GoodputReport report{.title = scenario.title,

@@ -15,7 +15,7 @@ namespace pipewright::jobs {
 
 struct JobInput;
 
-// Training framework whose jobs can be read or written: a row of the table in frameworks.cpp.
+// A framework whose jobs are read or written: a row of the table in frameworks.cpp.
 struct Framework {
   std::string_view name;   // in options, JSON and Python: "megatron"
   std::string_view title;  // in prose: "Megatron-LM"

@@ -17,8 +17,7 @@ std::string flow(const config::Value& value) {
   return text;
 }
 
-// Writes the entries of a map, each key on a line of its own. Lists, and maps in them, stay on one
-// line.
+// Writes the entries of a map: a line for each key; lists, and maps in them, stay on one line.
 void write_entries(const Job& job, const config::Value& map, const std::string& prefix,
                    std::size_t indent, std::string& out) {
   for (const config::Entry& entry : map.entries) {

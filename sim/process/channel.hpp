@@ -36,7 +36,7 @@ class Channel {
 
   int from() const { return from_; }  // descriptor for poll()
   int into() const { return into_; }  // descriptor for signal handlers
-  // Reads the bytes that are available. Returns false once the parent has ended.
+  // Reads the available bytes. Returns false once the parent has ended.
   bool take() { return messages_.read_from(from_); }
 
  private:

@@ -26,7 +26,7 @@ class Job {
 
  private:
   using Part = analysis::GoodputPart;
-  // Saved state of training to which the job can return.
+  // A state of training to which the job can go back.
   struct Saved {
     double at = 0;       // Time at which it was saved.
     double trained = 0;  // Seconds of training that it contains.

@@ -124,7 +124,7 @@ void Job::lose_flows() {
   being_written_.reset();
 }
 
-// Returns to the newest saved state. Copies in memory are used only if a single node failed,
+// Goes back to the newest saved state. Copies in memory are used only if a single node failed,
 // because two nodes may take both copies of a state with them.
 void Job::go_back_to_last() {
   receive_copy();

@@ -22,7 +22,7 @@ Launch write(const LaunchInput& input);
 // the same.
 void read_config(const Source& source, Request& request);
 
-// Computes the global batch from accumulation steps, and the number of GPUs from the global batch.
+// Derives the global batch from accumulation steps, and the number of GPUs from the global batch.
 // Throws config::Error if sizes of script and JSON contradict each other.
 void settle(Request& request);
 

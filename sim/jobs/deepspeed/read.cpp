@@ -154,7 +154,7 @@ void read_config(const Source& source, Request& request) {
   for (Setting& setting : settings) {
     const std::string value = setting.values.empty() ? "" : setting.values.front();
     const bool offloads = setting.name.find("offload_") != std::string::npos;
-    // Values "auto" are filled in by the program that starts DeepSpeed.
+    // Values "auto" are filled in by the training program.
     if (value == "auto" || value == "null" || (offloads && says_no(value))) continue;
     const auto alias =
         std::ranges::find(config_aliases, std::string_view(setting.name), &ConfigAlias::key);
@@ -196,7 +196,7 @@ void settle(Request& request) {
   const std::uint64_t pp = size("pipeline_model_parallel_size");
   const std::uint64_t sp = size("ds_sequence_parallel_size");
   if (tp > limit || pp > limit || sp > limit || micro == nullptr || steps == nullptr) return;
-  // The global batch gives the number of replicas, and so the number of GPUs.
+  // The global batch determines the number of replicas, and so the number of GPUs.
   if (const std::uint64_t of_replica = whole_number(*micro) * whole_number(*steps);
       !request.gpus && batch != nullptr && of_replica > 0 && whole_number(*micro) < limit &&
       whole_number(*steps) < limit && whole_number(*batch) % of_replica == 0) {

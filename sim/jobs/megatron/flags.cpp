@@ -333,7 +333,7 @@ constexpr std::array flag_rows{
          .section = "model",
          .read = read_rank_order,
          .write = write_parallel},
-    // The schedule, and layers of the stages
+    // The schedule, and the layers of each stage
     Flag{.name = "num_layers_per_virtual_pipeline_stage",
          .key = "schedule.chunks",
          .read = read_schedule},

@@ -28,8 +28,7 @@ std::size_t program_at(std::span<const Word> words) {
   return words.size();
 }
 
-// Splits words that hold several words: "--fp8-format hybrid" of an array, or the command of bash
-// -c.
+// Splits words that hold several: "--fp8-format hybrid" of an array, or the command of bash -c.
 std::vector<Word> flattened(std::span<const Word> words) {
   std::vector<Word> flat;
   for (const Word& word : words) {
@@ -61,7 +60,7 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
   return value;
 }
 
-// Number that an option or variable sets, with its location.
+// Number that an option or variable sets.
 struct Option {
   std::uint64_t value;
   std::string written;

@@ -20,7 +20,7 @@ Request read_launch(const Script& script, const std::string& name);
 // Settings for the flags among the words of a command, such as "--tp-size 8 --bf16".
 std::vector<Setting> settings_of(std::span<const Word> words);
 
-// Sets the number of GPUs from the options of a launcher: torchrun --nnodes 2 --nproc_per_node 8.
+// Sets the number of GPUs by the options of a launcher: torchrun --nnodes 2 --nproc_per_node 8.
 void count_gpus(std::span<const Word> words, Request& request);
 
 }  // namespace pipewright::jobs

@@ -22,7 +22,7 @@ bool is_functional_test(const SourceText& file);
 bool is_script(const SourceText& file);
 bool recognise(const SourceText& file);
 
-// Settings of scripts and functional tests.
+// Settings read from scripts and functional tests, with the scripts' variables and commands.
 struct FileSettings {
   Request request;
   Script script;

@@ -40,7 +40,7 @@ std::optional<Frequency> frequency_of(const std::vector<std::int64_t>& layers) {
   while (begin < layers.size() && layers[begin] == 0) ++begin;
   if (begin == layers.size()) return std::nullopt;
   for (std::size_t every = 1; every <= layers.size(); ++every) {
-    // The last layer of each group of `every` has experts, as in the reader of models.
+    // The last layer of each group of `every` layers has experts, as scenarios define it.
     for (std::size_t dense = begin + 1 >= every ? begin + 1 - every : 0; dense <= begin; ++dense) {
       bool fits = true;
       for (std::size_t i = dense; i < layers.size() && fits; ++i)

@@ -5,7 +5,7 @@
 
 namespace pipewright::jobs::nemo {
 
-// Name that configurations of NeMo, Megatron-Bridge or MLPerf use for a flag of Megatron-LM.
+// Name in configurations of NeMo, Megatron-Bridge or MLPerf for a flag of Megatron-LM.
 struct Alias {
   std::string_view name;  // last part of the dotted name
   std::string_view flag;

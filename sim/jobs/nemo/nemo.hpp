@@ -15,7 +15,7 @@
 // Megatron-LM's names, written with _ and in sections.
 namespace pipewright::jobs::nemo {
 
-// Form of a configuration.
+// Format in which a configuration is written.
 enum class Form : std::uint8_t {
   yaml,       // YAML or JSON
   python,     // recipes

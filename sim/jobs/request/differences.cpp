@@ -17,7 +17,7 @@ namespace {
 
 using config::Value;
 
-// Sections that are not part of a job, or that are compared separately.
+// Sections that do not belong to a job, or that are compared separately.
 constexpr std::array skipped{"cluster",      "gpu",          "placement",  "devices",
                              "microbatches", "global_batch", "iterations", "model",
                              "symmetric",    "engine",       "variation",  "partition"};
@@ -80,7 +80,7 @@ std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) 
     keys.erase("communication.overlap_param_gather");
   }
   if (scenario.parallel.tp.value == 1) keys.erase("parallel.sp");
-  // One chunk is the same as no chunks.
+  // Leaving out schedule.chunks means one chunk.
   if (keys["schedule.chunks"] == "1") keys.erase("schedule.chunks");
   return keys;
 }

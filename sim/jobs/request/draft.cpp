@@ -15,7 +15,7 @@
 namespace pipewright::jobs {
 namespace {
 
-// Location in a short form: "train.sh:12", or "line 12" if the job is a single file.
+// Short location: "train.sh:12", or "line 12" if the job is a single file.
 std::string short_location(const config::Origin& origin, bool single) {
   if (single && origin.line > 0) return fmt::format("line {}", origin.line);
   const std::string file = std::filesystem::path(origin.source).filename().string();

@@ -12,7 +12,7 @@
 
 namespace pipewright::jobs {
 
-// Scenario under construction, from the settings of a job. Looking up a setting marks it as read.
+// A scenario, while it is built from settings. Looking up a setting marks it as read.
 class Draft {
  public:
   explicit Draft(Request request);

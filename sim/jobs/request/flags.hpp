@@ -23,7 +23,7 @@ enum class Form : std::uint8_t {
   rule,      // `read` and `write` alone
 };
 
-// Row of a framework's table of flags, used both for reading and for writing.
+// Row of a framework's table of flags, used for reading and for writing.
 struct Flag {
   std::string_view name;  // the framework's name, words joined by _
   std::string_view key;   // the scenario's dotted key
@@ -32,8 +32,7 @@ struct Flag {
   std::string_view absent = {};   // the key's value without the flag; empty: our default
   std::string_view needs = {};    // flag without which this one has no effect
   std::string_view section = {};  // section in configurations by name: "model", "ddp"
-  // Functions for flags that several settings express together. A function that stands in several
-  // rows runs once.
+  // Functions that handle several flags together. One that stands in several rows runs once.
   void (*read)(Draft&) = nullptr;
   void (*write)(SettingsWriter&) = nullptr;
 };

@@ -19,7 +19,7 @@ struct JobInput {
 // model_config.yaml.
 Request empty_request(const JobInput& input);
 
-// Sets the request's number of GPUs to that of --gpus, if given.
+// Sets the number of GPUs by --gpus, if that is given.
 void apply_gpus(const JobWords& words, Request& request);
 
 }  // namespace pipewright::jobs

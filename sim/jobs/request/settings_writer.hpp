@@ -33,7 +33,7 @@ class SettingsWriter {
   bool has(std::string_view name) const;
   void remove(std::initializer_list<std::string_view> names);
 
-  // Records that the framework cannot express the scenario's `key`, and why. `key` may be empty.
+  // States that the framework cannot express the scenario's `key`, and why. `key` may be empty.
   void cannot(std::string_view key, std::string sentence) {
     reasons.push_back({std::string(key), std::move(sentence)});
   }

@@ -186,7 +186,7 @@ class Interpreter {
     return result;
   }
 
-  // Sets a variable, or appends to it. Returns false if the token is not an assignment.
+  // Sets a variable, or appends to it. False if the token is not an assignment.
   bool assign(const Token& token) {
     const std::size_t equals = token.raw.find('=');
     if (equals == std::string::npos || equals == 0) return false;

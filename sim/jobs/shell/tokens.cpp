@@ -10,7 +10,7 @@ bool ends_word(char c) {
   return is_blank(c) || c == '\n' || std::string_view(";&|()<>").find(c) != std::string_view::npos;
 }
 
-// Position after the `close` that ends double quotes, `${..}` or `$(..)` whose content begins at
+// Position behind the `close` that ends double quotes, `${..}` or `$(..)` whose content begins at
 // `at`. Nested quotes and expansions are skipped, to a limited depth.
 std::size_t end_of_nested(std::string_view text, std::size_t at, std::string_view close,
                           int depth) {

@@ -25,8 +25,8 @@ struct HereDocument {
 // Here-documents are appended to `documents`, if it is not null.
 std::vector<Token> tokens_of(std::string_view text, std::vector<HereDocument>* documents = nullptr);
 
-// Number of characters of the quote or expansion at the start of `text`, which begins with a quote,
-// `$(`, `${` or a backquote, up to and including its end.
+// Length of the quote or expansion at the start of `text`, which begins with a quote, `$(`, `${` or
+// a backquote, up to and including its end.
 std::size_t closed_length(std::string_view text);
 
 }  // namespace pipewright::jobs

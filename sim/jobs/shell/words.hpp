@@ -26,7 +26,7 @@ std::optional<std::string> unknown_in(std::string_view text);
 // Text for messages, in which unknowns are shown with a dollar.
 std::string readable(std::string_view text);
 
-// Variable of a script: one word, or the words of an array.
+// Variable: one word, or the words of an array.
 struct Variable {
   std::vector<Word> words;
   bool array = false;

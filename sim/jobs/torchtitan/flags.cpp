@@ -64,7 +64,7 @@ constexpr std::array setting_rows{
          .key = "parallel.pp",
          .form = Form::copy,
          .write = write_parallel},
-    // The schedule, and layers of the stages
+    // The schedule, and the layers of each stage
     Flag{.name = "parallelism.pipeline_parallel_schedule",
          .key = "schedule.name",
          .read = read_schedule,

@@ -21,7 +21,7 @@ bool recognise(const SourceText& file);
 Job read_job(const JobInput& input);
 Launch write(const LaunchInput& input);
 
-// Table of the settings that are read or written, by their dotted names.
+// Table of settings that are read or written, by their dotted names.
 std::span<const Flag> flags();
 bool has_no_effect(const std::string& name);
 
