@@ -21,7 +21,7 @@ std::string to_line(const JournalEntry& entry);
 JournalEntry entry_of(const std::string& line);
 
 // File of simulated seeds, as lines of JSON, from which a run can resume. The first line is the
-// question: all inputs of the run except the number of seeds.
+// question: scenario and tokens, but not the number of seeds.
 //
 //   {"pipewright_goodput":1,"question":"..."}
 //   {"variant":0,"outcomes":[[1,[..],3,0,0,12,true],...]}
