@@ -17,42 +17,46 @@ struct Hardware {
   cluster::Cluster cluster;
   workload::Ranks ranks;
   std::vector<cluster::Host*> hosts;  // by rank
-  // GPU of each pipeline device's first copy, if there is a model.
+  // GPU type of each pipeline device, taken from its copy in the first replica. Empty without a
+  // model.
   workload::Gpus gpus;
   std::vector<execution::Capacity> capacity;  // by pipeline device, over all copies
-  // True if there are GPUs of other types than those in `gpus`.
+  // True if some ranks have GPUs of other types than those in `gpus`.
   bool is_mixed = false;
-  // Mean peak of all GPUs where the cluster states their types: in bf16, and in the recipe's type.
+  // Mean peak FLOP/s over the GPUs of all ranks: in bf16, and in the data type of the training
+  // recipe. 0 without a model, or if the scenario names the GPU.
   double peak_flops = 0;
   double precision_peak_flops = 0;
 };
 
-// Memory by device, in bytes; 0: unknown.
+// Memory of the smallest GPU of each pipeline device, in bytes; 0: unknown.
 std::vector<std::uint64_t> memory_of(const Hardware& hardware);
 
-// Throws config::Error if the placement is impossible or a GPU type is unknown.
+// Opens the scenario's cluster and places its ranks on GPUs. Throws config::Error if the placement
+// is impossible or a GPU type is unknown.
 Hardware open_hardware(const config::Scenario& scenario);
-// The same on a cluster that is open already.
+// Places the scenario's ranks on a cluster that is open already.
 Hardware place_on(cluster::Cluster cluster, const config::Scenario& scenario);
 cluster::Cluster open_cluster(const config::Scenario& scenario);
-// Changes links of the cluster. Throws a config::Error that names similar links or classes if the
-// cluster does not have the given one.
+// Multiply the bandwidth of one link, or of a class of links, by a factor. Throw config::Error if
+// the cluster does not have that link or class; the error suggests existing ones.
 void scale_link(const config::Variation::SlowLink& link, cluster::Cluster& cluster);
 void scale_bandwidth(const config::Variation::Bandwidth& change, cluster::Cluster& cluster);
 
-// GPU parameters without a source that the scenario's pass times or memory limits rest on.
+// GPU parameters that no published source states, and on which the scenario's pass times or memory
+// limits depend.
 trace::Assumed assumed_for(const config::Scenario& scenario, const Hardware& hardware);
 
-// Sets the mean peak of the GPUs, which may be of several types.
+// Sets the peak FLOP/s in `costs` to the mean over all GPUs, which may be of several types.
 void set_peaks(const Hardware& hardware, workload::StageCosts& costs);
 
 // Simulation engine that the scenario selects.
 execution::EngineKind engine_of(const config::Scenario& scenario);
-// The job of a schedule on the hardware, whose passes take the times in `costs`.
+// Job that runs a schedule on the hardware; its passes take the times in `costs`.
 execution::Job plain_job(const config::Scenario& scenario, const Hardware& hardware,
                          const schedules::Schedule& schedule, const workload::StageCosts& costs);
-// The job of a plan on the hardware. If the scenario has a model, the collectives inside passes are
-// simulated on the cluster and added to the plan's costs.
+// Job that runs a plan on the hardware. If the scenario has a model, the collectives inside passes
+// are simulated on the cluster, and their exposed time is added to the plan's costs.
 execution::Job make_job(const config::Scenario& scenario, Hardware& hardware, workload::Plan& plan);
 
 }  // namespace pipewright::evaluation

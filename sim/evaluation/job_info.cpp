@@ -17,7 +17,8 @@
 namespace pipewright::evaluation {
 namespace {
 
-// GPU types of the pipeline's devices, in order, followed by other types of their copies.
+// Names of the GPU types: first those of the first replica's devices, in order, then those that
+// only other replicas use.
 std::string gpu_names(const config::Scenario& scenario, const Hardware& hardware) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
@@ -25,13 +26,13 @@ std::string gpu_names(const config::Scenario& scenario, const Hardware& hardware
   };
   for (const config::Gpu& gpu : hardware.gpus) add(gpu.name);
   if (names.empty() && scenario.gpu) add(scenario.gpu->name);
-  // Other replicas may have other types.
+  // Other replicas may have GPUs of other types.
   if (hardware.is_mixed)
     for (const cluster::Host* host : hardware.hosts) add(cluster::gpu_of(host));
   return fmt::format("{}", fmt::join(names, " and "));
 }
 
-// "none", "all layers", "50 % of 4 layers a stage"
+// Text for activation offloading: "none", "all layers", "50 % of 4 layers a stage"
 std::string offload_text(const std::optional<config::Offload>& offload) {
   if (!offload) return "none";
   const std::string layers =

@@ -7,7 +7,8 @@
 
 namespace pipewright::evaluation {
 
-// Description of the job, for outputs that stand without the scenario.
+// Description of the job (model, GPUs, parallelism), for outputs that are read without the
+// scenario.
 analysis::JobInfo job_info(const config::Scenario& scenario, const Hardware& hardware,
                            const workload::Plan& plan);
 

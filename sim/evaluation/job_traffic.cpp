@@ -24,12 +24,14 @@ using workload::Group;
 using workload::Operation;
 using workload::Ranks;
 
-// Groups in the order of the collectives of ReplicaGroups::gradients().
+// Kinds of groups that reduce gradients, in the order in which ReplicaGroups::gradients() returns
+// its collectives: without and with replicated shards.
 constexpr std::array replica_groups_of_gradients{Group::dp, Group::edp};
 constexpr std::array shard_groups_of_gradients{Group::shard, Group::expert_shard, Group::replicate,
                                                Group::expert_replicate};
 
-// Call of a kind of group with the most bytes in one pass of any stage.
+// Collective over this kind of group that moves the most bytes in one pass, over all passes and
+// stages.
 std::optional<workload::Call> main_call(const workload::StageCosts& costs, Group group) {
   std::optional<workload::Call> largest;
   for (const workload::StageTraffic& stage : costs.traffic)
@@ -41,7 +43,7 @@ std::optional<workload::Call> main_call(const workload::StageCosts& costs, Group
   return largest;
 }
 
-// Name of the most similar operation in benchmarks.
+// Name under which benchmarks of the cluster list this collective, or the most similar one.
 std::string_view benchmark_name(Collective collective) {
   if (collective == Collective::dispatch) return "all-to-all";
   if (collective == Collective::ring_exchange) return "send-recv";
@@ -87,7 +89,8 @@ std::vector<JobCall> job_calls(const config::Scenario& scenario, const Hardware&
   const execution::Job job = plain_job(scenario, hardware, plan.schedule, plan.costs);
   const execution::ReplicaGroups replica_groups(job);
   if (!plan.costs.traffic.empty()) {
-    // Dense gradients and expert gradients; then sums over copies of shards.
+    // Gradients of dense weights and of experts; if shards are replicated, also their sums over the
+    // copies.
     auto largest = replica_groups.gradients(0);
     for (std::uint32_t stage = 0; stage < plan.schedule.stages(); ++stage) {
       const auto ops = replica_groups.gradients(stage);

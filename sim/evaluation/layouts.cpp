@@ -13,10 +13,10 @@
 namespace pipewright::evaluation {
 namespace {
 
-// Cached layouts, of about 50 MB each with 16,384 GPUs.
+// Maximum number of cached layouts. A layout of 16,384 GPUs takes about 50 MB.
 constexpr std::size_t max_cached_layouts = 8;
 
-// Key of everything that a layout depends on, except variations of the network and the multipath
+// Cache key: all settings that affect a layout, except variations of the network and the multipath
 // rule.
 std::string layout_key(const config::Scenario& scenario) {
   const config::Parallel& parallel = scenario.parallel;
@@ -27,7 +27,7 @@ std::string layout_key(const config::Scenario& scenario) {
       scenario.cluster ? 0.0 : scenario.p2p_time * scenario.variation.latency);
   for (const config::Axis axis : parallel.order)
     key += static_cast<char>('0' + static_cast<int>(axis));
-  // Ranks that exchange parts of a boundary tensor.
+  // Pairs of ranks that communicate depend on how boundary tensors are split.
   if (!parallel.tp_by_device.empty())
     key += workload::cuts_boundary(parallel, scenario.communication) ? " cut" : "";
   key += scenario.engine == config::Engine::timing ? " timing" : "";
@@ -52,7 +52,7 @@ Layouts::Layouts(const config::Scenario& scenario) {
 void Layouts::set_multipath(const config::Scenario& scenario) {
   const config::Multipath& multipath = scenario.communication.multipath;
   if (!cluster_ || multipath == cluster_->multipath()) return;
-  // SimGrid has loaded the file itself if routes come from the file.
+  // SimGrid itself reads routes from the file while it loads the cluster; later they are fixed.
   if ((multipath.by == config::MultipathBy::file) !=
       (cluster_->multipath().by == config::MultipathBy::file))
     throw config::Error(config::locate(
@@ -100,7 +100,7 @@ void Layouts::set_network(const config::Variation& variation) {
 
 Layout& Layouts::find(const config::Scenario& scenario) {
   if (scenario.cluster.has_value() != cluster_.has_value())
-    throw std::logic_error("the scenario's cluster is not the evaluator's");
+    throw std::logic_error("the evaluator has a cluster and the scenario has none, or the reverse");
   set_multipath(scenario);
   set_network(scenario.variation);
   if (const auto nccl = scenario.communication.nccl ? scenario.communication.nccl : nccl_of_file_;

@@ -12,19 +12,19 @@
 
 namespace pipewright::evaluation {
 
-// Placement of ranks on GPUs, with cached properties of their communication.
+// Assignment of a job's ranks to GPUs, with cached estimates of its communication.
 struct Layout {
   Hardware hardware;
   std::optional<execution::LeastTimes> least_times;  // created for the first job
   std::optional<analysis::Site> site = {};           // created on first use
 };
 
-// Cache of recent layouts, on the process's only cluster.
+// Cache of the most recently used layouts. All share the one cluster that a process can load.
 class Layouts {
  public:
   explicit Layouts(const config::Scenario& scenario);
 
-  // Layout of a scenario, created if it is not in the cache.
+  // Returns the scenario's layout; creates it if the cache does not hold it.
   Layout& find(const config::Scenario& scenario);
   // Empty: ideal network.
   const std::optional<cluster::Cluster>& cluster() const { return cluster_; }
@@ -34,8 +34,8 @@ class Layouts {
     std::string key;
     Layout layout;
   };
-  // Sets the multipath rule and the variation of the network. If they differ from the current ones,
-  // all cached layouts become invalid.
+  // Apply the scenario's multipath rule, or its variation of the network, to the cluster. A change
+  // removes all layouts from the cache.
   void set_multipath(const config::Scenario& scenario);
   void set_network(const config::Variation& variation);
 

@@ -10,8 +10,8 @@
 namespace pipewright::evaluation {
 namespace {
 
-// Seconds of a boundary tensor between the devices of consecutive stages, in both directions; 0 if
-// there is only one device.
+// Seconds to send a boundary tensor between the devices of consecutive stages, for each hop in both
+// directions; a single 0 if there is only one device.
 std::vector<double> hop_seconds(const config::Scenario& scenario, const Hardware& hardware,
                                 const schedules::Routes& routes, std::uint64_t bytes,
                                 std::optional<execution::LeastTimes>& cache) {
@@ -31,7 +31,7 @@ std::vector<double> hop_seconds(const config::Scenario& scenario, const Hardware
   return seconds;
 }
 
-// Sets pass times to those of the first replica's shortest microbatch.
+// Sets the time of each stage's passes to that of the shortest microbatch in the first replica.
 void use_shortest_microbatch(const execution::Job& job, execution::LeastTimes& least_times,
                              workload::StageCosts& costs) {
   const execution::ReplicaGroups groups(job, least_times.groups());

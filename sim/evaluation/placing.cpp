@@ -19,7 +19,8 @@ using cluster::Host;
 using workload::Group;
 using workload::Ranks;
 
-// Kinds of groups that communicate in every layer.
+// Kind of group (tp, cp, ep, ...) that communicates in every layer, and should stay in one NVLink
+// domain.
 struct GroupKind {
   Group group;
   const char* name;
@@ -36,7 +37,7 @@ std::uint32_t largest_of(const Domains& domains) {
   return static_cast<std::uint32_t>(largest);
 }
 
-// GPUs of the types that a placement names, in that order; all GPUs if it names no types.
+// GPUs whose type the placement names, sorted by the order of the names; all GPUs if it names none.
 Domains gpus_of_types(const config::Placement& placement, const Domains& domains) {
   if (placement.gpu_types.empty()) return domains;
   Domains chosen;
@@ -50,7 +51,7 @@ Domains gpus_of_types(const config::Placement& placement, const Domains& domains
   return chosen;
 }
 
-// Throws config::Error for a type that the cluster lacks.
+// Throws config::Error if the placement names a GPU type that the cluster lacks.
 void check_types(const config::Placement& placement, const Cluster& cluster) {
   if (placement.gpu_types.empty()) return;
   std::set<std::string> types;
@@ -69,7 +70,7 @@ std::uint64_t sum(const std::vector<std::uint64_t>& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
-// Number of GPUs in each domain that form whole runs of `unit` ranks.
+// Number of GPUs of each domain, rounded down to a multiple of `unit`.
 std::vector<std::uint64_t> whole_runs(const Domains& domains, std::uint64_t unit) {
   std::vector<std::uint64_t> counts;
   for (const auto& gpus : domains) counts.push_back(gpus.size() / unit * unit);
@@ -82,8 +83,8 @@ std::vector<std::uint64_t> limited_counts(const Domains& domains, std::uint64_t 
   return counts;
 }
 
-// Length of the runs of ranks that keep groups whole, for all kinds of groups that fit into a
-// domain. If that leaves too few GPUs, only the kinds with the shortest runs count.
+// Number of consecutive ranks to keep in one domain, so that all kinds of groups that fit into a
+// domain stay whole. If too few GPUs remain, kinds of groups with long runs of ranks are ignored.
 std::uint64_t unit_of(const Ranks& ranks, const Domains& domains) {
   std::vector<std::uint64_t> runs;
   for (const GroupKind& kind : layer_groups)
@@ -109,8 +110,8 @@ std::vector<Host*> take(const Domains& domains, const std::vector<std::uint64_t>
   return hosts;
 }
 
-// Placement for devices with different numbers of ranks: each device in runs that keep groups of
-// these kinds whole, in the first domains with room. Empty if there is not enough room.
+// Places devices with different numbers of ranks: each device on the first domains with free GPUs,
+// in runs that keep groups of these kinds in one domain. Empty if GPUs do not suffice.
 std::optional<std::vector<Host*>> take_by_device(const Domains& domains,
                                                  std::vector<std::uint64_t> free,
                                                  std::span<const GroupKind> whole_kinds,
@@ -134,10 +135,11 @@ std::optional<std::vector<Host*>> take_by_device(const Domains& domains,
   return hosts;
 }
 
-// Keeps all kinds of groups whole if possible, else those of tensor parallelism, else none.
+// Keeps all kinds of groups inside domains if possible, else only groups of tensor parallelism,
+// else none.
 std::optional<std::vector<Host*>> take_by_device(const Domains& domains, std::uint64_t limit,
                                                  const Ranks& ranks) {
-  // Only the first GPUs of a domain are used if its use is limited.
+  // Only the first GPUs of each domain count if the scenario limits the GPUs per domain.
   Domains parts = domains;
   std::vector<std::uint64_t> free;
   for (auto& gpus : parts) {
@@ -150,7 +152,8 @@ std::optional<std::vector<Host*>> take_by_device(const Domains& domains, std::ui
   return std::nullopt;
 }
 
-// Smallest number of GPUs per domain that suffices; 0: none does.
+// Smallest limit of GPUs per domain with which the cluster has GPUs for all ranks; 0: none
+// suffices.
 std::uint32_t min_gpus_per_domain(const Domains& domains, std::uint32_t ranks) {
   for (std::uint32_t limit = 1; limit <= largest_of(domains); ++limit)
     if (sum(limited_counts(domains, limit)) >= ranks) return limit;
@@ -180,7 +183,8 @@ std::vector<Host*> take_of_each(const config::Located<std::uint32_t>& domain_lim
                        : std::string("a job of fewer GPUs, or a larger cluster"))));
 }
 
-// Checks the number of GPUs of the named types. Without types the cluster reports this itself.
+// Throws config::Error if the cluster has fewer GPUs of the named types than the job has ranks. If
+// no types are named, the cluster itself reports a shortage.
 void check_enough(const config::Placement& placement, const Domains& domains,
                   const Cluster& cluster, std::uint32_t ranks) {
   const std::uint64_t gpus = sum(limited_counts(domains, largest_of(domains)));
@@ -271,14 +275,15 @@ Straddling straddling(const Ranks& ranks, const std::vector<Host*>& hosts, const
   const Domains& domains = cluster.nodes();
   if (domains.size() < 2) return {};
   const std::uint32_t largest = largest_of(domains);
-  // A limit per domain cannot help devices with different numbers of ranks.
+  // Devices with different numbers of ranks: no limit of GPUs per domain can be suggested.
   const std::uint64_t unit = ranks.are_uneven() ? 1 : unit_of(ranks, domains);
   std::vector<std::string> groups;
   std::vector<std::string_view> fixable;
   for (const GroupKind& kind : layer_groups) {
     const std::uint32_t size = ranks.group_size(kind.group);
     const std::uint32_t run = ranks.run(kind.group);
-    // All of cp may be one all-to-all, and the ranks of tp may be those that share experts.
+    // Kinds that consist of the same ranks as another kind are skipped: cp_a2a may equal cp, and
+    // etp may equal tp.
     const auto has_shape_of = [&](Group group) {
       return size == ranks.group_size(group) && run == ranks.run(group);
     };

@@ -99,7 +99,7 @@ Notes notes_of_speed(const std::vector<analysis::Summary>& runs) {
 }
 
 Notes notes_of_host(const ScenarioRun& run) {
-  // Fraction of a pass from which its wait counts.
+  // Smallest share of a pass, spent waiting for the host, that is reported.
   constexpr double threshold = 0.01;
   Notes notes;
   for (const workload::Plan& plan : run.plans()) {

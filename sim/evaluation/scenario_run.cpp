@@ -15,7 +15,7 @@
 namespace pipewright::evaluation {
 namespace {
 
-// The scenario reduced to one of its schedules, which reproduces that run.
+// Text of the scenario with only this schedule, for reproducing its run.
 std::string single_schedule_text(const config::Scenario& scenario, std::size_t schedule) {
   if (scenario.schedules.size() == 1) return scenario.text;
   config::Value tree = scenario.tree;
@@ -62,7 +62,8 @@ analysis::Summary ScenarioRun::run_on(execution::EngineKind engine, std::size_t 
   try {
     execution::run(run_job, engine, info(schedule), tee);
   } catch (const schedules::Deadlock& deadlock) {
-    // The name of a plan from a file is the file name without its extension; errors show the file.
+    // A plan from a file is named by the file name without its extension; errors name the whole
+    // file.
     const std::string& name = scenario_.schedules[schedule].name;
     if (!config::is_file(config::schedule_source(name))) throw;
     schedules::Schedule named_schedule = plans_[schedule].schedule;

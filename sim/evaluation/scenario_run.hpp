@@ -15,7 +15,7 @@
 
 namespace pipewright::evaluation {
 
-// A scenario on its hardware, with a plan for each of its schedules. The schedules run one after
+// Simulates a scenario on its hardware: holds a plan for each of its schedules, which run one after
 // the other.
 class ScenarioRun {
  public:
@@ -28,13 +28,15 @@ class ScenarioRun {
   const Hardware& hardware() const { return hardware_; }
   const std::vector<workload::Plan>& plans() const { return plans_; }
 
-  // Runs a schedule by number. Every row goes to all of `rows`; an exception from them ends the
-  // run. Throws schedules::Deadlock if devices wait for each other forever.
+  // Simulates the schedule with this index. Every trace row goes to all sinks in `rows`; an
+  // exception from a sink ends the run. Throws schedules::Deadlock if devices wait for each other
+  // forever.
   analysis::Summary run(std::size_t schedule, const std::vector<trace::Sink*>& rows);
-  // The same without contention on the fast timing engine, whatever engine the scenario selects.
-  // Throws schedules::Error for jobs whose times are then not exact.
+  // Simulates without contention on the fast timing engine, whatever engine the scenario selects.
+  // Throws schedules::Error for jobs whose times would not be exact then.
   analysis::Summary estimate(std::size_t schedule);
-  // Seconds of the schedule with a different seed of the variation: its own plus `seed_offset`.
+  // Seconds that the schedule takes with another random seed: the scenario's own plus
+  // `seed_offset`.
   double makespan(std::size_t schedule, std::uint32_t seed_offset, trace::Sink& rows);
 
  private:
@@ -50,14 +52,14 @@ class ScenarioRun {
   std::vector<std::optional<execution::Job>> jobs_;  // by schedule, created on first use
 };
 
-// Run information for outputs. `text` is the run's scenario.
+// Description of a run for the header of outputs. `text` is the scenario to repeat this run.
 trace::RunInfo run_info(const config::Scenario& scenario, std::string text,
                         const analysis::JobInfo& job);
 
 // "1f1b", "interleaved-1f1b-x4"
 std::string label(const schedules::Schedule& schedule);
 
-// "pipewright 0.1.0, SimGrid 3.32"
+// Versions of the simulator and of SimGrid: "pipewright 0.1.0, SimGrid 3.32"
 std::string versions();
 
 }  // namespace pipewright::evaluation

@@ -6,12 +6,12 @@
 
 namespace pipewright::evaluation {
 
-// Number of nodes that a layout uses, and of nodes in its cluster. An ideal network counts as nodes
-// of 8 GPUs.
+// Counts the nodes that the job's GPUs occupy, and all nodes of its cluster. On an ideal network,
+// nodes are assumed to have 8 GPUs.
 analysis::Site site_of(const Hardware& hardware);
 
-// Sums up traffic on the network: transfers between stages and collectives over replicas, but not
-// the collectives inside passes, which stay within a node.
+// Trace sink that adds up the bytes sent over the network: transfers between stages and collectives
+// over replicas, but not the collectives inside passes, which stay within a node.
 class TrafficSink final : public trace::Sink {
  public:
   void begin(const trace::RunInfo&, const std::vector<trace::DeviceRow>&,
@@ -20,13 +20,13 @@ class TrafficSink final : public trace::Sink {
   void transfer(const trace::TransferRow& row) override { add(row.bytes, 1); }
   void memory(const trace::MemoryRow&) override {}
   void collective(const trace::CollectiveRow& row) override {
-    // A ring sends the bytes of an all-reduce twice.
+    // A ring sends each byte of an all-reduce twice.
     add(row.bytes, row.kind == trace::CollectiveKind::gather_weights ? 1 : 2);
   }
   void step(const trace::StepRow&) override {}
   void finish() override {}
 
-  // Bytes of an iteration, over all copies of the pipeline.
+  // Bytes sent in one iteration, over all copies of the pipeline.
   double bytes(const config::Scenario& scenario, const Hardware& hardware) const;
 
  private:

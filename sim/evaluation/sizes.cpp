@@ -25,7 +25,7 @@ using config::Axis;
 using config::Parallel;
 using config::ScheduleSpec;
 
-// Environment in which a layout must work.
+// Scenario and cluster whose rules a layout must satisfy.
 struct LayoutContext {
   const config::Scenario& scenario;
   std::uint64_t gpus = 0;  // usable GPUs of the cluster; 0: any number
@@ -100,7 +100,8 @@ bool ranks_fit(const Parallel& parallel) {
   }
 }
 
-// True if a layout satisfies all rules for sizes.
+// True if a layout's sizes divide the model's dimensions, the batch and the layers, and its GPUs
+// suffice.
 bool fits(const LayoutContext& context, const Parallel& parallel) {
   const config::Scenario& scenario = context.scenario;
   if (!gpus_suffice(context, parallel) || !ranks_fit(parallel)) return false;
@@ -129,7 +130,7 @@ std::vector<std::uint32_t> smaller_sizes(const LayoutContext& context, Axis axis
 void check_gpus(const LayoutContext& context, const std::string& cluster) {
   const Parallel& parallel = context.scenario.parallel;
   const config::Placement& placement = context.scenario.placement;
-  // Errors of a placement are reported where it is resolved.
+  // Placements that name hosts, GPU types or a domain limit are checked when they are resolved.
   if (context.gpus == 0 || !placement.hosts.empty() || placement.domain ||
       !placement.gpu_types.empty() || parallel.gpus() <= static_cast<double>(context.gpus))
     return;
@@ -168,7 +169,7 @@ std::string or_list(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ", or "));
 }
 
-// "16 devices x 8 chunks are 128 stages"
+// Text for errors: "16 devices x 8 chunks are 128 stages"
 std::string stages_text(std::uint32_t devices, std::uint32_t stages) {
   const auto count_text = [](std::uint32_t count, const char* noun) {
     return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");

@@ -5,8 +5,8 @@
 #include "sim/cluster/cluster.hpp"
 #include "sim/config/scenario.hpp"
 
-// Checks that the sizes of a job fit together. Sizes that an error suggests satisfy all rules at
-// once.
+// Checks that a job's parallel sizes (tp, pp, dp, ...) divide the model's dimensions and fit the
+// cluster. Sizes that an error suggests satisfy all rules at once.
 namespace pipewright::evaluation {
 
 // Throws config::Error, located at the size to change, if a size does not divide the dimension of

@@ -18,11 +18,11 @@ namespace {
 
 using schedules::PassKind;
 
-// Covers the rounding of sums in a different order.
+// Relative tolerance for bounds whose sums add in another order than the simulation.
 constexpr double sum_tolerance = 1e-9;
 
-// Seconds of a pass of a kind and stage. In a pair only its kernels count, as the other pass may
-// hide all its waits.
+// Seconds of one pass of a kind and stage. A pass that may run in a fused pair counts with its
+// kernels only, because the other pass may hide all its waits.
 double seconds_of(const workload::StageCosts& costs, PassKind kind, std::uint32_t stage,
                   bool in_pairs) {
   const std::vector<double>& seconds_by_stage = costs.times[kind];
@@ -36,7 +36,8 @@ double seconds_of(const workload::StageCosts& costs, PassKind kind, std::uint32_
   return std::max(0.0, seconds_by_stage[stage] - hidden);
 }
 
-// Seconds of all backward work of a stage, and of the part that other passes wait for.
+// Seconds of the backward passes of a stage for one microbatch, and of those among them that other
+// stages wait for.
 struct Backward {
   double total = 0;
   double awaited = 0;
@@ -108,7 +109,8 @@ double Sketches::least_seconds(const PlacedCosts& placement, const Rule& rule) c
       tail += backward.awaited;
     }
   }
-  // Consecutive iterations may overlap.
+  // Consecutive iterations may overlap, so that filling and draining the pipeline counts only if
+  // there is a single one.
   const bool is_single_iteration = scenario_.iterations.value == 1;
   double seconds = 0;
   for (const Device& device : work)
@@ -119,8 +121,8 @@ double Sketches::least_seconds(const PlacedCosts& placement, const Rule& rule) c
   return seconds;
 }
 
-// When the loss of the only microbatch in flight is computed, all its stages hold it. With two
-// routes it is on one of them.
+// Memory when the loss of the only microbatch in flight is computed: all stages on the microbatch's
+// route hold their activations. With two routes, the microbatch takes one of them.
 std::uint64_t Sketches::held_bytes(const PlacedCosts& placement, std::uint32_t device,
                                    const Rule& rule) const {
   const workload::DeviceState& state = placement.costs.state[device];

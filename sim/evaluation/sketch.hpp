@@ -11,18 +11,18 @@
 
 namespace pipewright::evaluation {
 
-// Lower bounds on time and memory of the candidates of one layout, regardless of the order of their
-// passes. A bound takes microseconds, where building an order takes milliseconds. Arguments passed
-// by reference must outlive this object.
+// Computes lower bounds on the time and memory of schedules of one layout that hold for any order
+// of passes. A bound takes microseconds, where building an order takes milliseconds. Arguments
+// passed by reference must outlive this object.
 class Sketches {
  public:
-  // `capacity` is the memory of each device in bytes. `settle` adds the lower bounds of the
-  // network; none: no network.
+  // `capacity` is the memory of each device in bytes. `settle` adds lower bounds of communication
+  // to pass times; none: no network.
   Sketches(const config::Scenario& scenario, const Hardware& hardware,
            std::vector<std::uint64_t> capacity, workload::Planner::Settle settle);
 
-  // Bounds of a candidate. Empty where they depend on the order of passes: for schedule files, or
-  // where passes differ. Throws config::Error for impossible candidates.
+  // Lower bounds for a candidate schedule. Empty if they depend on the order of passes: for
+  // schedule files, or where pass times differ. Throws config::Error for impossible candidates.
   std::optional<analysis::CandidateRow> sketch(const config::ScheduleSpec& spec);
 
  private:
@@ -31,22 +31,22 @@ class Sketches {
     std::uint32_t slices = 1;  // of a microbatch; each slice is a pass
     workload::StageCosts costs = {};
     double step_s = 0;  // shortest optimizer step
-    // True if all copies of a device and all microbatches are equal.
+    // True if all copies of a device are equally fast and all microbatches equally long.
     bool is_even = true;
   };
   const PlacedCosts& place(const schedules::Routes& routes, std::uint32_t slices,
                            const config::ScheduleSpec& spec);
-  // Properties of an order of passes.
+  // Properties of a schedule that its bounds depend on, whatever the order of its passes.
   struct Rule {
     // Input and weight gradients are computed in one pass.
     bool whole_backward = false;
-    // Passes may run in fused pairs.
+    // Forward and backward passes may run in fused pairs.
     bool in_pairs = false;
-    // No chunk recomputes, so that all activations are held.
+    // No chunk recomputes activations, so that all of them stay in memory.
     bool holds_all = true;
   };
   analysis::CandidateRow row_for(const PlacedCosts& placement, const Rule& rule) const;
-  // Seconds of the passes of an iteration.
+  // Lower bound on the seconds that all passes of an iteration take.
   double least_seconds(const PlacedCosts& placement, const Rule& rule) const;
   // Bytes that a device holds with one microbatch in flight.
   std::uint64_t held_bytes(const PlacedCosts& placement, std::uint32_t device,

@@ -12,7 +12,8 @@
 namespace pipewright::evaluation {
 namespace {
 
-// Rank on the GPU at a fraction `part` of the job's GPUs, which are in the order of the cluster.
+// Rank whose GPU is at a given position among the job's GPUs in the order of the cluster; `part` is
+// the position as a fraction of their number.
 std::uint32_t rank_at(const Hardware& hardware, double part) {
   std::map<const cluster::Host*, std::uint32_t> ranks;
   for (std::uint32_t rank = 0; rank < hardware.hosts.size(); ++rank)
@@ -49,7 +50,7 @@ std::vector<LinkClass> link_classes(const Hardware& hardware) {
         it->second = std::min(it->second, bandwidth);
       }
     } catch (const cluster::Error&) {
-      // There is no route, or it has a failed link; the run may not need it.
+      // Skip hosts without a working route: the run may not need one.
     }
   }
   std::vector<LinkClass> classes;

@@ -9,18 +9,18 @@
 
 namespace pipewright::evaluation {
 
-// Seconds of an iteration of a scenario with one schedule, under drawn conditions. Loads the
-// scenario's cluster, so it must be called in a process of its own. Throws the errors of
-// `pipewright run`.
+// Seconds of an iteration of a scenario with one schedule, under randomly drawn conditions (such as
+// a slow GPU). Loads the scenario's cluster, so it must be called in a process of its own. Throws
+// the errors of `pipewright run`.
 double seconds_under(const config::Value& scenario, const analysis::Draw& draw);
 
-// A class of links with the lowest bandwidth of its links, in bytes/s.
+// Name of a class of links, with the lowest bandwidth among them in bytes/s.
 struct LinkClass {
   std::string name;
   double bandwidth = 0;
 };
 
-// Classes of the links on the routes from a job's first GPU to its other GPUs, by name.
+// Classes of the links on the routes from a job's first GPU to its other GPUs, sorted by name.
 std::vector<LinkClass> link_classes(const Hardware& hardware);
 
 }  // namespace pipewright::evaluation

@@ -15,8 +15,8 @@
 namespace pipewright::evaluation {
 namespace {
 
-// Replaces the model of a scenario by its costs per device, with the collectives of the passes
-// included. Times per stage that the scenario sets are kept.
+// Replaces the model of a scenario by pass times and sizes for each stage, computed from the model
+// with the collectives inside passes included. Times that the scenario sets are kept.
 void spell_out_model(config::Scenario& scenario, Hardware& hardware) {
   const auto of_stages = [&](const std::optional<config::PassTimes>& times) {
     return times && times->value.size() > 1 && times->value.size() != scenario.devices.value;
@@ -40,7 +40,8 @@ void spell_out_model(config::Scenario& scenario, Hardware& hardware) {
   const auto times = [&](schedules::PassKind kind) {
     return config::PassTimes{plan.costs.times[kind], scenario.model->origin};
   };
-  // Times from the model include the overhead between passes; times that are kept do not.
+  // Times computed from the model include the overhead between passes; it is added to times that
+  // the scenario sets.
   const auto add_overhead = [&](config::PassTimes& times_of_pass) {
     for (double& seconds : times_of_pass.value) seconds += scenario.pass_overhead;
   };

@@ -13,9 +13,9 @@
 
 namespace pipewright::evaluation {
 
-// One iteration of a scenario without contention, for comparisons of schedules: on the ideal
-// network, with the timing engine. The scenario's cluster is reduced to the time of a hop, which is
-// that of the boundary tensor between the neighbours that are farthest apart.
+// Simulates one iteration of a scenario without contention, for comparisons of schedules: on the
+// ideal network, with the timing engine. Every hop takes as long as a boundary tensor between the
+// two neighbouring devices that are farthest apart in the scenario's cluster.
 class Uncontended {
  public:
   explicit Uncontended(config::Scenario scenario);
@@ -33,7 +33,7 @@ class Uncontended {
   std::vector<cluster::Host*> hosts_;
 };
 
-// Run of a schedule of the catalog under a scenario, with its default parameters.
+// Result of a run of one of the built-in schedules with its default parameters.
 struct CatalogRun {
   const schedules::Entry* entry = nullptr;
   bool is_searchable = false;  // the search handles this kind of schedule
@@ -43,7 +43,8 @@ struct CatalogRun {
 std::vector<CatalogRun> run_catalog(const Uncontended& uncontended);
 std::vector<CatalogRun> searchable(std::vector<CatalogRun> runs);  // runs that are searchable
 
-// The longest time from a device's first start to its last end, in seconds.
+// Longest time, over all devices, from the start of a device's first pass to the end of its last
+// one, in seconds.
 double span_of(const analysis::Summary& run);
 
 }  // namespace pipewright::evaluation

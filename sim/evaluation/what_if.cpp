@@ -30,7 +30,7 @@ namespace {
 
 using nlohmann::json;
 
-// Result of a simulation.
+// Result of simulating a changed or unchanged scenario again.
 struct Rerun {
   double makespan_s = 0;
   std::optional<analysis::Overflow> overflow;
@@ -65,7 +65,8 @@ Rerun read_rerun(const std::string& line) {
   throw trace::TraceError(fmt::format("{}: the scenario cannot be run again: {}", file, reason));
 }
 
-// Scenario of a trace, on the cluster that the trace contains, which is written to `platform`.
+// Returns the scenario that a trace contains, set to use the trace's cluster, which is written to
+// the file `platform`.
 config::Value stored_scenario(const trace::Trace& trace, const std::string& file,
                               const std::filesystem::path& platform) {
   if (trace.run.scenario.empty())
@@ -83,7 +84,7 @@ config::Value stored_scenario(const trace::Trace& trace, const std::string& file
 // The first line of an error's text, for a cell of a table.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// The cluster of a trace while it lies in a short-lived file, and its name in messages.
+// Temporary file with the cluster of a trace, and the name of that cluster for messages.
 struct StoredCluster {
   std::filesystem::path platform;
   std::string name;  // "the cluster of run.h5"
@@ -96,7 +97,8 @@ config::Scenario read_stored(const config::Value& tree, const StoredCluster& clu
   return scenario;
 }
 
-// Calls `work`; errors about the short-lived platform file name the cluster of the trace instead.
+// Calls `work`; replaces the name of the temporary platform file in its errors by that of the
+// trace's cluster.
 template <class Work>
 auto with_cluster_name(const StoredCluster& cluster, const Work& work) {
   try {
@@ -107,7 +109,8 @@ auto with_cluster_name(const StoredCluster& cluster, const Work& work) {
   }
 }
 
-// Loads the cluster, and is therefore called in a process of its own.
+// Simulates a scenario with a change. Loads the cluster, so it must be called in a process of its
+// own.
 Rerun rerun_with(config::Value tree, const Change& change, const StoredCluster& cluster) {
   if (change.edit) change.edit(tree);
   const config::Scenario scenario = read_stored(tree, cluster);
@@ -138,7 +141,7 @@ std::string hardware_choices(const config::Value& tree, const StoredCluster& clu
                                                                   json::error_handler_t::replace);
 }
 
-// A row, and whether it belongs to the changes of single stages.
+// Result of one change, and whether the change affects a single stage only.
 struct Attempt {
   analysis::WhatIfRow row;
   bool is_per_stage = false;
@@ -150,10 +153,10 @@ void sort_by_gain(std::vector<Attempt>& attempts) {
   });
 }
 
-// Shows only the first few of the stages without a noticeable gain.
+// Adds rows to the result; of the stages without a noticeable gain, only the first few.
 void add_rows(const std::vector<Attempt>& sorted, analysis::WhatIf& result) {
   constexpr std::size_t max_without_gain = 8;
-  // Fraction of the time; a smaller gain is printed as 0.0 %.
+  // Smallest gain, as a fraction of the run's time, that is not printed as 0.0 %.
   constexpr double noticeable = 5e-4;
   std::size_t stages = 0;
   std::size_t left_out = 0;

@@ -22,16 +22,16 @@ struct Change {
   bool is_per_stage = false;  // one of many changes, of which only the best are shown
 };
 
-// Maximum number of stages that are changed one by one.
+// Maximum number of stages for which a change of that stage alone is tried.
 inline constexpr std::size_t max_changed_stages = 24;
 
-// Parameters of a run's hardware that changes can use.
+// Parts of a run's hardware that changes can vary: link classes and training recipes.
 struct HardwareChoices {
   std::vector<std::string> link_classes;
   std::vector<std::string> recipes;  // training recipes
 };
 
-// Changes that make sense for a run, in a fixed order. `notes` receives a note for changes that
+// Changes that are worth trying for a run, in a fixed order. `notes` receives a note if changes
 // were left out.
 std::vector<Change> what_if_changes(const config::Scenario& scenario,
                                     const analysis::WhyReport& report,
@@ -41,17 +41,17 @@ std::vector<Change> what_if_changes(const config::Scenario& scenario,
 struct WhatIfOptions {
   std::string file;      // file of the trace, for messages
   std::size_t jobs = 1;  // parallel simulations
-  // Called often with the numbers of finished and of all simulations. An exception that it throws
-  // ends the analysis.
+  // Callback with the number of finished simulations and of all simulations, called often. If it
+  // throws, the analysis ends.
   std::function<void(std::size_t done, std::size_t total)> on_progress = [](std::size_t,
                                                                             std::size_t) {};
-  // Called with each row as it becomes available, in any order, and with the time of the unchanged
-  // rerun if that is available.
+  // Callback for each row when its simulation ends, in any order. `rerun_s` is the time of the
+  // unchanged run, once it is known.
   std::function<void(const analysis::WhatIfRow&, std::optional<double> rerun_s)> on_row = {};
 };
 
-// Runs the scenario of a trace again, unchanged and with each change. Throws trace::TraceError
-// where it cannot be run.
+// Simulates the scenario of a trace again, unchanged and with each change. Throws trace::TraceError
+// if that is impossible.
 analysis::WhatIf what_if(const trace::Trace& trace, const analysis::WhyReport& report,
                          const WhatIfOptions& options);
 

@@ -24,7 +24,8 @@ void remove_key(Value& root, std::string_view map, std::string_view key) {
     std::erase_if(value->entries, [&](const config::Entry& entry) { return entry.key == key; });
 }
 
-// Bandwidth factors of the variation, doubled for one class of links.
+// Value for the key variation.bandwidth: the scenario's factors, with that of one link class
+// doubled.
 Value doubled_bandwidth(const std::string& link_class, const config::Variation& variation) {
   Value map{.kind = Value::Kind::map, .origin = {"what if"}};
   const auto put = [&](const std::string& name, double factor) {
@@ -56,7 +57,7 @@ void add_network(const Scenario& scenario, const std::vector<std::string>& link_
                        }});
 }
 
-// Makes the passes of a stage faster. Waits for collectives stay.
+// Shortens the compute time of a stage's passes. Their waits for collectives stay.
 void speed_up(workload::StageCosts& costs, std::uint32_t stage, config::Detail detail) {
   constexpr double factor = 0.9;
   costs.slow_down(stage, factor, detail);
@@ -158,8 +159,8 @@ void add_dispatchers(const Scenario& scenario, Changes& changes) {
   }
 }
 
-// Changes that add or remove the overlap of dispatch, where the schedule has fused pairs with it
-// and none without it.
+// Adds the change that turns the overlap of expert dispatch on or off. Only for schedules whose
+// passes run in fused pairs with the overlap, and separately without it.
 void add_dispatch_overlap(const Scenario& scenario, std::uint32_t chunks, Changes& changes) {
   if (!scenario.model || scenario.parallel.ep.value == 1) return;
   const config::ExpertTraining& experts = scenario.training.experts;
@@ -193,7 +194,7 @@ void add_recompute(const Scenario& scenario, Changes& changes) {
   };
   for (std::size_t i = 0; i < config::recompute_modules.size(); ++i) {
     const auto module = static_cast<config::RecomputeModule>(i);
-    // Norms that are part of the matrix products that follow them are recomputed with these.
+    // A norm that is fused into the next matrix product is only recomputed with it.
     const bool is_useless =
         module == config::RecomputeModule::core_attn ||
         (module == config::RecomputeModule::layernorm && !model.latent && !model.experts);

@@ -14,7 +14,7 @@
 namespace pipewright::evaluation {
 namespace {
 
-// Host of the device's smallest GPU if that determines the capacity.
+// Name of the host with the device's smallest GPU, if that GPU limits the memory.
 std::string limiting_host(const execution::Job& job, const Fullest& fullest_device) {
   if (job.capacity.empty() || job.capacity[fullest_device.device].bytes != fullest_device.capacity)
     return "";
@@ -63,7 +63,7 @@ Fullest fullest(const execution::Job& job, const std::vector<std::uint64_t>& cap
   for (std::uint32_t device = 0; device < job.schedule.devices; ++device)
     for (std::uint32_t replica = 0; replica < replicas; ++replica) {
       const execution::PeakMemory peak = execution::peak_memory(job, device, replica);
-      // Only bytes can be compared where some capacities are unknown.
+      // A device of unknown capacity is compared by its bytes instead of a ratio.
       const double device_fill = static_cast<double>(peak.bytes) /
                                  static_cast<double>(std::max<std::uint64_t>(1, capacity[device]));
       if (device_fill <= fill) continue;

@@ -9,12 +9,13 @@
 
 namespace pipewright::evaluation {
 
-// Samples and tokens of a microbatch, as given or as the model determines them; 0 if unknown.
+// Samples or tokens in one microbatch: the numbers that the scenario gives, or those of its model;
+// 0 if unknown.
 double samples_per_microbatch(const config::Scenario& scenario);
 double tokens_per_microbatch(const config::Scenario& scenario);
 
-// Work of one iteration. Divided by the time of an iteration it gives the rates of
-// analysis::Summary.
+// Computed work of one iteration (samples, tokens, FLOPs). Divided by the time of an iteration it
+// gives the rates of analysis::Summary.
 analysis::IterationWork work_of(const config::Scenario& scenario,
                                 const schedules::Schedule& schedule,
                                 const workload::StageCosts& costs);
@@ -25,7 +26,7 @@ struct Fullest {
   std::uint32_t replica = 0;  // relevant where replicas differ in their microbatches
   execution::PeakMemory peak;
   std::uint64_t capacity = 0;  // bytes; 0: unknown
-  // Host of the GPU that determines the capacity, if it is not the device's first.
+  // Host of the GPU whose memory limits the device, if that is not the device's first GPU.
   std::string host;
 
   bool fits() const { return capacity == 0 || peak.bytes <= capacity; }
@@ -36,7 +37,7 @@ Fullest fullest(const execution::Job& job, const std::vector<std::uint64_t>& cap
 // Host of the device's GPU with the least memory. Empty if it is the host that outputs name anyway.
 std::string smallest_host(const execution::Job& job, std::uint32_t device);
 
-// "device 3: 91.2 GiB of 80 GiB: activations 50.1 GiB, ..., 11.2 GiB too much"
+// Text for errors: "device 3: 91.2 GiB of 80 GiB: activations 50.1 GiB, ..., 11.2 GiB too much"
 std::string describe(const Fullest& fullest);
 
 }  // namespace pipewright::evaluation

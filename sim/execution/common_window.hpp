@@ -13,7 +13,7 @@ class CommonWindow {
  public:
   struct Member {
     double offset = 0;  // start of the job, in seconds
-    // Device copies that have to finish each iteration.
+    // Number of device copies of the job, all of which have to finish an iteration.
     std::uint32_t device_copies = 0;
   };
   CommonWindow(const std::vector<Member>& jobs, std::uint32_t enough);
@@ -22,12 +22,14 @@ class CommonWindow {
   // start.
   void ended(std::size_t job, std::uint32_t iteration, double end);
   bool is_over() const { return is_over_; }
-  // True if a device of a job may begin this iteration. If so, the job will finish it.
+  // Returns whether a device of the job may begin this iteration. If so, all devices of the job
+  // will run it.
   bool enter(std::size_t job, std::uint32_t iteration);
 
-  // Ends of a job's iterations up to the end of the window, in seconds since its start.
+  // Times at which a job's iterations ended, up to the end of the window, in seconds since the
+  // job's start.
   const std::vector<double>& ends(std::size_t job) const { return jobs_[job].ends; }
-  // First iteration of a job that ends while the window is open. Requires is_open().
+  // Index of the job's first iteration that ends after the window has opened. Requires is_open().
   std::size_t first(std::size_t job) const;
   bool is_open() const;
 

@@ -13,20 +13,21 @@
 
 namespace pipewright::execution {
 
-// Overlap of a collective of `seconds` with `compute` seconds that can hide it. The compute takes
-// `slowdown` times as long while both run.
+// Result of running a collective of `seconds` beside `compute` seconds of kernels that can hide it.
+// The kernels take `slowdown` times as long while both run.
 struct Hidden {
   double waits = 0;    // excess over the compute of both together, in seconds
   double overlap = 0;  // seconds of compute that the collective slows down
 };
 Hidden hidden(double seconds, double compute, double slowdown);
 
-// Starts all these collectives at once on an otherwise idle cluster. Returns the seconds of each.
+// Simulates collectives that all start at once on an otherwise idle cluster. Returns the duration
+// of each in seconds.
 std::vector<double> simulate_alone(const cluster::Cluster& cluster, const RankPlacement& placement,
                                    std::span<const std::vector<Phase>> plans);
 
-// Durations of the collectives inside passes. Each kind and size is simulated once, with all groups
-// of its kind in the whole job at once, and nothing else on the network.
+// Simulates and caches the durations of collectives inside passes: each kind and size once, with
+// all groups of its kind in the whole job at once, and nothing else on the network.
 class CollectiveTimes {
  public:
   // `algorithm` applies to all collectives that support it. Arguments passed by reference must
@@ -34,8 +35,8 @@ class CollectiveTimes {
   CollectiveTimes(const cluster::Cluster& cluster, const workload::Ranks& ranks,
                   const RankPlacement& placement, Algorithm algorithm);
 
-  // Seconds of one of a call's `times`: the slowest group among those with GPUs of the device, in
-  // any replica.
+  // Seconds of a single collective of `call` (which a pass runs `times` times): that of the slowest
+  // group, in any replica, with GPUs of the device.
   double seconds(const workload::Call& call, std::uint32_t device);
 
  private:
@@ -55,7 +56,8 @@ class CollectiveTimes {
 // cover, unless the run simulates these collectives in full detail.
 void add_exposed_time(const cluster::Cluster& cluster, const Job& job, workload::StageCosts& costs);
 
-// The same with durations from a callback: seconds of one of a call's `times` on a device.
+// Does the same with durations from a callback, which returns the seconds of a single collective of
+// a call on a device.
 using CallSeconds = std::function<double(const workload::Call& call, std::uint32_t device)>;
 void add_exposed_time(const Job& job, workload::StageCosts& costs, const CallSeconds& seconds);
 

@@ -26,7 +26,7 @@ struct Capacity {
   const cluster::Host* host = nullptr;  // first host with that little memory
 };
 
-// One run: a schedule with its costs, placed on hosts.
+// Complete input of one simulation: a schedule with its costs, placed on hosts.
 struct Job {
   const schedules::Schedule& schedule;
   const workload::StageCosts& costs;
@@ -35,9 +35,9 @@ struct Job {
   schedules::P2p p2p = schedules::P2p::eager;
   std::optional<workload::Ranks> ranks = {};  // none: each device is one rank
   workload::Conditions conditions = {};
-  // One replica is simulated, and its flows stand for those of all replicas.
+  // True if one replica is simulated, and its flows stand for those of all replicas.
   bool symmetric = false;
-  // Slowdown factor of passes, by replica and device; empty: none.
+  // Factors by which passes take longer, by replica and device; empty: all 1.
   std::vector<double> slowdown = {};
   std::vector<Capacity> capacity = {};                  // by device; empty: unknown
   std::shared_ptr<const workload::Uneven> uneven = {};  // null: all microbatches are the same size
@@ -50,7 +50,8 @@ struct Job {
   }
   // True if every collective inside passes is simulated.
   bool has_full_detail() const { return conditions.communication.detail == config::Detail::full; }
-  // ZeRO-3: whether each F, I, B and R gathers its weights first.
+  // True if ZeRO-3 gathers the weights of a stage before each of its passes except weight-gradient
+  // passes.
   bool gathers_for_passes() const {
     return conditions.zero >= 3 && ranks && !costs.traffic.empty() &&
            (ranks->group_size(workload::Group::shard) > 1 ||
@@ -88,8 +89,9 @@ struct Job {
   std::uint32_t rank(ReplicaDevice copy, std::uint32_t member) const {
     return ranks ? ranks->rank_of(copy, member) : copy.device;
   }
-  // Parts of a boundary tensor that ranks of the source send to ranks of the destination, in units
-  // of `boundary_bytes`. hop_bytes() is the size of the whole tensor, in bytes.
+  // Messages of which a boundary tensor's transfer consists, from ranks of the source to ranks of
+  // the destination, with their sizes in units of `boundary_bytes`. hop_bytes() is the size of the
+  // whole tensor.
   std::vector<workload::Ranks::Part> hop(ReplicaDevice source, std::uint32_t destination) const {
     if (!ranks) return {{source.device, destination, 1}};
     return ranks->hop(source, destination, conditions.cuts_boundary);
@@ -98,7 +100,7 @@ struct Job {
     return costs.boundary_bytes *
            (conditions.cuts_boundary ? ranks_per_stage() : ranks_per_stage(destination));
   }
-  // True if the duration of passes may differ from the plan.
+  // True if the pass times of some device copy may differ from the planned ones.
   bool passes_vary() const {
     return conditions.variation.is_random() || !slowdown.empty() ||
            (uneven && uneven->replicas_differ());

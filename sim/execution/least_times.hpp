@@ -15,17 +15,18 @@ namespace pipewright::execution {
 // in the same way on the same GPUs; routes are looked up and collectives planned once.
 class LeastTimes {
  public:
-  // True if flows that start at once share links in the bound. The timing engine ignores such
-  // sharing.
+  // Treatment of flows that start at once: modelled if the bound includes that they share links;
+  // ignored, as by the timing engine, if it does not.
   enum class Sharing : std::uint8_t { modelled, ignored };
   explicit LeastTimes(const Job& job, Sharing sharing = Sharing::modelled);
 
-  // Seconds of a boundary tensor from a device of a replica to another device, if each GPU of the
-  // larger device sends `bytes`. All GPUs of a device send at once.
+  // Lower bound on the seconds that a boundary tensor takes from a device of a replica to another
+  // device, if each GPU of the larger device sends `bytes`. All GPUs send at once.
   double hop(ReplicaDevice source, std::uint32_t destination, std::uint64_t bytes);
-  // Seconds of collectives that run one after the other.
+  // Lower bound on the seconds of collectives that run one after the other.
   double seconds(const std::vector<CollectiveOp>& ops, Algorithm algorithm);
-  // Seconds of one of a call's `times`; the counterpart of CollectiveTimes::seconds().
+  // Lower bound on the seconds of a single collective of `call`, which a pass runs `times` times;
+  // see CollectiveTimes::seconds().
   double seconds(const workload::Call& call, std::uint32_t device, Algorithm algorithm);
 
   const std::shared_ptr<ProcessGroups>& groups() const { return groups_; }  // null without ranks
@@ -55,8 +56,8 @@ class LeastTimes {
   std::map<CallKey, LeastTime> calls_;
 };
 
-// Adds the lower bounds of collectives inside passes to the times of `costs`, which are the job's.
-// The counterpart of add_exposed_time() without a simulation: it never adds more.
+// Adds lower bounds of the collectives inside passes to the pass times in `costs`, which belong to
+// the job. Needs no simulation, and never adds more than add_exposed_time().
 void add_least_exposed_time(const Job& job, LeastTimes& least_times, workload::StageCosts& costs);
 
 }  // namespace pipewright::execution

@@ -8,42 +8,43 @@
 
 namespace pipewright::execution {
 
-// Bytes in the memory of each GPU of a device while the device works through its passes. Only the
-// order of the passes matters, not their times.
+// Tracks the bytes in the memory of each GPU of a device, by category, while the device runs its
+// passes. Only the order of the passes matters, not their times.
 class Ledger {
  public:
   using Category = trace::MemoryCategory;
   using Held = std::array<std::uint64_t, trace::memory_categories>;
 
-  // Starts with the state that stays allocated throughout. Where microbatches differ in tokens, the
-  // ledger counts those of `replica`.
+  // Starts with the state (such as weights) that stays allocated throughout. If microbatches differ
+  // in tokens, those of `replica` count.
   Ledger(const Job& job, std::uint32_t device, std::uint32_t replica = 0);
 
   const Held& held() const { return held_; }
   std::uint64_t held(Category category) const { return held_[static_cast<std::size_t>(category)]; }
   std::uint64_t total() const;
-  // Adds `times` times the change since `before`.
+  // Adds the change since `before` `times` more times.
   void repeat(const Held& before, std::uint32_t times);
 
-  // Books the start or end of a pass and calls changed(category) after each change.
+  // Adds the memory that a pass allocates at its start, or frees at its end. Calls
+  // changed(category) after each change.
   template <class Changed>
   void start(const schedules::Pass& pass, Changed&& changed);
   template <class Changed>
   void end(const schedules::Pass& pass, Changed&& changed);
-  // ZeRO-3: the gathered weights of a stage are allocated, and freed.
+  // ZeRO-3 only: allocate the gathered weights of a stage, and free them.
   void hold_weights(std::uint32_t stage) { bytes_of(Category::gathered) += gathered(stage); }
   void drop_weights(std::uint32_t stage) { bytes_of(Category::gathered) -= gathered(stage); }
 
  private:
   std::uint64_t& bytes_of(Category category) { return held_[static_cast<std::size_t>(category)]; }
-  // Gathered weights: two layers at a time, or the whole stage until the backward pass, depending
-  // on the sharding.
+  // Bytes of gathered weights: of two layers if weights are resharded after use, else of the whole
+  // stage.
   std::uint64_t gathered(std::uint32_t stage) const {
     if (!job_.conditions.reshards) return job_.costs.gathered_whole(stage);
     return job_.costs.gathered.empty() ? 0 : job_.costs.gathered[stage];
   }
 
-  // Activations that the pass's microbatch keeps on its stage, in proportion to its tokens.
+  // Activations that the pass's microbatch keeps on the stage, scaled by its number of tokens.
   workload::Activations activations(const schedules::Pass& pass) const;
   std::uint64_t input_bytes(const schedules::Pass& pass) const {
     const auto& by_stage = job_.costs.input_bytes;
@@ -60,17 +61,18 @@ class Ledger {
   Held held_{};
 };
 
-// True if a pass of a fused pair is booked at the end of the pair. A fused pair of a model
+// True if this pass of a fused pair is counted at the end of the pair. A fused pair of a model
 // alternates the layers of both passes, so that the forward pass reuses the memory that the
-// backward pass frees: the backward pass is booked first, and the forward pass at the pair's end
-// (Megatron-Core's TransformerModelChunkSchedulePlan). Where passes are only durations, the forward
-// pass allocates everything at its start.
+// backward pass frees: the backward pass is counted first, and the forward pass at the pair's end
+// (Megatron-Core's TransformerModelChunkSchedulePlan). Without a model, the forward pass allocates
+// everything at its start.
 inline bool counts_last(const Job& job, const schedules::Pass& pass) {
   return !job.costs.traffic.empty() && pass.kind == schedules::PassKind::forward;
 }
 
-// Peak memory of a device's GPUs: the peak of analysis::Summary, without a run. Every round of a
-// loop adds the same amount, so the first and the last round suffice, unless microbatches differ.
+// Peak memory of a device's GPUs, as in analysis::Summary, but computed without a simulation. Every
+// round of a loop adds the same amount, so the first and the last round suffice, unless
+// microbatches differ.
 struct PeakMemory {
   std::uint64_t bytes = 0;
   // Bytes by category when the peak is first reached.
@@ -81,7 +83,7 @@ PeakMemory peak_memory(const Job& job, std::uint32_t device, std::uint32_t repli
 template <class Changed>
 void Ledger::start(const schedules::Pass& pass, Changed&& changed) {
   const workload::Activations stage = activations(pass);
-  // A stage that recomputes keeps only its input until R.
+  // A stage that recomputes keeps only its input until the recompute pass.
   const std::uint64_t input =
       job_.schedule.recomputes(pass.stage) ? std::min(stage.held, input_bytes(pass)) : 0;
   std::uint64_t taken = 0;

@@ -4,29 +4,29 @@
 
 namespace pipewright::execution {
 
-// Event while a device computes. The compute is divided into equal parts twice: at the end of each
-// of some parts a bucket of gradients is complete, and at the beginning of each of other parts a
-// bucket of weights is needed.
+// Event in the compute of a pass: a bucket of gradients is complete, or a bucket of weights is
+// needed. Gradients and weights each divide the compute into as many equal parts as they have
+// buckets: gradients are complete at the end of a part, weights are needed at the beginning of one.
 struct Milestone {
   enum class Kind : std::uint8_t { none, gradients, weights };
   Kind kind = Kind::none;
-  // Weights of the second pass of a fused pair.
+  // True for weights of the second pass of a fused pair.
   bool of_partner = false;
   std::uint32_t part = 0;
   std::uint32_t parts = 1;
 
-  // Share of the compute that comes before the milestone.
+  // Fraction of the compute that precedes the milestone.
   double share() const {
     return static_cast<double>(part + (kind == Kind::gradients ? 1 : 0)) / parts;
   }
 };
 
-// Milestones of a pass or a fused pair, in order. Gradients that are complete at the end of a part
-// precede weights that the next part needs. The order depends only on the counts, so that it is the
-// same on all copies of a device.
+// Sequence of the milestones of a pass or a fused pair. Gradients that are complete at the end of a
+// part precede weights that the next part needs. The order depends only on the numbers of parts, so
+// that it is the same on all copies of a device.
 class Milestones {
  public:
-  // Counts of the parts; 0: no milestones of that kind.
+  // Numbers of parts (buckets); 0: no milestones of that kind.
   Milestones(std::uint32_t gradients, std::uint32_t weights, std::uint32_t weights_of_partner = 0)
       : ends_{gradients, weights, weights_of_partner} {}
 
@@ -61,7 +61,7 @@ inline Milestone Milestones::next() const {
   return first;
 }
 
-// Delays of a walk beyond the compute itself, in seconds.
+// Time that walk_compute() takes in addition to the compute, in seconds.
 struct Delays {
   double waited = 0;  // waits for weights
   double lost = 0;    // compute slowed down by collectives

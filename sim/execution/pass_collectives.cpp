@@ -15,7 +15,8 @@ namespace {
 using schedules::Pass;
 using TimedCall = workload::StageCosts::TimedCall;
 
-// Kind and stage of a pass, or of both passes of a fused pair: such passes cost the same.
+// Passes with equal costs: those of one kind and stage, or fused pairs with the same kinds and
+// stages.
 struct PassClass {
   Pass pass;
   std::optional<Pass> partner;
@@ -82,7 +83,7 @@ class CollectiveTotals {
   }
 
  private:
-  // Exposed seconds of other calls and of dispatch calls.
+  // Exposed seconds of all calls except dispatch, and of dispatch calls.
   std::array<double, 2> exposed_in(const PassClass& pass_class,
                                    const std::array<double, 2>& weights) const {
     if (pass_class.partner) {

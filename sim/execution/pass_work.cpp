@@ -49,13 +49,14 @@ void for_each_synchronized_replica(const Job& job, const ReplicaGroups& replica_
       visit(replica);
 }
 
-// Factors on the planned durations of a pass or a fused pair: of its kernel launches, and of the
-// kernels of each pass.
+// Factors by which the planned durations of a pass or a fused pair are multiplied: for its kernel
+// launches, and for the kernels of each pass.
 struct Pace {
   double host = 1;
   std::array<double, 2> kernels{1, 1};
 
-  // Factor on both passes together, whose planned durations are `first` and `second` seconds.
+  // Factor for the kernels of both passes together, weighted by their planned durations `first` and
+  // `second` in seconds.
   double mean(double first, double second) const {
     if (kernels[0] == kernels[1]) return kernels[0];
     const double sum = first + second;
@@ -72,8 +73,8 @@ Pace copy_pace(const Job& job, ReplicaDevice copy, const Pass& pass, const Pass*
   return pace;
 }
 
-// Passes that communicate with other replicas run at the pace of the slowest one. In full detail
-// the simulated collectives have that effect.
+// Pace of a pass. Passes that communicate with other replicas run at the pace of the slowest one.
+// In full detail the simulated collectives have that effect.
 Pace slowest_pace(const Job& job, const ReplicaGroups& replica_groups, ReplicaDevice copy,
                   const Pass& pass, const Pass* partner) {
   Pace slowest = copy_pace(job, copy, pass, partner);
@@ -89,7 +90,8 @@ Pace slowest_pace(const Job& job, const ReplicaGroups& replica_groups, ReplicaDe
   return slowest;
 }
 
-// Collectives that replicas share carry the bytes of the largest of their microbatches.
+// Sizes of the pass's microbatch relative to the mean. Collectives that replicas share carry the
+// bytes of the largest of their microbatches.
 PassRatios synchronized_ratios(const Job& job, const ReplicaGroups& replica_groups,
                                ReplicaDevice copy, const Pass& pass) {
   PassRatios ratios = ratios_on(job, copy.replica, pass);
@@ -102,7 +104,8 @@ PassRatios synchronized_ratios(const Job& job, const ReplicaGroups& replica_grou
   return ratios;
 }
 
-// Relative increase of compute time beside collectives, averaged over both passes of a pair.
+// Relative increase of compute time while collectives run beside it; for a fused pair, the mean
+// over both passes.
 double overlap_excess(const Job& job, const Pass& pass, const Pass* partner) {
   const auto excess = [&](const Pass& member) {
     return job.overlap_slowdown(member.kind, member.stage) - 1;
@@ -125,19 +128,19 @@ double host_seconds(const Job& job, const Pass& pass) {
   return kernel_seconds(job, pass) + job.costs.of(job.costs.host_waits, pass);
 }
 
-// Seconds of a pass's launches. Where all microbatches are the same size, the larger of launches
-// and kernels.
+// Seconds in which the host launches a pass's kernels. If all microbatches are the same size, the
+// time of the kernels where that is longer.
 double launch_seconds(const Job& job, const Pass& pass) {
   return job.uneven ? job.costs.of(job.costs.launch_seconds, pass) : host_seconds(job, pass);
 }
 
-// Seconds of the collectives inside a pass, each timed on an idle cluster.
+// Seconds of the collectives inside one pass, with the durations that they have on an idle cluster.
 struct PassCollectives {
-  // Part of the collectives that compute does not hide.
+  // Seconds by which the collectives lengthen the pass, as compute does not hide them.
   double waits = 0;
-  // Dispatch of tokens, by half of the layers.
+  // Seconds of expert dispatch, in each half (attention, experts) of the layers.
   std::array<double, 2> dispatch{};
-  // Part of `waits` that is due to dispatch, by half of the layers.
+  // Seconds of `waits` that are due to dispatch, in each half of the layers.
   std::array<double, 2> exposed{};
 };
 
@@ -150,7 +153,7 @@ PassCollectives planned_collectives(const workload::StageCosts& costs, const Pas
   return sums;
 }
 
-// Collectives of this microbatch, scaled by its tokens.
+// Collectives inside a pass, scaled by the tokens of its microbatch.
 PassCollectives actual_collectives(const Job& job, const ReplicaGroups& replica_groups,
                                    ReplicaDevice copy, const Pass& pass) {
   const auto& calls_by_stage = job.costs.timed_calls[static_cast<std::size_t>(pass.kind)];
@@ -171,7 +174,7 @@ PassCollectives actual_collectives(const Job& job, const ReplicaGroups& replica_
   return sums;
 }
 
-// One pass of a fused pair, at its pace.
+// Kernels, launches and collectives of one pass of a fused pair, scaled by the pass's pace.
 struct PairedPass {
   StreamHalves kernels;
   double host = 0;  // seconds of launches
@@ -179,7 +182,7 @@ struct PairedPass {
   double overlapped = 0;
   // Relative increase of compute beside collectives other than dispatch.
   double collective_excess = 0;
-  // Relative increase of compute beside dispatch, while both run.
+  // Relative increase of compute time while dispatch runs beside it.
   double dispatch_excess = 0;
 
   double compute() const { return kernels[0].compute + kernels[1].compute; }
@@ -206,8 +209,8 @@ PairedPass paired_pass(const Job& job, const Pass& pass, double pace, double hos
   return paired;
 }
 
-// Streams of a paired pass including its collectives. Collectives other than dispatch belong to
-// attention, the first half.
+// Compute and dispatch of one pass of a pair, by half of the layers. Waits for collectives other
+// than dispatch count as compute of attention, the first half.
 StreamHalves streams_of(const PairedPass& paired) {
   StreamHalves halves = paired.kernels;
   double other_waits = paired.collectives.waits;
@@ -220,8 +223,8 @@ StreamHalves streams_of(const PairedPass& paired) {
   return halves;
 }
 
-// Work of a pair from its streams. Collectives beside the pair slow down kernels that dispatch does
-// not slow down already; the pair gets longer by the part that exceeds its idle time.
+// Work of a fused pair. Other collectives that run beside the pair slow down kernels that dispatch
+// does not slow down already; the pair gets longer by the part that exceeds its idle time.
 PassWork pair_work(const PairedPass& first, const PairedPass& second, bool simulated) {
   const double kernels = first.compute() + second.compute();
   const auto mean = [&](double PairedPass::*excess) {
@@ -254,8 +257,8 @@ PassWork pair_work(const PairedPass& first, const PairedPass& second, bool simul
   return work;
 }
 
-// Seconds by which launches take longer than kernels at the given paces. Every microbatch has the
-// same number of launches.
+// Seconds by which launching a pass's kernels takes longer than running them, at the given paces.
+// The number of launches is the same for every microbatch.
 double host_wait(const Job& job, const Pass& pass, double host_pace, double pace) {
   const double planned = job.costs.of(job.costs.host_waits, pass);
   if (!job.uneven) return host_pace * planned;
@@ -291,7 +294,7 @@ std::vector<workload::Call> calls_of(const Job& job, const ReplicaGroups& replic
   return calls;
 }
 
-// Collectives are not subject to the random factor of the pass.
+// The random factor of a pass does not apply to its collectives.
 PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDevice copy,
                  const Pass& pass, const Pass* partner) {
   const workload::StageCosts& costs = job.costs;
@@ -305,13 +308,13 @@ PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDev
         paired_pass(job, pass, pace.kernels[0], pace.host, collectives_of(pass)),
         paired_pass(job, *partner, pace.kernels[1], pace.host, collectives_of(*partner)),
         simulated);
-  // Planned waits beyond the kernels.
+  // Planned seconds of waits, in addition to the kernels.
   double planned = 0;
-  // Waits beyond the kernels at this pace.
+  // Seconds of waits at this pace, in addition to the kernels.
   double waits = 0;
   // Seconds in which neither kernels nor collectives of the pass run.
   double idle = 0;
-  // Part of the kernels that runs beside the pass's own collectives.
+  // Seconds of kernels that run beside the pass's own collectives.
   double overlapped = 0;
   for (const Pass* member : {&pass, partner}) {
     if (member == nullptr) continue;
@@ -329,7 +332,7 @@ PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDev
   const double kernel_pace =
       partner == nullptr ? pace.kernels[0] : pace.mean(costs.times(pass), costs.times(*partner));
   const double kernels = kernel_pace * std::max(0.0, whole - planned);
-  // The time that a fused pair saves comes off its waits first.
+  // Time saved by fusing the passes is subtracted from their waits first.
   waits = std::max(0.0, waits - std::max(0.0, planned - whole));
   idle = std::min(idle, waits);
   PassWork work{.seconds = kernels + (simulated ? idle : waits), .min_seconds = kernels + waits};

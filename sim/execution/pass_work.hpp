@@ -7,9 +7,9 @@
 
 namespace pipewright::execution {
 
-// Factor on a pass's duration: the straggler's factor times a random number of mean 1. The random
-// number is a function of seed, unit and pass alone, so that it does not depend on the order of
-// calls.
+// Factor by which a pass's duration is multiplied: the straggler's factor times a random number of
+// mean 1. The random number is a hash of seed, device copy and pass, so that it does not depend on
+// the order of calls.
 double noise(const Job& job, ReplicaDevice copy, const schedules::Pass& pass);
 
 // Collectives inside a pass of this microbatch, for runs that simulate each of them. Bytes are
@@ -28,8 +28,8 @@ struct PassWork {
   // Kernels of each pass of a fused pair, if its collectives are simulated.
   std::array<StreamHalves, 2> streams = {};
 };
-// `partner` is the second pass of a fused pair, or null. A pair takes the time of its streams
-// unless the costs state the time of pairs.
+// Computes the work of a pass. `partner` is the second pass of a fused pair, or null. A pair takes
+// the time of its streams unless the costs state the time of pairs.
 PassWork work_of(const Job& job, const ReplicaGroups& replica_groups, ReplicaDevice copy,
                  const schedules::Pass& pass, const schedules::Pass* partner);
 

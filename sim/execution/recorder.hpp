@@ -9,8 +9,8 @@
 
 namespace pipewright::execution {
 
-// The trace has its own enumeration of pass kinds, whose numbers are stored in files; schedules do
-// not depend on it. Both enumerations have the same kinds in the same order.
+// Kinds of passes in traces, whose numbers are stored in files, are an enumeration of their own, on
+// which schedules do not depend. Both enumerations have the same kinds in the same order.
 constexpr bool same_kind(trace::PassKind traced, schedules::PassKind scheduled) {
   return static_cast<int>(traced) == static_cast<int>(scheduled);
 }
@@ -28,15 +28,16 @@ constexpr schedules::PassKind kind_in_schedule(trace::PassKind kind) {
   return static_cast<schedules::PassKind>(kind);
 }
 
-// Records one device: converts passes, with the times that an engine computed, to rows, and reports
-// every change of the device's memory ledger.
+// Converts the passes of one device, with the times that an engine computed, to trace rows, and
+// reports every change of the device's memory.
 class Recorder {
  public:
   Recorder(const Job& job, std::uint32_t device, trace::Sink& sink);
 
-  // Expects the passes of the device in order; both passes of a fused pair one after the other.
+  // Records a pass. Call it in the device's order; for a fused pair, with both passes one after the
+  // other.
   void record(const schedules::Pass& pass, const schedules::PassSpan& span);
-  // ZeRO-3: the gathered weights of a stage are allocated, and freed.
+  // ZeRO-3 only: record that the gathered weights of a stage are allocated, or freed.
   void hold_weights(std::uint32_t stage, double time);
   void drop_weights(std::uint32_t stage, double time);
 

@@ -20,7 +20,8 @@ using workload::Group;
 
 namespace {
 
-// Rejects in-switch reduction that no group can use: plans would silently fall back to rings.
+// Throws an error if in-switch reduction is requested but no group can use it: plans would silently
+// fall back to rings.
 void check_switches(const Job& job) {
   const config::Algorithm algorithm = job.conditions.communication.all_reduce;
   const auto switches = config::switches_of(algorithm);
@@ -53,8 +54,8 @@ const ProcessGroups::GroupsOfKind& ProcessGroups::process_groups(Group kind) {
   return cached;
 }
 
-// Device copies that share a group of ranks, directly or through a chain of groups, form one
-// process group.
+// Divides the device copies into process groups: copies that share a group of ranks, directly or
+// through a chain of groups, belong together.
 ProcessGroups::GroupsOfKind ProcessGroups::split(Group kind) const {
   const std::uint32_t devices = ranks_.devices();
   const auto copy_index = [&](std::uint32_t rank) {
@@ -104,7 +105,7 @@ const ProcessGroup& ProcessGroups::holders(Group kind, const std::vector<std::ui
   ProcessGroup& united = it->second;
   if (!is_new) return united;
   for (const std::uint32_t device : devices) {
-    // A device may have several process groups of experts.
+    // Copies of a device may belong to several process groups of experts.
     std::set<std::uint32_t> numbers;
     for (std::uint32_t replica = 0; replica < ranks_.replicas(); ++replica)
       numbers.insert(process_group_of(kind, {replica, device}));
@@ -163,7 +164,7 @@ ReplicaGroups::ReplicaGroups(const Job& job, std::shared_ptr<ProcessGroups> grou
         find_holders({Group::edp, Group::expert_shard, Group::expert_replicate}, stage));
   }
   if (job.ranks->size() == 1 || !job.conditions.communication.global_norm) return;
-  // The gradient norm is one number, summed up along a tree and sent back.
+  // Time to compute the gradient norm: one number, summed up along a tree and sent back.
   const cluster::Route route = job.cluster.route(job.hosts.front(), job.hosts.back());
   norm_latency_ =
       job.cluster.model().launch + 2 * std::ceil(std::log2(job.ranks->size())) * route.latency;
@@ -179,8 +180,8 @@ ReplicaGroups::Holders ReplicaGroups::find_holders(const std::array<Group, 3>& k
 
 bool ReplicaGroups::has(std::uint32_t stage) const {
   if (!job_.ranks || job_.costs.traffic.empty()) return false;
-  // Tensor-parallel ranks may hold the same experts, so a stage can have a replica group of experts
-  // without data parallelism.
+  // Tensor-parallel ranks may hold the same experts, so that copies of experts can exist without
+  // data parallelism.
   const bool experts = job_.costs.traffic[stage].expert_parameters > 0 &&
                        experts_[stage].full->groups.front().size() > 1;
   return experts || dense_[stage].full->groups.front().size() > 1;
@@ -223,7 +224,7 @@ std::uint32_t ReplicaGroups::weight_parts(std::uint32_t stage) const {
 std::optional<std::uint32_t> ReplicaGroups::layers_at_once(std::uint32_t stage) const {
   if (job_.conditions.zero < 3 || job_.costs.gathered.empty() || job_.costs.gathered[stage] == 0)
     return std::nullopt;
-  // Two parts are held at a time: one in use, and the next one arriving.
+  // ZeRO-3 holds two parts of the weights at a time: one in use, and the next one arriving.
   const workload::StageTraffic& traffic = job_.costs.traffic[stage];
   const double bytes = static_cast<double>(traffic.parameters + traffic.expert_parameters) *
                        job_.costs.gathered_element;

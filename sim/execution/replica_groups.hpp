@@ -12,11 +12,10 @@
 
 namespace pipewright::execution {
 
-// Ranks that communicate with each other, by group.
+// Groups of ranks that communicate with each other.
 using RankGroups = std::vector<std::vector<std::uint32_t>>;
 
-// Process group: device copies that are synchronized by collectives, and the groups of ranks that
-// the collectives run over.
+// Device copies that collectives synchronize, and the groups of ranks that run these collectives.
 struct ProcessGroup {
   std::uint32_t members = 0;  // simulated device copies
   RankGroups groups;
@@ -29,8 +28,8 @@ struct CollectiveOp {
   std::uint64_t bytes;
 };
 
-// Process groups of a job's ranks, computed on first use and cached. Jobs with the same ranks can
-// share one object.
+// Divides a job's device copies into process groups, on first use, and caches them. Jobs with the
+// same ranks can share one object.
 class ProcessGroups {
  public:
   using Group = workload::Group;
@@ -38,7 +37,8 @@ class ProcessGroups {
   ProcessGroups(const workload::Ranks& ranks, std::uint32_t simulated_replicas);
 
   const workload::Ranks& ranks() const { return ranks_; }
-  // Number of the process group of this kind that a device copy belongs to.
+  // Number of the process group, among those for this kind of group, to which a device copy
+  // belongs.
   std::uint32_t process_group_of(Group kind, ReplicaDevice copy);
   const ProcessGroup& process_group(Group kind, std::uint32_t number) {
     return process_groups(kind).groups[number];
@@ -48,7 +48,7 @@ class ProcessGroups {
   // Copies of a shard stay separate, as each device has its own shards. Repeated calls with the
   // same devices return the same object.
   const ProcessGroup& holders(Group kind, const std::vector<std::uint32_t>& devices);
-  // Ranks of a replica's first and last device that share tied embeddings.
+  // Groups of ranks, on a replica's first and last device, that share tied embeddings.
   const RankGroups& embedding(std::uint32_t replica);
 
  private:
@@ -66,18 +66,19 @@ class ProcessGroups {
   std::vector<RankGroups> embedding_;  // by replica
 };
 
-// Parameters of a job that several ranks hold, and the collectives that keep them in step.
+// Finds out which parameters of a job several ranks hold, and which collectives keep the copies
+// equal.
 class ReplicaGroups {
  public:
   explicit ReplicaGroups(const Job& job);
-  // Uses process groups of the job's ranks that other jobs may share.
+  // Reuses process groups of other jobs with the same ranks.
   ReplicaGroups(const Job& job, std::shared_ptr<ProcessGroups> groups);
 
   // True if several GPUs hold the stage's weights. holders() is the list of devices that hold them.
   bool has(std::uint32_t stage) const;
   std::uint32_t members(std::uint32_t stage) const { return dense_[stage].full->members; }
   const std::vector<std::uint32_t>& holders(std::uint32_t stage) const { return holders_[stage]; }
-  // Number of buckets in which a stage's gradients are reduced, and its weights gathered. ZeRO-3
+  // Numbers of buckets in which a stage's gradients are reduced, and its weights gathered. ZeRO-3
   // gathers as many layers at a time as it holds; weights that are gathered after the optimizer's
   // step form one bucket.
   std::uint32_t parts(std::uint32_t stage) const;
@@ -96,28 +97,29 @@ class ReplicaGroups {
   bool ties_embeddings(std::uint32_t device) const;
   double norm_latency() const { return norm_latency_; }  // seconds
 
-  // Number of the process group of this kind that a device copy belongs to.
+  // Number of the process group, among those for this kind of group, to which a device copy
+  // belongs.
   std::uint32_t process_group_of(workload::Group kind, ReplicaDevice copy) const {
     return groups_->process_group_of(kind, copy);
   }
   const ProcessGroup& process_group(workload::Group kind, std::uint32_t number) const {
     return groups_->process_group(kind, number);
   }
-  // Collective of one of a call's `times`, over the process group of a device copy.
+  // A single collective of `call`, run by the process group of a device copy.
   CollectiveOp op(const workload::Call& call, ReplicaDevice copy) const {
     const std::uint32_t number = process_group_of(call.group, copy);
     return {&process_group(call.group, number).groups, call.collective, call.bytes};
   }
-  // Simulated replicas, apart from the copy's own, whose copy of the device belongs to the same
-  // process group.
+  // Other simulated replicas whose copy of this device is in the same process group.
   const std::vector<std::uint32_t>& replicas_with(workload::Group kind, ReplicaDevice copy) const;
-  // The same over all replicas, also in symmetric runs.
+  // Other replicas whose copy of this device is in the same process group, including those that are
+  // not simulated.
   const std::vector<std::uint32_t>& all_replicas_with(workload::Group kind,
                                                       ReplicaDevice copy) const;
 
  private:
-  // Process groups of the device copies that hold the same parameters: in full, as one set of
-  // shards, and as copies of a shard.
+  // Process groups of a stage: all device copies that hold its parameters, those that hold one set
+  // of shards, and those that hold copies of the same shard.
   struct Holders {
     const ProcessGroup* full;
     const ProcessGroup* shards;
@@ -125,7 +127,8 @@ class ReplicaGroups {
   };
   Holders find_holders(const std::array<workload::Group, 3>& kinds, std::uint32_t stage);
   bool has_copies() const { return dense_.front().copies != nullptr; }
-  // ZeRO-3 that holds two layers at a time: number of parts in which a stage's weights arrive.
+  // Number of parts in which a stage's weights arrive if ZeRO-3 holds two layers at a time; else
+  // empty.
   std::optional<std::uint32_t> layers_at_once(std::uint32_t stage) const;
   std::vector<CollectiveOp> over_replicas(workload::Collective collective,
                                           const ProcessGroup* Holders::*holders,

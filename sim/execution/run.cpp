@@ -21,8 +21,8 @@ std::vector<trace::DeviceRow> device_rows(const Job& job) {
   return rows;
 }
 
-// Exposed communication of fused pairs, halved between both passes and averaged over the pairs of a
-// stage, in seconds.
+// Exposed communication of a stage's passes in fused pairs, in seconds: half of a pair's for each
+// pass, averaged over the pairs of the stage.
 class PairedWaits {
  public:
   explicit PairedWaits(const Job& job)
@@ -77,7 +77,8 @@ std::vector<trace::StageRow> stage_rows(const Job& job) {
   return rows;
 }
 
-// FLOP of a microbatch, including the forward passes that the schedule recomputes.
+// FLOP that the GPUs execute for one microbatch, including forward passes that the schedule
+// recomputes.
 double hardware_flops(const Job& job) {
   double flops = job.costs.hardware_flops_per_microbatch;
   for (std::uint32_t stage = 0; stage < job.costs.forward_flops.size(); ++stage)

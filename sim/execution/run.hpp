@@ -4,15 +4,15 @@
 
 namespace pipewright::execution {
 
-// Runs a job and reports every row to the sink, between begin() and finish(). The caller sets the
-// fields of `info` that the job does not determine; sizes, schedule and engine are filled in here.
-// Throws schedules::Deadlock if the devices wait for each other forever.
+// Simulates a job and reports every trace row to the sink, from begin() to finish(). The caller
+// sets the fields of `info` that the job does not determine; sizes, schedule and engine are filled
+// in here. Throws schedules::Deadlock if the devices wait for each other forever.
 void run(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& sink);
 
-// The two engines. Both report passes, transfers, memory and the work between passes, of the first
-// replica. `simulate` runs an actor for each device of each simulated replica and flows over the
-// links of the cluster. `time` does without SimGrid, as if nothing contended for links, and throws
-// schedules::Error for jobs whose times are then not exact.
+// The two simulation engines. Both report passes, transfers, memory and the work between passes,
+// for the first replica. simulate() runs an actor for each device of each simulated replica, and
+// flows over the links of the cluster. time() does without SimGrid, as if nothing contended for
+// links, and throws schedules::Error for jobs whose times would not be exact then.
 void simulate(const Job& job, trace::Sink& sink);
 void time(const Job& job, trace::Sink& sink);
 

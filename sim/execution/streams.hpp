@@ -10,16 +10,16 @@ namespace pipewright::execution {
 struct StreamWork {
   double compute = 0;   // kernels
   double dispatch = 0;  // expert dispatch or combine
-  // Part of the dispatch that compute of the same pass does not hide.
+  // Seconds of the dispatch that compute of the same pass does not hide.
   double exposed = 0;
-  // Part of the compute that dispatch does not wait for: weight gradients.
+  // Seconds of compute for which dispatch does not wait: weight gradients.
   double apart = 0;
 
   double alone() const { return compute + exposed; }
 };
 
-// The two halves of a pass: attention of all layers with the combine of tokens, and experts of all
-// layers with the dispatch of tokens.
+// Work of both halves of a pass: attention of all layers with the combine of tokens, and experts of
+// all layers with the dispatch of tokens.
 using StreamHalves = std::array<StreamWork, 2>;
 
 // Seconds of a fused pair: a forward pass beside a backward pass of another microbatch, as in

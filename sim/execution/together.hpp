@@ -12,12 +12,12 @@
 namespace pipewright::execution {
 
 struct JobStart {
-  // Has more iterations than the run reaches.
+  // Job with enough iterations for the whole simulation, so that it does not end early.
   const Job& job;
   double offset = 0;  // start of the job, in seconds
-  // Receives the job's rows, in seconds since its start.
+  // Sink that receives the job's trace rows. Times are in seconds since the job's start.
   trace::Sink& sink;
-  // Fields of the run that the caller knows.
+  // Fields of the run's description that the engine does not fill in.
   trace::RunInfo info;
 };
 
@@ -28,15 +28,16 @@ struct SharedLink {
   std::uint32_t alike = 1;    // links with the same load, including this one
   double bandwidth = 0;       // bytes/s
   std::vector<double> bytes;  // by job
-  // Sum over flows of the seconds that each took longer than it would alone, by job.
+  // Seconds by which flows took longer than they would alone, summed over each job's flows.
   std::vector<double> waited;
 };
 
 struct JointResult {
   struct Times {
-    // Ends of the iterations, in seconds since the job's start.
+    // Time at which each iteration ended, in seconds since the job's start.
     std::vector<double> ends;
-    // First iteration that ends inside the window; the last such iteration is the last of `ends`.
+    // Index of the first iteration that ends inside the window; the last such iteration is the last
+    // of `ends`.
     std::size_t first = 0;
   };
   std::vector<Times> jobs;
@@ -50,10 +51,11 @@ struct JointResult {
 // schedules::Deadlock.
 JointResult run_together(std::span<const JobStart> jobs, std::uint32_t enough);
 
-// Reports the head of a job's rows, which is known before the job runs. finish() ends the rows.
+// Reports what is known before a job runs: its description, devices and stages. finish() ends the
+// rows.
 void begin_rows(const Job& job, EngineKind engine, trace::RunInfo info, trace::Sink& sink);
 
-// Links whose bandwidth the flows of a job share with other flows.
+// Shared links that a job's flows cross, where they may compete with flows of other jobs.
 struct LinksOfJob {
   std::set<const cluster::Link*> in_passes;  // used by collectives inside passes
   std::set<const cluster::Link*> outside_passes;

@@ -12,8 +12,8 @@ namespace {
 
 Setting setting_of(const config::Scenario& scenario, const analysis::CandidateRow& row) {
   constexpr double placeholder = 1;  // In seconds; the traffic is unknown, too.
-  // The bound does not know the duration of an iteration, and the simulation must use the same
-  // intervals.
+  // No limit by the duration of an iteration: the bound does not know it, and the simulation must
+  // use the same checkpoint intervals.
   return make_setting(scenario.goodput.value_or(config::Goodput{}), scenario.parallel,
                       {.seconds = row.time_s > 0 ? row.time_s : placeholder,
                        .limits_intervals = false,

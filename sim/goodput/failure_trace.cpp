@@ -56,7 +56,7 @@ std::vector<TracedFailure> read_csv(const std::filesystem::path& file,
                                 fmt::join(columns, ", ")));
       continue;
     }
-    // Calls `read` with the field of a column if the row has cached.
+    // Calls `read` with the field of a column unless the row lacks it or it is empty.
     const auto with = [&](std::string_view name, const auto& read) {
       const auto place = places.find(name);
       if (place == places.end() || place->second >= row.size() || row[place->second].empty())
@@ -100,7 +100,7 @@ std::vector<TracedFailure> read_csv(const std::filesystem::path& file,
   return failures;
 }
 
-// A trace that was read, with everything that it depends on.
+// Parsed trace, with everything on which the result depends.
 struct CachedTrace {
   std::filesystem::path file;
   double detection = 0;
@@ -111,7 +111,8 @@ struct CachedTrace {
 
 }  // namespace
 
-// The cache serves searches, which read the trace for each candidate with few numbers of nodes.
+// Caches traces, because searches read the same one for each candidate, for few different numbers
+// of nodes.
 std::vector<TracedFailure> read_failure_trace(const std::filesystem::path& file,
                                               const config::Goodput& goodput, std::uint32_t nodes) {
   static std::deque<CachedTrace> cache;

@@ -23,7 +23,8 @@ constexpr config::Document document{.noun = "a trace of faults",
                                     .example = "[{\"node_id\": \"a\", ...}]",
                                     .is_foreign = true};
 
-// Class name in the trace of a kind of failure; all other classes are node failures.
+// Class of faults in the trace that stands for a kind of failure; all other classes are node
+// failures.
 struct ClassName {
   std::string_view name;
   config::Goodput::Kind kind;
@@ -56,7 +57,7 @@ double seconds_of(const Value& time) {
              : day * config::parse_positive_number(text, subject(field), "a number of days");
 }
 
-// A node that is out of service.
+// Node that is out of service, with the number of its faults that have not ended.
 struct Out {
   std::size_t failure = 0;  // Index of its failure.
   std::uint32_t faults = 0;
@@ -97,7 +98,7 @@ std::vector<TracedFailure> read_fault_events(const std::filesystem::path& file,
       const auto it = out.find(node);
       if (it == out.end())
         throw config::Error(type.origin,
-                            fmt::format("a fault of node {} ends that never began", node));
+                            fmt::format("node {} has a fault_end without a fault_start", node));
       TracedFailure& failure = failures[it->second.failure];
       failure.kind.repair = at - failure.at;
       if (--it->second.faults == 0) out.erase(it);

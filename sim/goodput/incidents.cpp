@@ -11,14 +11,14 @@
 namespace pipewright::goodput {
 namespace {
 
-// Source of planned stops and traced failures, which have no random source.
+// Value of Upcoming::source for planned stops and traced failures, which no random source creates.
 constexpr std::size_t no_source = std::numeric_limits<std::size_t>::max();
 
 double scale_of(double mean, double shape) { return mean / std::tgamma(1 + 1 / shape); }
 
 }  // namespace
 
-// Neighbouring seeds and streams have nothing in common.
+// Hashing makes the numbers of neighbouring seeds and streams independent.
 Random::Random(std::uint64_t seed, std::uint64_t stream)
     : engine_(base::mix(base::mix(seed) ^ stream)) {}
 
@@ -31,7 +31,8 @@ double Random::normal() {
   return radius * std::cos(2 * std::numbers::pi * uniform());
 }
 
-// Algorithm of Marsaglia and Tsang (2000), for shapes of at least 1.
+// Gamma-distributed number, by the algorithm of Marsaglia and Tsang (2000), for shapes of at least
+// 1.
 double Random::gamma(double shape) {
   const double d = shape - 1.0 / 3;
   const double c = 1 / std::sqrt(9 * d);
@@ -46,7 +47,8 @@ double Random::weibull(double mean, double shape) {
   return scale_of(mean, shape) * std::pow(-log_uniform(), 1 / shape);
 }
 
-// The chosen interval has the density x f(x) / mean, so (x / scale)^shape has a gamma distribution.
+// The interval that contains the start has the density x f(x) / mean, so (x / scale)^shape has a
+// gamma distribution.
 double Random::weibull_rest(double mean, double shape) {
   const double interval = scale_of(mean, shape) * std::pow(gamma(1 + 1 / shape), 1 / shape);
   return uniform() * interval;
@@ -82,7 +84,7 @@ void Incidents::add_trace(const Setting& setting, std::uint64_t seed) {
   const bool is_of_cluster = setting.trace_share > 0;
   const double spare = std::max(0.0, setting.trace.back().at - setting.duration);
   const double begin = is_of_cluster ? spare * Random(seed, stream).uniform() : 0;
-  // The choice of nodes depends only on the share: a larger share adds nodes.
+  // Each node's draw depends only on the seed, so that a larger share only adds nodes.
   const auto has = [&](std::uint64_t node) {
     return Random(seed, base::mix(stream) + node).uniform() < setting.trace_share;
   };

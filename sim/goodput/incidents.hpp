@@ -9,7 +9,7 @@
 
 namespace pipewright::goodput {
 
-// An event that disturbs a job.
+// Event that disturbs a job: a failure, a slow node, data corruption or a planned stop.
 struct Incident {
   enum class Type : std::uint8_t { failure, straggler, corruption, planned };
   double at = 0;  // In seconds from the start of training.
@@ -26,8 +26,9 @@ class Random {
   double uniform();  // Between 0 and 1, both excluded.
   double exponential(double mean) { return -mean * log_uniform(); }
   double weibull(double mean, double shape);
-  // Time until the next event of a stationary renewal process: the rest of an interval chosen with
-  // a probability proportional to its length (Cox 1962, Renewal theory, section 5.3).
+  // Time until the next event of a stationary renewal process, observed from a random moment: the
+  // rest of an interval chosen with a probability proportional to its length (Cox 1962, Renewal
+  // theory, section 5.3).
   double weibull_rest(double mean, double shape);
 
  private:
@@ -56,7 +57,7 @@ class Incidents {
   struct Upcoming {
     Incident incident;
     std::size_t source;
-    // The earliest incident is the largest, because a priority queue has the largest on top.
+    // Reversed order, so that a priority queue has the earliest incident on top.
     bool operator<(const Upcoming& rhs) const {
       return incident.at != rhs.incident.at ? incident.at > rhs.incident.at : source > rhs.source;
     }

@@ -9,12 +9,12 @@
 
 namespace pipewright::goodput {
 
-// Properties of an iteration that a goodput run needs.
+// Properties of one training iteration that a goodput simulation needs.
 struct Iteration {
   std::string subject;  // "1f1b: llama-3-70b on h100-sxm, tp 8, pp 4".
   double seconds = 0;   // Duration of an iteration.
-  // Intervals are at least an iteration, at whose end checkpoints are taken. False if `seconds` is
-  // only a placeholder.
+  // True if checkpoint intervals are at least `seconds`, because checkpoints are taken at the end
+  // of an iteration. False if `seconds` is only a placeholder.
   bool limits_intervals = true;
   std::optional<double> tokens;
   std::uint32_t gpus = 1;

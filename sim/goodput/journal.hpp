@@ -20,8 +20,8 @@ std::string to_line(const JournalEntry& entry);
 // Parses a line. Throws nlohmann::json::exception.
 JournalEntry entry_of(const std::string& line);
 
-// File of simulated seeds, as lines of JSON. The first line is the question, which does not include
-// the number of seeds.
+// File of simulated seeds, as lines of JSON, from which a run can resume. The first line is the
+// question: scenario and tokens, but not the number of seeds.
 //
 //   {"pipewright_goodput":1,"question":"..."}
 //   {"variant":0,"outcomes":[[1,[..],3,0,0,12,true],...]}

@@ -44,8 +44,8 @@ double share_of(const Goodput& goodput, std::uint32_t nodes) {
   return static_cast<double>(nodes) / trace_nodes;
 }
 
-// Throws unless the interval is at least an iteration. The tolerance covers a time copied from
-// output with four digits.
+// Throws config::Error if the checkpoint interval is shorter than an iteration. The tolerance
+// covers a time copied from output with four digits.
 void check_interval(const config::Located<double>& interval, double minimum, std::string_view key,
                     std::string_view alternative) {
   constexpr double rounded = 1e-3;
@@ -60,8 +60,8 @@ void check_interval(const config::Located<double>& interval, double minimum, std
       key);
 }
 
-// Throws if a seed has too many incidents: a rate that is wrong by powers of ten would be simulated
-// for days.
+// Throws config::Error if a run has too many incidents to simulate: with a rate that is wrong by
+// powers of ten, the simulation would take days.
 void check_incidents(const Goodput& goodput, const Setting& setting,
                      const std::vector<Goodput::Failure>& failures) {
   struct Source {
@@ -206,7 +206,8 @@ double best_by_formula(const Setting& setting) {
   const double whole = std::min(setting.duration, setting.target);
   const double rate = interruption_rate(setting);
   if (rate <= 0) return std::max(whole, setting.min_interval);
-  // Writes that overlap with training still run one after the other.
+  // Writes that overlap with training still run one after the other, so that the interval is at
+  // least the time of a write.
   const double write = flow_seconds(setting, setting.storage);
   const double daly = daly_interval(daly_model(setting).storage_stall, 1 / rate);
   return std::max(setting.min_interval, std::min(whole, std::max(std::min(write, 1 / rate), daly)));
@@ -218,8 +219,8 @@ DalyModel daly_model(const Setting& setting) {
       .interval = copies ? setting.peer_interval : setting.interval,
       .stall = stall(setting),
       .restart = setting.restart + (copies ? setting.peer : setting.bytes / setting.read)};
-  // With copies in peers' memory, the storage is only for rare cases. It is written as often as if
-  // training waited for each write.
+  // Storage is needed only in rare cases if peers hold copies in memory. It is written as often as
+  // if training waited for each write.
   model.storage_stall = copies ? flow_seconds(setting, setting.storage) : model.stall;
   const double rate = interruption_rate(setting);
   if (rate <= 0) return model;

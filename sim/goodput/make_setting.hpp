@@ -10,17 +10,18 @@
 
 namespace pipewright::goodput {
 
-// Makes the simulation's setting from a scenario, for a number of tokens or for goodput.duration.
-// Throws config::Error if the size of a checkpoint or the tokens of an iteration are unknown, if a
-// given interval is shorter than an iteration, or if a seed has too many incidents to simulate.
+// Derives the parameters of a goodput simulation from a scenario, for training a number of tokens
+// or for goodput.duration. Throws config::Error if the size of a checkpoint or the tokens of an
+// iteration are unknown, if a given interval is shorter than an iteration, or if a seed has too
+// many incidents to simulate.
 Setting make_setting(const config::Goodput& goodput, const config::Parallel& parallel,
                      const Iteration& iteration, std::optional<double> tokens = std::nullopt);
 
 // Returns notes about requests that can be simulated but do not match the cluster or the job.
 std::vector<std::string> notes_of(const config::Goodput& goodput, const Iteration& iteration);
 
-// Returns Daly's interval for a setting, but at least the time to write a checkpoint and an
-// iteration. Returns the length of the run if nothing stops it.
+// Returns the checkpoint interval by Daly's formula, but at least the time to write a checkpoint
+// and an iteration. Returns the length of the run if nothing interrupts it.
 double best_by_formula(const Setting& setting);
 
 // Parameters of Daly's model for a setting, in seconds.

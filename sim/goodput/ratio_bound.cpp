@@ -10,14 +10,14 @@
 namespace pipewright::goodput {
 namespace {
 
-// Seconds by which the simulation may end a wait early.
+// Tolerance: the simulation may end a wait by this many seconds early.
 constexpr double early = 1e-5;
 // Relative rounding error of sums.
 constexpr double rounding = 1e-9;
 
 }  // namespace
 
-// Replays the failures of one seed for a job.
+// Computes the bound for one seed: replays its failures, each at its minimum cost.
 class RatioBound::Replay {
  public:
   explicit Replay(const Setting& setting)
@@ -56,7 +56,8 @@ class RatioBound::Replay {
     return out - std::min(out, setting_.spares.value_or(0));
   }
 
-  // Returns the relative speed without the missing nodes; 0 if the job waits for them.
+  // Returns the speed of training without the missing nodes, relative to full speed; 0 if the job
+  // waits for them.
   double speed(std::uint32_t missing) const {
     if (missing == 0) return 1;
     if (!setting_.elastic) return 0;
@@ -69,15 +70,15 @@ class RatioBound::Replay {
     return time;
   }
 
-  // Returns the seconds of lasting training between two stops: whole steps, or all of it if
-  // `to_the_end`.
+  // Returns the seconds of training between two stops that are not lost: whole checkpoint
+  // intervals, or all of it if `to_the_end`.
   double lasting_of(double from, double to, bool to_the_end) {
     const double seconds = std::min(to, setting_.duration) - from + early;
     if (seconds <= early) return 0;
     const double steps = std::floor(seconds / (step_ + stall_));
     double lasting = steps * step_;
     if (to_the_end) lasting += std::min(step_, seconds - steps * (step_ + stall_));
-    // With fewer replicas, training is slower until nodes are back.
+    // Training on fewer replicas is slower until nodes are back.
     double trained = early;
     for (double at = from; at < to;) {
       const auto next = back_.upper_bound(at);

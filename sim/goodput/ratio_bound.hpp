@@ -8,17 +8,17 @@
 
 namespace pipewright::goodput {
 
-// Upper bound of a job's effective training time ratio, computed in microseconds. The bound uses
-// the failures of the simulation and charges each its minimum cost: there are no stragglers and no
-// corruption, the storage is not shared, planned stops take no time, and checkpoints are complete
-// at once. It equals the simulated ratio if failures are the only incidents and checkpoints are
-// synchronous.
+// Computes, within microseconds, an upper bound of the fraction of time that a job spends on
+// training that lasts. The bound uses the failures of the simulation and charges each its minimum
+// cost: there are no stragglers and no corruption, the storage is not shared, planned stops take no
+// time, and checkpoints are complete at once. It equals the simulated ratio if failures are the
+// only incidents and checkpoints are synchronous.
 class RatioBound {
  public:
   RatioBound(std::uint64_t first_seed, std::uint64_t seeds)
       : first_seed_(first_seed), seeds_(seeds) {}
 
-  // Returns the bound of the mean ratio over all seeds.
+  // Returns the bound, averaged over all seeds.
   double ratio(const Setting& setting);
 
  private:
@@ -29,7 +29,8 @@ class RatioBound {
     double repair = 0;
     bool is_planned = false;  // Nothing is lost, and the duration of the stop is ignored.
   };
-  // Failures of each seed, for all settings with the same kinds, trace and duration.
+  // Failures of each seed, which all settings with the same failure kinds, trace, duration and
+  // planned stops share.
   struct FailureSet {
     std::vector<FailureKind> kinds;
     std::vector<TracedFailure> trace;

@@ -17,7 +17,8 @@ namespace {
 using analysis::GoodputOutcome;
 using analysis::GoodputSpan;
 
-// Seeds per process: enough to amortize its start, few enough to use two cores.
+// Seeds that one process simulates: enough to amortize its start, few enough that a run uses at
+// least two cores.
 constexpr std::uint64_t seeds_per_process = 10;
 
 struct Task {
@@ -37,7 +38,7 @@ std::vector<Task> tasks_of(const std::vector<Variant>& variants, std::uint64_t f
   return tasks;
 }
 
-// Variant, first seed and number of seeds of a journal entry.
+// Identifies the seeds of a journal entry: variant, first seed and number of seeds.
 using Key = std::tuple<std::size_t, std::uint64_t, std::size_t>;
 
 std::map<Key, const JournalEntry*> by_key(const std::vector<JournalEntry>& entries) {
@@ -61,8 +62,8 @@ std::vector<std::vector<GoodputOutcome>> run(const std::vector<Variant>& variant
   std::vector<Task> tasks = tasks_of(variants, options.first_seed);
   const std::size_t whole = tasks.size();
   if (journal != nullptr) {
-    // A last group with fewer seeds does not match a full group; its seeds are simulated again,
-    // with the same results.
+    // An earlier run may have had a last group with fewer seeds than a full group; its seeds are
+    // simulated again, with the same results.
     const std::map<Key, const JournalEntry*> done = by_key(journal->entries());
     std::erase_if(tasks, [&](const Task& task) {
       const auto it = done.find({task.variant, task.seeds.front(), task.seeds.size()});

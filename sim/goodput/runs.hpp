@@ -11,7 +11,7 @@
 
 namespace pipewright::goodput {
 
-// A setting to simulate under a number of seeds.
+// Setting to simulate, with the number of its seeds (independent random runs).
 struct Variant {
   std::string name;
   Setting setting;
@@ -32,7 +32,8 @@ std::vector<std::vector<analysis::GoodputOutcome>> run(const std::vector<Variant
                                                        const RunOptions& options,
                                                        Journal* journal = nullptr);
 
-// Simulates one seed and returns its spans in order of time.
+// Simulates one seed and returns the periods of training, checkpoints, stops and so on, in order of
+// time.
 std::vector<analysis::GoodputSpan> spans_of(const Setting& setting, std::uint64_t seed);
 
 }  // namespace pipewright::goodput

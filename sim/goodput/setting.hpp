@@ -12,11 +12,11 @@ namespace pipewright::goodput {
 
 inline constexpr double never = std::numeric_limits<double>::infinity();
 
-// Limit of incidents per seed: hundreds of times as many as the largest clusters have in a year,
-// and seconds of simulation.
+// Maximum number of incidents per seed: hundreds of times as many as the largest clusters have in a
+// year; they take seconds to simulate.
 inline constexpr double max_incidents = 1e6;
 
-// A kind of failure and its rate for the whole job. Times are in seconds.
+// Kind of failure, with the rate at which it hits the whole job. Times are in seconds.
 struct FailureKind {
   std::string name;
   double rate = 0;          // Failures per second of all units.
@@ -47,8 +47,8 @@ struct Setting {
 
   std::vector<FailureKind> failures;
   std::vector<TracedFailure> trace;
-  // Part of the trace's cluster that the job uses. Each seed draws the nodes and the day of the
-  // trace on which training begins. 0 if the trace belongs to the job itself.
+  // Fraction of the trace's cluster that the job uses. Each seed draws the nodes, and the day of
+  // the trace on which training begins. 0 if the trace belongs to the job itself.
   double trace_share = 0;
   double straggler_rate = 0;  // Per second, of all nodes.
   double straggler_factor = 1;
@@ -80,7 +80,7 @@ struct Setting {
   bool operator==(const Setting&) const = default;
 };
 
-// Returns the seconds to transfer a checkpoint at this storage rate, alone on the network.
+// Returns the seconds to transfer a checkpoint at `rate` bytes/s, if nothing else uses the network.
 double flow_seconds(const Setting& setting, double rate);
 // Returns the seconds for which a checkpoint stops training on an otherwise idle network.
 double stall(const Setting& setting);
@@ -88,8 +88,8 @@ double stall(const Setting& setting);
 std::uint32_t replicas_of(const Setting& setting, std::uint32_t nodes);
 // Returns the rate of unplanned interruptions per second.
 double interruption_rate(const Setting& setting);
-// Returns the part of the time that planned stops take, including the checkpoint before and
-// `restart` after each stop.
+// Returns the fraction of time that planned stops take, including the checkpoint before and
+// `restart` seconds after each stop.
 double planned_part(const Setting& setting, double restart);
 
 }  // namespace pipewright::goodput

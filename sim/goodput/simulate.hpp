@@ -19,7 +19,7 @@ enum class Spans : std::uint8_t { no, yes };
 // flows over the job's links. It can be called once per process.
 Simulated simulate(const Setting& setting, std::span<const std::uint64_t> seeds, Spans spans);
 
-// Loads SimGrid, so that child processes do not have to.
+// Loads SimGrid in this process, so that child processes do not have to.
 void load_simulator();
 
 }  // namespace pipewright::goodput

@@ -16,8 +16,8 @@ namespace {
 
 using config::Goodput;
 
-// Seeds of a variant. Variants have the same failures as the requested run, so few seeds suffice to
-// show a small difference.
+// Number of seeds for variants. Variants have the same failures as the requested run, so few seeds
+// suffice to show a small difference.
 constexpr std::uint64_t compared_seeds = 60;
 
 std::vector<Variant> other_intervals(const Setting& requested, std::uint64_t seeds) {
@@ -62,8 +62,8 @@ std::vector<Variant> what_ifs(const Setting& requested, std::uint64_t seeds) {
     for (FailureKind& kind : s.failures) kind.detection = 0;
     for (TracedFailure& failure : s.trace) failure.kind.detection = 0;
   });
-  // Numbers of spares: 0, the mean number of nodes in repair, and one and two standard deviations
-  // more (Poisson).
+  // Numbers of spare nodes to compare: 0, the mean number of nodes in repair, and one and two
+  // standard deviations more (Poisson).
   double broken = 0;
   for (const FailureKind& kind : requested.failures) broken += kind.rate * kind.repair * kind.nodes;
   std::uint32_t previous_count = requested.nodes;

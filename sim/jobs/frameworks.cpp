@@ -63,8 +63,8 @@ const Framework* recognise_source(const Source& source) {
   return framework;
 }
 
-// Throws config::Error for a file of another framework; only scripts with Megatron-LM's flags may
-// stand beside the files of every framework.
+// Throws config::Error if a file belongs to another framework than the job. Only scripts with
+// Megatron-LM's flags may accompany the files of every framework.
 void check_frameworks(std::span<const Source> sources, const Framework& framework) {
   for (const Source& source : sources)
     if (const Framework* const row = recognise_source(source);
@@ -74,8 +74,8 @@ void check_frameworks(std::span<const Source> sources, const Framework& framewor
                       source.name, row->title, framework.title));
 }
 
-// Framework of a job: of its files' frameworks the last row. Files that no row recognises, such as
-// scripts that only set variables, belong to the job of the others.
+// Framework of a job: of the frameworks of its files, the last in the table. Files that no
+// framework recognises, such as scripts that only set variables, are accepted beside others.
 const Framework& framework_of(std::span<const Source> sources) {
   const Framework* framework = nullptr;
   for (const Source& source : sources)

@@ -20,37 +20,42 @@ struct Framework {
   std::string_view name;   // in options, JSON and Python: "megatron"
   std::string_view title;  // in prose: "Megatron-LM"
   std::string_view files;  // help on the files that are read
-  // The file belongs to a job of the framework. Null: another row recognises its files.
+  // Returns true if the file belongs to a job of the framework. Null: another row recognises its
+  // files.
   bool (*recognise)(const SourceText& file) = nullptr;
   Job (*read)(const JobInput& input) = nullptr;
-  // Null: launches are not written.
+  // Writes a script or configuration that starts a scenario. Null: not supported.
   Launch (*write)(const LaunchInput& input) = nullptr;
   bool on_search_page = false;  // the page of a search shows the launch of each candidate
 };
 
-// All frameworks. Where several rows recognise a file, or files of one job, the last row reads
-// them: a framework that starts another, or uses its flags, comes after it.
+// Table of all frameworks. If several rows recognise a file, or the files of one job, the last row
+// reads them: a framework that starts another, or uses its flags, comes after it.
 std::span<const Framework> frameworks();
 
-// The framework of a name, or of a name that launches are written for; null if there is none.
+// Return the framework with this name, or the one with this name that can write launches; null if
+// there is none.
 const Framework* find_framework(std::string_view name);
 const Framework* find_writable_framework(std::string_view name);
 
-// Names of the frameworks that launches are written for: "megatron, bridge and deepspeed".
+// Names of the frameworks for which launches can be written: "megatron, bridge and deepspeed".
 std::string writable_frameworks();
 
-// The framework whose job a file is, by its content; null for scenarios and for other files.
+// Framework to whose job a file belongs, judged by its content; null for scenarios and for other
+// files.
 const Framework* recognise(const std::string& file);
 
-// Reads the files of one job. Throws config::Error, also for what the framework would refuse.
+// Reads the files of one job. Throws config::Error, also for settings that the framework would
+// refuse.
 Job import_job(std::span<const std::string> files, const JobWords& words = {});
 
-// Launch of a scenario. `planned` is the order of the passes, if it is known. Throws config::Error
-// for a scenario without a model.
+// Writes a script or configuration that starts the scenario with a framework. `planned` is the
+// order of the passes, if it is known. Throws config::Error for a scenario without a model.
 Launch export_job(const config::Scenario& scenario, const Framework& framework,
                   const schedules::Schedule* planned = nullptr, std::uint64_t gpus_per_node = 8);
 
-// The scenario of a job as YAML, with a comment at each key, below what was left out and assumed.
+// Formats the scenario of a job as YAML. A comment at each key names its origin; comments at the
+// top list what was left out and assumed.
 std::string commented_yaml(const Job& job);
 
 }  // namespace pipewright::jobs

@@ -44,7 +44,7 @@ void write_entries(const Job& job, const config::Value& map, const std::string& 
   }
 }
 
-// Writes a sentence as a comment, broken at spaces.
+// Writes a sentence as comment lines, broken at spaces.
 void write_comment(const std::string& sentence, std::string_view first, std::string& out) {
   const std::string text = comment_text(sentence);
   std::string line = fmt::format("# {}", first);
@@ -76,7 +76,7 @@ void write_notes(const std::vector<Note>& notes, std::string_view title, std::st
   write_comment(text_of_notes, title, out);
 }
 
-// Explanation of a missing key; may be empty.
+// Explains what a missing key means, or which option gives it; may be empty.
 std::string_view meaning_of_missing(const std::string& key) {
   if (key == "parallel.dp") return "the number of GPUs (--gpus N)";
   if (key == "model.vocabulary") return "the number of tokens of the tokenizer (--vocab-size)";

@@ -13,7 +13,7 @@ namespace {
 
 bool is_done(MPI_Request& request) {
   int done = 0;
-  // An error means that the peer has died, which its silence shows, too.
+  // Errors are ignored: they mean that the peer has died, and its silence shows that as well.
   return MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done != 0;
 }
 
@@ -61,7 +61,8 @@ void Messages::say_alive() {
 }
 
 void Messages::post(Message message) {
-  if (message.text.size() > INT_MAX) throw std::logic_error("a line of 2 GiB is too long for MPI");
+  if (message.text.size() > INT_MAX)
+    throw std::logic_error("a message of 2 GiB or more is too long for MPI");
   Transfer& transfer = outgoing_.emplace_back(Transfer{std::move(message)});
   const std::string& text = transfer.message.text;
   const int sent =

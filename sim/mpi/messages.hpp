@@ -9,9 +9,9 @@
 
 #include <mpi.h>
 
-// Messages between the coordinator (rank 0) and the other ranks, and the clocks and naps with which
-// ranks wait for them. The text of a message is a message of a process (sim/process/channel.hpp);
-// its kind travels as the MPI tag. Times are in seconds.
+// Exchanges messages between the coordinator (rank 0) and the other ranks, and times how long ranks
+// wait for them. The text of a message is a message of a process (sim/process/channel.hpp); its
+// kind is the MPI tag. Times are in seconds.
 namespace pipewright::mpi {
 
 int rank_count();
@@ -36,12 +36,12 @@ struct Message {
   std::string text;  // JSON, or empty
 };
 
-// Sends and receives without blocking, as the peer may be dead. Threads may share an object: a
-// mutex keeps MPI calls apart.
+// Sends and receives messages without blocking, because the peer may be dead. Threads may share an
+// object: a mutex ensures that one at a time calls MPI.
 class Messages {
  public:
   void send(Message message);
-  // Sends `alive` to every other rank that has received the previous one.
+  // Sends `alive` to every other rank, unless that rank has yet to receive the previous one.
   void say_alive();
   // Returns the messages that have arrived, those of each rank in the order in which it sent them.
   // MPI makes progress only in this call, so call it often.
@@ -66,7 +66,8 @@ class Messages {
   std::list<Transfer> incoming_;  // in the order of arrival
 };
 
-// Initializes MPI for several threads that call it one at a time, if MPI supports that.
+// Initializes MPI so that several threads may call it, one at a time, if MPI supports that.
+// has_threads() tells whether it does.
 void begin(int* count, char*** words);
 bool has_threads();
 
@@ -87,9 +88,9 @@ class Heartbeat {
   std::thread thread_;
 };
 
-// Lengths of naps between two polls. MPI has no blocking wait that frees the core, so ranks poll
-// and sleep: first for microseconds, as a reply to a new message comes soon, then longer and
-// longer.
+// Computes how long to sleep between two polls. MPI has no blocking wait that frees the core, so
+// ranks poll and sleep: first for microseconds, as a reply to a new message comes soon, then longer
+// and longer.
 class Nap {
  public:
   explicit Nap(double longest) : longest_(longest) {}
@@ -104,8 +105,8 @@ class Nap {
 
 void sleep_for(double seconds);
 
-// A clock that stops while its owner does not read it. A process that was suspended or busy must
-// not take its peers for dead: their messages were waiting for it.
+// Clock that counts only the time in which its owner reads it regularly. A process that was
+// suspended or busy must not take its peers for dead: their messages were waiting for it.
 class ListeningClock {
  public:
   ListeningClock();

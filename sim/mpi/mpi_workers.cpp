@@ -37,15 +37,16 @@ bool end_ranks(Messages& messages) {
   return left == 0;
 }
 
-// Returns whether Open MPI's mpirun runs with --enable-recovery: it tolerates processes that end,
-// and always exits with status 0 itself. An abort then ends only this process for certain, and may
+// Returns whether Open MPI's mpirun runs with --enable-recovery: it then tolerates processes that
+// end, and always exits with status 0 itself. MPI_Abort ends only this process for certain, and may
 // hang while other processes exist.
 bool is_recovery_enabled() {
   const char* recovery = std::getenv("OMPI_MCA_orte_enable_recovery");
   return recovery != nullptr && std::string_view(recovery) == "1";
 }
 
-// Returns whether recovery may be enabled: Open MPI 5 does not tell its processes.
+// Returns whether recovery may be enabled. Processes of Open MPI 5 cannot find out, so that it
+// counts as enabled.
 bool may_recovery_be_enabled() {
 #ifdef OMPI_MAJOR_VERSION
   if (OMPI_MAJOR_VERSION >= 5) return true;
@@ -113,8 +114,9 @@ void MpiWorkers::receive(Message message, std::vector<Event>& events) {
   if (message.kind == Message::Kind::answer)
     events.push_back({worker, Event::Kind::answer, std::move(message.text)});
   if (message.kind == Message::Kind::lost)
-    lost(fmt::format("{}: {}", name_of(worker),
-                     process::error_of(message.text).value_or("it gives no reason")));
+    lost(fmt::format(
+        "{}: {}", name_of(worker),
+        process::error_of(message.text).value_or("its command ended without an error message")));
 }
 
 void MpiWorkers::find_silent(std::vector<Event>& events) {

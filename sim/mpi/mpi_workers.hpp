@@ -8,7 +8,7 @@
 
 namespace pipewright::mpi {
 
-// The workers of a search, as the coordinator sees them: worker w is rank w + 1. There is one such
+// Workers of a search, as the coordinator uses them: worker w is MPI rank w + 1. There is one such
 // object per process.
 class MpiWorkers : public search::Workers {
  public:

@@ -91,7 +91,8 @@ class RankService {
     has_task_ = true;
   }
 
-  // Waits a little for the worker or the coordinator. Returns whether the worker sent something.
+  // Waits briefly for a message of the worker or the coordinator. Returns whether the worker sent
+  // one.
   bool listen() {
     const double length =
         std::min(nap_.next(), messages_.is_busy() ? transfer_nap : longest_busy_nap);

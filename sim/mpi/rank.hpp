@@ -10,7 +10,7 @@
 
 namespace pipewright::mpi {
 
-// Makes one worker that serves a search with the command.
+// Function that starts one worker of a search, by its command.
 using MakeWorker =
     std::function<std::unique_ptr<search::Workers>(const std::vector<std::string>& command)>;
 

@@ -4,18 +4,18 @@
 #include <optional>
 #include <string>
 
-// Messages that processes exchange. A message is one line with one JSON document.
+// Messages between a process and its child. A message is one line with one JSON document.
 namespace pipewright::process {
 
-// Splits the bytes that arrive through a pipe into lines.
+// Receives bytes through a pipe and splits them into lines.
 class LineReader {
  public:
-  // Reads the available bytes, once. Returns false at the end of the stream, on an error, and when
-  // is_too_long().
+  // Reads the bytes that are available, in one call. Returns false at the end of the stream, on an
+  // error, and if is_too_long().
   bool read_from(int descriptor);
-  // Returns whether a line is longer than any sensible message.
+  // Returns whether a line has more bytes than any valid message.
   bool is_too_long() const;
-  // Returns the next whole line, without its newline.
+  // Returns the next complete line, without its newline; nothing if none is complete yet.
   std::optional<std::string> next();
 
  private:
@@ -24,7 +24,7 @@ class LineReader {
   std::size_t looked_ = 0;  // end of the text that is known to hold no other newline
 };
 
-// The child's end of the messages between a process and its parent.
+// Connection of a child process to its parent: sends and receives messages.
 class Channel {
  public:
   Channel(int from, int into) : from_(from), into_(into) {}
@@ -45,7 +45,8 @@ class Channel {
   LineReader messages_;
 };
 
-// The message of a child that fails: {"error": text}. Bytes that are not UTF-8 are replaced.
+// Formats the message that a failing child sends: {"error": text}. Bytes that are not UTF-8 are
+// replaced.
 std::string error_message(const std::string& text);
 // Returns the text of an error message, or nothing for any other message.
 std::optional<std::string> error_of(const std::string& message);

@@ -33,7 +33,8 @@ void LineJournal::fail(const std::string& why) const {
   words_.fail(fmt::format("{}: {}", path_.string(), why));
 }
 
-// A process that held the lock before may have removed the file; then the new file is opened.
+// Opens and locks the file. A process that held the lock before may have removed it; then a new
+// file is opened.
 void LineJournal::open_locked() {
   for (;;) {
     descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -69,7 +70,8 @@ void LineJournal::append(const std::string& lines) {
   } while (count < 0 && errno == EINTR);
   if (count != static_cast<ssize_t>(lines.size())) {
     const int error = count < 0 ? errno : ENOSPC;
-    // A line that stays torn because truncating fails, too, is dropped when the file is read.
+    // An incomplete line that remains, because truncating fails, too, is dropped when the file is
+    // read.
     static_cast<void>(ftruncate(descriptor_, static_cast<off_t>(size_)) == 0);
     fail(fmt::format(
         "cannot write: {}; the lines written so far are complete, and --resume continues from them",

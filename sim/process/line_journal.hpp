@@ -8,17 +8,18 @@
 
 namespace pipewright::process {
 
-// A file of lines that survives a crash of the program. An append writes all of its lines or none,
-// and one process at a time has the file. A last line without a newline was torn and is ignored.
+// File of lines that survives a crash of the program. An append writes all of its lines or none,
+// and only one process at a time can open the file. An incomplete last line, without a newline, is
+// ignored.
 class LineJournal {
  public:
-  // Texts of errors, and the exception, that fit what the journal holds.
+  // Texts of errors, and the function that throws them, for the kind of file.
   struct Words {
     std::string busy;                          // error: another process has the file
     std::string too_long;                      // error: a line is too long
     void (*fail)(const std::string& message);  // throws
   };
-  // Receives a line that the file holds, with its number from 1.
+  // Callback for each line that is already in the file, with its number from 1.
   using Take = std::function<void(std::size_t number, const std::string& line)>;
   LineJournal(std::filesystem::path path, Words words, const Take& take);
   ~LineJournal();

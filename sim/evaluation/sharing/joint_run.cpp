@@ -48,7 +48,7 @@ void check_joint_job(const std::string& name, const config::Scenario& scenario,
         "those of the first job; give all jobs the same values");
 }
 
-// Opens the cluster with the slow links of all scenarios.
+// Opens the common cluster, with the links that any of the scenarios slows down.
 cluster::Cluster open_for_all(std::span<const config::Scenario> scenarios) {
   config::Scenario first = scenarios.front();
   for (const config::Scenario& scenario : scenarios.subspan(1))

@@ -16,13 +16,13 @@
 
 namespace pipewright::evaluation {
 
-// A scenario's tree with the name of its job in outputs.
+// Scenario as a tree of keys, with the name of its job in outputs.
 struct NamedTree {
   std::string name;
   config::Value tree;
 };
 
-// A job that is ready to run beside other jobs.
+// Planned job with its GPUs, ready to run beside other jobs.
 struct PlacedJob {
   PlacedJob(std::string name, const config::Value& tree, const cluster::Cluster& cluster);
   PlacedJob(const PlacedJob&) = delete;  // `job` refers to other members
@@ -35,12 +35,12 @@ struct PlacedJob {
   workload::Plan plan;
   execution::Job job;
   analysis::JobInfo info;
-  // Its collectives inside passes share links with other jobs.
+  // True if collectives inside passes use links that other jobs also use.
   bool in_passes = false;
 };
 
-// Scenarios on one cluster, each on its own GPUs. Collectives inside passes, which normally have a
-// fixed duration, are simulated if they cross links that another job uses.
+// Simulates several scenarios on one cluster, each on its own GPUs. Collectives inside passes,
+// which normally have a fixed duration, are simulated if they cross links that another job uses.
 class JointRun {
  public:
   // Opens the common cluster, places the jobs and plans them. Throws config::Error, cluster::Error
@@ -56,14 +56,14 @@ class JointRun {
   // scenarios, at least three.
   std::uint32_t min_iterations() const { return min_iterations_; }
 
-  // Sets the number of iterations of a job for all further runs.
+  // Sets the number of iterations that a job runs in all later simulations.
   void set_iterations(std::size_t number, std::uint32_t iterations);
-  // Runs the jobs with these numbers, starting at these offsets. SimGrid's clock continues from run
-  // to run: bitwise equal results need a process of their own.
+  // Simulates the jobs with these indices, each starting at its offset in seconds. SimGrid's clock
+  // continues from run to run, so bitwise equal results need a process for each run.
   execution::JointResult run(std::span<const std::size_t> jobs, const std::vector<double>& offsets,
                              const std::vector<trace::Sink*>& sinks,
                              std::uint32_t iterations) const;
-  // Runs all jobs and returns their traces, with rows of whole iterations.
+  // Runs all jobs and returns one trace for each, whose rows cover whole iterations.
   std::vector<trace::Trace> traces(const std::vector<double>& offsets) const;
 
  private:

@@ -36,7 +36,7 @@ class JobPlacer {
   }
   void take_named();
   void take(std::size_t job, Hosts hosts);
-  // Nodes without a GPU of any job; and the remaining GPUs of all nodes.
+  // Nodes none of whose GPUs is taken; and the free GPUs of all nodes.
   Domains whole_nodes() const;
   Domains remaining_gpus() const;
   std::size_t nodes_of(const Hosts& hosts) const;
@@ -115,7 +115,7 @@ std::vector<Hosts> JobPlacer::side_by_side() {
   return hosts_by_job;
 }
 
-// Each job gets the number of nodes that it would use alone.
+// Each job takes as many nodes as if it ran alone.
 std::vector<Hosts> JobPlacer::interleaved() {
   const Domains nodes = whole_nodes();
   std::vector<std::size_t> node_counts(jobs_.size());

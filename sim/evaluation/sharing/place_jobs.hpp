@@ -12,8 +12,8 @@
 
 namespace pipewright::evaluation {
 
-// Assignment of nodes to jobs that name no hosts: one job after the other, or one node to each job
-// in turn.
+// Order in which jobs without named hosts get nodes: all nodes of one job after those of another,
+// or one node for each job in turn.
 enum class Placing : std::uint8_t { side_by_side, interleaved };
 inline constexpr std::array<std::string_view, 2> placing_names{"side-by-side", "interleaved"};
 
@@ -22,8 +22,8 @@ struct NamedScenario {
   const config::Scenario& scenario;
 };
 
-// Hosts of each job's ranks. Jobs do not share nodes; if there are not enough nodes for that, jobs
-// side by side use the remaining GPUs. Throws config::Error.
+// GPUs (hosts) of each job's ranks. Jobs get nodes of their own; if there are too few nodes, jobs
+// placed side by side take the GPUs that others leave free. Throws config::Error.
 std::vector<std::vector<cluster::Host*>> place_jobs(std::span<const NamedScenario> jobs,
                                                     const cluster::Cluster& cluster,
                                                     Placing placing);

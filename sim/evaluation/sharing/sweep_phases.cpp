@@ -21,10 +21,11 @@ namespace {
 using execution::JointResult;
 using nlohmann::json;
 
-// Slowdown of the slowest job up to which the other jobs do not run out of iterations.
+// Slowdown factor of the slowest job up to which the other jobs have enough iterations to keep
+// running beside it.
 constexpr double max_slowdown = 8;
 
-// Sink that makes the engine record links, but keeps no rows.
+// Sink that makes the engine record the traffic of links, but drops all trace rows.
 class LinkOnlySink final : public trace::Sink {
  public:
   void begin(const trace::RunInfo&, const std::vector<trace::DeviceRow>&,
@@ -36,7 +37,8 @@ class LinkOnlySink final : public trace::Sink {
   void finish() override {}
 };
 
-// Result of a simulation. For a single job it includes the memory of its fullest device.
+// Result of one simulation. For a single job it includes the memory of the device that is closest
+// to its capacity.
 struct SweepOutcome {
   JointResult joint;
   std::uint64_t peak = 0;
@@ -109,7 +111,7 @@ class PhaseSweep {
   void run_alone();
   void set_iterations();
   std::vector<double> offsets(double phase) const;
-  // Repeats jobs alone where they need as many iterations as they had in some phase.
+  // Simulates jobs alone again where a phase ran more of their iterations than the first run alone.
   void lengthen_alone(const std::vector<SweepOutcome>& phases);
   double iteration_alone(std::size_t job) const;
   analysis::SharingPhase phase(double share, const JointResult& joint) const;
@@ -176,7 +178,7 @@ double PhaseSweep::iteration_alone(std::size_t job) const {
   return (ends.back() - ends.front()) / static_cast<double>(ends.size() - 1);
 }
 
-// Gives each job enough iterations for the time that the slowest job needs.
+// Sets the number of iterations of each job so that it keeps running until the slowest job is done.
 void PhaseSweep::set_iterations() {
   double longest = 0;
   for (std::size_t job = 0; job < run_.size(); ++job)

@@ -12,13 +12,13 @@ namespace pipewright::evaluation {
 struct PhaseSweepOptions {
   std::vector<double> phases;  // fractions of the first job's iteration, 0 to 1
   std::size_t jobs = 1;        // parallel simulations
-  // Called often with the numbers of finished and of all simulations. An exception that it throws
-  // ends the sweep.
+  // Callback with the number of finished simulations and of all simulations, called often. If it
+  // throws, the sweep ends.
   std::function<void(std::size_t done, std::size_t total)> on_progress = [](std::size_t,
                                                                             std::size_t) {};
 };
 
-// `count` phases spread evenly over an iteration.
+// `count` start offsets, as fractions of an iteration, spread evenly from 0.
 std::vector<double> even_phases(std::uint32_t count);
 
 // Simulates each job alone, and all jobs together in each phase: the second job starts later than

@@ -13,7 +13,7 @@ namespace {
 
 using workload::Collective;
 
-// A collective of one byte to be planned.
+// Collective for which an algorithm is chosen, scaled to one byte.
 struct Task {
   Collective kind;
   const workload::Dispatch& dispatch;
@@ -41,7 +41,7 @@ std::vector<PhaseCost> ring_phases(const Task& task) {
   return {ring(channels_over(task.nodes, task.placement), volume, steps, task.placement)};
 }
 
-// Collectives whose messages differ: between the root and each other member, or with a size for
+// True for collectives whose messages differ: between the root and each member, or with a size for
 // each pair.
 bool has_individual_messages(const Task& task) {
   return task.kind == Collective::gather || task.kind == Collective::scatter || !task.parts.empty();
@@ -83,7 +83,8 @@ std::vector<PhaseCost> direct_phases(const Task& task) {
   PhaseCost cost = forwarding.is_used()
                        ? pairs_by_peers(task.nodes, forwarding, 1 / task.ranks(), task.placement)
                        : pairs(task.in_order(), 1 / task.ranks(), task.placement);
-  // The copy of a rank's own part runs beside messages to other nodes.
+  // Each rank also copies its own part of an all-to-all. The copy takes no extra time beside
+  // messages to other nodes.
   if (task.kind == Collective::all_to_all && task.nodes.size() == 1)
     cost.ends = task.placement.model().direct_ends / (task.ranks() - 1);
   if (is_all_reduce(task.kind)) return {cost, cost};
@@ -94,7 +95,8 @@ std::vector<PhaseCost> hierarchical_phases(const Task& task) {
   const Nodes rails = rails_of(task.nodes);
   const auto nodes = static_cast<double>(task.nodes.size());
   const auto rail_count = static_cast<double>(rails.size());
-  // Data for all ranks of other nodes goes first to the rank of this node that is on their rail.
+  // Data for ranks of other nodes goes first to the rank of the sender's node that shares their
+  // rail (position).
   if (task.kind == Collective::all_to_all)
     return {pairs(task.nodes, 1 / rail_count, task.placement),
             pairs(rails, 1 / nodes, task.placement)};
@@ -126,13 +128,12 @@ bool can_be_hierarchical(const Task& task) {
 
 constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
 
-// Properties of an algorithm. The table is in the order of preference where NCCL expects equal
-// times.
+// Properties of an algorithm. Where NCCL expects equal times, the first entry of the table wins.
 struct AlgorithmEntry {
   Algorithm algorithm;
   bool (*can_run)(const Task&);
   std::vector<PhaseCost> (*phases)(const Task&);
-  // Number of ranks from which NCCL considers the algorithm.
+  // Smallest number of ranks for which NCCL considers the algorithm.
   std::size_t automatic_from;
   // Last supported protocol in the order Simple, LL, LL128.
   Protocol last_protocol;
@@ -148,7 +149,7 @@ constexpr std::array algorithm_table{
                    .phases = [](const Task& t) { return std::vector{tree(t.nodes, t.placement)}; },
                    .automatic_from = 3,
                    .last_protocol = Protocol::ll128},
-    // Switches reduce whole chunks.
+    // Only the Simple protocol: switches reduce whole chunks.
     AlgorithmEntry{
         .algorithm = Algorithm::nvls,
         .can_run =
@@ -168,7 +169,7 @@ constexpr std::array algorithm_table{
                    .phases = hierarchical_phases,
                    .automatic_from = never,
                    .last_protocol = Protocol::ll128},
-    // NCCL sends from rank to rank without LL128.
+    // NCCL does not use LL128 for direct messages between ranks.
     AlgorithmEntry{.algorithm = Algorithm::direct,
                    .can_run = [](const Task& t) { return !is_ring_only(t.kind); },
                    .phases = direct_phases,
@@ -183,7 +184,8 @@ const AlgorithmEntry& entry_of(Algorithm algorithm) {
   return *std::ranges::find(algorithm_table, algorithm, &AlgorithmEntry::algorithm);
 }
 
-// Entry of the requested algorithm, or of its replacement where it does not support the collective.
+// Table entry of the requested algorithm, or of its replacement if it does not support the
+// collective.
 const AlgorithmEntry& supported_entry(Algorithm algorithm, const Task& task) {
   for (const Algorithm option : {algorithm, Algorithm::ring})
     if (option != Algorithm::automatic && entry_of(option).can_run(task)) return entry_of(option);
@@ -192,7 +194,7 @@ const AlgorithmEntry& supported_entry(Algorithm algorithm, const Task& task) {
 
 std::vector<Protocol> protocols_of(Collective kind, const AlgorithmEntry& entry,
                                    const RankPlacement& placement) {
-  // Runs as a send and a receive.
+  // A ring exchange runs as a send and a receive.
   const bool direct = kind == Collective::ring_exchange;
   std::vector<Protocol> protocols{Protocol::simple};
   for (const Protocol protocol : {Protocol::ll, Protocol::ll128})
@@ -239,7 +241,7 @@ std::vector<AlgorithmChoice> algorithm_choices(const workload::Operation& operat
     const cluster::MessageModel& model = placement.model();
     ByProtocol& latency = choice.phases.front().latency;
     for (double& seconds : latency) seconds += model.launch;
-    // The latency of switches includes the launch of Simple.
+    // The latency of switches already includes the launch of a kernel with the Simple protocol.
     if (!choice.phases.front().is_raw) latency.front() += model.simple_launch;
     latency[static_cast<std::size_t>(Protocol::ll128)] += model.ll128_launch;
   }

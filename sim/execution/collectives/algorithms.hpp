@@ -8,14 +8,15 @@
 #include "sim/execution/collectives/rank_placement.hpp"
 #include "sim/workload/dispatch.hpp"
 
-// The algorithms behind plan(), for collectives of one byte. All of them need two members or more.
+// The algorithms from which plan() builds a collective. Each returns the cost of a collective of
+// one byte, and needs two members or more.
 namespace pipewright::execution {
 
 using Nodes = std::vector<std::vector<std::uint32_t>>;  // ranks of a group, by node
 
-// Members per node if all nodes have the same number, else 0.
+// Number of members of a group in each node if all nodes have the same number, else 0.
 std::size_t members_per_node(const Nodes& nodes);
-// Members of the smallest node.
+// Smallest number of members of a group in any of its nodes.
 std::size_t fewest_members(const Nodes& nodes);
 
 // One of several rings that run at once, and its share of the bytes.
@@ -38,8 +39,8 @@ std::vector<std::vector<std::uint32_t>> paths_through(const std::vector<std::uin
 // different GPU.
 std::vector<RingChannel> channels_over(const Nodes& nodes, const RankPlacement& placement);
 
-// Each rank passes on `volume` bytes in `steps` steps. A step takes the mean latency of the rings'
-// hops.
+// Cost of rings in which each rank passes on `volume` bytes in `steps` steps. A step takes the mean
+// latency of the rings' hops.
 PhaseCost ring(const std::vector<RingChannel>& channels, double volume, double steps,
                const RankPlacement& placement);
 
@@ -70,18 +71,18 @@ PhaseCost nvls(const Nodes& nodes, const RankPlacement& placement);
 bool has_sharp(const Nodes& nodes, const RankPlacement& placement);
 PhaseCost sharp(const Nodes& nodes, const RankPlacement& placement);
 
-// Collectives that run at once in disjoint sets of ranks: rings inside each node, a ring over each
-// of `sets`, or flows of `bytes` between all pairs of each set, with the latency of the longest
-// route.
+// Costs of collectives that run at once in disjoint sets of ranks: rings inside each node, a ring
+// over each of `sets`, or flows of `bytes` between all pairs of each set, with the latency of the
+// longest route.
 PhaseCost rings_inside(const Nodes& nodes, double volume, double steps,
                        const RankPlacement& placement);
 PhaseCost rings_over(const Nodes& sets, double volume, double steps,
                      const RankPlacement& placement);
 PhaseCost pairs(const Nodes& sets, double bytes, const RankPlacement& placement);
-// Forwarding of messages to other nodes by a peer in the sender's node. The forwarder is the peer
-// in the receiver's position, where links inside nodes are as fast as the network and the peer is
-// fewer links away from the receiver, as on the same rail (NCCL's PXN, its default:
-// NCCL_PXN_DISABLE, NCCL_P2P_PXN_LEVEL). Nodes of unequal size do not forward.
+// Decides which messages to other nodes are forwarded by a peer in the sender's node: the peer in
+// the receiver's position, if links inside nodes are as fast as the network and the peer is fewer
+// links away from the receiver, as on the same rail (NCCL's PXN, its default: NCCL_PXN_DISABLE,
+// NCCL_P2P_PXN_LEVEL). Nodes of unequal size do not forward.
 class PeerForwarding {
  public:
   PeerForwarding(const Nodes& nodes, const RankPlacement& placement);
@@ -98,28 +99,28 @@ class PeerForwarding {
   ByProtocol latency_{};
   bool is_used_ = false;
 };
-// Messages between members, all at once, including those that peers forward. Both hops of a
-// forwarded message overlap.
+// Cost of messages between members that are all sent at once, some of them forwarded by peers. Both
+// hops of a forwarded message overlap.
 PhaseCost by_peers(const std::vector<Flow>& messages, const Nodes& nodes,
                    const PeerForwarding& forwarding, const RankPlacement& placement);
-// The same for pairs() of all members.
+// Cost of by_peers() if each member sends a message of `bytes` to every other member.
 PhaseCost pairs_by_peers(const Nodes& nodes, const PeerForwarding& forwarding, double bytes,
                          const RankPlacement& placement);
-// Seconds of the longest of the flows' routes.
+// Latency of the longest route among those of the flows, in seconds.
 ByProtocol longest_latency(const std::vector<Flow>& flows, const RankPlacement& placement);
-// Flows that all run at once, with the message gaps of the busiest rank.
+// Cost of flows that all run at once; the latency includes the message gaps of the busiest rank.
 PhaseCost at_once(std::vector<Flow> flows, const RankPlacement& placement);
 
-// Dispatch of each rank's tokens, of which one byte stands for all. A token goes once to each node
-// that has experts for it, to the rank in the sender's position, and from there to the ranks with
-// the experts, all at once (forwarding of DeepEP and HybridEP). Between nodes of different size
-// tokens go directly from rank to rank. Inside a node a GPU sends no faster than the library's
-// kernel.
+// Cost of dispatching tokens to experts; the tokens of a rank have one byte in total. A token goes
+// once to each node that has experts for it, to the rank in the sender's position, and from there
+// to the ranks with the experts, all at once (forwarding of DeepEP and HybridEP). Between nodes of
+// different size tokens go directly from rank to rank. Inside a node a GPU sends no faster than the
+// library's kernel.
 PhaseCost dispatch_tokens(const Nodes& nodes, const workload::Dispatch& dispatch,
                           const RankPlacement& placement);
 
-// Ranks in the same position of their nodes: the first members of all nodes, the second ones, and
-// so on. Requires nodes of equal size.
+// Groups the ranks by their position in the nodes: the first members of all nodes, the second ones,
+// and so on. Requires nodes of equal size.
 Nodes rails_of(const Nodes& nodes);
 
 }  // namespace pipewright::execution

@@ -12,11 +12,12 @@
 namespace pipewright::execution {
 namespace {
 
-// Largest node for which all rings are searched: with 8 members there are 7! rings.
+// Largest number of members for which all rings are tried: 8 members form 7! rings.
 constexpr std::size_t max_searched_members = 8;
 
-// Searches for the fastest ring over the bandwidth that previous rings have left. Among equally
-// fast rings the first one counts, in the order of `preferred`, a permutation of member indices.
+// Finds the ring with the highest rate in the bandwidth that previous rings have left. Among
+// equally fast rings it takes the first in the order of `preferred`, a permutation of member
+// indices.
 class RingSearch {
  public:
   RingSearch(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement)
@@ -40,7 +41,8 @@ class RingSearch {
 
   void prefer(std::vector<std::size_t> preferred) { preferred_ = std::move(preferred); }
 
-  // Bytes/s of the fastest ring. `order` becomes its member indices, beginning with 0.
+  // Returns the rate of the fastest ring, in bytes/s. Sets `order` to its member indices, beginning
+  // with 0.
   double find(std::vector<std::size_t>& order) {
     best_rate_ = 0;
     rate_limit_ = 0;
@@ -50,11 +52,11 @@ class RingSearch {
     order = best_path_;
     return best_rate_;
   }
-  // Restores the bandwidth that rings have taken.
+  // Makes the full bandwidth of all links available again.
   void reset() {
     for (LinkUse& link : links_) link.remaining = link.capacity;
   }
-  // Smallest bandwidth with which a member can send, in bytes/s.
+  // Lowest total bandwidth, over all members, of the links by which a member sends, in bytes/s.
   double min_send_rate() const {
     double min_rate = std::numeric_limits<double>::infinity();
     for (std::size_t source = 0; source < size_; ++source) {
@@ -82,7 +84,8 @@ class RingSearch {
     int flows = 0;  // flows of the current path
   };
 
-  // Adds a hop to the path and returns the rate of the path's flows.
+  // Adds a hop to the current path and returns the rate, in bytes/s, at which data then flows along
+  // it.
   double join(std::size_t from, std::size_t to, double rate) {
     for (const std::size_t link : routes_[from * size_ + to]) {
       LinkUse& use = links_[link];
@@ -167,8 +170,8 @@ struct RingSet {
   double rate = 0;                                                 // bytes/s of all rings
 };
 
-// Collects rings until the next one is not worth it. `before_each` runs before each search and may
-// change the preferred order.
+// Adds rings until the next one is too slow or no bandwidth is left. `before_each` runs before each
+// search and may change the preferred order.
 template <class BeforeEach>
 RingSet collect_rings(RingSearch& search, const BeforeEach& before_each) {
   RingSet set;

@@ -25,7 +25,7 @@ PhaseCost dispatch_tokens(const Nodes& nodes, const workload::Dispatch& dispatch
   const double to_rank = part(ranks);
   const double to_node = part(nodes.size());
   const bool forwards = member_count > 0;
-  // A GPU that forwards passes on the tokens of one rank of each node.
+  // GPUs that forward tokens pass on those of one rank of each node to every peer.
   const double bytes_per_peer = (forwards ? static_cast<double>(nodes.size()) : 1) * to_rank;
   std::vector<Flow> flows;
   for (std::size_t a = 0; a < nodes.size(); ++a)

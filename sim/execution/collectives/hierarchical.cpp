@@ -17,8 +17,8 @@ void merge_concurrent(PhaseCost& total, const PhaseCost& cost) {
   total.ends = std::max(total.ends, cost.ends);
 }
 
-// Gaps between the messages of a GPU. Every message but one delays the next by its gap; the longest
-// gap is left out.
+// Delays between consecutive messages of a GPU, in seconds. Every message but one delays the next
+// by its gap; the longest gap is left out.
 struct MessageGaps {
   double sum = 0;
   double longest = 0;
@@ -34,7 +34,7 @@ void add_messages(double seconds, const RankPlacement& placement, ByProtocol& la
   for (double& protocol_latency : latency) protocol_latency += placement.model().step + seconds;
 }
 
-// Seconds of message gaps at the rank with the most to send or to receive.
+// Largest total of message gaps, in seconds, over what any rank sends or receives.
 double busiest_message_gaps(const std::vector<Flow>& messages, const RankPlacement& placement) {
   std::unordered_map<std::uint32_t, MessageGaps> sent;
   std::unordered_map<std::uint32_t, MessageGaps> received;
@@ -103,7 +103,7 @@ PhaseCost pairs(const Nodes& sets, double bytes, const RankPlacement& placement)
   return at_once(std::move(flows), placement);
 }
 
-// The distance between the first two nodes stands for that between any two nodes.
+// The routes between the first two nodes stand for those between any two nodes.
 PeerForwarding::PeerForwarding(const Nodes& nodes, const RankPlacement& placement)
     : members_per_node_(nodes.size() > 1 ? members_per_node(nodes) : 0),
       has_peer_(members_per_node_ * members_per_node_) {

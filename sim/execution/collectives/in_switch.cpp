@@ -9,13 +9,15 @@ namespace {
 
 using cluster::InSwitch;
 
-// Reduction by the switches between two ranks. Empty if nodes differ in size.
+// Parameters of reduction by the switches on the route between two ranks. Empty if they cannot
+// reduce.
 std::optional<InSwitch> switch_between(std::uint32_t a, std::uint32_t b,
                                        const RankPlacement& placement) {
   return placement.in_switch(placement.route(a, b));
 }
 
-// Reduction by the switches inside all nodes, with the parameters of the slowest.
+// Worst parameters of reduction by the switches inside the nodes. Empty if a node's switches cannot
+// reduce, or nodes differ in size.
 std::optional<InSwitch> switch_in(const Nodes& nodes, const RankPlacement& placement) {
   if (members_per_node(nodes) < 2) return std::nullopt;
   InSwitch worst{.latency = 0, .efficiency = std::numeric_limits<double>::infinity()};
@@ -37,8 +39,8 @@ void add_flows(PhaseCost& cost, const PhaseCost& concurrent) {
   cost.flows.insert(cost.flows.end(), concurrent.flows.begin(), concurrent.flows.end());
 }
 
-// Flows of `bytes` around each set. They stand for the bytes that each member sends to the switch
-// and receives from it.
+// Flows of `bytes` in a ring around each set. They stand for the bytes that each member sends to
+// the switch and receives from it.
 PhaseCost flows_through_switch(const Nodes& sets, double bytes, const RankPlacement& placement) {
   return rings_over(sets, bytes, 1, placement);
 }
@@ -65,8 +67,8 @@ PhaseCost nvls(const Nodes& nodes, const RankPlacement& placement) {
   if (nodes.size() > 1) {
     for (const std::vector<std::uint32_t>& rail : rails_of(nodes))
       for (const Flow& flow : double_tree(rail, 1 / member_count)) cost.flows.push_back(flow);
-    // NCCL expects a hop of this tree to take 1.5 times as long as a hop of a ring (20.9 us and 14
-    // us).
+    // NCCL expects a hop of this tree to take 1.5 times as long as a hop of a ring over the network
+    // (20.9 us and 14 us).
     Nodes firsts;
     for (const std::vector<std::uint32_t>& node : nodes) firsts.push_back({node.front()});
     latency += 1.5 * up_and_down(firsts, placement)[0];

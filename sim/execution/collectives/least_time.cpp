@@ -11,8 +11,8 @@ namespace {
 
 using workload::Collective;
 
-// Flows carry whole bytes. Rounding to the nearest byte must not lose a byte that the engine
-// counts.
+// Whole bytes that a flow carries. Rounds down unless the fraction is 0.75 or more, so as not to
+// exceed the bytes that the engine counts.
 double rounded(double bytes) { return std::floor(bytes + 0.25); }
 
 template <class Loads>
@@ -24,7 +24,8 @@ double slowest(const Loads& loads, double bytes, bool rounds_bytes) {
 
 }  // namespace
 
-// Only the largest flow counts on a FATPIPE link.
+// Adds a flow that carries this fraction of the bytes. A FATPIPE link does not share its bandwidth,
+// so that only its largest flow counts.
 void LeastTime::Load::add(double part, bool shared) {
   const auto it =
       std::ranges::lower_bound(flows, part, {}, &std::pair<double, std::uint32_t>::first);
@@ -85,7 +86,8 @@ class LeastTime::RouteCache {
   std::unordered_map<std::uint64_t, cluster::Route> cache_;
 };
 
-// Adds the flows of a phase of one byte. The phase's overhead counts separately.
+// Adds the flows of a phase, scaled to one byte, to the loads of their links. The phase's overhead
+// is not included.
 void LeastTime::Loads::add(const PhaseCost& cost, Protocol protocol, RouteCache& routes,
                            Links links) {
   for (const Flow& flow : cost.flows) {
@@ -124,7 +126,8 @@ LeastTime::Step LeastTime::step_of(const PhaseCost& cost, Protocol protocol, Rou
   return step;
 }
 
-// Load of all groups on links that several groups may share. FATPIPE links have no contention.
+// Adds up the flows of all groups on the links that several groups may share. FATPIPE links are
+// left out, since they have no contention.
 void LeastTime::add_together(Variant& variant, const std::vector<const AlgorithmChoice*>& choices,
                              RouteCache& routes) {
   variant.latency = std::numeric_limits<double>::infinity();
@@ -191,7 +194,7 @@ void LeastTime::add_nccl_views(const Groups& groups, const Choices& choices_by_g
   }
 }
 
-// Keeps one of several groups with equal costs: most groups have equivalent placements.
+// Keeps one group of each set of groups with equal costs: most groups are placed equivalently.
 void LeastTime::merge_equal() {
   std::vector<std::size_t> representatives;
   for (std::size_t group = 0; group < variants_.front().groups.size(); ++group) {

@@ -12,21 +12,22 @@
 namespace pipewright::execution {
 
 // Lower bound on the time of a collective whose groups all start at once, as a function of its
-// bytes: planned once, evaluated often. Each group takes the time of uncontended_seconds(), and no
+// bytes: planned once, evaluated often. No group is faster than its uncontended_seconds(), and no
 // link carries the flows of all groups faster than its bandwidth.
 class LeastTime {
  public:
   using Groups = std::vector<std::vector<std::uint32_t>>;  // ranks, by group
 
-  // If `together` is true, flows are rounded to whole bytes and share links with flows of other
-  // groups. Without it neither applies, as in uncontended_seconds().
+  // `together`: flows are rounded to whole bytes and share links with flows of other groups. If it
+  // is false, neither applies, as in uncontended_seconds().
   LeastTime(const workload::Operation& kind, const Groups& groups, Algorithm algorithm,
             const RankPlacement& placement, bool together = true);
 
   double seconds(std::uint64_t bytes) const;
 
  private:
-  // Flows that share a link: how many flows carry each fraction of the bytes.
+  // Flows on a link: for each fraction of the collective's bytes, the number of flows that carry
+  // it.
   struct Load {
     std::vector<std::pair<double, std::uint32_t>> flows;  // fraction and number of flows; ascending
     double bandwidth = 0;                                 // bytes/s
@@ -51,7 +52,8 @@ class LeastTime {
     bool operator==(const Step& rhs) const;
     double seconds(Protocol protocol, double bytes, bool rounds_bytes) const;
   };
-  // Costs of one algorithm and protocol: of each distinct group, and of all groups together.
+  // Costs of one combination of algorithm and protocol: for each distinct group alone, and for all
+  // groups together.
   struct Variant {
     Algorithm algorithm = Algorithm::ring;
     Protocol protocol = Protocol::simple;
@@ -59,7 +61,7 @@ class LeastTime {
     std::vector<Load> together;
     // True if flows are rounded to whole bytes.
     bool rounds_bytes = true;
-    // Smallest latency of a step, for the bound of all groups together.
+    // Smallest latency of a phase, which is added to the bound for all groups together.
     double latency = 0;
 
     double group_seconds(std::size_t group, double bytes) const;
@@ -72,7 +74,7 @@ class LeastTime {
   void add_variants(const Choices& choices, const RankPlacement& placement, bool together);
   void merge_equal();
   void add_nccl_views(const Groups& groups, const Choices& choices, const RankPlacement& placement);
-  // Seconds by which NCCL compares a variant with others.
+  // Seconds by which NCCL ranks this variant when it chooses one.
   double selection_seconds(std::size_t variant, std::size_t group, double bytes) const {
     if (!views_.empty())
       return nccl_seconds(kind_, {variants_[variant].algorithm, variants_[variant].protocol}, bytes,
@@ -80,10 +82,11 @@ class LeastTime {
     return variants_[variant + variants_.size() - count_].group_seconds(group, bytes);
   }
 
-  // Variants to choose from. If NCCL expects different numbers, variants with these numbers follow.
+  // Variants among which NCCL chooses. If it bases the choice on other link parameters than the
+  // actual ones, the same variants with those parameters follow.
   std::vector<Variant> variants_;
   std::size_t count_ = 0;  // number of variants to choose from
-  // Views of the groups where NCCL's own model chooses.
+  // Properties of each group that NCCL's own model uses; empty if that model does not choose.
   std::vector<NcclView> views_;
   workload::Collective kind_ = workload::Collective::all_reduce;
 };

@@ -20,10 +20,10 @@ constexpr std::size_t simple = 0;
 constexpr std::size_t ll = 1;
 constexpr std::size_t ll128 = 2;
 
-// Link types of NCCL's tables.
+// Types of links for which NCCL's tuning tables have entries.
 enum class LinkType : std::uint8_t { nvlink, pcie, network };
 
-// hwLat and baseLat. Those of rings are the same in all versions.
+// NCCL's tables baseLat and hwLat for rings, in us by protocol. They are the same in all versions.
 constexpr ByProtocol ring_base{8.4, 6.6, 14};
 constexpr std::array<ByProtocol, 3> ring_hop{{{3.4, .6, 1.9}, {5.7, 1, 2.5}, {14, 2.7, 4}}};
 constexpr std::array<ByProtocol, 3> tree_hop{{{4, .6, 1.25}, {4, 1, 1.9}, {14, 5, 8.5}}};
@@ -32,12 +32,13 @@ double hop(const std::array<ByProtocol, 3>& table, LinkType link_type, std::size
   return table[static_cast<std::size_t>(link_type)][protocol];
 }
 
-// Base latency of trees: Simple had none before 2.23.
+// NCCL's baseLat of trees, in us. The Simple protocol had none before version 2.23.
 double tree_base(std::uint32_t version, std::size_t protocol) {
   constexpr ByProtocol base{8.4, 6.8, 14};
   return protocol == simple && version < 23 ? 0 : base[protocol];
 }
-// Hop latency of trees: Simple had 28 us from 2.19 to 2.22.
+// NCCL's hwLat of trees: latency of a hop in us. The Simple protocol had 28 us from version 2.19 to
+// 2.22.
 double tree_hop_latency(std::uint32_t version, LinkType link_type, std::size_t protocol) {
   if (protocol == simple && version < 23 && version >= 19) return 28;
   if (protocol == simple && version < 19 && link_type == LinkType::pcie) return 6;
@@ -54,8 +55,8 @@ std::size_t table_row(const NcclView& view) {
   return std::clamp(view.generation, 2U, newest) - 2;
 }
 
-// Maximum bytes/s by LL. Between nodes it depends on the CPU: AMD's with A100, Intel's with later
-// GPUs.
+// NCCL's maximum bandwidth of LL, in bytes/s. Between nodes it depends on the CPU: AMD's is assumed
+// with A100, Intel's with later GPUs.
 double max_ll_bandwidth(const NcclView& view) {
   constexpr std::array<std::array<double, 3>, 4> limits{
       {{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70}}};
@@ -65,18 +66,19 @@ double max_ll_bandwidth(const NcclView& view) {
   return limits[view.nodes <= 1 ? gpu_row : cpu_row][table_column(view)] * gb;
 }
 
-// Fraction of the bus bandwidth that rings reach by LL.
+// Fraction of the bus bandwidth that NCCL expects rings to reach by LL.
 double ll_fraction(const NcclView& view, Collective kind) {
   if (view.version >= 21) return 0.5;
   return view.nodes > 1 || kind == Collective::all_reduce ? 1. / 4 : 1. / 3;
 }
 
-// Maximum bytes/s by LL128 of a ring with 16 channels.
+// NCCL's maximum bandwidth of LL128 in a ring with 16 channels, in bytes/s.
 double max_ll128_bandwidth(const NcclView& view) {
   constexpr double channels = 16;
   constexpr std::array<double, 3> channel_limits{20, 20, 36.7};
   const double blackwell = view.version >= 29 ? 34.5 : 2 * channel_limits[2];
-  // A limit of 20 per channel does not bind on A100, whose 12 NVLinks have two channels each.
+  // NCCL's limit of 20 GB/s per channel has no effect on A100, whose 12 NVLinks have two channels
+  // each.
   return table_row(view) == 3   ? channels * blackwell * gb
          : table_row(view) == 2 ? channels * channel_limits[2] * gb
                                 : impossible;
@@ -110,7 +112,7 @@ double ring_seconds(Collective kind, std::size_t protocol, double bytes, const N
     double within = hop(ring_hop, node_link(view), protocol);
     double outside = 0;
     if (view.nodes > 1) {
-      // Cost of posting to the network, three times as much by Simple.
+      // Cost of posting a message to the network, in us; three times as much for Simple.
       within = std::max(within, protocol == simple ? 3.0 : 1.0);
       const double rounds = kind == Collective::all_reduce ? 2 : 1;
       outside = rounds * (view.version < 23 && rounds == 2 ? view.nodes : view.nodes - 1);
@@ -127,7 +129,8 @@ double ring_seconds(Collective kind, std::size_t protocol, double bytes, const N
   return latency * us + seconds;
 }
 
-// treeCorrectionFactor at the next lower power of two. Its table had 23 entries before 2.29.
+// NCCL's treeCorrectionFactor at the next lower power of two. Its table had 23 entries before
+// version 2.29.
 double tree_correction(std::size_t protocol, double bytes, std::uint32_t version) {
   if (version < 29 && bytes >= 0x1p29) return 1;
   const double power = std::exp2(std::floor(std::log2(std::max(bytes, 1.0))));
@@ -135,8 +138,8 @@ double tree_correction(std::size_t protocol, double bytes, std::uint32_t version
 }
 
 double tree_seconds(std::size_t protocol, double bytes, const NcclView& view) {
-  // Between two nodes each byte of a tree crosses the network once in each direction, so that links
-  // inside the nodes are the limit.
+  // A tree over two nodes sends each byte over the network only once in each direction, so that the
+  // links inside the nodes may be the limit.
   double bus = view.bus_bandwidth;
   if (view.nodes == 2 && view.gpu_bandwidth > 0) bus = std::min(2 * bus, view.gpu_bandwidth);
   bus *= 0.92;
@@ -152,7 +155,8 @@ double tree_seconds(std::size_t protocol, double bytes, const NcclView& view) {
   return latency * us + bytes / (bus * 0.5);
 }
 
-// Reduction in NVSwitches; over nodes in trees (NVLSTree), since 2.18.
+// NCCL's estimate for reduction in NVSwitches; between nodes by trees (NVLSTree), since version
+// 2.18.
 double nvls_seconds(double bytes, const NcclView& view) {
   if (view.generation < 4 || view.version < 17 || view.ranks / view.nodes <= 2) return impossible;
   const double steps = ring_steps(Collective::all_reduce, view.ranks);
@@ -181,7 +185,7 @@ double nvls_seconds(double bytes, const NcclView& view) {
   return latency * us + bytes / (bus * part);
 }
 
-// NCCL_P2P_LL_THRESHOLD: bytes to a peer up to which messages use LL.
+// NCCL_P2P_LL_THRESHOLD: largest message between two ranks, in bytes, that uses LL.
 constexpr double max_direct_ll_bytes = 16384;
 
 bool is_direct(Collective kind) {
@@ -201,8 +205,8 @@ bool has_nccl_estimate(Collective kind, Algorithm algorithm) {
           algorithm == Algorithm::nvls);
 }
 
-// Bus bandwidth of the rings if they are among the choices, else of a tree, which carries each byte
-// up and down.
+// NCCL's bus bandwidth, in bytes/s: that of rings if the choice is a ring, else that of a tree,
+// which carries each byte up and down.
 double bus_bandwidth_of(Collective kind, double ranks, const AlgorithmChoice& choice,
                         const RankPlacement& placement) {
   const double seconds_per_byte = transfer(choice.phases.front(), placement)[simple];
@@ -210,8 +214,8 @@ double bus_bandwidth_of(Collective kind, double ranks, const AlgorithmChoice& ch
   return ring_steps(kind, ranks) / ranks / seconds_per_byte;
 }
 
-// Lowest NVLink generation of the platform. NCCL uses the generation of the GPU even where each
-// node has only one rank.
+// Lowest NVLink generation that the platform file states; 0: none. NCCL uses the generation of the
+// GPU even if each node has only one rank.
 std::uint32_t lowest_generation(const cluster::MessageModel& model) {
   std::uint32_t lowest = 0;
   for (const auto& [name, link_class] : model.classes)
@@ -223,7 +227,7 @@ std::uint32_t lowest_generation(const cluster::MessageModel& model) {
 }  // namespace
 
 // Networks whose plugin reports its own latency to NCCL, such as EFA, are much slower than the
-// usual one.
+// network that NCCL's tables assume.
 double nccl_network_latency(double step) {
   constexpr double usual_step = 21 * us;
   return std::max(0.0, step - usual_step);

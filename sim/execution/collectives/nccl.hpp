@@ -12,7 +12,7 @@
 // differ from the time that the collective takes.
 namespace pipewright::execution {
 
-// Properties of a group that enter NCCL's estimate.
+// Properties of a group of ranks on which NCCL's estimate depends.
 struct NcclView {
   std::uint32_t version = 0;     // 27 for 2.27
   std::uint32_t generation = 0;  // NVLink generation; 0: PCIe
@@ -21,19 +21,19 @@ struct NcclView {
   double bus_bandwidth = 0;  // bus bandwidth of rings, bytes/s
   // Bandwidth of a GPU's links inside its node, bytes/s.
   double gpu_bandwidth = 0;
-  // Latency of a step over the network beyond the usual one, in seconds.
+  // Latency of a step over the network in excess of the one in NCCL's tables, in seconds.
   double nic_latency = 0;
 
   bool operator==(const NcclView&) const = default;
 };
 
-// Empty where the cluster names no NCCL version, or where one of the choices is an algorithm that
-// NCCL's model does not cover.
+// Properties of a group for NCCL's model. Empty if the cluster states no NCCL version, or if the
+// model does not cover one of the algorithms in `choices`.
 std::optional<NcclView> nccl_view(workload::Collective kind, std::span<const std::uint32_t> members,
                                   const std::vector<AlgorithmChoice>& choices,
                                   const RankPlacement& placement);
 
-// NcclView::nic_latency of a network whose steps take `step` seconds.
+// Value of NcclView::nic_latency for a network on which a step takes `step` seconds.
 double nccl_network_latency(double step);
 
 // Estimate in seconds, infinite where NCCL does not consider the algorithm and protocol. NCCL has

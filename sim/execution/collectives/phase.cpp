@@ -84,8 +84,8 @@ bool has_message_costs(const cluster::MessageModel& model) {
          model.direct_ends > 0;
 }
 
-// src/graph/tuning.cc of NCCL 2.30: 0.92 times treeCorrectionFactor, which has an entry for each
-// power of two from 64 B on; interpolated between them.
+// Table from src/graph/tuning.cc of NCCL 2.30: 0.92 times treeCorrectionFactor, with an entry for
+// each power of two from 64 B on. Values between two entries are interpolated.
 double tree_efficiency(Protocol protocol, double bytes) {
   constexpr std::size_t powers = 25;
   constexpr std::array<std::array<double, powers>, cluster::protocols> correction{{

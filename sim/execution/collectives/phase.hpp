@@ -27,7 +27,7 @@ struct Phase {
   double latency = 0;
 };
 
-// Sums up flows between the same pair of ranks, in order of first appearance.
+// Adds up the bytes of flows between the same pair of ranks; keeps the order of first appearance.
 class FlowSum {
  public:
   void add(std::uint32_t source, std::uint32_t destination, double bytes) {
@@ -45,12 +45,11 @@ class FlowSum {
 
 using cluster::Protocol;
 
-// Bytes or seconds by protocol.
+// Number of bytes or seconds for each protocol.
 using ByProtocol = std::array<double, cluster::protocols>;
 
-// Load of flows that run at once on the links that they cross, in bytes. Flows that share a link
-// add up on it; a FATPIPE link gives every flow its whole bandwidth, so that its load is the
-// largest flow.
+// Bytes that flows which run at once put on each link. Flows that share a link add up; a FATPIPE
+// link gives every flow its whole bandwidth, so that its load is the largest flow.
 class LinkLoads {
  public:
   explicit LinkLoads(const RankPlacement& placement) : placement_(placement) {}
@@ -65,7 +64,7 @@ class LinkLoads {
   using LoadByLink = std::unordered_map<const cluster::Link*, ByProtocol>;
   const LoadByLink& by_link() const& { return load_by_link_; }
   LoadByLink by_link() && { return std::move(load_by_link_); }
-  // Seconds of the busiest link: its bytes over its bandwidth.
+  // Largest time of any link, in seconds: its bytes over its bandwidth.
   ByProtocol busiest_seconds() const;
 
  private:
@@ -73,7 +72,7 @@ class LinkLoads {
   LoadByLink load_by_link_;
 };
 
-// Loads of a phase, whose flows are bytes on the wire.
+// Bytes that a phase puts on each link. Its flows count bytes on the wire, not payload.
 LinkLoads loads(const Phase& phase, const RankPlacement& placement);
 
 // Seconds of a collective on an idle cluster: the sum over phases of the busiest link's seconds and
@@ -81,31 +80,31 @@ LinkLoads loads(const Phase& phase, const RankPlacement& placement);
 // its members are placed evenly; else a lower bound.
 double uncontended_seconds(std::span<const Phase> phases, const RankPlacement& placement);
 
-// Phase of a collective of one byte, for every protocol. Flow time is proportional to bytes, except
-// for trees; latency is constant.
+// Phase of a collective of one byte, from which phase_of() computes the phase for any number of
+// bytes and protocol. Flow time is proportional to bytes, except for trees; latency is constant.
 struct PhaseCost {
   std::vector<Flow> flows;  // bytes of payload
   ByProtocol latency{};
-  // Additional time as a fraction of the flows' time.
+  // Time of a ring's ends or other copies, as a fraction of the flows' time.
   double ends = 0;
-  // Reaches a fraction of the bandwidth that depends on the bytes.
+  // Trees reach a fraction of the bandwidth that depends on the bytes; see tree_efficiency().
   bool is_tree = false;
-  // Flows count all bytes on the wire, whatever the protocol.
+  // Flows already count bytes on the wire, equal for all protocols, instead of payload.
   bool is_raw = false;
 };
 
-// Bytes on the wire per byte of payload, by the slowest link of the route.
+// Ratio of bytes on the wire to bytes of payload, on the link of the route where it takes longest.
 double on_wire(const PhaseCost& cost, const cluster::Route& route, Protocol protocol);
 
-// Seconds per byte on the busiest link of an otherwise idle network.
+// Seconds that the busiest link takes per byte of the collective, on an otherwise idle network.
 ByProtocol transfer(const PhaseCost& cost, const RankPlacement& placement);
 
 // Seconds of a phase of `bytes` beyond the time of its flows: latency, the ends of a ring, and the
 // loss of a tree. `transfer` is the flows' time for one byte.
 double overhead(const PhaseCost& cost, const ByProtocol& transfer, Protocol protocol, double bytes);
 
-// The phase for `bytes` and a protocol. `transfer` may be left at 0 for costs that are not trees
-// and have no ends.
+// Computes the phase for `bytes` and a protocol. `transfer` may be left at 0 for costs that are not
+// trees and have no ends.
 Phase phase_of(const PhaseCost& cost, const ByProtocol& transfer, Protocol protocol, double bytes,
                const RankPlacement& placement);
 
@@ -113,7 +112,7 @@ Phase phase_of(const PhaseCost& cost, const ByProtocol& transfer, Protocol proto
 // count, and NCCL's losses do not apply.
 bool has_message_costs(const cluster::MessageModel& model);
 
-// Fraction of the bandwidth that trees reach in NCCL at this number of bytes.
+// Fraction of the bandwidth that trees reach in NCCL for a collective of `bytes`.
 double tree_efficiency(Protocol protocol, double bytes);
 
 }  // namespace pipewright::execution

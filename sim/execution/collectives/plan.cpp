@@ -50,7 +50,7 @@ BestChoice fastest_choice(const std::vector<AlgorithmChoice>& choices, double by
   return best;
 }
 
-// Choice by NCCL's own model. Empty where the cluster names no version.
+// Choice that NCCL's own model makes. Empty if nccl_view() is empty.
 std::optional<BestChoice> best_for_nccl(const std::vector<AlgorithmChoice>& choices,
                                         workload::Collective kind, double bytes,
                                         std::span<const std::uint32_t> members,
@@ -71,8 +71,8 @@ std::optional<BestChoice> best_for_nccl(const std::vector<AlgorithmChoice>& choi
   return best;
 }
 
-// Chooses with the link parameters that NCCL expects; the transfers are those of the actual
-// network.
+// Chooses by the link parameters that NCCL assumes; the transfer times returned are those of the
+// actual network.
 BestChoice select(const std::vector<AlgorithmChoice>& choices, const workload::Operation& kind,
                   double bytes, std::span<const std::uint32_t> members, Algorithm algorithm,
                   const RankPlacement& placement) {

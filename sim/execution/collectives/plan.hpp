@@ -40,7 +40,7 @@ std::vector<Phase> plan(const workload::Operation& kind, double bytes,
                         std::span<const std::uint32_t> members, Algorithm algorithm,
                         const RankPlacement& placement);
 
-// Algorithm and protocol that plan() uses.
+// Algorithm and protocol by which plan() runs this collective.
 AlgorithmProtocol choose(const workload::Operation& kind, double bytes,
                          std::span<const std::uint32_t> members, Algorithm algorithm,
                          const RankPlacement& placement);

@@ -10,10 +10,10 @@
 
 namespace pipewright::execution {
 
-// Hosts, nodes and routes of a job's ranks.
+// Maps a job's ranks to their hosts, nodes and routes in the cluster.
 class RankPlacement {
  public:
-  // `hosts[rank]`. The cluster must outlive this object.
+  // `hosts` are by rank. The cluster must outlive this object.
   RankPlacement(const cluster::Cluster& cluster, std::vector<cluster::Host*> hosts);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(ranks_->hosts.size()); }
@@ -31,14 +31,14 @@ class RankPlacement {
   std::optional<cluster::InSwitch> in_switch(const cluster::Route& route) const {
     return cluster_.in_switch(route, numbers_);
   }
-  // The same placement with the link parameters that NCCL expects when it chooses.
+  // Copy of this placement with the link parameters that NCCL assumes when it chooses an algorithm.
   RankPlacement expected() const {
     RankPlacement placement = *this;
     placement.numbers_ = cluster::Numbers::expected;
     return placement;
   }
 
-  // Seconds of a message between ranks in addition to the time of its bytes.
+  // Seconds that a message takes in addition to the transfer of its bytes.
   double message_latency(const cluster::Route& route) const {
     return route.latency + model().launch + model().simple_launch + model().step;
   }

@@ -22,8 +22,8 @@ std::vector<std::uint32_t> join_paths(const std::vector<Nodes>& node_paths, std:
   return ring;
 }
 
-// GPUs copy from and into buffers much faster than a network transfers, so `ring_ends` applies
-// inside a node only.
+// True if the ranks are on several nodes. Then `ring_ends` does not apply, because GPUs copy from
+// and into buffers much faster than a network transfers.
 bool leaves_node(const std::vector<std::uint32_t>& ranks, const RankPlacement& placement) {
   return std::ranges::any_of(ranks, [&](std::uint32_t rank) {
     return placement.node(rank) != placement.node(ranks.front());
@@ -71,7 +71,8 @@ PhaseCost ring(const std::vector<RingChannel>& channels, double volume, double s
       cost.latency[i] += flow.bytes * route.per_protocol[i].latency;
     bytes += flow.bytes;
   }
-  // A channel carries the same bytes on each of its hops.
+  // Mean latency of the hops, weighted by their bytes: a channel carries the same bytes on each
+  // hop.
   for (double& latency : cost.latency) latency = (latency / bytes + model.step) * steps;
   return cost;
 }

@@ -26,7 +26,7 @@ std::optional<std::size_t> parent_in_second(std::size_t node, std::size_t n) {
   return up ? std::optional(n - 1 - *up) : std::nullopt;
 }
 
-// Seconds from the farthest GPU to the root of a tree.
+// Latency, in seconds, from the GPU farthest from a tree's root to the root.
 template <class Parent>
 ByProtocol latency_to_root(const Nodes& nodes, Parent parent, const RankPlacement& placement) {
   const double step = placement.model().step;
@@ -50,7 +50,7 @@ ByProtocol latency_to_root(const Nodes& nodes, Parent parent, const RankPlacemen
 
 }  // namespace
 
-// Twice the longest path to a root of either tree.
+// Twice the latency from the farthest GPU to the root, for the slower of the two trees.
 ByProtocol up_and_down(const Nodes& nodes, const RankPlacement& placement) {
   const ByProtocol first = latency_to_root(nodes, parent_in_first, placement);
   const ByProtocol second = latency_to_root(nodes, parent_in_second, placement);

@@ -15,7 +15,7 @@ namespace {
 
 using Index = std::uint32_t;
 
-// Events whose times differ by a smaller fraction are simultaneous.
+// Relative difference of times below which two events count as simultaneous.
 constexpr double time_tolerance = 1e-12;
 
 class AloneSimulation {
@@ -82,7 +82,7 @@ class AloneSimulation {
     Index number = 0;
     Index version = 0;
 
-    // Orders a priority queue so that the earliest event is on top.
+    // Reversed order of events, so that a priority queue has the earliest one on top.
     bool operator<(const Event& rhs) const {
       return std::tie(time, is_end, number, version) >
              std::tie(rhs.time, rhs.is_end, rhs.number, rhs.version);
@@ -135,8 +135,8 @@ class AloneSimulation {
     if (--progress_[flow.plan].running_flows == 0) end_step(flow.plan, now);
   }
 
-  // Flows that begin or end change the rates of flows that they share links with, of flows that
-  // those share links with, and so on. All other rates stay.
+  // Recomputes the rates of flows that share links, directly or through other flows, with a flow
+  // that has begun or ended. All other rates stay the same.
   void share(double now) {
     if (changed_.empty()) return;
     ++round_;

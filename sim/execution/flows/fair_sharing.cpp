@@ -9,7 +9,7 @@ namespace pipewright::execution {
 FairSharing::FairSharing(std::vector<double> bandwidth)
     : bandwidth_(std::move(bandwidth)), links_(bandwidth_.size()) {}
 
-// Records which flows cross which links.
+// Counts, for each link, how often the flows cross it.
 void FairSharing::count(std::span<const FlowPath* const> flows) {
   for (const std::uint32_t link : used_) links_[link] = {};
   used_.clear();
@@ -44,8 +44,8 @@ const std::vector<FairShare>& FairSharing::share(std::span<const FlowPath* const
   constexpr double growing = -1;
   count(flows);
   shares_.assign(flows.size(), {growing, FairShare::no_link});
-  // The share that a link can give each of its growing flows never shrinks while other flows are
-  // fixed, so that an old heap entry is never too high.
+  // The share that a link can give each of its growing flows never shrinks when other flows get
+  // fixed rates, so that an outdated heap entry is never too high.
   const auto share_of = [&](std::uint32_t link) {
     return std::max(0.0, links_[link].remaining / links_[link].crossings);
   };

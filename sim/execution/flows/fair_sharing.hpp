@@ -8,8 +8,8 @@
 
 namespace pipewright::execution {
 
-// Path of a flow: numbers of the shared links. A link that the flow crosses k times appears k
-// times.
+// Path of a flow: indices of the shared links that it crosses. A link that it crosses k times
+// appears k times.
 struct FlowPath {
   std::vector<std::uint32_t> links;
   double cap = std::numeric_limits<double>::infinity();  // limit of the unshared links, in bytes/s

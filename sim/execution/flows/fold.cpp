@@ -20,7 +20,7 @@ using Color = std::uint64_t;
 
 Color mix_double(double x) { return base::mix(std::bit_cast<Color>(x)); }
 
-// Flows of all groups and the shared links that they cross, each with a colour. Sums of hashes
+// Colour refinement of the flows of all groups and the shared links that they cross. Sums of hashes
 // stand for multisets of colours, so that no result depends on an order or an address.
 class FlowSymmetry {
  public:
@@ -42,9 +42,8 @@ class FlowSymmetry {
   }
 
   using StandIns = std::unordered_map<const cluster::Link*, const cluster::Link*>;
-  // Owner of a representative link: the class of flows, of one kind, that may use it. A link of the
-  // represented class carries flows of one class per kind, so flows of other classes stay on their
-  // own links.
+  // Class of flows that may use a representative link, by kind and link. A link of the represented
+  // class carries flows of one class per kind, so flows of other classes stay on their own links.
   using Owners = std::map<std::pair<Color, const cluster::Link*>, Color>;
   Folded fold(const cluster::Cluster& cluster, std::span<const std::vector<Phase>> plans,
               const StandIns& existing) const;
@@ -107,7 +106,7 @@ void FlowSymmetry::add(const Flow& flow, Index step) {
                       .color = base::mix(base::mix(bytes) + step) ^ mix_double(cap)});
 }
 
-// One round of refinement; false if the number of classes stays the same.
+// Runs one round of colour refinement. Returns false if the number of classes stays the same.
 bool FlowSymmetry::refine() {
   std::vector<Color> link_sums(links_.size());
   std::vector<Color> group_sums(groups_.size());
@@ -133,7 +132,8 @@ bool FlowSymmetry::refine() {
   return classes > std::exchange(classes_, classes);
 }
 
-// Route of a flow over representative links, each as many times as flows of the class cross it.
+// Route of a flow that stands for its class: crosses each representative link as many times as the
+// flows of the class do together.
 cluster::Route FlowSymmetry::representative(const cluster::Cluster& cluster, std::size_t flow_index,
                                             const std::unordered_map<Index, Index>& times,
                                             const StandIns& existing, Owners& owners) const {
@@ -176,7 +176,7 @@ Folded FlowSymmetry::fold(const cluster::Cluster& cluster,
     folded.stand_in.emplace(links_[link].link, links_[first].link);
   }
 
-  // Per class of flows: number of its flows that cross each representative link.
+  // Number of flows of each class that cross each representative link.
   std::unordered_map<Color, std::unordered_map<Index, Index>> times;
   for (std::size_t i = 0; i < planned_.size(); ++i)
     for (const Index link : links_of(i))

@@ -10,11 +10,11 @@
 
 namespace pipewright::execution {
 
-// Collectives reduced by symmetry: equivalent groups share one plan.
+// Plans of collectives, reduced by symmetry: equivalent groups share one plan.
 struct Folded {
   std::vector<std::shared_ptr<const TransferPlan>> transfer_plans;
   std::vector<std::uint32_t> plan_of;  // by group: index into transfer_plans
-  // Representative of the class of each shared link.
+  // Link that represents the class of each shared link.
   std::unordered_map<const cluster::Link*, const cluster::Link*> stand_in;
 };
 
@@ -33,8 +33,8 @@ struct Folded {
 Folded fold(const cluster::Cluster& cluster, const RankPlacement& placement,
             std::span<const std::vector<Phase>> plans, std::span<const std::uint64_t> kinds = {});
 
-// The same for additional traffic on a network whose folding is `base`: links that `base` puts into
-// one class are represented by the same link here.
+// Folds additional traffic on a network that has already been folded as `base`: links that `base`
+// puts into one class are represented by the same link here.
 Folded fold_beside(const Folded& base, const cluster::Cluster& cluster,
                    const RankPlacement& placement, std::span<const std::vector<Phase>> plans,
                    std::span<const std::uint64_t> kinds);

@@ -95,7 +95,7 @@ LinkBook::FlowPath& LinkBook::own_path(const Transfer& flow) {
   return path;
 }
 
-// A flow that began before the job counts in proportion to the time since the job's start.
+// Only the part of a flow after this job's start counts, in proportion to time.
 void LinkBook::add_from_other_job(const Transfer& flow, double start, double end) {
   if (end <= 0) return;
   const double from = std::max(0.0, start);

@@ -10,19 +10,20 @@
 namespace pipewright::execution {
 namespace {
 
-// SimGrid looks through an actor's pending transfers one by one, so that no actor has many.
+// Limit of an actor's pending transfers, because SimGrid searches them one by one.
 constexpr std::size_t max_pending_transfers = 64;
 
 class Carrier;
 
-// Idle carriers of the process's only engine.
+// Actors that wait for their next transfer. SimGrid has one engine per process, so that there is
+// one pool.
 struct CarrierPool {
   std::vector<Carrier*> idle;
   int keepers = 0;
 };
 CarrierPool carrier_pool;
 
-// Body of an actor that carries one piece of work after the other.
+// Body of an actor that runs one piece of work after another, waiting in the pool in between.
 class Carrier {
  public:
   Carrier() = default;

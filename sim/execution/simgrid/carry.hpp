@@ -8,8 +8,8 @@
 
 namespace pipewright::execution {
 
-// While an object of this type exists, actors that have finished a transfer wait for the next one:
-// creating an actor takes as long as many of its flows. Lives on the stack of an actor.
+// Keeps actors that have finished a transfer for the next one, as long as an object of this type
+// exists: creating an actor takes as long as simulating many flows. Lives on the stack of an actor.
 class CarrierReuse {
  public:
   CarrierReuse();
@@ -25,7 +25,7 @@ class CarrierReuse {
 void start(std::shared_ptr<const TransferPlan> transfer_plan, std::function<void()> done,
            const LinkAccount& account = {});
 
-// The same, blocking the calling actor until the end.
+// Does the same, and blocks the calling actor until the end.
 void carry_out(const TransferPlan& transfer_plan, const LinkAccount& account = {});
 
 }  // namespace pipewright::execution

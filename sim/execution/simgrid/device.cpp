@@ -53,12 +53,12 @@ bool Device::enters(const Pass& pass) {
   const schedules::Schedule& schedule = context_.job.schedule;
   const std::uint32_t iteration = schedule.iteration_of(pass);
   if (pass.fused && schedule.iteration_of(at_.following()) != iteration)
-    throw std::logic_error("a fused pair has passes of two iterations");
+    throw std::logic_error("a fused pair joins passes of two different iterations");
   return iterations_->enter(iteration);
 }
 
-// Both inputs are received completely, one after the other, and both outputs are sent one after the
-// other.
+// A fused pair waits for the inputs of both passes, one after the other, and sends both outputs one
+// after the other.
 void Device::run_pair(const Pass& pass, const Pass& partner, PassSpan span, double ready,
                       const Network& network) {
   const schedules::P2p p2p = context_.job.p2p;

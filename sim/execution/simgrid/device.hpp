@@ -10,8 +10,8 @@
 
 namespace pipewright::execution {
 
-// Actor of one device of one replica. It walks through its program, waits for inputs and weights,
-// computes, sends, and ends each iteration with the optimizer's step.
+// Simulates one device of one replica, as an actor. It runs its passes in order: waits for inputs
+// and weights, computes, sends, and ends each iteration with the optimizer's step.
 class Device {
  public:
   // Rows of the first replica go to `sink`. `iterations`, if not null, counts finished iterations.
@@ -21,21 +21,22 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   void run(const Network& network);
-  // Current pass; empty after the last one.
+  // Pass that the device is running or waiting for; empty after the last one.
   std::optional<schedules::Pass> current_pass() const;
 
  private:
-  // Times at which the input was sent and had arrived, for a device that is ready to receive it at
-  // `now`.
+  // Waits until a pass's input has arrived. Returns the times at which it was sent and had arrived,
+  // for a device that is ready to receive it at `now`.
   schedules::PassSpan wait_for_input(const schedules::Pass& pass, double now,
                                      const Network& network);
-  // Returns the time at which the device continues.
+  // Sends a pass's output, and returns the time at which the device continues.
   double send_output(const schedules::Pass& pass, double now, const Network& network);
   void run_pair(const schedules::Pass& pass, const schedules::Pass& partner,
                 schedules::PassSpan span, double ready, const Network& network);
   void end_pass(const schedules::Pass& pass);
   void count(const schedules::Pass& pass);
-  // True if the device is to run its current pass.
+  // True if the device may run its current pass, that is, if its job continues with the pass's
+  // iteration.
   bool enters(const schedules::Pass& pass);
   void finish_iteration(std::uint32_t iteration);
   void tie_embeddings(trace::StepRow& row);

@@ -38,16 +38,17 @@ struct PendingCollective {
   trace::CollectiveRow row;
 };
 
-// State that the parts of a device share: its copy, its clock and its collectives.
+// State that the classes which simulate one device share: its position, its clock and its job's
+// collectives.
 struct DeviceContext {
   // `epoch` is SimGrid's clock at the start of the run. Rows of the first replica go to `sink`.
   DeviceContext(const Job& job, ReplicaDevice self, double epoch, Synchronizer& synchronizer,
                 trace::Sink& sink);
 
-  // Advances SimGrid's clock to `time`, which this device may have reached already, before an event
-  // becomes visible to other devices.
+  // Waits until SimGrid's clock has reached `time`. Call it before an event at that time that other
+  // devices can observe.
   void catch_up(double time);
-  // Waits until a collective is over, reports it and returns its end.
+  // Waits for the end of a collective, reports it to the sink, and returns the time of the end.
   double finish(PendingCollective& pending) const;
 
   const Job& job;
@@ -57,7 +58,8 @@ struct DeviceContext {
   const ReplicaGroups& replica_groups;
   trace::Sink* const sink;  // null: rows of this replica are not reported
   ComputeClock clock;
-  // Seconds since the start of the run. Exact where SimGrid's clock is rounded.
+  // Time of the device, in seconds since the start of the run. Exact, whereas SimGrid's clock is
+  // rounded.
   double now = 0;
 };
 

@@ -23,7 +23,8 @@ void DispatchStream::collective_started() {
   device_.clock.collective_started();
 }
 
-// The next collective begins before this one leaves the clock, so that the clock sees no gap.
+// Start the next collective before the clock is told that this one has ended, so that it sees no
+// gap between them.
 void DispatchStream::collective_ended() {
   const Slot& slot = slots_[at_++];
   exposed_[slot.of_partner ? 1 : 0] +=

@@ -8,15 +8,15 @@
 
 namespace pipewright::execution {
 
-// A collective inside a pass, and the seconds of compute beside which it runs.
+// Collective inside a pass, with the seconds of compute that run beside it.
 struct Slot {
   workload::Call call;
   double overlap;
   bool of_partner = false;  // of the second pass of a fused pair
 };
 
-// Second stream of a fused pair: dispatches of both passes run in collectives one after the other
-// and slow down the compute beside them.
+// Runs the expert dispatches of a fused pair, on a second stream beside its kernels: those of both
+// passes, one after the other. They slow down the compute beside them.
 class DispatchStream final : public CollectiveListener {
  public:
   // Collectives of the stream have the numbers `first`, `first` + 1 and so on among the device's
@@ -28,7 +28,7 @@ class DispatchStream final : public CollectiveListener {
   void start();
   // Blocks the device's actor until all collectives are over.
   void wait();
-  // Seconds of each pass's collectives that its own compute does not hide.
+  // Seconds, for each pass, by which its dispatches exceed the compute that can hide them.
   const std::array<double, 2>& exposed() const { return exposed_; }
 
   void collective_joined() override { device_.clock.collective_joined(); }

@@ -21,7 +21,7 @@
 namespace pipewright::execution {
 namespace {
 
-// State of one job in a simulation. Its flows are wired first, then its devices are created.
+// State of one job in a simulation. Its flows are planned first, then its devices are created.
 struct RunningJob {
   RunningJob(const Job& run_job, double run_start, trace::Sink& row_sink)
       : job(run_job),
@@ -38,8 +38,8 @@ struct RunningJob {
     return {.book = book ? &*book : nullptr, .epoch = epoch, .other_jobs = &other_jobs};
   }
   void start_devices(const Mirror& mirror, std::exception_ptr& failure, IterationCount* iterations);
-  // Throws if devices are blocked: SimGrid returns from a deadlock as if the simulation were
-  // complete.
+  // Throws schedules::Deadlock if devices are still blocked: SimGrid itself returns from a deadlock
+  // as if the simulation were complete.
   void check_deadlock() const;
 
   const Job& job;
@@ -92,8 +92,8 @@ void RunningJob::check_deadlock() const {
   if (!blocked.empty()) throw schedules::Deadlock(job.schedule, std::move(blocked));
 }
 
-// Links that at least two of the jobs used in a period, in seconds since the start of the first
-// job.
+// Links that at least two jobs used between two times, in seconds since the start of the first job;
+// busiest first.
 std::vector<SharedLink> find_shared_links(std::deque<RunningJob>& jobs, double from, double to) {
   std::map<const cluster::Link*, SharedLink> links;
   double start = 0;

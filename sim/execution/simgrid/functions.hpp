@@ -6,7 +6,7 @@
 
 namespace pipewright::execution {
 
-// Entry points of the module that is linked with SimGrid.
+// Pointers to the functions of the module that is linked with SimGrid.
 struct SimgridFunctions {
   decltype(&cluster::load_with_simgrid) load;
   decltype(&execution::simulate) simulate;

@@ -15,7 +15,7 @@ GradientReducer::GradientReducer(DeviceContext& device) : device_(device) {
 
 bool GradientReducer::completes_stage(const Pass& pass) const {
   if (!ends_microbatch(pass.kind)) return false;
-  // A device runs the microbatches of its route.
+  // A stage on this device runs only the microbatches of its route.
   const schedules::Schedule& schedule = device_.job.schedule;
   const schedules::Routes& routes = schedule.routes;
   const std::uint32_t count = schedule.microbatches * schedule.slices;
@@ -42,7 +42,8 @@ void GradientReducer::reduce(const Pass& pass, std::uint32_t part, double now) {
                            .iteration = device_.job.schedule.iteration_of(pass),
                            .part = part,
                            .pass = {}};
-  // Two devices that hold the same stage end it with different microbatches.
+  // Devices that hold the same stage finish it with different microbatches, so that the pass
+  // identifies the reduction only where each pass has its own.
   if (device_.job.conditions.zero >= 2) reduced_part.pass = PassOfStage{pass.kind, pass.microbatch};
   pending_.push_back({device_.synchronizer.gradients(reduced_part, &device_.clock),
                       {.device = device_.self.device,

@@ -9,27 +9,27 @@
 
 namespace pipewright::execution {
 
-// Gradients of a device: detects when those of a stage, and of all stages, are complete, and
-// reduces them over the device's replicas, in parts.
+// Reduces the gradients of a device over its replicas, in parts, when a stage's are complete. Also
+// detects when those of all its stages are complete.
 class GradientReducer {
  public:
   explicit GradientReducer(DeviceContext& device);
 
   const std::vector<std::uint32_t>& stages() const { return stages_; }  // stages of the device
 
-  // Number of parts in which gradients become complete and are reduced while this pass runs, layer
-  // by layer from the last one on; 0: reductions do not overlap with the pass.
+  // Number of parts in which the pass's stage completes its gradients, and reduces them while the
+  // pass runs, from the last layer to the first; 0: no reduction runs beside the pass.
   std::uint32_t parts(const schedules::Pass& pass) const;
   // Starts the reduction of a part that is complete at `now`.
   void reduce(const schedules::Pass& pass, std::uint32_t part, double now);
 
-  // Registers the end of a pass. Returns the iteration whose gradients it completes, if any.
+  // Records that a pass has ended. Returns the iteration whose gradients are then complete, if any.
   std::optional<std::uint32_t> add(const schedules::Pass& pass);
-  // Waits at the end of an iteration for all reductions and returns the time of the last.
+  // Waits until all reductions of an iteration are over, and returns the time of the last end.
   double finish();
 
  private:
-  // True if this pass, which is not added yet, is the last to add to its stage's gradients.
+  // True if this pass, not recorded by add() yet, is the last to add to its stage's gradients.
   bool completes_stage(const schedules::Pass& pass) const;
   // True if a reduction follows this pass: after the last microbatch of the stage, or, with sharded
   // gradients, after every microbatch.

@@ -12,14 +12,14 @@ namespace {
 
 using trace::TrafficClass;
 
-// Number of links whose use is reported over time.
+// Maximum number of links whose use is reported over time.
 constexpr std::size_t max_detailed_links = 64;
 
 constexpr std::array traffic_classes{TrafficClass::activation,       TrafficClass::gradient,
                                      TrafficClass::reduce_gradients, TrafficClass::gather_weights,
                                      TrafficClass::tie_embeddings,   TrafficClass::in_passes};
 
-// Busiest link of simultaneous traffic, and the duration of the traffic.
+// Link that limits traffic which starts at once, and the seconds that this traffic takes.
 struct BusiestLink {
   std::size_t link = 0;  // number in the link book
   bool has_link = false;
@@ -39,7 +39,7 @@ class LinkReport {
   BusiestLink uncontended(const std::vector<CollectiveOp>& ops) const;
   void add_path(TrafficClass traffic, std::uint32_t source, std::uint32_t destination,
                 std::uint32_t stage, const BusiestLink& busiest);
-  // Used fraction of a link's bandwidth over the run, including other jobs.
+  // Fraction of a link's bandwidth that was used, on average over the run, including by other jobs.
   double share(std::size_t link) const;
   void use(std::size_t link, std::uint32_t row, bool in_detail) const;
 
@@ -50,8 +50,8 @@ class LinkReport {
   std::vector<std::pair<trace::PathRow, BusiestLink>> paths_;
 };
 
-// Plans run at once, and the steps of each plan one after the other. The link with the highest load
-// relative to its bandwidth determines the duration of a step.
+// Time of plans that start at once; the steps of each plan run one after the other. The link with
+// the most bytes relative to its bandwidth determines the duration of a step.
 BusiestLink LinkReport::uncontended(const Wiring::TransferPlans& transfer_plans) const {
   BusiestLink result;
   double longest = -1;

@@ -7,8 +7,8 @@
 
 namespace pipewright::execution {
 
-// Reports the use of links to the sink after a run, busiest first, and the paths of the first
-// replica's traffic. Settles the book.
+// Reports, after a run, the use of links (busiest first) and the paths of the first replica's
+// traffic to the sink. Calls LinkBook::settle().
 void report_links(const Job& job, const ReplicaGroups& replica_groups, Wiring& wiring,
                   LinkBook& book, trace::Sink& sink);
 

@@ -12,7 +12,7 @@ namespace pipewright::execution {
 
 namespace sg4 = cluster::sg4;
 
-// Hosts and links of a cluster in SimGrid, which keeps them until the process ends.
+// Copy of a cluster's hosts and links in SimGrid, which keeps them until the process ends.
 class Mirror {
  public:
   explicit Mirror(std::shared_ptr<cluster::Network> network);  // null: ideal network
@@ -22,7 +22,7 @@ class Mirror {
   // Updates the bandwidths of links to the cluster's current values, and adds the ends of routes
   // that Cluster::add_route() has created since. Must not be called from an actor.
   void update();
-  // `host` is a GPU, a port or an end of an added route.
+  // SimGrid's host for `host`, which is a GPU, a port or an end of an added route.
   sg4::Host* host(const cluster::Host* host) const;
   sg4::Link* link(const cluster::Link* link) const { return objects_.links[link->number]; }
 
@@ -40,9 +40,9 @@ class Mirror {
   std::vector<const cluster::Link*> route_buffer_;
 };
 
-// Returns the up-to-date mirror of the cluster. Call it before a simulation.
+// Returns the copy of the cluster in SimGrid, after an update(). Call it before a simulation.
 Mirror& begin_mirror(const cluster::Cluster& cluster);
-// The same during a simulation, without an update.
+// Returns the copy without an update. Call it during a simulation.
 Mirror& mirror_of(const cluster::Cluster& cluster);
 
 }  // namespace pipewright::execution

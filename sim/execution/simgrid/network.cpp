@@ -52,9 +52,9 @@ class LatencyChannel final : public Channel {
   sg4::SemaphorePtr wake_ = sg4::Semaphore::create(0);
 };
 
-// Route of a channel over SimGrid's links. Its flows share links max-min fairly; the route's
-// latency follows. Latency at the end needs no actor of its own, does not change arrivals on an
-// idle network, and keeps the sharing fair.
+// Transfers of a channel's messages over SimGrid's links. They share links max-min fairly and are
+// followed by the route's latency. Latency at the end needs no actor of its own, does not change
+// arrivals on an idle network, and keeps the sharing fair.
 struct FlowRoute {
   Mirror& mirror;
   std::vector<Transfer> transfers = {};  // of a message, all at once

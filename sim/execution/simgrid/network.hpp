@@ -18,23 +18,24 @@ struct Arrival {
   double end = 0;    // its last byte has arrived
 };
 
-// Connection for one kind of tensor from a stage to its neighbour. Messages are identified by their
+// Queue for one kind of tensor from a stage to its neighbour. Messages are identified by their
 // microbatch and sent in order. The functions are called by actors of devices, whose own time `now`
-// may be ahead of SimGrid's clock where no other actor can observe it.
+// may be ahead of SimGrid's clock while no other actor can observe it.
 class Channel {
  public:
   virtual ~Channel() = default;
 
   // Posts a message. Returns the time at which the device continues: `now` unless sends block.
   virtual double send(std::uint32_t microbatch, double now) = 0;
-  // Blocks the actor until the time of arrival is known, which may be in the future.
+  // Blocks the actor until it is known when the message arrives, which may be in the future.
   virtual Arrival receive(std::uint32_t microbatch, double now) = 0;
 };
 
-// All channels of a replica. Every pass but the first stage's F takes its input from a channel, and
-// every pass but the first stage's backward passes and W puts its output into one, even if the next
-// pass is on the same device: F of the last stage sends the gradient to its own stage, and I sends
-// its gradient to W.
+// Channels between the passes of a replica. Every pass except the first stage's forward pass takes
+// its input from a channel. Every pass except the first stage's backward passes and weight-gradient
+// passes puts its output into one, even if the next pass is on the same device: the last stage's
+// forward pass sends the gradient to its own stage, and an input-gradient pass to its
+// weight-gradient pass.
 class Network {
  public:
   // Flows are recorded in `account`, as activations or gradients.
@@ -48,7 +49,8 @@ class Network {
   };
   const End& input_of(const schedules::Pass& pass) const;
   Channel* output_of(const schedules::Pass& pass) const;
-  // Channel from I to W; null where the schedule does not split backward passes.
+  // Channel from the input-gradient pass to the weight-gradient pass; null if the schedule does not
+  // split backward passes.
   Channel* stored_gradient_of(const schedules::Pass& pass) const;
 
  private:

@@ -13,13 +13,14 @@ using schedules::Pass;
 
 namespace {
 
-// True if this is a fused pair whose duration follows from its streams.
+// True for a fused pair whose duration is computed from the work on its two streams, instead of
+// given.
 bool has_streams(const Job& job, const Pass* partner) {
   return partner != nullptr && !job.costs.times.has_pair_times();
 }
 
-// Exposed time that a fused pair of given duration saves, in addition to compute: collectives of a
-// pass run beside compute of the other pass.
+// Seconds of collectives that a fused pair of given duration hides, because those of one pass run
+// beside compute of the other.
 double saved_exposed(const workload::StageCosts& costs, const Pass& pass, const Pass& partner) {
   const double exposed =
       costs.of(costs.collective_waits, pass) + costs.of(costs.collective_waits, partner);
@@ -40,8 +41,8 @@ std::vector<Slot> slots_of(const DeviceContext& device, const Pass& pass, const 
   return slots;
 }
 
-// Collectives that alternate with `compute` seconds of a pass or a pair. In total they overlap with
-// no more than that compute.
+// Collectives that run in turn with `compute` seconds of a pass or a pair, each with the compute
+// beside it. In total they overlap with no more than that compute.
 std::vector<Slot> slots_beside(const DeviceContext& device, const Pass& pass, const Pass* partner,
                                double compute) {
   const Job& job = device.job;
@@ -65,7 +66,7 @@ std::vector<Slot> slots_beside(const DeviceContext& device, const Pass& pass, co
 
 }  // namespace
 
-// Progress of a pass or a fused pair through its work.
+// Runs the work of a pass or a fused pair step by step, and keeps track of its progress.
 class PassRunner::PassProgress {
  public:
   PassProgress(PassRunner& runner, const schedules::PassCursor& at, const Pass& pass,
@@ -84,13 +85,13 @@ class PassRunner::PassProgress {
   const PassWork& work() const { return work_; }
   double now() const { return now_; }
   void wait_until(double time) { now_ = std::max(now_, time); }
-  // Waits until `time` at full speed: collectives do not prolong this.
+  // Waits until `time`. Collectives do not prolong this wait.
   void stretch_to(double time) {
     constexpr double rounding = 1e-12;
     if (time - now_ > rounding * now_) now_ = runner_.device_.clock.advance(now_, time - now_, 0);
   }
 
-  // Runs the next `seconds` of the work and the milestones that fall into them.
+  // Runs the next `seconds` of the work, and handles the milestones in them.
   void run(double seconds) {
     constexpr double rounding = 1 + 1e-12;
     const double until = done_ + seconds;
@@ -148,7 +149,7 @@ class PassRunner::PassProgress {
 PassRunner::Interval PassRunner::run(const schedules::PassCursor& at, const Pass& pass,
                                      const Pass* partner, double start) {
   if (device_.job.costs.traffic.empty()) {
-    // No collectives run without traffic.
+    // A job without traffic runs no collectives that could slow it down.
     constexpr double no_excess = 0;
     return {start, device_.clock.advance(start, work_of(pass, partner).min_seconds, no_excess)};
   }
@@ -194,7 +195,8 @@ void PassRunner::run_with_collectives(PassProgress& progress, const Pass& pass,
   }
 }
 
-// Returns the seconds that each pass waited.
+// Runs compute and collectives in turn. Returns the seconds that each pass of a pair waited for its
+// collectives.
 std::array<double, 2> PassRunner::alternate(PassProgress& progress, std::span<const Slot> slots,
                                             double compute) {
   std::array<double, 2> waited{};

@@ -11,19 +11,20 @@
 
 namespace pipewright::execution {
 
-// Runs the compute of a device: the duration of passes, milestones during passes, and the
-// collectives inside passes where these are simulated in full.
+// Simulates the compute of a device's passes: their duration, the milestones during a pass, and the
+// collectives inside it if these are simulated in full.
 class PassRunner {
  public:
   PassRunner(DeviceContext& device, GradientReducer& gradients, WeightGatherer& weights)
       : device_(device), gradients_(gradients), weights_(weights) {}
 
   struct Interval {
-    // Waits for weights during the pass count as time before the start.
+    // Time at which the compute starts. Waits for weights during the pass count as if they preceded
+    // it.
     double start = 0;
     double end = 0;
   };
-  // Runs the current pass, or a fused pair, which can start at `start`.
+  // Runs the device's current pass, or a fused pair, which may start at `start` at the earliest.
   Interval run(const schedules::PassCursor& at, const schedules::Pass& pass,
                const schedules::Pass* partner, double start);
 
@@ -33,7 +34,7 @@ class PassRunner {
   PassWork work_of(const schedules::Pass& pass, const schedules::Pass* partner) const {
     return execution::work_of(device_.job, device_.replica_groups, device_.self, pass, partner);
   }
-  // Alternates compute with the collectives inside the passes. In a fused pair, dispatch runs
+  // Runs compute and the collectives inside the passes in turn. In a fused pair, dispatch runs
   // beside the other work throughout.
   void run_with_collectives(PassProgress& progress, const schedules::Pass& pass,
                             const schedules::Pass* partner);

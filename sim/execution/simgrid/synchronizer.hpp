@@ -15,7 +15,8 @@
 
 namespace pipewright::execution {
 
-// Observer of a collective that a device takes part in; the device slows down while it runs.
+// Interface of a device that is told when a collective which it has joined starts and ends, because
+// it computes more slowly in between.
 class CollectiveListener {
  public:
   virtual ~CollectiveListener() = default;
@@ -28,12 +29,12 @@ class CollectiveListener {
 // A collective that devices join one by one; the last one starts it. Called from actors.
 class CollectiveInstance {
  public:
-  // `run` starts the flows and calls back when they are done.
+  // Function that starts the flows and calls `done` when they have ended.
   using Run = std::function<void(std::function<void()> done)>;
   CollectiveInstance(double epoch, Run run) : epoch_(epoch), run_(std::move(run)) {}
 
   void arrive(CollectiveListener* listener);  // listener may be null
-  // Calls `after` when the collective is over. The object must live until then.
+  // Starts the collective, and calls `after` when it is over. The object must live until then.
   void start(std::function<void()> after);
   // Blocks the actor until the collective is over.
   void wait();
@@ -55,7 +56,7 @@ class CollectiveInstance {
   cluster::sg4::SemaphorePtr ended_ = cluster::sg4::Semaphore::create(0);
 };
 
-// Runs collectives one after the other, like those of one communicator.
+// Queue that runs collectives one after the other, like those of one communicator.
 class Stream {
  public:
   void add(std::shared_ptr<CollectiveInstance> collective);
@@ -67,7 +68,7 @@ class Stream {
   bool busy_ = false;
 };
 
-// Runs the collectives of the simulation over the network.
+// Simulates collectives as flows over the network.
 class CollectiveRunner {
  public:
   // Flows are recorded in `account`, under the class of traffic of each call.
@@ -87,7 +88,7 @@ class CollectiveRunner {
   LinkAccount account_;
 };
 
-// Identifies a pass among those of its stage.
+// Key of a pass among the passes of its stage.
 struct PassOfStage {
   schedules::PassKind kind = schedules::PassKind::forward;
   std::uint32_t microbatch = 0;
@@ -95,8 +96,8 @@ struct PassOfStage {
   auto operator<=>(const PassOfStage&) const = default;
 };
 
-// Identifies a part of a stage's gradients or weights that is reduced or gathered by one
-// collective, within an iteration or, where each pass has its own collective, within a pass.
+// Key of one reduction or gathering: which part of which stage's gradients or weights, in which
+// iteration and, if each pass has a collective of its own, for which pass.
 struct PartOfStage {
   std::uint32_t stage = 0;
   std::uint32_t iteration = 0;
@@ -106,10 +107,10 @@ struct PartOfStage {
   auto operator<=>(const PartOfStage&) const = default;
 };
 
-// Meeting point of a job's devices and replicas: reductions of gradients, gathering of weights, the
-// embedding that the first and the last stage share, the norm of all gradients, and, in full
-// detail, the collectives inside passes. Every member of a collective joins it once, and all
-// members in the same order.
+// Brings the members of each collective of a job together: reductions of gradients, gathering of
+// weights, the embedding that the first and the last stage share, the norm of all gradients, and,
+// in full detail, the collectives inside passes. Every member of a collective joins it once, and
+// all members join collectives in the same order.
 class Synchronizer {
  public:
   using Joined = std::shared_ptr<CollectiveInstance>;  // collective that the caller has joined
@@ -124,7 +125,7 @@ class Synchronizer {
   Joined embeddings(ReplicaDevice copy,
                     std::uint32_t iteration);  // null where embeddings are not tied
   Joined norm(std::uint32_t iteration);
-  // `count` is the number of the call on its device.
+  // `count` is the number of this call among those of its device, the same on all members.
   Joined call(ReplicaDevice copy, const workload::Call& call, std::uint64_t count,
               CollectiveListener* listener);
 

@@ -13,38 +13,40 @@
 
 namespace pipewright::execution {
 
-// Weights of a device that its replicas hold in shards: gathers them in parts, in the order in
+// Gathers the weights of a device that its replicas hold in shards, part by part, in the order in
 // which passes need them. ZeRO-1 and 2 gather the weights of a stage once per iteration, ZeRO-3
 // those of each pass.
 class WeightGatherer {
  public:
   explicit WeightGatherer(DeviceContext& device) : device_(device) {}
 
-  // Reports the weights that ZeRO-3 holds for passes.
+  // Reports the memory of weights that ZeRO-3 gathers for passes to `recorder`.
   void report_to(Recorder& recorder) { recorder_ = &recorder; }
 
   // ZeRO-1 and 2: starts to gather updated weights, which are needed by the first forward pass.
   void begin_iteration(std::uint32_t iteration, const std::vector<std::uint32_t>& stages);
-  // ZeRO-3: requests the first part of the next pass, or fused pair, from `at` on that needs
-  // weights. If these weights are to be updated first, the request waits for the update.
+  // ZeRO-3 only: requests the first part of the weights for the next pass or fused pair, from `at`
+  // on, that needs weights. If the optimizer has yet to update them, the request waits for the
+  // update.
   void prefetch(schedules::PassCursor at);
 
-  // Number of parts that are still to arrive when a pass starts.
+  // Number of parts of its weights that a pass has to wait for after its start.
   std::uint32_t parts(const schedules::Pass& pass) const;
-  // Waits for a part and returns the time at which the device continues.
+  // Waits until a part of the weights has arrived, and returns the time at which the device
+  // continues.
   double wait(const schedules::Pass& pass, std::uint32_t part, double now);
-  // ZeRO-3: frees the weights of a pass.
+  // ZeRO-3 only: frees the gathered weights of a pass.
   void drop(const schedules::Pass& pass, double now);
 
   // Gathers all weights after the optimizer's step and returns the time at which they are complete.
   double gather_after_step(std::uint32_t iteration, const std::vector<std::uint32_t>& stages);
-  // Registers that the weights of iterations up to this one are updated.
+  // Records that the optimizer has updated the weights, up to and including this iteration.
   void set_updated(std::uint32_t iteration);
   // Seconds that passes have waited for weights since the previous call.
   double take_waited() { return std::exchange(waited_, 0); }
 
  private:
-  // Owner of gathered weights: a stage or, with ZeRO-3, one of its passes.
+  // Stage whose weights are gathered or, with ZeRO-3, one of its passes.
   struct Key {
     std::uint32_t stage = 0;
     std::optional<PassOfStage> pass;

@@ -23,16 +23,16 @@ Wiring::Wiring(const Job& job, const RankPlacement& placement, const ReplicaGrou
   Plans ops;
   add_all_ops(ops, replica_groups);
   if (!job.symmetric) {
-    // All traffic is folded together: a GPU that shares links with different traffic stays
-    // separate.
+    // Folding all traffic together keeps a GPU separate that shares links with other traffic than
+    // its peers.
     hops.plans.insert(hops.plans.end(), ops.plans.begin(), ops.plans.end());
     hops.kinds.insert(hops.kinds.end(), ops.kinds.begin(), ops.kinds.end());
     hops.owners.insert(hops.owners.end(), ops.owners.begin(), ops.owners.end());
     take(hops, fold(job.cluster, placement, hops.plans, hops.kinds));
     return;
   }
-  // Replicas are equivalent with respect to their pipelines. The edges of the rings between them
-  // differ, as some leave a leaf and cross more links. They are mapped to the links that represent
+  // The pipelines of all replicas are equivalent. The rings between replicas are not, since some of
+  // their edges leave a leaf switch and cross more links; they are put on the links that represent
   // those of all replicas.
   const Folded folded = fold(job.cluster, placement, hops.plans, hops.kinds);
   check_symmetry(hops, folded);
@@ -47,7 +47,7 @@ Wiring::Wiring(const Job& job, const RankPlacement& placement, const ReplicaGrou
   add_all_ops(unfolded_, replica_groups);
 }
 
-// Ranks and kinds are numbered over all jobs.
+// Numbers of ranks and of kinds are made unique over all jobs.
 void Wiring::fold_together(std::span<Wiring* const> wirings) {
   const auto folds = [](const Wiring* wiring) { return wiring->job_.ranks_per_stage() > 1; };
   if (std::ranges::none_of(wirings, folds)) {
@@ -166,7 +166,7 @@ void Wiring::add_all_ops(Plans& plans, const ReplicaGroups& replica_groups) {
       plans, [&](std::uint32_t replica) { return replica_groups.embeddings(replica).front(); });
 }
 
-// Collectives inside passes that are simulated in full.
+// Adds plans for the collectives inside passes, which are simulated in full detail.
 void Wiring::add_calls(Plans& plans, const ReplicaGroups& replica_groups) {
   const schedules::Routes& routes = job_.schedule.routes;
   for (std::uint32_t stage = 0; stage < job_.costs.traffic.size(); ++stage)
@@ -178,7 +178,7 @@ void Wiring::add_calls(Plans& plans, const ReplicaGroups& replica_groups) {
           });
 }
 
-// An owner gets one transfer plan per class of its plans.
+// Stores the folded plans with their owners. An owner gets one of several equivalent plans.
 void Wiring::take(const Plans& plans, const Folded& folded, std::size_t first) {
   std::set<std::pair<const TransferPlans*, std::uint32_t>> taken;
   for (std::size_t i = 0; i < plans.owners.size(); ++i) {

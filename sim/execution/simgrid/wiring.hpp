@@ -13,17 +13,17 @@
 
 namespace pipewright::execution {
 
-// Flows that carry a job's traffic over the cluster. GPUs of a device run in lockstep; where their
+// Planned flows of a job's traffic over the cluster. GPUs of a device run in lockstep; where their
 // placement is symmetric, one flow stands for those of all GPUs (fold.hpp). In a symmetric run it
 // also stands for those of all replicas.
 class Wiring {
  public:
   using TransferPlans = std::vector<std::shared_ptr<const TransferPlan>>;
 
-  // Throws Error if the run is to be symmetric but the placement is not.
+  // Throws cluster::Error if the run is to be symmetric but the placement is not.
   Wiring(const Job& job, const RankPlacement& placement, const ReplicaGroups& replica_groups);
 
-  // Flows of one of several jobs on a cluster, none of them symmetric. Its flows are available
+  // Plans the flows of one of several jobs on a cluster, none of them symmetric. They are available
   // after fold_together().
   struct JointRun {};
   Wiring(const Job& job, const RankPlacement& placement, const ReplicaGroups& replica_groups,
@@ -38,7 +38,7 @@ class Wiring {
   const TransferPlans& hop(ReplicaDevice source, std::uint32_t destination) const {
     return hops_.at({source, destination});
   }
-  // Flows of a collective over all its groups.
+  // Flows of a collective in all its groups of ranks.
   const TransferPlans& transfer_plans(const CollectiveOp& op);
 
   std::uint64_t flows() const { return flows_; }  // number of flows after folding
@@ -56,14 +56,15 @@ class Wiring {
 
   std::vector<std::vector<Phase>> plan_op(const CollectiveOp& op) const;
   void add_hops(Plans& plans);
-  // Collectives of the same kind start together; 0 creates a new kind. Returns the kind.
+  // Adds a collective. Collectives of the same kind start together; 0 creates a new kind. Returns
+  // the kind.
   std::uint64_t add_op(Plans& plans, const CollectiveOp& op, std::uint64_t kind = 0);
   void add_ops(Plans& plans, const std::vector<CollectiveOp>& ops);
   void add_all_ops(Plans& plans, const ReplicaGroups& replica_groups);
   void add_calls(Plans& plans, const ReplicaGroups& replica_groups);
   template <class OpOf>
   void add_op_per_replica(Plans& plans, const OpOf& op_of);
-  // Takes over the folded plans from index `first` on, which belong to `plans`.
+  // Stores the plans of `folded` from index `first` on, which were made from `plans`.
   void take(const Plans& plans, const Folded& folded, std::size_t first = 0);
   void check_symmetry(const Plans& plans, const Folded& folded) const;
 

@@ -5,8 +5,8 @@
 
 namespace pipewright::execution {
 
-// Periods in which collectives run beside the passes of a device and slow them down, in seconds
-// from the start of the run.
+// Periods in which collectives run beside a device's passes and slow them down, in seconds since
+// the start of the run.
 class CollectiveSpans {
  public:
   // Adds a period that starts no earlier than previous ones.
@@ -21,9 +21,9 @@ class CollectiveSpans {
   double end() const { return end_; }  // latest end of all periods
   bool has_before(double time) const { return at_ < spans_.size() && spans_[at_].start < time; }
 
-  // Seconds by which `work` seconds of compute from `now` on get longer, if compute takes 1 +
-  // `excess` times as long beside collectives. Calls must be in order of time, after all periods
-  // that begin before the end of the work were added.
+  // Returns how many seconds longer `work` seconds of compute from `now` on take, if compute takes
+  // 1 + `excess` times as long beside collectives. Calls must be in order of time, after all
+  // periods that begin before the end of the work were added.
   double lost(double now, double work, double excess) {
     double sum = 0;
     for (; at_ < spans_.size(); ++at_) {

@@ -12,7 +12,8 @@
 namespace pipewright::execution {
 namespace {
 
-// The reported replica and others that differ from it. All of them wait for each other.
+// Replicas to simulate: the first one, which is reported, and those whose pass times differ from
+// it. All of them wait for each other.
 std::vector<std::uint32_t> replicas_that_differ(const Job& job, std::size_t max_replicas) {
   std::vector<std::uint32_t> replicas{0};
   if (!job.passes_vary() || job.costs.traffic.empty()) return replicas;
@@ -32,7 +33,7 @@ std::vector<std::uint32_t> replicas_that_differ(const Job& job, std::size_t max_
   return replicas;
 }
 
-// True if there is a time between iterations at which all devices wait for each other.
+// True if all devices wait for each other between any two iterations.
 bool iterations_meet(const Job& job) {
   const std::uint32_t iterations = job.schedule.iterations;
   return !job.costs.traffic.empty() && job.waits_for_norm() &&
@@ -52,7 +53,7 @@ Job with_schedule(const Job& job, const schedules::Schedule& schedule) {
           job.conditions, job.symmetric, job.slowdown, job.capacity, job.uneven, job.assumed};
 }
 
-// True if passes have collectives with other replicas, so that they run on all of them together.
+// True if passes have collectives with other replicas, for which they wait.
 bool passes_meet_other_replicas(const Job& job, const ReplicaGroups& replica_groups) {
   for (std::uint32_t stage = 0; stage < job.costs.traffic.size(); ++stage)
     for (const std::vector<workload::Call>& calls : job.costs.traffic[stage].inside)
@@ -73,8 +74,8 @@ bool has_milestones_in_passes(const Job& job, const ReplicaGroups& replica_group
   return false;
 }
 
-// True if a stage dispatches tokens beside compute that other collectives interrupt. The order then
-// determines how much of the compute these slow down.
+// True if passes have both expert dispatch and other collectives beside their compute. Their order
+// then determines how much of the compute the others slow down.
 bool interrupts_dispatch(const Job& job) {
   bool dispatches = false;
   bool interrupts = false;
@@ -85,7 +86,7 @@ bool interrupts_dispatch(const Job& job) {
   return dispatches && interrupts && job.has_overlap_slowdown();
 }
 
-// Throws for jobs of which the engine knows only a lower bound.
+// Throws schedules::Error for jobs of which this engine can only compute a lower bound.
 void check_exact(const Job& job, const ReplicaGroups& replica_groups) {
   const auto unsupported = [](const char* feature) {
     throw schedules::Error(std::string("the timing engine does not support ") + feature +
@@ -113,8 +114,8 @@ void check_exact(const Job& job, const ReplicaGroups& replica_groups) {
     unsupported("iterations that overlap");
 }
 
-// The job without slowdown beside collectives. Contention decides which compute runs beside
-// collectives, so only the full speed of compute is a certain bound.
+// Copy of the job in which collectives do not slow down compute. Contention decides which compute
+// runs beside collectives, so that only the full speed of compute gives a certain bound.
 Job without_overlap_slowdown(Job job) {
   job.conditions.communication.overlap_slowdown = 1;
   return job;

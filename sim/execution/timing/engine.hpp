@@ -13,9 +13,10 @@ namespace pipewright::execution {
 // run.
 double lower_bound(const Job& job, LeastTimes& least_times);
 double lower_bound(const Job& job);
-// Seconds of the shortest optimizer step on any device of the first `replicas` replicas.
+// Duration of the optimizer step of the fastest device in the first `replicas` replicas, in
+// seconds.
 double least_step(const Job& job, std::uint32_t replicas);
-// Throws the errors of lower_bound() that do not depend on the passes.
+// Throws the errors of lower_bound() that do not depend on the passes; computes nothing.
 void check_bound(const Job& job, LeastTimes& least_times);
 
 }  // namespace pipewright::execution

@@ -7,8 +7,9 @@
 
 namespace pipewright::execution {
 
-// Collectives over the replicas of stages, one for each part of a stage. A collective starts when
-// the last of its devices is ready and previous collectives on the same devices have ended.
+// Computes when the collectives run that reduce or gather stages over replicas, one for each part
+// of a stage. A collective starts when the last of its devices is ready and previous collectives on
+// the same devices have ended.
 class CollectiveQueue {
  public:
   // `parts` is the number of parts by stage, `seconds` the duration of each part.
@@ -23,7 +24,8 @@ class CollectiveQueue {
     index_in_stream_.resize(total, none);
   }
 
-  // Registers that a device is ready for a part. The device's share becomes a row if `reported`.
+  // Records when a device is ready for its collective. The device gets a trace row for it if
+  // `reported`.
   void ready(const PartReady& part, bool reported) {
     std::vector<Collective>& stream = streams_[replica_groups_.holders(part.stage).front()];
     std::size_t& index = index_in_stream_[first_[part.stage] + part.part];
@@ -35,7 +37,7 @@ class CollectiveQueue {
     if (reported) posts_.push_back({part.device, stream[index].number, part.time});
   }
 
-  // Devices share few collectives, which are mostly in order already.
+  // Sorting is fast: devices have few collectives in common, and these are mostly in order already.
   void run() {
     for (std::vector<Collective>& stream : streams_) {
       std::ranges::stable_sort(stream, {}, &Collective::ready);
@@ -48,7 +50,7 @@ class CollectiveQueue {
     }
   }
 
-  // End of the last part of a stage.
+  // Time at which the collective of a stage's last part ends.
   double end(std::uint32_t stage) const { return ends_[stage]; }
 
   std::vector<double> starts() const {
@@ -199,10 +201,10 @@ void TimedIterations::run_passes(ReplicaTimeline::Begin begin, TimingRows* rows)
   }
 }
 
-// Fixed point for reductions that wait for devices or replicas with different times: passes run
-// repeatedly, each time beside the reductions that followed from the previous run. Every run fixes
-// the begin, and so the end, of at least one more reduction, in order of time; few runs usually
-// suffice.
+// Finds the times of reductions that wait for several devices or replicas as a fixed point: passes
+// run repeatedly, each time beside the reductions that followed from the previous run. Every run
+// fixes the start, and so the end, of at least one more reduction, in order of time; few runs
+// usually suffice.
 void TimedIterations::run_until_settled(ReplicaTimeline::Begin& begin) {
   const auto is_equal = [](double a, double b) { return std::abs(a - b) <= 1e-12 * std::abs(b); };
   const std::vector<CollectiveSpans> gathers = begin.beside;
@@ -231,7 +233,7 @@ CollectiveQueue TimedIterations::reductions(bool reported) const {
   return queue;
 }
 
-// Time by which each device's gradients are reduced, 0 where they need no reduction.
+// Time at which all gradients of each device are reduced; 0 if they need no reduction.
 TimedIterations::ByDevice TimedIterations::reduce_gradients() const {
   ByDevice reduced(job_.schedule.devices);
   if (!collectives_.has_shared_stages) return reduced;
@@ -247,7 +249,8 @@ TimedIterations::ByDevice TimedIterations::reduce_gradients() const {
   return reduced;
 }
 
-// Waits for both ends of the pipeline.
+// Advances the `times` of the first and the last device to the end of the all-reduce of their
+// shared embedding, which waits for both.
 void TimedIterations::tie_embeddings(std::size_t replica, ByDevice& times) const {
   double start = 0;
   for (std::uint32_t device = 0; device < times.size(); ++device)
@@ -267,8 +270,8 @@ void TimedIterations::tie_embeddings(std::size_t replica, ByDevice& times) const
   }
 }
 
-// Time by which each device has complete weights again, from the times of the optimizer steps by
-// replica.
+// Time at which each device has gathered its weights. `updated` is the time at which its optimizer
+// step ends, by replica and device.
 TimedIterations::ByDevice TimedIterations::gather_weights(
     const std::vector<ByDevice>& updated) const {
   CollectiveQueue queue(replica_groups_, job_.schedule.devices, collectives_.weight_parts,

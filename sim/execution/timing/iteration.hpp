@@ -8,24 +8,24 @@ namespace pipewright::execution {
 
 class CollectiveQueue;
 
-// A job without contention, iteration by iteration: weights are gathered, passes run, gradients are
-// reduced, the norm is computed and the optimizer makes its step. With several iterations, all
-// devices must wait for the norm of each.
+// Computes the times of a job without contention, iteration by iteration: weights are gathered,
+// passes run, gradients are reduced, the norm is computed, and the optimizer makes its step. With
+// several iterations, all devices must wait for the norm of each.
 class TimedIterations {
  public:
-  // Simulates these replicas, which stand for all others. Rows of the first replica go to `rows`,
-  // if not null.
+  // `replicas` are simulated and stand for all others. Trace rows of the first one go to `rows`, if
+  // not null.
   TimedIterations(const Job& job, std::vector<std::uint32_t> replicas,
                   const ReplicaGroups& replica_groups, LeastTimes& least_times, TimingRows* rows);
 
-  // Ends of an iteration, in seconds from the start of the run.
+  // Times at which parts of an iteration end, in seconds since the start of the run.
   struct Ends {
-    // All devices know the norm.
+    // Time at which all devices know the gradient norm.
     double synchronized = 0;
-    // End of the reported replica.
+    // Time at which the reported replica has finished the iteration.
     double end = 0;
   };
-  // Runs the next iteration.
+  // Computes the next iteration.
   Ends run();
 
  private:
@@ -56,7 +56,7 @@ class TimedIterations {
   bool is_single_replica_enough_ = false;
   // State of each simulated replica.
   std::vector<ReplicaTimeline> timelines_;
-  // Begin of the next iteration.
+  // Time at which each device can begin the next iteration, by simulated replica.
   std::vector<ByDevice> free_;
   std::vector<ReplicaTimeline::Passes> passes_;
 };

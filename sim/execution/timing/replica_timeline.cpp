@@ -85,7 +85,7 @@ double DeviceStream::wait_for_weights(const Pass& pass, const Milestone& milesto
   return available;
 }
 
-// Follows the passes of a replica and handles the milestones that they reach.
+// Computes the passes of a replica one by one, with the reductions and weights at their milestones.
 class ReplicaTimeline::Follower {
  public:
   Follower(const ReplicaTimeline& timeline, const Begin& begin, TimingRows* rows, Passes& result)
@@ -111,7 +111,7 @@ class ReplicaTimeline::Follower {
                             beside_.empty() ? nullptr : &beside_[device]);
   }
 
-  // Start and duration of a pass, or a fused pair, that could start at `ready`.
+  // Start and duration of a pass or a fused pair that may start at `ready` at the earliest.
   schedules::Timing::Run run(std::uint32_t device, const Pass& pass, const Pass* partner,
                              double ready) {
     const PassWork work = timeline_.work(device, pass, partner, begin_.first_microbatch);
@@ -168,7 +168,7 @@ class ReplicaTimeline::Follower {
   }
 
  private:
-  // Time at which the weights that are gathered before the iteration are available. Stages are
+  // Time at which the device has all weights that are gathered before the iteration. Stages are
   // gathered one after the other.
   double free_from(std::uint32_t device) const {
     double time = begin_.devices[device];
@@ -179,8 +179,9 @@ class ReplicaTimeline::Follower {
                                   collectives_.weight_parts[stage] * collectives_.weights[stage]);
     return time;
   }
-  // True if a reduction of gradients follows the pass: after the last pass that adds to its stage's
-  // gradients, or, with sharded gradients, after every such pass.
+  // True if the pass is followed by a reduction of gradients: the last pass that adds to its
+  // stage's gradients or, with sharded gradients, every such pass. Must be called once for each
+  // pass.
   bool completes(const Pass& pass) {
     if (!ends_microbatch(pass.kind)) return false;
     const schedules::Routes& routes = job_.schedule.routes;
@@ -292,7 +293,7 @@ PassWork ReplicaTimeline::work(std::uint32_t device, Pass pass, const Pass* part
   return work_of(job_, replica_groups_, {replica_, device}, pass, &shifted_partner);
 }
 
-// Follows add_exposed_time(). For a fused pair whose time is given, the waits of each pass are
+// Same rules as add_exposed_time(). In a fused pair whose time is given, the waits of each pass are
 // unknown.
 double ReplicaTimeline::waits(std::uint32_t device, const Pass& pass, const Pass* partner,
                               const PassWork& work, std::uint32_t first_microbatch) const {

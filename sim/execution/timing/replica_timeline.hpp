@@ -15,14 +15,15 @@
 
 namespace pipewright::execution {
 
-// Collectives of a job's stages over their replicas, with lower bounds of their durations in
-// seconds.
+// Numbers and durations of the collectives that reduce and gather each stage over replicas.
+// Durations are lower bounds, in seconds.
 struct StageCollectives {
   StageCollectives(const Job& job, const ReplicaGroups& replica_groups, LeastTimes& least_times);
 
-  // Parts of a stage's gradients; 0: no other GPU holds the stage.
+  // Number of parts of a stage's gradients, by stage; 0: no other GPU holds the stage.
   std::vector<std::uint32_t> parts;
-  // Parts of a stage's weights; 0: no other GPU holds the stage, or weights are always complete.
+  // Number of parts of a stage's weights, by stage; 0: no other GPU holds the stage, or weights are
+  // never gathered (no ZeRO).
   std::vector<std::uint32_t> weight_parts;
   std::vector<double> gradients;   // of a part, by stage
   std::vector<double> weights;     // of a part, by stage
@@ -42,8 +43,9 @@ class DeviceStream {
   void reduce_gradients(std::uint32_t stage, double posted) {
     add(trace::CollectiveKind::reduce_gradients, stage, posted, collectives_.gradients[stage]);
   }
-  // ZeRO-3: time at which a part of the weights of the pass that runs at `now`, or of its partner,
-  // is available. Requests the next part; after the last part, the first one of the next pass.
+  // ZeRO-3 only: returns when the needed part of the weights is available to the pass that runs at
+  // `now`, or to its partner. Requests the next part; after the last part, the first one of the
+  // next pass.
   double wait_for_weights(const schedules::Pass& pass, const Milestone& needed, bool is_last,
                           double now);
   double end() const { return end_; }
@@ -81,7 +83,7 @@ inline bool reduces_between_passes(const Job& job) {
   return job.conditions.zero >= 2 && !job.costs.traffic.empty();
 }
 
-// A device becomes ready for the collective of a part of a stage's gradients or weights.
+// Time at which a device is ready for the collective of one part of a stage's gradients or weights.
 struct PartReady {
   std::uint32_t device = 0;
   std::uint32_t stage = 0;
@@ -89,23 +91,24 @@ struct PartReady {
   double time = 0;  // seconds from the start of the run
 };
 
-// Passes of one replica without contention, each as early as its inputs and weights allow.
+// Computes the times of one replica's passes without contention. Each pass runs as early as its
+// inputs and weights allow.
 class ReplicaTimeline {
  public:
   ReplicaTimeline(const Job& job, std::uint32_t replica, const ReplicaGroups& replica_groups,
                   const StageCollectives& collectives, LeastTimes& least_times);
 
-  // Begin of an iteration, in seconds from the start of the run.
+  // Conditions at the beginning of an iteration; times in seconds since the start of the run.
   struct Begin {
-    // Time at which a device is free for its first pass, by device.
+    // Time at which each device is free for its first pass.
     std::vector<double> devices;
     // Time at which gathering of the first part of a stage's weights starts, by stage.
     std::vector<double> weights;
     std::uint32_t first_microbatch = 0;  // counted over all iterations
-    // Periods of collectives beside a device's passes, as far as known, by device. Empty: none slow
-    // down passes.
+    // Known periods in which collectives run beside a device's passes, by device. Empty:
+    // collectives do not slow down passes.
     std::vector<CollectiveSpans> beside = {};
-    // True if reductions of the replica itself extend `beside`, because all replicas do the same.
+    // True if the replica's own reductions are added to `beside`, because all replicas run alike.
     bool adds_reductions = false;
   };
   struct Passes {
@@ -115,17 +118,17 @@ class ReplicaTimeline {
     std::vector<double> stream_end;  // by device: end of the collectives of ZeRO-2 and 3
     std::vector<PartReady> posts;    // remaining collectives, in the order of each device
   };
-  // Throws schedules::Deadlock. Rows go to `rows`, if not null.
+  // Computes an iteration. Throws schedules::Deadlock. Trace rows go to `rows`, if not null.
   Passes run(const Begin& begin, TimingRows* rows) const;
 
  private:
   class Follower;
 
-  // Collectives inside a pass, for runs that simulate each of them.
+  // Collectives inside a pass, with their durations, for runs that simulate each of them.
   struct Calls {
     struct TimedCall {
       double seconds = 0;
-      // Compute of the pass that can hide it, in seconds.
+      // Seconds of the pass's compute that can hide the collective.
       double overlappable = 0;
       std::optional<std::size_t> dispatch;  // half of the pass, if it is a dispatch
     };
@@ -138,8 +141,8 @@ class ReplicaTimeline {
   Calls time_calls(const std::vector<workload::Call>& calls, ReplicaDevice copy) const;
   PassWork work(std::uint32_t device, schedules::Pass pass, const schedules::Pass* partner,
                 std::uint32_t first_microbatch) const;
-  // Calls of a pass. Where microbatches differ, they are computed into `buffer`; else all
-  // microbatches share them.
+  // Collectives of a pass. If microbatches differ, they are computed into `buffer`; else all
+  // microbatches use the same ones.
   const Calls& calls_in(std::uint32_t device, schedules::Pass pass, std::uint32_t first_microbatch,
                         Calls& buffer) const;
   // Seconds that simulated collectives add to a pass or a fused pair.
@@ -155,7 +158,7 @@ class ReplicaTimeline {
   LeastTimes& least_times_;
   schedules::HopTimes hops_;
   using Works = std::array<std::vector<PassWork>, schedules::pass_kinds>;
-  // Work of passes outside pairs, by route. Empty: microbatches differ.
+  // Work of passes outside fused pairs, by route. Empty if microbatches differ.
   std::vector<Works> works_;
   std::vector<std::array<Calls, schedules::pass_kinds>> calls_;  // by stage; empty: none
 };

@@ -8,18 +8,19 @@
 
 namespace pipewright::execution {
 
-// Converts the first replica's times in the timing engine to rows of a trace.
+// Converts the times that the timing engine computes for the first replica to trace rows.
 class TimingRows {
  public:
   TimingRows(const Job& job, const ReplicaGroups& replica_groups, trace::Sink& sink);
 
-  // Iterations run separately, each of which counts its microbatches from 0.
+  // Sets the iteration of the rows that follow. Each iteration counts its microbatches from 0;
+  // `first_microbatch` is added.
   void start_iteration(std::uint32_t iteration, std::uint32_t first_microbatch) {
     iteration_ = iteration;
     first_microbatch_ = first_microbatch;
   }
-  // Reports a pass, with the transfer of its input. Expects the passes of a device in order; both
-  // passes of a fused pair one after the other.
+  // Reports a pass and the transfer of its input. Call it in the device's order; for a fused pair,
+  // with both passes one after the other.
   void pass(std::uint32_t device, schedules::Pass pass, const schedules::PassSpan& span,
             const schedules::HopTimes& hops);
   // ZeRO-3: the weights of a later pass begin to arrive. They are freed when that pass has ended.

@@ -4,7 +4,7 @@
 
 namespace pipewright::goodput {
 
-// Functions of the goodput module, which is loaded on demand.
+// Pointers to the functions of the goodput module, which is loaded on demand.
 struct GoodputFunctions {
   decltype(&goodput::simulate) simulate;
 };

@@ -44,8 +44,8 @@ void Job::run() {
   outcome_[Part::training] = trained_;
 }
 
-// Accounts for the time since `from`. Training counts at full speed and its extra time as slowed;
-// training that is lost later is moved to lost then.
+// Adds the time since `from` to the outcome's part. Training counts as if it ran at full speed, and
+// the additional time as slowed; training that is lost later is moved to lost then.
 void Job::account(Part part, double from) {
   const double to = now();
   if (part == Part::training) {
@@ -73,8 +73,8 @@ void Job::keep_span(Part part, double from, double to) {
     spans_.push_back({part, from, to});
 }
 
-// Waits until the given time, until training or the flow ends, or until an event stops the job.
-// Handles other events in the meantime.
+// Waits until the given time, until training or the flow ends, or until an event stops the job, and
+// returns which of these happened. Handles other events in the meantime.
 Job::WaitEnd Job::wait(Part part, double until) {
   const bool trains = part == Part::training;
   for (;;) {
@@ -127,8 +127,8 @@ void Job::end_flow() {
   ++outcome_.checkpoints;
 }
 
-// Skips whole steps of training and checkpoint in which nothing else happens. Runs with spans
-// simulate every step.
+// Skips intervals of training and checkpoint in which nothing else happens, without simulating them
+// one by one. Runs that record spans simulate every interval.
 void Job::skip_steps() {
   const bool copies = setting_.mode == Goodput::Mode::peer;
   const double step = copies ? setting_.peer_interval : setting_.interval;
@@ -141,8 +141,8 @@ void Job::skip_steps() {
   const double write = flow_seconds(setting_, setting_.storage);
   const bool waits = setting_.mode == Goodput::Mode::sync;
   const double stop = waits ? write : setting_.copy;
-  // A pending write must end in the first step, and every checkpoint must be complete before the
-  // next.
+  // Skipping requires that a pending write ends in the first interval, and that every checkpoint is
+  // complete before the next one.
   if (flow_ends_ < never && flow_ends_ > now() + trains) return;
   if (!waits && !copies && write > trains) return;
   if (copies && setting_.peer > trains) return;
@@ -175,7 +175,7 @@ void Job::skip_steps() {
   if (!waits && !copies) start_write();
 }
 
-// Replaces the peer's copy by the newest one if that has arrived.
+// Makes the newest copy the one that peers hold, if it has arrived there.
 void Job::receive_copy() {
   if (copied_ && copied_->at + setting_.peer <= now()) at_peers_ = copied_;
   copied_.reset();
@@ -202,7 +202,7 @@ bool Job::train(double until) {
   return wait(Part::training, never) == WaitEnd::training;
 }
 
-// Returns true if training can continue.
+// Takes a checkpoint. Returns true if training can continue.
 bool Job::checkpoint() {
   const bool is_write = trained_ >= next_write_ - time_tolerance;
   if (is_write && !finish_flow(Part::checkpoint)) return false;  // Writes run one after the other.
@@ -218,7 +218,7 @@ bool Job::checkpoint() {
   start_write();
   if (setting_.mode == Goodput::Mode::sync && !finish_flow(Part::checkpoint)) return false;
   if (dropped(missing_nodes_) >= dropped_) return true;
-  // Repaired nodes join the job from here on.
+  // Nodes that have been repaired join the job again after a checkpoint.
   if (!finish_flow(Part::checkpoint)) return false;
   is_up_ = false;
   detection_ = 0;

@@ -11,11 +11,11 @@
 
 namespace pipewright::goodput {
 
-// A job under one seed: an actor that trains, writes checkpoints, fails and recovers. If training
-// shares a network with its checkpoints, it is a flow of the bytes that it sends, and its rate is
-// the speed of training; single iterations are not simulated. The flows share bandwidth, so
-// training that gets less of the network is slower in proportion. Without a shared network, all
-// durations are known in advance.
+// Simulates a job under one seed, as an actor that trains, writes checkpoints, fails and recovers.
+// If training shares a network with its checkpoints, it is a flow of the bytes that it sends, and
+// its rate is the speed of training; single iterations are not simulated. The flows share
+// bandwidth, so training that gets less of the network is slower in proportion. Without a shared
+// network, all durations are known in advance.
 class Job {
  public:
   Job(const Setting& setting, std::uint64_t seed, JobNetwork lines, bool keep_spans);

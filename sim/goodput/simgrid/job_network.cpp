@@ -13,7 +13,7 @@
 namespace pipewright::goodput {
 namespace {
 
-// Hosts of a job in the zone, in order.
+// Indices of a job's hosts in the zone of all jobs, modulo `ends`.
 enum End : unsigned long { at_job, at_peers, at_storage, ends };
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace pipewright::goodput {
 
 namespace sg4 = simgrid::s4u;
 
-// Times that differ by less than this many seconds are equal.
+// Difference in seconds below which two times count as equal.
 inline constexpr double time_tolerance = 1e-6;
 inline double now() { return sg4::Engine::get_clock(); }
 
@@ -23,7 +23,8 @@ inline bool shares_network(const Setting& setting) {
 // Hosts and links for the flows of a job. The hosts represent all nodes of the job, their peers and
 // the storage; there is a link for each limit of a flow.
 struct JobNetwork {
-  // Returns the bytes per second of training at full speed; arbitrary if the network is not shared.
+  // Returns the bytes per second that training at full speed sends; an arbitrary number if the
+  // network is not shared.
   static double pace(const Setting& setting);
 
   sg4::Host* job = nullptr;
@@ -38,7 +39,8 @@ struct JobNetwork {
 // Makes separate networks for a number of jobs.
 std::vector<JobNetwork> make_job_networks(const Setting& setting, std::size_t jobs);
 
-// Waits for the first of these flows to end and returns its index, or nothing after `seconds`.
+// Waits for the first of these flows to end and returns its index; returns nothing if none has
+// ended after `seconds`.
 std::optional<std::size_t> wait_for_first(const std::vector<sg4::CommPtr>& flows, double seconds);
 
 }  // namespace pipewright::goodput

@@ -6,17 +6,17 @@
 
 #include "sim/goodput/simgrid/job.hpp"
 
-// Interruptions of a job, and its recovery.
+// Part of Job: interruptions, and the recovery from them.
 namespace pipewright::goodput {
 
-// Handles the next event. Returns true if it stops the job.
+// Handles the next incident or scheduled event. Returns true if it stops the job.
 bool Job::handle_next_event() {
   if (!upcoming_.empty() && upcoming_.top().at <= incidents_.next()) {
     const Upcoming event = upcoming_.top();
     upcoming_.pop();
     return handle(event);
   }
-  // If nodes fail faster than they are repaired, the job never trains its tokens.
+  // A job whose nodes fail faster than they are repaired never finishes training its tokens.
   if (++incidents_seen_ > max_incidents && setting_.target < never)
     throw std::runtime_error(fmt::format(
         "after {:.4g} failures and other incidents in {:.4g} days, only {:.3g} % of the tokens "
@@ -133,7 +133,8 @@ void Job::go_back_to_last() {
   go_back(is_newer ? *at_peers_ : stored_.back());
 }
 
-// Goes back to a state. Later states and later corruptions belong to training that is lost.
+// Returns to a saved state. The training since then is lost, along with later saved states and
+// later corruptions.
 void Job::go_back(const Saved& to) {
   outcome_[Part::lost] += trained_ - to.trained;
   trained_ = to.trained;

@@ -5,14 +5,15 @@
 #include "sim/jobs/request/request.hpp"
 #include "sim/jobs/request/sources.hpp"
 
-// DeepSpeed: its JSON configuration, beside the flags of Megatron-DeepSpeed.
+// Reads and writes jobs of DeepSpeed: its JSON configuration, and scripts with the flags of
+// Megatron-DeepSpeed.
 namespace pipewright::jobs::deepspeed {
 
-// A JSON configuration, or a script that may start DeepSpeed.
+// True for a JSON configuration of DeepSpeed, or a script that may start DeepSpeed.
 bool recognise(const SourceText& file);
 
-// Reads scripts and JSON configurations, of which scripts may contain one as a here-document.
-// Scripts that turn out not to start DeepSpeed are Megatron-LM's.
+// Reads scripts and JSON configurations; a script may contain the JSON as a here-document. Scripts
+// that turn out not to start DeepSpeed are read as Megatron-LM's.
 Job read_job(const JobInput& input);
 
 Launch write(const LaunchInput& input);

@@ -35,7 +35,7 @@ constexpr std::array config_aliases{
     ConfigAlias{"sequence_parallel_size", "ds_sequence_parallel_size"},
 };
 
-// Sections and keys that do not change a prediction.
+// Sections and keys of the JSON that have no effect on a prediction.
 constexpr std::array quiet_prefixes{"activation_checkpointing",
                                     "amp.",
                                     "aio.",
@@ -100,7 +100,8 @@ bool is_config(const SourceText& file) {
           file.has("\"zero_optimization\"") || file.has("\"gradient_accumulation_steps\""));
 }
 
-// Reads a configuration that a script writes; its lines are counted from the script's line `line`.
+// Reads a configuration that a script contains from line `line` on; locations of its settings are
+// lines of the script.
 void read_document(const Source& document, int line, Request& request) {
   const std::size_t before = request.settings.size();
   read_config(document, request);
@@ -153,7 +154,7 @@ void read_config(const Source& source, Request& request) {
   for (Setting& setting : settings) {
     const std::string value = setting.values.empty() ? "" : setting.values.front();
     const bool offloads = setting.name.find("offload_") != std::string::npos;
-    // Values "auto" are filled in by the trainer.
+    // Values "auto" are filled in by the training program.
     if (value == "auto" || value == "null" || (offloads && says_no(value))) continue;
     const auto alias =
         std::ranges::find(config_aliases, std::string_view(setting.name), &ConfigAlias::key);

@@ -10,7 +10,7 @@
 namespace pipewright::jobs::deepspeed {
 namespace {
 
-// Flags of Megatron-LM that DeepSpeed lacks, or replaces by settings of its JSON.
+// Flags of Megatron-LM that DeepSpeed lacks, or for which its JSON has settings.
 constexpr std::array left_out{"use_distributed_optimizer",
                               "use_megatron_fsdp",
                               "data_parallel_sharding_strategy",

@@ -10,7 +10,8 @@ namespace {
 constexpr std::string_view dtypes =
     "fp32 fp16 bf16 fp8 torch.float32=fp32 torch.bfloat16=bf16 torch.float16=fp16";
 
-// Rows with a form are written in this order. Rules run in the order of their first rows.
+// Table of flags. Those that correspond to one key are written in this order. Rules run in the
+// order of their first rows.
 constexpr std::array flag_rows{
     // The model
     Flag{.name = "num_layers",
@@ -332,7 +333,7 @@ constexpr std::array flag_rows{
          .section = "model",
          .read = read_rank_order,
          .write = write_parallel},
-    // The schedule, and layers of the stages
+    // The schedule, and the layers of each stage
     Flag{.name = "num_layers_per_virtual_pipeline_stage",
          .key = "schedule.chunks",
          .read = read_schedule},

@@ -21,7 +21,7 @@ bool is_flag(std::string_view text) {
   return text.size() > 2 && text.starts_with("--") && text[2] != '-';
 }
 
-// Position of the first Python program among the words; their number if there is none.
+// Index of the first word that is a Python program; the number of words if there is none.
 std::size_t program_at(std::span<const Word> words) {
   for (std::size_t i = 0; i < words.size(); ++i)
     if (words[i].text.ends_with(".py") && !is_flag(words[i].text)) return i;
@@ -54,7 +54,7 @@ std::size_t count_flags(std::span<const Word> words) {
 }
 
 std::optional<std::uint64_t> number_in(std::string_view text) {
-  // "1:4" is the range of an elastic launch, and not a number.
+  // Ranges of nodes such as "1:4", for an elastic launch, are not numbers.
   const std::optional<std::uint64_t> value = base::parse_number<std::uint64_t>(text);
   if (!value || *value == 0 || *value > (1U << 24U)) return std::nullopt;
   return value;
@@ -120,8 +120,8 @@ void put_gpus(const std::optional<Option>& nodes, const std::optional<Option>& p
   request.gpus_origin = nodes ? nodes->origin : processes->origin;
 }
 
-// Words of variables that hold flags. Scripts that other scripts source have no command that uses
-// them.
+// Words of all variables, if any of them holds flags. Scripts that are meant to be sourced by
+// others have only variables, and no command that uses them.
 std::vector<Word> flags_of_variables(const Script& script) {
   std::vector<Word> words;
   for (const auto& [name, variable] : script.variables)
@@ -183,7 +183,8 @@ Request read_launch(const Script& script, const std::string& name) {
     }
   }
   if (best.empty()) best = flags_of_variables(script);
-  // A command with python -m has no program; options of torchrun are unknown to Megatron-LM.
+  // Commands with python -m have no program among their words; options of torchrun are unknown to
+  // Megatron-LM.
   const std::size_t program = program_at(best);
   const bool has_program = program < best.size();
   const std::span<const Word> command_words(best);

@@ -8,16 +8,16 @@
 #include "sim/jobs/request/sources.hpp"
 #include "sim/jobs/shell/script.hpp"
 
-// Training commands in scripts.
+// Finds the training command in shell scripts, with its flags and its number of GPUs.
 namespace pipewright::jobs {
 
-// Interprets scripts in their order, with the variables of the command line.
+// Interprets the scripts one after the other, with the variables from the command line.
 Script run_scripts(std::span<const Source> sources, const JobWords& words);
 
-// Flags and number of GPUs of the training that scripts start, with Megatron-LM or DeepSpeed.
+// Flags and number of GPUs of the training command in the scripts, for Megatron-LM or DeepSpeed.
 Request read_launch(const Script& script, const std::string& name);
 
-// Settings of the words of a command: "--tp-size 8 --bf16".
+// Settings for the flags among the words of a command, such as "--tp-size 8 --bf16".
 std::vector<Setting> settings_of(std::span<const Word> words);
 
 // Sets the number of GPUs by the options of a launcher: torchrun --nnodes 2 --nproc_per_node 8.

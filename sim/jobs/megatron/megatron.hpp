@@ -11,17 +11,18 @@
 #include "sim/jobs/request/launch_text.hpp"
 #include "sim/jobs/shell/words.hpp"
 
-// Megatron-LM's arguments (megatron/training/arguments.py and the configurations that it makes
-// arguments of). NeMo, Megatron-Bridge, MLPerf and Megatron-DeepSpeed use the same names.
+// Reads and writes Megatron-LM's arguments (megatron/training/arguments.py and the configurations
+// that it makes arguments of). NeMo, Megatron-Bridge, MLPerf and Megatron-DeepSpeed use the same
+// names.
 namespace pipewright::jobs::megatron {
 
-// YAML of a functional test, with flags as keys of MODEL_ARGS.
+// True for the YAML of a functional test, whose MODEL_ARGS has flags as keys.
 bool is_functional_test(const SourceText& file);
-// A script or a command line with several of the flags.
+// True for a script or a command line with several of Megatron-LM's flags.
 bool is_script(const SourceText& file);
 bool recognise(const SourceText& file);
 
-// Settings of scripts and functional tests.
+// Settings read from scripts and functional tests, with the scripts' variables and commands.
 struct FileSettings {
   Request request;
   Script script;
@@ -31,22 +32,25 @@ FileSettings read_files(const JobInput& input);
 Job read_job(const JobInput& input);
 Launch write_script(const LaunchInput& input);
 
-// Table of flags that are read or written, by their names with _ for -.
+// Table of the flags that are read or written, named with _ instead of -.
 std::span<const Flag> flags();
 
-// The flag does not change a prediction, as flags of files, logs, learning rates and checkpoints.
+// True if the flag does not change a prediction, such as flags of files, logs, learning rates and
+// checkpoints.
 bool has_no_effect(const std::string& name);
 
-// The flag is in the table, or has no effect.
+// True if the flag is in the table, or is known to have no effect.
 bool knows(const std::string& name);
 
-// Interprets settings with Megatron-LM's names. Throws config::Error for what Megatron-LM refuses.
+// Translates settings with Megatron-LM's names into a scenario. Throws config::Error for settings
+// that Megatron-LM refuses.
 Job read(Request request);
 
-// Flags that are left out have the defaults of Megatron-LM's arguments, not those of a recipe.
+// True if flags that are left out have the defaults of Megatron-LM's arguments, not those of a
+// recipe.
 bool has_argument_defaults(const Draft& draft);
 
-// Settings of a scenario, and what flags cannot express. With `arguments` the settings are
+// Settings for a scenario, and the keys that they cannot express. With `arguments` the settings are
 // Megatron-LM's arguments; without, they are for configurations whose recipes have other defaults.
 struct Written {
   std::vector<Setting> settings;

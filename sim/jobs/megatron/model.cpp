@@ -10,7 +10,8 @@
 namespace pipewright::jobs::megatron {
 namespace {
 
-// Tokenizers with a known number of tokens, by a part of their names; longer parts come first.
+// Vocabulary sizes of tokenizers, by a substring of the tokenizer's name; longer substrings come
+// first.
 struct Tokenizer {
   std::string_view part;
   std::string_view tokens;
@@ -26,19 +27,20 @@ constexpr std::array tokenizers{
     Tokenizer{"gpt-oss", "201088"},
 };
 
-// Pattern of layers with experts: dense layers at the start, then one layer in `every` with
-// experts.
+// Regular pattern of expert layers: dense layers at the start, then one layer with experts in every
+// `every` layers.
 struct Frequency {
   std::uint64_t first_dense = 0;
   std::uint64_t every = 1;
 };
-// The pattern of a list of layers, if it is of that form.
+// Finds the regular pattern of a list with 1 for layers with experts. Empty if the list is
+// irregular.
 std::optional<Frequency> frequency_of(const std::vector<std::int64_t>& layers) {
   std::size_t begin = 0;
   while (begin < layers.size() && layers[begin] == 0) ++begin;
   if (begin == layers.size()) return std::nullopt;
   for (std::size_t every = 1; every <= layers.size(); ++every) {
-    // The last layer of each group of `every` has experts, as in the reader of models.
+    // The last layer of each group of `every` layers has experts, as scenarios define it.
     for (std::size_t dense = begin + 1 >= every ? begin + 1 - every : 0; dense <= begin; ++dense) {
       bool fits = true;
       for (std::size_t i = dense; i < layers.size() && fits; ++i)
@@ -116,7 +118,8 @@ void read_attention(Draft& draft) {
   }
   if (const Setting* const window = draft.find("window_size");
       window != nullptr && !window->values.empty() && !says_no(window->values.front())) {
-    // "(128,0)" or "128,0": the number of keys before the query's own key.
+    // Window such as "(128,0)" or "128,0": the first number is the number of keys before the
+    // query's own key.
     std::string left;
     for (const std::string& part : window->values) left += part + ",";
     std::erase_if(left, [](char c) { return c == '(' || c == ')' || c == '[' || c == ' '; });
@@ -155,7 +158,7 @@ void read_latent(Draft& draft) {
     else
       draft.set(key, std::string(part.otherwise), fmt::format("without {}", flag_of(part.flag)));
   }
-  // The sizes of latent attention replace the head size.
+  // Sizes of latent attention replace the head size and the number of KV heads.
   if (is_latent)
     if (config::Value* const model = config::find(draft.tree(), "model"))
       std::erase_if(model->entries, [](const config::Entry& e) {
@@ -231,7 +234,7 @@ void read_mamba(Draft& draft) {
   if (heads)
     return draft.set("model.mamba.heads", fmt::format("{}", *heads),
                      *draft.find("mamba_num_heads"));
-  // mamba_mixer.py: d_inner is 2 * hidden_size, of heads of mamba_head_dim.
+  // Formula of mamba_mixer.py: d_inner is 2 * hidden_size, split into heads of mamba_head_dim.
   const std::uint64_t dim = std::max<std::uint64_t>(draft.count_at("model.mamba.head_dim", 64), 1);
   draft.set("model.mamba.heads", fmt::format("{}", 2 * draft.count_at("model.hidden", 0) / dim),
             "2 x --hidden-size / --mamba-head-dim");

@@ -8,7 +8,8 @@
 namespace pipewright::jobs::megatron {
 namespace {
 
-// Names of flags of files, logs, learning rates and the like. A name that ends with _ is a prefix.
+// Names of flags without effect on a prediction, such as those of files, logs and learning rates. A
+// name that ends with _ is a prefix.
 constexpr std::string_view quiet_flag_names =
     "accelerator activation_func_clamp_value adam_ adlr_ align_param_gather allow_ambiguous_ "
     "app_tag_ apply_layernorm_1p apply_query_key_layer_scaling apply_rope_fusion apply_wd_ "

@@ -8,7 +8,7 @@
 namespace pipewright::jobs::megatron {
 namespace {
 
-// ZeRO stage of a sharding strategy.
+// ZeRO stage, as text, that corresponds to a sharding strategy of Megatron-FSDP.
 std::string zero_of(const Setting* strategy) {
   if (strategy == nullptr || strategy->values.empty()) return "3";
   const std::string& name = strategy->values.front();

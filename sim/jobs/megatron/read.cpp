@@ -17,7 +17,7 @@ bool is_word_character(char c) {
          c == '-';
 }
 
-// Counts known flags; YAML's "---" is not a flag.
+// Counts the flags of a text that are known. YAML's "---" is not a flag.
 int count_known_flags(const std::string& text) {
   int count = 0;
   for (std::size_t at = text.find("--"); at != std::string::npos; at = text.find("--", at + 2)) {
@@ -33,13 +33,13 @@ void read_functional_test(const Source& source, Request& request) {
   const config::Value tree = config::read_yaml_text(source.text, source.name, functional_test);
   const config::Value* const arguments = config::find(tree, "MODEL_ARGS");
   if (arguments == nullptr || arguments->kind != config::Value::Kind::map)
-    throw config::Error(fmt::format("{}: MODEL_ARGS is no map of flags", source.name));
+    throw config::Error(fmt::format("{}: MODEL_ARGS is not a map of flags", source.name));
   for (const config::Entry& entry : arguments->entries) {
     Setting setting{.name = flag_name(entry.key), .origin = entry.origin};
     const config::Value& value = entry.value;
     if (value.kind == config::Value::Kind::text) setting.values = {value.text};
     for (const config::Value& item : value.items) setting.values.push_back(item.text);
-    // "[a b]" is a list of words.
+    // Values such as "[a b]" are lists of words.
     if (setting.values.size() == 1 && setting.values.front().starts_with('[') &&
         setting.values.front().ends_with(']') &&
         setting.values.front().find('*') == std::string::npos) {

@@ -3,8 +3,8 @@
 #include "sim/jobs/request/draft.hpp"
 #include "sim/jobs/request/settings_writer.hpp"
 
-// Rules of the table of flags (flags.cpp): what several flags or keys together mean. A rule reads
-// all the flags whose rows name it, and writes them.
+// Functions of the table of flags (flags.cpp), for settings that several flags or keys express
+// together. Such a function handles all the flags whose rows name it.
 namespace pipewright::jobs::megatron {
 
 // Model (model.cpp).
@@ -27,7 +27,7 @@ void read_sequence_parallel(Draft& draft);
 void read_data_parallel(Draft& draft);
 void read_rank_order(Draft& draft);
 
-// Schedule and partition (schedule.cpp).
+// Functions for schedule and partition (schedule.cpp).
 void read_schedule(Draft& draft);
 void read_vocabulary_parallel(Draft& draft);
 void read_expert_overlap(Draft& draft);
@@ -44,7 +44,7 @@ void read_dispatcher(Draft& draft);
 void read_offload(Draft& draft);
 void read_optimizer(Draft& draft);
 
-// All of them the other way (write.cpp).
+// Functions that write the flags of a scenario (write.cpp).
 void write_model(SettingsWriter& writer);
 void write_latent(SettingsWriter& writer);
 void write_experts(SettingsWriter& writer);

@@ -16,7 +16,7 @@ std::uint64_t stages_of(const Setting& layout) {
   return config::read_partition({value, flag_of(layout.name)}).layers.size();
 }
 
-// Layers to distribute over the stages, as arguments.py counts them.
+// Number of layers that are distributed over the stages, as arguments.py counts it.
 std::uint64_t counted_layers(Draft& draft) {
   std::uint64_t layers = draft.count_at("model.layers", 0);
   if (draft.on("account_for_embedding_in_pipeline_split")) ++layers;
@@ -42,7 +42,7 @@ void check_exclusive(Draft& draft) {
   }
 }
 
-// Chunks of a device; 1 without interleaving. `from` becomes the setting that they come from.
+// Chunks per device; 1 without interleaving. Sets `from` to the setting that gives the number.
 std::uint64_t read_chunks(Draft& draft, std::uint64_t pp, const Setting*& from) {
   check_exclusive(draft);
   const Setting* const layout = draft.find("pipeline_model_parallel_layout");
@@ -96,8 +96,8 @@ std::uint64_t read_chunks(Draft& draft, std::uint64_t pp, const Setting*& from) 
   return 1;
 }
 
-// Schedules of arXiv 2401.10241 and 2405.15362, by the flags of forks of Megatron-LM; empty if no
-// flag asks for one.
+// Name of the zero-bubble schedule (arXiv 2401.10241 and 2405.15362) that flags of forks of
+// Megatron-LM request; empty if none does. Sets `from` to the flag.
 std::string zero_bubble(Draft& draft, const Setting*& from) {
   const auto asks = [&](std::string_view name) {
     if (!draft.on(name)) return false;
@@ -182,7 +182,8 @@ void read_vocabulary_parallel(Draft& draft) {
 }
 
 void read_expert_overlap(Draft& draft) {
-  // The exchange of tokens overlaps the compute of another microbatch: F and B run in pairs.
+  // Expert dispatch overlaps with compute of another microbatch: forward and backward passes run in
+  // pairs.
   if (const Setting* const overlap = draft.find("overlap_moe_expert_parallel_comm");
       overlap != nullptr && draft.on("overlap_moe_expert_parallel_comm") &&
       draft.at("model.experts") != nullptr) {

@@ -12,7 +12,8 @@ Launch write_script(const LaunchInput& input) {
   const LaunchNodes nodes = launch_nodes(scenario, input.gpus_per_node);
   const bool is_hybrid = !scenario.model->value.pattern.empty();
   launch.text = "#!/bin/bash\n" + heading(input, launch.differs);
-  // Megatron-LM needs it, so that collectives start before the matrix products beside them.
+  // Megatron-LM needs this variable, so that collectives start before the matrix products beside
+  // them.
   if (scenario.parallel.tp.value > 1 || scenario.parallel.cp.value > 1)
     launch.text += "export CUDA_DEVICE_MAX_CONNECTIONS=1\n";
   launch.text +=

@@ -62,7 +62,7 @@ void read_precision(Draft& draft) {
         "modelled");
 }
 
-// Reads the type of gradients for their sums and reductions, and the size of buckets.
+// Reads in which data type gradients are accumulated and reduced, and the size of gradient buckets.
 void read_gradients(Draft& draft) {
   const Setting* const brain = draft.find("grad_reduce_in_bf16");
   const bool whole = draft.on("accumulate_allreduce_grads_in_fp32");

@@ -25,7 +25,8 @@ std::uint64_t stage_count(const Scenario& scenario) {
   return std::uint64_t{scenario.devices.value} * chunk_count(scenario);
 }
 
-// The stages have unequal numbers of layers, which only a layout expresses.
+// True if stages have unequal numbers of layers that only --pipeline-model-parallel-layout can
+// express.
 bool needs_layout(const Scenario& scenario) {
   using Rule = config::Partition::Rule;
   const config::Partition& partition = scenario.partition;
@@ -40,7 +41,8 @@ bool needs_layout(const Scenario& scenario) {
   return false;
 }
 
-// Writes the layers of each stage as E, t, m, L: as equal as possible, longer stages first.
+// Writes a layout: the layers of each stage as the letters E, t, m, L. Unless the scenario lists
+// the layers, stages are as equal as possible, longer ones first.
 void write_layout(SettingsWriter& writer) {
   const Scenario& scenario = writer.scenario();
   const config::Partition& partition = scenario.partition;
@@ -114,7 +116,7 @@ void write_optimizer(SettingsWriter& writer) {
                      optimizer.main_params != usual.main_params;
   const bool turns_on = aware || (sums_half && !half);
   if (turns_on) writer.add("use_precision_aware_optimizer");
-  // The types of the optimizer's states only matter to the precision-aware optimizer.
+  // Only the precision-aware optimizer uses the data types of the optimizer's states.
   if (!turns_on)
     writer.remove({"main_grads_dtype", "exp_avg_dtype", "exp_avg_sq_dtype", "main_params_dtype"});
 }
@@ -154,7 +156,7 @@ void write_model(SettingsWriter& writer) {
     writer.add("add_qkv_bias");
   }
   if (model.dropout == 0) {
-    // The default is no dropout here, and 0.1 in Megatron-LM.
+    // Dropout is written as 0, the default of scenarios; Megatron-LM's default is 0.1.
     if (!writer.has("hidden_dropout")) writer.add("hidden_dropout", 0);
     writer.add("attention_dropout", 0);
   }

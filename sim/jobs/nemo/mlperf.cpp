@@ -11,7 +11,8 @@
 namespace pipewright::jobs::nemo {
 namespace {
 
-// Variables that are read; a script's other variables concern files, NCCL and the like.
+// Names of the variables that have a meaning here; a script's other variables concern files, NCCL
+// and the like.
 constexpr std::array read_names{"TENSOR_MODEL_PARALLEL",
                                 "PIPELINE_MODEL_PARALLEL",
                                 "INTERLEAVED_PIPELINE",

@@ -14,7 +14,7 @@
 namespace pipewright::jobs::nemo {
 namespace {
 
-// Sections, and names in any section, that do not change a prediction.
+// Sections and, regardless of the section, names that have no effect on a prediction.
 constexpr std::array quiet_sections{"exp_manager.",
                                     "checkpoint.",
                                     "logger.",
@@ -138,7 +138,7 @@ std::string letters_and_digits(std::string_view text) {
   return letters;
 }
 
-// Megatron-LM has a flag of the same name.
+// True if Megatron-LM has a flag of the same name.
 bool is_flag_already(const std::string& name) {
   return std::ranges::find(megatron::flags(), std::string_view(name), &Flag::name) !=
          megatron::flags().end();
@@ -151,7 +151,7 @@ void add_setting(Request& request, const Named& from, std::string_view flag, std
                               .origin = from.origin});
 }
 
-// Reads the name of a recipe of number formats: "bf16_with_fp8_current_scaling_mixed", "fp8_cs".
+// Reads a precision recipe by its name, such as "bf16_with_fp8_current_scaling_mixed" or "fp8_cs".
 void read_precision(const Named& from, Request& request) {
   const std::string name = letters_and_digits(from.values.empty() ? "" : from.values.front());
   // A later recipe replaces an earlier one.
@@ -186,7 +186,8 @@ void read_precision(const Named& from, Request& request) {
                                 .origin = from.origin});
 }
 
-// Reads names that do not correspond to exactly one flag; returns whether `name` is one of them.
+// Reads entries whose names do not correspond to exactly one flag. Returns whether `name` is such a
+// name.
 bool read_special(const Named& entry, const std::string& name, Request& request) {
   const std::string value = entry.values.empty() ? "" : entry.values.front();
   if (name == "mixed_precision" || name == "precision" || name == "compute_dtype") {
@@ -234,7 +235,7 @@ std::string model_in(std::string_view text) {
   std::size_t longest = 0;
   for (const std::string& name : config::library_names("models", ".yaml")) {
     std::vector<std::string> spellings{letters_and_digits(name)};
-    // Llama 3.1 has the shape of Llama 3.
+    // Llama 3.1 has the same sizes as Llama 3.
     if (spellings[0].starts_with("llama3")) spellings.push_back("llama31" + spellings[0].substr(6));
     for (const std::string& spelling : spellings)
       if (spelling.size() > longest && letters.find(spelling) != std::string::npos) {

@@ -37,7 +37,8 @@ void flatten_named(const config::Value& value, const std::string& path, std::vec
   named.push_back(std::move(entry));
 }
 
-// Resolves OmegaConf's ${..}: keys of the file, ${multiply:4,..}, ${oc.env:NAME,default}.
+// Resolves OmegaConf's references ${..}: keys of the file, ${multiply:4,..},
+// ${oc.env:NAME,default}.
 class Resolver {
  public:
   Resolver(const std::vector<Named>& entries, const JobWords& words) {
@@ -112,7 +113,8 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
 }
 
-// Values of a simple Python expression: "bf16" for f("bf16"), or the words of a list.
+// Values of a simple Python expression: the argument of a call ("bf16" for f("bf16")), or the words
+// of a list.
 std::vector<std::string> python_values(std::string text) {
   const std::size_t hash = text.find("  #");
   text = trimmed(text.substr(0, hash));
@@ -134,7 +136,8 @@ std::vector<std::string> python_values(std::string text) {
   return values;
 }
 
-// Reads keyword arguments of a call: CommOverlapConfig(tp_comm_overlap=True).
+// Reads the keyword arguments of a call, such as CommOverlapConfig(tp_comm_overlap=True), as
+// entries.
 void read_keywords(const std::string& text, const Named& from, std::vector<Named>& named) {
   for (const std::string_view name :
        {"tp_comm_overlap", "overlap_param_gather", "overlap_grad_reduce", "use_megatron_fsdp"}) {
@@ -165,7 +168,7 @@ std::vector<Line> lines_of(const std::string& text) {
   return lines;
 }
 
-// Lines of a function, preceded by those of the functions of the file that it calls first.
+// Lines of a function's body. Those of another function of the file that it calls precede the call.
 std::vector<Line> lines_of_function(const std::vector<Line>& lines,
                                     const std::vector<std::string>& names, const std::string& name,
                                     int depth) {
@@ -189,7 +192,7 @@ std::vector<Line> lines_of_function(const std::vector<Line>& lines,
   return chosen;
 }
 
-// Lines of the function that RECIPE names, or of the only function; all lines if there is no
+// Lines of the recipe function that RECIPE names, or of the only one; all lines if the file has no
 // function.
 std::vector<Line> function_lines(const Source& source, const JobWords& words, std::string& name) {
   std::vector<Line> lines = lines_of(source.text);
@@ -207,7 +210,7 @@ std::vector<Line> function_lines(const Source& source, const JobWords& words, st
   return lines_of_function(lines, names, name, 0);
 }
 
-// Sets the number of GPUs by a recipe's name that contains "64gpu".
+// Sets the number of GPUs if the recipe's name contains it, as in "64gpu".
 void gpus_of_name(const std::string& name, const Source& source, Request& request) {
   const std::size_t at = name.find("gpu");
   if (at == std::string::npos) return;
@@ -228,7 +231,7 @@ std::vector<Named> read_yaml(const Source& source, const JobWords& words) {
   std::vector<Named> resolved = named;
   for (Named& entry : resolved)
     for (std::string& value : entry.values) value = resolver.resolve(value, entry.path);
-  // A launcher's configuration has the keys one level deeper.
+  // Configurations of NeMo's launcher have the same keys one level deeper, below `training`.
   for (Named& entry : resolved)
     if (entry.path.starts_with("training.")) entry.path = entry.path.substr(9);
   return resolved;
@@ -257,12 +260,12 @@ std::vector<Named> read_python(const Source& source, const JobWords& words, Requ
     std::string path = trimmed(std::string_view(text).substr(0, equals));
     const bool dotted = path.find('.') != std::string::npos;
     if (!is_path(path)) continue;
-    // cfg.model.x: the name of the variable has no meaning.
+    // The variable's name (cfg in cfg.model.x) has no meaning.
     if (dotted) path = path.substr(path.find('.') + 1);
     Named entry = from;
     entry.path = path;
     entry.values = python_values(text.substr(equals + 1));
-    // The value of another key is read where that key is set.
+    // Copies of another key (= cfg.x) are skipped, since that key is read where it is set.
     if (entry.values.size() == 1 && entry.values.front().starts_with("cfg.")) continue;
     if (!dotted && entry.values.size() != 1) continue;
     if (path == "comm_overlap") {

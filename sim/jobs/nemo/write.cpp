@@ -13,7 +13,7 @@
 namespace pipewright::jobs::nemo {
 namespace {
 
-// Names that differ in NeMo's configuration (megatron_gpt_config.yaml).
+// Flag of Megatron-LM whose name differs in NeMo's configuration (megatron_gpt_config.yaml).
 struct NemoName {
   std::string_view flag;
   std::string_view name;
@@ -29,7 +29,8 @@ constexpr std::array nemo_names{
     NemoName{"vocab_size", "override_vocab_size"},
 };
 
-// Override of a setting whose name or value differs in NeMo: "activation=fast-swiglu"; else empty.
+// Override for a setting whose name or value differs in NeMo, such as "activation=fast-swiglu";
+// empty for other settings.
 std::string nemo_override(const Setting& setting) {
   const std::string value = setting.values.empty() ? "true" : setting.values.front();
   const bool no = says_no(value);
@@ -45,7 +46,7 @@ std::string nemo_override(const Setting& setting) {
   return row == nemo_names.end() ? "" : fmt::format("{}={}", row->name, value);
 }
 
-// Megatron-Bridge's recipe of number formats for Megatron-LM's flags.
+// Name of Megatron-Bridge's precision recipe that corresponds to Megatron-LM's flags.
 std::string precision_of(std::span<const Setting> settings) {
   const auto find = [&](std::string_view name) {
     return std::ranges::find(settings, name, &Setting::name);

@@ -5,7 +5,8 @@
 namespace pipewright::jobs {
 namespace {
 
-// A reason for `key` explains a difference in the key itself, or in a key below it.
+// True if a reason given for `key` also explains a difference in the key `different`: the same key,
+// or one below it.
 bool explains(const std::string& key, const std::string& different) {
   return !key.empty() && (different == key || different.starts_with(key + "."));
 }

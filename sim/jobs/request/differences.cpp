@@ -22,7 +22,7 @@ constexpr std::array skipped{"cluster",      "gpu",          "placement",  "devi
                              "microbatches", "global_batch", "iterations", "model",
                              "symmetric",    "engine",       "variation",  "partition"};
 
-// Text with numbers in one spelling: "0.0" becomes "0".
+// Text in a normal form: numbers have one spelling, so that "0.0" becomes "0".
 std::string normal(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
@@ -80,12 +80,12 @@ std::map<std::string, std::string> plain_keys(const config::Scenario& scenario) 
     keys.erase("communication.overlap_param_gather");
   }
   if (scenario.parallel.tp.value == 1) keys.erase("parallel.sp");
-  // Schedules without chunks have one chunk.
+  // Leaving out schedule.chunks means one chunk.
   if (keys["schedule.chunks"] == "1") keys.erase("schedule.chunks");
   return keys;
 }
 
-// Shape of a model as numbers, by the keys of a scenario.
+// Sizes of a model as numbers, by their keys.
 std::map<std::string, double> shape_of(const config::Scenario& scenario) {
   const config::Model& model = scenario.model->value;
   std::map<std::string, double> shape{
@@ -142,7 +142,7 @@ std::map<std::string, double> shape_of(const config::Scenario& scenario) {
   return shape;
 }
 
-// Replaces aliases of keys by the keys.
+// Replaces aliases of keys by the keys' own names.
 void rename_aliases(Value& map, const std::string& path) {
   static const std::map<std::string, std::string> names = [] {
     std::map<std::string, std::string> keys;
@@ -197,7 +197,7 @@ Value spelled_out(const config::Scenario& scenario) {
     *schedule = std::move(map);
   }
   rename_aliases(tree, "");
-  // The number of devices is a parallel size here.
+  // Frameworks have the number of devices as a parallel size, pp.
   config::set_value(tree, "parallel.pp",
                     config::make_text(fmt::format("{}", scenario.devices.value), {}));
   config::set_value(tree, "parallel.dp",

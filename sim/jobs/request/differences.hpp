@@ -12,7 +12,8 @@ namespace pipewright::jobs {
 std::vector<Difference> differences(const config::Scenario& planned,
                                     const config::Scenario& actual);
 
-// Tree of a scenario in which model and schedule are maps, and keys have their own names.
+// Tree of a scenario in a uniform form: model and schedule are maps, and aliases are replaced by
+// the keys' own names.
 config::Value spelled_out(const config::Scenario& scenario);
 
 }  // namespace pipewright::jobs

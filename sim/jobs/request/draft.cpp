@@ -22,7 +22,8 @@ std::string short_location(const config::Origin& origin, bool single) {
   return origin.line > 0 ? fmt::format("{}:{}", file, origin.line) : file;
 }
 
-// Throws config::Error if a value is only known to a running shell.
+// Throws config::Error if a value is known only when the shell runs, such as the output of a
+// command.
 void check_is_known(const Setting& setting, const std::string& value) {
   const std::optional<std::string> unknown = unknown_in(value);
   if (!unknown) return;
@@ -160,7 +161,8 @@ void Draft::set(std::string_view key, const std::string& text, const Setting& fr
 
 void Draft::set(std::string_view key, config::Value value, const std::string& comment) {
   if (!request_.model.empty() && key.starts_with("model.")) {
-    // A value equal to the library's is left out; another sequence length belongs to the training.
+    // Values equal to those of the built-in model are left out; another sequence length belongs to
+    // the training.
     const config::Value* const library_value = value_at(model_, key.substr(6));
     if (library_value != nullptr && library_value->text == value.text) return;
     if (key == "model.sequence") key = "training.sequence";

@@ -21,7 +21,7 @@ class Draft {
   config::Value& tree() { return job_.tree; }
 
   const Setting* find(std::string_view name);
-  // The flag is present, and its value is not false.
+  // True if the flag is present and its value does not mean false.
   bool on(std::string_view name);
   std::optional<std::uint64_t> count(std::string_view name);
   std::string text(std::string_view name, std::string_view otherwise = "");
@@ -34,7 +34,7 @@ class Draft {
   const config::Value* at(std::string_view key) const;
   std::uint64_t count_at(std::string_view key, std::uint64_t otherwise) const;
 
-  // Number in the library's model that the job uses; 0 if it has none.
+  // Number at a key of the built-in model that the job uses; 0 if it has none.
   std::uint64_t library_count(std::string_view key) const;
 
   void assume(std::string sentence);
@@ -42,9 +42,9 @@ class Draft {
   void without_effect(const Setting& setting);
   void not_understood(const Setting& setting, const std::string& why = "");
 
-  // Files the settings that were not read under those without effect, or those not understood.
+  // Lists each setting that was not read as one without effect, or as one not understood.
   void sort_rest(const std::function<bool(const std::string&)>& has_no_effect);
-  // Returns the job, with keys in the order of the reference of scenarios.
+  // Returns the finished job. Its keys are in the order of the scenario reference.
   Job take();
 
  private:
@@ -58,7 +58,7 @@ class Draft {
 
 // Error about a setting: "train.sh:12: --tensor-model-parallel-size 8: MESSAGE".
 config::Error refusal(const Setting& setting, std::string_view message);
-// Errors about a job, and about its number of GPUs.
+// Errors about a job as a whole, and about its number of GPUs.
 config::Error refusal(const Request& request, std::string_view message);
 config::Error gpus_refusal(const Request& request, std::string_view message);
 
@@ -71,7 +71,7 @@ void check_has_value(const Setting& setting, std::string_view allowed);
 
 // Reads a whole number as scripts write it: "4096", "4_096". Throws config::Error.
 std::uint64_t whole_number(const Setting& setting);
-// The text means no: false, 0, no, none.
+// True if the text means no: false, 0, no, none.
 bool says_no(std::string_view text);
 
 }  // namespace pipewright::jobs

@@ -12,7 +12,7 @@
 namespace pipewright::jobs {
 namespace {
 
-// Calls visit(theirs, ours) for each pair of Flag::words.
+// Calls visit(framework_word, scenario_word) for each pair of Flag::words.
 template <class Visit>
 void for_each_pair(std::string_view words, const Visit& visit) {
   while (!words.empty()) {
@@ -68,14 +68,15 @@ void read_row(const Flag& flag, const Setting& setting, Draft& draft) {
   }
 }
 
-// Section of a model that not every model has, for a key in it: "model.experts"; else empty.
+// Section of the model that a key belongs to and that not every model has, such as "model.experts";
+// empty for other keys.
 std::string_view part_of_model(std::string_view key) {
   const std::size_t dot = key.rfind('.');
   const std::string_view section = key.substr(0, dot == std::string_view::npos ? 0 : dot);
   return section.starts_with("model.") ? section : std::string_view();
 }
 
-// Calls the functions of a column of the table once each, in the order of their first rows.
+// Calls each distinct function in a column of the table once, in the order of the rows.
 template <class Rule, class Target>
 void run_rules(std::span<const Flag> flags, Rule Flag::*column, Target& target) {
   std::vector<Rule> called;
@@ -87,7 +88,7 @@ void run_rules(std::span<const Flag> flags, Rule Flag::*column, Target& target) 
   }
 }
 
-// The setting of a row with a form, if the scenario needs one.
+// Setting that a row with a form other than `rule` gives for the scenario; empty if none is needed.
 std::optional<Setting> setting_of(const Flag& flag, const config::Value& tree, bool arguments) {
   const std::string_view part = part_of_model(flag.key);
   if (!part.empty() && value_at(tree, part) == nullptr) return std::nullopt;

@@ -12,7 +12,7 @@
 
 namespace pipewright::jobs {
 
-// Correspondence between a flag of a framework and a key of a scenario.
+// Kind of correspondence between a flag of a framework and a key of a scenario.
 enum class Form : std::uint8_t {
   copy,      // the same value
   alias,     // the same value under another name; read, but not written
@@ -32,28 +32,30 @@ struct Flag {
   std::string_view absent = {};   // the key's value without the flag; empty: our default
   std::string_view needs = {};    // flag without which this one has no effect
   std::string_view section = {};  // section in configurations by name: "model", "ddp"
-  // Rules. A function that stands in several rows, as it handles their flags together, runs once.
+  // Functions that handle several flags together. One that stands in several rows runs once.
   void (*read)(Draft&) = nullptr;
   void (*write)(SettingsWriter&) = nullptr;
 };
 
-// Appends the texts and lists of a tree as settings with dotted names. `form` is the format of
-// Setting::written from name and value: "{} = {}".
+// Appends the leaves of a tree (texts and lists) as settings with dotted names. `form` is the
+// format of Setting::written from name and value: "{} = {}".
 void flatten(const config::Value& value, std::string_view form, const std::string& path,
              std::vector<Setting>& settings);
 
-// Sets the keys of a scenario: first by the rows with a form, then by the rules, both in the order
-// of the table. `defaults`: flags that are left out have their `absent` value.
+// Sets the keys of a scenario from the job's flags: first by the rows with another form than
+// `rule`, then by the functions, both in the order of the table. `defaults`: flags that are left
+// out have their `absent` value.
 void read_flags(std::span<const Flag> flags, Draft& draft, bool defaults);
 
-// Adds the settings of a scenario, in the same order. `tree` is the scenario's tree with model and
-// schedule spelled out. Settings whose omission means the same are not written.
+// Adds the settings for a scenario, in the same order. `tree` is the scenario's tree with model and
+// schedule spelled out. Settings that mean the same when left out are not written.
 void write_flags(std::span<const Flag> flags, const config::Value& tree, SettingsWriter& writer);
 
-// Adds the settings of the rules alone.
+// Adds only the settings that the `write` functions of the table give.
 void write_rules(std::span<const Flag> flags, SettingsWriter& writer);
 
-// The default of a scenario's key; empty if it has none, or none that is plain text.
+// Default of a scenario's key, as text; empty if it has none, or if the default is not a plain
+// text.
 std::string default_of(std::string_view key);
 bool is_default(std::string_view key, std::string_view value);
 

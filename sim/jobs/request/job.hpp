@@ -10,10 +10,11 @@
 
 #include "sim/config/text/value.hpp"
 
-// Jobs of training frameworks (Megatron-LM, NeMo, torchtitan, DeepSpeed, ...), read as scenarios.
+// Jobs of training frameworks (Megatron-LM, NeMo, torchtitan, DeepSpeed, ...), translated into
+// scenarios.
 namespace pipewright::jobs {
 
-// A setting in the framework's words, with its location.
+// Setting as the framework writes it, with its location, for messages.
 struct Note {
   std::string text;  // "--lr 1e-4"
   config::Origin origin;
@@ -33,7 +34,7 @@ struct Job {
   std::optional<std::uint64_t> gpus;
 };
 
-// Additions of the command line: VAR=VALUE words and --gpus.
+// Words of the command line that complete a job: VAR=VALUE and --gpus.
 struct JobWords {
   std::vector<std::pair<std::string, std::string>> variables;
   std::optional<std::uint64_t> gpus;

@@ -9,13 +9,13 @@
 
 namespace pipewright::jobs {
 
-// Files of one job, with the additions of the command line.
+// Files of one job, with the words of the command line that complete it.
 struct JobInput {
   std::span<const Source> sources;
   const JobWords& words;
 };
 
-// Empty request with the job's name: the name of its last file, or of the folder for a
+// Request without settings, with the job's name: that of its last file, or of the folder for a
 // model_config.yaml.
 Request empty_request(const JobInput& input);
 

@@ -11,43 +11,47 @@
 
 namespace pipewright::jobs {
 
-// Input of a framework's writer.
+// Input from which a framework's launch is written.
 struct LaunchInput {
   const config::Scenario& scenario;  // has a model
   std::string_view title;            // title of the framework
-  // Order of the passes, if it is known.
+  // Order of the passes, if it is known; else null.
   const schedules::Schedule* planned = nullptr;
   std::uint64_t gpus_per_node = 8;
 };
 
-// Text that starts a scenario with a framework.
+// Script or configuration that starts a scenario with a framework.
 struct Launch {
   std::string text;                  // script, overrides or TOML; comments name the differences
   std::string extension;             // extension of a file with the text: ".sh"
   std::vector<std::string> differs;  // what the framework cannot express, in sentences
-  // File that the text refers to (PyTorch's schedule.csv, ds_config.json); empty if there is none.
+  // Name and text of a second file to which the text refers (PyTorch's schedule.csv,
+  // ds_config.json); empty if there is none.
   std::string beside_name;
   std::string beside;
 };
 
-// First lines of a launch: comments with the model, the GPUs, and what is not expressed.
+// Comment at the top of a launch: the model, the GPUs, and which differences from the scenario
+// remain.
 std::string heading(const LaunchInput& input, std::span<const std::string> differs);
 
-// One line of a comment: control characters are escaped, so that the text cannot leave the comment.
+// Text for one line of a comment. Control characters are escaped, so that the text cannot leave the
+// comment.
 std::string comment_text(std::string_view text);
 
-// A flag and its values as words of a shell.
+// Formats a flag and its values as words of a shell command.
 std::string words_of(const Setting& setting);
 
-// Nodes of a launch, and processes of each node.
+// Number of nodes of a launch, and of processes on each node.
 struct LaunchNodes {
   std::uint64_t nodes = 1;
   std::uint64_t processes = 1;  // of one node
 };
-// Full nodes of `gpus_per_node`, or one GPU a node where the GPUs do not fill the nodes.
+// Divides the job's GPUs into nodes of `gpus_per_node`, or one smaller node. If they do not fill
+// whole nodes, each node gets one GPU.
 LaunchNodes launch_nodes(const config::Scenario& scenario, std::uint64_t gpus_per_node);
 
-// GPUs of the whole job.
+// Number of GPUs of the whole job.
 std::uint64_t gpus_of(const config::Scenario& scenario);
 
 }  // namespace pipewright::jobs

@@ -10,7 +10,7 @@
 
 namespace pipewright::jobs {
 
-// A setting of a job, in the framework's words.
+// Setting of a job, with the framework's name and values.
 struct Setting {
   std::string name;                 // words joined by _: "tensor_model_parallel_size"
   std::vector<std::string> values;  // empty for a flag without a value
@@ -22,7 +22,7 @@ struct Setting {
 // Megatron-Bridge and MLPerf have defaults of their own.
 enum class Dialect : std::uint8_t { megatron, deepspeed, recipe };
 
-// Settings of a job, before they are interpreted.
+// Settings of a job and its number of GPUs, before they are translated into a scenario.
 struct Request {
   Dialect dialect = Dialect::megatron;
   std::string name;

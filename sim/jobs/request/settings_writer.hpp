@@ -14,7 +14,7 @@
 
 namespace pipewright::jobs {
 
-// Settings of a framework, while they are derived from a scenario.
+// Collects the settings of a framework that correspond to a scenario, and what they cannot express.
 class SettingsWriter {
  public:
   // `writes_arguments`: the settings are command-line arguments, whose defaults are known.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t max_source_bytes = 4U << 20U;
 
-// Removes the comments of shells, YAML, TOML and Python.
+// Removes comments, as shells, YAML, TOML and Python have them.
 std::string without_comments(const std::string& text) {
   std::string plain;
   std::size_t at = 0;

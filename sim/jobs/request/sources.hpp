@@ -14,7 +14,7 @@ struct Source {
 // Reads a file. Throws config::Error if the path is not a file, or the file is too large for a job.
 Source read_source(const std::string& file);
 
-// A file as the recognisers of frameworks look at it.
+// Text of a file, without comments, with the tests by which frameworks recognise their files.
 class SourceText {
  public:
   explicit SourceText(const Source& source);
@@ -24,7 +24,7 @@ class SourceText {
   bool has(std::string_view words) const { return text_.find(words) != std::string::npos; }
   bool is_json() const;
   bool is_yaml() const { return extension_ == ".yaml" || extension_ == ".yml"; }
-  // The text may be a shell script or a command line.
+  // True if the text may be a shell script or a command line.
   bool may_be_shell() const;
 
  private:
@@ -32,7 +32,7 @@ class SourceText {
   std::string extension_;
 };
 
-// Type of GPU in a name: "h100" for "config_DGXH100_64x8"; empty if there is none.
+// Type of GPU in a file name, such as "h100" for "config_DGXH100_64x8"; empty if there is none.
 std::string gpu_in(std::string_view text);
 
 }  // namespace pipewright::jobs

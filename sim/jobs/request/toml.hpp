@@ -9,11 +9,11 @@
 
 namespace pipewright::jobs {
 
-// Reads the values of a TOML file, by dotted names: "training.seq_len". Throws config::Error with
+// Reads a TOML file. Its settings have dotted names: "training.seq_len". Throws config::Error with
 // the location of a syntax error.
 std::vector<Setting> read_toml(const Source& source);
 
-// `text` as a basic string of TOML, with quotes.
+// Formats `text` as a basic string of TOML, with quotes.
 std::string toml_string(std::string_view text);
 
 }  // namespace pipewright::jobs

@@ -7,7 +7,7 @@
 namespace pipewright::jobs {
 namespace {
 
-// The text with its unknowns removed, as a shell expands unset variables to nothing.
+// Removes unknowns from a text, as a shell expands unset variables to nothing.
 std::string without_unknowns(const std::string& text) {
   std::string text_without_unknowns;
   bool inside = false;
@@ -19,7 +19,8 @@ std::string without_unknowns(const std::string& text) {
   return text_without_unknowns;
 }
 
-// An unknown of the text is the output of a command, not an unset variable.
+// True if the text contains the output of a command, which is unknown, and not just an unset
+// variable.
 bool has_command_output(const std::string& text) {
   const auto unknown = unknown_in(text);
   return unknown && unknown->find_first_of("$`") != std::string::npos;

@@ -7,7 +7,7 @@
 namespace pipewright::jobs {
 namespace {
 
-// Limit of a text in bytes, against scripts that double a variable again and again.
+// Maximum size of an expanded text in bytes, for scripts that double a variable again and again.
 constexpr std::size_t max_text_bytes = 1U << 20U;
 constexpr int max_expansion_depth = 32;
 
@@ -24,7 +24,7 @@ int lines_in(std::string_view text) {
       std::ranges::count_if(text, [](char c) { return c == '\n' || c == joined_line; }));
 }
 
-// Words of an expansion, while they are built.
+// Collects the words to which a token expands.
 class Fields {
  public:
   Fields(const Token& token, const std::string& source) : line_(token.line), source_(source) {}
@@ -35,7 +35,7 @@ class Fields {
     begin(line_);
     fields_.back().text += text;
   }
-  // Adds the text of an unquoted variable, split at spaces.
+  // Adds the text of an unquoted variable, which is split into words at white space.
   void add_split(std::string_view text, int line) {
     std::size_t at = 0;
     while (at < text.size()) {
@@ -72,7 +72,7 @@ class Fields {
   std::size_t size_ = 0;
 };
 
-// Parameter expansion: the text between the braces of ${..}.
+// Parsed content of a parameter expansion ${..}.
 struct Reference {
   std::string name;
   bool whole_array = false;  // [@] or [*]
@@ -101,7 +101,7 @@ class Expander {
  public:
   Expander(Script& script, int depth) : script_(script), depth_(depth) {}
 
-  // Expands a text; `quoted`: it stands in double quotes.
+  // Expands a text. `quoted`: it stands in double quotes, so that values are not split into words.
   void run(std::string_view raw, Fields& fields, bool quoted) {
     std::size_t at = 0;
     while (at < raw.size()) {
@@ -212,7 +212,7 @@ class Expander {
     if (kind == '?' || (kind == '\0' && !colon)) {
       if (set)
         return put(it->second, reference.whole_array || reference.name == "@", fields, quoted);
-      // An array that is never set is empty, not unknown.
+      // An array that was never set counts as empty, not as unknown.
       if (!reference.whole_array && reference.name != "@" && reference.name != "*")
         fields.add(unknown(reference.name));
       return;
@@ -248,7 +248,7 @@ std::string expand_to_text(std::string_view raw, Script& script) {
   ++depth_of_texts;
   const Token token{std::string(raw), 1};
   Fields fields(token, "");
-  // Expand as one text: spaces are kept, quotes are removed.
+  // The text expands to one text: spaces are kept, quotes are removed.
   Expander expander(script, depth_of_texts);
   std::size_t at = 0;
   while (at < raw.size()) {

@@ -11,16 +11,17 @@
 
 namespace pipewright::jobs {
 
-// Words that a token expands to: variables of `script` are substituted and split as in a shell.
+// Returns the words to which a token expands: variables of `script` are substituted and split as in
+// a shell.
 std::vector<Word> expand(const Token& token, const std::string& source, Script& script);
 
-// Expansion as one text without splitting, as in an assignment.
+// Expands a text without splitting it into words, as in an assignment.
 std::string expand_to_text(std::string_view raw, Script& script);
 
-// Expansion of a here-document, in which quotes are ordinary characters.
+// Expands the text of a here-document, in which quotes are ordinary characters.
 std::string expand_document(std::string_view text, Script& script);
 
-// Value of an expression of + - * / %, parentheses and variables; none if it has unknowns or is
+// Evaluates an expression of + - * / %, parentheses and variables; none if it has unknowns or is
 // invalid.
 std::optional<std::int64_t> arithmetic(std::string_view expression, Script& script);
 

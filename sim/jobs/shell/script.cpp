@@ -39,7 +39,8 @@ class Interpreter {
   }
 
  private:
-  // An if, case or loop. Its current branch runs if `active`; loops never run.
+  // State of an open if, case or loop. Its current branch runs if `active`; bodies of loops never
+  // run.
   struct Block {
     bool outer = true;
     bool active = true;
@@ -119,7 +120,8 @@ class Interpreter {
     return false;
   }
 
-  // Reads the patterns `a|b)` of a case, if they are next.
+  // Reads a line of patterns `a|b)` of a case statement, or its end `;;`. Returns false for other
+  // tokens.
   bool case_pattern() {
     const Token& token = tokens_[at_];
     Block& block = blocks_.back();
@@ -159,7 +161,7 @@ class Interpreter {
       std::vector<Word> command;
       const bool inside = tokens_[at_].raw == "[[";
       while (at_ < tokens_.size() && !tokens_[at_].is_operator && !is_word(at_, "then")) {
-        // In [[ ]] variables are not split, and empty words are kept.
+        // Expand without splitting, as in [[ ]]: empty words are kept.
         const std::string text = expand_to_text(tokens_[at_].raw, script_);
         command.push_back({text, {}});
         ++at_;
@@ -169,7 +171,7 @@ class Interpreter {
         negated = true;
         command.erase(command.begin());
       }
-      // The tokens of [[ a && b ]] were split at the operator.
+      // Tokens were split at the && or || inside [[ a && b ]], so that the rest lacks its [[.
       if (!inside && !command.empty() && command.back().text == "]]" && command.front().text != "[")
         command.insert(command.begin(), {"[[", {}});
       const std::optional<bool> outcome = holds(command);
@@ -217,7 +219,8 @@ class Interpreter {
 
   static int first_line(const Token& token) { return token.line; }
 
-  // Reads a sourced script; `source $(dirname $0)/common.sh` is looked for beside this script.
+  // Reads a script that this one sources. The file of `source $(dirname $0)/common.sh` is looked
+  // for beside this script.
   void read_sourced_script(const std::string& path) {
     constexpr int deepest = 8;
     if (!script_.read_file || script_.depth >= deepest) return;

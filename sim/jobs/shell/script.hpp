@@ -10,11 +10,11 @@
 // arithmetic and simple conditions. It runs no commands.
 namespace pipewright::jobs {
 
-// Interprets a script after the scripts that `script` already contains. Throws config::Error for
-// bytes that are not text.
+// Interprets a script after those that `script` already holds, with their variables. Throws
+// config::Error for bytes that are not text.
 void read_script(std::string_view text, const std::string& name, Script& script);
 
-// Words of a text that is a command line, as the argument of bash -c.
+// Splits a text that is a command line, such as the argument of bash -c, into words.
 std::vector<Word> split_words(const Word& word);
 
 }  // namespace pipewright::jobs

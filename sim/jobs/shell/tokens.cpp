@@ -53,7 +53,7 @@ class Tokenizer {
  private:
   char at(std::size_t place) const { return place < text_.size() ? text_[place] : '\0'; }
 
-  // Skips blanks, joined lines and comments. False at the end of the text.
+  // Skips white space, escaped line ends and comments. Returns false at the end of the text.
   bool skip_blanks() {
     while (at_ < text_.size()) {
       const char c = text_[at_];
@@ -149,7 +149,7 @@ class Tokenizer {
     documents_.push_back(mark);
   }
 
-  // Skips here-documents, which begin after the line that names them.
+  // Reads the here-documents that begin after the current line, and skips them.
   void skip_documents() {
     for (const std::string& mark : documents_) {
       HereDocument document{"", line_};

@@ -6,7 +6,7 @@
 
 namespace pipewright::jobs {
 
-// Word of a script as written, with its quotes, or an operator.
+// Token of a script: a word as written, with its quotes, or an operator.
 struct Token {
   std::string raw;
   int line = 1;
@@ -15,13 +15,13 @@ struct Token {
   std::vector<Token> items = {};  // words of an array
 };
 
-// Here-document, with the line on which it begins.
+// Text of a here-document, with the line on which it begins.
 struct HereDocument {
   std::string text;
   int line = 1;
 };
 
-// Tokens of a script, without comments. Quotes that are not closed end with the text.
+// Splits a script into tokens, without comments. Quotes that are not closed end with the text.
 // Here-documents are appended to `documents`, if it is not null.
 std::vector<Token> tokens_of(std::string_view text, std::vector<HereDocument>* documents = nullptr);
 

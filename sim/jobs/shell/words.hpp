@@ -11,8 +11,8 @@
 
 namespace pipewright::jobs {
 
-// Word as a shell passes it to a program. Parts that only a running shell knows are unknowns: the
-// name of a variable, or the text of a command, between two control characters.
+// Word as a shell passes it to a program. Values that only a running shell knows are marked as
+// unknown: the name of a variable, or the text of a command, between two control characters.
 struct Word {
   std::string text;
   config::Origin origin;
@@ -21,9 +21,9 @@ inline constexpr char unknown_begin = '\x01';
 inline constexpr char unknown_end = '\x02';
 inline constexpr char joined_line = '\x03';  // line break after a backslash
 
-// First unknown of a text: "LAYERS", "$(hostname)".
+// First unknown in a text: "LAYERS" for a variable, "$(hostname)" for a command.
 std::optional<std::string> unknown_in(std::string_view text);
-// Text for users, with a dollar before unknowns.
+// Text for messages, in which unknowns are shown with a dollar.
 std::string readable(std::string_view text);
 
 // Variable: one word, or the words of an array.
@@ -38,7 +38,8 @@ struct Script {
   std::vector<std::vector<Word>> commands;  // commands that would run, in order
   std::vector<Word> documents;              // here-documents, expanded
   std::vector<Word> batch;                  // words of #SBATCH lines
-  // Returns the text of a sourced script by its path; may be empty.
+  // Callback that returns the text of a sourced script by its path. May be empty; then no script is
+  // sourced.
   std::function<std::optional<std::string>(const std::string&)> read_file;
   int depth = 0;                    // nesting of sourced scripts
   std::vector<std::string> unsure;  // locations of conditions with an unknown result

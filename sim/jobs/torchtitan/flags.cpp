@@ -7,7 +7,8 @@
 namespace pipewright::jobs::torchtitan {
 namespace {
 
-// Rows with a form are read in this order. Rules run in the order of their first rows.
+// Table of settings. Those that correspond to one key are read in this order. Rules run in the
+// order of their first rows.
 constexpr std::array setting_rows{
     Flag{.name = "model.name", .key = "model", .read = read_model, .write = write_model},
     Flag{.name = "model.flavor", .key = "model", .read = read_model, .write = write_model},
@@ -63,7 +64,7 @@ constexpr std::array setting_rows{
          .key = "parallel.pp",
          .form = Form::copy,
          .write = write_parallel},
-    // The schedule, and layers of the stages
+    // The schedule, and the layers of each stage
     Flag{.name = "parallelism.pipeline_parallel_schedule",
          .key = "schedule.name",
          .read = read_schedule,

@@ -19,7 +19,8 @@ namespace {
 constexpr config::Document torchtitan_config{"a configuration", "parallelism",
                                              "\"parallelism\": {}", true};
 
-// Classes of PyTorch (torch/distributed/pipelining/schedules.py), and the schedules here.
+// Class of a schedule in PyTorch (torch/distributed/pipelining/schedules.py), and the schedule's
+// name here.
 struct TorchSchedule {
   std::string_view torch;
   std::string_view schedule;
@@ -58,8 +59,9 @@ std::int64_t whole(Draft& draft, std::string_view name, std::int64_t otherwise) 
   return static_cast<std::int64_t>(std::min<std::uint64_t>(whole_number(*setting), 1ULL << 40U));
 }
 
-// The stages have different numbers of layers, apart from the layers that the first and the last
-// stage have less.
+// True if the numbers of layers of the stages cannot be expressed by a rule for the scenario's
+// partition, but only as a list. The first and the last stage have `first` and `last` layers fewer
+// than others.
 bool deals_unevenly(std::uint64_t layers, std::uint64_t stages, std::int64_t first,
                     std::int64_t last) {
   const std::uint64_t whole = layers + static_cast<std::uint64_t>(first + last);
@@ -67,7 +69,7 @@ bool deals_unevenly(std::uint64_t layers, std::uint64_t stages, std::int64_t fir
   return layers >= stages && first >= 0 && last >= 0 && (whole % stages != 0 || !usual) &&
          static_cast<std::int64_t>(whole / stages) > std::max(first, last);
 }
-// Numbers of layers of the stages.
+// List of the numbers of layers of all stages.
 config::Value layers_of_stages(std::uint64_t layers, std::uint64_t stages, std::int64_t first,
                                std::int64_t last) {
   const std::uint64_t whole = layers + static_cast<std::uint64_t>(first + last);
@@ -278,7 +280,8 @@ void read_training(Draft& draft) {
   draft.set("training.fused_accumulation", "false",
             "PyTorch accumulates gradients in separate kernels");
   draft.set("training.tensor_format", "bshd", "PyTorch's order of dimensions");
-  // Parameters, gradients and two moments in fp32: FSDP2's mixed precision casts what it gathers.
+  // FSDP2 keeps parameters, gradients and two moments in fp32; its mixed precision only casts what
+  // it gathers.
   for (const auto& [key, bytes] :
        {std::pair{"weights", "4"}, {"gradients", "4"}, {"optimizer", "8"}})
     draft.set(fmt::format("training.bytes.{}", key), bytes, "fp32, as in FSDP2");

@@ -3,8 +3,9 @@
 #include "sim/jobs/request/draft.hpp"
 #include "sim/jobs/request/settings_writer.hpp"
 
-// Rules of the table of settings (flags.cpp): what several settings or keys together mean. A rule
-// reads all the settings whose rows name it, and writes them; a written value is TOML.
+// Functions of the table of settings (flags.cpp), for what several settings or keys express
+// together. Such a function handles all the settings whose rows name it; values that it writes are
+// TOML.
 namespace pipewright::jobs::torchtitan {
 
 // read.cpp

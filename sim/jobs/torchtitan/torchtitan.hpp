@@ -11,12 +11,13 @@
 #include "sim/jobs/request/launch_text.hpp"
 #include "sim/jobs/request/sources.hpp"
 
-// torchtitan's configuration (torchtitan/config): TOML, or dumped as JSON.
+// Reads and writes torchtitan's configuration (torchtitan/config): TOML, or the JSON that
+// torchtitan dumps.
 namespace pipewright::jobs::torchtitan {
 
 bool recognise(const SourceText& file);
 
-// Reads a configuration; a script beside it gives the number of GPUs.
+// Reads a configuration. A script among the files gives the number of GPUs.
 Job read_job(const JobInput& input);
 Launch write(const LaunchInput& input);
 
@@ -24,11 +25,11 @@ Launch write(const LaunchInput& input);
 std::span<const Flag> flags();
 bool has_no_effect(const std::string& name);
 
-// Settings of a TOML or JSON file, by dotted names.
+// Reads the settings of a TOML or JSON file, with their dotted names.
 std::vector<Setting> settings_of(const Source& source);
 Job read(Request request);
 
-// PyTorch's name of one of our schedules; empty if PyTorch does not have it.
+// Name of PyTorch's class for one of our schedules; empty if PyTorch lacks it.
 std::string torch_schedule(std::string_view name);
 
 }  // namespace pipewright::jobs::torchtitan

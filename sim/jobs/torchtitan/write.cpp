@@ -15,7 +15,7 @@
 namespace pipewright::jobs::torchtitan {
 namespace {
 
-// Flavour of a model that torchtitan registers.
+// Model that torchtitan has built in, with torchtitan's name and size ("flavour") for it.
 struct Flavour {
   std::string_view model, name, flavour;
 };
@@ -24,12 +24,12 @@ constexpr std::array flavours{
     Flavour{"llama-3-405b", "llama3", "405B"},      Flavour{"deepseek-v3", "deepseek_v3", "671B"},
     Flavour{"moonlight-16b", "deepseek_v3", "16B"}, Flavour{"qwen3-30b-a3b", "qwen3", "30B-A3B"}};
 
-// Layers that the first and the last stage have less than the others.
+// Number of layers by which the first and the last stage are shorter than the others.
 std::uint64_t less_layers(const config::Scenario& scenario) {
   return scenario.partition.rule == config::Partition::Rule::ends_less ? 1 : 0;
 }
 
-// Lines of TOML sections, by their names.
+// Lines of a TOML file, by the names of their sections.
 using Sections = std::map<std::string, std::vector<std::string>>;
 
 Sections sections_of(const std::vector<Setting>& settings) {
@@ -42,7 +42,7 @@ Sections sections_of(const std::vector<Setting>& settings) {
   return sections;
 }
 
-// The configuration refers to a schedule file, since PyTorch has no name for the schedule.
+// True if the configuration refers to a file with the schedule, since PyTorch has no name for it.
 bool needs_schedule_file(const SettingsWriter& writer) {
   return writer.has("parallelism.pipeline_parallel_schedule_csv");
 }
@@ -83,7 +83,7 @@ void write_checkpointing(SettingsWriter& writer) {
              is_op ? toml_string("op") : toml_string(fmt::format("{}", recompute.every)));
 }
 
-// Differences between the scenario and a job with these settings.
+// Reads the settings as a job, and returns how it differs from the scenario.
 std::vector<Difference> read_back(const SettingsWriter& writer) {
   const config::Scenario& scenario = writer.scenario();
   std::string text;
@@ -93,7 +93,7 @@ std::vector<Difference> read_back(const SettingsWriter& writer) {
                   .settings = settings_of({"job.toml", text}),
                   .gpus = scenario.parallel.ranks_of_stage() * scenario.devices.value,
                   .gpus_from = "the scenario"};
-  // The schedule's file does not exist yet.
+  // The file of the schedule does not exist yet, so that it cannot be read.
   std::erase_if(request.settings, [](const Setting& setting) {
     return setting.name == "parallelism.pipeline_parallel_schedule_csv";
   });

@@ -102,7 +102,7 @@ TEST_CASE("an error in an event names its line") {
   const auto [events, words] = GENERATE(table<std::string, std::string>(
       {{event("a", "2", "fault_start") + ",\n" + event("b", "1", "fault_start"),
         "t.json:4:34: event_time is 1, earlier than the previous event"},
-       {event("a", "2", "fault_end"), "t.json:2:51: a fault of node a ends that never began"},
+       {event("a", "2", "fault_end"), "t.json:2:51: node a has a fault_end without a fault_start"},
        {event("a", "soon", "fault_start"), "t.json:2:"},
        {event("a", "1", "fault_begin"), "event_type is the text 'fault_begin'"},
        {"  {\"node_id\": \"a\"}", "t.json:2:3: event_time is missing"}}));
