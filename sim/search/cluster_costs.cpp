@@ -39,7 +39,8 @@ double read_deadline(const std::string& text, const std::string& option) {
   return number * day;
 }
 
-// Name of a cluster in constraints.
+// Returns the name that constraints use for a value of the key `cluster`: the library name or the
+// label of a file.
 std::string cluster_name(const std::string& value) {
   return config::is_library_name(value, ".xml") ? value : config::label_of_file(value);
 }

@@ -74,7 +74,8 @@ constexpr std::array robust_table{
                         [](const Field& f, RobustSettings& s) { s.turns = config::read_flag(f); }},
 };
 
-// Link classes of all clusters of the candidates.
+// Returns the classes of links, with their bandwidths, of all clusters on which the given
+// candidates run.
 LinkClasses link_classes_of(const analysis::SearchRun& run, const std::vector<std::size_t>& rows,
                             const WhatIfRuns& what_if_runs) {
   std::map<std::string, double> classes;

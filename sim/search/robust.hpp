@@ -16,7 +16,7 @@ namespace pipewright::search {
 struct RobustSettings {
   std::uint32_t top = 5;  // best candidates that are compared
   analysis::DrawSettings draws;
-  // Standard deviation of the error of comparisons; empty: that of measured runs.
+  // Standard deviation of the error when two candidates are compared; empty: that of measured runs.
   std::optional<double> error;
   bool turns = true;  // look for perturbations that change the winner
 };

@@ -25,7 +25,8 @@ class TaskBoard {
   };
 
   Task assign(std::size_t worker, double now, Work work);
-  // Assigns a task that runs much longer than any before to a second worker.
+  // Assigns a task that has run much longer than any before to this worker as well; nothing if
+  // there is no such task.
   std::optional<Task> assign_again(std::size_t worker, double now);
 
   bool has_task(std::size_t worker, std::uint64_t task) const;
@@ -42,7 +43,8 @@ class TaskBoard {
   std::size_t running() const { return running_.size(); }  // tasks
   std::size_t simulating() const { return simulating_; }   // tasks
   bool is_assessing_new() const { return assessing_new_ > 0; }
-  // Kinds of work: bounds of candidates without a row, closer bounds, and simulations.
+  // Kinds of work on which time is spent: first bounds of candidates, closer bounds, and
+  // simulations.
   enum class Activity : std::uint8_t { new_candidates, closer_bounds, simulations };
   double spent(Activity activity, double now) const;  // seconds of all workers
 

@@ -15,7 +15,7 @@ struct WhatIfRun {
   std::uint64_t candidate = 0;
   analysis::Draw draw;
 };
-// Result of such a simulation.
+// Result of a simulation under changed conditions.
 struct Attempt {
   double seconds = 0;   // 0 if it failed
   std::string why_not;  // reason of the failure
@@ -23,7 +23,8 @@ struct Attempt {
 // Classes of links whose bandwidth can be changed, with their bandwidth in bytes/s.
 using LinkClasses = std::vector<std::pair<std::string, double>>;
 
-// Simulates candidates of a space under changed conditions.
+// The functions that simulate candidates of a space under changed conditions, and that list the
+// classes of links of a candidate's cluster.
 struct WhatIfRuns {
   std::function<std::vector<Attempt>(const std::vector<WhatIfRun>&)> simulate;
   std::function<LinkClasses(std::uint64_t candidate)> link_classes;

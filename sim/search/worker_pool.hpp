@@ -10,7 +10,8 @@
 
 namespace pipewright::search {
 
-// Workers that have received the sweep. A lost worker is replaced and receives it again.
+// Workers that are ready for tasks because they have received the sweep. A lost worker is restarted
+// and receives the sweep again.
 class WorkerPool {
  public:
   WorkerPool(Workers& workers, std::string handshake);
@@ -19,8 +20,8 @@ class WorkerPool {
   std::optional<std::size_t> claim_idle();
   void send(std::size_t worker, const std::string& line) { workers_.send(worker, line); }
   void release(std::size_t worker);  // the worker is idle again
-  // Returns the answers and losses of claimed workers. Throws config::Error for a fault of the
-  // sweep, and std::runtime_error once no worker is left.
+  // Waits at most `seconds`. Returns the answers of claimed workers and the news of lost ones.
+  // Throws config::Error for a fault of the sweep, and std::runtime_error once no worker is left.
   std::vector<Workers::Event> wait(double seconds);
   // Replaces a claimed worker that gave an invalid answer.
   void dismiss(std::size_t worker);
