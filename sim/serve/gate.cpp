@@ -77,7 +77,8 @@ std::string Gate::address() const {
   return fmt::format("http://{}:{}/?token={}", host, port_, token_);
 }
 
-// The name contains the port, since browsers send the cookies of a host to all of its ports.
+// The name of the cookie contains the port, since browsers send the cookies of a host to all of its
+// ports, and several servers may run on this machine.
 std::string Gate::cookie() const {
   return fmt::format("pipewright-{}={}; Path=/; HttpOnly; SameSite=Strict", port_, token_);
 }
@@ -98,7 +99,8 @@ Verdict Gate::judge(const Head& head) const {
   if (are_equal(query_value(head.target, "token"), token_) && path_of(head.target) == "/")
     return Verdict::first_visit;
   if (!are_equal(cookie, token_) && !are_equal(head.token, token_)) return Verdict::no_token;
-  // For cookies another port of this machine is the same site, but it is another origin.
+  // The cookie's rule SameSite admits pages that another port of this machine serves. Such a page
+  // has another origin, so its requests are refused here.
   constexpr std::array<std::string_view, 3> own_sites{"", "same-origin", "none"};
   return std::ranges::find(own_sites, head.site) != own_sites.end() ? Verdict::welcome
                                                                     : Verdict::wrong_origin;

@@ -89,7 +89,8 @@ void simulate(config::Scenario scenario, const Question& question, const Workspa
       for (std::size_t i = 0; i < run.plans().size(); ++i) estimates.push_back(run.estimate(i));
       send_json(send, {{"estimate", runs_json(estimates)}});
     } catch (const schedules::Error&) {
-      // The schedule has no exact time without contention. The simulation follows.
+      // The schedule has no exact time without contention, so there is no estimate; the simulation
+      // follows all the same.
     }
   std::vector<analysis::Summary> summaries;
   std::vector<trace::Trace> traces;
@@ -123,7 +124,7 @@ Json row_json(const analysis::WhatIfRow& row) {
   return json;
 }
 
-// The scenario with only its first schedule.
+// Returns the scenario with only the first of its schedules.
 config::Scenario with_first_schedule(const config::Scenario& scenario) {
   if (scenario.schedules.size() == 1) return scenario;
   config::Value tree = scenario.tree;
@@ -150,7 +151,7 @@ bool is_result(const std::string& id) {
 void answer_run(const Question& question, const Workspace& workspace, const SendLine& send) {
   const Json asked = Json::parse(question.asked);
   std::string text = asked.at("text").get<std::string>();
-  // All faults of the scenario are shown beside its text.
+  // Any fault of the scenario is sent to the page, which shows it beside the scenario's text.
   try {
     text = edited(std::move(text), edits_of(asked));
     config::Value tree = tree_of(text);

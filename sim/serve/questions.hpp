@@ -5,8 +5,9 @@
 #include <functional>
 #include <string>
 
-// Questions of the page. Each is answered by lines of JSON in a process of its own, since SimGrid
-// has one engine per process. The text of an exception is the reason of the failure.
+// Functions that answer the questions of the page. Each runs in a process of its own, since SimGrid
+// has one engine per process, and sends its answer as lines of JSON. If a function throws, the page
+// shows the text of the exception.
 namespace pipewright::serve {
 
 // Folders and limits of the server.

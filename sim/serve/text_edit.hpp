@@ -6,9 +6,9 @@
 
 #include "sim/config/text/value.hpp"
 
-// Small changes to a YAML text that keep the rest as it was typed: comments, order, and the style
-// of maps. They handle the usual styles of maps; the caller checks that the result means what it
-// should. No value: the style is not supported.
+// Small changes to a YAML text that keep its comments, its order and the style of its maps. They
+// handle the usual styles of maps and return nothing for any other; the caller checks that the
+// result means what it should.
 namespace pipewright::serve {
 
 // Replaces a value by a text.
@@ -22,7 +22,7 @@ std::optional<std::string> with_entry(std::string text, const config::Value& map
 std::optional<std::string> without_entry(std::string text, const config::Value& map,
                                          std::size_t index, int end);
 
-// Comments at the start of a text.
+// Returns the comment lines at the start of a text.
 std::string first_comments(std::string_view text);
 
 }  // namespace pipewright::serve

@@ -32,7 +32,7 @@ bool is_digit_char(char c) { return c >= '0' && c <= '9'; }
 bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_in_name(char c) { return begins_name(c) || is_digit_char(c) || c == '.'; }
 
-// Token of a word: a name, or the sign that `and`, `or` and `not` stand for.
+// Returns the token of a word: an operator for `and`, `or` and `not`, else a name.
 Token word_token(std::string_view text, std::size_t column) {
   if (text == "and") return {Token::Kind::sign, "&&", 0, column};
   if (text == "or") return {Token::Kind::sign, "||", 0, column};
@@ -125,7 +125,7 @@ constexpr std::array sum_signs{Sign{"+", Op::add}, Sign{"-", Op::subtract}};
 constexpr std::array product_signs{Sign{"*", Op::multiply}, Sign{"/", Op::divide},
                                    Sign{"%", Op::modulo}};
 
-// Parses by recursive descent, with one function for each level of precedence.
+// Parser of expressions by recursive descent, with one function for each level of precedence.
 class Parser {
  public:
   explicit Parser(std::string_view text) : tokens_(split_into_tokens(text)) {}
@@ -197,7 +197,8 @@ class Parser {
     const std::size_t column = current().column;
     const Nesting nesting(*this);
     if (skip("-")) return {Op::negate, 0, {}, {unary()}, column};
-    // Here, `!` binds as tightly as in C.
+    // Inside a comparison, `!` (or `not`) applies to the next operand alone, as in C; before a
+    // comparison, it applies to the whole comparison.
     if (skip("!")) return {Op::logical_not, 0, {}, {unary()}, column};
     return value();
   }
@@ -229,7 +230,8 @@ class Parser {
                                                      config::in_quotes(name.text)));
     const Op op = name.text == "min" ? Op::min : Op::max;
     Expression result = disjunction();
-    // min or max of a single value, which must still be a number.
+    // With a single value, min or max takes this value twice, so that the value is still checked to
+    // be a number.
     if (!skip(",")) {
       close(open);
       Expression copy = result;
