@@ -332,8 +332,8 @@ State Coordinator::state() const {
   double least_cost = done_ ? state.best_cost : std::min(state.least_open, state.best_cost);
   if (!all_seen)
     least_cost = std::isfinite(least_unseen_) ? std::min(least_cost, least_unseen_) : 0;
-  // If a bound turned out to be above the simulated time of its candidate, other bounds may be too
-  // high by the same ratio, so the gap is widened by it.
+  // The gap is widened by the ratio by which a bound has exceeded the simulated time of its
+  // candidate, since other bounds may be as wrong.
   constexpr double tolerance = 1e-9;
   const double excess = bound_excess_ > tolerance ? bound_excess_ : 0;
   if (state.best && state.best_cost > 0 && std::isfinite(least_cost))

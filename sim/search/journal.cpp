@@ -94,8 +94,8 @@ std::vector<CandidateRow> rows_of_results(const std::filesystem::path& results,
   try {
     check_same_search(results, stored, requested);
   } catch (const trace::TraceError&) {
-    // If the journal has rows, it belongs to a search that started after these results were written
-    // and would have replaced them, so the results are ignored.
+    // A journal with rows belongs to a search that started after these results were written and
+    // would have replaced them, so the results are ignored.
     if (journal.is_new()) throw;
     return {};
   }

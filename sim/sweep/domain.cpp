@@ -116,8 +116,9 @@ std::vector<Rule> make_rules(const Sweep& sweep, const SweepAxes& axes, Names& n
   for (const config::Located<std::string>& constraint : sweep.constraints)
     rules.push_back(make_rule(constraint.value, constraint.origin, axes, names));
   const std::size_t end_of_constraints = rules.size();
-  // Of equivalent candidates, only one is kept. If a constraint depends on the axis in which they
-  // differ, it may exclude just that one, so no candidates are merged.
+  // Rules that keep one of several equivalent candidates. A rule is left out if a constraint
+  // depends on the axis in which they differ, since the constraint may exclude just the one that is
+  // kept.
   for (const EquivalenceRule& equivalence : equivalence_rules(axes)) {
     const SweepAxis* const axis = find_axis(axes.open, equivalence.key);
     const auto depends_on_axis = [&](const Rule& rule) {

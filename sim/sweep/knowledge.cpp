@@ -143,8 +143,9 @@ constexpr std::string_view needs_cluster = "no cluster defines it";
 constexpr std::string_view needs_memory = "neither search.memory nor a cluster defines it";
 constexpr std::string_view needs_model = "the sweep has no model";
 
-// Where the scenario names no GPU, the names that come from `gpu` follow from the axis of clusters.
-// Where the sweep sets training.sequence, the name `sequence` stands for this key.
+// Names whose values follow from an axis. The names of the axis `gpu` follow from the axis of
+// clusters if the scenario names no GPU. A sweep that sets training.sequence replaces `sequence` by
+// that key.
 constexpr std::array fact_names{
     FactName{"cluster", "cluster", Type::text, cluster_label, needs_cluster},
     FactName{"cluster", "gpus_per_node", Type::number, gpus_per_node, needs_cluster},
@@ -220,7 +221,7 @@ class NameMaker {
 
   void add_key(const config::KeyRow& row) {
     const bool is_set = types_.contains(row.name);
-    // In this case make() defines `microbatches` as an expression of the global batch.
+    // The name `microbatches` is then defined by make(), as an expression of the global batch.
     if (row.name == "microbatches" && !is_set && types_.contains("global_batch")) return;
     const std::string value(row.info.default_value);
     const Type type = value.empty() ? Type::number : type_of(value);

@@ -113,7 +113,7 @@ void check_entry(const Entry& entry, const Value* cluster) {
   read(first);
   for (const OpenPlace& place : places) check_place(place);
   for (const OpenPlace& place : places) {
-    // Of a range, only the ends are read, since the values between are then valid too.
+    // Only the ends of a range are read, since the values between them are then valid too.
     const bool is_range_text = at_path(single, place.path).kind == Value::Kind::text;
     for (std::size_t i = 1; i < place.values.size(); ++i) {
       if (is_range_text && i + 1 < place.values.size()) continue;

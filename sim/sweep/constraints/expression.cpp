@@ -230,8 +230,8 @@ class Parser {
                                                      config::in_quotes(name.text)));
     const Op op = name.text == "min" ? Op::min : Op::max;
     Expression result = disjunction();
-    // With a single value, min or max takes this value twice, so that the value is still checked to
-    // be a number.
+    // A single value of min or max becomes both operands, so that it is still checked to be a
+    // number.
     if (!skip(",")) {
       close(open);
       Expression copy = result;

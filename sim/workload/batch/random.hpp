@@ -6,7 +6,8 @@
 
 #include "sim/base/mix.hpp"
 
-// Random numbers as functions of a seed and a position, independent of the order of evaluation.
+// Random numbers that depend only on a seed and a position, so that the order in which they are
+// computed does not matter.
 namespace pipewright::workload {
 
 // Uniform random number in (0, 1).
