@@ -53,8 +53,8 @@ double parts_visited(const Dispatch& dispatch, std::uint32_t parts) {
   const double top_groups = dispatch.top_groups;
   if (top_groups >= groups) return parts * (1 - miss_probability(experts, experts_per_part, drawn));
   const double open_experts = experts * top_groups / groups;  // experts to draw from
-  // If the experts are divided into more parts than groups, a part lies within a group; otherwise
-  // it consists of several groups.
+  // A part lies within a group if there are at least as many parts as groups; otherwise it consists
+  // of several groups.
   if (parts >= dispatch.groups)
     return parts * top_groups / groups *
            (1 - miss_probability(open_experts, std::min(experts_per_part, open_experts), drawn));

@@ -57,8 +57,8 @@ std::uint32_t expert_replicas(const config::Parallel& parallel) {
                     sizes, nearest_divisors(ranks, etp))));
   const std::uint32_t ep = parallel.ep.value;
   if (ranks / etp % ep == 0) return static_cast<std::uint32_t>(parallel.expert_replicas());
-  // If etp is not set, it has the value of tp, and this may be the reason why ep does not fit;
-  // suggest to set etp to 1.
+  // The default of etp is tp, which may be the reason why ep does not fit; if so, etp 1 is
+  // suggested.
   const bool suggests_etp = !parallel.etp && etp > 1 && ranks % ep == 0;
   throw config::Error(config::locate(
       parallel.ep.origin,

@@ -17,8 +17,9 @@ PassKernels fused_attention(const ModelSetting& setting, const Attention& a) {
   const bool balanced = sizes.cp_balance == config::ContextBalance::head_tail;
   const std::uint32_t steps = gathers ? (balanced ? 2 : 1) : sizes.cp_ring();
   const double blocks = gathers ? 1 : sizes.cp_ring();
-  // With a causal mask, ranks whose queries see fewer keys wait for the last rank. Ranks have equal
-  // work if the sequence is balanced or if every document fits into the part of one rank.
+  // Ranks whose queries see fewer keys, because of a causal mask, wait for the last rank. All ranks
+  // have equal work if the sequence is balanced or if every document fits into the part of one
+  // rank.
   const bool is_balanced = balanced || a.keys * sizes.cp_ring() <= sizes.sequence;
   const double pairs =
       last_rank_pairs(a, a.keys, pairs_of(setting.training), is_balanced ? 1 : sizes.cp_ring());

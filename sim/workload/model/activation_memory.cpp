@@ -247,7 +247,7 @@ ActivationBytes layer_bytes(const ModelSetting& setting, LayerRange stage, std::
   const ModelSetting without_recompute{setting.model, no_recompute, setting.sizes};
   if (!recomputes) return layer_bytes(without_recompute, kind);
   ActivationBytes bytes = layer_bytes(setting, kind);
-  // If several layers are recomputed as a group, only the input of the first one is saved.
+  // Layers that are recomputed as a group save only the input of the first one.
   if ((layer - stage.first) % recompute.uniform != 0) bytes.held -= hidden_bytes(setting, 2);
   bytes.working += (recompute.uniform - 1) * layer_bytes(without_recompute, kind).held;
   return bytes;

@@ -18,7 +18,7 @@ bool needs_allowance(const config::Training& training) {
 void add_allowance(const config::Training& training, const schedules::Schedule& schedule,
                    StageCosts& costs) {
   if (!needs_allowance(training)) return;
-  // For each device: the largest number of microbatches in flight (`peaks`), and the activations
+  // Largest number of microbatches in flight on each device (`peaks`), and the bytes of activations
   // that one microbatch holds there at most (`held`).
   const std::vector<double> peaks = schedules::peak_in_flight(schedule);
   std::vector<double> held(schedule.devices);

@@ -192,7 +192,7 @@ void add_routing_calls(const ModelSetting& setting, const Layer& layer, LayerKin
   };
   for (CallList* const pass : {&calls.forward, &calls.input_grad, &calls.backward,
                                recomputes ? &calls.recomputed : &discarded}) {
-    // In backward passes, gradients go back the way that their tensors came, in 16 bits.
+    // Gradients go back the way that their tensors came, in 16 bits.
     const bool forward = pass == &calls.forward || pass == &calls.recomputed;
     if (sizes.ep > 1)
       for (const bool combines : {false, true}) {

@@ -123,7 +123,7 @@ PartSeconds with_measured_times(const PartSeconds& model, const PartTimes& times
 StageTraffic unmeasured_calls(const ModelSetting& setting, const StageParts& stage,
                               const config::Gpu& gpu, const config::Communication& communication,
                               const config::LayerTimes& times) {
-  // If F was measured, the time of recomputing it is measured, too, and includes its collectives.
+  // A measured time of F is also used for the recomputation of F, and includes its collectives.
   config::Training no_recompute = setting.training;
   no_recompute.recompute = {};
   const ModelSetting without_recompute{setting.model, no_recompute, setting.sizes};

@@ -58,8 +58,8 @@ void check_gpus(const ModelJob& job, const Routes& routes) {
 
 std::vector<StageParts> partition_stages_of(const ModelJob& job, const Routes& routes,
                                             const std::vector<StageSums>& seconds) {
-  // If the vocabulary is split over the pipeline, each stage has a part of the embedding and of the
-  // head, and no stage needs another one's embedding.
+  // Each stage has a part of the embedding and of the head if the vocabulary is split over the
+  // pipeline, and then no stage needs another one's embedding.
   const auto take_vocabulary = [&](StageParts& parts) {
     if (job.parallel.cuts_vocabulary()) parts.embedding = parts.head = true;
   };
@@ -189,8 +189,8 @@ void set_overlaps(const ModelJob& job, const DeviceSettings& settings, const Rou
       });
 }
 
-// Returns the activation memory of a stage. Routed experts are assumed to get as many tokens as in
-// an unfavourable draw (the 95th percentile).
+// Returns the activation memory of a stage. Routed experts are assumed to get the number of tokens
+// that memory must suffice for, which is above the mean if the routing is random.
 Activations activations_of(const ModelSetting& mean_setting, const StageParts& stage,
                            std::uint32_t slices) {
   ModelSetting setting = mean_setting;
@@ -207,8 +207,8 @@ Activations activations_of(const ModelSetting& mean_setting, const StageParts& s
   const bool cut = setting.sizes.cuts_vocabulary;
   if (stage.embedding && !(cut && stage.receives)) add(embedding_bytes(setting));
   for (std::uint32_t module = 0; module < stage.mtp; ++module) add(mtp_bytes(setting));
-  // If the vocabulary is split over the devices, the head's memory is counted by
-  // add_vocabulary_buffers() instead, since logits are stored between passes.
+  // The head is left out if the vocabulary is split over the devices: add_vocabulary_buffers()
+  // counts its logits, which are then stored between passes.
   const std::uint32_t heads = stage.head && !cut ? 1 + setting.model.mtp_layers : 0;
   for (std::uint32_t run = 0; run < heads; ++run) add(head_bytes(setting));
   if (!setting.training.deallocate_outputs && (stage.sends || !stage.head))
