@@ -86,7 +86,7 @@ CostQuestion read_cost_question(std::span<const std::string> words, const std::s
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos)
-      throw config::Error(fmt::format("{}: '{}' sets nothing; write it as in tokens=300B", option,
+      throw config::Error(fmt::format("{}: '{}' has no value; write it as in tokens=300B", option,
                                       config::shown(word)));
     const std::string key = word.substr(0, equals);
     const config::Value value = config::make_text(word.substr(equals + 1), {option});

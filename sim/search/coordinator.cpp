@@ -302,7 +302,7 @@ void Coordinator::lose_worker(std::size_t worker, const std::string& why) {
   if (work->losses < max_losses)
     returned_.push_back(std::move(*work));
   else
-    split_or_fail(*work, fmt::format("its worker was lost: {}", why));
+    split_or_fail(*work, fmt::format("the worker that evaluated it was lost: {}", why));
 }
 
 bool Coordinator::is_done() {

@@ -41,7 +41,7 @@ std::string random_token(std::size_t bytes) {
   std::string raw(bytes, '\0');
   if (getrandom(raw.data(), raw.size(), 0) != static_cast<ssize_t>(raw.size()))
     throw std::runtime_error(
-        fmt::format("the system has no random numbers: {}", std::strerror(errno)));
+        fmt::format("the system cannot supply random numbers: {}", std::strerror(errno)));
   std::string token;
   for (const char byte : raw) token += fmt::format("{:02x}", static_cast<unsigned char>(byte));
   return token;

@@ -66,7 +66,7 @@ path trace_of(const Workspace& workspace, const std::string& id, std::size_t sch
 
 // Trace files of a result, one per schedule.
 std::vector<path> traces_of(const Workspace& workspace, const std::string& id) {
-  if (!is_result(id)) throw config::Error("there is no such result");
+  if (!is_result(id)) throw config::Error("there is no result of this name");
   std::vector<path> files;
   while (std::filesystem::exists(trace_of(workspace, id, files.size())))
     files.push_back(trace_of(workspace, id, files.size()));
@@ -213,7 +213,7 @@ void answer_launch(const Question& question, const Workspace& /*workspace*/, con
   const Json asked = Json::parse(question.asked);
   const std::string framework = asked.at("framework").get<std::string>();
   const jobs::Framework* const row = jobs::find_writable_framework(framework);
-  if (row == nullptr) throw config::Error("there is no such framework");
+  if (row == nullptr) throw config::Error("there is no framework of this name");
   const config::Scenario scenario =
       with_first_schedule(config::read_scenario(tree_of(asked.at("text").get<std::string>())));
   const evaluation::ScenarioRun run(scenario);

@@ -102,7 +102,7 @@ class Server {
     switch (gate_->judge({target, field("Host"), field("Cookie"), field("X-Pipewright-Token"),
                           field("Origin"), field("Sec-Fetch-Site")})) {
       case Verdict::wrong_host:
-        return refuse(421, "this page is not served under that name");
+        return refuse(421, "this page is not served under that host name");
       case Verdict::wrong_origin:
         return refuse(403, "requests from pages of other sites are refused");
       case Verdict::no_token:
@@ -122,7 +122,7 @@ class Server {
     try {
       post(path, request.body(), connection);
     } catch (const json::exception&) {
-      refuse(400, "the request must be JSON with a tab");
+      refuse(400, "the request must be a JSON object with the key tab");
     }
   }
 
@@ -153,7 +153,8 @@ class Server {
     const json asked = json::parse(body, nullptr, false);
     const std::string tab = asked.is_object() ? asked.value("tab", "") : "";
     if (tab.empty() || tab.size() > 64)
-      return connection->reply({.status = 400, .body = "the request must be JSON with a tab\n"});
+      return connection->reply(
+          {.status = 400, .body = "the request must be a JSON object with the key tab\n"});
     if (path == "/api/stop") {
       for (const Route& route : routes) children_.cancel_slot(tab + "/" + route.slot);
       return connection->reply({.type = "application/json", .body = "{}"});

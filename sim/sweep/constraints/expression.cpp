@@ -133,10 +133,11 @@ class Parser {
   Expression parse() {
     Expression whole = disjunction();
     if (current().kind != Token::Kind::end)
-      throw ExpressionError(current().column,
-                            fmt::format("{} follows what is whole already; an operator such as "
-                                        "and, <= or * goes between",
-                                        described_token()));
+      throw ExpressionError(
+          current().column,
+          fmt::format("{} follows a complete expression; write an operator such as "
+                      "and, <= or * between them",
+                      described_token()));
     return whole;
   }
 
@@ -247,10 +248,10 @@ class Parser {
 
   void close(std::size_t open) {
     if (!skip(")"))
-      throw ExpressionError(current().column,
-                            fmt::format("{} follows where the parenthesis of column "
-                                        "{} should be closed",
-                                        described_token(), open));
+      throw ExpressionError(
+          current().column,
+          fmt::format("{} is not allowed here; close the parenthesis of column {} first",
+                      described_token(), open));
   }
 
   // Limits the depth of recursion, for expressions such as "((((...".

@@ -49,7 +49,8 @@ class TableLine {
             const std::vector<std::string>& cells)
       : location_(std::move(location)) {
     if (cells.size() > columns.size())
-      fail(fmt::format("{} cells under {} columns", cells.size(), columns.size()));
+      fail(fmt::format("the line has {} cells, but the table has {} columns", cells.size(),
+                       columns.size()));
     for (std::size_t i = 0; i < cells.size(); ++i) cells_[columns[i]] = cells[i];
   }
 
@@ -278,7 +279,8 @@ KernelTable read_kernel_table(const std::filesystem::path& file,
     table.rows.push_back(read_row(line));
     table.rows.back().line = number;
   }
-  if (columns.empty()) throw Error(fmt::format("{}: no line of column names", table.file));
+  if (columns.empty())
+    throw Error(fmt::format("{}: the file has no line of column names", table.file));
   const bool has_systems = std::ranges::find(columns, "system") != columns.end();
   if (system && !has_systems)
     throw Error(

@@ -141,10 +141,10 @@ void check_vocabulary(const config::Scenario& scenario, const config::ScheduleSp
   if (!scenario.parallel.cuts_vocabulary() || spec.name == "1f1b") return;
   throw config::Error(config::locate(
       spec.origin,
-      fmt::format(
-          "parallel.vocab_parallel is {}, but {} has no place for its passes; allowed: 1f1b, "
-          "or vocab_parallel none",
-          base::name_of(config::vocabulary_cut_names, scenario.parallel.vocabulary), spec.name)));
+      fmt::format("parallel.vocab_parallel is {}, but {} cannot run the passes of a split "
+                  "vocabulary; allowed: 1f1b, or vocab_parallel none",
+                  base::name_of(config::vocabulary_cut_names, scenario.parallel.vocabulary),
+                  spec.name)));
 }
 
 std::shared_ptr<const Schedule> Planner::schedule(const config::ScheduleSpec& spec) {
