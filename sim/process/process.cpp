@@ -65,7 +65,7 @@ class Pipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
-// Kills this process when `parent`, which started it, ends.
+// Makes the kernel kill this process when `parent`, which started it, ends.
 void end_with_parent(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) std::_Exit(0);  // the parent ended before the call

@@ -19,9 +19,9 @@ class Batches {
  public:
   using Stop = std::function<bool()>;
 
-  // `known` is in ascending order; `space` and `known` must outlive this. Counting the candidates
-  // ends when `stop_counting` returns true, and the batches end when `stop` does. Throws as
-  // for_each_layout() does.
+  // `known_candidates` is in ascending order; it and `space` must outlive this object. Counting the
+  // candidates ends early when `stop_counting` returns true, and the batches end when `stop` does.
+  // Throws as for_each_layout() does.
   Batches(const Space& space, const std::vector<std::uint64_t>& known_candidates,
           std::size_t workers, const Stop& stop_counting, Stop stop);
 

@@ -52,7 +52,7 @@ class BoundOrder {
   void assign(std::size_t row);           // a waiting row; a worker has it now
   void take_back(std::size_t row);        // an assigned row, before it changes
   bool is_needed(std::size_t row) const;  // whether an assigned row may still win
-  // Returns whether no waiting or assigned row may still win.
+  // Returns whether the search is decided: none of the rows without a simulation may still win.
   bool is_settled();
 
   // The best simulated row: the one of least cost; of those, the one of least memory; of those, the

@@ -22,7 +22,7 @@ namespace {
 
 using analysis::Objective;
 
-// Reads "30 days", "30d", or a time with a unit of seconds. Returns seconds.
+// Parses a deadline, "30 days", "30d" or a time with another unit, and returns it in seconds.
 double read_deadline(const std::string& text, const std::string& option) {
   constexpr double day = 86400;
   double number = 0;
@@ -66,7 +66,7 @@ std::optional<analysis::GpuPower> power_of(const Space& part, std::uint64_t cand
   return analysis::GpuPower{.compute = power->compute, .idle = power->idle};
 }
 
-// The fastest simulated candidate, whatever its price; null if there is none.
+// Returns the fastest simulated candidate, whatever its price; null if none was simulated.
 const analysis::CandidateRow* fastest_row(const analysis::SearchRun& run) {
   const analysis::CandidateRow* best = nullptr;
   const auto seconds = [](const analysis::CandidateRow& row) {

@@ -127,10 +127,10 @@ std::optional<Coordinator::Work> Coordinator::next_promising(double now) {
   return first ? std::optional(make_work(*first)) : std::nullopt;
 }
 
-// Next work in a space that is too large to be listed, where there is always a candidate with a
-// lower bound. First all workers compute rough bounds, which take milliseconds where a closer bound
-// in a new placement may take a second. Then candidates with close bounds are simulated by at most
-// half of the workers, while the others go on computing bounds.
+// Returns the next task in a space that is too large to be listed, where there is always a
+// candidate with a lower bound. First all workers compute rough bounds, which take milliseconds
+// where a closer bound in a new placement may take a second. Then candidates with close bounds are
+// simulated by at most half of the workers, while the others go on computing bounds.
 std::optional<Coordinator::Work> Coordinator::next_in_large_space(double now) {
   constexpr double rough_bounds_time = 1;  // seconds
   if (now < rough_bounds_time)

@@ -21,8 +21,8 @@ namespace pipewright::search {
 struct Candidates {
   std::uint64_t total = 0;
   bool is_counted = true;  // false: there may be more candidates than `total`
-  // Returns the next candidates that have no row yet; empty: there are no more. In a sweep that is
-  // too large to count, candidates that resemble `promising` come early.
+  // Returns the next candidates that have no row yet; an empty list means that there are no more.
+  // In a sweep that is too large to count, candidates that resemble `promising` come early.
   std::function<std::vector<std::uint64_t>(std::optional<std::uint64_t> promising)> next;
   std::function<std::uint32_t(std::uint64_t candidate)> group;
   // Number of a candidate's placement. Candidates of the same placement share the network costs of
@@ -71,7 +71,7 @@ class Coordinator {
   // Takes the answer of a worker. Returns false for an answer that does not fit the worker's task,
   // which the worker then still has. A late duplicate answer is accepted and ignored.
   bool take_answer(std::size_t worker, Answer answer, double now);
-  // Reports that a worker was lost; another worker gets its task.
+  // Handles the loss of a worker: its task is given to another one.
   void lose_worker(std::size_t worker, const std::string& why);
   // Stops assigning candidates that have no bound yet.
   void stop_assigning() { is_stopped_ = all_assigned_ = true; }
@@ -79,11 +79,11 @@ class Coordinator {
 
   bool is_done();
   State state() const;
-  // Returns the rows whose outcome has become final since the last call. Rows that are bounded away
-  // are not among them: only conclude() decides that.
+  // Returns the rows whose outcome has become final since the last call, such as simulated or
+  // failed ones. Rows that are bounded away are not among them: only conclude() decides that.
   std::vector<analysis::CandidateRow> take_final();
-  // Completes the run once no worker has a task: sets its gap, sorts its rows, and marks the rows
-  // that are still open as bounded away if the search is done.
+  // Completes the run once no worker has a task: sets its optimality gap, sorts its rows, and marks
+  // the rows that are still open as bounded away if the search is done.
   void conclude();
   analysis::SearchRun snapshot();  // a copy of the unfinished run, with its rows in order
 

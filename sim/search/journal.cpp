@@ -61,8 +61,8 @@ SearchIdentity identity_of(const std::string& line) {
   return identity;
 }
 
-// Throws trace::TraceError, which describes the difference, if `file` stores another search than
-// the requested one.
+// Throws trace::TraceError, which describes the difference, if `file` belongs to another search
+// than the requested one.
 void check_same_search(const std::filesystem::path& file, const SearchIdentity& stored,
                        const SearchIdentity& requested) {
   const auto refuse = [&](const std::string& why) {

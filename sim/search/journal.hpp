@@ -27,18 +27,19 @@ struct SearchIdentity {
   std::vector<analysis::SearchAxis> axes;
 };
 
-// A journal that is open for writing, by one process at a time.
+// A journal file that is open for writing. Only one process can have it open.
 class Journal {
  public:
   // Opens the journal and reads its rows, or creates it. Throws trace::TraceError if another
-  // process has it, if it belongs to another search, or if a complete line is not a row.
+  // process has it open, if it belongs to another search, or if a complete line is not a row.
   Journal(const std::filesystem::path& path, const SearchIdentity& identity);
 
   // Returns the rows that the journal had when it was opened, and removes them from memory.
   std::vector<analysis::CandidateRow> take_rows();
   bool is_new() const { return is_new_; }
   void check_empty() const;  // throws trace::TraceError if the journal had rows
-  // Writes all rows or none. Throws trace::TraceError; earlier rows stay valid.
+  // Appends either all of the rows or none. Throws trace::TraceError if they cannot be written;
+  // earlier rows stay valid.
   void append(const std::vector<analysis::CandidateRow>& rows);
   void remove() { lines_.remove(); }  // deletes the file
 

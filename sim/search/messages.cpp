@@ -98,7 +98,7 @@ std::string to_line(const Task& task) {
       .dump();
 }
 
-// Rows have the same form as in a journal.
+// Writes the rows of an answer in the same form as in a journal.
 std::string to_line(const Answer& answer) {
   std::string line = fmt::format("{{\"id\":{},\"rows\":[", answer.id);
   for (const analysis::CandidateRow& row : answer.rows) {

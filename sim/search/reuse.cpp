@@ -39,7 +39,8 @@ bool is_default(const std::string& key, const std::string& value) {
   return row != scenario_rows().end() && !value.empty() && row->info.default_value == value;
 }
 
-// The keys of a sweep: its axes, and the value of every key that is the same for all candidates.
+// The keys of a sweep's scenario: those of its axes, and those with the same value for all
+// candidates.
 class SweepKeys {
  public:
   SweepKeys(const std::string& sweep, const std::vector<SearchAxis>& axes) : axes_(axes) {

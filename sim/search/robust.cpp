@@ -92,7 +92,8 @@ LinkClasses link_classes_of(const analysis::SearchRun& run, const std::vector<st
   return {classes.begin(), classes.end()};
 }
 
-// Quantile of an error band: linear between its percentiles, and extrapolated beyond them.
+// Returns a quantile of an error band: interpolated linearly between the stored percentiles, and
+// extrapolated beyond them.
 double quantile(const analysis::ErrorBand& band, double part) {
   constexpr double low = 0.05;
   constexpr double middle = 0.5;

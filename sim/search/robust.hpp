@@ -21,7 +21,7 @@ struct RobustSettings {
   bool turns = true;  // look for perturbations that change the winner
 };
 
-// Reads words such as "draws=64" and "network=30%". Throws a config::Error that names `option`.
+// Parses words such as "draws=64" and "network=30%". Throws a config::Error that names `option`.
 RobustSettings read_robust_settings(std::span<const std::string> words, const std::string& option);
 std::string robust_settings_help();  // a line for each word
 

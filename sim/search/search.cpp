@@ -149,8 +149,8 @@ void RunningSearch::take(Coordinator& coordinator, const Workers::Event& event) 
   pool_.dismiss(event.worker);
 }
 
-// Writes results while the search is running, so that users can look at them. The journal has all
-// finished candidates anyway.
+// Writes the results while the search is running, so that users can look at them. If the program is
+// killed, the journal has all finished candidates anyway.
 void RunningSearch::write_results_periodically(Coordinator& coordinator) {
   constexpr double pause = 30;  // seconds
   if (!options_.results || stored_ < next_write_ || now() - written_at_ < pause) return;

@@ -24,7 +24,7 @@ class Workers {
   virtual std::size_t count() const = 0;  // includes lost workers; numbers are 0 to count() - 1
   virtual bool is_alive(std::size_t worker) const = 0;
   virtual void send(std::size_t worker, const std::string& line) = 0;  // never blocks
-  // Waits at most `seconds` for events and returns them.
+  // Waits at most `seconds` until workers answer or are lost, and returns these events.
   virtual std::vector<Event> wait(double seconds) = 0;
   // Replaces a worker by a new one, which needs a handshake. Returns whether that is possible.
   virtual bool restart(std::size_t worker) = 0;

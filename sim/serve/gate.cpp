@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view every_ipv4 = "0.0.0.0";
 constexpr std::string_view every_ipv6 = "[::]";
 
-// Value of `name` in a list of "name=value" parts; empty if it is not in the list.
+// Returns the value of `name` in a list of "name=value" parts; empty if it is not in the list.
 std::string_view value_of(std::string_view parts, std::string_view name, char separator) {
   while (!parts.empty()) {
     std::string_view part = parts.substr(0, parts.find(separator));
@@ -28,8 +28,8 @@ std::string_view value_of(std::string_view parts, std::string_view name, char se
   return {};
 }
 
-// Returns whether a host is an address such as "10.1.2.3" or "[::1]", which no name server can
-// redirect.
+// Returns whether a host is given as an IP address, such as "10.1.2.3" or "[::1]", so that no name
+// server can redirect it.
 bool is_address(std::string_view host) {
   return !host.empty() &&
          (host.front() == '[' || host.find_first_not_of("0123456789.") == std::string_view::npos);

@@ -64,7 +64,8 @@ path trace_of(const Workspace& workspace, const std::string& id, std::size_t sch
   return workspace.results / fmt::format("{}-{}.h5", id, schedule);
 }
 
-// Trace files of a result, one per schedule.
+// Returns the paths of a result's trace files, one per schedule. Throws config::Error if there are
+// none.
 std::vector<path> traces_of(const Workspace& workspace, const std::string& id) {
   if (!is_result(id)) throw config::Error("there is no result of this name");
   std::vector<path> files;

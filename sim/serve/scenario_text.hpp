@@ -13,7 +13,7 @@ namespace pipewright::serve {
 
 inline constexpr const char* scenario_name = "scenario.yaml";  // in messages
 
-// Parses a text; a blank one is an empty scenario. Throws config::Error.
+// Parses the text of a scenario; a blank one is an empty scenario. Throws config::Error.
 config::Value tree_of(const std::string& text);
 
 // A change of one value: a dotted key and the YAML text of its new value. An empty text removes the
@@ -25,8 +25,9 @@ using Edit = std::pair<std::string, std::string>;
 // config::Error.
 std::string edited(std::string text, const std::vector<Edit>& edits);
 
-// Values of all keys as YAML: "parallel.tp" -> "8". A list is one value. The number of devices is
-// under parallel.pp and the name of the schedule under schedule.name, wherever they were written.
+// Returns the values of all keys as YAML: "parallel.tp" -> "8". A list is one value. The number of
+// devices is under parallel.pp and the name of the schedule under schedule.name, wherever they were
+// written.
 std::map<std::string, std::string> values_of(const config::Value& tree);
 
 // A fault of a scenario, with the field of the form and the place in the text beside which the page

@@ -47,7 +47,8 @@ constexpr std::array routes{Route{"/api/run", answer_run, "run"},
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> types{
     {{".html", "text/html; charset=utf-8"}, {".h5", "application/x-hdf5"}}};
 
-// Memory limit of a child: a scenario of a billion devices must not exhaust the machine.
+// Returns the memory limit of a child process in bytes, so that a scenario of a billion devices
+// cannot exhaust the machine.
 std::uint64_t three_quarters_of_memory() {
   const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
   return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 4 * 3;

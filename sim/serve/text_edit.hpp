@@ -11,14 +11,14 @@
 // result means what it should.
 namespace pipewright::serve {
 
-// Replaces a value by a text.
+// Returns the text with `replacement` in place of the value `old`.
 std::optional<std::string> with_value(std::string text, const config::Value& old,
                                       std::string_view replacement);
-// Adds an entry at the end of a map.
+// Returns the text with a new entry at the end of a map.
 std::optional<std::string> with_entry(std::string text, const config::Value& map,
                                       std::string_view key, std::string_view value);
-// Removes an entry of a map by its index. The map ends before line `end` (0: at the end of the
-// text).
+// Returns the text without the map entry of this index. The map ends before line `end` (0: at the
+// end of the text).
 std::optional<std::string> without_entry(std::string text, const config::Value& map,
                                          std::size_t index, int end);
 

@@ -25,7 +25,7 @@ struct AutoFacts {
 std::vector<std::string> auto_values(const std::string& key, const AutoFacts& facts,
                                      const config::Origin& origin);
 
-// Throws config::Error for a key that does not support `auto`.
+// Throws config::Error if `auto` is not allowed as the value of this key.
 void check_auto(const std::string& key, const config::Origin& origin);
 
 // Returns the alternatives for the schedule of a sweep. As a schedule, `auto` stands for the whole

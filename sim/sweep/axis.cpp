@@ -147,7 +147,8 @@ std::string short_name(std::string_view key) {
   return key == "devices" ? "pp" : std::string(key.substr(key.rfind('.') + 1));
 }
 
-// Names axes by the last part of their keys, or by the whole key where that is not unique.
+// Names each axis by the last part of its key, or by the whole key if several keys have this last
+// part.
 void name_axes(std::vector<SweepAxis>& axes) {
   for (SweepAxis& axis : axes) {
     const std::string name = short_name(axis.info.key);

@@ -12,7 +12,7 @@
 
 namespace pipewright::search {
 
-// A condition that every candidate meets.
+// A condition that a combination must meet to be a candidate.
 struct Rule {
   std::string text;                 // as users see it
   config::Origin origin;            // empty unless the sweep has the rule as a constraint

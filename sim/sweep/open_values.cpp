@@ -27,7 +27,7 @@ constexpr std::string_view range_allowed =
     "a range of whole numbers from low to high, such as 1..8, 8..64 step 8 or 1..64 x2";
 constexpr std::uint64_t largest_number = std::uint64_t{1} << 53U;  // exact as a double
 
-// Reads a number and removes it from the front of a text.
+// Parses a number at the beginning of a text and removes it from the text.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
   std::uint64_t value = 0;
   const auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), value);

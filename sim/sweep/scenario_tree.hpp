@@ -49,7 +49,7 @@ std::vector<Scalar> scalars(const config::Value& value, const std::string& key);
 // Returns whether a value is `auto`, which stands for all possible values.
 bool is_auto(const config::Value& value);
 
-// A value as YAML on one line: "full", "[7, 8, 8, 7]".
+// Returns a value as YAML on one line: "full", "[7, 8, 8, 7]".
 std::string line_of(const config::Value& value);
 
 // Returns a copy of a value that does not store the lines where its parts were written, so that

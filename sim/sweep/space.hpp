@@ -80,8 +80,8 @@ class Space {
   // Returns the scenario of a candidate as `pipewright run` reads it.
   config::Value candidate(std::uint64_t candidate) const;
 
-  // Explains why a space has no candidates: rules that contradict each other, and rules without
-  // which there are candidates.
+  // Explains why a space has no candidates: lists the rules that contradict each other, and those
+  // without which there would be candidates.
   std::string why_empty() const;
 
  private:

@@ -67,7 +67,7 @@ Value scenario_with(const Entry& entry, const Value* cluster) {
   return scenario;
 }
 
-// Removes the value that a path leads to.
+// Removes the value that is reached by following `path` from the root.
 void erase_at(Value& root, std::vector<std::size_t> path) {
   const std::size_t last = path.back();
   path.pop_back();

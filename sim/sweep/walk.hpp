@@ -19,7 +19,8 @@ class GpuProducts {
   // Takes for each axis the values that are left, as indices.
   GpuProducts(const Domain& domain, const std::vector<std::vector<std::uint32_t>>& values);
 
-  // Returns whether the axes after the first `depth` can turn `product` into an allowed number.
+  // Returns whether values of the axes after the first `depth` exist that turn `product`, the
+  // product so far, into an allowed number of GPUs.
   bool can_complete(std::size_t depth, std::size_t cluster, std::uint64_t product) const {
     return reachable_[cluster][depth].contains(product);
   }
@@ -38,7 +39,8 @@ class Walk {
   using Visit = std::function<bool(std::uint64_t, std::span<const std::uint32_t>,
                                    std::span<const std::uint32_t>)>;
 
-  // Checks the rules that are `active`, or all of them. Supports at most 2^63 combinations.
+  // Prepares a walk that checks the rules that are `active`, or all rules if it is empty. Supports
+  // at most 2^63 combinations.
   explicit Walk(const Domain& domain, std::vector<bool> active = {});
 
   // Limits the following runs to some values of each axis. The seed determines which values, and in

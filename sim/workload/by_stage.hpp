@@ -30,7 +30,8 @@ std::vector<double> stage_times(const config::PassTimes& times, std::string_view
 // not include it.
 void add_overhead(double seconds, std::vector<double>& times);
 void add_overhead(double seconds, schedules::PassTimes& times);  // to every kind of pass
-// Derives the times of R, which takes as long as F, and of B, which takes as long as I and W.
+// Sets the times of recomputations R, which take as long as F, and of whole backward passes B,
+// which take as long as I and W together.
 void complete_times(schedules::PassTimes& times);
 
 std::vector<Activations> stage_activations(const config::Activation& options,

@@ -16,9 +16,9 @@ struct Dispatch {
   std::uint32_t top_k = 0;
   std::uint32_t groups = 1;
   std::uint32_t top_groups = 1;
-  // Limits of the communication library: highest rate in bytes/s at which its kernel writes over
-  // links inside a node, and added latency in seconds inside a node and across nodes. 0 means no
-  // limit beyond that of the links.
+  // Limits of the communication library: the highest rate in bytes/s at which its kernel writes
+  // over links inside a node, and the latency in seconds that it adds inside a node and across
+  // nodes. 0 means no limit beyond that of the links.
   double inside_rate = 0;
   double inside_latency = 0;
   double outside_latency = 0;

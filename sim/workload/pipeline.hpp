@@ -8,7 +8,7 @@
 
 namespace pipewright::workload {
 
-// Memory limit of every device.
+// Limit of the memory that a device may use, the same for every device.
 struct MemoryLimit {
   // Number of microbatches in flight on a whole device; each of its chunks counts as a fraction of
   // a microbatch until the end of the chunk's W.

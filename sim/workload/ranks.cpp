@@ -97,7 +97,7 @@ std::uint32_t shard_count(const config::Parallel& parallel, std::uint32_t ranks,
 
 }  // namespace
 
-// Bit mask of the axes along which the ranks of a group differ.
+// Returns a bit mask of those axes along which the ranks of a group of this kind differ.
 std::uint32_t Ranks::axes_of(Group kind) {
   switch (kind) {
     case Group::tp:

@@ -18,7 +18,8 @@ struct ReplicaDevice {
   auto operator<=>(const ReplicaDevice&) const = default;
 };
 
-// Position of a rank in the dense model's grid and, in `ep`, `etp` and `edp`, in the experts' grid.
+// Position of a rank: `tp`, `cp`, `dp` and `pp` in the dense model's grid, `ep`, `etp` and `edp` in
+// the experts' grid.
 struct Coordinates {
   std::uint32_t tp = 0;
   std::uint32_t cp = 0;
@@ -89,11 +90,11 @@ class Ranks {
   static constexpr auto ring = static_cast<config::Axis>(config::axes + 1);
   static constexpr int grid_axes = config::axes + 2;
   static std::uint32_t axes_of(Group kind);
-  // Returns whether groups of a kind span several devices of the pipeline.
+  // Returns whether the ranks of a group of this kind are on several devices of the pipeline.
   static bool spans_devices(Group kind);
   using Sizes = std::array<std::uint32_t, grid_axes>;
-  // Grid of ranks: rank = sum over the axes of stride * coordinate. Strides grow along the order of
-  // the axes.
+  // A numbering of ranks by coordinates: rank = sum over the axes of stride * coordinate. Strides
+  // grow along the order of the axes.
   class Grid {
    public:
     Grid(const std::array<config::Axis, config::axes>& order, const Sizes& sizes);

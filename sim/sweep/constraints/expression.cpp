@@ -80,7 +80,7 @@ Token sign_token(std::string_view text, std::size_t column) {
 
 using Op = Expression::Op;
 
-// Splits an expression into tokens. The last one has Kind::end.
+// Splits an expression into tokens. After the last one, a token of Kind::end marks the end.
 std::vector<Token> split_into_tokens(std::string_view text) {
   if (text.size() > longest_expression)
     throw ExpressionError(1, fmt::format("more than the {} characters allowed; write several "
@@ -254,7 +254,8 @@ class Parser {
                       described_token(), open));
   }
 
-  // Limits the depth of recursion, for expressions such as "((((...".
+  // Counts how deeply the current expression is nested and throws ExpressionError beyond a limit,
+  // so that an expression such as "((((..." cannot overflow the stack.
   struct Nesting {
     explicit Nesting(Parser& parser) : parser_(parser) {
       constexpr int max_depth = 50;

@@ -52,16 +52,18 @@ class Names {
   std::map<std::string, double> texts_;
 };
 
-// An expression compiled for evaluation on very many candidates.
+// An expression that was compiled so that it can be evaluated quickly for very many candidates.
 class Program {
  public:
-  // Throws ExpressionError for unknown names and for types that do not match.
+  // Compiles the expression. Throws ExpressionError for unknown names and for operands whose types
+  // do not match.
   Program(const Expression& expression, Names& names);
 
   Type type() const { return type_; }
   const std::set<std::size_t>& slots() const { return slots_; }  // slots that it reads
 
-  // Throws ExpressionError for a division by 0.
+  // Evaluates the expression for a candidate with these values of names. Throws ExpressionError for
+  // a division by 0.
   double operator()(std::span<const double> values) const;
   bool holds(std::span<const double> values) const { return (*this)(values) != 0; }
 

@@ -32,7 +32,7 @@ PassKernels fused_attention(const ModelSetting& setting, const Attention& a) {
                  .keys = attention_keys(a, a.keys) / blocks,
                  .head = (a.key_dim + a.value_dim) / 2.0};
   Kernel backward = forward;
-  // Five products instead of two: the backward pass recomputes the scores.
+  // The backward pass has five matrix products instead of two, since it recomputes the scores.
   backward.flops *= 2.5;
   backward.backward = true;
   return {.forward = {forward}, .input_grad = {backward}};

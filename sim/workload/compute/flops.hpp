@@ -35,7 +35,7 @@ double last_rank_pairs(const Attention& attention, double sequence, AttentionPai
 // sliding window.
 double attention_keys(const Attention& attention, double sequence);
 
-// Number of the model's layers that are of this kind.
+// Returns the number of the model's layers that are of this kind.
 std::uint32_t layers_of(const config::Model& model, LayerKind kind);
 
 // Returns the FLOP of one forward pass over `samples` samples: a third of those of the forward and

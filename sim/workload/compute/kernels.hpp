@@ -27,7 +27,7 @@ struct Kernel {
   Part part = Part::head;
   Work work = Work::memory;
   config::DataType type = config::DataType::bf16;
-  // Shape of a product: (rows x inner) times (inner x columns), `count` times.
+  // Shape of a matrix product: (rows x inner) times (inner x columns), done `count` times.
   double rows = 0;
   double columns = 0;
   double inner = 0;

@@ -101,7 +101,8 @@ Rows fittable_products(Rows rows, std::size_t min_rows) {
   return rows;
 }
 
-// Fits all groups that have enough rows. Memory comes first, because the other fits use its result.
+// Fits the numbers of a GPU file to the rows of each group with enough rows. Memory comes first,
+// because the other fits use its result.
 Gpu fit_groups(const RowGroups& groups, Gpu gpu, std::size_t min_rows) {
   if (groups.memory.size() >= min_rows) fit_memory(groups.memory, gpu);
   for (std::size_t type = 0; type < groups.products.size(); ++type) {

@@ -67,8 +67,7 @@ void add_mamba(const Model::Mamba& mamba, std::uint32_t hidden, const Sizes& siz
       .keys = grouped,
       .scores = grouped / mamba.state * mamba_chunk,
       .states = values * mamba.state / mamba_chunk,
-      // These FLOP are counted like in mamba_layer_flops of Megatron-LM's
-      // megatron/training/training.py.
+      // FLOP as in mamba_layer_flops of Megatron-LM's megatron/training/training.py.
       .flops = 7 * values * mamba.state};
 }
 
@@ -86,8 +85,7 @@ void add_linear_attention(const Model::LinearAttention& linear, std::uint32_t hi
       .keys = heads * linear.key_head_dim,  // keys are repeated for each head of values
       .scores = heads * delta_chunk,
       .states = values * linear.key_head_dim / delta_chunk,
-      // These FLOP are counted like in gdn_layer_flops of Megatron-LM's
-      // megatron/training/training.py: four products with a head's state.
+      // FLOP as in gdn_layer_flops of the same file: four products with a head's state.
       .flops = 2 * 4 * values * linear.key_head_dim};
 }
 
